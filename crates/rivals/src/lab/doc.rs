@@ -9,6 +9,7 @@ pub(super) fn register(registry: &mut Registry) {
     doc::more_engines(registry, "automerge", Official::NAME, doc::synced::<Official>, |_| true);
     others(registry);
     super::recorded::register(registry);
+    super::first_save::register(registry);
 }
 
 #[cfg(feature = "doc-engines")]

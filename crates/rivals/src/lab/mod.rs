@@ -4,6 +4,7 @@
 mod argon2;
 mod blake3;
 mod doc;
+mod first_save;
 mod logins;
 pub mod memory;
 mod recorded;
@@ -117,6 +118,7 @@ mod tests {
             ("argon2id-logins/passwords/backend/19MiB/t1/logins=64/passes=2/lanes=1", "reference-c"),
             ("doc-map_put/hashmill/kernel/10000/t1", "loro"),
             ("doc-recorded-load/hashmill/kernel/259778/t1/recording=automerge-paper", "diamond-types"),
+            ("doc-first_save/hashmill/kernel/10000/t1/document=records", "automerge"),
             ("doc-snapshot_reads/hashmill/kernel/1000000/t2", "one-thread"),
             ("sum/hashmill/end-to-end/4KiB/all/files=20000/way=walked", "b3sum"),
         ] {

@@ -81,6 +81,10 @@ impl Texts for Hashmill {
         self.doc.save()
     }
 
+    fn save_plain(&mut self) -> Vec<u8> {
+        self.doc.save_nocompress()
+    }
+
     fn load(bytes: &[u8]) -> Self {
         Self::of(Document::load(bytes).expect("a saved document").with_actor(ActorId::from([9; 16])))
     }

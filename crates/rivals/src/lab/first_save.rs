@@ -1,0 +1,197 @@
+//! The first save after a load, by the engines of Automerge's format: what they make of a file that came in and hardly changed.
+
+use std::hint::black_box;
+use std::marker::PhantomData;
+
+use hashmill_doc::{ActorId, Document, EditError, ObjType, ROOT, Transactable as _};
+use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::units::Units;
+use hashmill_testkit::data;
+use hashmill_workloads::doc::{Answer, Case, Hashmill, Objects, digest, keys, numbered, prepared};
+
+use crate::engines::official::Official;
+
+/// What is loaded. The size is how many of these there are; in a file of others, how many operations.
+const DOCUMENTS: [&str; 4] = ["keys", "changes", "records", "godot-modeled"];
+/// Whether the first change of somebody else comes in between, which puts one new key.
+const BETWEEN: [&str; 2] = ["put", "nothing"];
+const FORMS: [&str; 2] = ["plain", "deflated"];
+
+/// The key that is put.
+const KEY: &str = "new";
+
+pub(super) fn register(registry: &mut Registry) {
+    let offer = || {
+        Offer::classes(&["kernel"]).knob("document", DOCUMENTS).knob("between", BETWEEN).knob("form", FORMS)
+    };
+    registry
+        .workload(FirstSave, &[10_000])
+        .engine("hashmill", Player::<Hashmill>(PhantomData), offer())
+        .engine("automerge", Player::<Official>(PhantomData), offer());
+}
+
+struct FirstSave;
+
+/// The bytes that are loaded, and what else the case says.
+struct Input {
+    file: Vec<u8>,
+    put: bool,
+    deflated: bool,
+}
+
+impl Workload for FirstSave {
+    type Input = Input;
+
+    fn name(&self) -> &'static str {
+        "doc-first_save"
+    }
+
+    fn units(&self, _: &Spec) -> Units {
+        Units::Operations(1)
+    }
+
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, Fault> {
+        let one_of = |name: &str, words: &[&'static str]| match spec.knobs.get(name) {
+            None => Ok(words[0]),
+            Some(said) => words
+                .iter()
+                .copied()
+                .find(|word| word == said)
+                .ok_or_else(|| Fault::failed(format!("{name}={said}: there is {}", words.join(", ")))),
+        };
+        let size = usize::try_from(spec.size).map_err(Fault::failed)?;
+        let file = file(one_of("document", &DOCUMENTS)?, size)?;
+        let put = one_of("between", &BETWEEN)? == BETWEEN[0];
+        Ok(Input { file, put, deflated: one_of("form", &FORMS)? == FORMS[1] })
+    }
+
+    fn reference(&self, _: &Spec, _: &Input) -> Result<Digest, Fault> {
+        Ok(digest(&Answer::from(1_usize)))
+    }
+}
+
+fn file(document: &str, size: usize) -> Result<Vec<u8>, Fault> {
+    let mut doc = Document::new().with_actor(ActorId::from([1; 16]));
+    let made = match document {
+        "keys" => {
+            doc.transact(|tx| numbered(&keys(size)).try_for_each(|(key, value)| tx.put(ROOT, key, value)))
+        }
+        // Ten puts each, on a hundred keys in turn.
+        "changes" => {
+            let keys = keys(100);
+            let puts: Vec<(&String, i64)> = keys.iter().cycle().zip(0..10 * size as i64).collect();
+            puts.chunks(10).try_for_each(|puts| {
+                doc.transact(|tx| puts.iter().try_for_each(|(key, value)| tx.put(ROOT, *key, *value)))
+            })
+        }
+        "records" => doc.transact(|tx| {
+            let list = tx.put_object(ROOT, "records", ObjType::List)?;
+            (0..size).try_for_each(|record| {
+                let map = tx.insert_object(&list, record, ObjType::Map)?;
+                tx.put(&map, "id", record as i64)?;
+                tx.put(&map, "weight", record as f64 + 0.25)?;
+                tx.put(&map, "done", record % 3 == 0)?;
+                tx.put(&map, "title", format!("What happened on day {record}"))
+            })
+        }),
+        name => return sample(name, size),
+    };
+    made.map_err(|error: EditError| Fault::failed(error))?;
+    Ok(doc.save())
+}
+
+/// A document of others.
+fn sample(name: &str, size: usize) -> Result<Vec<u8>, Fault> {
+    let file = data::read(&format!("automerge/{name}.amrg")).map_err(Fault::unavailable)?;
+    let operations = Document::load(&file).map_err(Fault::failed)?.stats().operations;
+    if operations != size as u64 {
+        return Err(Fault::failed(format!("{name} has {operations} operations, not {size}")));
+    }
+    Ok(file)
+}
+
+struct Player<E>(PhantomData<fn() -> E>);
+
+impl<E: Objects> Player<E> {
+    fn ready(Input { file, put, .. }: &Input) -> E {
+        let mut doc = E::load(file);
+        if *put {
+            doc.put_all([(KEY, 1)].into_iter());
+        }
+        doc
+    }
+}
+
+fn save<E: Objects>(doc: &mut E, deflated: bool) -> Vec<u8> {
+    if deflated { doc.save() } else { doc.save_plain() }
+}
+
+impl<E: Objects> Engine for Player<E> {
+    type Input = Input;
+    type Context = ();
+    type Buffer = Case;
+    type Output = Answer;
+
+    fn init(&self, _: &Spec) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn kernel(&self, (): &()) -> String {
+        E::NAME.to_owned()
+    }
+
+    fn reserve(&self, (): &mut (), input: &Input) -> Result<Case, Fault> {
+        let (put, deflated) = (input.put, input.deflated);
+        let again = E::load(&save(&mut Self::ready(input), deflated));
+        if again.get(KEY) != put.then_some(1) {
+            return Err(Fault::failed("what was put is not in what was saved"));
+        }
+        let input = Input { file: input.file.clone(), put, deflated };
+        let ready = move || Self::ready(&input);
+        Ok(prepared(ready, move |doc| usize::from(!black_box(save(doc, deflated)).is_empty())))
+    }
+
+    fn stage(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<(), Fault> {
+        if let Some(prepare) = &mut case.prepare {
+            prepare();
+        }
+        Ok(())
+    }
+
+    fn run(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<Answer, Fault> {
+        Ok((case.call)(0))
+    }
+
+    fn digest(&self, answer: &Answer) -> Digest {
+        digest(answer)
+    }
+
+    fn consumes(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_save_what_was_put() {
+        for document in &DOCUMENTS[..3] {
+            let file = file(document, 30).expect("a document of ours");
+            for (put, deflated) in [(false, false), (false, true), (true, false), (true, true)] {
+                let input = Input { file: file.clone(), put, deflated };
+                for case in [
+                    Player::<Hashmill>(PhantomData).reserve(&mut (), &input),
+                    Player::<Official>(PhantomData).reserve(&mut (), &input),
+                ] {
+                    assert_eq!(case.expect(document).once(0), Answer::from(1_usize));
+                }
+                let ours = save(&mut Player::<Hashmill>::ready(&input), false);
+                assert!(ours == save(&mut Player::<Official>::ready(&input), false), "{document}, {put}");
+            }
+        }
+        assert!(file("no such document", 1).is_err());
+    }
+}
