@@ -79,6 +79,31 @@ impl BoolEncoder {
         self.some |= value;
     }
 
+    /// All rows that are left of a column, of which there are so many: the last that are pushed. One that is not there says no.
+    pub(super) fn push_rest(&mut self, from: &mut BoolCursor<'_>, rows: u64) -> Result<(), Rule> {
+        if from.reader.all().is_empty() {
+            self.push_n(false, rows);
+            return Ok(());
+        }
+        // Where both are at the end of a run that says the same, or have not begun, what follows means the same.
+        let joins = |to: &Self, from: &BoolCursor<'_>| match from.started {
+            true => from.left == 0 && to.count > 0 && to.value == from.value,
+            false => to.count == 0 && to.out.len() == 0,
+        };
+        while !joins(self, from) {
+            let Some((value, run)) = from.peek()? else { return Ok(()) };
+            self.push_n(value, run);
+            from.skip(run);
+        }
+        if self.count > 0 {
+            self.out.number(self.count);
+            self.count = 0;
+        }
+        self.out.extend(from.reader.rest());
+        self.some |= !from.reader.is_empty();
+        Ok(())
+    }
+
     /// Whether any row was true. Some columns are left out of the file when none is.
     pub(crate) fn has_true(&self) -> bool {
         self.some
@@ -116,6 +141,33 @@ mod tests {
                     assert_eq!(cursor.next(), Ok(Some(bits >> i & 1 == 1)));
                 }
                 assert_eq!(cursor.next(), Ok(None));
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_whose_rest_is_taken_is_the_same() {
+        let encode = |rows: &[bool]| {
+            let mut encoder = BoolEncoder::default();
+            rows.iter().for_each(|row| encoder.push_n(*row, 1));
+            encoder.finish().to_vec()
+        };
+        for bits in 0..1u32 << 8 {
+            let rows: Vec<bool> = (0..8).map(|i| bits >> i & 1 == 1).collect();
+            let column = encode(&rows);
+            for middle in 0..=8 {
+                for between in [None, Some(false), Some(true)] {
+                    let (mut from, mut to) = (BoolCursor::new(&column), BoolEncoder::default());
+                    rows[..middle].iter().for_each(|row| {
+                        assert_eq!(from.next(), Ok(Some(*row)));
+                        to.push_n(*row, 1);
+                    });
+                    between.iter().for_each(|value| to.push_n(*value, 1));
+                    to.push_rest(&mut from, 8 - middle as u64).unwrap();
+                    let mut plain = rows.clone();
+                    plain.splice(middle..middle, between);
+                    assert_eq!(to.finish(), encode(&plain), "{rows:?}, {middle}, {between:?}");
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Sums wrap: times may be any 64-bit numbers, and their differences then need 65 bits. Counters are checked by whoever
 //! reads them, with [`Ramp::counters`].
 
-use super::rle::{RleCursor, RleEncoder};
+use super::rle::{self, RleCursor, RleEncoder};
 use crate::codec::rules;
 use crate::error::Rule;
 
@@ -81,30 +81,43 @@ impl<'a> DeltaCursor<'a> {
 /// Copies the next rows of a column. One that is not there says nothing of any row.
 pub(super) fn copy(from: &mut DeltaCursor<'_>, rows: u64, to: &mut DeltaEncoder) -> Result<(), Rule> {
     let mut left = rows;
-    while left > 0 {
-        let Some((ramp, run)) = from.peek()? else {
-            to.push_nulls(left);
-            return if from.offset() == 0 { Ok(()) } else { Err(Rule::Missing) };
-        };
+    // From where the sum is theirs, too, differences mean the same.
+    while to.sum != from.sum
+        && left > 0
+        && let Some((ramp, run)) = from.peek()?
+    {
         let run = run.min(left);
-        let same = to.sum == from.sum;
         match ramp {
             None => to.push_nulls(run),
             Some(ramp) => to.push_ramp(ramp.first, ramp.step, run),
         }
         from.skip(ramp, run);
         left -= run;
-        // Where the difference before them is theirs, too, differences are copied as they lie.
-        if same {
-            let sum = &mut from.sum;
-            let add = |delta| *sum = sum.wrapping_add(delta);
-            let (bytes, literals) = from.deltas.literals(left.saturating_sub(1), add)?;
-            to.deltas.push_literals(bytes, literals);
-            to.sum = from.sum;
-            left -= literals;
-        }
+    }
+    let same = to.sum == from.sum;
+    let sum = &mut from.sum;
+    rle::copy(&mut from.deltas, left, &mut to.deltas, |delta, rows| {
+        let all = delta.unwrap_or_default().wrapping_mul(rows as i64);
+        *sum = sum.wrapping_add(all);
+    })?;
+    if same {
+        to.sum = from.sum;
     }
     Ok(())
+}
+
+/// Copies all rows that are left of a column, of which there are so many. One that is not there says nothing of any row.
+pub(super) fn copy_rest(from: &mut DeltaCursor<'_>, rows: u64, to: &mut DeltaEncoder) -> Result<(), Rule> {
+    while to.sum != from.sum
+        && let Some((ramp, run)) = from.peek()?
+    {
+        match ramp {
+            None => to.push_nulls(run),
+            Some(ramp) => to.push_ramp(ramp.first, ramp.step, run),
+        }
+        from.skip(ramp, run);
+    }
+    rle::copy_rest(&mut from.deltas, rows, &mut to.deltas)
 }
 
 /// Writes such a column.
@@ -184,6 +197,11 @@ mod tests {
                     let mut plain = rows.clone();
                     plain.splice(middle..middle, between);
                     assert_eq!(to.finish(), encode(&plain), "{rows:?}, {middle}, {between:?}");
+                    let (mut from, mut to) = (DeltaCursor::new(&column), DeltaEncoder::default());
+                    copy(&mut from, middle as u64, &mut to).unwrap();
+                    between.iter().for_each(|value| to.push(*value));
+                    copy_rest(&mut from, (rows.len() - middle) as u64, &mut to).unwrap();
+                    assert_eq!(to.finish(), encode(&plain), "{rows:?}, {middle}, {between:?}, the rest");
                 }
             }
         }

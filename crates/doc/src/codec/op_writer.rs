@@ -11,6 +11,9 @@ use super::row::{Action, RawKey, Row};
 use super::value::{RawValue, code, is_whole};
 use crate::types::OpId;
 
+/// Room for so many bytes of values is made at once.
+const VALUES: usize = 256;
+
 /// The bytes of values one after the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawColumn {
@@ -37,6 +40,8 @@ impl RawColumn {
 
     /// The bytes of many values, of which some are no whole numbers or all are.
     pub(super) fn append_all(&mut self, bytes: &[u8], texts: bool) {
+        // The values of a few rows mostly follow: they are not to move all of it.
+        self.bytes.reserve(bytes.len() + VALUES);
         self.bytes.extend_from_slice(bytes);
         self.texts |= texts;
     }

@@ -2,6 +2,12 @@
 
 use super::leb::{put_i64, put_u64};
 
+/// The least room that is made.
+const LEAST: usize = 64;
+
+/// So many bytes are copied where nothing was written before.
+const LONG: usize = 1 << 12;
+
 /// Grows like a vector. Behind what was written there is room that may be written before it is used: a number is one
 /// store of four bytes, and the next one begins where it ends.
 #[derive(Debug, Default)]
@@ -79,6 +85,13 @@ impl Packer {
     }
 
     pub(crate) fn extend(&mut self, bytes: &[u8]) {
+        if bytes.len() >= LONG {
+            return self.long(|out| {
+                // A few rows mostly follow: they are not to move all of it.
+                out.reserve(bytes.len() + LONG);
+                out.extend_from_slice(bytes);
+            });
+        }
         match self.bytes.get_mut(self.len..self.len + bytes.len()) {
             Some(room) => room.copy_from_slice(bytes),
             None => self.grow(bytes.len())[..bytes.len()].copy_from_slice(bytes),
@@ -89,7 +102,8 @@ impl Packer {
     /// Makes room for at least `len` bytes; gives it.
     #[cold]
     fn grow(&mut self, len: usize) -> &mut [u8] {
-        self.bytes.resize((self.len + len).max(2 * self.bytes.len()).max(64), 0);
+        // Room that is never used need not be written.
+        self.bytes.resize(self.len + len + self.len.clamp(LEAST, LONG), 0);
         &mut self.bytes[self.len..]
     }
 

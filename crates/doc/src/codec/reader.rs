@@ -49,6 +49,7 @@ impl<'a> Reader<'a> {
 
     /// A number that counts bytes which must follow, or things of a byte at least. What no memory can hold is cut to what
     /// no memory can hold here: it is refused where and as it is refused on machines of any size.
+    #[inline]
     pub(crate) fn len(&mut self) -> Result<usize, Rule> {
         Ok(usize::try_from(self.u64()?).unwrap_or(usize::MAX))
     }
@@ -70,6 +71,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes behind their length.
+    #[inline]
     pub(crate) fn prefixed(&mut self) -> Result<&'a [u8], Rule> {
         let len = self.len()?;
         self.take(len)

@@ -9,11 +9,21 @@ use crate::error::Rule;
 
 /// A value that such a column can hold.
 pub(crate) trait Cell<'a>: Copy + PartialEq {
+    /// What one byte says, if that is all.
+    #[inline]
+    fn short(_: u8) -> Option<Self> {
+        None
+    }
     fn read(reader: &mut Reader<'a>) -> Result<Self, Rule>;
     fn write(self, out: &mut Packer);
 }
 
 impl Cell<'_> for u64 {
+    #[inline]
+    fn short(byte: u8) -> Option<Self> {
+        (byte < 0x80).then_some(byte.into())
+    }
+
     #[inline]
     fn read(reader: &mut Reader<'_>) -> Result<Self, Rule> {
         reader.u64()
@@ -26,6 +36,12 @@ impl Cell<'_> for u64 {
 }
 
 impl Cell<'_> for i64 {
+    #[inline]
+    fn short(byte: u8) -> Option<Self> {
+        // Bit 6 is the sign.
+        (byte < 0x80).then_some(i64::from((byte << 1) as i8 >> 1))
+    }
+
     #[inline]
     fn read(reader: &mut Reader<'_>) -> Result<Self, Rule> {
         reader.i64()
@@ -77,15 +93,22 @@ pub(crate) struct RleCursor<'a, T> {
     left: u64,
     literals: u64,
     kind: Kind,
+    /// Where the run begins.
+    run: usize,
 }
 
 impl<'a, T: Cell<'a>> RleCursor<'a, T> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { reader: Reader::new(bytes), value: None, left: 0, literals: 0, kind: Kind::Start }
+        Self { reader: Reader::new(bytes), value: None, left: 0, literals: 0, kind: Kind::Start, run: 0 }
     }
 
     pub(crate) fn offset(&self) -> usize {
         self.reader.offset()
+    }
+
+    /// Whether there is no such column.
+    pub(super) fn is_absent(&self) -> bool {
+        self.reader.all().is_empty()
     }
 
     /// The value of the next row and for how many rows it holds; `None` at the end of the column.
@@ -121,14 +144,30 @@ impl<'a, T: Cell<'a>> RleCursor<'a, T> {
         if self.left > 0 {
             return Ok((&[], 0));
         }
-        let (rows, start) = (most.min(self.literals.saturating_sub(1)), self.reader.offset());
+        let rows = most.min(self.literals.saturating_sub(1));
+        let (mut reader, mut last) = (self.reader.clone(), self.value);
         for _ in 0..rows {
-            let value = T::read(&mut self.reader)?;
+            let value = T::read(&mut reader)?;
             each(value);
-            self.value = Some(value);
+            last = Some(value);
         }
+        let start = self.reader.offset();
+        (self.reader, self.value) = (reader, last);
         self.literals -= rows;
         Ok((&self.reader.all()[start..self.reader.offset()], rows))
+    }
+
+    /// Passes over a run of less than 64 rows that one byte says, if such a one begins here and has less than `most` rows.
+    #[inline]
+    fn pass_short(&mut self, most: u64) -> Option<(T, u64)> {
+        let [rows @ 2..64, value] = *self.reader.rest().first_chunk()? else { return None };
+        let value = T::short(value)?;
+        if self.left > 0 || self.literals > 0 || u64::from(rows) >= most {
+            return None;
+        }
+        self.reader.take(2).ok()?;
+        (self.value, self.kind) = (Some(value), Kind::Repeat);
+        Some((value, rows.into()))
     }
 
     fn fill(&mut self) -> Result<bool, Rule> {
@@ -145,6 +184,7 @@ impl<'a, T: Cell<'a>> RleCursor<'a, T> {
         if self.reader.is_empty() {
             return Ok(false);
         }
+        self.run = self.reader.offset();
         let count = self.reader.i64()?;
         if count == 0 {
             let nulls = self.reader.u64()?;
@@ -180,6 +220,43 @@ impl<'a, T: Cell<'a>> RleCursor<'a, T> {
             self.literals = count.unsigned_abs() - 1;
         }
         Ok(true)
+    }
+}
+
+impl<'a> RleCursor<'a, &'a [u8]> {
+    /// Passes over rows that differ from their neighbours as long as the next one, too, is smaller than `key`, at most `most` of
+    /// them. Gives how many they were.
+    pub(super) fn pass_smaller(&mut self, most: u64, key: &[u8]) -> Result<u64, Rule> {
+        if self.left > 0 {
+            return Ok(0);
+        }
+        let (bytes, most) = (self.reader.rest(), most.min(self.literals));
+        let (mut at, mut before, mut smaller) = (0, 0, 0);
+        // What is empty or longer than a byte can say is left to the general reader.
+        while smaller < most
+            && let Some(&[len @ 1..0x80, first]) = bytes.get(at..).and_then(<[u8]>::first_chunk)
+        {
+            let end = at + 1 + usize::from(len);
+            // Mostly the first letter says it.
+            let is_smaller = match key.first() {
+                Some(letter) if first != *letter => first < *letter,
+                Some(_) => bytes.get(at + 1..end).is_some_and(|found| found < key),
+                None => false,
+            };
+            if !is_smaller {
+                break;
+            }
+            (before, at) = (at, end);
+            smaller += 1;
+        }
+        let passed = smaller.saturating_sub(1);
+        if passed > 0 {
+            self.reader.take(before)?;
+            self.literals -= passed;
+            // Nobody asks what was passed.
+            self.value = None;
+        }
+        Ok(passed)
     }
 }
 
@@ -301,6 +378,28 @@ impl<'a, T: Cell<'a>> RleEncoder<T> {
         self.some = true;
     }
 
+    /// Runs as they lie in another column, the last of them none of literals, behind the row that is before them there; `some` if
+    /// they say something.
+    fn push_runs(&mut self, bytes: &[u8], some: bool) {
+        self.flush_away();
+        self.close_literal();
+        self.out.extend(bytes);
+        self.some |= some;
+    }
+
+    /// All that is left of a column whose last row was pushed last: the last that is pushed. `literals` of its rows go on with
+    /// the run of that row.
+    fn push_rest(&mut self, bytes: &[u8], literals: u64) {
+        self.flush_away();
+        if literals > 0 {
+            self.literals += literals;
+            self.out.set(self.literal_at, -(self.literals.min(MOST) as i8));
+        }
+        self.close_literal();
+        self.out.extend(bytes);
+        self.some |= !bytes.is_empty();
+    }
+
     #[inline]
     fn close_literal(&mut self) {
         if self.literals > MOST {
@@ -337,6 +436,63 @@ impl<'a, T: Cell<'a>> RleEncoder<T> {
     }
 }
 
+/// Whether what is left of a column can stand behind what was written as it lies: the last run is the same run, or one that
+/// ends where it ended there.
+fn joins<'a, T: Cell<'a>>(from: &RleCursor<'a, T>, to: &RleEncoder<T>) -> bool {
+    let same = to.count > 0 && to.value == from.value;
+    from.left == 0
+        && match from.kind {
+            Kind::Start => to.count == 0 && to.out.len() == 0,
+            Kind::Literal => same && (from.literals == 0 || to.count == 1),
+            Kind::Repeat => same && to.count > 1,
+            Kind::Null => same,
+        }
+}
+
+/// As [`copy`], where another cursor went ahead in the same column: what differs from its neighbours is not read again.
+pub(super) fn copy_behind<'a, T: Cell<'a>>(
+    from: &mut RleCursor<'a, T>,
+    ahead: &RleCursor<'a, T>,
+    rows: u64,
+    to: &mut RleEncoder<T>,
+) -> Result<(), Rule> {
+    let mut left = rows;
+    if rows > 0 {
+        copy(from, 1, to, |_, _| ())?;
+        left -= 1;
+    }
+    if from.left == 0
+        && ahead.left == 0
+        && ahead.literals > 0
+        && ahead.run == from.run
+        && let Some(between) = from.literals.checked_sub(ahead.literals).filter(|between| *between < left)
+    {
+        to.push_literals(&from.reader.all()[from.offset()..ahead.offset()], between);
+        *from = ahead.clone();
+        left -= between;
+    }
+    copy(from, left, to, |_, _| ())
+}
+
+/// Copies all rows that are left of a column, of which there are so many. One that is not there says nothing of any row.
+pub(super) fn copy_rest<'a, T: Cell<'a>>(
+    from: &mut RleCursor<'a, T>,
+    rows: u64,
+    to: &mut RleEncoder<T>,
+) -> Result<(), Rule> {
+    if from.is_absent() {
+        to.push_n(None, rows);
+        return Ok(());
+    }
+    while !joins(from, to) {
+        let Some((value, run)) = from.peek()? else { return Ok(()) };
+        to.push_n(value, run);
+        from.skip(run);
+    }
+    to.push_rest(from.reader.rest(), from.literals);
+    Ok(())
+}
+
 /// Copies the next rows of a column, and gives them to `each`. A column that is not there says nothing of any row.
 #[inline]
 pub(super) fn copy<'a, T: Cell<'a>>(
@@ -347,6 +503,9 @@ pub(super) fn copy<'a, T: Cell<'a>>(
 ) -> Result<(), Rule> {
     let mut left = rows;
     while left > 0 {
+        if from.literals == 0 && left > 1 && joins(from, to) {
+            left -= copy_runs(from, left, to, &mut each)?;
+        }
         let Some((value, run)) = from.peek()? else {
             to.push_n(None, left);
             each(None, left);
@@ -363,6 +522,52 @@ pub(super) fn copy<'a, T: Cell<'a>>(
         left -= literals;
     }
     Ok(())
+}
+
+/// Copies runs as they lie where they can stand behind what was written; at least one of the rows that are left is left. Gives how
+/// many were copied.
+#[inline]
+fn copy_runs<'a, T: Cell<'a>>(
+    from: &mut RleCursor<'a, T>,
+    rows: u64,
+    to: &mut RleEncoder<T>,
+    each: &mut impl FnMut(Option<T>, u64),
+) -> Result<u64, Rule> {
+    let (all, start) = (from.reader.all(), from.offset());
+    // Where the last run ends that is not of literals, and the literals behind it, which may go on.
+    let (mut closed, mut open, mut some) = (start, None, false);
+    let (mut end, mut left) = (start, rows);
+    loop {
+        while let Some((value, run)) = from.pass_short(left) {
+            each(Some(value), run);
+            left -= run;
+            end = from.offset();
+            (closed, open, some) = (end, None, true);
+        }
+        let Some((value, run)) = from.peek()?.filter(|(_, run)| *run < left) else { break };
+        each(value, run);
+        from.skip(run);
+        left -= run;
+        some |= value.is_some();
+        if from.kind == Kind::Literal {
+            let (_, literals) = from.literals(left - 1, |value| each(Some(value), 1))?;
+            left -= literals;
+            let (begin, before) = open.unwrap_or((end, 0));
+            open = Some((begin, before + 1 + literals));
+        } else {
+            (closed, open) = (from.offset(), None);
+        }
+        end = from.offset();
+    }
+    if closed > start {
+        to.push_runs(&all[start..closed], some);
+    }
+    if let Some((begin, literals)) = open {
+        let mut reader = Reader::new(&all[begin..end]);
+        reader.i64()?;
+        to.push_literals(reader.rest(), literals);
+    }
+    Ok(rows - left)
 }
 
 #[cfg(test)]
@@ -430,6 +635,11 @@ mod tests {
                         assert_eq!(given, rows);
                         assert_eq!(from.peek(), Ok(None));
                         assert_eq!(to.has_values(), plain.iter().any(Option::is_some));
+                        let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::default());
+                        copy(&mut from, middle as u64, &mut to, |_, _| ()).unwrap();
+                        between.iter().for_each(|value| to.push(*value));
+                        copy_rest(&mut from, (rows.len() - middle) as u64, &mut to).unwrap();
+                        assert_eq!(to.finish(), encode(&plain), "{rows:?}, {middle}, {between:?}, the rest");
                     }
                 }
             }
@@ -445,6 +655,60 @@ mod tests {
             copy(&mut from, len / 2, &mut to, |_, _| ()).unwrap();
             copy(&mut from, len - len / 2, &mut to, |_, _| ()).unwrap();
             assert_eq!(to.finish(), column);
+            let mixed: Vec<_> = (0..len)
+                .map(|n| if n % 300 < 70 { Some(n / 7) } else { Some(n).filter(|_| n % 300 < 295) })
+                .collect();
+            let column = encode(&mixed);
+            for middle in [0, 1, len / 3, len / 2, len - 1] {
+                for between in [None, Some(Some(1)), Some(None)] {
+                    let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::<u64>::default());
+                    let mut sum = 0;
+                    copy(&mut from, middle, &mut to, |value, rows| sum += value.unwrap_or_default() * rows)
+                        .unwrap();
+                    between.iter().for_each(|value| to.push(*value));
+                    copy(&mut from, len - middle, &mut to, |value, rows| {
+                        sum += value.unwrap_or_default() * rows;
+                    })
+                    .unwrap();
+                    let mut plain = mixed.clone();
+                    plain.splice(middle as usize..middle as usize, between);
+                    assert_eq!(to.finish(), encode(&plain), "{middle} of {len}, {between:?}");
+                    assert_eq!(sum, mixed.iter().flatten().sum::<u64>());
+                }
+            }
+            let column = encode(&rows);
+            for begun in [0, 1, 63, len / 2] {
+                let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::<u64>::default());
+                copy(&mut from, begun.min(len), &mut to, |_, _| ()).unwrap();
+                copy_rest(&mut from, len - begun.min(len), &mut to).unwrap();
+                assert_eq!(to.finish(), column, "{begun} of {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_goes_behind_copies_the_same() {
+        let keys: Vec<Option<&[u8]>> = b"3312456999123..78abcdefg"
+            .iter()
+            .map(|n| (*n != b'.').then(|| std::slice::from_ref(n)))
+            .collect();
+        let mut encoder = RleEncoder::default();
+        keys.iter().for_each(|key| encoder.push(*key));
+        let column = encoder.finish().to_vec();
+        for end in 0..=keys.len() {
+            for key in [&b""[..], b"2", b"4", b"5", b"9x", b"e", b"z"] {
+                let mut ahead = RleCursor::<&[u8]>::new(&column);
+                let mut passed = 0;
+                while passed < end {
+                    passed += ahead.pass_smaller((end - passed) as u64, key).unwrap() as usize;
+                    let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::default());
+                    copy_behind(&mut from, &ahead, end as u64, &mut to).unwrap();
+                    copy_rest(&mut from, (keys.len() - end) as u64, &mut to).unwrap();
+                    assert_eq!(to.finish(), column, "{end}, {key:?}, {passed}");
+                    assert_eq!(ahead.next(), Ok(keys.get(passed).copied()));
+                    passed += 1;
+                }
+            }
         }
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Kept {
     ops: Vec<(u32, Arc<Vec<u8>>)>,
     /// How many actors the chunk names.
     pub(crate) actors: usize,
+    /// How many operations there are.
+    rows: u64,
 }
 
 /// Columns with their specifications, in order.
@@ -38,9 +40,9 @@ impl Kept {
         shortcuts.pay(view.len(), FROM)
     }
 
-    /// Keeps the columns of a chunk that was read, unless they take more than `room` bytes or there are some of later versions
+    /// Keeps the columns of a chunk of so many operations that was read, unless they take more than `room` bytes or there are some of later versions
     /// among them.
-    pub(crate) fn of(view: &DocumentView<'_>, room: usize) -> Option<Self> {
+    pub(crate) fn of(view: &DocumentView<'_>, rows: u64, room: usize) -> Option<Self> {
         let elsewhere = view.ops.get(ops::KEY_STR).len() + view.ops.get(ops::RAW).len();
         let [known, known_ops] = COLUMNS;
         let unknown = view.changes.unknown(known).or(view.ops.unknown(known_ops));
@@ -49,7 +51,7 @@ impl Kept {
         }
         let changes = view.changes.all_but(&[]).collect();
         let ops = view.ops.all_but(&[ops::KEY_STR, ops::RAW]).collect();
-        Some(Self { changes, ops, actors: view.actors.len() })
+        Some(Self { changes, ops, actors: view.actors.len(), rows })
     }
 
     /// The chunk as it is when it is written anew, with these keys and values; nothing where that would be another one.
@@ -65,7 +67,7 @@ impl Kept {
         if !are_changes_as_written(&changes) || !are_ops_as_written(&ops) {
             return None;
         }
-        let texts = effort(has_texts(get(&ops, ops::META)));
+        let texts = effort(has_texts(RleCursor::new(get(&ops, ops::META))));
         let changes = changes.iter().map(|&(spec, bytes)| (spec, bytes, effort_of(spec)));
         let ops = ops.iter().map(|&(spec, bytes)| {
             let effort = if spec == ops::RAW { texts } else { effort_of(spec) };
@@ -84,7 +86,7 @@ impl Kept {
         actors: Vec<ActorIdx>,
     ) -> Option<KeptRows<'a>> {
         let ops = self.operations(elsewhere);
-        if are_ops_as_written(&ops) { KeptRows::new(&ops, actors).ok() } else { None }
+        are_ops_as_written(&ops).then(|| KeptRows::new(&ops, actors, self.rows))
     }
 
     /// The columns of operations, in order.
@@ -104,9 +106,9 @@ pub(super) fn get<'a>(columns: &Columns<'a>, spec: u32) -> &'a [u8] {
 fn are_changes_as_written(columns: &Columns<'_>) -> bool {
     let (extra, messages) = (get(columns, spec::EXTRA_META), get(columns, spec::MESSAGE));
     extra.is_empty() == get(columns, spec::ACTOR).is_empty()
-        && all(extra, |meta: Option<u64>| meta.is_some())
+        && all(RleCursor::new(extra), |meta: Option<u64>| meta.is_some())
         && says_something(messages)
-        && all(messages, |message: Option<&str>| message != Some(""))
+        && all(RleCursor::new(messages), |message: Option<&str>| message != Some(""))
 }
 
 /// Whether an operation is an insertion is always told; columns that say nothing of any are left out.
@@ -144,8 +146,7 @@ fn is_ever_true(bytes: &[u8]) -> bool {
 }
 
 /// Whether all that a column says is `good`.
-fn all<'a, T: Cell<'a>>(bytes: &'a [u8], good: impl Fn(Option<T>) -> bool) -> bool {
-    let mut cursor = RleCursor::new(bytes);
+fn all<'a, T: Cell<'a>>(mut cursor: RleCursor<'a, T>, good: impl Fn(Option<T>) -> bool) -> bool {
     loop {
         match cursor.peek() {
             Ok(Some((value, rows))) if good(value) => cursor.skip(rows),
@@ -156,8 +157,8 @@ fn all<'a, T: Cell<'a>>(bytes: &'a [u8], good: impl Fn(Option<T>) -> bool) -> bo
 }
 
 /// Whether some of the values with these metadata are no whole numbers.
-fn has_texts(metas: &[u8]) -> bool {
-    !all(metas, |meta: Option<u64>| meta.is_none_or(|meta| meta >> 4 == 0 || is_whole((meta & 15) as u8)))
+pub(super) fn has_texts(metas: RleCursor<'_, u64>) -> bool {
+    !all(metas, |meta| meta.is_none_or(|meta| meta >> 4 == 0 || is_whole((meta & 15) as u8)))
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::kept::{Columns, get};
+use super::kept::{Columns, get, has_texts};
 use crate::codec::boolean::BoolCursor;
 use crate::codec::delta::{self, DeltaCursor};
 use crate::codec::op_writer::OpWriter;
 use crate::codec::ops::spec;
 use crate::codec::reader::Reader;
-use crate::codec::rle::{Cell, RleCursor, copy};
+use crate::codec::rle::{self, Cell, RleCursor, RleEncoder, copy};
 use crate::codec::value::is_whole;
 use crate::error::Rule;
 use crate::types::{ActorIdx, OpId};
@@ -18,8 +18,7 @@ use crate::types::{ActorIdx, OpId};
 /// A cursor for each column, all at the same row.
 #[derive(Debug)]
 pub(crate) struct KeptRows<'a> {
-    /// The place of each actor of the columns in the file that is written.
-    actors: Vec<ActorIdx>,
+    actors: Places,
     row: u64,
     /// How many there are.
     rows: u64,
@@ -51,20 +50,20 @@ struct Ahead<'a> {
     obj_actor: RleCursor<'a, u64>,
     obj_ctr: RleCursor<'a, u64>,
     key_str: RleCursor<'a, &'a [u8]>,
+    /// The same before the key that was passed last, or before one of those before it.
+    before: RleCursor<'a, &'a [u8]>,
 }
 
 impl<'a> KeptRows<'a> {
-    pub(super) fn new(columns: &Columns<'a>, actors: Vec<ActorIdx>) -> Result<Self, Rule> {
+    pub(super) fn new(columns: &Columns<'a>, actors: Vec<ActorIdx>, rows: u64) -> Self {
         let rle = |spec| RleCursor::<u64>::new(get(columns, spec));
         let delta = |spec| DeltaCursor::new(get(columns, spec));
         let key_str = || RleCursor::new(get(columns, spec::KEY_STR));
-        let (mut rows, mut action) = (0, rle(spec::ACTION));
-        while let Some((_, run)) = action.peek()? {
-            action.skip(run);
-            rows += run;
-        }
-        Ok(Self {
-            actors,
+        Self {
+            actors: Places {
+                same: (0..).zip(&actors).all(|(old, new)| *new == ActorIdx::of(old)),
+                of: actors,
+            },
             row: 0,
             rows,
             obj_actor: rle(spec::OBJ_ACTOR),
@@ -89,8 +88,9 @@ impl<'a> KeptRows<'a> {
                 obj_actor: rle(spec::OBJ_ACTOR),
                 obj_ctr: rle(spec::OBJ_CTR),
                 key_str: key_str(),
+                before: key_str(),
             },
-        })
+        }
     }
 
     /// The rows of an object, or where they would be; `order` says where an object is to it. Objects are asked for in the
@@ -127,6 +127,12 @@ impl<'a> KeptRows<'a> {
         }
         let mut own = 0;
         while ahead.key_row < map.end {
+            // Most keys differ from the one before them.
+            let passed = ahead.key_str.pass_smaller(map.end - ahead.key_row, key)?;
+            if passed > 0 {
+                ahead.key_row += passed;
+                ahead.before = ahead.key_str.clone();
+            }
             let Some((Some(found), rows)) = ahead.key_str.peek()? else { return Err(Rule::Missing) };
             let rows = rows.min(map.end - ahead.key_row);
             match found.cmp(key) {
@@ -168,16 +174,12 @@ impl<'a> KeptRows<'a> {
     pub(crate) fn copy_to(&mut self, row: u64, out: &mut OpWriter<'a>) -> Result<(), Rule> {
         let rows = row - self.row;
         self.row = row;
-        copy_actors(&mut self.obj_actor, &self.actors, rows, |actor, rows| {
-            out.obj_actor.push_n(actor, rows);
-        })?;
+        self.actors.copy(&mut self.obj_actor, rows, &mut out.obj_actor)?;
         copy(&mut self.obj_ctr, rows, &mut out.obj_ctr, |_, _| ())?;
-        copy_actors(&mut self.key_actor, &self.actors, rows, |actor, rows| {
-            out.key_actor.push_n(actor, rows);
-        })?;
+        self.actors.copy(&mut self.key_actor, rows, &mut out.key_actor)?;
         delta::copy(&mut self.key_ctr, rows, &mut out.key_ctr)?;
-        copy(&mut self.key_str, rows, &mut out.key_str, |_, _| ())?;
-        copy_actors(&mut self.id_actor, &self.actors, rows, |actor, rows| out.id_actor.push_n(actor, rows))?;
+        rle::copy_behind(&mut self.key_str, &self.ahead.before, rows, &mut out.key_str)?;
+        self.actors.copy(&mut self.id_actor, rows, &mut out.id_actor)?;
         delta::copy(&mut self.id_ctr, rows, &mut out.id_ctr)?;
         flags(&mut self.insert, rows, |insert, rows| out.insert.push_n(insert, rows))?;
         copy(&mut self.action, rows, &mut out.action, |_, _| ())?;
@@ -192,17 +194,35 @@ impl<'a> KeptRows<'a> {
         copy(&mut self.ref_count, rows, &mut out.ref_count, |count, rows| {
             refs += count.unwrap_or_default() * rows;
         })?;
-        copy_actors(&mut self.ref_actor, &self.actors, refs, |actor, rows| {
-            out.ref_actor.push_n(actor, rows);
-        })?;
+        self.actors.copy(&mut self.ref_actor, refs, &mut out.ref_actor)?;
         delta::copy(&mut self.ref_ctr, refs, &mut out.ref_ctr)?;
         flags(&mut self.expand, rows, |expand, rows| out.expand.push_n(expand, rows))?;
         copy(&mut self.mark, rows, &mut out.mark, |_, _| ())
     }
 
-    /// Copies all rows that are left.
-    pub(crate) fn copy_rest(&mut self, out: &mut OpWriter<'a>) -> Result<(), Rule> {
-        self.copy_to(self.rows, out)
+    /// Copies all rows that are left, as they lie but for the first of them: nothing may follow. Whether there are texts among
+    /// them is only said if they are to be deflated.
+    pub(crate) fn copy_rest(&mut self, out: &mut OpWriter<'a>, deflate: bool) -> Result<(), Rule> {
+        let rows = self.rows - self.row;
+        self.row = self.rows;
+        self.actors.copy_rest(&mut self.obj_actor, rows, &mut out.obj_actor)?;
+        rle::copy_rest(&mut self.obj_ctr, rows, &mut out.obj_ctr)?;
+        self.actors.copy_rest(&mut self.key_actor, rows, &mut out.key_actor)?;
+        delta::copy_rest(&mut self.key_ctr, rows, &mut out.key_ctr)?;
+        rle::copy_rest(&mut self.key_str, rows, &mut out.key_str)?;
+        self.actors.copy_rest(&mut self.id_actor, rows, &mut out.id_actor)?;
+        delta::copy_rest(&mut self.id_ctr, rows, &mut out.id_ctr)?;
+        out.insert.push_rest(&mut self.insert, rows)?;
+        rle::copy_rest(&mut self.action, rows, &mut out.action)?;
+        let texts = deflate && has_texts(self.meta.clone());
+        rle::copy_rest(&mut self.meta, rows, &mut out.meta)?;
+        out.raw.append_all(self.raw.rest(), texts);
+        rle::copy_rest(&mut self.ref_count, rows, &mut out.ref_count)?;
+        // References have no rows of their own: a column that is not there has none.
+        self.actors.copy_rest(&mut self.ref_actor, 0, &mut out.ref_actor)?;
+        delta::copy_rest(&mut self.ref_ctr, 0, &mut out.ref_ctr)?;
+        out.expand.push_rest(&mut self.expand, rows)?;
+        rle::copy_rest(&mut self.mark, rows, &mut out.mark)
     }
 }
 
@@ -239,22 +259,52 @@ fn pass<'a, T: Cell<'a>>(from: &mut RleCursor<'a, T>, rows: u64) -> Result<(), R
     each(from, rows, |_, _| ())
 }
 
-fn copy_actors(
-    from: &mut RleCursor<'_, u64>,
-    actors: &[ActorIdx],
-    rows: u64,
-    mut to: impl FnMut(Option<u64>, u64),
-) -> Result<(), Rule> {
-    let mut unknown = None;
-    each(from, rows, |actor, rows| {
-        let place = actor.and_then(|actor| {
-            let place = usize::try_from(actor).ok().and_then(|actor| actors.get(actor));
-            unknown = unknown.or(if place.is_none() { Some(actor) } else { None });
-            place.map(|place| u64::from(*place))
-        });
-        to(place, rows);
-    })?;
-    unknown.map_or(Ok(()), |actor| Err(Rule::ActorIndex(actor)))
+/// The place of each actor of the columns in the file that is written.
+#[derive(Debug)]
+struct Places {
+    of: Vec<ActorIdx>,
+    /// All are where they were.
+    same: bool,
+}
+
+impl Places {
+    fn of(&self, actor: Option<u64>) -> Result<Option<u64>, Rule> {
+        let place = |actor: u64| {
+            let place = usize::try_from(actor).ok().and_then(|actor| self.of.get(actor));
+            place.map(|place| u64::from(*place)).ok_or(Rule::ActorIndex(actor))
+        };
+        actor.map(place).transpose()
+    }
+
+    /// Copies the next rows of a column of actors.
+    fn copy(&self, from: &mut RleCursor<'_, u64>, rows: u64, to: &mut RleEncoder<u64>) -> Result<(), Rule> {
+        if self.same {
+            return copy(from, rows, to, |_, _| ());
+        }
+        let mut done = Ok(());
+        each(from, rows, |actor, rows| match self.of(actor) {
+            Ok(place) => to.push_n(place, rows),
+            Err(rule) => done = Err(rule),
+        })?;
+        done
+    }
+
+    /// Copies all rows that are left of one.
+    fn copy_rest(
+        &self,
+        from: &mut RleCursor<'_, u64>,
+        rows: u64,
+        to: &mut RleEncoder<u64>,
+    ) -> Result<(), Rule> {
+        if self.same || from.is_absent() {
+            return rle::copy_rest(from, rows, to);
+        }
+        while let Some((actor, run)) = from.peek()? {
+            to.push_n(self.of(actor)?, run);
+            from.skip(run);
+        }
+        Ok(())
+    }
 }
 
 fn pass_deltas(from: &mut DeltaCursor<'_>, rows: u64) -> Result<(), Rule> {

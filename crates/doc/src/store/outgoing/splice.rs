@@ -59,7 +59,7 @@ impl State {
         let histories = self.save_cache.histories();
         let ops = || {
             let mut writer = DocWriter::new(self, &histories, &index, true);
-            self.splice(&touched, &mut rows, &mut writer).ok().map(|()| writer.finish())
+            self.splice(&touched, &mut rows, &mut writer, compress).ok().map(|()| writer.finish())
         };
         let (ops, changes) = self.beside_changes(ops, &index);
         let Written { ops, new } = ops?;
@@ -107,6 +107,7 @@ impl State {
         touched: &[Touched],
         rows: &mut KeptRows<'a>,
         out: &mut DocWriter<'a, '_>,
+        compress: bool,
     ) -> Result<(), Rule> {
         let mut chains = Default::default();
         for of_one in touched.chunk_by(|(a, _), (b, _)| a == b) {
@@ -126,6 +127,6 @@ impl State {
                 rows.pass_to(theirs.end)?;
             }
         }
-        rows.copy_rest(&mut out.ops)
+        rows.copy_rest(&mut out.ops, compress)
     }
 }

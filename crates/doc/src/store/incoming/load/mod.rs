@@ -172,7 +172,7 @@ impl State {
         let mut reader = view.op_rows(*budget);
         let read = loader.rows(&mut reader, limits);
         *budget = reader.budget;
-        read.map_err(|error| error.in_column(spec::ACTION, reader.row_offset()))?;
+        let rows = read.map_err(|error| error.in_column(spec::ACTION, reader.row_offset()))?;
         let unsorted = std::mem::take(&mut loader.indexes);
         let spans: usize = unsorted.iter().map(Unsorted::len).sum();
         let index = || unsorted.into_iter().map(Unsorted::build).collect::<Vec<_>>();
@@ -191,7 +191,7 @@ impl State {
         let mut state = loader.finish();
         state.kept = columns.and_then(|columns| {
             let room = (state.log.bytes() + state.history.bytes()) / KEPT;
-            let of = Kept::of(view, room)?;
+            let of = Kept::of(view, rows, room)?;
             Some(Arc::new(Loaded { log: state.log.end(), changes: state.history.next(), columns, of }))
         });
         Ok(state)
@@ -199,7 +199,8 @@ impl State {
 }
 
 impl Loader {
-    fn rows(&mut self, reader: &mut OpReader<'_>, limits: &Limits) -> Result<(), ChunkError> {
+    /// Reads all rows; gives how many they are.
+    fn rows(&mut self, reader: &mut OpReader<'_>, limits: &Limits) -> Result<u64, ChunkError> {
         let mut last = Last { obj: OpId::NONE, number: ROOT };
         let mut count = Count { rows: 0, limits };
         while let Some(row) = reader.next()? {
@@ -229,7 +230,7 @@ impl Loader {
             }
         }
         self.leave()?;
-        Ok(())
+        Ok(count.rows)
     }
 
     /// Moves on to the next object. Objects come in the order of their ids.
