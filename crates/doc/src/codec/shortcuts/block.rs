@@ -1,10 +1,16 @@
 //! A small change being written where SHA-256 can read it: no copy, no allocation.
 
+use std::ops::Range;
+
 use sha2::block_api::compress256;
 
+use super::single_char::SingleCharOp;
 use crate::codec::chunk::{ChunkType, START, digest};
 use crate::codec::leb::len_u64;
-use crate::types::ChangeHash;
+use crate::types::{ActorIdx, ChangeHash, OpId};
+
+/// So many bytes of a deletion stand between the two places that name the element.
+const DELETED: usize = 10;
 
 /// Room before the body for the type and a length of two bytes.
 const HEAD: usize = 3;
@@ -14,11 +20,58 @@ const HEAD: usize = 3;
 pub(crate) struct Block {
     bytes: [u8; 512],
     len: usize,
+    /// Where what SHA-256 reads ends, once its end is there.
+    end: Option<usize>,
+    keystroke: Option<Keystroke>,
+}
+
+/// A change with one keystroke in it as it lies in a block. The next one of the same run mostly differs in these bytes alone.
+#[derive(Debug)]
+struct Keystroke {
+    obj: OpId,
+    actor: ActorIdx,
+    /// Of the character; none for a deletion.
+    text: Option<Range<usize>>,
+    seq: Leb,
+    start: Leb,
+    elem: Leb,
+}
+
+/// A number in a block: where its last byte ends, and which numbers take as many bytes.
+#[derive(Debug)]
+struct Leb {
+    end: usize,
+    values: Range<u64>,
+    width: usize,
+}
+
+impl Leb {
+    /// One that ends there; its last byte has so many bits of it, the others seven.
+    fn ending((value, end): (u32, usize), last: u32) -> Self {
+        let value = u64::from(value);
+        let bits = 64 - (value | 1).leading_zeros();
+        let width = 1 + bits.saturating_sub(last).div_ceil(7);
+        let least = if width == 1 { 0 } else { 1 << (last + 7 * (width - 2)) };
+        Self { end, values: least..1 << (last + 7 * (width - 1)), width: width as usize }
+    }
+
+    /// Puts another number of as many bytes there.
+    #[inline]
+    fn put(&self, bytes: &mut [u8; 512], mut value: u32, back: usize) {
+        let place = &mut bytes[self.end - back - self.width..self.end - back];
+        if let [first @ .., last] = place {
+            for byte in first {
+                *byte = value as u8 | 0x80;
+                value >>= 7;
+            }
+            *last = value as u8;
+        }
+    }
 }
 
 impl Default for Block {
     fn default() -> Self {
-        Self { bytes: [0; 512], len: HEAD }
+        Self { bytes: [0; 512], len: HEAD, end: None, keystroke: None }
     }
 }
 
@@ -28,6 +81,61 @@ impl Block {
 
     pub(crate) fn clear(&mut self) {
         self.len = HEAD;
+        self.end = None;
+        self.keystroke = None;
+    }
+
+    /// How much was written.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Remembers where the next change of the same run will differ from the one that was just written, which ends with the columns
+    /// of a keystroke and was made after one other. Numbers are given with where they end.
+    pub(crate) fn remember(&mut self, keystroke: &SingleCharOp<'_>, seq: (u32, usize), start: (u32, usize)) {
+        let SingleCharOp { obj, elem, text } = *keystroke;
+        // Behind the element stand three columns of two bytes, then the character, then one more of two bytes.
+        let place = text.map(|text| self.len - 2 - text.len()..self.len - 2);
+        let elem_end = place.as_ref().map_or(self.len, |place| place.start - 6);
+        self.keystroke = (!elem.is_none()).then(|| Keystroke {
+            obj,
+            actor: elem.actor,
+            text: place,
+            seq: Leb::ending(seq, 7),
+            start: Leb::ending(start, 7),
+            elem: Leb::ending((elem.ctr, elem_end), 6),
+        });
+    }
+
+    /// The next change is not of the same run.
+    pub(crate) fn forget(&mut self) {
+        self.keystroke = None;
+    }
+
+    /// Makes the keystroke that lies here the next one of the same run, made after `dep`, if it lies in as many bytes.
+    #[inline]
+    pub(crate) fn again(&mut self, next: &SingleCharOp<'_>, dep: &ChangeHash, seq: u32, start: u32) -> bool {
+        let Some(was) = &self.keystroke else { return false };
+        let fits = was.obj == next.obj
+            && was.actor == next.elem.actor
+            && was.text.as_ref().map(Range::len) == next.text.map(<[u8]>::len)
+            && was.seq.values.contains(&seq.into())
+            && was.start.values.contains(&start.into())
+            && was.elem.values.contains(&next.elem.ctr.into())
+            && !next.elem.is_none();
+        if !fits {
+            return false;
+        }
+        self.bytes[HEAD + 1..HEAD + 33].copy_from_slice(&dep.0);
+        was.seq.put(&mut self.bytes, seq, 0);
+        was.start.put(&mut self.bytes, start, 0);
+        was.elem.put(&mut self.bytes, next.elem.ctr, 0);
+        match (&was.text, next.text) {
+            (Some(place), Some(text)) => self.bytes[place.clone()].copy_from_slice(text),
+            // What is deleted is named twice.
+            _ => was.elem.put(&mut self.bytes, next.elem.ctr, was.elem.width + DELETED),
+        }
+        true
     }
 
     #[inline]
@@ -86,6 +194,9 @@ impl Block {
     pub(crate) fn hash(&mut self) -> ChangeHash {
         let len = self.len - HEAD;
         let start = HEAD - 1 - len_u64(len as u64);
+        if let Some(end) = self.end {
+            return hash_padded(self.bytes[start..end].as_chunks().0);
+        }
         self.bytes[start] = ChunkType::Change as u8;
         if len < 0x80 {
             self.bytes[start + 1] = len as u8;
@@ -98,6 +209,7 @@ impl Block {
         self.bytes[self.len] = 0x80;
         self.bytes[self.len + 1..end - 8].fill(0);
         self.bytes[end - 8..end].copy_from_slice(&(8 * hashed as u64).to_be_bytes());
+        self.end = Some(end);
         hash_padded(self.bytes[start..end].as_chunks().0)
     }
 }
@@ -127,6 +239,56 @@ mod tests {
             assert_eq!(hash_of(&frame_with(ChunkType::Change, &body, &hash)[8..]), hash);
             assert_eq!(block.body(), body);
         }
+    }
+
+    #[test]
+    fn a_keystroke_becomes_the_next_one() {
+        let write = |block: &mut Block, keystroke: &SingleCharOp<'_>, dep: u8, seq: u32, start: u32| {
+            block.clear();
+            block.number(1);
+            block.part(&[dep; 32], 32);
+            block.prefixed(&[7; 16]);
+            block.number(seq.into());
+            let seq = (seq, block.len());
+            block.number(start.into());
+            let start = (start, block.len());
+            block.signed(-5);
+            block.prefixed(b"why");
+            block.number(0);
+            keystroke.write(block);
+            block.remember(keystroke, seq, start);
+        };
+        let numbers = [1, 2, 63, 64, 127, 128, 8191, 8192, 16383, 16384, 1 << 20, u32::MAX];
+        let elems = numbers.map(|ctr| OpId::new(ctr, ActorIdx::of(1)));
+        let texts: [Option<&[u8]>; 4] = [None, Some(b"x"), Some(b"y"), Some("é".as_bytes())];
+        let mut keystrokes = vec![];
+        for obj in [OpId::NONE, OpId::new(300, ActorIdx::of(0))] {
+            for elem in elems.into_iter().chain([OpId::NONE, OpId::new(5, ActorIdx::of(0))]) {
+                let texts = texts.into_iter().filter(|text| text.is_some() || !elem.is_none());
+                keystrokes.extend(texts.map(|text| SingleCharOp { obj, elem, text }));
+            }
+        }
+        let (mut block, mut fresh, mut times) = (Block::default(), Block::default(), 0);
+        for (n, one) in keystrokes.iter().enumerate() {
+            for (m, other) in keystrokes.iter().enumerate() {
+                let number = |n: usize| numbers[n % numbers.len()];
+                write(&mut block, one, 3, number(n), number(m));
+                if n % 2 == 0 {
+                    block.hash();
+                }
+                let (seq, start) = (number(n + m % 2), number(m + n % 3));
+                let fits = block.again(other, &ChangeHash([4; 32]), seq, start);
+                write(&mut fresh, other, 4, seq, start);
+                if fits {
+                    assert_eq!(block.body(), fresh.body(), "{one:?}, {other:?}, {seq}, {start}");
+                    assert_eq!(block.hash(), fresh.hash());
+                    times += 1;
+                }
+                block.forget();
+                assert!(!block.again(other, &ChangeHash([4; 32]), seq, start), "of another run");
+            }
+        }
+        assert!(times > 100, "only {times} fit");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use crate::codec::change::{Change, Scratch};
 use crate::codec::chunk::{ChunkType, frame_with};
+use crate::codec::shortcuts::block::Block;
+use crate::codec::shortcuts::single::Single;
 use crate::codec::shortcuts::unhashed::UnhashedChanges;
 use crate::error::LoadError;
 use crate::store::history::hashes::Hashes;
@@ -115,6 +117,7 @@ impl State {
         scratch: &mut Scratch<'a>,
         mut each: impl FnMut(u32, ChangeHash),
     ) {
+        scratch.block.forget();
         self.each_change(number, rows, |change, singles| {
             let in_block = self.write_one(change, &deps, singles, scratch);
             let hash = if in_block { scratch.block.hash() } else { Change::hash_body(&scratch.body) };
@@ -174,6 +177,7 @@ impl State {
         out: &mut UnhashedChanges,
     ) {
         out.clear();
+        scratch.block.forget();
         self.each_change(number, rows, |change, singles| {
             let in_block = self.write_one(change, &[ChangeHash([0; 32])], singles, scratch);
             out.push(if in_block { scratch.block.body() } else { &scratch.body });
@@ -215,7 +219,12 @@ impl State {
         match change.run.ops {
             0 => self.write_body(0, change, deps, scratch),
             1 if self.limits.shortcuts.taken() => match singles.next() {
-                Some(single) if self.write_single(change, &single, deps, &mut scratch.block) => return true,
+                Some(single)
+                    if again(change, &single, deps, &mut scratch.block)
+                        || self.write_single(change, &single, deps, &mut scratch.block) =>
+                {
+                    return true;
+                }
                 single => {
                     self.write_from(singles.run_of(change.start), change, deps, scratch);
                     if single.is_none() {
@@ -380,5 +389,14 @@ impl State {
         let hash = self.hash_with(row, scratch);
         self.write_change(&change, &deps, scratch);
         hash
+    }
+}
+
+/// Makes the change that lies in a block the next one of its run, if that takes a few bytes.
+#[inline]
+fn again(change: &ChangeAt<'_>, single: &Single<'_>, deps: &[ChangeHash], block: &mut Block) -> bool {
+    match (single, deps) {
+        (Single::SingleCharOp(keystroke), [dep]) => block.again(keystroke, dep, change.seq, change.start),
+        _ => false,
     }
 }

@@ -140,7 +140,9 @@ impl State {
         deps.iter().for_each(|dep| out.part(&dep.0, 32));
         out.prefixed(actor);
         out.number(change.seq.into());
+        let seq = (change.seq, out.len());
         out.number(change.start.into());
+        let start = (change.start, out.len());
         out.signed(change.run.time);
         out.prefixed(if message.len == 0 { &[] } else { self.heap.get(message) });
         out.number(others.iter().flatten().count() as u64);
@@ -151,8 +153,11 @@ impl State {
             _ => OpId::new(id.ctr, ActorIdx::of(2)),
         };
         single.with_ids([local(obj), local(elem)]).write(out);
-        if extra.len > 0 {
-            out.bytes(self.heap.get(extra));
+        match single {
+            Single::SingleCharOp(keystroke) if extra.len == 0 && deps.len() == 1 => {
+                out.remember(keystroke, seq, start);
+            }
+            _ => out.bytes(self.heap.get(extra)),
         }
         true
     }
