@@ -13,6 +13,9 @@ use core::ptr;
 /// The most [`Lanes`] that a kernel takes.
 const GROUPS: usize = MAX_LANES / GROUP;
 
+/// Values of one level of the tree, at most as many as a kernel has lanes. What a pass fills need not be cleared first.
+pub(super) type Row = ArrayVec<Cv, MAX_LANES>;
+
 /// What all compressions of one hash share: its starting value and its mode.
 #[derive(Clone, Copy)]
 pub(super) struct Key {
@@ -220,16 +223,16 @@ impl<'a> Ragged<'a> {
     }
 }
 
-/// One pass over up to `wide.lanes` consecutive chunks, of which the last may be short. Returns how many.
-///
-/// `out` has a place for each lane, and all of them may be written.
-pub(super) fn chunk_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, out: &mut [Cv]) -> usize {
+/// One pass over up to `wide.lanes` consecutive chunks, of which the last may be short.
+pub(super) fn chunk_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, out: &mut Row) {
     let count = input.len().div_ceil(CHUNK_LEN);
-    assert!(0 < count && count <= wide.lanes && wide.lanes <= out.len());
+    assert!(0 < count && count <= wide.lanes);
     let tail = &input[(count - 1) * CHUNK_LEN..];
     if tail.len() < CHUNK_LEN {
-        tail_pass(wide, key, input, counter, count - 1, out);
-        return count;
+        let mut values = [[0; 8]; MAX_LANES];
+        tail_pass(wide, key, input, counter, count - 1, &mut values);
+        out.try_extend_from_slice(&values[..count]).expect("a row has places for what it is asked to take");
+        return;
     }
     let job = Uniform {
         input: input.as_ptr(),
@@ -240,11 +243,33 @@ pub(super) fn chunk_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, out
         step: true,
         flags: RunFlags::new(key.flags, CHUNK_START, CHUNK_END),
         key: &key.words,
-        cv: out.as_mut_ptr(),
+        cv: ptr::null_mut(),
     };
-    // SAFETY: the kernel runs here; every lane has a full chunk; `out` has a place for each.
-    unsafe { (wide.uniform)(&job) };
-    count
+    // SAFETY: the kernel runs here (see `run`); every lane has a full chunk.
+    unsafe { append(wide, job, out) };
+}
+
+/// The values of a job to the end of a row.
+///
+/// # Safety
+/// The kernel must run here, and every lane of the job must have its blocks; `cv` is set here.
+#[inline(always)]
+unsafe fn append(wide: &Wide, mut job: Uniform, out: &mut Row) {
+    assert!(job.count <= wide.lanes && wide.lanes <= MAX_LANES && job.count <= out.remaining_capacity());
+    if wide.lanes <= out.remaining_capacity() {
+        // SAFETY: behind its values the row has a place for each lane; of them the kernel wrote `count`, and more.
+        unsafe {
+            job.cv = out.as_mut_ptr().add(out.len());
+            (wide.uniform)(&job);
+            out.set_len(out.len() + job.count);
+        }
+    } else {
+        let mut values = [[0; 8]; MAX_LANES];
+        job.cv = values.as_mut_ptr();
+        // SAFETY: as above, a place for each lane.
+        unsafe { (wide.uniform)(&job) };
+        out.try_extend_from_slice(&values[..job.count]).expect("asked for above");
+    }
 }
 
 /// The pass of [`chunk_pass`] when the last chunk, in `tail_lane`, is short: all lanes go on together until the tail
@@ -321,10 +346,9 @@ fn go_on(lanes: &mut [Lanes], blocks: usize, cv: &mut [Cv]) {
     }
 }
 
-/// One pass over up to `wide.lanes` parents: `children` in pairs, side by side. `out` has a place for each lane, and all
-/// of them may be written.
-pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mut [Cv]) {
-    assert!(!children.is_empty() && children.len() <= wide.lanes && wide.lanes <= out.len());
+/// One pass over up to `wide.lanes` parents: `children` in pairs, side by side.
+pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mut Row) {
+    assert!(!children.is_empty());
     let job = Uniform {
         // Two chaining values are a parent's message as they lie: wide kernels exist for little-endian machines only.
         input: children.as_ptr().cast(),
@@ -335,10 +359,10 @@ pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mu
         step: false,
         flags: RunFlags::new(key.flags | PARENT, 0, 0),
         key: &key.words,
-        cv: out.as_mut_ptr(),
+        cv: ptr::null_mut(),
     };
-    // SAFETY: the kernel runs here; every lane has one block; `out` has a place for each.
-    unsafe { (wide.uniform)(&job) };
+    // SAFETY: the kernel runs here; every lane has one block.
+    unsafe { append(wide, job, out) };
 }
 
 /// Passes over as many messages as a kernel has lanes, all of the same number of whole blocks, at most a chunk.

@@ -1,7 +1,7 @@
 //! The tree over the chunks: splitting, passes over leaves and levels, and the last steps to a root.
 
 use super::kernel::{Cv, GROUP, MAX_LANES, RunFlags};
-use super::lanes::{self, Key};
+use super::lanes::{self, Key, Row};
 use super::plan::Plan;
 use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, ROOT};
 #[cfg(feature = "std")]
@@ -34,10 +34,11 @@ pub(super) fn children_of(plan: Plan, key: &Key, input: &[u8], counter: u64) -> 
     if input.len() <= 2 * CHUNK_LEN {
         return two_leaves(plan, key, input, counter);
     }
-    let (mut row, mut above) = (&mut [[0; 8]; ROW], &mut [[0; 8]; ROW]);
-    let mut count = subtree(plan, key, input, counter, row);
-    while count > 2 {
-        count = parents(plan, key, &row[..count], above);
+    let (mut row, mut above) = (&mut Row::new(), &mut Row::new());
+    subtree(plan, key, input, counter, row);
+    while row.len() > 2 {
+        above.clear();
+        parents(plan, key, row, above);
         (row, above) = (above, row);
     }
     [row[0], row[1]]
@@ -48,7 +49,7 @@ fn two_leaves(plan: Plan, key: &Key, input: &[u8], counter: u64) -> [Cv; 2] {
     let (left, right) = input.split_at(CHUNK_LEN);
     match plan.pass(2) {
         Some(wide) if !tail_alone(plan, input) => {
-            let mut out = [[0; 8]; ROW];
+            let mut out = Row::new();
             lanes::chunk_pass(wide, key, input, counter, &mut out);
             [out[0], out[1]]
         }
@@ -81,65 +82,45 @@ pub(super) fn chunk_cv(plan: Plan, key: &Key, input: &[u8], counter: u64) -> Cv 
 /// A row of equal-height chaining values (the last may be lower) that covers `input`: at least two of them where
 /// there is more than one chunk, at most `ROW`. Of two rows side by side the left has a power of two of values, so none has
 /// its parent with one of the other row, however high each of them is, before both are single.
-fn subtree(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv; ROW]) -> usize {
+fn subtree(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut Row) {
     // A row of one would merge the top node, whose flags only the caller knows.
     let pass = plan.lanes().max(2) * CHUNK_LEN;
     if input.len() <= pass.min(ROW * CHUNK_LEN) {
         return leaves(plan, key, input, counter, out);
     }
-    let mut cvs = [[0; 8]; 2 * ROW];
-    let count = if input.len() <= pass {
-        leaves(plan, key, input, counter, &mut cvs)
+    let mut cvs = Row::new();
+    if input.len() <= pass {
+        leaves(plan, key, input, counter, &mut cvs);
     } else {
         let split = left_len(input.len() as u64) as usize;
         let (left, right) = input.split_at(split);
-        let count = subtree(plan, key, left, counter, part(&mut cvs, 0));
-        let right_counter = counter + (split / CHUNK_LEN) as u64;
-        count + subtree(plan, key, right, right_counter, part(&mut cvs, count))
-    };
-    parents(plan, key, &cvs[..count], out)
-}
-
-/// The `ROW` places from `start` on.
-fn part(cvs: &mut [Cv; 2 * ROW], start: usize) -> &mut [Cv; ROW] {
-    cvs[start..].first_chunk_mut().expect("a row has at most ROW values")
+        subtree(plan, key, left, counter, &mut cvs);
+        subtree(plan, key, right, counter + (split / CHUNK_LEN) as u64, &mut cvs);
+    }
+    parents(plan, key, &cvs, out);
 }
 
 /// The chunks of `input`, of which `out` has places for as many as there are, in the passes that the plan finds cheapest.
-fn leaves(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv]) -> usize {
+fn leaves(plan: Plan, key: &Key, input: &[u8], mut counter: u64, out: &mut Row) {
     let (mut rest, tail) = match input.len() > CHUNK_LEN && tail_alone(plan, input) {
         true => input.split_at(input.len() / CHUNK_LEN * CHUNK_LEN),
         false => (input, &[][..]),
     };
-    let mut done = 0;
     while !rest.is_empty() {
         let chunks = rest.len().div_ceil(CHUNK_LEN);
-        let counter = counter + done as u64;
         let wide = plan.pass(chunks).filter(|_| chunks > 1);
-        let (now, later) = rest.split_at(rest.len().min(wide.map_or(1, |wide| wide.lanes) * CHUNK_LEN));
+        let lanes = wide.map_or(1, |wide| wide.lanes);
+        let (now, later) = rest.split_at(rest.len().min(lanes * CHUNK_LEN));
         match wide {
-            None => {
-                out[done] = chunk_cv(plan, key, now, counter);
-                done += 1;
-            }
-            // The kernel writes a value for each of its lanes.
-            Some(wide) if wide.lanes <= out.len() - done => {
-                done += lanes::chunk_pass(wide, key, now, counter, &mut out[done..]);
-            }
-            Some(wide) => {
-                let mut more = [[0; 8]; MAX_LANES];
-                let count = lanes::chunk_pass(wide, key, now, counter, &mut more);
-                out[done..done + count].copy_from_slice(&more[..count]);
-                done += count;
-            }
+            None => out.push(chunk_cv(plan, key, now, counter)),
+            Some(wide) => lanes::chunk_pass(wide, key, now, counter, out),
         }
+        counter += now.len().div_ceil(CHUNK_LEN) as u64;
         rest = later;
     }
     if !tail.is_empty() {
-        out[done] = chunk_cv(plan, key, tail, counter + done as u64);
-        done += 1;
+        out.push(chunk_cv(plan, key, tail, counter));
     }
-    done
 }
 
 /// One level up from a row of any length.
@@ -147,41 +128,30 @@ fn leaves(plan: Plan, key: &Key, input: &[u8], counter: u64, out: &mut [Cv]) -> 
 pub(super) fn level_above(plan: Plan, key: &Key, row: &[Cv]) -> Vec<Cv> {
     let mut above = Vec::with_capacity(row.len().div_ceil(2));
     for part in row.chunks(2 * ROW) {
-        let mut out = [[0; 8]; ROW];
-        let count = parents(plan, key, part, &mut out);
-        above.extend_from_slice(&out[..count]);
+        let mut out = Row::new();
+        parents(plan, key, part, &mut out);
+        above.extend_from_slice(&out);
     }
     above
 }
 
 /// One level up: the parents of neighbours; a value without a neighbour goes up as it is.
-fn parents(plan: Plan, key: &Key, cvs: &[Cv], out: &mut [Cv; ROW]) -> usize {
+fn parents(plan: Plan, key: &Key, cvs: &[Cv], out: &mut Row) {
     let (mut pairs, odd) = cvs.as_chunks::<2>();
-    let mut done = 0;
     while !pairs.is_empty() {
         match plan.pass(pairs.len()).filter(|_| pairs.len() > 1) {
             None => {
-                out[done] = lanes::parent(plan.one(BLOCK_LEN), key, &pairs[0], 0);
-                done += 1;
+                out.push(lanes::parent(plan.one(BLOCK_LEN), key, &pairs[0], 0));
                 pairs = &pairs[1..];
             }
             Some(wide) => {
                 let (now, later) = pairs.split_at(pairs.len().min(wide.lanes));
-                if wide.lanes <= ROW - done {
-                    lanes::parent_pass(wide, key, now, &mut out[done..]);
-                } else {
-                    let mut more = [[0; 8]; MAX_LANES];
-                    lanes::parent_pass(wide, key, now, &mut more);
-                    out[done..done + now.len()].copy_from_slice(&more[..now.len()]);
-                }
-                done += now.len();
+                lanes::parent_pass(wide, key, now, out);
                 pairs = later;
             }
         }
     }
     if let [odd] = odd {
-        out[done] = *odd;
-        done += 1;
+        out.push(*odd);
     }
-    done
 }

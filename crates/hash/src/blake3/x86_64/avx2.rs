@@ -1,6 +1,6 @@
 //! Kernels for AVX2: two and four lanes in rows, eight in columns.
 
-use super::{CONSTANTS, advance, run, xof_all};
+use super::{CONSTANTS, advance, first_lanes, run, xof_all};
 use crate::blake3::BLOCK_LEN;
 use crate::blake3::kernel::{Cv, GROUP, Lanes, RunFlags, Table, Uniform, Wide, XofJob};
 use crate::isa::{Feature, Features};
@@ -227,6 +227,6 @@ fn xof(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
 /// See [`Wide::uniform`].
 #[target_feature(enable = "avx2")]
 unsafe fn uniform8(job: &Uniform) {
-    let (lanes, blocks) = (&mut [Lanes::of(job)], job.blocks);
+    let (mut lanes, blocks) = (first_lanes::<8>(job), job.blocks);
     eight!(lanes, blocks);
 }

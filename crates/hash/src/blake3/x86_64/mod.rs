@@ -13,7 +13,7 @@ pub(super) use avx2::AVX2;
 pub(super) use avx512::{AVX512, AVX512_TWIN, AVX512_YMM};
 pub(super) use sse41::SSE41;
 
-use super::kernel::{GROUP, Lanes, Words};
+use super::kernel::{GROUP, Lanes, Uniform, Words};
 use super::{BLOCK_LEN, IV};
 use core::mem::{MaybeUninit, offset_of};
 
@@ -93,6 +93,32 @@ const _: () = {
     assert!(offset_of!(super::kernel::XofJob, block) == 0 && offset_of!(super::kernel::XofJob, cv) == 64);
     assert!(offset_of!(super::kernel::XofJob, len) == 96 && offset_of!(super::kernel::XofJob, flags) == 100);
 };
+
+/// Of [`Lanes`] what a body of `N` lanes reads: filling those of a whole [`GROUP`] takes 75 cycles more for eight (Zen 3).
+#[inline(always)]
+fn first_lanes<const N: usize>(job: &Uniform) -> MaybeUninit<Lanes> {
+    const { assert!(N <= GROUP) };
+    let mut lanes = MaybeUninit::<Lanes>::uninit();
+    let to = lanes.as_mut_ptr();
+    let counters: [u64; N] =
+        core::array::from_fn(|lane| job.counter.wrapping_add(if job.step { lane as u64 } else { 0 }));
+    let flags = |first, last| [job.flags.at(first, last); N];
+    // SAFETY: each field is part of `lanes`, and an array of at least `N` of what is written.
+    unsafe {
+        (&raw mut (*to).input).cast::<[*const u8; N]>().write(job.inputs());
+        let words = &raw mut (*to).words;
+        let put = |field: *mut [u32; GROUP], words: [u32; N]| field.cast::<[u32; N]>().write(words);
+        put(&raw mut (*words).counter_low, counters.map(|counter| counter as u32));
+        put(&raw mut (*words).counter_high, counters.map(|counter| (counter >> 32) as u32));
+        put(&raw mut (*words).first, flags(true, false));
+        put(&raw mut (*words).middle, flags(false, false));
+        put(&raw mut (*words).last, flags(false, true));
+        put(&raw mut (*words).last_len, [BLOCK_LEN as u32; N]);
+        (&raw mut (*to).cv).write(job.cv);
+        (&raw mut (*to).key).write(job.key);
+    }
+    lanes
+}
 
 /// A column body: every lane of `$lanes`, `$blocks` blocks.
 macro_rules! advance {

@@ -1,6 +1,6 @@
 //! Kernels for SSE4.1: four lanes.
 
-use super::{advance, run, xof_all};
+use super::{advance, first_lanes, run, xof_all};
 use crate::blake3::BLOCK_LEN;
 use crate::blake3::kernel::{Cv, Lanes, RunFlags, Table, Uniform, Wide, XofJob};
 use crate::isa::{Feature, Features};
@@ -35,6 +35,6 @@ fn xof4(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
 /// See [`Wide::uniform`].
 #[target_feature(enable = "sse4.1")]
 unsafe fn uniform4(job: &Uniform) {
-    let (lanes, blocks) = (&mut [Lanes::of(job)], job.blocks);
+    let (mut lanes, blocks) = (first_lanes::<4>(job), job.blocks);
     advance!("sse41_lanes4.s", PLAIN, lanes, blocks);
 }
