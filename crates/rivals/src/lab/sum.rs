@@ -24,31 +24,36 @@ enum Way {
     Read,
     /// The one file on standard input.
     Piped,
-    /// The folder on our command line; b3sum, which walks none, gets the files.
+    /// The folder on our command line; b3sum, which walks none, gets the files, in as many starts as their names need.
     Walked,
 }
 
 const WAYS: [(&str, Way); 4] =
     [("named", Way::Named), ("read", Way::Read), ("piped", Way::Piped), ("walked", Way::Walked)];
 
+/// What a command line may have, each word with its pointer: less than the 2 MiB that Linux takes beside the environment.
+const LINE: usize = 3 << 19;
+
 pub(super) fn register(registry: &mut Registry) {
     let offer = || {
         Offer::classes(&["end-to-end"])
             .threads(thread_counts())
             .knob("files", ["1", "2000", "20000"])
+            .knob("holes", ["0", "1"])
             .knob("way", WAYS.map(|(name, _)| name))
     };
     let files = registry.workload(Files, &[1 << 20]);
     files.engine("hashmill", process(true), offer()).engine("b3sum", process(false), offer());
 }
 
-/// One file, or a tree of them, a hundred to a folder.
+/// One file, or a tree of them, a hundred to a folder; of random bytes, or of holes: then a file may be larger than the disk.
 struct Files;
 
 /// Where they are, and how the programs are called.
 struct Input {
     files: Vec<String>,
     tree: String,
+    holes: bool,
     way: Way,
 }
 
@@ -77,7 +82,7 @@ impl Workload for Files {
             return Err(Fault::failed("one file can be piped"));
         }
         let size = usize::try_from(spec.size).map_err(Fault::failed)?;
-        let input = Input::of(count, size, way);
+        let input = Input::of(count, size, number(spec, "holes", 0)? == 1, way);
         input.make(&data(), size).map_err(Fault::failed)?;
         Ok(input)
     }
@@ -104,13 +109,14 @@ fn data() -> PathBuf {
 }
 
 impl Input {
-    fn of(count: usize, size: usize, way: Way) -> Self {
-        let tree = format!("tree-{count}x{size}");
+    fn of(count: usize, size: usize, holes: bool, way: Way) -> Self {
+        let kind = if holes { "holes-" } else { "" };
+        let tree = format!("{kind}tree-{count}x{size}");
         let files = match count {
-            1 => vec![format!("file-{size}")],
+            1 => vec![format!("{kind}file-{size}")],
             _ => (0..count).map(|i| format!("{tree}/{:05}/{i:07}", i / 100)).collect(),
         };
-        Self { files, tree, way }
+        Self { files, tree, holes, way }
     }
 
     /// Writes what is not there yet.
@@ -119,29 +125,35 @@ impl Input {
         let parents: BTreeSet<PathBuf> = paths().filter_map(|path| Some(path.parent()?.to_owned())).collect();
         parents.iter().try_for_each(fs::create_dir_all)?;
         for (path, seed) in paths().zip(0..) {
-            if !fs::metadata(&path).is_ok_and(|facts| facts.len() == size as u64) {
-                write(&path, size, seed)?;
+            if fs::metadata(&path).is_ok_and(|facts| facts.len() == size as u64) {
+                continue;
+            }
+            match self.holes {
+                true => File::create(path)?.set_len(size as u64)?,
+                false => write(&path, size, seed)?,
             }
         }
         Ok(())
     }
 
-    /// The words after the program.
-    fn words(&self, ours: bool, threads: u32) -> Vec<String> {
+    /// The words after the program, for each of its starts.
+    fn starts(&self, ours: bool, threads: u32) -> Vec<Vec<&str>> {
         let mut words = Vec::new();
-        words.extend(ours.then(|| "sum".to_owned()));
-        words.extend((threads == 1).then(|| "--num-threads=1".to_owned()));
+        words.extend(ours.then_some("sum"));
+        words.extend((threads == 1).then_some("--num-threads=1"));
         match self.way {
-            Way::Piped => return words,
+            Way::Piped => return vec![words],
             Way::Walked if ours => {
-                words.extend(["--recursive".to_owned(), self.tree.clone()]);
-                return words;
+                words.extend(["--recursive", &self.tree]);
+                return vec![words];
             }
-            Way::Read => words.push("--no-mmap".to_owned()),
+            Way::Read => words.push("--no-mmap"),
             Way::Named | Way::Walked => {}
         }
-        words.extend(self.files.iter().cloned());
-        words
+        // All files of a tree have names of one length.
+        let most = LINE / (self.files[0].len() + 1 + size_of::<usize>());
+        let names = self.files.chunks(most).map(|some| some.iter().map(String::as_str));
+        names.map(|names| words.iter().copied().chain(names).collect()).collect()
     }
 }
 
@@ -184,21 +196,25 @@ fn process(ours: bool) -> impl Engine<Input = Input> {
         identity(program).unwrap_or_else(|error| format!("{}: {error}", program.display()))
     };
     let run = move |(program, threads): &mut (PathBuf, u32), input: &Input| {
-        let stdin = match input.way {
-            Way::Piped => File::open(data().join(&input.files[0])).map_err(Fault::failed)?.into(),
-            Way::Named | Way::Read | Way::Walked => Stdio::null(),
-        };
-        let output = Command::new(program)
-            .args(input.words(ours, *threads))
-            .current_dir(data())
-            .stdin(stdin)
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(Fault::failed)?;
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => Err(Fault::failed(format!("it failed: {}", output.status))),
+        let mut list = Vec::new();
+        for words in input.starts(ours, *threads) {
+            let stdin = match input.way {
+                Way::Piped => File::open(data().join(&input.files[0])).map_err(Fault::failed)?.into(),
+                Way::Named | Way::Read | Way::Walked => Stdio::null(),
+            };
+            let output = Command::new(&*program)
+                .args(words)
+                .current_dir(data())
+                .stdin(stdin)
+                .stderr(Stdio::inherit())
+                .output()
+                .map_err(Fault::failed)?;
+            if !output.status.success() {
+                return Err(Fault::failed(format!("it failed: {}", output.status)));
+            }
+            list.extend(output.stdout);
         }
+        Ok(list)
     };
     Routine::new(init, name, run, |list: &Vec<u8>| digest(list))
 }
@@ -209,7 +225,12 @@ mod tests {
 
     #[test]
     fn cases_are_command_lines() {
-        let words = |count, way, ours, threads| Input::of(count, 7, way).words(ours, threads).join(" ");
+        let words = |count, way, ours, threads| {
+            let input = Input::of(count, 7, false, way);
+            let starts = input.starts(ours, threads);
+            assert_eq!(starts.len(), 1);
+            starts[0].join(" ")
+        };
         assert_eq!(words(1, Way::Named, false, 2), "file-7");
         assert_eq!(words(1, Way::Named, true, 1), "sum --num-threads=1 file-7");
         assert_eq!(words(1, Way::Piped, true, 2), "sum");
@@ -218,12 +239,34 @@ mod tests {
         assert_eq!(words(2, Way::Walked, true, 2), "sum --recursive tree-2x7");
         assert_eq!(words(2, Way::Walked, false, 2), files);
         assert_eq!(words(2, Way::Read, false, 2), format!("--no-mmap {files}"));
+        assert_eq!(Input::of(1, 7, true, Way::Named).starts(false, 2), [["holes-file-7"]]);
+    }
+
+    #[test]
+    fn more_names_than_a_command_line_takes_are_several_starts() {
+        let input = Input::of(100_000, 4096, false, Way::Walked);
+        let starts = input.starts(false, 1);
+        assert!(starts.len() > 1 && starts.iter().all(|words| words[0] == "--num-threads=1"));
+        let bytes = |words: &Vec<&str>| words.iter().map(|word| word.len() + 9).sum::<usize>();
+        assert!(starts.iter().all(|words| bytes(words) < 2 << 20));
+        assert!(starts.iter().flat_map(|words| &words[1..]).eq(&input.files), "each once, in order");
+        assert_eq!(input.starts(true, 2).len(), 1, "ours walks");
+    }
+
+    #[test]
+    fn a_file_of_holes_has_its_size_at_once() {
+        let folder = std::env::temp_dir().join(format!("rivals-holes-{}", std::process::id()));
+        let input = Input::of(1, 1 << 36, true, Way::Named);
+        input.make(&folder, 1 << 36).expect("a temporary folder");
+        let facts = fs::metadata(folder.join(&input.files[0])).expect("it was made");
+        assert_eq!(facts.len(), 1 << 36);
+        fs::remove_dir_all(&folder).expect("it was made here");
     }
 
     #[test]
     fn a_tree_is_made_once_and_its_paths_are_sorted() {
         let folder = std::env::temp_dir().join(format!("rivals-tree-{}", std::process::id()));
-        let tree = Input::of(205, 10, Way::Named);
+        let tree = Input::of(205, 10, false, Way::Named);
         tree.make(&folder, 10).expect("a temporary folder");
         assert!(tree.files.is_sorted());
         let first = folder.join(&tree.files[0]);
