@@ -16,6 +16,7 @@ mod lab;
 mod mistake;
 mod operands;
 mod password;
+mod plain;
 mod screen;
 mod sum;
 mod theirs;
@@ -129,8 +130,12 @@ pub(crate) fn absent(feature: &str) -> anyhow::Error {
 
 /// Parses a command line.
 pub(crate) fn parse(args: Vec<OsString>) -> Result<Line<Command>, Early> {
-    if Program::this() != Program::Hashmill {
-        return parse_link(args, Program::this());
+    let program = Program::this();
+    if let Some(low) = plain::words_of_sum(&args, program).and_then(plain::read) {
+        return Ok(Line { command: Command::Sum(Box::new(low)), screen: ScreenFlags::default() });
+    }
+    if program != Program::Hashmill {
+        return parse_link(args, program);
     }
     let args = screen::behind_the_command(args);
     let choice = screen::of_the_parser(&args);

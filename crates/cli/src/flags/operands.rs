@@ -115,6 +115,8 @@ mod tests {
             "-z",
             "--unknown",
             "-q",
+            "-r",
+            "--recursive",
             "--seek",
             "--tree=1",
             "--color",
