@@ -18,6 +18,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
 
 /// Files that go to a thread together: some 100 µs of work if they are small.
 const GROUP: usize = 64;
@@ -25,9 +26,11 @@ const GROUP: usize = 64;
 /// Groups that may be unanswered.
 const WINDOW: u64 = 64;
 
-/// Work that the calling thread does alone before it starts threads: about what starting them costs.
+/// Work that the calling thread does alone before it starts threads, and how long at least: starting two and waiting for them
+/// takes a third of that, and a hundred small files on one thread no more.
 const ALONE_FILES: usize = 32;
 const ALONE_BYTES: u64 = 256 * 1024;
+const ALONE: Duration = Duration::from_millis(1);
 
 /// Where the bytes of an [`Item`] come from.
 #[derive(Debug)]
@@ -84,20 +87,20 @@ pub(crate) fn hash<T: Send, S: Sink<T>>(
     mut items: Peekable<impl Iterator<Item = Item<T>>>,
     mut sink: S,
 ) -> ControlFlow<S::Break> {
-    // Alone, and one by one as long as it may turn out that there are only a few.
-    let mut alone = ALONE_FILES;
-    let start = work.progress.bytes();
+    // Alone, and one by one as long as it may turn out that there are only a few: no answer waits for a slow file behind it.
+    let (start, hashed) = (Instant::now(), work.progress.bytes());
+    let mut answered = 0;
+    let mut alone = true;
     while items.peek().is_some() {
-        if alone == 0
-            && let Some(pool) = work.pool.get()
-        {
+        if !alone && let Some(pool) = work.pool.get() {
             return Dispatcher { work, pool, stop: AtomicBool::new(false) }.run(items, sink);
         }
-        let group = items.by_ref().take(if alone > 0 { 1 } else { GROUP }).collect();
-        let done = work.progress.bytes() - start >= ALONE_BYTES;
-        alone = if done { 0 } else { alone.saturating_sub(1) };
+        let group = items.by_ref().take(if alone { 1 } else { GROUP }).collect();
         emit_all(answer(work, group), &mut sink)?;
         sink.pause()?;
+        answered += 1;
+        let many = answered >= ALONE_FILES || work.progress.bytes() - hashed >= ALONE_BYTES;
+        alone = alone && !(many && start.elapsed() >= ALONE);
     }
     ControlFlow::Continue(())
 }
