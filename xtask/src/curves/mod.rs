@@ -17,8 +17,8 @@ use table::page_of;
 
 const PAGE: &str = "docs/curves.md";
 const PICTURES: &str = "docs/curves";
-/// Reports whose path begins so are one record.
-const RECORD: (&str, &str) = ("bench/records/amd-epyc-f25m1-2t", "2026-11-25-curves-");
+/// Reports of this folder that have this in their names are one record.
+const RECORD: (&str, &str) = ("bench/records/amd-epyc-f25m1-2t", "-curves-");
 
 /// One picture.
 struct Curve {
@@ -220,15 +220,15 @@ struct Report {
 }
 
 fn reports(root: &Path) -> anyhow::Result<Vec<Report>> {
-    let (folder, begin) = RECORD;
+    let (folder, part) = RECORD;
     let entries = root.join(folder).read_dir().with_context(|| folder.to_owned())?;
     let mut names = Vec::new();
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        names.extend((name.starts_with(begin) && name.ends_with(".json")).then_some(name));
+        names.extend((name.contains(part) && name.ends_with(".json")).then_some(name));
     }
     names.sort_unstable();
-    ensure!(!names.is_empty(), "{folder} has no report {begin}….json");
+    ensure!(!names.is_empty(), "{folder} has no report …{part}….json");
     let read = |name: String| {
         let path = format!("{folder}/{name}");
         let text = fs::read_to_string(root.join(&path)).with_context(|| path.clone())?;
