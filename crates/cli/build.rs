@@ -19,6 +19,10 @@ fn main() {
     }
     // Without them the library is used, as ever.
     let (Some(unwinds), Some(rest)) = (archive("libgcc_eh.a"), archive("libgcc.a")) else { return };
+    // The script names them, so a compiler that moves on makes another.
+    for archive in [&unwinds, &rest] {
+        println!("cargo:rerun-if-changed={}", archive.display());
+    }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where"));
     // The standard library asks for `gcc_s`; the linker takes the first file of that name, which may be a script.
     let script = format!("INPUT({} {})\n", unwinds.display(), rest.display());

@@ -104,8 +104,8 @@ const ANSWERS: [&str; 11] = [
 /// Two hashes of 2 GiB: the slowest test, and it finds on these what it finds on this machine.
 const WITHOUT_THE_LARGEST: [&str; 2] = ["--skip", "digests_of_two_gibibytes"];
 
-/// Nor the comparisons with the oracle, nor hubs of many people: they find on the same processor what they find on this system,
-/// and musl's allocator takes minutes for them.
+/// Nor the comparisons with the oracle, for which musl's allocator takes minutes, nor hubs of many people: both find on the same
+/// processor what they find on this system.
 const WITH_MUSL: [&str; 6] = ["--skip", "digests_of_two_gibibytes", "--skip", "oracle::", "--skip", "hub::"];
 
 /// Nor values of many levels, for which wine's allocator takes as long.

@@ -1,7 +1,7 @@
 //! Command lines without flags go around the parser.
 //!
 //! To define some fifty flags and find none of them takes longer than to hash a small file: half of all instructions of
-//! `hashmill sum FILE`, and a third of the pages that it touches. Tests hold what is read here to what the parser makes of it.
+//! `hashmill sum FILE`, and a fifth of its page faults. Tests hold what is read here to what the parser makes of it.
 
 use super::sum::SumArgs;
 use crate::program::Program;
