@@ -76,6 +76,17 @@ pub(super) fn begin(
     tag_len: usize,
     matrix: &mut Matrix<'_>,
 ) {
+    first_blocks(kernel, params, input, tag_len, |lane, index, block| matrix.set(lane, index, block));
+}
+
+/// Gives the first two blocks of every lane to `set`, with the numbers of lane and block.
+pub(super) fn first_blocks(
+    kernel: Kernel,
+    params: Params,
+    input: &Input<'_>,
+    tag_len: usize,
+    mut set: impl FnMut(u32, u32, &Block),
+) {
     let mut digest = digest_of_inputs(params, input, tag_len);
     let mut seeds = [Seed::default(); MAX_CHAINS];
     let mut blocks = [Block::ZERO; MAX_CHAINS];
@@ -89,7 +100,7 @@ pub(super) fn begin(
         }
         let made = kernel.hash_long(&seeds[..left], &mut blocks);
         for (block, number) in blocks[..made].iter().zip(done..) {
-            matrix.set((number / 2) as u32, (number % 2) as u32, block);
+            set((number / 2) as u32, (number % 2) as u32, block);
         }
         done += made as u64;
     }
@@ -117,13 +128,18 @@ fn seed_of(digest: &[u8; 64], index: u32, lane: u32) -> Seed {
 pub(super) fn finish(kernel: Kernel, matrix: &mut Matrix<'_>, tag: &mut [u8]) {
     let mut sum = matrix.last_blocks();
     let mut words = kernel.words(&sum);
+    tag_of(&words, tag);
+    memory::wipe(core::slice::from_mut(&mut sum));
+    words.zeroize();
+}
+
+/// The tag of the sum of the last blocks, whose words are in the order of the standard.
+pub(super) fn tag_of(sum: &[u64; 128], tag: &mut [u8]) {
     let mut bytes = [0; 1024];
-    for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&words) {
+    for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(sum) {
         *bytes = word.to_le_bytes();
     }
     hash_long(&bytes, tag);
-    memory::wipe(core::slice::from_mut(&mut sum));
-    words.zeroize();
     bytes.zeroize();
 }
 

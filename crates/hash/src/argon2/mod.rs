@@ -8,6 +8,8 @@ mod error;
 mod fill;
 #[cfg(feature = "std")]
 mod hasher;
+#[cfg(feature = "std")]
+pub mod hazmat;
 mod init_final;
 mod kernel;
 mod memory;
