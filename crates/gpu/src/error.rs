@@ -1,5 +1,6 @@
 //! Why a device cannot be had, or not work, sorted by who is at fault.
 
+use hashmill_hash::argon2::HashError;
 use hashmill_hash::engine::EngineError;
 use std::fmt;
 
@@ -14,6 +15,8 @@ pub enum Error {
     },
     /// The caller's: no subtree, or none that fits.
     Engine(EngineError),
+    /// The caller's: a hash that cannot be, or was stopped.
+    Hash(HashError),
     /// The machine's: no device, or none with this number.
     NoDevice {
         /// How many there are.
@@ -50,6 +53,7 @@ impl fmt::Display for Error {
         match self {
             Error::Buffer { reason } => write!(f, "a buffer that cannot be hashed: {reason}"),
             Error::Engine(error) => error.fmt(f),
+            Error::Hash(error) => error.fmt(f),
             Error::NoDevice { found: 0 } => f.write_str("no device: no driver offers one"),
             Error::NoDevice { found } => write!(f, "no device of this number: there are {found}, from 0 on"),
             Error::Unfit { device, lacks } => write!(f, "{device} cannot be used: it lacks {lacks}"),
@@ -72,10 +76,17 @@ impl From<EngineError> for Error {
     }
 }
 
+impl From<HashError> for Error {
+    fn from(error: HashError) -> Error {
+        Error::Hash(error)
+    }
+}
+
 impl From<Error> for EngineError {
     fn from(error: Error) -> EngineError {
         match error {
             Error::Engine(error) => error,
+            Error::Hash(error) => error.into(),
             Error::OutOfMemory { bytes } => EngineError::OutOfMemory { bytes },
             Error::SelfTest { device } => EngineError::SelfTest { engine: device },
             error => EngineError::System { reason: error.to_string() },

@@ -1,5 +1,6 @@
 //! Finding devices, describing them, opening one.
 
+use super::argon2;
 use super::blake3::{Kernels, TEXT};
 use super::guarded::{guarded, now};
 use super::memory;
@@ -85,6 +86,7 @@ struct Opened {
     queue: ::wgpu::Queue,
     info: Info,
     kernels: OnceLock<Kernels>,
+    argon2: OnceLock<argon2::Kernels>,
 }
 
 impl Device {
@@ -118,6 +120,7 @@ impl Device {
             label: Some("hashmill"),
             // Those that wgpu takes by itself are the least that any device has: 128 MiB for a kernel.
             required_limits: adapter.limits(),
+            required_features: adapter.features() & argon2::FEATURES,
             ..Default::default()
         };
         let (device, queue) = now(adapter.request_device(&descriptor))
@@ -139,7 +142,7 @@ impl Device {
     }
 
     fn with(device: ::wgpu::Device, queue: ::wgpu::Queue, info: Info) -> Device {
-        Device(Arc::new(Opened { device, queue, info, kernels: OnceLock::new() }))
+        Device(Arc::new(Opened { device, queue, info, kernels: OnceLock::new(), argon2: OnceLock::new() }))
     }
 
     /// What is known of it.
@@ -161,13 +164,24 @@ impl Device {
         Ok(self.0.kernels.get_or_init(|| made))
     }
 
+    /// Those of Argon2, compiled when they are first asked for.
+    pub(super) fn argon2(&self) -> Result<&argon2::Kernels, Error> {
+        if let Some(kernels) = self.0.argon2.get() {
+            return Ok(kernels);
+        }
+        let (device, means) = (&self.0.device, argon2::Means::of(&self.0.device));
+        let made = guarded(device, 0, || argon2::Kernels::new(device, &means.text()))?;
+        Ok(self.0.argon2.get_or_init(|| made))
+    }
+
     /// The same with other kernels: what a broken one does.
     #[cfg(test)]
     pub(super) fn with_kernels(&self, text: &str) -> Result<Device, Error> {
         let Opened { device, queue, info, .. } = &*self.0;
         let kernels = guarded(device, 0, || Kernels::new(device, text))?;
         let (device, queue, info) = (device.clone(), queue.clone(), info.clone());
-        Ok(Device(Arc::new(Opened { device, queue, info, kernels: OnceLock::from(kernels) })))
+        let argon2 = OnceLock::new();
+        Ok(Device(Arc::new(Opened { device, queue, info, kernels: OnceLock::from(kernels), argon2 })))
     }
 }
 

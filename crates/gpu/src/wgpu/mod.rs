@@ -1,5 +1,6 @@
 //! Devices that the crate wgpu speaks to: by Vulkan, Metal or DirectX 12.
 
+mod argon2;
 mod blake3;
 mod cut;
 mod device;
@@ -10,6 +11,7 @@ mod subtrees;
 
 /// The crate whose buffers and devices are taken here.
 pub use ::wgpu as api;
+pub use argon2::Argon2;
 pub use blake3::Blake3;
 pub use device::{Device, devices};
 pub use subtrees::Subtrees;

@@ -18,7 +18,7 @@ use std::time::Duration;
 const VALUE: u64 = 32;
 
 /// Bytes from one set of parameters to the next, as every device wants it.
-const STRIDE: u64 = 256;
+pub(super) const STRIDE: u64 = 256;
 
 /// Makes a buffer without contents. Whoever calls this asks what was refused.
 pub(super) fn buffer(device: &Device, size: u64, usage: BufferUsages) -> Buffer {
@@ -242,12 +242,21 @@ impl Way {
 
     /// The values in `back`, which may be used again afterwards.
     pub(super) fn values(&self, device: &Device, back: &Buffer) -> Result<Vec<ChainingValue>, Error> {
-        let values = guarded(device, 0, || {
-            let range = back.get_mapped_range(0..self.bytes);
-            let values = range.map(|range| range.as_chunks::<{ VALUE as usize }>().0.to_vec());
+        self.read(device, back, |bytes| bytes.as_chunks::<{ VALUE as usize }>().0.to_vec())
+    }
+
+    /// What `with` makes of the bytes in `back`, which may be used again afterwards.
+    pub(super) fn read<T>(
+        &self,
+        device: &Device,
+        back: &Buffer,
+        with: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Error> {
+        let read = guarded(device, 0, || {
+            let read = back.get_mapped_range(0..self.bytes).map(|range| with(&range));
             back.unmap();
-            values
+            read
         })?;
-        values.map_err(|error| Error::Driver { reason: error.to_string() })
+        read.map_err(|error| Error::Driver { reason: error.to_string() })
     }
 }

@@ -1,6 +1,7 @@
 //! The engines of devices, on whatever device there is: Mesa's software Vulkan where nothing else is.
 #![cfg(feature = "wgpu")]
 
+mod argon2;
 mod buffers;
 mod devices;
 mod engine;

@@ -5,54 +5,98 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, ShaderStage};
 
 const BLAKE3: &str = include_str!("../../src/wgpu/blake3.wgsl");
+const ARGON2: &str = include_str!("../../src/wgpu/argon2/argon2.wgsl");
 
-/// Without anything that only some devices have.
-fn valid(text: &str) -> (Module, ModuleInfo) {
-    let module =
-        naga::front::wgsl::parse_str(text).unwrap_or_else(|error| panic!("{}", error.emit_to_string(text)));
-    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
-    let info = validator.validate(&module).unwrap_or_else(|error| panic!("{}", error.emit_to_string(text)));
+/// A text, with no more of what only some devices have than it needs.
+struct Text {
+    name: &'static str,
+    text: String,
+    needs: Capabilities,
+    kernels: &'static [&'static str],
+    threads: u32,
+}
+
+/// All that are ever given to a driver.
+fn texts() -> Vec<Text> {
+    let blake3 = Text {
+        name: "blake3",
+        text: BLAKE3.to_owned(),
+        needs: Capabilities::empty(),
+        kernels: &["leaves", "tops", "messages"],
+        threads: 128,
+    };
+    let argon2 = |name, words, quads, needs| {
+        let text = [words, ARGON2, quads].join("\n");
+        Text { name, text, needs, kernels: &["references", "fill"], threads: 32 }
+    };
+    let pairs = include_str!("../../src/wgpu/argon2/words32.wgsl");
+    let native = include_str!("../../src/wgpu/argon2/words64.wgsl");
+    let shared = include_str!("../../src/wgpu/argon2/quads_shared.wgsl");
+    let subgroups = include_str!("../../src/wgpu/argon2/quads_subgroups.wgsl");
+    let (int64, subgroup) = (Capabilities::SHADER_INT64, Capabilities::SUBGROUP);
+    vec![
+        blake3,
+        argon2("argon2", pairs, shared, Capabilities::empty()),
+        argon2("argon2 with words of 64 bits", native, shared, int64),
+        argon2("argon2 with subgroups", pairs, subgroups, subgroup),
+        argon2("argon2 with both", native, subgroups, int64 | subgroup),
+    ]
+}
+
+fn valid(text: &Text) -> (Module, ModuleInfo) {
+    let Text { name, text, needs, .. } = text;
+    let module = naga::front::wgsl::parse_str(text)
+        .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(text)));
+    let mut validator = Validator::new(ValidationFlags::all(), *needs);
+    let info =
+        validator.validate(&module).unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(text)));
     (module, info)
 }
 
 #[test]
-fn every_kernel_is_valid_and_has_a_group_of_128_threads() {
-    let (module, _) = valid(BLAKE3);
-    let kernels: Vec<_> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
-    assert_eq!(kernels, ["leaves", "tops", "messages"]);
-    for entry in &module.entry_points {
-        assert_eq!(
-            (entry.stage, entry.workgroup_size),
-            (ShaderStage::Compute, [128, 1, 1]),
-            "{}",
-            entry.name
-        );
+fn every_kernel_is_valid_and_has_its_group_of_threads() {
+    for text in texts() {
+        let (module, _) = valid(&text);
+        let kernels: Vec<_> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(kernels, text.kernels, "{}", text.name);
+        for entry in &module.entry_points {
+            let is = (entry.stage, entry.workgroup_size);
+            assert_eq!(is, (ShaderStage::Compute, [text.threads, 1, 1]), "{}: {}", text.name, entry.name);
+        }
     }
 }
 
 #[test]
 fn vulkan_is_told_in_spir_v() {
-    let (module, info) = valid(BLAKE3);
-    let options = spv::Options { lang_version: (1, 3), ..spv::Options::default() };
-    let words = spv::write_vec(&module, &info, &options, None).unwrap();
-    assert_eq!(words[..2], [0x0723_0203, 0x0001_0300], "its magic number and version");
+    for text in texts() {
+        let (module, info) = valid(&text);
+        let options = spv::Options { lang_version: (1, 3), ..spv::Options::default() };
+        let words = spv::write_vec(&module, &info, &options, None).unwrap();
+        assert_eq!(words[..2], [0x0723_0203, 0x0001_0300], "its magic number and version");
+    }
 }
 
 #[test]
 fn metal_is_told_in_its_language() {
-    let (module, info) = valid(BLAKE3);
-    let options =
-        msl::Options { lang_version: (2, 3), fake_missing_bindings: true, ..msl::Options::default() };
-    let (text, _) = msl::write_string(&module, &info, &options, &msl::PipelineOptions::default()).unwrap();
-    assert_eq!(text.matches("kernel void ").count(), 3);
+    for text in texts() {
+        let (module, info) = valid(&text);
+        let options =
+            msl::Options { lang_version: (2, 3), fake_missing_bindings: true, ..msl::Options::default() };
+        let (said, _) =
+            msl::write_string(&module, &info, &options, &msl::PipelineOptions::default()).unwrap();
+        assert_eq!(said.matches("kernel void ").count(), text.kernels.len(), "{}", text.name);
+    }
 }
 
 #[test]
 fn directx_is_told_in_hlsl() {
-    let (module, info) = valid(BLAKE3);
-    let options = hlsl::Options { shader_model: hlsl::ShaderModel::V6_0, ..hlsl::Options::default() };
-    let mut text = String::new();
-    let pipeline = hlsl::PipelineOptions::default();
-    hlsl::Writer::new(&mut text, &options, &pipeline).write(&module, &info, None).unwrap();
-    assert_eq!(text.matches("[numthreads(128, 1, 1)]").count(), 3);
+    for text in texts() {
+        let (module, info) = valid(&text);
+        let options = hlsl::Options { shader_model: hlsl::ShaderModel::V6_0, ..hlsl::Options::default() };
+        let mut said = String::new();
+        let pipeline = hlsl::PipelineOptions::default();
+        hlsl::Writer::new(&mut said, &options, &pipeline).write(&module, &info, None).unwrap();
+        let groups = format!("[numthreads({}, 1, 1)]", text.threads);
+        assert_eq!(said.matches(&groups).count(), text.kernels.len(), "{}", text.name);
+    }
 }

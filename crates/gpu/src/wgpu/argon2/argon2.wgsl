@@ -1,0 +1,323 @@
+// Argon2's memory, filled on a device: a workgroup for each lane of each hash, all of them the same slice.
+//
+// A block is a matrix of words, 8 rows of 16. Its compression permutes each row and then each column, where a column is two words
+// wide; both are 4 mixings of 4 words, then 4 more along the diagonals. So 32 threads have a mixing each: four of them, a quad, a
+// row, and later a column. Between rows and columns words go through memory that the workgroup shares. What comes before this text
+// says how a word is computed with (words32.wgsl, words64.wgsl); what comes behind it, how a quad exchanges words
+// (quads_shared.wgsl, quads_subgroups.wgsl).
+//
+// In the device's memory the words of a block lie as threads hold them for rows, so that a thread reads of its own lane what it
+// wrote itself, and nothing waits for that.
+
+const THREADS: u32 = 32u;
+
+// Workgroups in a row of the grid, where there is more than one row.
+const ROW: u32 = 32768u;
+
+// Words of a block that one thread holds.
+struct Quad {
+    a: Word,
+    b: Word,
+    c: Word,
+    d: Word,
+}
+
+// Where the words of a thread are in `words`: at first, and along the diagonals.
+struct Seat {
+    own: vec4<u32>,
+    turned: vec4<u32>,
+}
+
+// What is the same for all threads of a dispatch. `Numbers` in schedule.rs is written so.
+struct Params {
+    // Blocks of a segment, lanes of a hash, lanes of all hashes.
+    segment: u32,
+    lanes: u32,
+    streams: u32,
+    // Which blocks of which segment are computed.
+    pass_number: u32,
+    slice: u32,
+    from_block: u32,
+    to_block: u32,
+    // Finished blocks that other lanes show, and where in a lane the oldest of them is.
+    finished: u32,
+    oldest: u32,
+    // Other lanes show nothing yet.
+    alone: u32,
+    // References are in `table`.
+    known: u32,
+    // A block is added to what was in its place.
+    adds: u32,
+    // The number of the dispatch.
+    step: u32,
+    // What address blocks are made of besides.
+    blocks: u32,
+    passes: u32,
+    variant: u32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+// Each has one slice of all lanes. A block takes 64.
+@group(0) @binding(1) var<storage, read_write> slice_0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> slice_1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> slice_2: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> slice_3: array<vec4<u32>>;
+// For each lane and block of the slice at hand, which block it refers to, see `reference`.
+@group(0) @binding(5) var<storage, read_write> table: array<u32>;
+// For each lane of each hash, how many dispatches it has been through.
+@group(0) @binding(6) var<storage, read_write> marks: array<u32>;
+
+// Two blocks that take turns: a thread may be on its way to the next while others still read the first word of the last.
+var<workgroup> words: array<Word, 256>;
+// What the first word of a block is yet to be added to.
+var<workgroup> firsts: array<Word, 2>;
+
+// Rows and columns are put so that threads which go together meet in no bank of the memory.
+fn place(row: u32, column: u32) -> u32 {
+    return row * 16u + (column ^ (((row & 1u) << 3u) | ((row & 2u) << 1u)));
+}
+
+fn turned(k: u32) -> vec4<u32> {
+    return vec4<u32>(k, 4u + ((k + 1u) & 3u), 8u + ((k + 2u) & 3u), 12u + ((k + 3u) & 3u));
+}
+
+fn in_row(row: u32, at: vec4<u32>) -> vec4<u32> {
+    return vec4<u32>(place(row, at.x), place(row, at.y), place(row, at.z), place(row, at.w));
+}
+
+fn in_column_at(column: u32, at: u32) -> u32 {
+    return place(at >> 1u, 2u * column + (at & 1u));
+}
+
+fn in_column(column: u32, at: vec4<u32>) -> vec4<u32> {
+    return vec4<u32>(
+        in_column_at(column, at.x),
+        in_column_at(column, at.y),
+        in_column_at(column, at.z),
+        in_column_at(column, at.w),
+    );
+}
+
+fn row_seat(thread: u32) -> Seat {
+    let k = thread & 3u;
+    return Seat(in_row(thread >> 2u, vec4<u32>(k, 4u + k, 8u + k, 12u + k)), in_row(thread >> 2u, turned(k)));
+}
+
+fn column_seat(thread: u32) -> Seat {
+    let k = thread & 3u;
+    let own = in_column(thread >> 2u, vec4<u32>(k, 4u + k, 8u + k, 12u + k));
+    return Seat(own, in_column(thread >> 2u, turned(k)));
+}
+
+// The same in the block whose turn it is.
+fn seat_in(seat: Seat, turn: u32) -> Seat {
+    return Seat(seat.own + turn * 128u, seat.turned + turn * 128u);
+}
+
+fn mixed(q: Quad) -> Quad {
+    var a = added(q.a, q.b);
+    var d = turned_by_32(q.d ^ a);
+    var c = added(q.c, d);
+    var b = turned_by_24(q.b ^ c);
+    a = added(a, b);
+    d = turned_by_16(d ^ a);
+    c = added(c, d);
+    b = turned_by_63(b ^ c);
+    return Quad(a, b, c, d);
+}
+
+// Leaves the permutation of rows, or of columns, in `words`.
+fn permute(q: Quad, seat: Seat, who: Who) {
+    let v = mixed(diagonals(mixed(q), seat, who));
+    words[seat.turned.x] = v.a;
+    words[seat.turned.y] = v.b;
+    words[seat.turned.z] = v.c;
+    words[seat.turned.w] = v.d;
+    workgroupBarrier();
+}
+
+fn taken(at: vec4<u32>) -> Quad {
+    return Quad(words[at.x], words[at.y], words[at.z], words[at.w]);
+}
+
+// Rows, then columns.
+fn permuted(q: Quad, rows: Seat, columns: Seat, who: Who) -> Quad {
+    permute(q, rows, who);
+    permute(taken(columns.own), columns, who);
+    return taken(rows.own);
+}
+
+fn sum(x: Quad, y: Quad) -> Quad {
+    return Quad(x.a ^ y.a, x.b ^ y.b, x.c ^ y.c, x.d ^ y.d);
+}
+
+// A thread's words of a block of a slice.
+fn load(slice: u32, block: u32, thread: u32) -> Quad {
+    let at = block * 64u + thread;
+    var x: vec4<u32>;
+    var y: vec4<u32>;
+    switch slice {
+        case 0u: {
+            x = slice_0[at];
+            y = slice_0[at + THREADS];
+        }
+        case 1u: {
+            x = slice_1[at];
+            y = slice_1[at + THREADS];
+        }
+        case 2u: {
+            x = slice_2[at];
+            y = slice_2[at + THREADS];
+        }
+        default: {
+            x = slice_3[at];
+            y = slice_3[at + THREADS];
+        }
+    }
+    return Quad(joined(x.xy), joined(x.zw), joined(y.xy), joined(y.zw));
+}
+
+fn store(slice: u32, block: u32, thread: u32, q: Quad) {
+    let at = block * 64u + thread;
+    let x = vec4<u32>(halves(q.a), halves(q.b));
+    let y = vec4<u32>(halves(q.c), halves(q.d));
+    switch slice {
+        case 0u: {
+            slice_0[at] = x;
+            slice_0[at + THREADS] = y;
+        }
+        case 1u: {
+            slice_1[at] = x;
+            slice_1[at + THREADS] = y;
+        }
+        case 2u: {
+            slice_2[at] = x;
+            slice_2[at + THREADS] = y;
+        }
+        default: {
+            slice_3[at] = x;
+            slice_3[at + THREADS] = y;
+        }
+    }
+}
+
+// The block that a pseudo-random word means, for block `index` of the segment of a lane: its slice in the two highest bits, and
+// below them its number in the slice, lanes of a hash one after another.
+fn reference(word: vec2<u32>, lane: u32, index: u32) -> u32 {
+    var whose = word.y % params.lanes;
+    if params.alone != 0u {
+        whose = lane;
+    }
+    // Of its own lane all blocks but the last; of others, that one is missing only where it was the last of a segment.
+    let own = params.finished + index - 1u;
+    let other = params.finished - u32(index == 0u);
+    let area = select(other, own, whose == lane);
+    // Squaring prefers recent blocks.
+    let back = high_of_product(area, high_of_product(word.x, word.x));
+    var position = params.oldest + (area - 1u - back);
+    if position >= 4u * params.segment {
+        position -= 4u * params.segment;
+    }
+    let slice = position / params.segment;
+    return (slice << 30u) | (whose * params.segment + (position - slice * params.segment));
+}
+
+// References that depend on no data: of each lane, 128 for each workgroup.
+@compute @workgroup_size(THREADS)
+fn references(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
+    let number_of_group = group.y * ROW + group.x;
+    let groups = (params.segment + 127u) / 128u;
+    let lane = number_of_group / groups;
+    if lane >= params.lanes {
+        return;
+    }
+    let counter = number_of_group % groups;
+    let thread = number(who);
+    let rows = row_seat(thread);
+    let columns = column_seat(thread);
+    var a = 0u;
+    var b = 0u;
+    switch thread {
+        case 0u: {
+            a = params.pass_number;
+            b = params.passes;
+        }
+        case 1u: {
+            a = lane;
+            b = params.variant;
+        }
+        case 2u: {
+            a = params.slice;
+            b = counter + 1u;
+        }
+        case 3u: {
+            a = params.blocks;
+        }
+        default: {}
+    }
+    let nothing = joined(vec2<u32>(0u, 0u));
+    var q = Quad(joined(vec2<u32>(a, 0u)), joined(vec2<u32>(b, 0u)), nothing, nothing);
+    q = sum(q, permuted(q, rows, columns, who));
+    q = sum(q, permuted(q, seat_in(rows, 1u), seat_in(columns, 1u), who));
+    let first = counter * 128u + 16u * (thread >> 2u) + (thread & 3u);
+    note(q.a, lane, first);
+    note(q.b, lane, first + 4u);
+    note(q.c, lane, first + 8u);
+    note(q.d, lane, first + 12u);
+}
+
+fn note(word: Word, lane: u32, index: u32) {
+    if index < params.segment {
+        table[lane * params.segment + index] = reference(halves(word), lane, index);
+    }
+}
+
+// Some blocks of the segments of all lanes. Whoever dispatches this goes on where the dispatch before ended.
+@compute @workgroup_size(THREADS)
+fn fill(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
+    let stream = group.y * ROW + group.x;
+    if stream >= params.streams {
+        return;
+    }
+    let thread = number(who);
+    let rows = row_seat(thread);
+    let columns = column_seat(thread);
+    let lane = stream % params.lanes;
+    let hash_at = (stream - lane) * params.segment;
+    let lane_at = stream * params.segment;
+    var last: Quad;
+    if params.from_block == 0u {
+        last = load((params.slice + 3u) & 3u, lane_at + params.segment - 1u, thread);
+    } else {
+        last = load(params.slice, lane_at + params.from_block - 1u, thread);
+    }
+    if thread == 0u {
+        firsts[(params.from_block + 1u) & 1u] = last.a;
+    }
+    workgroupBarrier();
+    var first = firsts[(params.from_block + 1u) & 1u];
+    for (var index = params.from_block; index < params.to_block; index += 1u) {
+        var at: u32;
+        if params.known != 0u {
+            at = table[lane * params.segment + index];
+        } else {
+            at = reference(halves(first), lane, index);
+        }
+        let input = sum(last, load(at >> 30u, hash_at + (at & 0x3fffffffu), thread));
+        var rest = input;
+        if params.adds != 0u {
+            rest = sum(rest, load(params.slice, lane_at + index, thread));
+        }
+        let turn = index & 1u;
+        if thread == 0u {
+            firsts[turn] = rest.a;
+        }
+        last = sum(rest, permuted(input, seat_in(rows, turn), seat_in(columns, turn), who));
+        first = firsts[turn] ^ words[turn * 128u];
+        store(params.slice, lane_at + index, thread, last);
+    }
+    workgroupBarrier();
+    if thread == 0u && marks[stream] == params.step {
+        marks[stream] = params.step + 1u;
+    }
+}

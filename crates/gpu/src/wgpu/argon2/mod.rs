@@ -1,0 +1,225 @@
+//! [`Argon2`]: hashes side by side on a device.
+
+mod kernels;
+mod room;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+pub(super) use kernels::{FEATURES, Kernels, Means};
+
+use super::Device;
+use super::scratch::Way;
+use crate::Error;
+use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Params, Stop, Variant, hazmat};
+use kernels::BUFFERS;
+use room::{Room, TOGETHER, place};
+use schedule::{BLOCK, Pace, Strip, Strips, segment, side_by_side};
+use std::fmt;
+use std::time::Instant;
+use zeroize::{Zeroize, Zeroizing};
+
+/// Argon2 with the same parameters, several hashes side by side, in memory of a device that is kept. The processor has the first
+/// blocks and the tag; all between is the device's.
+///
+/// Memory is wiped after each batch. Copies of first and last blocks that a driver makes on their way are out of reach.
+pub struct Argon2 {
+    device: Device,
+    kernels: Kernels,
+    params: Params,
+    room: Room,
+    pace: Pace,
+}
+
+impl Argon2 {
+    /// For at most so many hashes side by side, one at least: as many as the device binds and has memory for, see
+    /// [`width`](Argon2::width). It is asked for known tags.
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] where a hash is more than kernels of this device see, [`Error::OutOfMemory`] where there is no memory for
+    /// one; [`Error::SelfTest`]; what the driver says.
+    pub fn new(device: &Device, params: Params, most: usize) -> Result<Argon2, Error> {
+        if device.raw().0.limits().max_storage_buffers_per_shader_stage < BUFFERS {
+            let lacks = format!("{BUFFERS} buffers for a kernel");
+            return Err(Error::Unfit { device: device.info().name.clone(), lacks });
+        }
+        Argon2::with_kernels(device, device.argon2()?, params, most)
+    }
+
+    fn with_kernels(
+        device: &Device,
+        kernels: &Kernels,
+        params: Params,
+        most: usize,
+    ) -> Result<Argon2, Error> {
+        self_test(device, kernels)?;
+        Argon2::untested(device, kernels, params, most)
+    }
+
+    fn untested(device: &Device, kernels: &Kernels, params: Params, most: usize) -> Result<Argon2, Error> {
+        let (info, raw) = (device.info(), device.raw());
+        let binds = side_by_side(params, info.binding.min(info.buffer));
+        if binds == 0 {
+            let slice = u64::from(segment(params)) * u64::from(params.lanes()) * BLOCK;
+            let lacks = format!("kernels that see {slice} bytes at a time, a quarter of a hash");
+            return Err(Error::Unfit { device: info.name.clone(), lacks });
+        }
+        let fit = info.memory.map_or(binds, |memory| binds.min(memory / Room::bytes(params, 1)));
+        let mut hashes = fit.min(most as u64).clamp(1, u64::from(u32::MAX)) as u32;
+        let room = loop {
+            match Room::new(raw, kernels, params, hashes) {
+                Err(Error::OutOfMemory { .. }) if hashes > 1 => hashes /= 2,
+                made => break made?,
+            }
+        };
+        Ok(Argon2 { device: device.clone(), kernels: kernels.clone(), params, room, pace: Pace::new() })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// What it computes.
+    pub fn params(&self) -> Params {
+        self.params
+    }
+
+    /// How many hashes go side by side.
+    pub fn width(&self) -> usize {
+        self.room.hashes()
+    }
+
+    /// Bytes on the device.
+    pub fn memory(&self) -> u64 {
+        Room::bytes(self.params, self.room.hashes() as u32)
+    }
+
+    /// The tags of all jobs, [`width`](Argon2::width) of them at a time.
+    ///
+    /// # Errors
+    /// [`Error::Hash`] for the first job with a length out of range; what happens to the device. Jobs have all of a tag or nothing
+    /// of it.
+    pub fn hash(&mut self, jobs: &mut [Job<'_>]) -> Result<(), Error> {
+        static NEVER: Stop = Stop::new();
+        self.hash_until(jobs, &NEVER)
+    }
+
+    /// [`hash`](Argon2::hash) that ends early when asked to, from another thread: within some milliseconds.
+    ///
+    /// # Errors
+    /// As there, and [`HashError::Stopped`](hashmill_hash::argon2::HashError::Stopped) as [`Error::Hash`].
+    pub fn hash_until(&mut self, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), Error> {
+        let width = self.width();
+        jobs.chunks_mut(width).try_for_each(|jobs| self.side_by_side(jobs, stop))
+    }
+
+    fn side_by_side(&mut self, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), Error> {
+        let lanes = self.params.lanes() as usize;
+        let mut first = Zeroizing::new(Vec::with_capacity(2 * lanes * jobs.len()));
+        for job in &*jobs {
+            hazmat::first_blocks(self.params, &job.input, job.tag.len(), |_, _, words| first.push(*words))?;
+        }
+        let streams = (jobs.len() * lanes) as u32;
+        let filled = self.room.begin(&first).and_then(|()| self.fill(streams, stop));
+        let last = filled.and_then(|()| self.room.last_blocks(streams));
+        let wiped = self.room.wipe(streams);
+        let last = last?;
+        wiped?;
+        for (job, blocks) in jobs.iter_mut().zip(last.chunks(lanes * BLOCK as usize)) {
+            let mut sum = [0; 128];
+            for block in blocks.chunks(BLOCK as usize) {
+                let words = block.as_chunks().0;
+                sum.iter_mut()
+                    .enumerate()
+                    .for_each(|(word, sum)| *sum ^= u64::from_le_bytes(words[place(word)]));
+            }
+            hazmat::tag(&sum, job.tag);
+            sum.zeroize();
+        }
+        Ok(())
+    }
+
+    /// Fills the memory. Two handfuls of strips are on their way at a time, so that the device need not wait for the host.
+    fn fill(&mut self, streams: u32, stop: &Stop) -> Result<(), Error> {
+        let Argon2 { kernels, params, room, pace, .. } = self;
+        let mut strips = Strips::new(*params);
+        let mut before: Option<Handful> = None;
+        let (mut step, mut began) = (0, Instant::now());
+        let mut heard = |before: Handful, pace: &mut Pace| {
+            room.filled(&before.way, before.steps, before.turn)?;
+            pace.took(before.blocks, began.elapsed());
+            began = Instant::now();
+            Ok::<_, Error>(())
+        };
+        for turn in [0, 1].into_iter().cycle() {
+            if stop.is_set() {
+                before.map_or(Ok(()), |before| heard(before, pace))?;
+                return Err(HashError::Stopped.into());
+            }
+            let (handful, blocks) = together(&mut strips, pace.blocks());
+            if handful.is_empty() {
+                break;
+            }
+            let way = room.fill(kernels, streams, &handful, step, turn)?;
+            step += handful.len() as u32;
+            if let Some(before) = before.replace(Handful { way, steps: step, turn, blocks }) {
+                heard(before, pace)?;
+            }
+        }
+        before.map_or(Ok(()), |before| heard(before, pace))
+    }
+}
+
+/// Strips that were handed over.
+struct Handful {
+    way: Way,
+    /// How many strips there are up to its end.
+    steps: u32,
+    turn: usize,
+    /// Blocks of each lane.
+    blocks: u32,
+}
+
+/// The next strips, of so many blocks of each lane at most; fewer where there would be too many strips.
+fn together(strips: &mut Strips, blocks: u32) -> (Vec<Strip>, u32) {
+    let (mut handful, mut left) = (Vec::new(), blocks);
+    while left > 0
+        && handful.len() < TOGETHER
+        && let Some(strip) = strips.next(left)
+    {
+        left -= strip.len();
+        handful.push(strip);
+    }
+    (handful, blocks - left)
+}
+
+/// Tags beside the processor's: each variant, several passes and lanes, references of more than an address block.
+fn self_test(device: &Device, kernels: &Kernels) -> Result<(), Error> {
+    for (variant, (memory, passes, lanes)) in
+        [(Variant::Id, (600, 1, 1)), (Variant::I, (100, 3, 3)), (Variant::D, (64, 2, 2))]
+    {
+        let params = Params::new(memory, passes, lanes).map_err(HashError::from)?;
+        let params = params.with_variant(variant);
+        let inputs = [b"one", b"two"].map(|password| Input::new(password, b"a salt of hashmill"));
+        let (mut given, mut right) = ([[0; 32]; 2], [[0; 32]; 2]);
+        for (input, tag) in inputs.iter().zip(&mut right) {
+            *tag = Hasher::new(params).hash(input)?;
+        }
+        let mut jobs: Vec<_> =
+            inputs.into_iter().zip(&mut given).map(|(input, tag)| Job { input, tag }).collect();
+        Argon2::untested(device, kernels, params, jobs.len())?.hash(&mut jobs)?;
+        if given != right {
+            return Err(Error::SelfTest { device: device.info().name.clone() });
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Debug for Argon2 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Argon2");
+        out.field("device", &self.device).field("params", &self.params).field("width", &self.width());
+        out.finish_non_exhaustive()
+    }
+}
