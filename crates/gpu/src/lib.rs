@@ -5,9 +5,10 @@
 //! | the question what there is | [`devices`] |
 //! | bytes in a buffer of a device | [`wgpu::Blake3::hash_buffer`] |
 //! | many short messages | [`wgpu::Blake3::hash_many`] |
+//! | passwords or keys for Argon2 | [`wgpu::Argon2::hash`] |
 //! | files, and a device that should hash them | [`wgpu::Subtrees`], an engine for `hashmill_files::Files` |
 //!
-//! Each device is asked for known digests before it is trusted. What it gives is bit for bit what the processor gives, or
+//! Each device is asked for known digests and tags before it is trusted. What it gives is bit for bit what the processor gives, or
 //! an [`Error`]; nothing here panics because a driver is missing, refuses, or goes away.
 //!
 //! With the feature `wgpu` devices are spoken to by Vulkan, Metal or DirectX 12. Without it there are none.

@@ -1,6 +1,6 @@
 //! Argon2 on a device, as a program uses it: known tags, batches, what is stopped, what is refused.
 
-use crate::{device, narrow};
+use crate::{device, limited, narrow};
 use hashmill_gpu::Error;
 use hashmill_gpu::wgpu::{Argon2, Device};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Params, Stop, Variant, Version};
@@ -84,10 +84,8 @@ fn a_hash_that_is_stopped_says_so_and_the_next_one_is_right() {
     });
     assert_eq!(stopped, Err(Error::Hash(HashError::Stopped)));
     assert_eq!(tag, [0xa5; 32], "untouched");
-    let input = Input::new(b"password", b"somesalt");
-    let params = params.with_variant(Variant::D);
-    assert_eq!(params.passes(), 100_000);
-    let params = Params::new(64, 1, 2).unwrap();
+    // What was stopped leaves nothing behind that the next one sees.
+    let (params, input) = (Params::new(4096, 1, 2).unwrap(), Input::new(b"password", b"somesalt"));
     assert_eq!(one(device, params, input), Hasher::new(params).hash(&input).unwrap());
 }
 
@@ -119,4 +117,11 @@ fn a_hash_has_four_times_what_a_device_binds() {
     let argon2 = Argon2::new(&device, params(1000, 1, 1), 100).unwrap();
     assert_eq!(argon2.width(), 4, "1024 blocks of a slice for 250 each");
     assert!(argon2.memory() > 4 * 1000 * 1024);
+}
+
+#[test]
+fn a_device_whose_kernels_bind_too_little_is_refused() {
+    let Some(device) = limited(|limits| limits.max_storage_buffers_per_shader_stage = 5) else { return };
+    let error = Argon2::new(&device, params(8, 1, 1), 1).unwrap_err();
+    assert!(matches!(&error, Error::Unfit { lacks, .. } if lacks == "6 buffers for a kernel"), "{error:?}");
 }

@@ -2,11 +2,13 @@
 
 use crate::{buffer, narrow};
 use hashmill_gpu::Error;
-use hashmill_gpu::wgpu::{Blake3, Device, Subtrees};
+use hashmill_gpu::wgpu::{Argon2, Blake3, Device, Subtrees};
+use hashmill_hash::argon2::{Input, Job, Params};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::{EngineError, Stop, SubtreeEngine, Tile};
 use hashmill_testkit::paint;
+use std::time::Duration;
 
 const TILE: usize = 256 * 1024;
 
@@ -68,4 +70,26 @@ fn an_engine_whose_device_is_gone_says_so_to_everybody() {
             scope.spawn(|| assert!(engine.compute(tile, &bytes).is_err()));
         }
     });
+}
+
+#[test]
+fn a_hash_whose_device_goes_away_has_no_tag() {
+    let Some(device) = mortal() else { return };
+    let mut argon2 = Argon2::new(&device, Params::new(1024, 1_000_000, 2).unwrap(), 2).unwrap();
+    let mut tags = [[0xa5; 32]; 2];
+    let mut jobs: Vec<_> =
+        tags.iter_mut().map(|tag| Job { input: Input::new(b"password", b"somesalt"), tag }).collect();
+    let error = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(50));
+            kill(&device);
+        });
+        argon2.hash(&mut jobs).unwrap_err()
+    });
+    assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}");
+    let error = argon2.hash(&mut jobs).unwrap_err();
+    assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}");
+    let error = Argon2::new(&device, Params::new(8, 1, 1).unwrap(), 1).unwrap_err();
+    assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}");
+    assert_eq!(tags, [[0xa5; 32]; 2], "untouched");
 }

@@ -33,12 +33,18 @@ fn device(what: &str) -> Option<&'static Device> {
 
 /// A device of its own, that binds no more than so many bytes at a time: what is cut at gibibytes elsewhere is cut there here.
 fn narrow(binding: u64) -> Option<Device> {
-    let shared = device("inputs of many windows")?;
+    limited(|limits| limits.max_storage_buffer_binding_size = binding)
+}
+
+/// A device of its own, with less than it has, and without anything that only some devices have.
+fn limited(less: impl FnOnce(&mut api::Limits)) -> Option<Device> {
+    let shared = device("devices that have less")?;
     let instance = api::Instance::new(api::InstanceDescriptor::new_without_display_handle());
     let adapters = ready(instance.enumerate_adapters(api::Backends::all()));
     let named = |adapter: &api::Adapter| adapter.get_info().name == shared.info().name;
     let adapter = adapters.into_iter().find(named).expect("the device is still there");
-    let limits = api::Limits { max_storage_buffer_binding_size: binding, ..adapter.limits() };
+    let mut limits = adapter.limits();
+    less(&mut limits);
     let descriptor = api::DeviceDescriptor { required_limits: limits, ..Default::default() };
     let (device, queue) = ready(adapter.request_device(&descriptor)).expect("a second device");
     Some(Device::from_parts(device, queue).expect("as good as the first"))

@@ -17,7 +17,7 @@ use room::{Room, TOGETHER, place};
 use schedule::{BLOCK, Pace, Strip, Strips, segment, side_by_side};
 use std::fmt;
 use std::time::Instant;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 /// Argon2 with the same parameters, several hashes side by side, in memory of a device that is kept. The processor has the first
 /// blocks and the tag; all between is the device's.
@@ -65,13 +65,8 @@ impl Argon2 {
             return Err(Error::Unfit { device: info.name.clone(), lacks });
         }
         let fit = info.memory.map_or(binds, |memory| binds.min(memory / Room::bytes(params, 1)));
-        let mut hashes = fit.min(most as u64).clamp(1, u64::from(u32::MAX)) as u32;
-        let room = loop {
-            match Room::new(raw, kernels, params, hashes) {
-                Err(Error::OutOfMemory { .. }) if hashes > 1 => hashes /= 2,
-                made => break made?,
-            }
-        };
+        let hashes = fit.min(most as u64).clamp(1, u64::from(u32::MAX)) as u32;
+        let room = backing_off(hashes, |hashes| Room::new(raw, kernels, params, hashes))?;
         Ok(Argon2 { device: device.clone(), kernels: kernels.clone(), params, room, pace: Pace::new() })
     }
 
@@ -120,24 +115,30 @@ impl Argon2 {
         for job in &*jobs {
             hazmat::first_blocks(self.params, &job.input, job.tag.len(), |_, _, words| first.push(*words))?;
         }
-        let streams = (jobs.len() * lanes) as u32;
-        let filled = self.room.begin(&first).and_then(|()| self.fill(streams, stop));
-        let last = filled.and_then(|()| self.room.last_blocks(streams));
-        let wiped = self.room.wipe(streams);
+        for (job, sum) in jobs.iter_mut().zip(&*self.sums(&first, stop)?) {
+            hazmat::tag(sum, job.tag);
+        }
+        Ok(())
+    }
+
+    /// What becomes of these first blocks: of each hash, the sum of the last blocks of its lanes.
+    fn sums(&mut self, first: &[[u64; 128]], stop: &Stop) -> Result<Zeroizing<Vec<[u64; 128]>>, Error> {
+        let (streams, lanes) = (first.len() / 2, self.params.lanes() as usize);
+        let filled = self.room.begin(first).and_then(|()| self.fill(streams as u32, stop));
+        let last = filled.and_then(|()| self.room.last_blocks(streams as u32));
+        let wiped = self.room.wipe(streams as u32);
         let last = last?;
         wiped?;
-        for (job, blocks) in jobs.iter_mut().zip(last.chunks(lanes * BLOCK as usize)) {
-            let mut sum = [0; 128];
+        let mut sums = Zeroizing::new(vec![[0; 128]; streams / lanes]);
+        for (sum, blocks) in sums.iter_mut().zip(last.chunks(lanes * BLOCK as usize)) {
             for block in blocks.chunks(BLOCK as usize) {
                 let words = block.as_chunks().0;
                 sum.iter_mut()
                     .enumerate()
                     .for_each(|(word, sum)| *sum ^= u64::from_le_bytes(words[place(word)]));
             }
-            hazmat::tag(&sum, job.tag);
-            sum.zeroize();
         }
-        Ok(())
+        Ok(sums)
     }
 
     /// Fills the memory. Two handfuls of strips are on their way at a time, so that the device need not wait for the host.
@@ -168,6 +169,16 @@ impl Argon2 {
             }
         }
         before.map_or(Ok(()), |before| heard(before, pace))
+    }
+}
+
+/// As many as there is memory for: half as many each time that it is refused.
+fn backing_off<T>(mut hashes: u32, mut make: impl FnMut(u32) -> Result<T, Error>) -> Result<T, Error> {
+    loop {
+        match make(hashes) {
+            Err(Error::OutOfMemory { .. }) if hashes > 1 => hashes /= 2,
+            made => return made,
+        }
     }
 }
 

@@ -172,9 +172,42 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     stop.set();
     assert_eq!(argon2.hash_until(&mut jobs, &stop), Err(Error::Hash(HashError::Stopped)));
     assert!(empty(&argon2));
-    // That it is not empty in between is what other tests see.
     let last = argon2.room.last_blocks(6).unwrap();
     assert!(last.iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn what_was_left_half_way_is_not_seen_by_the_next_batch() {
+    let Some(device) = device("batches that are left half-way") else { return };
+    let params = Params::new(640, 2, 1).unwrap();
+    let mut argon2 = Argon2::new(device, params, 2).unwrap();
+    argon2.room.begin(&[[0x5a; 128]; 4]).unwrap();
+    let (handful, blocks) = together(&mut Strips::new(params), 500);
+    assert_eq!(blocks, 500);
+    let way = argon2.room.fill(&argon2.kernels, 2, &handful, 0, 1).unwrap();
+    argon2.room.filled(&way, handful.len() as u32, 1).unwrap();
+    assert_ne!(argon2.room.memory(1)[400], [0; 128]);
+    let input = INPUTS[0].0;
+    let mut tag = [0; 32];
+    argon2.hash(&mut [Job { input, tag: &mut tag }]).unwrap();
+    assert_eq!(tag, Hasher::new(params).hash(&input).unwrap());
+}
+
+#[test]
+fn where_memory_is_refused_half_as_much_is_asked_for() {
+    let with_room_for = |room: u32, asked: &mut Vec<u32>| {
+        backing_off(20, |hashes| {
+            asked.push(hashes);
+            let bytes = u64::from(hashes);
+            if hashes > room { Err(Error::OutOfMemory { bytes }) } else { Ok(hashes) }
+        })
+    };
+    let mut asked = Vec::new();
+    assert_eq!(with_room_for(4, &mut asked), Ok(2));
+    assert_eq!(with_room_for(20, &mut asked), Ok(20));
+    assert_eq!(with_room_for(0, &mut asked), Err(Error::OutOfMemory { bytes: 1 }));
+    assert_eq!(asked, [20, 10, 5, 2, 20, 20, 10, 5, 2, 1]);
+    assert_eq!(backing_off(20, |_| Err::<(), _>(Error::Lost)), Err(Error::Lost), "no other error");
 }
 
 #[test]
