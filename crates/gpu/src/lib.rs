@@ -6,6 +6,7 @@
 //! | bytes in a buffer of a device | [`wgpu::Blake3::hash_buffer`] |
 //! | many short messages | [`wgpu::Blake3::hash_many`] |
 //! | passwords or keys for Argon2 | [`wgpu::Argon2::hash`] |
+//! | a proof of work | [`wgpu::Nonces`], an engine for nonces |
 //! | files, and a device that should hash them | [`wgpu::Subtrees`], an engine for `hashmill_files::Files` |
 //!
 //! Each device is asked for known digests and tags before it is trusted. What it gives is bit for bit what the processor gives, or

@@ -11,7 +11,7 @@ mod subtrees;
 
 /// The crate whose buffers and devices are taken here.
 pub use ::wgpu as api;
-pub use argon2::Argon2;
+pub use argon2::{Argon2, Nonces};
 pub use blake3::Blake3;
 pub use device::{Device, devices};
 pub use subtrees::Subtrees;

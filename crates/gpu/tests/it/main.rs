@@ -7,6 +7,7 @@ mod devices;
 mod engine;
 mod lost;
 mod many;
+mod nonces;
 mod shaders;
 
 use hashmill_gpu::wgpu::{Device, api};

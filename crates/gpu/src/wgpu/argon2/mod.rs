@@ -1,12 +1,14 @@
 //! [`Argon2`]: hashes side by side on a device.
 
 mod kernels;
+mod nonces;
 mod room;
 mod schedule;
 #[cfg(test)]
 mod tests;
 
 pub(super) use kernels::{FEATURES, Kernels, Means};
+pub use nonces::Nonces;
 
 use super::Device;
 use super::scratch::Way;

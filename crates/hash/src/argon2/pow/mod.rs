@@ -93,8 +93,11 @@ impl Pow {
         self.params
     }
 
-    /// Whether a header can be searched.
-    fn check(self, header: &[u8]) -> Result<(), EngineError> {
+    /// Whether a header can be searched. For engines.
+    ///
+    /// # Errors
+    /// [`EngineError::HeaderLen`]; [`EngineError::Function`] for a recipe that no header has.
+    pub fn check(self, header: &[u8]) -> Result<(), EngineError> {
         let (least, most) = match self.recipe {
             Recipe::NonceIsPassword { header_len: None } => (0, Params::MAX_LEN as usize),
             Recipe::NonceIsPassword { header_len: Some(len) } => (len, len),
@@ -115,8 +118,11 @@ impl Pow {
         }
     }
 
-    /// Calls `with` with what is hashed for a nonce. The header was checked.
-    fn input<R>(self, header: &[u8], nonce: u64, with: impl FnOnce(&Input<'_>) -> R) -> R {
+    /// Calls `with` with what is hashed for a nonce. For engines.
+    ///
+    /// # Panics
+    /// It may, if the header was not [checked](Pow::check).
+    pub fn input<R>(self, header: &[u8], nonce: u64, with: impl FnOnce(&Input<'_>) -> R) -> R {
         let nonce = nonce.to_le_bytes();
         match self.recipe {
             Recipe::NonceIsPassword { .. } => with(&Input::new(&nonce, header)),
@@ -130,8 +136,8 @@ impl Pow {
         }
     }
 
-    /// Whether a digest does not exceed the target, whose most significant byte is the first.
-    fn is_hit(self, digest: &[u8; DIGEST_LEN], target: &[u8; 32]) -> bool {
+    /// Whether a digest does not exceed the target, whose most significant byte is the first. For engines.
+    pub fn is_hit(self, digest: &[u8; DIGEST_LEN], target: &[u8; 32]) -> bool {
         match self.order {
             Order::BigEndian => digest <= target,
             Order::LittleEndian => digest.iter().rev().le(target.iter()),
