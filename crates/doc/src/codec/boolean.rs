@@ -2,6 +2,7 @@
 
 use super::packer::Packer;
 use super::reader::Reader;
+use super::spread::Spread;
 use crate::error::Rule;
 
 /// Reads a column run by run.
@@ -58,7 +59,7 @@ impl<'a> BoolCursor<'a> {
 /// Writes such a column.
 #[derive(Debug, Default)]
 pub(crate) struct BoolEncoder {
-    out: Packer,
+    out: Packer<'static>,
     value: bool,
     count: u64,
     some: bool,
@@ -88,7 +89,7 @@ impl BoolEncoder {
         // Where both are at the end of a run that says the same, or have not begun, what follows means the same.
         let joins = |to: &Self, from: &BoolCursor<'_>| match from.started {
             true => from.left == 0 && to.count > 0 && to.value == from.value,
-            false => to.count == 0 && to.out.len() == 0,
+            false => to.count == 0 && to.out.is_empty(),
         };
         while !joins(self, from) {
             let Some((value, run)) = from.peek()? else { return Ok(()) };
@@ -109,7 +110,7 @@ impl BoolEncoder {
         self.some
     }
 
-    pub(crate) fn finish(&mut self) -> &[u8] {
+    pub(crate) fn finish(&mut self) -> Spread<'_> {
         if self.count > 0 {
             self.out.number(self.count);
             self.count = 0;
@@ -135,7 +136,7 @@ mod tests {
             for bits in 0..1u32 << len {
                 let mut encoder = BoolEncoder::default();
                 (0..len).for_each(|i| encoder.push_n(bits >> i & 1 == 1, 1));
-                let bytes = encoder.finish().to_vec();
+                let bytes = encoder.finish().whole().to_vec();
                 let mut cursor = BoolCursor::new(&bytes);
                 for i in 0..len {
                     assert_eq!(cursor.next(), Ok(Some(bits >> i & 1 == 1)));
@@ -150,7 +151,7 @@ mod tests {
         let encode = |rows: &[bool]| {
             let mut encoder = BoolEncoder::default();
             rows.iter().for_each(|row| encoder.push_n(*row, 1));
-            encoder.finish().to_vec()
+            encoder.finish().whole().to_vec()
         };
         for bits in 0..1u32 << 8 {
             let rows: Vec<bool> = (0..8).map(|i| bits >> i & 1 == 1).collect();
@@ -166,7 +167,7 @@ mod tests {
                     to.push_rest(&mut from, 8 - middle as u64).unwrap();
                     let mut plain = rows.clone();
                     plain.splice(middle..middle, between);
-                    assert_eq!(to.finish(), encode(&plain), "{rows:?}, {middle}, {between:?}");
+                    assert_eq!(to.finish().whole(), encode(&plain), "{rows:?}, {middle}, {between:?}");
                 }
             }
         }

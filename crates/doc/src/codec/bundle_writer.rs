@@ -27,19 +27,19 @@ pub(crate) struct BundleRow<'a> {
 /// A bundle being written. Actors are numbers in its list.
 #[derive(Debug, Default)]
 pub(crate) struct BundleWriter<'a> {
-    actor: RleEncoder<u64>,
-    seq: DeltaEncoder,
-    start_op: DeltaEncoder,
-    max_op: DeltaEncoder,
-    time: DeltaEncoder,
-    message: RleEncoder<&'a str>,
-    deps_count: RleEncoder<u64>,
-    deps_index: DeltaEncoder,
-    extra_len: RleEncoder<u64>,
+    actor: RleEncoder<'a, u64>,
+    seq: DeltaEncoder<'a>,
+    start_op: DeltaEncoder<'a>,
+    max_op: DeltaEncoder<'a>,
+    time: DeltaEncoder<'a>,
+    message: RleEncoder<'a, &'a str>,
+    deps_count: RleEncoder<'a, u64>,
+    deps_index: DeltaEncoder<'a>,
+    extra_len: RleEncoder<'a, u64>,
     extra: Vec<u8>,
     ops: OpWriter<'a>,
-    obj_ctr: DeltaEncoder,
-    row_of: DeltaEncoder,
+    obj_ctr: DeltaEncoder<'a>,
+    row_of: DeltaEncoder<'a>,
     ids: Vec<OpId>,
 }
 
@@ -87,7 +87,7 @@ impl<'a> BundleWriter<'a> {
         write_layout(&ops, &mut middle);
         let bytes = |columns: &[super::column::Stored<'_>]| {
             columns.iter().fold(vec![], |mut all, column| {
-                all.extend_from_slice(column.bytes);
+                column.bytes.pieces().for_each(|piece| all.extend_from_slice(piece));
                 all
             })
         };
@@ -107,7 +107,7 @@ impl<'a> BundleWriter<'a> {
             column(spec::DEPS_COUNT, self.deps_count.finish()),
             column(spec::DEPS_INDEX, self.deps_index.finish()),
             column(spec::EXTRA_LEN, self.extra_len.finish()),
-            column(spec::EXTRA, &self.extra),
+            column(spec::EXTRA, self.extra[..].into()),
         ];
         let mut rows: Vec<Column<'_>> = Vec::with_capacity(16);
         let values = effort(self.ops.has_texts());

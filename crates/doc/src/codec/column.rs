@@ -9,6 +9,7 @@ use super::deflate::{Effort, Inflate, inflate};
 use super::leb::put_u64;
 use super::limits::Limits;
 use super::reader::Reader;
+use super::spread::Spread;
 use crate::error::{DecodeError, FormatError, LimitError, Place, Rule};
 use crate::threads;
 
@@ -181,7 +182,7 @@ pub(crate) struct Stored<'a> {
     /// Without the bit that says that it is deflated.
     pub(crate) spec: u32,
     pub(crate) deflated: bool,
-    pub(crate) bytes: &'a [u8],
+    pub(crate) bytes: Spread<'a>,
 }
 
 /// Specifications and lengths, before the bytes.
@@ -248,7 +249,11 @@ impl Layout {
         for &(spec, len) in &self.columns {
             let offset = reader.offset();
             let bytes = reader.take(len).map_err(|_| Fault::at(offset, Rule::ColumnRange))?;
-            stored.push(Stored { spec: spec & !DEFLATED, deflated: spec & DEFLATED != 0, bytes });
+            stored.push(Stored {
+                spec: spec & !DEFLATED,
+                deflated: spec & DEFLATED != 0,
+                bytes: bytes.into(),
+            });
         }
         Ok(stored)
     }
@@ -263,6 +268,7 @@ impl Layout {
         let stored = self.stored(reader)?;
         let too_long = || ChunkError::limit("inflated bytes", limits.inflated_bytes);
         let unpack = |Stored { spec, deflated, bytes }: Stored<'a>, inflatable: u64| {
+            let bytes = bytes.whole();
             if !deflated {
                 return Ok((spec, Plain::Found(bytes)));
             }

@@ -4,6 +4,7 @@
 //! reads them, with [`Ramp::counters`].
 
 use super::rle::{self, RleCursor, RleEncoder};
+use super::spread::Spread;
 use crate::codec::rules;
 use crate::error::Rule;
 
@@ -79,7 +80,7 @@ impl<'a> DeltaCursor<'a> {
 }
 
 /// Copies the next rows of a column. One that is not there says nothing of any row.
-pub(super) fn copy(from: &mut DeltaCursor<'_>, rows: u64, to: &mut DeltaEncoder) -> Result<(), Rule> {
+pub(super) fn copy<'a>(from: &mut DeltaCursor<'a>, rows: u64, to: &mut DeltaEncoder<'a>) -> Result<(), Rule> {
     let mut left = rows;
     // From where the sum is theirs, too, differences mean the same.
     while to.sum != from.sum
@@ -107,7 +108,11 @@ pub(super) fn copy(from: &mut DeltaCursor<'_>, rows: u64, to: &mut DeltaEncoder)
 }
 
 /// Copies all rows that are left of a column, of which there are so many. One that is not there says nothing of any row.
-pub(super) fn copy_rest(from: &mut DeltaCursor<'_>, rows: u64, to: &mut DeltaEncoder) -> Result<(), Rule> {
+pub(super) fn copy_rest<'a>(
+    from: &mut DeltaCursor<'a>,
+    rows: u64,
+    to: &mut DeltaEncoder<'a>,
+) -> Result<(), Rule> {
     while to.sum != from.sum
         && let Some((ramp, run)) = from.peek()?
     {
@@ -122,12 +127,12 @@ pub(super) fn copy_rest(from: &mut DeltaCursor<'_>, rows: u64, to: &mut DeltaEnc
 
 /// Writes such a column.
 #[derive(Debug, Default)]
-pub(crate) struct DeltaEncoder {
-    deltas: RleEncoder<i64>,
+pub(crate) struct DeltaEncoder<'a> {
+    deltas: RleEncoder<'a, i64>,
     sum: i64,
 }
 
-impl DeltaEncoder {
+impl<'a> DeltaEncoder<'a> {
     #[inline]
     pub(crate) fn push(&mut self, value: Option<i64>) {
         match value {
@@ -159,8 +164,13 @@ impl DeltaEncoder {
         self.deltas.has_values()
     }
 
-    pub(crate) fn finish(&mut self) -> &[u8] {
+    pub(crate) fn finish(&mut self) -> Spread<'_> {
         self.deltas.finish()
+    }
+
+    /// A new encoder in this one's memory.
+    pub(crate) fn recycle<'b>(self) -> DeltaEncoder<'b> {
+        DeltaEncoder { deltas: self.deltas.recycle(), sum: 0 }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -176,7 +186,7 @@ mod tests {
     fn encode(rows: &[Option<i64>]) -> Vec<u8> {
         let mut encoder = DeltaEncoder::default();
         rows.iter().for_each(|row| encoder.push(*row));
-        encoder.finish().to_vec()
+        encoder.finish().together().into_owned()
     }
 
     #[test]
@@ -196,12 +206,16 @@ mod tests {
                     copy(&mut from, (rows.len() - middle) as u64, &mut to).unwrap();
                     let mut plain = rows.clone();
                     plain.splice(middle..middle, between);
-                    assert_eq!(to.finish(), encode(&plain), "{rows:?}, {middle}, {between:?}");
+                    assert_eq!(*to.finish().together(), encode(&plain), "{rows:?}, {middle}, {between:?}");
                     let (mut from, mut to) = (DeltaCursor::new(&column), DeltaEncoder::default());
                     copy(&mut from, middle as u64, &mut to).unwrap();
                     between.iter().for_each(|value| to.push(*value));
                     copy_rest(&mut from, (rows.len() - middle) as u64, &mut to).unwrap();
-                    assert_eq!(to.finish(), encode(&plain), "{rows:?}, {middle}, {between:?}, the rest");
+                    assert_eq!(
+                        *to.finish().together(),
+                        encode(&plain),
+                        "{rows:?}, {middle}, {between:?}, the rest"
+                    );
                 }
             }
         }
@@ -217,9 +231,9 @@ mod tests {
         let mut rows = DeltaEncoder::default();
         let values = [None, None, Some(5), Some(6), Some(7), Some(8), Some(3), Some(2), Some(1), Some(9)];
         values.iter().for_each(|value| rows.push(*value));
-        assert_eq!(ramps.finish(), rows.finish());
+        assert_eq!(ramps.finish().together(), rows.finish().together());
 
-        let bytes = ramps.finish().to_vec();
+        let bytes = ramps.finish().together().into_owned();
         let mut cursor = DeltaCursor::new(&bytes);
         for value in values {
             assert_eq!(cursor.next(), Ok(Some(value)));
@@ -240,7 +254,7 @@ mod tests {
         let mut encoder = DeltaEncoder::default();
         encoder.push(Some(i64::MAX));
         encoder.push(Some(i64::MIN));
-        let bytes = encoder.finish().to_vec();
+        let bytes = encoder.finish().together().into_owned();
         let mut cursor = DeltaCursor::new(&bytes);
         assert_eq!(cursor.next(), Ok(Some(Some(i64::MAX))));
         assert_eq!(cursor.next(), Ok(Some(Some(i64::MIN))));

@@ -14,6 +14,7 @@ use super::ops::{OpReader, RowKind, spec as ops};
 use super::reader::Reader;
 use super::rle::RleEncoder;
 use super::runs::Rewritten;
+use super::spread::Spread;
 use super::value::{RawValue, code};
 use crate::codec::rules;
 use crate::error::Rule;
@@ -312,14 +313,14 @@ pub(crate) struct ChangeWriter<'a> {
     /// So many of the last changes, each made right after the one before by the same actor with the same message, are only
     /// in the columns of operations and times yet.
     alike: u64,
-    actor: RleEncoder<u64>,
-    seq: DeltaEncoder,
-    max_op: DeltaEncoder,
-    time: DeltaEncoder,
-    message: RleEncoder<&'a str>,
-    deps_count: RleEncoder<u64>,
-    deps_index: DeltaEncoder,
-    extra_meta: RleEncoder<u64>,
+    actor: RleEncoder<'a, u64>,
+    seq: DeltaEncoder<'a>,
+    max_op: DeltaEncoder<'a>,
+    time: DeltaEncoder<'a>,
+    message: RleEncoder<'a, &'a str>,
+    deps_count: RleEncoder<'a, u64>,
+    deps_index: DeltaEncoder<'a>,
+    extra_meta: RleEncoder<'a, u64>,
     extra_raw: Vec<u8>,
 }
 
@@ -372,7 +373,7 @@ impl<'a> ChangeWriter<'a> {
         self.extra_meta.push_n(Some(NO_EXTRA), rows);
     }
 
-    fn finish<'s>(&'s mut self, mut out: impl FnMut(u32, &'s [u8])) {
+    fn finish<'s>(&'s mut self, mut out: impl FnMut(u32, Spread<'s>)) {
         self.push_alike();
         out(spec::ACTOR, self.actor.finish());
         out(spec::SEQ, self.seq.finish());
@@ -384,7 +385,7 @@ impl<'a> ChangeWriter<'a> {
         out(spec::DEPS_COUNT, self.deps_count.finish());
         out(spec::DEPS_INDEX, self.deps_index.finish());
         out(spec::EXTRA_META, self.extra_meta.finish());
-        out(spec::EXTRA_RAW, &self.extra_raw);
+        out(spec::EXTRA_RAW, self.extra_raw[..].into());
     }
 }
 
@@ -406,7 +407,7 @@ pub(crate) struct DocumentOut<'a> {
 }
 
 /// A column that is written, and how hard to deflate it.
-pub(super) type Column<'a> = (u32, &'a [u8], Effort);
+pub(super) type Column<'a> = (u32, Spread<'a>, Effort);
 
 impl<'a> DocumentOut<'a> {
     /// The chunk, with long columns deflated if asked.
@@ -440,8 +441,9 @@ pub(super) fn deflated(columns: &[Column<'_>], compress: bool) -> Vec<Option<Vec
     if !compress {
         return vec![None; columns.len()];
     }
-    let pack =
-        |(_, plain, effort): &Column<'_>| (plain.len() >= DEFLATE_FROM).then(|| deflate(plain, *effort));
+    let pack = |(_, plain, effort): &Column<'_>| {
+        (plain.len() >= DEFLATE_FROM).then(|| deflate(&plain.together(), *effort))
+    };
     let lens = columns.iter().map(|(_, plain, _)| plain.len());
     if lens.clone().sum::<usize>() - lens.max().unwrap_or(0) < PARALLEL_FROM {
         return columns.iter().map(pack).collect();
@@ -465,7 +467,7 @@ impl Packed<'_> {
         if let Some(PackedValues { bytes, deflated }) = values {
             let [_, columns] = &mut sections;
             let at = columns.partition_point(|column| column.spec < ops::RAW);
-            columns.insert(at, Stored { spec: ops::RAW, deflated: *deflated, bytes });
+            columns.insert(at, Stored { spec: ops::RAW, deflated: *deflated, bytes: bytes[..].into() });
         }
         frame_sections(&self.out.actors, &self.out.heads, sections)
     }
@@ -480,7 +482,7 @@ pub(super) fn stored<'a>(
     columns.map(|section| {
         let column = |(&(spec, plain, _), deflated): (&Column<'a>, &'a Option<Vec<u8>>)| match deflated {
             None => Stored { spec, deflated: false, bytes: plain },
-            Some(bytes) => Stored { spec, deflated: true, bytes },
+            Some(bytes) => Stored { spec, deflated: true, bytes: bytes[..].into() },
         };
         section.iter().zip(deflated.by_ref()).map(column).collect()
     })
@@ -505,14 +507,14 @@ pub(super) fn frame_sections(
         write_layout(section, &mut head);
     }
     heads.iter().for_each(|(_, row)| put_u64(&mut rows, *row));
-    let columns = sections.iter().flatten().map(|column| column.bytes);
+    let columns = sections.iter().flatten().flat_map(|column| column.bytes.pieces());
     let pieces: Vec<&[u8]> = std::iter::once(&head[..]).chain(columns).chain([&rows[..]]).collect();
     frame(ChunkType::Document, &pieces)
 }
 
 /// The values of all operations.
 #[derive(Debug, Default)]
-pub(crate) struct Values(RawColumn);
+pub(crate) struct Values(RawColumn<'static>);
 
 impl Values {
     pub(crate) fn push(&mut self, value: RawValue<'_>) {
@@ -525,10 +527,10 @@ impl Values {
 
     /// Deflates them if they are long enough.
     pub(crate) fn pack(self) -> PackedValues {
-        let Self(RawColumn { bytes, texts }) = self;
+        let bytes = self.0.written().whole();
         match bytes.len() {
-            ..DEFLATE_FROM => PackedValues { bytes, deflated: false },
-            _ => PackedValues { bytes: deflate(&bytes, effort(texts)), deflated: true },
+            ..DEFLATE_FROM => PackedValues { bytes: bytes.to_vec(), deflated: false },
+            _ => PackedValues { bytes: deflate(bytes, effort(self.0.texts)), deflated: true },
         }
     }
 }

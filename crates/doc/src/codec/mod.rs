@@ -1,7 +1,7 @@
 //! The file format, byte by byte: chunks, columns, changes. Reading validates everything before anyone else sees it;
 //! writing always gives the canonical form, so equal operations give equal hashes.
 //!
-//! Layers, each using only those before it: [`leb`], [`reader`] and [`packer`]; [`value`], [`row`], [`rules`];
+//! Layers, each using only those before it: [`leb`], [`reader`], [`spread`] and [`packer`]; [`value`], [`row`], [`rules`];
 //! [`rle`], [`delta`], [`boolean`]; [`deflate`]; [`column`]; [`chunk`]; [`ops`], [`op_writer`]; [`runs`]; [`shortcuts`];
 //! [`change`], [`document`], [`bundle`], [`bundle_writer`].
 
@@ -26,6 +26,7 @@ pub(crate) mod row;
 pub(crate) mod rules;
 pub(crate) mod runs;
 pub(crate) mod shortcuts;
+mod spread;
 pub(crate) mod value;
 
 #[cfg(test)]

@@ -8,21 +8,20 @@ use super::leb::put_u64;
 use super::ops::{RowKind, char_len, spec};
 use super::rle::RleEncoder;
 use super::row::{Action, RawKey, Row};
+use super::spread::{LENT_FROM, Lent, Spread};
 use super::value::{RawValue, code, is_whole};
 use crate::types::OpId;
 
-/// Room for so many bytes of values is made at once.
-const VALUES: usize = 256;
-
 /// The bytes of values one after the other.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RawColumn {
-    pub(crate) bytes: Vec<u8>,
+pub(crate) struct RawColumn<'a> {
+    bytes: Vec<u8>,
+    lent: Vec<Lent<'a>>,
     /// Some are no whole numbers.
     pub(crate) texts: bool,
 }
 
-impl RawColumn {
+impl<'a> RawColumn<'a> {
     #[inline]
     pub(crate) fn push(&mut self, value: RawValue<'_>) {
         match *value.bytes {
@@ -34,20 +33,38 @@ impl RawColumn {
         self.texts |= !is_whole(value.code);
     }
 
-    pub(super) fn append(&mut self, more: &RawColumn) {
-        self.append_all(&more.bytes, more.texts);
+    pub(super) fn append(&mut self, more: &RawColumn<'_>) {
+        self.bytes.extend_from_slice(more.written().whole());
+        self.texts |= more.texts;
     }
 
     /// The bytes of many values, of which some are no whole numbers or all are.
-    pub(super) fn append_all(&mut self, bytes: &[u8], texts: bool) {
-        // The values of a few rows mostly follow: they are not to move all of it.
-        self.bytes.reserve(bytes.len() + VALUES);
-        self.bytes.extend_from_slice(bytes);
+    pub(super) fn lend(&mut self, bytes: &'a [u8], texts: bool) {
+        match bytes.len() {
+            ..LENT_FROM => self.bytes.extend_from_slice(bytes),
+            _ => self.lent.push(Lent { at: self.bytes.len(), bytes }),
+        }
         self.texts |= texts;
+    }
+
+    pub(super) fn written(&self) -> Spread<'_> {
+        Spread { own: &self.bytes, lent: &self.lent }
+    }
+
+    /// Gives back the memory that it does not need.
+    pub(super) fn shrink(&mut self) {
+        self.bytes.shrink_to_fit();
+    }
+
+    /// A new column in this one's memory.
+    fn recycle<'b>(mut self) -> RawColumn<'b> {
+        self.bytes.clear();
+        RawColumn { bytes: self.bytes, ..RawColumn::default() }
     }
 
     fn clear(&mut self) {
         self.bytes.clear();
+        self.lent.clear();
         self.texts = false;
     }
 }
@@ -56,24 +73,24 @@ impl RawColumn {
 /// for many rows at once.
 #[derive(Debug, Default)]
 pub(crate) struct OpWriter<'a> {
-    pub(super) obj_actor: RleEncoder<u64>,
-    pub(super) obj_ctr: RleEncoder<u64>,
-    pub(super) key_actor: RleEncoder<u64>,
-    pub(super) key_ctr: DeltaEncoder,
-    pub(super) key_str: RleEncoder<&'a [u8]>,
-    pub(super) id_actor: RleEncoder<u64>,
-    pub(super) id_ctr: DeltaEncoder,
+    pub(super) obj_actor: RleEncoder<'a, u64>,
+    pub(super) obj_ctr: RleEncoder<'a, u64>,
+    pub(super) key_actor: RleEncoder<'a, u64>,
+    pub(super) key_ctr: DeltaEncoder<'a>,
+    pub(super) key_str: RleEncoder<'a, &'a [u8]>,
+    pub(super) id_actor: RleEncoder<'a, u64>,
+    pub(super) id_ctr: DeltaEncoder<'a>,
     pub(super) insert: BoolEncoder,
-    pub(super) action: RleEncoder<u64>,
-    pub(super) meta: RleEncoder<u64>,
-    pub(super) raw: RawColumn,
+    pub(super) action: RleEncoder<'a, u64>,
+    pub(super) meta: RleEncoder<'a, u64>,
+    pub(super) raw: RawColumn<'a>,
     /// Somebody else writes the raw column.
     pub(super) without_values: bool,
-    pub(super) ref_count: RleEncoder<u64>,
-    pub(super) ref_actor: RleEncoder<u64>,
-    pub(super) ref_ctr: DeltaEncoder,
+    pub(super) ref_count: RleEncoder<'a, u64>,
+    pub(super) ref_actor: RleEncoder<'a, u64>,
+    pub(super) ref_ctr: DeltaEncoder<'a>,
     pub(super) expand: BoolEncoder,
-    pub(super) mark: RleEncoder<&'a str>,
+    pub(super) mark: RleEncoder<'a, &'a str>,
 }
 
 impl<'a> OpWriter<'a> {
@@ -268,7 +285,7 @@ impl<'a> OpWriter<'a> {
 
     /// Gives every column to `out`, in order. Columns without content are left out by the format's rule: those that
     /// are always there hold something as soon as there is a row.
-    pub(crate) fn finish<'s>(&'s mut self, kind: RowKind, mut out: impl FnMut(u32, &'s [u8])) {
+    pub(crate) fn finish<'s>(&'s mut self, kind: RowKind, mut out: impl FnMut(u32, Spread<'s>)) {
         let (count, actor, ctr) = match kind {
             RowKind::Change | RowKind::Bundle => (spec::PRED_COUNT, spec::PRED_ACTOR, spec::PRED_CTR),
             RowKind::Document => (spec::SUCC_COUNT, spec::SUCC_ACTOR, spec::SUCC_CTR),
@@ -295,7 +312,7 @@ impl<'a> OpWriter<'a> {
         out(spec::INSERT, self.insert.finish());
         out(spec::ACTION, self.action.finish());
         out(spec::META, self.meta.finish());
-        out(spec::RAW, &self.raw.bytes);
+        out(spec::RAW, self.raw.written());
         out(count, self.ref_count.finish());
         out(actor, self.ref_actor.finish());
         out(ctr, self.ref_ctr.finish());
@@ -312,7 +329,7 @@ impl<'a> OpWriter<'a> {
         let mut columns = Finished::new();
         self.finish(kind, |spec, bytes| {
             if !bytes.is_empty() {
-                columns.push((spec, bytes));
+                columns.push((spec, bytes.whole()));
             }
         });
         columns
@@ -320,23 +337,24 @@ impl<'a> OpWriter<'a> {
 
     /// A new writer in this one's memory, for strings of another lifetime.
     pub(crate) fn recycle<'b>(mut self) -> OpWriter<'b> {
-        self.clear();
+        self.insert.clear();
+        self.expand.clear();
         OpWriter {
-            obj_actor: self.obj_actor,
-            obj_ctr: self.obj_ctr,
-            key_actor: self.key_actor,
-            key_ctr: self.key_ctr,
+            obj_actor: self.obj_actor.recycle(),
+            obj_ctr: self.obj_ctr.recycle(),
+            key_actor: self.key_actor.recycle(),
+            key_ctr: self.key_ctr.recycle(),
             key_str: self.key_str.recycle(),
-            id_actor: self.id_actor,
-            id_ctr: self.id_ctr,
+            id_actor: self.id_actor.recycle(),
+            id_ctr: self.id_ctr.recycle(),
             insert: self.insert,
-            action: self.action,
-            meta: self.meta,
-            raw: self.raw,
+            action: self.action.recycle(),
+            meta: self.meta.recycle(),
+            raw: self.raw.recycle(),
             without_values: false,
-            ref_count: self.ref_count,
-            ref_actor: self.ref_actor,
-            ref_ctr: self.ref_ctr,
+            ref_count: self.ref_count.recycle(),
+            ref_actor: self.ref_actor.recycle(),
+            ref_ctr: self.ref_ctr.recycle(),
             expand: self.expand,
             mark: self.mark.recycle(),
         }

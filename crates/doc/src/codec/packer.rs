@@ -1,33 +1,54 @@
 //! Bytes of a column being written: numbers of up to four bytes without a branch for their length.
 
 use super::leb::{put_i64, put_u64};
+use super::spread::{LENT_FROM, Lent, Spread};
 
 /// The least room that is made.
 const LEAST: usize = 64;
 
-/// So many bytes are copied where nothing was written before.
-const LONG: usize = 1 << 12;
+/// Room that was never written is not made larger than this at once.
+const MOST: usize = 1 << 12;
 
 /// Grows like a vector. Behind what was written there is room that may be written before it is used: a number is one
 /// store of four bytes, and the next one begins where it ends.
 #[derive(Debug, Default)]
-pub(crate) struct Packer {
+pub(crate) struct Packer<'a> {
     bytes: Vec<u8>,
     len: usize,
+    lent: Vec<Lent<'a>>,
 }
 
-impl Packer {
+impl<'a> Packer<'a> {
+    /// Without what was lent.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    pub(crate) fn written(&self) -> &[u8] {
-        &self.bytes[..self.len]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0 && self.lent.is_empty()
+    }
+
+    pub(crate) fn written(&self) -> Spread<'_> {
+        Spread { own: &self.bytes[..self.len], lent: &self.lent }
     }
 
     /// Forgets what was written, keeping the memory.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
+        self.lent.clear();
+    }
+
+    /// The same, for what lives as long as something else.
+    pub(crate) fn recycle<'b>(self) -> Packer<'b> {
+        Packer { bytes: self.bytes, ..Packer::default() }
+    }
+
+    /// Bytes that are only copied if they are few.
+    pub(crate) fn lend(&mut self, bytes: &'a [u8]) {
+        match bytes.len() {
+            ..LENT_FROM => self.extend(bytes),
+            _ => self.lent.push(Lent { at: self.len, bytes }),
+        }
     }
 
     /// An unsigned LEB128 number.
@@ -85,13 +106,6 @@ impl Packer {
     }
 
     pub(crate) fn extend(&mut self, bytes: &[u8]) {
-        if bytes.len() >= LONG {
-            return self.long(|out| {
-                // A few rows mostly follow: they are not to move all of it.
-                out.reserve(bytes.len() + LONG);
-                out.extend_from_slice(bytes);
-            });
-        }
         match self.bytes.get_mut(self.len..self.len + bytes.len()) {
             Some(room) => room.copy_from_slice(bytes),
             None => self.grow(bytes.len())[..bytes.len()].copy_from_slice(bytes),
@@ -103,7 +117,7 @@ impl Packer {
     #[cold]
     fn grow(&mut self, len: usize) -> &mut [u8] {
         // Room that is never used need not be written.
-        self.bytes.resize(self.len + len + self.len.clamp(LEAST, LONG), 0);
+        self.bytes.resize(self.len + len + self.len.clamp(LEAST, MOST), 0);
         &mut self.bytes[self.len..]
     }
 
@@ -116,9 +130,11 @@ impl Packer {
     pub(crate) fn replace(&mut self, at: usize, value: i64) {
         let mut number = Vec::with_capacity(10);
         put_i64(&mut number, value);
+        let more = number.len() - 1;
         self.bytes.truncate(self.len);
         self.bytes.splice(at..=at, number);
         self.len = self.bytes.len();
+        self.lent.iter_mut().filter(|lent| lent.at > at).for_each(|lent| lent.at += more);
     }
 }
 
@@ -140,7 +156,7 @@ mod tests {
                 }
                 packer.extend(&plain[..shift]);
                 plain.extend_from_within(..shift);
-                assert_eq!(packer.written(), plain);
+                assert_eq!(*packer.written().together(), plain);
             }
         }
     }
@@ -156,7 +172,35 @@ mod tests {
             let mut plain = b"ab".to_vec();
             put_i64(&mut plain, value);
             plain.extend(b"cd\x07");
-            assert_eq!(packer.written(), plain);
+            assert_eq!(*packer.written().together(), plain);
+        }
+    }
+
+    #[test]
+    fn what_is_lent_stays_where_it_was() {
+        for len in [0, 1, LENT_FROM - 1, LENT_FROM, LENT_FROM + 1] {
+            let [one, other] = [vec![1; len], vec![2; len]];
+            let mut packer = Packer::default();
+            assert!(packer.is_empty());
+            packer.lend(&one);
+            assert_eq!(packer.is_empty(), len == 0);
+            packer.byte(0);
+            packer.lend(&other);
+            packer.lend(&one);
+            packer.extend(b"end");
+            // The number of a run grows when it ends.
+            let at = packer.len() - 3 - if len < LENT_FROM { 2 * len } else { 0 } - 1;
+            packer.replace(at, 100_000);
+            let mut plain = one.clone();
+            put_i64(&mut plain, 100_000);
+            plain.extend([&other[..], &one, b"end"].concat());
+            let spread = packer.written();
+            assert_eq!(*spread.together(), plain);
+            assert_eq!(spread.pieces().collect::<Vec<_>>().concat(), plain);
+            assert_eq!((spread.len(), spread.is_empty()), (plain.len(), false));
+            let mut again = packer.recycle();
+            again.byte(7);
+            assert_eq!(again.written().whole(), [7]);
         }
     }
 }

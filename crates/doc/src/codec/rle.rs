@@ -5,6 +5,7 @@
 
 use super::packer::Packer;
 use super::reader::Reader;
+use super::spread::Spread;
 use crate::error::Rule;
 
 /// A value that such a column can hold.
@@ -15,7 +16,7 @@ pub(crate) trait Cell<'a>: Copy + PartialEq {
         None
     }
     fn read(reader: &mut Reader<'a>) -> Result<Self, Rule>;
-    fn write(self, out: &mut Packer);
+    fn write(self, out: &mut Packer<'_>);
 }
 
 impl Cell<'_> for u64 {
@@ -30,7 +31,7 @@ impl Cell<'_> for u64 {
     }
 
     #[inline]
-    fn write(self, out: &mut Packer) {
+    fn write(self, out: &mut Packer<'_>) {
         out.number(self);
     }
 }
@@ -48,7 +49,7 @@ impl Cell<'_> for i64 {
     }
 
     #[inline]
-    fn write(self, out: &mut Packer) {
+    fn write(self, out: &mut Packer<'_>) {
         out.signed(self);
     }
 }
@@ -58,7 +59,7 @@ impl<'a> Cell<'a> for &'a str {
         reader.text()
     }
 
-    fn write(self, out: &mut Packer) {
+    fn write(self, out: &mut Packer<'_>) {
         out.number(self.len() as u64);
         out.extend(self.as_bytes());
     }
@@ -71,7 +72,7 @@ impl<'a> Cell<'a> for &'a [u8] {
     }
 
     #[inline]
-    fn write(self, out: &mut Packer) {
+    fn write(self, out: &mut Packer<'_>) {
         out.number(self.len() as u64);
         out.extend(self);
     }
@@ -267,8 +268,8 @@ const ONE: u8 = -1_i8 as u8 & 0x7f;
 
 /// Writes a column, always canonically.
 #[derive(Debug)]
-pub(crate) struct RleEncoder<T> {
-    out: Packer,
+pub(crate) struct RleEncoder<'a, T> {
+    out: Packer<'a>,
     value: Option<T>,
     count: u64,
     /// Where the open literal run starts in `out`, and how many values it holds. Its header is one byte until closed,
@@ -278,13 +279,13 @@ pub(crate) struct RleEncoder<T> {
     some: bool,
 }
 
-impl<T> Default for RleEncoder<T> {
+impl<T> Default for RleEncoder<'_, T> {
     fn default() -> Self {
         Self { out: Packer::default(), value: None, count: 0, literal_at: 0, literals: 0, some: false }
     }
 }
 
-impl<'a, T: Cell<'a>> RleEncoder<T> {
+impl<'a, T: Cell<'a>> RleEncoder<'a, T> {
     #[inline]
     pub(crate) fn push(&mut self, value: Option<T>) {
         self.push_n(value, 1);
@@ -361,7 +362,7 @@ impl<'a, T: Cell<'a>> RleEncoder<T> {
     /// Rows that all differ from their neighbours, the one pushed last and the one that will be pushed next among these: as
     /// they lie in another column.
     #[inline]
-    pub(super) fn push_literals(&mut self, bytes: &[u8], rows: u64) {
+    pub(super) fn push_literals(&mut self, bytes: &'a [u8], rows: u64) {
         if rows == 0 {
             return;
         }
@@ -374,29 +375,29 @@ impl<'a, T: Cell<'a>> RleEncoder<T> {
         if self.literals <= MOST {
             self.out.set(self.literal_at, -(self.literals as i8));
         }
-        self.out.extend(bytes);
+        self.out.lend(bytes);
         self.some = true;
     }
 
     /// Runs as they lie in another column, the last of them none of literals, behind the row that is before them there; `some` if
     /// they say something.
-    fn push_runs(&mut self, bytes: &[u8], some: bool) {
+    fn push_runs(&mut self, bytes: &'a [u8], some: bool) {
         self.flush_away();
         self.close_literal();
-        self.out.extend(bytes);
+        self.out.lend(bytes);
         self.some |= some;
     }
 
     /// All that is left of a column whose last row was pushed last: the last that is pushed. `literals` of its rows go on with
     /// the run of that row.
-    fn push_rest(&mut self, bytes: &[u8], literals: u64) {
+    fn push_rest(&mut self, bytes: &'a [u8], literals: u64) {
         self.flush_away();
         if literals > 0 {
             self.literals += literals;
             self.out.set(self.literal_at, -(self.literals.min(MOST) as i8));
         }
         self.close_literal();
-        self.out.extend(bytes);
+        self.out.lend(bytes);
         self.some |= !bytes.is_empty();
     }
 
@@ -414,16 +415,15 @@ impl<'a, T: Cell<'a>> RleEncoder<T> {
     }
 
     /// The finished column.
-    pub(crate) fn finish(&mut self) -> &[u8] {
+    pub(crate) fn finish(&mut self) -> Spread<'_> {
         self.flush();
         self.close_literal();
         self.out.written()
     }
 
     /// A new encoder in this one's memory, perhaps for values of another lifetime.
-    pub(crate) fn recycle<'b, U: Cell<'b>>(mut self) -> RleEncoder<U> {
-        self.out.clear();
-        RleEncoder { out: self.out, ..RleEncoder::default() }
+    pub(crate) fn recycle<'b, U: Cell<'b>>(self) -> RleEncoder<'b, U> {
+        RleEncoder { out: self.out.recycle(), ..RleEncoder::default() }
     }
 
     /// Makes the encoder as new, keeping its memory.
@@ -438,11 +438,11 @@ impl<'a, T: Cell<'a>> RleEncoder<T> {
 
 /// Whether what is left of a column can stand behind what was written as it lies: the last run is the same run, or one that
 /// ends where it ended there.
-fn joins<'a, T: Cell<'a>>(from: &RleCursor<'a, T>, to: &RleEncoder<T>) -> bool {
+fn joins<'a, T: Cell<'a>>(from: &RleCursor<'a, T>, to: &RleEncoder<'a, T>) -> bool {
     let same = to.count > 0 && to.value == from.value;
     from.left == 0
         && match from.kind {
-            Kind::Start => to.count == 0 && to.out.len() == 0,
+            Kind::Start => to.count == 0 && to.out.is_empty(),
             Kind::Literal => same && (from.literals == 0 || to.count == 1),
             Kind::Repeat => same && to.count > 1,
             Kind::Null => same,
@@ -454,7 +454,7 @@ pub(super) fn copy_behind<'a, T: Cell<'a>>(
     from: &mut RleCursor<'a, T>,
     ahead: &RleCursor<'a, T>,
     rows: u64,
-    to: &mut RleEncoder<T>,
+    to: &mut RleEncoder<'a, T>,
 ) -> Result<(), Rule> {
     let mut left = rows;
     if rows > 0 {
@@ -478,7 +478,7 @@ pub(super) fn copy_behind<'a, T: Cell<'a>>(
 pub(super) fn copy_rest<'a, T: Cell<'a>>(
     from: &mut RleCursor<'a, T>,
     rows: u64,
-    to: &mut RleEncoder<T>,
+    to: &mut RleEncoder<'a, T>,
 ) -> Result<(), Rule> {
     if from.is_absent() {
         to.push_n(None, rows);
@@ -498,7 +498,7 @@ pub(super) fn copy_rest<'a, T: Cell<'a>>(
 pub(super) fn copy<'a, T: Cell<'a>>(
     from: &mut RleCursor<'a, T>,
     rows: u64,
-    to: &mut RleEncoder<T>,
+    to: &mut RleEncoder<'a, T>,
     mut each: impl FnMut(Option<T>, u64),
 ) -> Result<(), Rule> {
     let mut left = rows;
@@ -530,7 +530,7 @@ pub(super) fn copy<'a, T: Cell<'a>>(
 fn copy_runs<'a, T: Cell<'a>>(
     from: &mut RleCursor<'a, T>,
     rows: u64,
-    to: &mut RleEncoder<T>,
+    to: &mut RleEncoder<'a, T>,
     each: &mut impl FnMut(Option<T>, u64),
 ) -> Result<u64, Rule> {
     let (all, start) = (from.reader.all(), from.offset());
@@ -577,7 +577,7 @@ mod tests {
     fn encode(rows: &[Option<u64>]) -> Vec<u8> {
         let mut encoder = RleEncoder::default();
         rows.iter().for_each(|row| encoder.push(*row));
-        encoder.finish().to_vec()
+        encoder.finish().together().into_owned()
     }
 
     fn decode(bytes: &[u8]) -> Result<Vec<Option<u64>>, Rule> {
@@ -629,7 +629,11 @@ mod tests {
                         .unwrap();
                         let mut plain = rows.clone();
                         plain.splice(middle..middle, between);
-                        assert_eq!(to.finish(), encode(&plain), "{rows:?}, {middle}, {between:?}");
+                        assert_eq!(
+                            *to.finish().together(),
+                            encode(&plain),
+                            "{rows:?}, {middle}, {between:?}"
+                        );
                         let given: Vec<_> =
                             given.iter().flat_map(|(value, n)| vec![*value; *n as usize]).collect();
                         assert_eq!(given, rows);
@@ -639,7 +643,11 @@ mod tests {
                         copy(&mut from, middle as u64, &mut to, |_, _| ()).unwrap();
                         between.iter().for_each(|value| to.push(*value));
                         copy_rest(&mut from, (rows.len() - middle) as u64, &mut to).unwrap();
-                        assert_eq!(to.finish(), encode(&plain), "{rows:?}, {middle}, {between:?}, the rest");
+                        assert_eq!(
+                            *to.finish().together(),
+                            encode(&plain),
+                            "{rows:?}, {middle}, {between:?}, the rest"
+                        );
                     }
                 }
             }
@@ -651,17 +659,17 @@ mod tests {
         for len in [1, 64, 65, 8192, 8193] {
             let rows: Vec<_> = (0..len).map(Some).collect();
             let column = encode(&rows);
-            let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::<u64>::default());
+            let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::<'_, u64>::default());
             copy(&mut from, len / 2, &mut to, |_, _| ()).unwrap();
             copy(&mut from, len - len / 2, &mut to, |_, _| ()).unwrap();
-            assert_eq!(to.finish(), column);
+            assert_eq!(*to.finish().together(), column);
             let mixed: Vec<_> = (0..len)
                 .map(|n| if n % 300 < 70 { Some(n / 7) } else { Some(n).filter(|_| n % 300 < 295) })
                 .collect();
             let column = encode(&mixed);
             for middle in [0, 1, len / 3, len / 2, len - 1] {
                 for between in [None, Some(Some(1)), Some(None)] {
-                    let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::<u64>::default());
+                    let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::<'_, u64>::default());
                     let mut sum = 0;
                     copy(&mut from, middle, &mut to, |value, rows| sum += value.unwrap_or_default() * rows)
                         .unwrap();
@@ -672,16 +680,16 @@ mod tests {
                     .unwrap();
                     let mut plain = mixed.clone();
                     plain.splice(middle as usize..middle as usize, between);
-                    assert_eq!(to.finish(), encode(&plain), "{middle} of {len}, {between:?}");
+                    assert_eq!(*to.finish().together(), encode(&plain), "{middle} of {len}, {between:?}");
                     assert_eq!(sum, mixed.iter().flatten().sum::<u64>());
                 }
             }
             let column = encode(&rows);
             for begun in [0, 1, 63, len / 2] {
-                let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::<u64>::default());
+                let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::<'_, u64>::default());
                 copy(&mut from, begun.min(len), &mut to, |_, _| ()).unwrap();
                 copy_rest(&mut from, len - begun.min(len), &mut to).unwrap();
-                assert_eq!(to.finish(), column, "{begun} of {len}");
+                assert_eq!(*to.finish().together(), column, "{begun} of {len}");
             }
         }
     }
@@ -694,7 +702,7 @@ mod tests {
             .collect();
         let mut encoder = RleEncoder::default();
         keys.iter().for_each(|key| encoder.push(*key));
-        let column = encoder.finish().to_vec();
+        let column = encoder.finish().together().into_owned();
         for end in 0..=keys.len() {
             for key in [&b""[..], b"2", b"4", b"5", b"9x", b"e", b"z"] {
                 let mut ahead = RleCursor::<&[u8]>::new(&column);
@@ -704,7 +712,7 @@ mod tests {
                     let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::default());
                     copy_behind(&mut from, &ahead, end as u64, &mut to).unwrap();
                     copy_rest(&mut from, (keys.len() - end) as u64, &mut to).unwrap();
-                    assert_eq!(to.finish(), column, "{end}, {key:?}, {passed}");
+                    assert_eq!(*to.finish().together(), column, "{end}, {key:?}, {passed}");
                     assert_eq!(ahead.next(), Ok(keys.get(passed).copied()));
                     passed += 1;
                 }

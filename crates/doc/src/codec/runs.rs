@@ -36,7 +36,7 @@ pub(crate) struct Rewritten {
     ids: Vec<Ramp>,
     /// Metadata of values, each for some rows.
     metas: Vec<(u64, u64)>,
-    pub(super) raw: RawColumn,
+    pub(super) raw: RawColumn<'static>,
 }
 
 impl Rewritten {
@@ -60,7 +60,7 @@ impl Rewritten {
     pub(crate) fn shrink(&mut self) {
         self.ids.shrink_to_fit();
         self.metas.shrink_to_fit();
-        self.raw.bytes.shrink_to_fit();
+        self.raw.shrink();
     }
 }
 

@@ -68,10 +68,10 @@ impl Kept {
             return None;
         }
         let texts = effort(has_texts(RleCursor::new(get(&ops, ops::META))));
-        let changes = changes.iter().map(|&(spec, bytes)| (spec, bytes, effort_of(spec)));
+        let changes = changes.iter().map(|&(spec, bytes)| (spec, bytes.into(), effort_of(spec)));
         let ops = ops.iter().map(|&(spec, bytes)| {
             let effort = if spec == ops::RAW { texts } else { effort_of(spec) };
-            (spec, bytes, effort)
+            (spec, bytes.into(), effort)
         });
         let columns: Vec<Column<'_>> = changes.chain(ops).collect();
         let deflated = deflated(&columns, compress);
@@ -197,7 +197,10 @@ mod tests {
         let actors: Vec<&[u8]> = parts.actors.iter().map(ActorId::as_bytes).collect();
         let heads: Vec<_> = view.heads.into_iter().zip(view.head_rows.unwrap()).collect();
         let sections = parts.columns.each_ref().map(|section| {
-            section.iter().map(|(spec, bytes)| Stored { spec: *spec, deflated: false, bytes }).collect()
+            section
+                .iter()
+                .map(|(spec, bytes)| Stored { spec: *spec, deflated: false, bytes: bytes[..].into() })
+                .collect()
         });
         frame_sections(&actors, &heads, sections)
     }

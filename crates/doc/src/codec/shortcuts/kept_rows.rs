@@ -189,7 +189,7 @@ impl<'a> KeptRows<'a> {
             bytes += (meta >> 4) * rows;
             texts |= meta >> 4 > 0 && !is_whole((meta & 15) as u8);
         })?;
-        out.raw.append_all(self.raw.take(length(bytes)?)?, texts);
+        out.raw.lend(self.raw.take(length(bytes)?)?, texts);
         let mut refs = 0;
         copy(&mut self.ref_count, rows, &mut out.ref_count, |count, rows| {
             refs += count.unwrap_or_default() * rows;
@@ -216,7 +216,7 @@ impl<'a> KeptRows<'a> {
         rle::copy_rest(&mut self.action, rows, &mut out.action)?;
         let texts = deflate && has_texts(self.meta.clone());
         rle::copy_rest(&mut self.meta, rows, &mut out.meta)?;
-        out.raw.append_all(self.raw.rest(), texts);
+        out.raw.lend(self.raw.rest(), texts);
         rle::copy_rest(&mut self.ref_count, rows, &mut out.ref_count)?;
         // References have no rows of their own: a column that is not there has none.
         self.actors.copy_rest(&mut self.ref_actor, 0, &mut out.ref_actor)?;
@@ -277,7 +277,12 @@ impl Places {
     }
 
     /// Copies the next rows of a column of actors.
-    fn copy(&self, from: &mut RleCursor<'_, u64>, rows: u64, to: &mut RleEncoder<u64>) -> Result<(), Rule> {
+    fn copy<'a>(
+        &self,
+        from: &mut RleCursor<'a, u64>,
+        rows: u64,
+        to: &mut RleEncoder<'a, u64>,
+    ) -> Result<(), Rule> {
         if self.same {
             return copy(from, rows, to, |_, _| ());
         }
@@ -290,11 +295,11 @@ impl Places {
     }
 
     /// Copies all rows that are left of one.
-    fn copy_rest(
+    fn copy_rest<'a>(
         &self,
-        from: &mut RleCursor<'_, u64>,
+        from: &mut RleCursor<'a, u64>,
         rows: u64,
-        to: &mut RleEncoder<u64>,
+        to: &mut RleEncoder<'a, u64>,
     ) -> Result<(), Rule> {
         if self.same || from.is_absent() {
             return rle::copy_rest(from, rows, to);
