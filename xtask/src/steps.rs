@@ -381,9 +381,11 @@ fn javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     Ok(vec![install, program(&features), test])
 }
 
-/// The program, as tests of the whole workspace with these features build it.
+/// The program, as tests of the whole workspace with these features build it: tests ask some dependencies for more, so that
+/// without one of them the graphics devices, the lab and others were compiled again.
 fn program(features: &str) -> Cmd {
-    Cmd::cargo(&["build", "--locked", "--workspace", "--features", features, "--bin", "hashmill"])
+    let of = ["build", "--locked", "--workspace", "--features", features];
+    Cmd::cargo(&[&of[..], &["--bin", "hashmill", "--test", "it"]].concat())
 }
 
 /// A final link is the only honest judge: `std` would bring a second panic handler, `alloc` ask for an allocator.
