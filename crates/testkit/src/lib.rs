@@ -7,10 +7,12 @@
 pub mod alloc;
 pub mod browser;
 pub mod data;
+#[cfg(feature = "documents")]
 pub mod doc;
 pub mod emulated;
 pub mod fork;
 pub mod guard;
+#[cfg(feature = "documents")]
 pub mod mutate;
 pub mod oracle;
 pub mod paint;
@@ -21,6 +23,7 @@ pub mod secret;
 pub mod signal;
 pub mod skip;
 pub mod stack;
+#[cfg(feature = "documents")]
 pub mod trace;
 pub mod vectors;
 
@@ -29,4 +32,5 @@ pub use paint::paint;
 pub use processes::processes_are_listed;
 pub use rng::Rng;
 pub use skip::skip;
+#[cfg(feature = "documents")]
 pub use trace::Trace;
