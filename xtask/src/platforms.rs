@@ -104,22 +104,6 @@ const ANSWERS: [&str; 11] = [
 /// Two hashes of 2 GiB: the slowest test, and it finds on these what it finds on this machine.
 const WITHOUT_THE_LARGEST: [&str; 2] = ["--skip", "digests_of_two_gibibytes"];
 
-/// Nor the comparisons with the oracle, for which musl's allocator takes minutes, nor hubs of many people: both find on the same
-/// processor what they find on this system.
-const WITH_MUSL: [&str; 6] = ["--skip", "digests_of_two_gibibytes", "--skip", "oracle::", "--skip", "hub::"];
-
-/// Nor values of many levels, for which wine's allocator takes as long.
-const IN_WINE: [&str; 8] = [
-    "--skip",
-    "digests_of_two_gibibytes",
-    "--skip",
-    "oracle::",
-    "--skip",
-    "hub::",
-    "--skip",
-    "a_deep_value_is_cloned",
-];
-
 pub(crate) const ALL: &[Step] = &[
     Step {
         name: "aarch64",
@@ -131,21 +115,21 @@ pub(crate) const ALL: &[Step] = &[
         needs: &[ARM64_GCC, Need::Std(AARCH64.triple)],
         runner: Some(QEMU_AARCH64),
         commands: |setting| {
-            let hash = test(&AARCH64, &[ENGINES[0]], &["--all-features"]).tests(setting);
+            let hash = test(&AARCH64, &[ENGINES[0]], &["--lib", "--all-features"]).tests(setting);
             Ok(vec![hash, answers(&AARCH64, &[ENGINES[1]], setting)])
         },
     },
     Step {
         name: "musl",
-        about: "the tests of the libraries for x86-64 Linux with musl",
+        about: "the tests of `hash` and `files` and known answers of `doc` for x86-64 Linux with musl",
         quick: false,
         filters: true,
         applies: on_debian,
         needs: &[program("musl-gcc", "musl-tools"), Need::Std(X86_64_MUSL.triple)],
         runner: None,
         commands: |setting| {
-            let packages = ["hashmill-hash", "hashmill-doc", "hashmill-files"];
-            Ok(vec![test(&X86_64_MUSL, &packages, &[]).tests_of(setting, &WITH_MUSL)])
+            let system = test(&X86_64_MUSL, &SYSTEM, &["--lib"]).tests_of(setting, &WITHOUT_THE_LARGEST);
+            Ok(vec![system, documents(&X86_64_MUSL, &[], setting)])
         },
     },
     Step {
@@ -157,8 +141,12 @@ pub(crate) const ALL: &[Step] = &[
         needs: &[program("i686-linux-gnu-gcc", "gcc-i686-linux-gnu"), Need::Std(I686.triple)],
         runner: None,
         commands: |setting| {
-            let features =
-                ["--no-default-features", "--features", "hashmill-hash/default,hashmill-doc/general"];
+            let features = [
+                "--lib",
+                "--no-default-features",
+                "--features",
+                "hashmill-hash/default,hashmill-doc/general",
+            ];
             Ok(vec![test(&I686, &ENGINES, &features).tests_of(setting, &WITHOUT_THE_LARGEST)])
         },
     },
@@ -174,16 +162,17 @@ pub(crate) const ALL: &[Step] = &[
     },
     Step {
         name: "windows",
-        about: "the tests of the libraries for x86-64 Windows, under wine",
+        about: "the tests of `hash` and `files` and known answers of `doc` for x86-64 Windows, under wine",
         quick: false,
         filters: true,
         applies: on_debian,
         needs: &[program("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"), Need::Std(WINDOWS.triple)],
         runner: Some(program("wine", "wine")),
         commands: |setting| {
-            let packages = ["hashmill-hash", "hashmill-doc", "hashmill-files"];
-            let tests = test(&WINDOWS, &packages, &[]).tests_of(setting, &IN_WINE);
-            Ok(vec![random_for_wine(), in_wine(tests, setting.root)])
+            let system = test(&WINDOWS, &SYSTEM, &["--lib"]).tests_of(setting, &WITHOUT_THE_LARGEST);
+            // A value of many levels, for which wine's allocator takes minutes.
+            let doc = documents(&WINDOWS, &["--skip", "a_deep_value_is_cloned"], setting);
+            Ok(vec![random_for_wine(), in_wine(system, setting.root), in_wine(doc, setting.root)])
         },
     },
     Step {
@@ -220,6 +209,9 @@ pub(crate) const ALL: &[Step] = &[
 
 const ENGINES: [&str; 2] = ["hashmill-hash", "hashmill-doc"];
 
+/// What asks the system for more than memory and threads.
+const SYSTEM: [&str; 2] = ["hashmill-hash", "hashmill-files"];
+
 fn everywhere() -> bool {
     true
 }
@@ -229,15 +221,30 @@ fn on_debian() -> bool {
     consts::OS == "linux" && consts::ARCH == "x86_64"
 }
 
-/// Known answers, which take less time than to optimise what computes them.
+/// Options of cargo, for tests of documents that take less time than to optimise what they run.
+const QUICKLY: [&str; 4] = [
+    "--config",
+    "profile.dev.package.hashmill-doc.opt-level=1",
+    "--config",
+    "profile.dev.package.hashmill-testkit.opt-level=1",
+];
+
+/// Known answers.
 fn answers(target: &Target, packages: &[&str], setting: &Setting<'_>) -> Cmd {
-    let quickly = ["--config", "profile.dev.package.hashmill-doc.opt-level=1"];
-    test(target, packages, &quickly).tests_of(setting, &ANSWERS)
+    test(target, packages, &[&["--lib"], &QUICKLY[..]].concat()).tests_of(setting, &ANSWERS)
+}
+
+/// Of documents where another system runs on the same processor: known answers, and what the system gives. `doc` has no unsafe
+/// code and asks it for threads, memory, a stack and random names alone, so that its parts, and all else, find there what they
+/// find on this system.
+fn documents(target: &Target, but: &[&str], setting: &Setting<'_>) -> Cmd {
+    let given = ["thread", "limits::", "hostile::", "a_deep_value"];
+    test(target, &[ENGINES[1]], &QUICKLY).tests_of(setting, &[&ANSWERS[..], &given, but].concat())
 }
 
 /// A `cargo test` for a target, without its end.
 fn test(target: &Target, packages: &[&str], options: &[&str]) -> Cmd {
-    let mut args = vec!["test", "--locked", "--target", target.triple, "--lib", "--test", "it"];
+    let mut args = vec!["test", "--locked", "--target", target.triple, "--test", "it"];
     packages.iter().for_each(|package| args.extend(["-p", package]));
     args.extend(options);
     let lower = target.triple.replace('-', "_");
