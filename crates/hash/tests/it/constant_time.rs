@@ -97,7 +97,9 @@ fn a_check_takes_as_many_instructions_wherever_tags_differ() {
         (1..=3 * PLACES.len()).map(|number| total(&out.with_extension(number.to_string()))).collect();
     let (checks, rest) = counts.split_at(PLACES.len());
     let (matches, leaks) = rest.split_at(PLACES.len());
-    assert!(leaks.is_sorted_by(|one, other| one < other), "a leak is seen: {leaks:?}");
+    // Where the last byte differs, as many are compared as where none does.
+    let all_differ = leaks[..PLACES.len() - 1].is_sorted_by(|one, other| one < other);
+    assert!(all_differ && leaks.is_sorted(), "a leak is seen: {leaks:?}");
     assert!(matches.iter().all(|count| *count == matches[0]), "{matches:?}");
     let (right, wrong) = checks.split_last().expect("nine");
     assert!(wrong.iter().all(|count| count == right), "{checks:?}");
