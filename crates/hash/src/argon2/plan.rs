@@ -86,7 +86,7 @@ static ROWS: &[&Row] = &[
     #[cfg(kernels = "x86_64")]
     &Row {
         kind: "Zen 3",
-        basis: "kernel and streams measured on AMD EPYC (family 25, model 1), 2026-11-25, the rest unmeasured",
+        basis: "kernel, streams and hashes in flight measured on AMD EPYC (family 25, model 1), 2026-11-26, the rest unmeasured",
         fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family == 0x19,
         table: &x86_64::avx2::TABLE,
         widths: &[(u32::MAX, 2)],
