@@ -168,7 +168,9 @@ fn a_bar_is_gone_after_an_interrupt() {
             let mut until = |enough: fn(&[u8]) -> bool, keys: &[u8]| {
                 while !enough(&shown) {
                     let mut byte = [0];
-                    control.read_exact(&mut byte).expect("a terminal");
+                    if let Err(error) = control.read_exact(&mut byte) {
+                        panic!("{line}, key {key}: {error} after {:?}", String::from_utf8_lossy(&shown));
+                    }
                     shown.push(byte[0]);
                 }
                 control.write_all(keys).expect("a terminal");
