@@ -134,7 +134,8 @@ impl Device {
     /// [`Error::Unfit`].
     pub fn from_parts(device: ::wgpu::Device, queue: ::wgpu::Queue) -> Result<Device, Error> {
         let limits = device.limits();
-        let info = Info { lacks: lacks_of(&limits), ..of(&device.adapter_info(), &limits) };
+        let (lacks, memory) = (lacks_of(&limits), memory::near_opened(&device));
+        let info = Info { memory, lacks, ..of(&device.adapter_info(), &limits) };
         match info.lacks {
             Some(lacks) => Err(Error::Unfit { device: info.name, lacks }),
             None => Ok(Device::with(device, queue, info)),

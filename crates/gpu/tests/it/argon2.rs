@@ -102,8 +102,8 @@ fn lengths_out_of_range_are_refused_and_cost_nothing() {
     assert_eq!(good, Hasher::new(params(64, 1, 1)).hash::<16>(&input).unwrap());
 }
 
-/// A device that binds a mebibyte sees four of a hash: that much and no more, one hash or several smaller ones. It was opened
-/// without anything that only some devices have.
+/// A device that binds a mebibyte sees four of a hash: that much and no more. It was opened without anything that only some
+/// devices have.
 #[test]
 fn a_hash_has_four_times_what_a_device_binds() {
     let Some(device) = narrow(1 << 20) else { return };
@@ -114,9 +114,25 @@ fn a_hash_has_four_times_what_a_device_binds() {
     assert!(matches!(&error, Error::Unfit { lacks, .. } if lacks.contains("1049600 bytes")), "{error:?}");
     let error = Argon2::new(&device, params(u32::MAX, 1, 1), 1).unwrap_err();
     assert!(matches!(error, Error::Unfit { .. }), "{error:?}");
-    let argon2 = Argon2::new(&device, params(1000, 1, 1), 100).unwrap();
-    assert_eq!(argon2.width(), 4, "1024 blocks of a slice for 250 each");
-    assert!(argon2.memory() > 4 * 1000 * 1024);
+}
+
+/// As many hashes as are asked for, however little a device binds: it sees 1024 blocks of a slice, and each has 250.
+#[test]
+fn what_a_device_does_not_bind_together_goes_side_by_side() {
+    let Some(device) = narrow(1 << 20) else { return };
+    let params = params(1000, 2, 1);
+    let mut argon2 = Argon2::new(&device, params, 10).unwrap();
+    assert_eq!(argon2.width(), 10);
+    assert!(argon2.memory() > 10 * 1000 * 1024);
+    let passwords: Vec<_> = (0..26_u32).map(u32::to_be_bytes).collect();
+    let mut tags = [[0; 32]; 26];
+    let inputs: Vec<_> = passwords.iter().map(|password| Input::new(password, b"somesalt")).collect();
+    let mut jobs: Vec<_> =
+        inputs.iter().zip(&mut tags).map(|(input, tag)| Job { input: *input, tag }).collect();
+    argon2.hash(&mut jobs).unwrap();
+    for (input, tag) in inputs.iter().zip(&tags) {
+        assert_eq!(*tag, Hasher::new(params).hash(input).unwrap());
+    }
 }
 
 #[test]

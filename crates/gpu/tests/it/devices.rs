@@ -30,5 +30,7 @@ fn the_driver_tells_how_much_memory_there_is() {
     if info.interface == "Vulkan" {
         assert!(info.memory.is_some_and(|bytes| bytes >= 1 << 20), "{info:?}");
     }
+    let (raw, queue) = device.raw();
+    assert_eq!(Device::from_parts(raw.clone(), queue.clone()).unwrap().info().memory, info.memory);
     assert!(!info.name.is_empty() && info.binding >= 1 << 20 && info.buffer >= info.binding, "{info:?}");
 }

@@ -12,10 +12,10 @@ pub use nonces::Nonces;
 
 use super::Device;
 use super::scratch::Way;
-use crate::Error;
+use crate::{Error, Info, Kind};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Params, Stop, Variant, hazmat};
 use kernels::BUFFERS;
-use room::{Room, TOGETHER, place};
+use room::{Rooms, TOGETHER, place, shares};
 use schedule::{BLOCK, Pace, Strip, Strips, segment, side_by_side};
 use std::fmt;
 use std::time::Instant;
@@ -29,13 +29,13 @@ pub struct Argon2 {
     device: Device,
     kernels: Kernels,
     params: Params,
-    room: Room,
+    rooms: Rooms,
     pace: Pace,
 }
 
 impl Argon2 {
-    /// For at most so many hashes side by side, one at least: as many as the device binds and has memory for, see
-    /// [`width`](Argon2::width). It is asked for known tags.
+    /// For at most so many hashes side by side, one at least: as many as the device has memory for, see [`width`](Argon2::width).
+    /// It is asked for known tags.
     ///
     /// # Errors
     /// [`Error::Unfit`] where a hash is more than kernels of this device see, [`Error::OutOfMemory`] where there is no memory for
@@ -66,10 +66,9 @@ impl Argon2 {
             let lacks = format!("kernels that see {slice} bytes at a time, a quarter of a hash");
             return Err(Error::Unfit { device: info.name.clone(), lacks });
         }
-        let fit = info.memory.map_or(binds, |memory| binds.min(memory / Room::bytes(params, 1)));
-        let hashes = fit.min(most as u64).clamp(1, u64::from(u32::MAX)) as u32;
-        let room = backing_off(hashes, |hashes| Room::new(raw, kernels, params, hashes))?;
-        Ok(Argon2 { device: device.clone(), kernels: kernels.clone(), params, room, pace: Pace::new() })
+        let shares = shares(params, binds, usable(info), most as u64);
+        let rooms = Rooms::new(raw, kernels, params, &shares)?;
+        Ok(Argon2 { device: device.clone(), kernels: kernels.clone(), params, rooms, pace: Pace::new() })
     }
 
     /// The device.
@@ -84,12 +83,12 @@ impl Argon2 {
 
     /// How many hashes go side by side.
     pub fn width(&self) -> usize {
-        self.room.hashes()
+        self.rooms.hashes().map(|hashes| hashes as usize).sum()
     }
 
     /// Bytes on the device.
     pub fn memory(&self) -> u64 {
-        Room::bytes(self.params, self.room.hashes() as u32)
+        self.rooms.hashes().map(|hashes| room::bytes(self.params, hashes)).sum()
     }
 
     /// The tags of all jobs, [`width`](Argon2::width) of them at a time.
@@ -126,13 +125,14 @@ impl Argon2 {
     /// What becomes of these first blocks: of each hash, the sum of the last blocks of its lanes.
     fn sums(&mut self, first: &[[u64; 128]], stop: &Stop) -> Result<Zeroizing<Vec<[u64; 128]>>, Error> {
         let (streams, lanes) = (first.len() / 2, self.params.lanes() as usize);
-        let filled = self.room.begin(first).and_then(|()| self.fill(streams as u32, stop));
-        let last = filled.and_then(|()| self.room.last_blocks(streams as u32));
-        let wiped = self.room.wipe(streams as u32);
+        let filled = self.rooms.begin(first).and_then(|()| self.fill(streams as u32, stop));
+        let last = filled.and_then(|()| self.rooms.last_blocks(streams as u32));
+        let wiped = self.rooms.wipe(streams as u32);
         let last = last?;
         wiped?;
         let mut sums = Zeroizing::new(vec![[0; 128]; streams / lanes]);
-        for (sum, blocks) in sums.iter_mut().zip(last.chunks(lanes * BLOCK as usize)) {
+        let last = last.iter().flat_map(|room| room.chunks(lanes * BLOCK as usize));
+        for (sum, blocks) in sums.iter_mut().zip(last) {
             for block in blocks.chunks(BLOCK as usize) {
                 let words = block.as_chunks().0;
                 sum.iter_mut()
@@ -145,12 +145,12 @@ impl Argon2 {
 
     /// Fills the memory. Two handfuls of strips are on their way at a time, so that the device need not wait for the host.
     fn fill(&mut self, streams: u32, stop: &Stop) -> Result<(), Error> {
-        let Argon2 { kernels, params, room, pace, .. } = self;
+        let Argon2 { kernels, params, rooms, pace, .. } = self;
         let mut strips = Strips::new(*params);
         let mut before: Option<Handful> = None;
         let (mut step, mut began) = (0, Instant::now());
         let mut heard = |before: Handful, pace: &mut Pace| {
-            room.filled(&before.way, before.steps, before.turn)?;
+            rooms.filled(&before.way, before.steps, before.turn)?;
             pace.took(before.blocks, began.elapsed());
             began = Instant::now();
             Ok::<_, Error>(())
@@ -164,7 +164,7 @@ impl Argon2 {
             if handful.is_empty() {
                 break;
             }
-            let way = room.fill(kernels, streams, &handful, step, turn)?;
+            let way = rooms.fill(kernels, streams, &handful, step, turn)?;
             step += handful.len() as u32;
             if let Some(before) = before.replace(Handful { way, steps: step, turn, blocks }) {
                 heard(before, pace)?;
@@ -174,14 +174,13 @@ impl Argon2 {
     }
 }
 
-/// As many as there is memory for: half as many each time that it is refused.
-fn backing_off<T>(mut hashes: u32, mut make: impl FnMut(u32) -> Result<T, Error>) -> Result<T, Error> {
-    loop {
-        match make(hashes) {
-            Err(Error::OutOfMemory { .. }) if hashes > 1 => hashes /= 2,
-            made => return made,
-        }
-    }
+/// How much of a device's memory hashes may have: not all, since others use it too, and half where it is the host's.
+fn usable(info: &Info) -> Option<u64> {
+    let reserve = |memory| match info.kind {
+        Kind::Integrated | Kind::Software => memory / 2,
+        _ => memory / 20,
+    };
+    info.memory.map(|memory| memory - reserve(memory))
 }
 
 /// Strips that were handed over.

@@ -1,4 +1,4 @@
-//! Memory on a device for several hashes side by side, and what goes in and out of it.
+//! Memory on a device for many hashes side by side, and what goes in and out of it.
 
 use super::kernels::Kernels;
 use super::schedule::{BLOCK, Numbers, Strip, has_known, segment};
@@ -28,45 +28,27 @@ pub(super) const fn place(word: usize) -> usize {
     (quarter / 2 * 32 + thread) * 2 + quarter % 2
 }
 
-pub(super) struct Room {
-    device: Device,
-    queue: Queue,
-    params: Params,
-    /// How many hashes it is for.
-    hashes: u32,
+/// Memory for as many hashes as kernels see together.
+struct Room {
+    /// How many lanes of all hashes it is for.
+    streams: u32,
     slices: [Buffer; 4],
     numbers: Buffer,
     marks: Buffer,
-    /// Marks on their way to the host, for two submissions in turn.
-    marks_back: [Buffer; 2],
     last_back: Buffer,
     group: BindGroup,
 }
 
 impl Room {
-    /// Bytes on the device for so many hashes.
-    pub(super) fn bytes(params: Params, hashes: u32) -> u64 {
-        let streams = u64::from(hashes) * u64::from(params.lanes());
-        let table = if has_known(params) { params.blocks() } else { 4 };
-        u64::from(hashes) * params.blocks() * BLOCK + streams * (BLOCK + 12) + table + numbers()
-    }
-
-    pub(super) fn new(
-        (device, queue): (&Device, &Queue),
-        kernels: &Kernels,
-        params: Params,
-        hashes: u32,
-    ) -> Result<Room, Error> {
+    fn new(device: &Device, kernels: &Kernels, params: Params, hashes: u32) -> Result<Room, Error> {
         let streams = u64::from(hashes) * u64::from(params.lanes());
         let slice = streams * u64::from(segment(params)) * BLOCK;
-        // Four bytes for each block of a slice of one hash.
-        let table = if has_known(params) { params.blocks() } else { 4 };
-        guarded(device, Room::bytes(params, hashes), || {
+        guarded(device, bytes(params, hashes), || {
             let made = |size, usage| buffer(device, size, usage | BufferUsages::COPY_DST);
             let both = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
             let slices = [(); 4].map(|()| made(slice, both));
             let numbers = made(numbers(), BufferUsages::UNIFORM);
-            let (table, marks) = (made(table, both), made(streams * 4, both));
+            let (table, marks) = (made(table(params), both), made(streams * 4, both));
             let window =
                 BufferBinding { buffer: &numbers, offset: 0, size: NonZero::new(Numbers::LEN as u64) };
             let [s0, s1, s2, s3] = &slices;
@@ -83,23 +65,52 @@ impl Room {
                 layout: &kernels.layout,
                 entries: &entries,
             });
-            Room {
-                device: device.clone(),
-                queue: queue.clone(),
-                params,
-                hashes,
-                marks_back: [(); 2].map(|()| made(streams * 4, BufferUsages::MAP_READ)),
-                last_back: made(streams * BLOCK, BufferUsages::MAP_READ),
-                slices,
-                numbers,
-                marks,
-                group,
-            }
+            let last_back = made(streams * BLOCK, BufferUsages::MAP_READ);
+            Room { streams: streams as u32, slices, numbers, marks, last_back, group }
         })
     }
+}
 
-    pub(super) fn hashes(&self) -> usize {
-        self.hashes as usize
+/// Rooms that are filled together.
+pub(super) struct Rooms {
+    device: Device,
+    queue: Queue,
+    params: Params,
+    rooms: Vec<Room>,
+    /// Marks of all rooms on their way to the host, for two submissions in turn.
+    marks_back: [Buffer; 2],
+}
+
+impl Rooms {
+    /// One for each of these numbers of hashes; fewer where there is no memory for all.
+    pub(super) fn new(
+        (device, queue): (&Device, &Queue),
+        kernels: &Kernels,
+        params: Params,
+        hashes: &[u32],
+    ) -> Result<Rooms, Error> {
+        let rooms = backing_off(hashes, |hashes| Room::new(device, kernels, params, hashes))?;
+        let marks: u64 = rooms.iter().map(|room| u64::from(room.streams) * 4).sum();
+        let marks_back = guarded(device, 2 * marks, || {
+            [(); 2].map(|()| buffer(device, marks, BufferUsages::MAP_READ | BufferUsages::COPY_DST))
+        })?;
+        Ok(Rooms { device: device.clone(), queue: queue.clone(), params, rooms, marks_back })
+    }
+
+    /// How many hashes each is for.
+    pub(super) fn hashes(&self) -> impl Iterator<Item = u32> {
+        self.rooms.iter().map(|room| room.streams / self.params.lanes())
+    }
+
+    /// The rooms that so many lanes of all hashes lie in, and how many of them in each.
+    fn taken(&self, mut streams: u32) -> impl Iterator<Item = (&Room, u32)> {
+        let share = move |room: &Room| {
+            let share = room.streams.min(streams);
+            streams -= share;
+            share
+        };
+        let shares = self.rooms.iter().scan(share, |share, room| Some((room, share(room))));
+        shares.take_while(|&(_, share)| share > 0)
     }
 
     fn encoder(&self) -> CommandEncoder {
@@ -109,23 +120,32 @@ impl Room {
     /// Writes first blocks, of each lane two, and sets the marks of its lane to zero.
     pub(super) fn begin(&self, blocks: &[[u64; 128]]) -> Result<(), Error> {
         let stride = u64::from(segment(self.params)) * BLOCK;
+        let mut lanes = blocks.as_chunks::<2>().0;
         guarded(&self.device, 0, || {
             let mut bytes = Zeroizing::new([0; 2 * BLOCK as usize]);
-            for (two, at) in blocks.as_chunks::<2>().0.iter().zip((0..).step_by(stride as usize)) {
-                for (words, bytes) in two.iter().zip(bytes.chunks_mut(BLOCK as usize)) {
-                    for (word, value) in words.iter().enumerate() {
-                        bytes[8 * place(word)..][..8].copy_from_slice(&value.to_le_bytes());
-                    }
-                }
-                self.queue.write_buffer(&self.slices[0], at, &*bytes);
-            }
             let mut encoder = self.encoder();
-            encoder.clear_buffer(&self.marks, 0, None);
+            for (room, streams) in self.taken(lanes.len() as u32) {
+                let (here, rest) = lanes.split_at(streams as usize);
+                lanes = rest;
+                for (two, at) in here.iter().zip((0..).step_by(stride as usize)) {
+                    for (words, bytes) in two.iter().zip(bytes.chunks_mut(BLOCK as usize)) {
+                        for (word, value) in words.iter().enumerate() {
+                            bytes[8 * place(word)..][..8].copy_from_slice(&value.to_le_bytes());
+                        }
+                    }
+                    self.queue.write_buffer(&room.slices[0], at, &*bytes);
+                }
+                encoder.clear_buffer(&room.marks, 0, None);
+            }
             self.queue.submit([encoder.finish()]);
         })
     }
 
     /// Hands over strips, the first of which has this number, for as many lanes of all hashes. What comes back are the marks.
+    ///
+    /// Rooms are to be filled side by side. But wgpu puts a barrier before whatever uses a buffer that was written earlier in the
+    /// same pass, and a barrier waits for everything, whichever buffer it names. So within a pass each buffer is used once: a pass
+    /// has one strip, of all rooms, and begins with the only barrier. For the same reason each room has a table of its own.
     pub(super) fn fill(
         &self,
         kernels: &Kernels,
@@ -136,24 +156,37 @@ impl Room {
     ) -> Result<Way, Error> {
         assert!(strips.len() <= TOGETHER, "there is room for their numbers");
         guarded(&self.device, 0, || {
-            let numbers = Numbers::new(self.params, streams);
-            let mut encoder = self.encoder();
-            {
-                let mut pass = encoder.begin_compute_pass(&::wgpu::ComputePassDescriptor::default());
-                for ((strip, step), at) in strips.iter().zip(step..).zip((0..).step_by(STRIDE as usize)) {
-                    self.queue.write_buffer(&self.numbers, u64::from(at), &numbers.bytes(*strip, step));
-                    pass.set_bind_group(0, &self.group, &[at]);
-                    if strip.begins_known(self.params) {
-                        pass.set_pipeline(&kernels.references);
-                        let groups = segment(self.params).div_ceil(128) * self.params.lanes();
-                        pass.dispatch_workgroups(groups.min(ROW), groups.div_ceil(ROW), 1);
-                    }
-                    pass.set_pipeline(&kernels.fill);
-                    pass.dispatch_workgroups(streams.min(ROW), streams.div_ceil(ROW), 1);
+            for (room, streams) in self.taken(streams) {
+                let (numbers, mut bytes) = (Numbers::new(self.params, streams), Vec::new());
+                for (strip, step) in strips.iter().zip(step..) {
+                    bytes.extend(numbers.bytes(*strip, step));
+                    bytes.resize(bytes.len().next_multiple_of(STRIDE as usize), 0);
                 }
+                self.queue.write_buffer(&room.numbers, 0, &bytes);
             }
-            let (back, bytes) = (&self.marks_back[turn], u64::from(streams) * 4);
-            encoder.copy_buffer_to_buffer(&self.marks, 0, back, 0, bytes);
+            let mut encoder = self.encoder();
+            let mut pass = |pipeline, at, groups: &dyn Fn(u32) -> u32| {
+                let mut pass = encoder.begin_compute_pass(&::wgpu::ComputePassDescriptor::default());
+                pass.set_pipeline(pipeline);
+                for (room, streams) in self.taken(streams) {
+                    let groups = groups(streams);
+                    pass.set_bind_group(0, &room.group, &[at]);
+                    pass.dispatch_workgroups(groups.min(ROW), groups.div_ceil(ROW), 1);
+                }
+            };
+            for (strip, at) in strips.iter().zip((0..).step_by(STRIDE as usize)) {
+                if strip.begins_known(self.params) {
+                    let groups = segment(self.params).div_ceil(128) * self.params.lanes();
+                    pass(&kernels.references, at, &|_| groups);
+                }
+                pass(&kernels.fill, at, &|streams| streams);
+            }
+            let (back, mut bytes) = (&self.marks_back[turn], 0);
+            for (room, streams) in self.taken(streams) {
+                let len = u64::from(streams) * 4;
+                encoder.copy_buffer_to_buffer(&room.marks, 0, back, bytes, len);
+                bytes += len;
+            }
             Way::begin(&self.queue, encoder, back, bytes)
         })
     }
@@ -171,33 +204,106 @@ impl Room {
         Err(Error::Driver { reason: "a kernel did not run to its end".to_owned() })
     }
 
-    /// The last blocks of so many lanes of all hashes.
-    pub(super) fn last_blocks(&self, streams: u32) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let (segment, bytes) = (u64::from(segment(self.params)), u64::from(streams) * BLOCK);
-        let way = guarded(&self.device, 0, || {
-            let mut encoder = self.encoder();
-            for stream in 0..u64::from(streams) {
-                let from = ((stream + 1) * segment - 1) * BLOCK;
-                encoder.copy_buffer_to_buffer(&self.slices[3], from, &self.last_back, stream * BLOCK, BLOCK);
-            }
-            Way::begin(&self.queue, encoder, &self.last_back, bytes)
+    /// The last blocks of so many lanes of all hashes, of each room together.
+    pub(super) fn last_blocks(&self, streams: u32) -> Result<Vec<Zeroizing<Vec<u8>>>, Error> {
+        let segment = u64::from(segment(self.params));
+        let ways = guarded(&self.device, 0, || {
+            let way = |(room, streams): (&Room, u32)| {
+                let (streams, mut encoder) = (u64::from(streams), self.encoder());
+                for stream in 0..streams {
+                    let (from, to) = (((stream + 1) * segment - 1) * BLOCK, stream * BLOCK);
+                    encoder.copy_buffer_to_buffer(&room.slices[3], from, &room.last_back, to, BLOCK);
+                }
+                Way::begin(&self.queue, encoder, &room.last_back, streams * BLOCK)
+            };
+            self.taken(streams).map(way).collect::<Vec<_>>()
         })?;
-        way.wait(&self.device)?;
-        way.read(&self.device, &self.last_back, |bytes| Zeroizing::new(bytes.to_vec()))
+        // All of them are unmapped, whatever becomes of one.
+        let read = self.rooms.iter().zip(&ways).map(|(room, way)| {
+            way.wait(&self.device)?;
+            way.read(&self.device, &room.last_back, |bytes| Zeroizing::new(bytes.to_vec()))
+        });
+        read.collect::<Vec<_>>().into_iter().collect()
     }
 
-    /// Wipes what so many hashes have left, after all that was handed over before. Does not wait for it.
+    /// Wipes what so many lanes have left, after all that was handed over before. Does not wait for it.
     pub(super) fn wipe(&self, streams: u32) -> Result<(), Error> {
-        let bytes = u64::from(streams) * BLOCK;
         guarded(&self.device, 0, || {
             let mut encoder = self.encoder();
-            for slice in &self.slices {
-                encoder.clear_buffer(slice, 0, Some(bytes * u64::from(segment(self.params))));
+            for (room, streams) in self.taken(streams) {
+                let bytes = u64::from(streams) * BLOCK;
+                for slice in &room.slices {
+                    encoder.clear_buffer(slice, 0, Some(bytes * u64::from(segment(self.params))));
+                }
+                encoder.clear_buffer(&room.last_back, 0, Some(bytes));
             }
-            encoder.clear_buffer(&self.last_back, 0, Some(bytes));
             self.queue.submit([encoder.finish()]);
         })
     }
+}
+
+/// Bytes on the device for a room of so many hashes.
+pub(super) fn bytes(params: Params, hashes: u32) -> u64 {
+    u64::from(hashes) * bytes_of_hash(params) + bytes_of_all(params)
+}
+
+/// Besides its blocks, of each lane the last one and its marks.
+fn bytes_of_hash(params: Params) -> u64 {
+    params.blocks() * BLOCK + u64::from(params.lanes()) * (BLOCK + 12)
+}
+
+fn bytes_of_all(params: Params) -> u64 {
+    table(params) + numbers()
+}
+
+/// Of the references of a slice of one hash, four bytes each.
+fn table(params: Params) -> u64 {
+    if has_known(params) { params.blocks() } else { 4 }
+}
+
+/// How many hashes each room is for, of as many rooms as there is memory for and hashes are wanted, one at least. A room has no more
+/// than a device binds. Where nobody knows how much memory there is, there is one room.
+pub(super) fn shares(params: Params, binds: u64, memory: Option<u64>, most: u64) -> Vec<u32> {
+    let (binds, mut shares) = (binds.min(u64::from(u32::MAX)), Vec::new());
+    let (mut left, mut wanted) = (memory.unwrap_or(u64::MAX), most);
+    loop {
+        let fit = left.saturating_sub(bytes_of_all(params)) / bytes_of_hash(params);
+        let hashes = binds.min(fit).min(wanted) as u32;
+        if hashes == 0 {
+            break;
+        }
+        shares.push(hashes);
+        if memory.is_none() {
+            break;
+        }
+        left -= bytes(params, hashes);
+        wanted -= u64::from(hashes);
+    }
+    if shares.is_empty() { vec![1] } else { shares }
+}
+
+/// As many rooms as there is memory for: when it is refused, those that were made before; of the first one, half as much each time.
+pub(super) fn backing_off<T>(
+    hashes: &[u32],
+    mut make: impl FnMut(u32) -> Result<T, Error>,
+) -> Result<Vec<T>, Error> {
+    let mut rooms = Vec::new();
+    for &hashes in hashes {
+        let mut hashes = hashes;
+        loop {
+            match make(hashes) {
+                Ok(room) => rooms.push(room),
+                Err(Error::OutOfMemory { .. }) if !rooms.is_empty() => return Ok(rooms),
+                Err(Error::OutOfMemory { .. }) if hashes > 1 => {
+                    hashes /= 2;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            break;
+        }
+    }
+    Ok(rooms)
 }
 
 const fn numbers() -> u64 {
@@ -205,13 +311,21 @@ const fn numbers() -> u64 {
 }
 
 #[cfg(test)]
-impl Room {
+impl Rooms {
     /// The memory of a hash, lanes one after another, as crates/hash has it.
-    pub(super) fn memory(&self, hash: usize) -> Vec<[u64; 128]> {
-        let len = self.slices[0].size();
+    pub(super) fn memory(&self, mut hash: usize) -> Vec<[u64; 128]> {
+        let mut rooms = self.rooms.iter().zip(self.hashes());
+        let room = loop {
+            let (room, hashes) = rooms.next().expect("a room has it");
+            match hash.checked_sub(hashes as usize) {
+                Some(left) => hash = left,
+                None => break room,
+            }
+        };
+        let len = room.slices[0].size();
         let back = buffer(&self.device, 4 * len, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
         let mut encoder = self.encoder();
-        for (slice, at) in self.slices.iter().zip((0..).step_by(len as usize)) {
+        for (slice, at) in room.slices.iter().zip((0..).step_by(len as usize)) {
             encoder.copy_buffer_to_buffer(slice, 0, &back, at, len);
         }
         let way = Way::begin(&self.queue, encoder, &back, 4 * len);

@@ -1,6 +1,7 @@
 //! Whole memories beside the processor's, by every means that the device has; and kernels that have something wrong.
 
 use super::kernels::{Quads, Words};
+use super::room::{backing_off, bytes};
 use super::*;
 use crate::wgpu::guarded::guarded;
 use hashmill_hash::argon2::{Plan, Version};
@@ -60,13 +61,25 @@ fn memories(
     hashes: usize,
     handful: Option<u32>,
 ) -> Vec<Vec<[u64; 128]>> {
-    let mut argon2 = Argon2::untested(device, kernels, params, hashes).unwrap();
+    let argon2 = Argon2::untested(device, kernels, params, hashes).unwrap();
     assert_eq!(argon2.width(), hashes);
-    let mut first = Vec::new();
+    filled(argon2, hashes, handful)
+}
+
+/// With so many hashes in each room.
+fn in_rooms(device: &Device, kernels: &Kernels, params: Params, shares: &[u32]) -> Argon2 {
+    let rooms = Rooms::new(device.raw(), kernels, params, shares).unwrap();
+    assert!(rooms.hashes().eq(shares.iter().copied()));
+    Argon2 { device: device.clone(), kernels: kernels.clone(), params, rooms, pace: Pace::new() }
+}
+
+/// What is in its memory when so many hashes were filled.
+fn filled(mut argon2: Argon2, hashes: usize, handful: Option<u32>) -> Vec<Vec<[u64; 128]>> {
+    let (params, mut first) = (argon2.params, Vec::new());
     for (input, tag_len) in &INPUTS[..hashes] {
         hazmat::first_blocks(params, input, *tag_len, |_, _, words| first.push(*words)).unwrap();
     }
-    argon2.room.begin(&first).unwrap();
+    argon2.rooms.begin(&first).unwrap();
     let streams = hashes as u32 * params.lanes();
     if let Some(blocks) = handful {
         let (mut strips, mut step) = (Strips::new(params), 0);
@@ -75,14 +88,14 @@ fn memories(
             if handful.is_empty() {
                 break;
             }
-            let way = argon2.room.fill(kernels, streams, &handful, step, 0).unwrap();
+            let way = argon2.rooms.fill(&argon2.kernels, streams, &handful, step, 0).unwrap();
             step += handful.len() as u32;
-            argon2.room.filled(&way, step, 0).unwrap();
+            argon2.rooms.filled(&way, step, 0).unwrap();
         }
     } else {
         argon2.fill(streams, &Stop::new()).unwrap();
     }
-    (0..hashes).map(|hash| argon2.room.memory(hash)).collect()
+    (0..hashes).map(|hash| argon2.rooms.memory(hash)).collect()
 }
 
 fn right(params: Params, hash: usize) -> Vec<[u64; 128]> {
@@ -160,9 +173,9 @@ fn large_memories_are_the_same() {
 fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     let Some(device) = device("memories that are wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
-    let mut argon2 = Argon2::new(device, params, 3).unwrap();
+    let mut argon2 = in_rooms(device, device.argon2().unwrap(), params, &[1, 2]);
     let empty =
-        |argon2: &Argon2| (0..3).all(|hash| argon2.room.memory(hash).iter().all(|block| *block == [0; 128]));
+        |argon2: &Argon2| (0..3).all(|hash| argon2.rooms.memory(hash).iter().all(|block| *block == [0; 128]));
     let mut tags = [[0; 32]; 3];
     let mut jobs: Vec<_> =
         INPUTS.iter().zip(&mut tags).map(|((input, _), tag)| Job { input: *input, tag }).collect();
@@ -172,8 +185,9 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     stop.set();
     assert_eq!(argon2.hash_until(&mut jobs, &stop), Err(Error::Hash(HashError::Stopped)));
     assert!(empty(&argon2));
-    let last = argon2.room.last_blocks(6).unwrap();
-    assert!(last.iter().all(|byte| *byte == 0));
+    let last = argon2.rooms.last_blocks(6).unwrap();
+    assert_eq!(last.iter().map(|room| room.len()).collect::<Vec<_>>(), [2048, 4096]);
+    assert!(last.iter().all(|room| room.iter().all(|byte| *byte == 0)));
 }
 
 #[test]
@@ -181,12 +195,12 @@ fn what_was_left_half_way_is_not_seen_by_the_next_batch() {
     let Some(device) = device("batches that are left half-way") else { return };
     let params = Params::new(640, 2, 1).unwrap();
     let mut argon2 = Argon2::new(device, params, 2).unwrap();
-    argon2.room.begin(&[[0x5a; 128]; 4]).unwrap();
+    argon2.rooms.begin(&[[0x5a; 128]; 4]).unwrap();
     let (handful, blocks) = together(&mut Strips::new(params), 500);
     assert_eq!(blocks, 500);
-    let way = argon2.room.fill(&argon2.kernels, 2, &handful, 0, 1).unwrap();
-    argon2.room.filled(&way, handful.len() as u32, 1).unwrap();
-    assert_ne!(argon2.room.memory(1)[400], [0; 128]);
+    let way = argon2.rooms.fill(&argon2.kernels, 2, &handful, 0, 1).unwrap();
+    argon2.rooms.filled(&way, handful.len() as u32, 1).unwrap();
+    assert_ne!(argon2.rooms.memory(1)[400], [0; 128]);
     let input = INPUTS[0].0;
     let mut tag = [0; 32];
     argon2.hash(&mut [Job { input, tag: &mut tag }]).unwrap();
@@ -194,20 +208,93 @@ fn what_was_left_half_way_is_not_seen_by_the_next_batch() {
 }
 
 #[test]
-fn where_memory_is_refused_half_as_much_is_asked_for() {
-    let with_room_for = |room: u32, asked: &mut Vec<u32>| {
-        backing_off(20, |hashes| {
+fn where_memory_is_refused_there_are_fewer_rooms_or_a_smaller_one() {
+    let with_memory_for = |memory: u32, asked: &mut Vec<u32>| {
+        let mut left = memory;
+        backing_off(&[20, 20, 5], |hashes| {
             asked.push(hashes);
-            let bytes = u64::from(hashes);
-            if hashes > room { Err(Error::OutOfMemory { bytes }) } else { Ok(hashes) }
+            left = left.checked_sub(hashes).ok_or(Error::OutOfMemory { bytes: u64::from(hashes) })?;
+            Ok(hashes)
         })
     };
-    let mut asked = Vec::new();
-    assert_eq!(with_room_for(4, &mut asked), Ok(2));
-    assert_eq!(with_room_for(20, &mut asked), Ok(20));
-    assert_eq!(with_room_for(0, &mut asked), Err(Error::OutOfMemory { bytes: 1 }));
-    assert_eq!(asked, [20, 10, 5, 2, 20, 20, 10, 5, 2, 1]);
-    assert_eq!(backing_off(20, |_| Err::<(), _>(Error::Lost)), Err(Error::Lost), "no other error");
+    for (memory, rooms, right) in [
+        (45, Ok(vec![20, 20, 5]), vec![20, 20, 5]),
+        (44, Ok(vec![20, 20]), vec![20, 20, 5]),
+        (39, Ok(vec![20]), vec![20, 20]),
+        // The first is made smaller, and what is left is not for the next.
+        (12, Ok(vec![10]), vec![20, 10, 20]),
+        (0, Err(Error::OutOfMemory { bytes: 1 }), vec![20, 10, 5, 2, 1]),
+    ] {
+        let mut asked = Vec::new();
+        assert_eq!(with_memory_for(memory, &mut asked), rooms, "{memory}");
+        assert_eq!(asked, right, "{memory}");
+    }
+    // No other error.
+    assert_eq!(backing_off(&[20], |_| Err::<(), _>(Error::Lost)), Err(Error::Lost));
+    let second = |hashes| if hashes == 1 { Err(Error::Lost) } else { Ok(()) };
+    assert_eq!(backing_off(&[20, 1], second), Err(Error::Lost));
+}
+
+#[test]
+fn rooms_are_made_until_memory_or_hashes_end() {
+    let params = Params::new(1024, 1, 1).unwrap();
+    let mib = bytes(params, 2) - bytes(params, 1);
+    let rest = bytes(params, 1) - mib;
+    let shares = |memory, most| shares(params, 7, memory, most);
+    assert_eq!(shares(Some(100 * mib), 20), [7, 7, 6]);
+    assert_eq!(shares(Some(100 * mib), 7), [7]);
+    assert_eq!(shares(Some(10 * mib + 2 * rest), u64::MAX), [7, 3]);
+    assert_eq!(shares(Some(10 * mib + 2 * rest - 1), u64::MAX), [7, 2]);
+    assert_eq!(shares(Some(7 * mib + rest), u64::MAX), [7]);
+    // One at least is asked for.
+    assert_eq!((shares(Some(5), 20), shares(Some(100 * mib), 0)), (vec![1], vec![1]));
+    // Of a device that tells nothing, no more than it binds.
+    assert_eq!((shares(None, 5), shares(None, u64::MAX)), (vec![5], vec![7]));
+    // 2 GiB on a card of 140.4 GiB that binds 2 at a time: 66, and less than a room is left over.
+    let (params, memory) = (Params::new(1 << 21, 1, 1).unwrap(), 150_754_820_096 / 20 * 19);
+    assert_eq!(room::shares(params, 3, Some(memory), u64::MAX), [3; 22]);
+}
+
+/// Three hashes in rooms of different sizes, one of them with room left and one not needed.
+#[test]
+fn rooms_are_filled_together() {
+    let Some(device) = device("rooms") else { return };
+    let (means, kernels) = &all_kernels(device)[0];
+    for (memory, passes, lanes) in [(560, 2, 1), (100, 3, 3), (2100, 1, 4)] {
+        for variant in Variant::ALL {
+            let params = Params::new(memory, passes, lanes).unwrap().with_variant(variant);
+            let expected: Vec<_> = (0..3).map(|hash| right(params, hash)).collect();
+            for shares in [[1, 1, 1], [2, 1, 2], [1, 7, 1]] {
+                for handful in [None, Some(33), Some(1000)] {
+                    let given = filled(in_rooms(device, kernels, params, &shares), 3, handful);
+                    compare(&given, &expected, &format!("{params:?} {means:?}, {shares:?}, {handful:?}"));
+                }
+            }
+        }
+    }
+}
+
+/// Whole tags, of batches that end at the end of a room, in the middle of it, and behind the last.
+#[test]
+fn batches_end_in_any_room() {
+    let Some(device) = device("batches in rooms") else { return };
+    let params = Params::new(70, 2, 2).unwrap();
+    let mut argon2 = in_rooms(device, device.argon2().unwrap(), params, &[2, 3, 1]);
+    assert_eq!(argon2.width(), 6);
+    assert_eq!(argon2.memory(), [2, 3, 1].map(|hashes| bytes(params, hashes)).iter().sum::<u64>());
+    let mut hasher = Hasher::new(params);
+    let passwords: Vec<_> = (0..9_u32).map(u32::to_le_bytes).collect();
+    for count in [1, 2, 4, 5, 6, 9, 3] {
+        let mut tags = vec![[0; 32]; count];
+        let inputs: Vec<_> =
+            passwords[..count].iter().map(|password| Input::new(password, b"somesalt")).collect();
+        let mut jobs: Vec<_> =
+            inputs.iter().zip(&mut tags).map(|(input, tag)| Job { input: *input, tag }).collect();
+        argon2.hash(&mut jobs).unwrap();
+        for (input, tag) in inputs.iter().zip(&tags) {
+            assert_eq!(*tag, hasher.hash(input).unwrap(), "{count}");
+        }
+    }
 }
 
 #[test]
@@ -272,6 +359,10 @@ fn a_kernel_that_does_not_run_to_its_end_is_an_error() {
         let params = Params::new(8, 1, 1).unwrap();
         let error = Argon2::with_kernels(device, &kernels, params, 1).map(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Driver { .. }), "{error:?}");
+        // In the second room.
+        let mut argon2 = in_rooms(device, &kernels, params, &[1, 2]);
+        assert!(matches!(argon2.sums(&[[1; 128]; 6], &Stop::new()), Err(Error::Driver { .. })));
+        assert_eq!(argon2.rooms.memory(2), vec![[0; 128]; 8], "wiped");
     }
 }
 
