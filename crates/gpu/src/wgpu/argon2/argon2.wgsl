@@ -177,6 +177,11 @@ fn load(slice: u32, block: u32, thread: u32) -> Quad {
     return Quad(joined(x.xy), joined(x.zw), joined(y.xy), joined(y.zw));
 }
 
+// Those of the block that `reference` names, of the hash whose lanes begin there.
+fn load_at(reference: u32, hash_at: u32, thread: u32) -> Quad {
+    return load(reference >> 30u, hash_at + (reference & 0x3fffffffu), thread);
+}
+
 fn store(slice: u32, block: u32, thread: u32, q: Quad) {
     let at = block * 64u + thread;
     let x = vec4<u32>(halves(q.a), halves(q.b));
@@ -204,9 +209,9 @@ fn store(slice: u32, block: u32, thread: u32, q: Quad) {
 // The block that a pseudo-random word means, for block `index` of the segment of a lane: its slice in the two highest bits, and
 // below them its number in the slice, lanes of a hash one after another.
 fn reference(word: vec2<u32>, lane: u32, index: u32) -> u32 {
-    var whose = word.y % params.lanes;
-    if params.alone != 0u {
-        whose = lane;
+    var whose = lane;
+    if params.alone == 0u && params.lanes > 1u {
+        whose = word.y % params.lanes;
     }
     // Of its own lane all blocks but the last; of others, that one is missing only where it was the last of a segment.
     let own = params.finished + index - 1u;
@@ -218,7 +223,9 @@ fn reference(word: vec2<u32>, lane: u32, index: u32) -> u32 {
     if position >= 4u * params.segment {
         position -= 4u * params.segment;
     }
-    let slice = position / params.segment;
+    // Whoever computes a block waits for this: three comparisons are sooner there than a division.
+    let slice = u32(position >= params.segment) + u32(position >= 2u * params.segment)
+        + u32(position >= 3u * params.segment);
     return (slice << 30u) | (whose * params.segment + (position - slice * params.segment));
 }
 
@@ -296,18 +303,31 @@ fn fill(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
     }
     workgroupBarrier();
     var first = firsts[(params.from_block + 1u) & 1u];
+    // Where references are known, the block that the next one refers to is on its way while this one is computed, and so is the
+    // reference of the one behind that. It is never the block at hand: none refers to the one before it.
+    let known = lane * params.segment;
+    var ahead: Quad;
+    var behind: u32;
+    if params.known != 0u {
+        ahead = load_at(table[known + params.from_block], hash_at, thread);
+        behind = table[known + min(params.from_block + 1u, params.to_block - 1u)];
+    }
     for (var index = params.from_block; index < params.to_block; index += 1u) {
-        var at: u32;
-        if params.known != 0u {
-            at = table[lane * params.segment + index];
-        } else {
-            at = reference(halves(first), lane, index);
-        }
-        let input = sum(last, load(at >> 30u, hash_at + (at & 0x3fffffffu), thread));
-        var rest = input;
+        // Asked for first, since this waits for nothing.
+        var old: Quad;
         if params.adds != 0u {
-            rest = sum(rest, load(params.slice, lane_at + index, thread));
+            old = load(params.slice, lane_at + index, thread);
         }
+        var shown: Quad;
+        if params.known != 0u {
+            shown = ahead;
+            ahead = load_at(behind, hash_at, thread);
+            behind = table[known + min(index + 2u, params.to_block - 1u)];
+        } else {
+            shown = load_at(reference(halves(first), lane, index), hash_at, thread);
+        }
+        let input = sum(last, shown);
+        let rest = sum(input, old);
         let turn = index & 1u;
         if thread == 0u {
             firsts[turn] = rest.a;
