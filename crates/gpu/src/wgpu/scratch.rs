@@ -177,8 +177,9 @@ pub(super) fn all(values: Vec<ChainingValue>) -> Result<Vec<ChainingValue>, Erro
     Ok(values)
 }
 
-/// How long a thread waits before it looks around.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a thread waits before it looks around. A wait ends when the work does, or the device. One that ends in vain must be rare:
+/// wgpu 30 panics where another thread sees the work done between that end and its look at the device.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// So many milliseconds after work is done, whoever gave it has been told.
 const TELLING: u32 = 1000;
