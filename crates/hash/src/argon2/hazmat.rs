@@ -17,13 +17,14 @@ use zeroize::Zeroize;
 /// # Errors
 /// A length out of range; nothing was given then.
 pub fn first_blocks(
+    plan: Plan,
     params: Params,
     input: &Input<'_>,
     tag_len: usize,
     mut set: impl FnMut(u32, u32, &[u64; 128]),
 ) -> Result<(), HashError> {
     init_final::check(input, tag_len)?;
-    let kernel = Plan::host().kernel();
+    let kernel = plan.kernel();
     init_final::first_blocks(kernel, params, input, tag_len, |lane, index, block| {
         let mut words = kernel.words(block);
         set(lane, index, &words);
@@ -93,7 +94,7 @@ mod tests {
         let input = Input::new(b"password", b"somesalt");
         let filled = memory(Plan::host(), params, &input, 32).unwrap();
         let mut given = 0;
-        first_blocks(params, &input, 32, |lane, index, words| {
+        first_blocks(Plan::host(), params, &input, 32, |lane, index, words| {
             assert_eq!(words, &filled[(8 * lane + index) as usize]);
             given += 1;
         })
@@ -104,7 +105,8 @@ mod tests {
     #[test]
     fn lengths_out_of_range_are_refused() {
         let params = Params::new(8, 1, 1).unwrap();
-        let refused = first_blocks(params, &Input::default(), 3, |_, _, _| panic!("nothing is given"));
+        let refused =
+            first_blocks(Plan::host(), params, &Input::default(), 3, |_, _, _| panic!("nothing is given"));
         assert_eq!(refused, Err(HashError::TagLen { given: 3 }));
         let refused = memory(Plan::host(), params, &Input::default(), 3);
         assert_eq!(refused, Err(HashError::TagLen { given: 3 }));

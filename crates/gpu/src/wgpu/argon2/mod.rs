@@ -13,7 +13,7 @@ pub use nonces::Nonces;
 use super::Device;
 use super::scratch::Way;
 use crate::{Error, Info, Kind};
-use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Params, Stop, Variant, hazmat};
+use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Params, Plan, Stop, Variant, hazmat};
 use kernels::BUFFERS;
 use room::{Rooms, TOGETHER, place, shares};
 use schedule::{BLOCK, Pace, Strip, Strips, segment, side_by_side};
@@ -29,6 +29,8 @@ pub struct Argon2 {
     device: Device,
     kernels: Kernels,
     params: Params,
+    /// How the processor makes first blocks.
+    plan: Plan,
     rooms: Rooms,
     pace: Pace,
 }
@@ -67,8 +69,14 @@ impl Argon2 {
             return Err(Error::Unfit { device: info.name.clone(), lacks });
         }
         let shares = shares(params, binds, usable(info), most as u64);
-        let rooms = Rooms::new(raw, kernels, params, &shares)?;
-        Ok(Argon2 { device: device.clone(), kernels: kernels.clone(), params, rooms, pace: Pace::new() })
+        Ok(Argon2 {
+            device: device.clone(),
+            kernels: kernels.clone(),
+            params,
+            plan: Plan::host(),
+            rooms: Rooms::new(raw, kernels, params, &shares)?,
+            pace: Pace::new(),
+        })
     }
 
     /// The device.
@@ -114,7 +122,9 @@ impl Argon2 {
         let lanes = self.params.lanes() as usize;
         let mut first = Zeroizing::new(Vec::with_capacity(2 * lanes * jobs.len()));
         for job in &*jobs {
-            hazmat::first_blocks(self.params, &job.input, job.tag.len(), |_, _, words| first.push(*words))?;
+            hazmat::first_blocks(self.plan, self.params, &job.input, job.tag.len(), |_, _, words| {
+                first.push(*words);
+            })?;
         }
         for (job, sum) in jobs.iter_mut().zip(&*self.sums(&first, stop)?) {
             hazmat::tag(sum, job.tag);

@@ -39,10 +39,10 @@ impl Nonces {
         nonces: Range<u64>,
         stop: &Stop,
     ) -> Result<Vec<[u8; DIGEST_LEN]>, Error> {
-        let (params, mut first) = (self.pow.params(), Vec::new());
+        let (plan, params, mut first) = (self.argon2.plan, self.pow.params(), Vec::new());
         for nonce in nonces {
             self.pow.input(job.header, nonce, |input| {
-                hazmat::first_blocks(params, input, DIGEST_LEN, |_, _, words| first.push(*words))
+                hazmat::first_blocks(plan, params, input, DIGEST_LEN, |_, _, words| first.push(*words))
             })?;
         }
         let digest = |sum: &[u64; 128]| {

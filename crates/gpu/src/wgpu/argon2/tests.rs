@@ -4,7 +4,7 @@ use super::kernels::{Quads, Words};
 use super::room::{backing_off, bytes};
 use super::*;
 use crate::wgpu::guarded::guarded;
-use hashmill_hash::argon2::{Plan, Version};
+use hashmill_hash::argon2::Version;
 use hashmill_testkit::skip;
 use std::sync::OnceLock;
 
@@ -70,14 +70,21 @@ fn memories(
 fn in_rooms(device: &Device, kernels: &Kernels, params: Params, shares: &[u32]) -> Argon2 {
     let rooms = Rooms::new(device.raw(), kernels, params, shares).unwrap();
     assert!(rooms.hashes().eq(shares.iter().copied()));
-    Argon2 { device: device.clone(), kernels: kernels.clone(), params, rooms, pace: Pace::new() }
+    Argon2 {
+        device: device.clone(),
+        kernels: kernels.clone(),
+        params,
+        plan: Plan::host(),
+        rooms,
+        pace: Pace::new(),
+    }
 }
 
 /// What is in its memory when so many hashes were filled.
 fn filled(mut argon2: Argon2, hashes: usize, handful: Option<u32>) -> Vec<Vec<[u64; 128]>> {
     let (params, mut first) = (argon2.params, Vec::new());
     for (input, tag_len) in &INPUTS[..hashes] {
-        hazmat::first_blocks(params, input, *tag_len, |_, _, words| first.push(*words)).unwrap();
+        hazmat::first_blocks(argon2.plan, params, input, *tag_len, |_, _, words| first.push(*words)).unwrap();
     }
     argon2.rooms.begin(&first).unwrap();
     let streams = hashes as u32 * params.lanes();
