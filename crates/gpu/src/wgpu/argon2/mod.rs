@@ -17,8 +17,9 @@ use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Params, Plan, Stop, V
 use kernels::BUFFERS;
 use room::{Rooms, TOGETHER, place, shares};
 use schedule::{BLOCK, Pace, Strip, Strips, segment, side_by_side};
-use std::fmt;
+use std::num::NonZero;
 use std::time::Instant;
+use std::{fmt, thread};
 use zeroize::Zeroizing;
 
 /// Argon2 with the same parameters, several hashes side by side, in memory of a device that is kept. The processor has the first
@@ -119,17 +120,19 @@ impl Argon2 {
     }
 
     fn side_by_side(&mut self, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), Error> {
-        let lanes = self.params.lanes() as usize;
-        let mut first = Zeroizing::new(Vec::with_capacity(2 * lanes * jobs.len()));
-        for job in &*jobs {
-            hazmat::first_blocks(self.plan, self.params, &job.input, job.tag.len(), |_, _, words| {
-                first.push(*words);
-            })?;
-        }
-        for (job, sum) in jobs.iter_mut().zip(&*self.sums(&first, stop)?) {
-            hazmat::tag(sum, job.tag);
-        }
-        Ok(())
+        let (plan, params) = (self.plan, self.params);
+        let first = first_blocks(params, jobs.len(), stop, |number, blocks| {
+            let Job { input, tag } = &jobs[number];
+            let mut blocks = blocks.iter_mut();
+            hazmat::first_blocks(plan, params, input, tag.len(), |_, _, words| {
+                *blocks.next().expect("two of each lane") = *words;
+            })
+        })?;
+        let sums = self.sums(&first, stop)?;
+        by_threads(jobs, |number, job| {
+            hazmat::tag(&sums[number], job.tag);
+            Ok(())
+        })
     }
 
     /// What becomes of these first blocks: of each hash, the sum of the last blocks of its lanes.
@@ -182,6 +185,54 @@ impl Argon2 {
         }
         before.map_or(Ok(()), |before| heard(before, pace))
     }
+}
+
+/// First blocks of so many hashes, those of a hash made by `make` from its number.
+fn first_blocks(
+    params: Params,
+    hashes: usize,
+    stop: &Stop,
+    make: impl Fn(usize, &mut [[u64; 128]]) -> Result<(), HashError> + Sync,
+) -> Result<Zeroizing<Vec<[u64; 128]>>, Error> {
+    let of_hash = 2 * params.lanes() as usize;
+    let mut first = Zeroizing::new(vec![[0; 128]; of_hash * hashes]);
+    by_threads(&mut first.chunks_exact_mut(of_hash).collect::<Vec<_>>(), |number, blocks| {
+        if stop.is_set() {
+            return Err(HashError::Stopped.into());
+        }
+        Ok(make(number, blocks)?)
+    })?;
+    Ok(first)
+}
+
+/// Fewer are not worth a thread: they take a millisecond.
+const FOR_A_THREAD: usize = 64;
+
+/// Does this with each of them and its number, in as many threads as the processor has: a device that takes thousands of hashes
+/// together waits for one thread as long as that for it.
+///
+/// # Errors
+/// That of the first.
+fn by_threads<T: Send>(
+    all: &mut [T],
+    each: impl Fn(usize, &mut T) -> Result<(), Error> + Sync,
+) -> Result<(), Error> {
+    let part = |first: usize, part: &mut [T]| {
+        part.iter_mut().zip(first..).try_for_each(|(one, number)| each(number, one))
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = all.len().div_ceil(threads).max(FOR_A_THREAD);
+    if all.len() <= share {
+        return part(0, all);
+    }
+    thread::scope(|scope| {
+        let parts = all.chunks_mut(share).zip((0..).step_by(share));
+        let threads: Vec<_> = parts.map(|(some, first)| scope.spawn(move || part(first, some))).collect();
+        threads.into_iter().try_for_each(|thread| match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
 }
 
 /// How much of a device's memory hashes may have: not all, since others use it too, and half where it is the host's.

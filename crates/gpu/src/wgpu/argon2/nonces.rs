@@ -1,7 +1,7 @@
 //! [`Nonces`]: the engine for a proof of work.
 
 use super::super::Device;
-use super::Argon2;
+use super::{Argon2, first_blocks};
 use crate::Error;
 use hashmill_hash::argon2::pow::{DIGEST_LEN, Pow};
 use hashmill_hash::argon2::{HashError, Stop, hazmat};
@@ -39,12 +39,16 @@ impl Nonces {
         nonces: Range<u64>,
         stop: &Stop,
     ) -> Result<Vec<[u8; DIGEST_LEN]>, Error> {
-        let (plan, params, mut first) = (self.argon2.plan, self.pow.params(), Vec::new());
-        for nonce in nonces {
-            self.pow.input(job.header, nonce, |input| {
-                hazmat::first_blocks(plan, params, input, DIGEST_LEN, |_, _, words| first.push(*words))
-            })?;
-        }
+        let (plan, params, pow) = (self.argon2.plan, self.pow.params(), self.pow);
+        let count = (nonces.end - nonces.start) as usize;
+        let first = first_blocks(params, count, stop, |number, blocks| {
+            let mut blocks = blocks.iter_mut();
+            pow.input(job.header, nonces.start + number as u64, |input| {
+                hazmat::first_blocks(plan, params, input, DIGEST_LEN, |_, _, words| {
+                    *blocks.next().expect("two of each lane") = *words;
+                })
+            })
+        })?;
         let digest = |sum: &[u64; 128]| {
             let mut digest = [0; DIGEST_LEN];
             hazmat::tag(sum, &mut digest);

@@ -191,6 +191,9 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     let stop = Stop::new();
     stop.set();
     assert_eq!(argon2.hash_until(&mut jobs, &stop), Err(Error::Hash(HashError::Stopped)));
+    // Stopped when first blocks were on the device.
+    let stopped = argon2.sums(&[[0x5a; 128]; 12], &stop);
+    assert_eq!(stopped.map(|_| ()), Err(Error::Hash(HashError::Stopped)));
     assert!(empty(&argon2));
     let last = argon2.rooms.last_blocks(6).unwrap();
     assert_eq!(last.iter().map(|room| room.len()).collect::<Vec<_>>(), [2048, 4096]);
@@ -302,6 +305,28 @@ fn batches_end_in_any_room() {
             assert_eq!(*tag, hasher.hash(input).unwrap(), "{count}");
         }
     }
+}
+
+#[test]
+fn threads_do_everything_once_and_name_the_first_error() {
+    for count in [0, 1, FOR_A_THREAD, FOR_A_THREAD + 1, 10 * FOR_A_THREAD + 3] {
+        let mut all = vec![0; count];
+        let add = |number: usize, one: &mut usize| {
+            *one += number + 1;
+            Ok(())
+        };
+        assert_eq!(by_threads(&mut all, add), Ok(()));
+        assert!(all.iter().copied().eq(1..=count), "{count}");
+    }
+    let wrong = |number: usize, _: &mut usize| match number {
+        70 | 500 => Err(Error::OutOfMemory { bytes: number as u64 }),
+        _ => Ok(()),
+    };
+    assert_eq!(by_threads(&mut [0; 640], wrong), Err(Error::OutOfMemory { bytes: 70 }));
+    let (params, stop) = (Params::new(8, 1, 1).unwrap(), Stop::new());
+    stop.set();
+    let stopped = first_blocks(params, 1, &stop, |_, _| panic!("nothing is made"));
+    assert_eq!(stopped.map(|_| ()), Err(Error::Hash(HashError::Stopped)));
 }
 
 #[test]
