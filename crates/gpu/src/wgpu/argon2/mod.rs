@@ -16,7 +16,7 @@ use crate::{Error, Info, Kind};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Params, Plan, Stop, Variant, hazmat};
 use kernels::BUFFERS;
 use room::{Rooms, TOGETHER, place, shares};
-use schedule::{BLOCK, Pace, Strip, Strips, segment, side_by_side};
+use schedule::{BLOCK, Pace, Strip, Strips, segment, side_by_side, worthwhile};
 use std::num::NonZero;
 use std::time::Instant;
 use std::{fmt, thread};
@@ -37,8 +37,8 @@ pub struct Argon2 {
 }
 
 impl Argon2 {
-    /// For at most so many hashes side by side, one at least: as many as the device has memory for, see [`width`](Argon2::width).
-    /// It is asked for known tags.
+    /// For at most so many hashes side by side, one at least: as many as the device has memory for, and not so many that more are
+    /// slower, see [`width`](Argon2::width). It is asked for known tags.
     ///
     /// # Errors
     /// [`Error::Unfit`] where a hash is more than kernels of this device see, [`Error::OutOfMemory`] where there is no memory for
@@ -69,7 +69,8 @@ impl Argon2 {
             let lacks = format!("kernels that see {slice} bytes at a time, a quarter of a hash");
             return Err(Error::Unfit { device: info.name.clone(), lacks });
         }
-        let shares = shares(params, binds, usable(info), most as u64);
+        let most = worthwhile(params).min(most as u64);
+        let shares = shares(params, binds, usable(info), most);
         Ok(Argon2 {
             device: device.clone(),
             kernels: kernels.clone(),
