@@ -18,6 +18,7 @@ use kernels::BUFFERS;
 use room::{Rooms, TOGETHER, place, shares};
 use schedule::{BLOCK, Pace, Strip, Strips, segment, side_by_side, worthwhile};
 use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use std::{fmt, thread};
 use zeroize::Zeroizing;
@@ -206,34 +207,42 @@ fn first_blocks(
     Ok(first)
 }
 
-/// Fewer are not worth a thread: they take a millisecond.
-const FOR_A_THREAD: usize = 64;
+/// How many a thread takes at a time: they take a millisecond.
+const AT_A_TIME: usize = 64;
 
-/// Does this with each of them and its number, in as many threads as the processor has: a device that takes thousands of hashes
-/// together waits for one thread as long as that for it.
+/// Does this with each of them and its number, in as many threads as the processor has, or as the system gives: a device that takes
+/// thousands of hashes together waits for one thread as long as that for it.
 ///
 /// # Errors
-/// That of the first.
+/// That of the first of them that has one.
 fn by_threads<T: Send>(
     all: &mut [T],
     each: impl Fn(usize, &mut T) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
-    let part = |first: usize, part: &mut [T]| {
-        part.iter_mut().zip(first..).try_for_each(|(one, number)| each(number, one))
-    };
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let share = all.len().div_ceil(threads).max(FOR_A_THREAD);
-    if all.len() <= share {
-        return part(0, all);
-    }
-    thread::scope(|scope| {
-        let parts = all.chunks_mut(share).zip((0..).step_by(share));
-        let threads: Vec<_> = parts.map(|(some, first)| scope.spawn(move || part(first, some))).collect();
-        threads.into_iter().try_for_each(|thread| match thread.join() {
-            Ok(done) => done,
+    let helpers = all.len().div_ceil(AT_A_TIME).min(threads).saturating_sub(1);
+    let parts = Mutex::new(all.chunks_mut(AT_A_TIME).zip((0..).step_by(AT_A_TIME)));
+    // Parts are handed out in their order, so that whoever has the first error has begun when another has one.
+    let work = || {
+        loop {
+            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((some, first)) = part else { return Ok(()) };
+            let mut numbered = some.iter_mut().zip(first..);
+            numbered.try_for_each(|(one, number)| each(number, one)).map_err(|error| (first, error))?;
+        }
+    };
+    let done = thread::scope(|scope| {
+        let helper = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let helpers: Vec<_> = (0..helpers).map_while(helper).collect();
+        let mut done = vec![work()];
+        done.extend(helpers.into_iter().map(|helper| match helper.join() {
+            Ok(helped) => helped,
             Err(panic) => std::panic::resume_unwind(panic),
-        })
-    })
+        }));
+        done
+    });
+    let first = done.into_iter().filter_map(Result::err).min_by_key(|(first, _)| *first);
+    first.map_or(Ok(()), |(_, error)| Err(error))
 }
 
 /// How much of a device's memory hashes may have: not all, since others use it too, and half where it is the host's.

@@ -309,7 +309,7 @@ fn batches_end_in_any_room() {
 
 #[test]
 fn threads_do_everything_once_and_name_the_first_error() {
-    for count in [0, 1, FOR_A_THREAD, FOR_A_THREAD + 1, 10 * FOR_A_THREAD + 3] {
+    for count in [0, 1, AT_A_TIME, AT_A_TIME + 1, 10 * AT_A_TIME + 3] {
         let mut all = vec![0; count];
         let add = |number: usize, one: &mut usize| {
             *one += number + 1;
