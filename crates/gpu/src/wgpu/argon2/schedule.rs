@@ -22,8 +22,8 @@ pub(super) fn side_by_side(params: Params, binding: u64) -> u64 {
     blocks / (params.blocks() / u64::from(SLICES))
 }
 
-/// How much memory many lanes take before they wait for addresses to be found more than for memory: on an H200 by Vulkan, hashes of
-/// 16 to 64 MiB a second grow with every lane up to 32 GiB, and are a quarter and less of that at twice the memory.
+/// How much memory many lanes gain from: on an H200 by Vulkan, hashes of 16 to 64 MiB a second grow with every lane up to 32 GiB, and
+/// are 0.3 to 0.4 of that at twice the memory.
 const REACH: u64 = 32 << 30;
 
 /// As many lanes gain from memory beyond that: 66 of 2 GiB are 3.3 times as fast as 16.
