@@ -136,7 +136,7 @@ mod tests {
             for bits in 0..1u32 << len {
                 let mut encoder = BoolEncoder::default();
                 (0..len).for_each(|i| encoder.push_n(bits >> i & 1 == 1, 1));
-                let bytes = encoder.finish().whole().to_vec();
+                let bytes = encoder.finish().together().into_owned();
                 let mut cursor = BoolCursor::new(&bytes);
                 for i in 0..len {
                     assert_eq!(cursor.next(), Ok(Some(bits >> i & 1 == 1)));
@@ -151,7 +151,7 @@ mod tests {
         let encode = |rows: &[bool]| {
             let mut encoder = BoolEncoder::default();
             rows.iter().for_each(|row| encoder.push_n(*row, 1));
-            encoder.finish().whole().to_vec()
+            encoder.finish().together().into_owned()
         };
         for bits in 0..1u32 << 8 {
             let rows: Vec<bool> = (0..8).map(|i| bits >> i & 1 == 1).collect();
@@ -167,7 +167,7 @@ mod tests {
                     to.push_rest(&mut from, 8 - middle as u64).unwrap();
                     let mut plain = rows.clone();
                     plain.splice(middle..middle, between);
-                    assert_eq!(to.finish().whole(), encode(&plain), "{rows:?}, {middle}, {between:?}");
+                    assert_eq!(*to.finish().together(), encode(&plain), "{rows:?}, {middle}, {between:?}");
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::bundle::spec;
 use super::chunk::{ChunkType, frame};
-use super::column::{effort_of, write_layout};
+use super::column::{Stored, effort_of, write_layout};
 use super::delta::DeltaEncoder;
 use super::document::{Column, deflated, effort, stored};
 use super::leb::put_u64;
@@ -10,6 +10,7 @@ use super::op_writer::OpWriter;
 use super::ops::{RowKind, spec as ops};
 use super::rle::RleEncoder;
 use super::row::Row;
+use super::spread::Spread;
 use crate::types::{ActorIdx, ChangeHash, OpId};
 
 /// One change as the table tells it, without what it depends on.
@@ -85,9 +86,9 @@ impl<'a> BundleWriter<'a> {
         write_layout(&changes, &mut head);
         let mut middle = vec![];
         write_layout(&ops, &mut middle);
-        let bytes = |columns: &[super::column::Stored<'_>]| {
+        let bytes = |columns: &[Stored<Spread<'_>>]| {
             columns.iter().fold(vec![], |mut all, column| {
-                column.bytes.pieces().for_each(|piece| all.extend_from_slice(piece));
+                column.bytes.append_to(&mut all);
                 all
             })
         };

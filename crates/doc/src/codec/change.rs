@@ -19,6 +19,7 @@ use super::shortcuts::block::Block;
 use super::shortcuts::put::Put;
 use super::shortcuts::single::Single;
 use super::shortcuts::single_char::SingleCharOp;
+use super::spread::Spread;
 use super::value::RawValue;
 use crate::codec::rules;
 use crate::error::{DecodeError, FormatError, Place, Rule};
@@ -345,7 +346,7 @@ pub(crate) struct ChangeHead<'a> {
 
 impl ChangeHead<'_> {
     /// Writes the body of the chunk.
-    pub(crate) fn write(&self, columns: &[(u32, &[u8])], out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, columns: &[(u32, Spread<'_>)], out: &mut Vec<u8>) {
         let prefixed = |out: &mut Vec<u8>, bytes: &[u8]| {
             put_u64(out, bytes.len() as u64);
             out.extend_from_slice(bytes);

@@ -178,11 +178,11 @@ impl Columns<'_> {
 
 /// A column as it lies in a chunk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stored<'a> {
+pub(crate) struct Stored<B> {
     /// Without the bit that says that it is deflated.
     pub(crate) spec: u32,
     pub(crate) deflated: bool,
-    pub(crate) bytes: Spread<'a>,
+    pub(crate) bytes: B,
 }
 
 /// Specifications and lengths, before the bytes.
@@ -244,16 +244,12 @@ impl Layout {
     }
 
     /// Takes the bytes of all columns from the reader as they are.
-    pub(crate) fn stored<'a>(&self, reader: &mut Reader<'a>) -> Result<Vec<Stored<'a>>, ChunkError> {
+    fn stored<'a>(&self, reader: &mut Reader<'a>) -> Result<Vec<Stored<&'a [u8]>>, ChunkError> {
         let mut stored = Vec::with_capacity(self.columns.len());
         for &(spec, len) in &self.columns {
             let offset = reader.offset();
             let bytes = reader.take(len).map_err(|_| Fault::at(offset, Rule::ColumnRange))?;
-            stored.push(Stored {
-                spec: spec & !DEFLATED,
-                deflated: spec & DEFLATED != 0,
-                bytes: bytes.into(),
-            });
+            stored.push(Stored { spec: spec & !DEFLATED, deflated: spec & DEFLATED != 0, bytes });
         }
         Ok(stored)
     }
@@ -267,8 +263,7 @@ impl Layout {
     ) -> Result<Columns<'a>, ChunkError> {
         let stored = self.stored(reader)?;
         let too_long = || ChunkError::limit("inflated bytes", limits.inflated_bytes);
-        let unpack = |Stored { spec, deflated, bytes }: Stored<'a>, inflatable: u64| {
-            let bytes = bytes.whole();
+        let unpack = |Stored { spec, deflated, bytes }: Stored<&'a [u8]>, inflatable: u64| {
             if !deflated {
                 return Ok((spec, Plain::Found(bytes)));
             }
@@ -301,7 +296,7 @@ impl Layout {
 }
 
 /// Writes what stands before the bytes of columns.
-pub(crate) fn write_layout(columns: &[Stored<'_>], out: &mut Vec<u8>) {
+pub(crate) fn write_layout(columns: &[Stored<Spread<'_>>], out: &mut Vec<u8>) {
     put_u64(out, columns.len() as u64);
     for &Stored { spec, deflated, bytes } in columns {
         put_u64(out, (if deflated { spec | DEFLATED } else { spec }).into());

@@ -477,7 +477,7 @@ impl Packed<'_> {
 pub(super) fn stored<'a>(
     columns: [&[Column<'a>]; 2],
     deflated: &'a [Option<Vec<u8>>],
-) -> [Vec<Stored<'a>>; 2] {
+) -> [Vec<Stored<Spread<'a>>>; 2] {
     let mut deflated = deflated.iter();
     columns.map(|section| {
         let column = |(&(spec, plain, _), deflated): (&Column<'a>, &'a Option<Vec<u8>>)| match deflated {
@@ -492,7 +492,7 @@ pub(super) fn stored<'a>(
 pub(super) fn frame_sections(
     actors: &[&[u8]],
     heads: &[(ChangeHash, u64)],
-    mut sections: [Vec<Stored<'_>>; 2],
+    mut sections: [Vec<Stored<Spread<'_>>>; 2],
 ) -> Vec<u8> {
     let (mut head, mut rows) = (vec![], vec![]);
     put_u64(&mut head, actors.len() as u64);
@@ -527,10 +527,10 @@ impl Values {
 
     /// Deflates them if they are long enough.
     pub(crate) fn pack(self) -> PackedValues {
-        let bytes = self.0.written().whole();
+        let bytes = self.0.written().together();
         match bytes.len() {
             ..DEFLATE_FROM => PackedValues { bytes: bytes.to_vec(), deflated: false },
-            _ => PackedValues { bytes: deflate(bytes, effort(self.0.texts)), deflated: true },
+            _ => PackedValues { bytes: deflate(&bytes, effort(self.0.texts)), deflated: true },
         }
     }
 }

@@ -34,7 +34,7 @@ impl<'a> RawColumn<'a> {
     }
 
     pub(super) fn append(&mut self, more: &RawColumn<'_>) {
-        self.bytes.extend_from_slice(more.written().whole());
+        more.written().append_to(&mut self.bytes);
         self.texts |= more.texts;
     }
 
@@ -329,7 +329,7 @@ impl<'a> OpWriter<'a> {
         let mut columns = Finished::new();
         self.finish(kind, |spec, bytes| {
             if !bytes.is_empty() {
-                columns.push((spec, bytes.whole()));
+                columns.push((spec, bytes));
             }
         });
         columns
@@ -382,15 +382,15 @@ impl<'a> OpWriter<'a> {
 }
 
 /// Finished columns that hold something, in order.
-pub(crate) type Finished<'s> = SmallVec<[(u32, &'s [u8]); 16]>;
+pub(crate) type Finished<'s> = SmallVec<[(u32, Spread<'s>); 16]>;
 
 /// Writes columns as they stand in a change: first what there is, then all their bytes.
-pub(crate) fn write_columns(columns: &[(u32, &[u8])], out: &mut Vec<u8>) {
+pub(crate) fn write_columns(columns: &[(u32, Spread<'_>)], out: &mut Vec<u8>) {
     put_u64(out, columns.len() as u64);
     for (spec, bytes) in columns {
         put_u64(out, (*spec).into());
         put_u64(out, bytes.len() as u64);
     }
     out.reserve(columns.iter().map(|(_, bytes)| bytes.len()).sum());
-    columns.iter().for_each(|(_, bytes)| out.extend_from_slice(bytes));
+    columns.iter().for_each(|(_, bytes)| bytes.append_to(out));
 }

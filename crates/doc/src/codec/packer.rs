@@ -200,7 +200,7 @@ mod tests {
             assert_eq!((spread.len(), spread.is_empty()), (plain.len(), false));
             let mut again = packer.recycle();
             again.byte(7);
-            assert_eq!(again.written().whole(), [7]);
+            assert_eq!(*again.written().together(), [7]);
         }
     }
 }

@@ -48,13 +48,22 @@ impl<'a> Spread<'a> {
     pub(crate) fn together(self) -> Cow<'a, [u8]> {
         match self.lent {
             [] => Cow::Borrowed(self.own),
-            _ => Cow::Owned(self.pieces().collect::<Vec<_>>().concat()),
+            _ => {
+                let mut all = Vec::with_capacity(self.len());
+                self.append_to(&mut all);
+                Cow::Owned(all)
+            }
         }
     }
 
-    /// What was written, where nothing is lent.
-    pub(crate) fn whole(self) -> &'a [u8] {
-        debug_assert!(self.lent.is_empty(), "nothing was lent");
-        self.own
+    /// Writes all of it.
+    pub(crate) fn append_to(self, out: &mut Vec<u8>) {
+        let mut done = 0;
+        for lent in self.lent {
+            out.extend_from_slice(&self.own[done..lent.at]);
+            out.extend_from_slice(lent.bytes);
+            done = lent.at;
+        }
+        out.extend_from_slice(&self.own[done..]);
     }
 }
