@@ -134,6 +134,8 @@ pub struct Cpu {
     pub family: u32,
     /// Model number with the extended part added (x86), otherwise 0.
     pub model: u32,
+    /// The revision of a model (x86), otherwise 0.
+    pub stepping: u32,
     /// What it can run, including what the operating system allows.
     pub features: Features,
     brand: [u8; 48],
@@ -201,7 +203,7 @@ mod imp {
         let base_family = leaf1.eax >> 8 & 0xf;
         let family = if base_family == 0xf { base_family + (leaf1.eax >> 20 & 0xff) } else { base_family };
         let model = leaf1.eax >> 4 & 0xf | leaf1.eax >> 12 & 0xf0;
-        Cpu { vendor, family, model, features, brand: brand() }
+        Cpu { vendor, family, model, stepping: leaf1.eax & 0xf, features, brand: brand() }
     }
 
     fn brand() -> [u8; 48] {
@@ -239,7 +241,7 @@ mod imp {
         if std::arch::is_aarch64_feature_detected!("sha3") {
             features.0 |= Feature::Sha3.bit();
         }
-        Cpu { vendor: Vendor::Other, family: 0, model: 0, features, brand: [0; 48] }
+        Cpu { vendor: Vendor::Other, family: 0, model: 0, stepping: 0, features, brand: [0; 48] }
     }
 }
 
@@ -248,7 +250,8 @@ mod imp {
     use super::{Cpu, Features, Vendor};
 
     pub(super) fn detect() -> Cpu {
-        Cpu { vendor: Vendor::Other, family: 0, model: 0, features: Features::default(), brand: [0; 48] }
+        let features = Features::default();
+        Cpu { vendor: Vendor::Other, family: 0, model: 0, stepping: 0, features, brand: [0; 48] }
     }
 }
 

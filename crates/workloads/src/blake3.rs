@@ -3,7 +3,9 @@
 use crate::calls::{Chain, Rested};
 use crate::{all_threads, input, thread_counts, work};
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::blake3::{self, BufferedHasher, Context, Hash, Hasher, Kernel, Plan, Threads, batch};
+use hashmill_hash::blake3::{
+    self, BufferedHasher, Context, Hash, Hasher, Kernel, Plan, Role, Threads, batch,
+};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
 use hashmill_lab::model::floor::Work;
 use hashmill_lab::model::registry::{Offer, Registry};
@@ -423,7 +425,7 @@ fn reader() -> impl Engine<Input = Bytes> {
         lane.hasher().update(message).finalize_xof().fill(&mut output.borrow_mut());
         Ok(Rc::clone(output))
     };
-    let name = |(lane, _): &(Lane, Output)| lane.plan().xof_kernel().name().to_owned();
+    let name = |(lane, _): &(Lane, Output)| lane.plan().kernel(Role::Xof).name().to_owned();
     Routine::new(init, name, run, |output: &Output| {
         digest(reference_plan().hash(&output.borrow()).as_bytes())
     })

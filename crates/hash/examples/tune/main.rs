@@ -48,7 +48,7 @@ impl InUse {
                 Role::Block => plan.explain(BLOCK_LEN).kernel,
                 Role::Chunk => plan.explain(CHUNK_LEN).kernel,
                 Role::Many => plan.explain(CHUNK_LEN + 1).kernel,
-                Role::Xof => plan.xof_kernel(),
+                Role::Xof => plan.kernel(hashmill_hash::blake3::Role::Xof),
             };
             kernels.iter().position(|&other| other == kernel).expect("a kernel in use runs here")
         });

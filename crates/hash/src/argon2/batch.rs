@@ -11,7 +11,6 @@ use super::plan::Plan;
 use crate::stop::Stop;
 use arrayvec::ArrayVec;
 use core::fmt;
-use core::ops::RangeInclusive;
 
 /// The most hashes that go side by side.
 pub const MAX_BATCH: usize = MAX_STREAMS;
@@ -31,19 +30,10 @@ impl fmt::Debug for Job<'_> {
     }
 }
 
-/// Hashes with this much memory in KiB are better done one by one: a thread's share of the last cache holds one of
-/// them, and not two. Measured on Zen 4 with 32 MiB for two cores, two at a time against one, by the example `batch`, on
-/// one and on two threads: 1.02 and 1.00 at 4 MiB, 1.04 and 0.95 at 7 MiB, 0.94 and 0.83 at 12 MiB, 0.88 to 1.03 in two
-/// runs at 19 MiB, 1.01 and 1.10 at 32 MiB, 1.05 and 1.02 at 46 MiB, 1.18 and 1.13 at 64 MiB, where neither fits.
-const ALONE: RangeInclusive<u32> = 4097..=24_576;
-
 /// How many hashes of these parameters one thread does best side by side: as many as hide the memory's latency. Hashes
 /// of several lanes hide it alone.
 pub fn batch_width(plan: Plan, params: Params) -> usize {
-    if ALONE.contains(&params.memory_kib()) {
-        return 1;
-    }
-    plan.width(params).div_ceil(params.lanes() as usize)
+    plan.hashes(params).div_ceil(params.lanes() as usize)
 }
 
 /// The tags of all jobs, as many side by side as there are arenas ([`MAX_BATCH`] at most), on at most `threads` threads of the
@@ -87,7 +77,8 @@ fn side_by_side(
         }
         let threads = if plan.is_parallel(params) { threads.max(1) } else { 1 };
         let streams = matrices.len() * params.lanes() as usize;
-        let width = plan.width(params).min(streams.div_ceil(threads));
+        let width = if matrices.len() > 1 { plan.width_of_many(params) } else { plan.width(params) };
+        let width = width.min(streams.div_ceil(threads));
         Fill::new(plan, params, &matrices, width, &NEVER).wiping(true).run_on(threads);
         for (matrix, job) in matrices.iter_mut().zip(&mut *jobs) {
             init_final::finish(kernel, matrix, job.tag);
@@ -172,5 +163,18 @@ mod tests {
         for (memory, width) in [(4096, 2), (4097, 1), (19_456, 1), (32_768, 2), (65_536, 2)] {
             assert_eq!(batch_width(plan, Params::new(memory, 1, 1).unwrap()), width, "{memory} KiB");
         }
+    }
+
+    #[test]
+    fn what_was_measured_decides_how_many_are_side_by_side() {
+        let plan = Plan::host().measured("here", &[(64, 1), (u32::MAX, 2)], &[(64, 9), (128, 3), (256, 0)]);
+        assert!(plan.is_measured() && plan.basis() == "here");
+        for (memory, lanes, hashes) in [(64, 1, 4), (65, 2, 3), (129, 2, 1), (257, 2, 1)] {
+            let params = Params::new(memory, 1, 1).unwrap();
+            assert_eq!((plan.width(params), batch_width(plan, params)), (lanes, hashes), "{memory} KiB");
+            check(plan, params, 1, hashes, 5);
+            check(plan, Params::new(memory, 1, 3).unwrap(), 2, hashes, 5);
+        }
+        assert_eq!(batch_width(plan.with_width(2), Params::new(64, 1, 1).unwrap()), 2);
     }
 }

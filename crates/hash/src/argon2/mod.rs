@@ -49,7 +49,7 @@ pub use memory::Block;
 #[cfg(feature = "std")]
 pub use pages::{PageKind, PagePolicy};
 pub use params::{Params, ParamsError, Variant, Version};
-pub use plan::Plan;
+pub use plan::{Plan, Streams};
 #[cfg(feature = "std")]
 pub(crate) use steps::Course;
 #[cfg(feature = "std")]

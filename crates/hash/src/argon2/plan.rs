@@ -1,7 +1,7 @@
 //! Which kernel, how many streams at once, and from where on a second thread: one table, as data.
 //!
 //! A row is chosen once per process by the processor's make and features. To add a processor, add a row; to measure
-//! one, run `cargo rivals argon2` on it.
+//! one, run `cargo rivals argon2` on it, or `hashmill tune` for the kernel and the streams.
 
 #[cfg(kernels = "aarch64")]
 use super::aarch64;
@@ -21,10 +21,12 @@ struct Row {
     kind: &'static str,
     /// Where the row comes from: a record, or that nobody has measured it yet.
     basis: &'static str,
+    /// Whether the basis is a record of such a processor.
+    measured: bool,
     fits: kernels::Fits,
     table: &'static Table,
-    /// How many streams a thread interleaves: the first entry whose memory (in KiB, of one hash) is not less.
-    widths: &'static [(u32, usize)],
+    /// How many lanes of a hash a thread interleaves.
+    widths: Streams,
     /// How many hashes of a proof of work a thread interleaves, if there is memory for them: each takes as much again, and
     /// waits for it, so that one more than of lanes may pay.
     #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "there is no search"))]
@@ -37,12 +39,27 @@ struct Row {
     parallel_from: u64,
 }
 
+/// How many streams a thread interleaves: the first entry whose memory (in KiB, of one hash) is not less.
+pub type Streams = &'static [(u32, usize)];
+
+fn streams(table: Streams, params: Params) -> usize {
+    let entry = table.iter().find(|(memory, _)| params.memory_kib() <= *memory);
+    entry.map_or(1, |(_, count)| *count).clamp(1, MAX_STREAMS)
+}
+
+/// Hashes that are better done one by one in a row for more: a thread's share of the last cache holds one of them, and
+/// not two. Measured on Zen 4 with 32 MiB for two cores, two at a time against one, by the example `batch`, on
+/// one and on two threads: 1.02 and 1.00 at 4 MiB, 1.04 and 0.95 at 7 MiB, 0.94 and 0.83 at 12 MiB, 0.88 to 1.03 in two
+/// runs at 19 MiB, 1.01 and 1.10 at 32 MiB, 1.05 and 1.02 at 46 MiB, 1.18 and 1.13 at 64 MiB, where neither fits.
+const SIDE_BY_SIDE: Streams = &[(4096, MAX_STREAMS), (24_576, 1), (u32::MAX, MAX_STREAMS)];
+
 /// In order of preference: the first row that fits is taken.
 static ROWS: &[&Row] = &[
     #[cfg(kernels = "x86_64")]
     &Row {
         kind: "Intel with AVX-512",
         basis: "two streams measured on Emerald Rapids",
+        measured: true,
         fits: |cpu| cpu.vendor == Vendor::Intel,
         table: &x86_64::avx512::TABLE,
         widths: &[(u32::MAX, 2)],
@@ -54,6 +71,7 @@ static ROWS: &[&Row] = &[
     &Row {
         kind: "Zen 5 and later",
         basis: "hashes in flight measured on AMD EPYC (family 26, model 2), 2026-11-25, the rest on Zen 4",
+        measured: true,
         fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family >= 0x1a,
         table: &x86_64::avx512::TABLE,
         widths: &[(u32::MAX, 2)],
@@ -65,6 +83,7 @@ static ROWS: &[&Row] = &[
     &Row {
         kind: "Zen 4",
         basis: "measured on AMD EPYC (family 25, model 17), 2026-11-21",
+        measured: true,
         fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family == 0x19,
         table: &x86_64::avx512::TABLE,
         widths: &[(u32::MAX, 2)],
@@ -76,6 +95,7 @@ static ROWS: &[&Row] = &[
     &Row {
         kind: "AVX-512",
         basis: "unmeasured, as Zen 4",
+        measured: false,
         fits: |_| true,
         table: &x86_64::avx512::TABLE,
         widths: &[(u32::MAX, 2)],
@@ -87,6 +107,7 @@ static ROWS: &[&Row] = &[
     &Row {
         kind: "Zen 3",
         basis: "kernel, streams and hashes in flight measured on AMD EPYC (family 25, model 1), 2026-11-26, the rest unmeasured",
+        measured: true,
         fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family == 0x19,
         table: &x86_64::avx2::TABLE,
         widths: &[(u32::MAX, 2)],
@@ -98,6 +119,7 @@ static ROWS: &[&Row] = &[
     &Row {
         kind: "AVX2",
         basis: "unmeasured on processors without AVX-512, other than Zen 3",
+        measured: false,
         fits: |_| true,
         table: &x86_64::avx2::TABLE,
         widths: &[(u32::MAX, 2)],
@@ -109,6 +131,7 @@ static ROWS: &[&Row] = &[
     &Row {
         kind: "SSSE3",
         basis: "unmeasured on processors without AVX2",
+        measured: false,
         fits: |_| true,
         table: &x86_64::ssse3::TABLE,
         widths: &[(u32::MAX, 1)],
@@ -120,6 +143,7 @@ static ROWS: &[&Row] = &[
     &Row {
         kind: "aarch64 with SHA3",
         basis: "unmeasured",
+        measured: false,
         fits: |_| true,
         table: &aarch64::sha3::TABLE,
         widths: &[(u32::MAX, 2)],
@@ -131,6 +155,7 @@ static ROWS: &[&Row] = &[
     &Row {
         kind: "aarch64",
         basis: "unmeasured",
+        measured: false,
         fits: |_| true,
         table: &aarch64::neon::TABLE,
         widths: &[(u32::MAX, 2)],
@@ -141,6 +166,7 @@ static ROWS: &[&Row] = &[
     &Row {
         kind: "generic",
         basis: "the definition",
+        measured: false,
         fits: |_| true,
         table: &portable::TABLE,
         widths: &[(u32::MAX, 1)],
@@ -157,7 +183,10 @@ pub struct Plan {
     kernel: Kernel,
     kind: &'static str,
     basis: &'static str,
-    widths: &'static [(u32, usize)],
+    measured: bool,
+    widths: Streams,
+    /// How many hashes a thread does side by side, if that is known; else as many as lanes, but for [`SIDE_BY_SIDE`].
+    hashes: Option<Streams>,
     forced_width: Option<usize>,
     #[cfg(feature = "std")]
     nonces: usize,
@@ -188,7 +217,9 @@ impl Plan {
             kernel: Kernel::of(row.table).expect("found by its features"),
             kind: row.kind,
             basis: row.basis,
+            measured: row.measured,
             widths: row.widths,
+            hashes: None,
             forced_width: None,
             #[cfg(feature = "std")]
             nonces: row.nonces,
@@ -208,6 +239,12 @@ impl Plan {
         Plan { far_from: [memory_kib; 2], ..self }
     }
 
+    /// The same as somebody measured it on this processor, as `basis` says: so many lanes of one hash in a thread, and so many
+    /// hashes side by side.
+    pub fn measured(self, basis: &'static str, lanes: Streams, hashes: Streams) -> Plan {
+        Plan { basis, measured: true, widths: lanes, hashes: Some(hashes), ..self }
+    }
+
     /// The kernel in use.
     pub fn kernel(self) -> Kernel {
         self.kernel
@@ -223,10 +260,28 @@ impl Plan {
         self.basis
     }
 
-    /// How many lanes or hashes a thread works on in turns.
+    /// Whether it was measured on this kind of processor, and not only where its kernel runs, too.
+    pub fn is_measured(self) -> bool {
+        self.measured
+    }
+
+    /// How many lanes of a hash a thread works on in turns.
     pub fn width(self, params: Params) -> usize {
-        let by_size = || self.widths.iter().find(|(memory, _)| params.memory_kib() <= *memory);
-        self.forced_width.or_else(|| by_size().map(|(_, width)| *width)).unwrap_or(1)
+        self.forced_width.unwrap_or_else(|| streams(self.widths, params))
+    }
+
+    /// How many streams a thread works on in turns where several hashes are side by side.
+    pub(super) fn width_of_many(self, params: Params) -> usize {
+        let hashes = self.hashes.map_or(1, |hashes| streams(hashes, params));
+        self.forced_width.unwrap_or_else(|| self.width(params).max(hashes))
+    }
+
+    /// How many hashes of one lane a thread works on in turns.
+    pub(super) fn hashes(self, params: Params) -> usize {
+        match self.hashes {
+            Some(hashes) => self.forced_width.unwrap_or_else(|| streams(hashes, params)),
+            None => self.width(params).min(streams(SIDE_BY_SIDE, params)),
+        }
     }
 
     /// How many hashes of a proof of work a thread works on in turns, with memory for `most` of them.

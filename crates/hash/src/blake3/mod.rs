@@ -52,7 +52,7 @@ pub use hasher::Hasher;
 pub use kernel::Kernel;
 #[cfg(test)]
 pub(crate) use kernel::Table;
-pub use plan::{Choice, Plan};
+pub use plan::{Choice, Plan, Role, Tuning};
 #[cfg(feature = "std")]
 pub use subtrees::Subtrees;
 pub use xof::OutputReader;

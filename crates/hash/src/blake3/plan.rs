@@ -1,7 +1,7 @@
 //! Which kernel does which size class on which processor: one table, as data.
 //!
 //! A row is chosen once per process by the processor's make and features. To add a processor, add a row; to measure
-//! one, run `cargo xtask tune` on it.
+//! one, run `cargo xtask tune` on it. Who has measured a processor itself makes a [`Tuning`].
 
 #[cfg(kernels = "aarch64")]
 use super::aarch64;
@@ -15,20 +15,48 @@ use crate::kernels;
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+/// What a plan chooses a kernel for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// A message of one block.
+    Block,
+    /// A message of several blocks, up to a chunk.
+    Chunk,
+    /// More than a chunk, and parents.
+    Many,
+    /// Extended output.
+    Xof,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Role; 4] = [Role::Block, Role::Chunk, Role::Many, Role::Xof];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::Block => "one block",
+            Role::Chunk => "one chunk",
+            Role::Many => "many chunks",
+            Role::Xof => "extended output",
+        }
+    }
+}
+
 /// One row: a kind of processor and what it does best.
+#[derive(Clone, Copy)]
 pub(super) struct Row {
     /// The kind of processor, as `hashmill info` prints it.
     kind: &'static str,
     /// Where the row comes from: a record, or that nobody has measured it yet.
     basis: &'static str,
+    /// Whether the basis is a record of such a processor.
+    measured: bool,
     fits: kernels::Fits,
-    /// A message of one block.
+    /// See [`Role`].
     block: &'static Table,
-    /// A message of several blocks, up to a chunk.
     chunk: &'static Table,
-    /// More than a chunk, and parents.
     many: &'static Table,
-    /// Extended output.
     xof: &'static Table,
     passes: Passes,
     /// From how many bytes a second thread pays for its wake-up.
@@ -36,6 +64,7 @@ pub(super) struct Row {
 }
 
 /// How k chunks or parents at once (up to [`MAX_LANES`]) go through the passes of a table.
+#[derive(Clone, Copy)]
 struct Passes {
     /// The index in `wide` of the pass to take first; behind the last index: a single run.
     first: [u8; MAX_LANES + 1],
@@ -102,6 +131,7 @@ mod x86 {
     pub(super) static ZEN4: Row = Row {
         kind: "amd-zen4",
         basis: "measured on AMD EPYC (family 25, model 17), 2026-11-21",
+        measured: true,
         fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family == 0x19,
         ..Row::forced(&AVX512_YMM)
     };
@@ -109,6 +139,7 @@ mod x86 {
     pub(super) static ZEN5: Row = Row {
         kind: "amd-zen5",
         basis: "measured on AMD EPYC (family 26, model 2), 2026-11-25",
+        measured: true,
         fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family >= 0x1a,
         ..Row::forced(&AVX512_TWIN)
     };
@@ -116,6 +147,7 @@ mod x86 {
     pub(super) static INTEL_AVX512: Row = Row {
         kind: "intel-avx512",
         basis: "measured on Emerald Rapids",
+        measured: true,
         fits: is_intel,
         ..Row::forced(&AVX512)
     };
@@ -126,6 +158,7 @@ mod x86 {
     pub(super) static ZEN3: Row = Row {
         kind: "amd-zen3",
         basis: "measured on AMD EPYC (family 25, model 1), 2026-11-25",
+        measured: true,
         fits: |cpu| cpu.vendor == Vendor::Amd && cpu.family == 0x19,
         ..Row::forced(&AVX2)
     };
@@ -147,6 +180,7 @@ impl Row {
         Row {
             kind: "forced",
             basis: "chosen by the caller",
+            measured: false,
             fits: |_| true,
             block: table,
             chunk: table,
@@ -154,6 +188,15 @@ impl Row {
             xof: table,
             passes: cheapest(table),
             parallel_from: 512 * 1024,
+        }
+    }
+
+    fn table(&self, role: Role) -> &'static Table {
+        match role {
+            Role::Block => self.block,
+            Role::Chunk => self.chunk,
+            Role::Many => self.many,
+            Role::Xof => self.xof,
         }
     }
 
@@ -241,6 +284,21 @@ impl Plan {
         self.0.basis
     }
 
+    /// Whether it was measured on this kind of processor, and not only where its kernels run, too.
+    pub fn is_measured(self) -> bool {
+        self.0.measured
+    }
+
+    /// The kernel for a role.
+    pub fn kernel(self, role: Role) -> Kernel {
+        proven(self.0.table(role))
+    }
+
+    /// From how many bytes on [`update_parallel`](super::Hasher::update_parallel) and its kin use a second thread.
+    pub fn parallel_from(self) -> usize {
+        self.0.parallel_from
+    }
+
     /// What happens to an input of `len` bytes, and why.
     pub fn explain(self, len: usize) -> Choice {
         let row = self.0;
@@ -266,11 +324,6 @@ impl Plan {
             kind: row.kind,
             basis: row.basis,
         }
-    }
-
-    /// What makes extended output, whatever its length: [`explain`](Plan::explain) speaks of input.
-    pub fn xof_kernel(self) -> Kernel {
-        proven(self.0.xof)
     }
 
     /// The digest of `input`, on the calling thread.
@@ -327,11 +380,6 @@ impl Plan {
     pub(super) fn lanes(self) -> usize {
         self.0.many.wide.last().map_or(1, |wide| wide.lanes)
     }
-
-    #[cfg(feature = "std")]
-    pub(super) fn parallel_from(self) -> usize {
-        self.0.parallel_from
-    }
 }
 
 impl Default for Plan {
@@ -347,6 +395,64 @@ impl fmt::Debug for Plan {
             "Plan({}: {} / {} / {})",
             self.0.kind, self.0.block.name, self.0.chunk.name, self.0.many.name
         )
+    }
+}
+
+/// A plan that somebody chose, by a measurement of this processor or for another reason. A plan points to it, so that a
+/// plan is as small as ever; so it has to stay for as long as the program runs.
+///
+/// ```
+/// use hashmill_hash::blake3::{Kernel, Plan, Role, Tuning, hash};
+/// use std::sync::OnceLock;
+///
+/// static TUNING: OnceLock<Tuning> = OnceLock::new();
+/// let tuning = TUNING.get_or_init(|| Tuning::of(Plan::host()).kernel(Role::Xof, Kernel::portable()));
+/// assert_eq!(tuning.plan().kernel(Role::Xof), Kernel::portable());
+/// assert_eq!(tuning.plan().hash(b"abc"), hash(b"abc"));
+/// ```
+#[derive(Clone, Copy)]
+pub struct Tuning(Row);
+
+impl Tuning {
+    /// What this plan does.
+    pub fn of(plan: Plan) -> Tuning {
+        Tuning(*plan.0)
+    }
+
+    /// The same with another kernel for a role.
+    #[must_use]
+    pub fn kernel(self, role: Role, kernel: Kernel) -> Tuning {
+        let (row, table) = (self.0, kernel.table());
+        Tuning(match role {
+            Role::Block => Row { block: table, ..row },
+            Role::Chunk => Row { chunk: table, ..row },
+            Role::Many => Row { many: table, passes: cheapest(table), ..row },
+            Role::Xof => Row { xof: table, ..row },
+        })
+    }
+
+    /// The same with a second thread from so many bytes on.
+    #[must_use]
+    pub fn parallel_from(self, bytes: usize) -> Tuning {
+        Tuning(Row { parallel_from: bytes, ..self.0 })
+    }
+
+    /// The same, measured on this processor, as `basis` says.
+    #[must_use]
+    pub fn measured(self, basis: &'static str) -> Tuning {
+        Tuning(Row { basis, measured: true, ..self.0 })
+    }
+
+    /// The plan.
+    pub fn plan(&'static self) -> Plan {
+        Plan(&self.0)
+    }
+}
+
+impl fmt::Debug for Tuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kernels = Role::ALL.map(|role| self.0.table(role).name);
+        f.debug_tuple("Tuning").field(&kernels).field(&self.0.parallel_from).finish()
     }
 }
 

@@ -78,3 +78,34 @@ fn parallel_and_context_agree_with_serial() {
         }
     }
 }
+
+#[test]
+fn every_choice_of_kernels_gives_the_same_digests() {
+    let input: Vec<u8> = (0..20_000_u32).map(|index| (index * 7 + (index >> 8)) as u8).collect();
+    let lens = [0, 1, 64, 65, 1024, 1025, 5000, 20_000];
+    let outputs = |plan: Plan| {
+        lens.map(|len| {
+            let mut out = [0; 200];
+            let mut hasher = Hasher::new().with_plan(plan);
+            hasher.update(&input[..len]).finalize_xof().fill(&mut out);
+            assert_eq!(*plan.hash(&input[..len]).as_bytes(), out[..OUT_LEN], "{len} bytes");
+            out
+        })
+    };
+    let expected = outputs(Plan::of(Kernel::portable()));
+    let kernels: Vec<Kernel> = Kernel::all().collect();
+    for number in 0..kernels.len().pow(4) {
+        let chosen = |role: Role| kernels[number / kernels.len().pow(role as u32) % kernels.len()];
+        let tuning = Role::ALL
+            .into_iter()
+            .fold(Tuning::of(Plan::host()), |tuning, role| tuning.kernel(role, chosen(role)));
+        // A plan wants its choice to stay.
+        let plan = Box::leak(Box::new(tuning.parallel_from(0).measured("here"))).plan();
+        assert!(Role::ALL.into_iter().all(|role| plan.kernel(role) == chosen(role)), "{tuning:?}");
+        assert_eq!((plan.is_measured(), plan.basis(), plan.parallel_from()), (true, "here", 0));
+        assert_eq!(outputs(plan), expected, "{tuning:?}");
+        let mut hasher = Hasher::new().with_plan(plan);
+        hasher.update_parallel(&input);
+        assert_eq!(*hasher.finalize().as_bytes(), expected[lens.len() - 1][..OUT_LEN], "{tuning:?}");
+    }
+}
