@@ -9,7 +9,6 @@ use crate::fuzz::FuzzRequest;
 use crate::layouts::LayoutsRequest;
 use crate::steps::{self, Step};
 use crate::suite::Request;
-use crate::tune::TuneRequest;
 
 /// What the user asked for.
 pub(crate) enum Command {
@@ -22,7 +21,7 @@ pub(crate) enum Command {
     Codegen,
     Numbers,
     Notices,
-    Tune(TuneRequest),
+    Tune,
     Layouts(LayoutsRequest),
 }
 
@@ -59,7 +58,7 @@ impl Command {
             ("codegen", []) => Ok(Self::Codegen),
             ("numbers", []) => Ok(Self::Numbers),
             ("notices", []) => Ok(Self::Notices),
-            ("tune", [] | [_]) => Ok(Self::Tune(TuneRequest::new(rest.first())?)),
+            ("tune", []) => Ok(Self::Tune),
             ("layouts", [] | [_]) => Ok(Self::Layouts(LayoutsRequest {
                 seconds: match rest.first() {
                     Some(text) => text.parse().context("the seconds to measure for")?,
@@ -105,7 +104,7 @@ pub(crate) fn help() -> String {
          \x20 numbers                   write docs/curves.md and its pictures from reports under bench/records (a test compares them)\n\
          \x20 notices                   print the licences of everything that the program links, for packages\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
-         \x20 tune [DATE]               measure this host and print its row of the plan; DATE: 2026-01-31, goes into the row\n\
+         \x20 tune                      measure this host (`hashmill tune`) and print its rows of the plans\n\
          \x20 layouts [SECONDS]         prove that the lab does not take link layout for speed; goes on where it stopped\n\
          \x20 fuzz [TARGET [SECONDS]]   search for new inputs with cargo-fuzz; all targets, 60 seconds each\n\
          \x20 mutate [TARGET…] [--help]   make inputs for the targets of documents by mutation, count, keep what is found\n\
@@ -156,14 +155,6 @@ mod tests {
             panic!("mutate")
         };
         assert_eq!(rest, ["doc_load", "--seconds", "5"]);
-    }
-
-    #[test]
-    fn tune_takes_a_date() {
-        let Ok(Command::Tune(request)) = parse(&["tune", "2026-01-31"]) else { panic!("tune") };
-        assert_eq!(request.date.as_deref(), Some("2026-01-31"));
-        let Ok(Command::Tune(request)) = parse(&["tune"]) else { panic!("tune") };
-        assert_eq!(request.date, None);
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn execute(command: Command) -> anyhow::Result<bool> {
         }
         Command::Fuzz(request) => fuzz::run(&root, &request),
         Command::Mutate(arguments) => mutate::run(&root, &arguments),
-        Command::Tune(request) => tune::run(&root, &request),
+        Command::Tune => tune::run(&root),
         Command::Layouts(request) => layouts::run(&root, &request),
         Command::Codegen => codegen::write(&root).map(|()| true),
         Command::Notices => {

@@ -2,6 +2,7 @@
 
 use crate::findings::Findings;
 use crate::flags::{CompareArgs, Misuse};
+use crate::kept;
 use crate::out::progress::{Bar, Survey, hash_many};
 use crate::out::{Out, shown};
 use crate::sum::audit::{Old, read};
@@ -25,7 +26,8 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
     rules.filter = Filter::new(&exclude, &include).map_err(|error| Misuse(error.to_string()))?;
     let mut options = Options::default();
     options.threads = num_threads.and_then(NonZero::new);
-    let make = |algorithm| Files::new(Function::by(algorithm), options);
+    let plan = kept::blake3();
+    let make = |algorithm| Files::new(Function::by(algorithm).with_plan(plan), options);
     let findings = Findings::new(json, quiet, verbose);
     let out = |files: &Arc<Files>, roots: Vec<PathBuf>, rules: &Arc<Rules>| {
         let rules = Arc::clone(rules);

@@ -4,13 +4,15 @@
 mod devices;
 
 use crate::flags::InfoArgs;
-use crate::out;
+use crate::kept::{self, Found};
+use crate::out::{self, shown};
 use anyhow::Result;
 use hashmill_hash::argon2;
 use hashmill_hash::blake3::{Kernel, Plan};
 use hashmill_hash::isa::Cpu;
 use hashmill_machine as machine;
 use serde::Serialize;
+use std::path::Path;
 
 /// One input size of each class, and of the sizes at which many-chunk kernels change.
 const SIZES: [usize; 10] = [1, 64, 65, 1024, 1025, 4096, 8192, 16384, 131_072, 1 << 20];
@@ -24,6 +26,7 @@ struct Facts {
     features: Vec<&'static str>,
     tune_kind: &'static str,
     tune_basis: &'static str,
+    choice: Choice,
     sizes: Vec<Size>,
     argon2: Argon2,
     kernels: Vec<Runs>,
@@ -33,6 +36,20 @@ struct Facts {
     transparent_huge_pages: Option<String>,
     #[cfg(feature = "gpu")]
     devices: devices::Devices,
+}
+
+/// Where the plans of BLAKE3 and Argon2 come from.
+#[derive(Serialize)]
+struct Choice {
+    /// Whether `hashmill tune` made it, else it is built in.
+    tuned: bool,
+    /// Whether both were measured on this kind of processor.
+    measured: bool,
+    /// When `hashmill tune` measured.
+    date: Option<String>,
+    /// What it kept, and why that is not used, if it is not.
+    file: Option<String>,
+    ignored: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -81,7 +98,12 @@ pub(crate) fn run(low: &InfoArgs) -> Result<()> {
 
 fn gather() -> Facts {
     let cpu = Cpu::detect();
-    let plan = Plan::host();
+    let found = kept::find();
+    let (plan, argon2_plan) = match &found {
+        Found::Kept(_, choice) => (choice.blake3(), choice.argon2()),
+        _ => (Plan::host(), argon2::Plan::host()),
+    };
+    let choice = choice(&found, plan.is_measured() && argon2_plan.is_measured());
     let size = |bytes| {
         let choice = plan.explain(bytes);
         let kernel = choice.kernel.name();
@@ -101,8 +123,9 @@ fn gather() -> Facts {
         features: cpu.features.iter().map(|feature| feature.name()).collect(),
         tune_kind: plan.kind(),
         tune_basis: plan.basis(),
+        choice,
         sizes: SIZES.map(size).into(),
-        argon2: argon2(),
+        argon2: argon2(argon2_plan),
         kernels: Kernel::all().map(|kernel| Runs { name: kernel.name(), lanes: kernel.lanes() }).collect(),
         unavailable_kernels: Kernel::unavailable()
             .map(|(name, needs)| Lacks {
@@ -121,8 +144,42 @@ fn gather() -> Facts {
     }
 }
 
-fn argon2() -> Argon2 {
-    let plan = argon2::Plan::host();
+fn choice(found: &Found, measured: bool) -> Choice {
+    let built_in = Choice { tuned: false, measured, date: None, file: None, ignored: None };
+    let name = |path: &Path| Some(shown(path).into_owned());
+    match found {
+        Found::Nothing => built_in,
+        Found::Off => Choice { ignored: Some("HASHMILL_TUNE is off".to_owned()), ..built_in },
+        Found::Ignored(path, why) => Choice { file: name(path), ignored: Some(why.clone()), ..built_in },
+        Found::Kept(path, choice) => {
+            Choice { tuned: true, date: Some(choice.date().to_owned()), file: name(path), ..built_in }
+        }
+    }
+}
+
+impl Choice {
+    fn lines(&self) -> Vec<String> {
+        let Choice { tuned, measured, date, file, ignored } = self;
+        let file = file.as_deref();
+        let first = match (tuned, measured) {
+            (true, _) => format!(
+                "measured here on {}: {}",
+                date.as_deref().unwrap_or_default(),
+                file.unwrap_or_default()
+            ),
+            (false, true) => "built in, measured on this kind of processor".to_owned(),
+            (false, false) => {
+                "built in, not measured on this kind of processor: 'hashmill tune' measures it".to_owned()
+            }
+        };
+        let ignored = ignored.as_ref().map(|why| {
+            format!("           {} is ignored: {why}", file.unwrap_or("what 'hashmill tune' kept"))
+        });
+        [format!("choice     {first}")].into_iter().chain(ignored).collect()
+    }
+}
+
+fn argon2(plan: argon2::Plan) -> Argon2 {
     let cores = machine::processors();
     Argon2 {
         kernel: plan.kernel().name(),
@@ -142,10 +199,13 @@ fn words(facts: &Facts) -> String {
         ),
         format!("features   {}", list(&facts.features)),
         format!("tuned for  {} ({})", facts.tune_kind, facts.tune_basis),
+    ];
+    lines.extend(facts.choice.lines());
+    lines.extend([
         String::new(),
         "BLAKE3, by size of the input:".to_owned(),
         format!("{:>9}  {:<12} {:<12} {:>5}  second thread  why", "bytes", "class", "kernel", "lanes"),
-    ];
+    ]);
     for Size { bytes, class, kernel, lanes, parallel, why } in &facts.sizes {
         let parallel = if *parallel { "yes" } else { "no" };
         lines.push(format!("{bytes:>9}  {class:<12} {kernel:<12} {lanes:>5}  {parallel:<13}  {why}"));
@@ -186,5 +246,25 @@ fn bytes(count: u64) -> String {
         _ if count >= 1 << 30 && count.is_multiple_of(1 << 30) => format!("{} GiB", count >> 30),
         _ if count >= 1 << 20 && count.is_multiple_of(1 << 20) => format!("{} MiB", count >> 20),
         _ => format!("{} KiB", count >> 10),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice_says_where_it_comes_from() {
+        let built_in = |measured| Choice { tuned: false, measured, date: None, file: None, ignored: None };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(built_in(true).lines(), ["choice     built in, measured on this kind of processor"]);
+        let unknown = built_in(false).lines();
+        assert!(unknown[0].ends_with("not measured on this kind of processor: 'hashmill tune' measures it"));
+        let kept = Choice { tuned: true, date: some("2026-11-26"), file: some("/f"), ..built_in(true) };
+        assert_eq!(kept.lines(), ["choice     measured here on 2026-11-26: /f"]);
+        let ignored = Choice { file: some("/f"), ignored: some("it is damaged"), ..built_in(true) };
+        assert_eq!(ignored.lines()[1], "           /f is ignored: it is damaged");
+        let off = choice(&Found::Off, true).lines();
+        assert_eq!(off[1], "           what 'hashmill tune' kept is ignored: HASHMILL_TUNE is off");
     }
 }

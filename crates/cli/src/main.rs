@@ -1,5 +1,6 @@
 //! The `hashmill` binary: reads the command line, wires engines to commands, ends with an exit code.
 
+mod busy;
 mod compare;
 #[cfg(feature = "doc")]
 mod doc;
@@ -9,6 +10,7 @@ mod flags;
 #[cfg(feature = "generate")]
 mod generate;
 mod info;
+mod kept;
 #[cfg(feature = "lab")]
 mod lab;
 mod memory;
@@ -19,6 +21,7 @@ mod program;
 mod quote;
 mod replace;
 mod sum;
+mod tune;
 
 use flags::Command;
 use std::process::ExitCode;
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         #[cfg(not(feature = "doc"))]
         Command::Doc(_) => Err(flags::absent("doc")),
         Command::Info(low) => info::run(&low).map(|()| OK),
+        Command::Tune(low) => tune::run(&low),
         #[cfg(feature = "lab")]
         Command::Lab(low) => lab::run(low),
         #[cfg(not(feature = "lab"))]

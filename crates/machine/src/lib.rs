@@ -27,7 +27,7 @@ pub use memory::{free_kib, peak_bytes, resident_bytes};
 pub use os::{cpu_time, page_size};
 pub use pages::{HugeBytes, huge_page_bytes, huge_page_sizes, reserved_bytes, transparent_huge_pages};
 pub use places::places;
-pub use processors::{Processor, bind, pin, processors, threads};
+pub use processors::{Processor, bind, midr, pin, processors, threads};
 
 /// What the page of the crate shows compiles and runs.
 #[cfg(doctest)]

@@ -1,5 +1,6 @@
 //! The processors, and which of them a thread runs on.
 
+use crate::system;
 use std::fs;
 use std::num::NonZero;
 use std::path::Path;
@@ -22,6 +23,12 @@ pub struct Processor {
 #[must_use]
 pub fn threads() -> usize {
     available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Maker, part and revision of the first processor in one number, where it is of aarch64 and Linux tells.
+#[must_use]
+pub fn midr() -> Option<String> {
+    system::midr()
 }
 
 /// The processors that this thread may run on. Which of them are fast, share a core or a memory is known on Linux alone;

@@ -122,6 +122,10 @@ fn bytes_in(kinds: &[&str]) -> Option<u64> {
     Some((kib(&kinds[0])? + kinds[1..].iter().filter_map(kib).sum::<u64>()) << 10)
 }
 
+pub(crate) fn midr() -> Option<String> {
+    line("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1")
+}
+
 pub(crate) fn transparent_huge_pages() -> Option<String> {
     chosen(&read("/sys/kernel/mm/transparent_hugepage/enabled")).map(str::to_owned)
 }

@@ -20,6 +20,7 @@ mod plain;
 mod screen;
 mod sum;
 mod theirs;
+mod tune;
 
 #[cfg(not(feature = "doc"))]
 use absent::AbsentArgs as DocArgs;
@@ -43,6 +44,7 @@ pub(crate) use password::{
     NeedsRehashArgs, PasswordArgs, PasswordCommand, PolicyFlags, UpgradeArgs, VerifyArgs,
 };
 pub(crate) use sum::{EngineName, SumArgs};
+pub(crate) use tune::TuneArgs;
 
 use crate::os::{self, Output};
 use crate::out::colour;
@@ -91,6 +93,7 @@ pub(crate) enum Command {
     Password(Box<PasswordArgs>),
     Doc(Box<DocArgs>),
     Info(InfoArgs),
+    Tune(TuneArgs),
     Lab(LabArgs),
     #[cfg(feature = "generate")]
     Generate(GenerateArgs),

@@ -529,7 +529,8 @@ impl FromStr for Kib {
     }
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+/// A time with its unit.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let scale = match unit.trim_start() {

@@ -15,7 +15,7 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 #[cfg(not(unix))]
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is known of standard output, if it is there.
 pub(crate) fn output_metadata() -> Option<Metadata> {
@@ -39,6 +39,27 @@ pub(crate) fn open_fd(number: u32) -> io::Result<File> {
 #[cfg(not(unix))]
 pub(crate) fn open_fd(_: u32) -> io::Result<File> {
     Err(io::Error::new(ErrorKind::Unsupported, "file descriptors have no names on this system"))
+}
+
+/// Opens a file for reading that may be anything. Whatever it is, nobody waits for the other end of a pipe.
+pub(crate) fn open_at_once(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    options.open(path)
+}
+
+/// The folder of what programs found out for a user on this machine, which is no setting and is not to be lost.
+pub(crate) fn state_folder() -> Option<PathBuf> {
+    // A path that is relative would be another one in each directory.
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let usual = || match () {
+        () if cfg!(windows) => set("LOCALAPPDATA"),
+        () if cfg!(target_os = "macos") => Some(set("HOME")?.join("Library/Application Support")),
+        () => Some(set("HOME")?.join(".local/state")),
+    };
+    set("XDG_STATE_HOME").or_else(usual)
 }
 
 /// Makes a file that is not there yet; a private one nobody else may read.

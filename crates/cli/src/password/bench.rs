@@ -2,7 +2,7 @@
 
 use super::{YES, print, print_json};
 use crate::flags::{BenchArgs, Misuse};
-use crate::memory;
+use crate::{kept, memory};
 use anyhow::{Result, bail};
 use hashmill_hash::password::{NewPassword, Passwords, Preset};
 use hashmill_machine::clock::{Clock, Monotonic};
@@ -70,7 +70,7 @@ pub(super) fn run(low: &BenchArgs) -> Result<u8> {
 fn measure(preset: Preset) -> Result<Row> {
     let policy = preset.policy();
     let params = policy.params();
-    let passwords = Passwords::new(policy).memory_budget(BUDGET_KIB);
+    let passwords = Passwords::new(policy).plan(kept::argon2()).memory_budget(BUDGET_KIB);
     let clock = Monotonic::new();
     // The first hash makes the memory.
     passwords.hash(PASSWORD, SALT)?;

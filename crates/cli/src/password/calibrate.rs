@@ -1,11 +1,12 @@
 //! `password calibrate`: costs for a time and a memory on this machine, and what an attacker pays.
 
 use super::attack::{Bill, CARDS, Card, Prices};
-use super::choose::{Choice, Time, busy, choose};
+use super::choose::{Choice, Time, choose};
 use super::{YES, costs, print, print_json};
+use crate::busy::busy;
 use crate::flags::{CalibrateArgs, Misuse};
-use crate::memory;
 use crate::out::progress::Bar;
+use crate::{kept, memory};
 use anyhow::{Result, bail};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Params};
 use hashmill_hash::password::Policy;
@@ -70,7 +71,7 @@ pub(super) fn run(low: &CalibrateArgs) -> Result<u8> {
 
     let done = Arc::new(AtomicU64::new(0));
     let bar = Bar::counting("calibrating", &done, None, "hashes");
-    let mut hasher = Hasher::new(most);
+    let mut hasher = Hasher::with_plan(most, kept::argon2());
     let clock = Monotonic::new();
     let before = Load::read();
     let choice = choose(most, budget_ns, &mut |params| {

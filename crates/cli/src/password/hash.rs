@@ -4,7 +4,7 @@ use super::stored::words;
 use super::watch::watched;
 use super::{YES, costs, input, print, print_json};
 use crate::flags::HashArgs;
-use crate::{memory, out};
+use crate::{kept, memory, out};
 use anyhow::{Context, Result};
 use hashmill_hash::password::{PasswordHash, Passwords};
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub(super) fn run(low: &HashArgs) -> Result<u8> {
     let password = input::new_password(&low.input)?;
     let mut salt = vec![0; policy.salt_len()];
     getrandom::fill(&mut salt).context("random bytes for the salt")?;
-    let passwords = Passwords::new(policy).secret(secret);
+    let passwords = Passwords::new(policy).plan(kept::argon2()).secret(secret);
     let hash =
         watched(policy.params(), low.no_progress, |tell| passwords.hash_watched(&password, &salt, tell))?;
     if low.json {

@@ -3,7 +3,7 @@
 use super::watch::watched;
 use super::{YES, costs, input, print};
 use crate::flags::{KdfArgs, Misuse};
-use crate::{memory, out};
+use crate::{kept, memory, out};
 use anyhow::{Result, bail, ensure};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Params, Variant, Version};
 use hashmill_hash::password::{Limits, PasswordHash, Syntax};
@@ -73,7 +73,7 @@ fn print_key(low: &KdfArgs, params: Params, password: &[u8], salt: &[u8]) -> Res
     let mut tag = Zeroizing::new(vec![0; low.l]);
     let clock = Monotonic::new();
     let before = cpu_time();
-    let hasher = compute(Hasher::new(params), &input, &mut tag)?;
+    let hasher = compute(Hasher::with_plan(params, kept::argon2()), &input, &mut tag)?;
     let time = cpu_time().zip(before).map(|(after, before)| after - before);
     let time = time.unwrap_or(Duration::from_nanos(clock.now_ns()));
     let hash = PasswordHash::new(params, salt.to_vec(), tag.to_vec());

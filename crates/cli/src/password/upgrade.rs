@@ -10,10 +10,10 @@ use super::verify::checked;
 use super::watch::watched;
 use super::{NO, UNKNOWN, YES, costs, print, print_json, stored};
 use crate::flags::{Misuse, UpgradeArgs};
-use crate::memory;
 use crate::out::progress::{Bar, hushed};
 use crate::out::{self, Closed, Out, json, shown};
 use crate::replace::Held;
+use crate::{kept, memory};
 use anyhow::{Context, Result, bail};
 use hashmill_hash::password::foreign::StoredHash;
 use hashmill_hash::password::{NewPassword, Passwords, VerifyError};
@@ -80,8 +80,9 @@ pub(super) fn run(low: &UpgradeArgs) -> Result<u8> {
     let limits = costs::limits(&low.limits)?;
     let syntax = costs::syntax(low.limits.lenient);
     let free = free_kib();
+    let plan = kept::argon2();
     let keeper = |secret| {
-        let passwords = Passwords::new(policy).limits(limits).syntax(syntax).secret(secret);
+        let passwords = Passwords::new(policy).plan(plan).limits(limits).syntax(syntax).secret(secret);
         Checker { passwords: passwords.memory_budget(free.unwrap_or(u64::MAX)), limits, syntax, free }
     };
     match &low.stored.file {

@@ -8,7 +8,7 @@ use super::watch::watched;
 use super::{costs, input, print, print_json};
 use crate::flags::{Misuse, VerifyArgs};
 use crate::out::progress::hushed;
-use crate::{memory, out};
+use crate::{kept, memory, out};
 use anyhow::bail;
 use hashmill_hash::password::foreign::StoredHash;
 use hashmill_hash::password::{Passwords, VerifyError};
@@ -17,7 +17,8 @@ use hashmill_machine::free_kib;
 pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
     let limits = costs::limits(&low.limits)?;
     let syntax = costs::syntax(low.limits.lenient);
-    let keeper = |secret| Passwords::default().limits(limits).syntax(syntax).secret(secret);
+    let plan = kept::argon2();
+    let keeper = |secret| Passwords::default().plan(plan).limits(limits).syntax(syntax).secret(secret);
     if let Some(file) = &low.stored.file {
         let password_on_stdin = low.passwords.is_none() && input::takes_stdin(&low.input);
         let lists_on_stdin = [Some(file), low.passwords.as_ref()].into_iter().flatten();

@@ -13,6 +13,7 @@ mod xattr;
 use crate::engine;
 use crate::findings::Findings;
 use crate::flags::{EngineName, Misuse, SumArgs};
+use crate::kept;
 use crate::os;
 use crate::out::progress::{Bar, Survey, hushed};
 use crate::out::{Out, Target, shown};
@@ -47,6 +48,8 @@ struct HiArgs {
     /// What is written instead of standard output.
     output: Option<PathBuf>,
     function: Function,
+    /// How BLAKE3 is computed.
+    plan: Plan,
     mode: Mode,
     style: Style,
     options: Options,
@@ -122,7 +125,7 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
         rules.except.extend(own_files(target.as_ref()));
         Arc::new(rules)
     });
-    let make = |algorithm| Files::new(Function::by(algorithm), options);
+    let make = |algorithm| Files::new(Function::by(algorithm).with_plan(high.plan), options);
     let out = |phase, files: Vec<Arc<Files>>, survey: Option<Survey>| {
         let bar = if progress { Bar::over(phase, files, survey) } else { None };
         match target {
@@ -280,7 +283,11 @@ impl HiArgs {
             )));
         }
 
-        let plan = low.kernel.as_deref().map(kernel).transpose()?;
+        let plan = match &low.kernel {
+            Some(name) => kernel(name)?,
+            None if said.is_none_or(|said| said == Algorithm::Blake3) => kept::blake3(),
+            None => Plan::host(),
+        };
         // The key comes last: everything else is known to make sense before standard input is touched.
         let (mode, mut function) = if low.keyed {
             (Mode::Keyed, Function::keyed(read_key()?))
@@ -289,9 +296,7 @@ impl HiArgs {
         } else {
             (Mode::Hash, function)
         };
-        if let Some(plan) = plan {
-            function = function.with_plan(plan);
-        }
+        function = function.with_plan(plan);
         if low.seek > 0 || (algorithm == Algorithm::Blake3 && length > OUT_LEN as u64) {
             function = function.extended();
         }
@@ -383,6 +388,7 @@ impl HiArgs {
             said,
             output,
             function,
+            plan,
             mode,
             style,
             options,

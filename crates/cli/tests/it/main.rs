@@ -51,6 +51,7 @@ mod sum;
 #[cfg(target_os = "linux")]
 mod tags;
 mod terminal;
+mod tune;
 mod unfinished;
 mod walks;
 mod world;

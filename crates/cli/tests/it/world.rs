@@ -138,6 +138,8 @@ impl World {
     pub(crate) fn start(&self, command: &mut Command) -> Child {
         // As in every session: without it Mesa's Vulkan complains.
         command.env("XDG_RUNTIME_DIR", self.dir.path());
+        // Nor is a choice of kernels used that whoever runs the tests has kept.
+        command.env("XDG_STATE_HOME", self.dir.path().join("state")).env_remove("HASHMILL_TUNE");
         // What whoever runs the tests has asked of other programs is not asked of these.
         command.current_dir(self.dir.path()).env_remove("RAYON_NUM_THREADS").env_remove("RUST_BACKTRACE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

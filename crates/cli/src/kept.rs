@@ -1,0 +1,437 @@
+//! The choice of kernels that `hashmill tune` made for this processor: a file of the user's.
+//!
+//! Digests do not depend on it, so nothing fails because of it, and what is wrong with it only `hashmill info` says. It holds
+//! for one processor, one version of the program and the kernels that it had there: elsewhere, what is built in is used.
+
+use crate::os::{self, Hold};
+use crate::out::shown;
+use crate::replace::Beside;
+use anyhow::{Context, Result, bail};
+use hashmill_hash::argon2;
+use hashmill_hash::blake3::{Kernel, Plan, Role, Tuning};
+use hashmill_hash::isa::{Cpu, Vendor};
+use hashmill_machine as machine;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, ErrorKind, Read};
+use std::path::PathBuf;
+
+/// The first line of the file. Another format would have another number.
+const FORMAT: &str = "hashmill-tune/1";
+
+/// Of this program no file is as long.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// What plans say of where they come from.
+const BASIS: &str = "measured here by hashmill tune";
+
+/// With this value, the file is not looked at.
+const SWITCH: (&str, &str) = ("HASHMILL_TUNE", "off");
+
+/// The file, in the order in which people read it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    format: String,
+    place: Place,
+    choice: Choice,
+}
+
+/// As much of it as says whether the rest can be understood.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+}
+
+/// Where a choice holds.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Place {
+    hashmill: String,
+    processor: String,
+    vendor: String,
+    family: u32,
+    model: u32,
+    stepping: u32,
+    features: Vec<String>,
+    /// The kernels that there are.
+    blake3: Vec<String>,
+    argon2: Vec<String>,
+}
+
+/// What was chosen, and when.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Choice {
+    pub(crate) measured: String,
+    pub(crate) blake3: Blake3,
+    pub(crate) argon2: Argon2,
+}
+
+/// A kernel for each role, and from how many bytes on a second thread pays.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Blake3 {
+    pub(crate) block: String,
+    pub(crate) chunk: String,
+    pub(crate) many: String,
+    pub(crate) xof: String,
+    pub(crate) parallel_from: u64,
+}
+
+/// A kernel, and how many streams a thread interleaves.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Argon2 {
+    pub(crate) kernel: String,
+    pub(crate) lanes: Vec<Streams>,
+    pub(crate) hashes: Vec<Streams>,
+}
+
+/// An entry of a table: the first whose memory is not less counts.
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Streams {
+    pub(crate) up_to_kib: u32,
+    pub(crate) streams: usize,
+}
+
+impl Place {
+    /// This processor, and this program.
+    pub(crate) fn here() -> Place {
+        let cpu = Cpu::detect();
+        let vendor = match cpu.vendor {
+            Vendor::Amd => "AMD",
+            Vendor::Intel => "Intel",
+            _ => "other",
+        };
+        // Where the processor has no name, the system may have a number for it.
+        let name = Some(cpu.brand().to_owned()).filter(|name| !name.is_empty());
+        Place {
+            hashmill: env!("CARGO_PKG_VERSION").to_owned(),
+            processor: name.or_else(machine::midr).unwrap_or_default(),
+            vendor: vendor.to_owned(),
+            family: cpu.family,
+            model: cpu.model,
+            stepping: cpu.stepping,
+            features: cpu.features.iter().map(|feature| feature.name().to_owned()).collect(),
+            blake3: Kernel::all().map(|kernel| kernel.name().to_owned()).collect(),
+            argon2: argon2::Kernel::all().map(|kernel| kernel.name().to_owned()).collect(),
+        }
+    }
+
+    /// Why what was chosen there does not hold here, if so.
+    fn differs(&self, here: &Place) -> Option<String> {
+        if self.hashmill != here.hashmill {
+            return Some(format!("it was measured by hashmill {}", self.hashmill));
+        }
+        let processor = Place { blake3: here.blake3.clone(), argon2: here.argon2.clone(), ..self.clone() };
+        if processor != *here {
+            let name = if self.processor.is_empty() { &self.vendor } else { &self.processor };
+            return Some(format!(
+                "it was measured on another processor, {name} ({}-{}-{})",
+                self.family, self.model, self.stepping
+            ));
+        }
+        (self != here).then(|| "it was measured with other kernels".to_owned())
+    }
+}
+
+impl Choice {
+    /// The day.
+    pub(crate) fn date(&self) -> &str {
+        self.measured.get(..10).unwrap_or_default()
+    }
+
+    /// The plan for BLAKE3. It stays for as long as the program runs, so whoever wants one asks once.
+    pub(crate) fn blake3(&self) -> Plan {
+        let Blake3 { block, chunk, many, xof, parallel_from } = &self.blake3;
+        let kernels: Vec<Kernel> = Kernel::all().collect();
+        let names = Role::ALL.into_iter().zip([block, chunk, many, xof]);
+        let found = names.filter_map(|(role, name)| {
+            kernels.iter().find(|kernel| kernel.name() == *name).map(|kernel| (role, *kernel))
+        });
+        let tuning =
+            found.fold(Tuning::of(Plan::host()), |tuning, (role, kernel)| tuning.kernel(role, kernel));
+        let from = usize::try_from(*parallel_from).unwrap_or(usize::MAX);
+        Box::leak(Box::new(tuning.parallel_from(from).measured(BASIS))).plan()
+    }
+
+    /// The plan for Argon2, to which the same applies.
+    pub(crate) fn argon2(&self) -> argon2::Plan {
+        let Argon2 { kernel, lanes, hashes } = &self.argon2;
+        let table = |entries: &[Streams]| -> argon2::Streams {
+            entries.iter().map(|entry| (entry.up_to_kib, entry.streams)).collect::<Vec<_>>().leak()
+        };
+        let plan = argon2::Kernel::by_name(kernel).map_or_else(argon2::Plan::host, argon2::Plan::of);
+        plan.measured(BASIS, table(lanes), table(hashes))
+    }
+
+    /// What this program would not have written, if anything.
+    fn fault(&self, place: &Place) -> Option<String> {
+        let Blake3 { block, chunk, many, xof, .. } = &self.blake3;
+        let blake3: BTreeSet<&String> = place.blake3.iter().collect();
+        if let Some(name) = [block, chunk, many, xof].into_iter().find(|name| !blake3.contains(name)) {
+            return Some(format!("no kernel of BLAKE3 is called {name}"));
+        }
+        let Argon2 { kernel, lanes, hashes } = &self.argon2;
+        if !place.argon2.contains(kernel) {
+            return Some(format!("no kernel of Argon2 is called {kernel}"));
+        }
+        let is_table = |table: &[Streams]| {
+            table.last().is_some_and(|last| last.up_to_kib == u32::MAX)
+                && table.is_sorted_by(|one, next| one.up_to_kib < next.up_to_kib)
+                && table.iter().all(|entry| (1..=argon2::MAX_BATCH).contains(&entry.streams))
+        };
+        if !is_table(lanes) || !is_table(hashes) {
+            return Some("its streams are no table".to_owned());
+        }
+        machine::date::parse_utc(&self.measured).is_none().then(|| "its date is none".to_owned())
+    }
+}
+
+/// What there is.
+pub(crate) enum Found {
+    Nothing,
+    /// Nobody looked.
+    Off,
+    /// A file that holds nothing for here, and why.
+    Ignored(PathBuf, String),
+    Kept(PathBuf, Choice),
+}
+
+/// Looks for the file. For whoever never tuned that is an `open` that fails.
+pub(crate) fn find() -> Found {
+    if std::env::var_os(SWITCH.0).is_some_and(|value| value == SWITCH.1) {
+        return Found::Off;
+    }
+    let Some(path) = path() else { return Found::Nothing };
+    let text = match read(&path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Found::Nothing,
+        Err(error) => return Found::Ignored(path, error.to_string()),
+    };
+    match judge(&text, &Place::here()) {
+        Ok(choice) => Found::Kept(path, choice),
+        Err(why) => Found::Ignored(path, why),
+    }
+}
+
+/// How BLAKE3 is computed here.
+pub(crate) fn blake3() -> Plan {
+    match find() {
+        Found::Kept(_, choice) => choice.blake3(),
+        _ => Plan::host(),
+    }
+}
+
+/// How Argon2 is computed here.
+pub(crate) fn argon2() -> argon2::Plan {
+    match find() {
+        Found::Kept(_, choice) => choice.argon2(),
+        _ => argon2::Plan::host(),
+    }
+}
+
+/// Not among what may be thrown away at any time: it took a minute to find out, and nobody would notice that it is gone.
+fn path() -> Option<PathBuf> {
+    os::state_folder().map(|folder| folder.join("hashmill").join("tune.json"))
+}
+
+/// The text of the file, if there is one.
+fn read(path: &std::path::Path) -> io::Result<Option<String>> {
+    let file = match os::open_at_once(path) {
+        Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {
+            return Ok(None);
+        }
+        file => file?,
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(io::Error::other("it is too long"));
+    }
+    Ok(Some(text))
+}
+
+/// The choice in a file, or why it holds none for here.
+fn judge(text: &str, here: &Place) -> Result<Choice, String> {
+    let damaged = |error: &dyn std::fmt::Display| format!("it is damaged: {error}");
+    let Head { format } = serde_json::from_str(text).map_err(|error| damaged(&error))?;
+    if format != FORMAT {
+        return Err(format!("its format is {format}, not {FORMAT}"));
+    }
+    let Content { place, choice, .. } = serde_json::from_str(text).map_err(|error| damaged(&error))?;
+    match place.differs(here) {
+        Some(why) => Err(why),
+        None => choice.fault(here).map_or(Ok(choice), |why| Err(damaged(&why))),
+    }
+}
+
+/// Where a choice will be kept.
+pub(crate) struct Target(PathBuf);
+
+impl Target {
+    /// Makes the folder, and finds out whether a file can be written there before anybody measures for it.
+    pub(crate) fn prepare() -> Result<Target> {
+        let Some(path) = path() else {
+            bail!(
+                "nothing says where the choice could be kept, neither XDG_STATE_HOME nor HOME: see --dry-run"
+            );
+        };
+        let name = || format!("{}: the choice could not be kept there", shown(&path));
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).with_context(name)?;
+        }
+        if path.is_dir() {
+            bail!("{}: a directory is in its place", name());
+        }
+        drop(Beside::write(&path, b"", None, &mut Hold::ending().context("signals")?).with_context(name)?);
+        Ok(Target(path))
+    }
+
+    /// Puts the choice there, whole or not at all.
+    pub(crate) fn keep(self, choice: &Choice) -> Result<PathBuf> {
+        let Target(path) = self;
+        let content = Content { format: FORMAT.to_owned(), place: Place::here(), choice: choice.clone() };
+        let text = serde_json::to_string_pretty(&content)? + "\n";
+        let name = || format!("{}: nothing was kept", shown(&path));
+        let mut hold = Hold::ending().context("signals")?;
+        let beside = Beside::write(&path, text.as_bytes(), None, &mut hold).with_context(name)?;
+        beside.rename(&path).with_context(name)?;
+        Ok(path)
+    }
+}
+
+/// Takes the file away. Where it was, if it was there.
+pub(crate) fn forget() -> Result<Option<PathBuf>> {
+    let Some(path) = path() else { return Ok(None) };
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(Some(path)),
+        Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => Ok(None),
+        Err(error) => Err(error).with_context(|| shown(&path).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn choice(kernel: &str) -> Choice {
+        let name = || kernel.to_owned();
+        let table =
+            |streams| vec![Streams { up_to_kib: 4096, streams: 2 }, Streams { up_to_kib: u32::MAX, streams }];
+        Choice {
+            measured: "2026-11-26T12:00:00Z".to_owned(),
+            blake3: Blake3 { block: name(), chunk: name(), many: name(), xof: name(), parallel_from: 4096 },
+            argon2: Argon2 { kernel: name(), lanes: table(1), hashes: table(3) },
+        }
+    }
+
+    fn content(choice: Choice) -> Value {
+        let content = Content { format: FORMAT.to_owned(), place: Place::here(), choice };
+        serde_json::to_value(&content).expect("plain data")
+    }
+
+    #[test]
+    fn what_was_kept_is_what_is_used() {
+        let kept = judge(&content(choice("portable")).to_string(), &Place::here()).expect("of here");
+        assert_eq!((&kept, kept.date()), (&choice("portable"), "2026-11-26"));
+        let plan = kept.blake3();
+        assert!(Role::ALL.into_iter().all(|role| plan.kernel(role) == Kernel::portable()));
+        assert_eq!((plan.parallel_from(), plan.basis(), plan.is_measured()), (4096, BASIS, true));
+        let plan = kept.argon2();
+        let params = |kib| argon2::Params::new(kib, 1, 1).expect("costs");
+        assert_eq!((plan.kernel(), plan.basis()), (argon2::Kernel::portable(), BASIS));
+        assert_eq!((plan.width(params(4096)), plan.width(params(4097))), (2, 1));
+        assert_eq!(argon2::batch_width(plan, params(4097)), 3);
+    }
+
+    #[test]
+    fn a_file_of_elsewhere_is_ignored_and_says_why() {
+        let whole = content(choice("portable"));
+        for (field, value, why) in [
+            ("hashmill", json!("0.0.9"), "it was measured by hashmill 0.0.9"),
+            ("stepping", json!(99), "it was measured on another processor, "),
+            ("processor", json!("Scripted 1"), "it was measured on another processor, Scripted 1 ("),
+            ("features", json!(["MMX"]), "it was measured on another processor, "),
+            ("blake3", json!(["portable", "abacus"]), "it was measured with other kernels"),
+            ("argon2", json!([]), "it was measured with other kernels"),
+        ] {
+            let mut other = whole.clone();
+            other["place"][field] = value;
+            let error = judge(&other.to_string(), &Place::here()).expect_err(field);
+            assert!(error.starts_with(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_is_ignored_and_says_why() {
+        let whole = content(choice("portable"));
+        let text = whole.to_string();
+        for end in 0..text.len() {
+            let error = judge(&text[..end], &Place::here()).expect_err("a part");
+            assert!(error.starts_with("it is damaged: "), "{error}");
+        }
+        for (pointer, value, why) in [
+            ("/format", json!("hashmill-tune/2"), "its format is hashmill-tune/2, not hashmill-tune/1"),
+            ("/choice/blake3/many", json!("abacus"), "it is damaged: no kernel of BLAKE3 is called abacus"),
+            ("/choice/argon2/kernel", json!(""), "it is damaged: no kernel of Argon2 is called "),
+            ("/choice/argon2/lanes", json!([]), "it is damaged: its streams are no table"),
+            ("/choice/argon2/hashes/0/streams", json!(5), "it is damaged: its streams are no table"),
+            ("/choice/argon2/hashes/1/streams", json!(0), "it is damaged: its streams are no table"),
+            ("/choice/argon2/lanes/1/up_to_kib", json!(4096), "it is damaged: its streams are no table"),
+            ("/choice/measured", json!("yesterday"), "it is damaged: its date is none"),
+            ("/choice/blake3/parallel_from", json!(-1), "it is damaged: invalid value"),
+        ] {
+            let mut other = whole.clone();
+            *other.pointer_mut(pointer).expect(pointer) = value;
+            let error = judge(&other.to_string(), &Place::here()).expect_err(pointer);
+            assert!(error.starts_with(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_a_short_file_of_text_is_read() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("tune.json");
+        assert!(read(&path).expect("nothing").is_none());
+        assert!(read(&path.join("below")).expect("nothing").is_none());
+        fs::write(&path, "text").expect("a file");
+        assert_eq!(read(&path).expect("a file").as_deref(), Some("text"));
+        assert!(read(&path.join("below")).expect("a file is no directory").is_none());
+        fs::write(&path, vec![b' '; MOST_BYTES as usize + 1]).expect("a file");
+        assert_eq!(read(&path).expect_err("too long").to_string(), "it is too long");
+        fs::write(&path, [0xff]).expect("a file");
+        assert_eq!(read(&path).expect_err("no text").kind(), ErrorKind::InvalidData);
+        let error = read(folder.path()).expect_err("a directory");
+        assert!(error.kind() != ErrorKind::NotFound, "{error}");
+    }
+
+    #[test]
+    fn whoever_keeps_at_the_same_time_leaves_one_whole_choice() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("tune.json");
+        let here = Place::here();
+        std::thread::scope(|scope| {
+            for from in 0..8 {
+                let (path, here) = (&path, &here);
+                scope.spawn(move || {
+                    let mut mine = choice("portable");
+                    mine.blake3.parallel_from = from;
+                    for _ in 0..20 {
+                        Target(path.clone()).keep(&mine).expect("a folder that takes files");
+                        let text = read(path).expect("a file").expect("it is there");
+                        assert!(judge(&text, here).expect("whole").blake3.parallel_from < 8);
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(folder.path()).expect("a directory").count(), 1, "nothing is left behind");
+    }
+}
