@@ -12,7 +12,6 @@ use hashmill_hash::blake3::{Kernel, Plan, Role, Tuning};
 use hashmill_hash::isa::{Cpu, Vendor};
 use hashmill_machine as machine;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::PathBuf;
@@ -171,8 +170,7 @@ impl Choice {
     /// What this program would not have written, if anything.
     fn fault(&self, place: &Place) -> Option<String> {
         let Blake3 { block, chunk, many, xof, .. } = &self.blake3;
-        let blake3: BTreeSet<&String> = place.blake3.iter().collect();
-        if let Some(name) = [block, chunk, many, xof].into_iter().find(|name| !blake3.contains(name)) {
+        if let Some(name) = [block, chunk, many, xof].into_iter().find(|name| !place.blake3.contains(name)) {
             return Some(format!("no kernel of BLAKE3 is called {name}"));
         }
         let Argon2 { kernel, lanes, hashes } = &self.argon2;
@@ -261,11 +259,14 @@ fn read(path: &std::path::Path) -> io::Result<Option<String>> {
 /// The choice in a file, or why it holds none for here.
 fn judge(text: &str, here: &Place) -> Result<Choice, String> {
     let damaged = |error: &dyn std::fmt::Display| format!("it is damaged: {error}");
-    let Head { format } = serde_json::from_str(text).map_err(|error| damaged(&error))?;
+    let content = serde_json::from_str(text).map_err(|error| match serde_json::from_str(text) {
+        Ok(Head { format }) if format != FORMAT => format!("its format is {format}, not {FORMAT}"),
+        _ => damaged(&error),
+    });
+    let Content { format, place, choice } = content?;
     if format != FORMAT {
         return Err(format!("its format is {format}, not {FORMAT}"));
     }
-    let Content { place, choice, .. } = serde_json::from_str(text).map_err(|error| damaged(&error))?;
     match place.differs(here) {
         Some(why) => Err(why),
         None => choice.fault(here).map_or(Ok(choice), |why| Err(damaged(&why))),

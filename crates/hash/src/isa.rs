@@ -80,6 +80,15 @@ impl Features {
         Features(bits)
     }
 
+    /// As many bits as there are features, so never all of a word.
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) const fn from_bits(bits: u32) -> Features {
+        Features(bits)
+    }
+
     /// Whether `feature` is in the set.
     pub const fn has(self, feature: Feature) -> bool {
         self.0 & feature.bit() != 0

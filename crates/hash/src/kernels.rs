@@ -7,6 +7,7 @@
 use crate::isa::{Cpu, Features};
 use core::fmt;
 use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// The compiled inner loops of one function for one instruction set. The functions of this crate have one each.
 pub trait Table: Sized + 'static {
@@ -26,13 +27,13 @@ pub struct Kernel<T: Table>(&'static T);
 impl<T: Table> Kernel<T> {
     /// The kernels that run on this CPU, the most portable first.
     pub fn all() -> impl Iterator<Item = Kernel<T>> {
-        let have = Cpu::detect().features;
+        let have = features();
         T::ALL.iter().copied().filter(move |table| have.covers(table.needs())).map(Kernel)
     }
 
     /// The names of the compiled kernels that cannot run on this CPU, each with what the CPU lacks.
     pub fn unavailable() -> impl Iterator<Item = (&'static str, Features)> {
-        let have = Cpu::detect().features;
+        let have = features();
         let lacking = T::ALL.iter().filter(move |table| !have.covers(table.needs()));
         lacking.map(|table| (table.name(), table.needs()))
     }
@@ -85,6 +86,20 @@ impl<T: Table> Eq for Kernel<T> {}
 impl<T: Table> fmt::Debug for Kernel<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// What this CPU can run, asked once: under a hypervisor the question takes as long as hashing a few kilobytes.
+fn features() -> Features {
+    static KNOWN: AtomicU32 = AtomicU32::new(u32::MAX);
+    // Relaxed is enough, as threads that race find the same.
+    match KNOWN.load(Ordering::Relaxed) {
+        u32::MAX => {
+            let have = Cpu::detect().features;
+            KNOWN.store(have.bits(), Ordering::Relaxed);
+            have
+        }
+        bits => Features::from_bits(bits),
     }
 }
 

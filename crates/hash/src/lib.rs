@@ -1,4 +1,5 @@
-//! BLAKE3, Argon2 and the CPU kernels under them. No I/O, no environment, no global state beyond one cached choice of plan.
+//! BLAKE3, Argon2 and the CPU kernels under them. No I/O, no environment, no global state beyond what the processor said of
+//! itself and the plan for it.
 //!
 //! Start at [`blake3::hash`] for bytes in memory, [`blake3::Hasher`] for bytes that arrive in pieces,
 //! [`blake3::batch`] for many messages at once. [`blake3::Plan`] tells which kernel does which size and why.
