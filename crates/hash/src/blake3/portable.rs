@@ -10,25 +10,53 @@ pub(super) static TABLE: Table =
 /// Which message word each of the sixteen places takes in the next round.
 pub(super) const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
+/// The message word at each of the sixteen places, round by round.
+pub(super) const SCHEDULE: [[usize; 16]; 7] = {
+    let mut schedule = [[0; 16]; 7];
+    let mut place = 0;
+    while place < 16 {
+        schedule[0][place] = place;
+        place += 1;
+    }
+    let mut round = 1;
+    while round < 7 {
+        let mut place = 0;
+        while place < 16 {
+            schedule[round][place] = schedule[round - 1][PERMUTATION[place]];
+            place += 1;
+        }
+        round += 1;
+    }
+    schedule
+};
+
 /// The state after seven rounds, before the halves are folded.
-fn rounds(cv: &Cv, mut m: [u32; 16], counter: u64, len: u32, flags: u32) -> [u32; 16] {
+fn rounds(cv: &Cv, m: [u32; 16], counter: u64, len: u32, flags: u32) -> [u32; 16] {
     let [low, high] = [counter as u32, (counter >> 32) as u32];
     let [a, b, c, d, e, f, g, h] = *cv;
     let mut v = [a, b, c, d, e, f, g, h, IV[0], IV[1], IV[2], IV[3], low, high, len, flags];
-    for round in 0..7 {
-        mix(&mut v, [0, 4, 8, 12], m[0], m[1]);
-        mix(&mut v, [1, 5, 9, 13], m[2], m[3]);
-        mix(&mut v, [2, 6, 10, 14], m[4], m[5]);
-        mix(&mut v, [3, 7, 11, 15], m[6], m[7]);
-        mix(&mut v, [0, 5, 10, 15], m[8], m[9]);
-        mix(&mut v, [1, 6, 11, 12], m[10], m[11]);
-        mix(&mut v, [2, 7, 8, 13], m[12], m[13]);
-        mix(&mut v, [3, 4, 9, 14], m[14], m[15]);
-        if round < 6 {
-            m = PERMUTATION.map(|from| m[from]);
-        }
-    }
+    // Not a loop: words stay where they are when every index is a constant.
+    round::<0>(&mut v, &m);
+    round::<1>(&mut v, &m);
+    round::<2>(&mut v, &m);
+    round::<3>(&mut v, &m);
+    round::<4>(&mut v, &m);
+    round::<5>(&mut v, &m);
+    round::<6>(&mut v, &m);
     v
+}
+
+#[inline(always)]
+fn round<const ROUND: usize>(v: &mut [u32; 16], m: &[u32; 16]) {
+    let m = SCHEDULE[ROUND].map(|place| m[place]);
+    mix(v, [0, 4, 8, 12], m[0], m[1]);
+    mix(v, [1, 5, 9, 13], m[2], m[3]);
+    mix(v, [2, 6, 10, 14], m[4], m[5]);
+    mix(v, [3, 7, 11, 15], m[6], m[7]);
+    mix(v, [0, 5, 10, 15], m[8], m[9]);
+    mix(v, [1, 6, 11, 12], m[10], m[11]);
+    mix(v, [2, 7, 8, 13], m[12], m[13]);
+    mix(v, [3, 4, 9, 14], m[14], m[15]);
 }
 
 #[inline(always)]
