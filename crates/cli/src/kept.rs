@@ -103,6 +103,8 @@ impl Place {
         let vendor = match cpu.vendor {
             Vendor::Amd => "AMD",
             Vendor::Intel => "Intel",
+            Vendor::Arm => "Arm",
+            Vendor::Apple => "Apple",
             _ => "other",
         };
         // Where the processor has no name, the system may have a number for it.
@@ -112,7 +114,8 @@ impl Place {
             processor: name.or_else(machine::midr).unwrap_or_default(),
             vendor: vendor.to_owned(),
             family: cpu.family,
-            model: cpu.model,
+            // Where large cores and small ones are mixed, this is of whichever asks; the number above is of the first.
+            model: if cfg!(target_arch = "aarch64") { 0 } else { cpu.model },
             stepping: cpu.stepping,
             features: cpu.features.iter().map(|feature| feature.name().to_owned()).collect(),
             blake3: Kernel::all().map(|kernel| kernel.name().to_owned()).collect(),

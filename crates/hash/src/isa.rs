@@ -1,6 +1,7 @@
 //! The only file that asks the CPU what it can do.
 //!
-//! Detection reads CPUID and XCR0 directly, so that the answer is the same with and without `std`.
+//! On x86-64 detection reads CPUID and XCR0 directly, so that the answer is the same with and without `std`. On aarch64 only
+//! the system can tell, so that without `std` there is what the compiler knows.
 //! Everything else in the workspace receives a [`Cpu`] or something made from it.
 #![allow(unsafe_code, reason = "asks the processor which registers the system saves")]
 
@@ -129,6 +130,10 @@ pub enum Vendor {
     Amd,
     /// Intel.
     Intel,
+    /// Arm: Cortex and Neoverse, whoever sells them.
+    Arm,
+    /// Apple.
+    Apple,
     /// Anybody else, or unknown.
     Other,
 }
@@ -141,7 +146,8 @@ pub struct Cpu {
     pub vendor: Vendor,
     /// Family number with the extended part added (x86), otherwise 0.
     pub family: u32,
-    /// Model number with the extended part added (x86), otherwise 0.
+    /// Model number with the extended part added (x86), part number where the system tells it (aarch64 Linux, of the
+    /// processor that runs this), otherwise 0.
     pub model: u32,
     /// The revision of a model (x86), otherwise 0.
     pub stepping: u32,
@@ -250,7 +256,46 @@ mod imp {
         if std::arch::is_aarch64_feature_detected!("sha3") {
             features.0 |= Feature::Sha3.bit();
         }
-        Cpu { vendor: Vendor::Other, family: 0, model: 0, stepping: 0, features, brand: [0; 48] }
+        let (vendor, model) = maker();
+        Cpu { vendor, family: 0, model, stepping: 0, features, brand: [0; 48] }
+    }
+
+    #[cfg(target_vendor = "apple")]
+    fn maker() -> (Vendor, u32) {
+        (Vendor::Apple, 0)
+    }
+
+    #[cfg(all(feature = "std", any(target_os = "linux", target_os = "android")))]
+    fn maker() -> (Vendor, u32) {
+        use core::arch::asm;
+        use core::ffi::c_ulong;
+
+        unsafe extern "C" {
+            safe fn getauxval(kind: c_ulong) -> c_ulong;
+        }
+        const HWCAP: c_ulong = 16;
+        const CPUID: c_ulong = 1 << 11;
+
+        if getauxval(HWCAP) & CPUID == 0 {
+            return (Vendor::Other, 0);
+        }
+        let midr: u64;
+        // SAFETY: the kernel says that it answers reads of this register.
+        unsafe { asm!("mrs {}, MIDR_EL1", out(reg) midr, options(pure, nomem, nostack, preserves_flags)) };
+        let vendor = match midr >> 24 & 0xff {
+            0x41 => Vendor::Arm,
+            0x61 => Vendor::Apple,
+            _ => Vendor::Other,
+        };
+        (vendor, (midr >> 4 & 0xfff) as u32)
+    }
+
+    #[cfg(not(any(
+        target_vendor = "apple",
+        all(feature = "std", any(target_os = "linux", target_os = "android"))
+    )))]
+    fn maker() -> (Vendor, u32) {
+        (Vendor::Other, 0)
     }
 }
 

@@ -69,8 +69,8 @@ pub(super) struct Wide {
     /// How many messages. Lanes that are not needed are given some valid input and ignored.
     pub(super) lanes: usize,
     /// Cycles per block step, to weigh passes against each other. Those of x86-64 were measured on Emerald Rapids, those
-    /// of `avx2` on Zen 3, those of `avx512-ymm` on Zen 4, those of `avx512-twin` on Zen 5, each kernel alone; only ratios
-    /// matter.
+    /// of `avx2` on Zen 3, those of `avx512-ymm` on Zen 4, those of `avx512-twin` on Zen 5, each kernel alone; those of
+    /// aarch64 were computed. Only ratios matter.
     pub(super) cost: u16,
     /// `blocks` block steps in every lane. There is a [`Lanes`] for each [`GROUP`] of them; `cv` and `key` of the first
     /// hold for all.
@@ -214,6 +214,8 @@ impl kernels::Table for Table {
         &x86_64::AVX512_TWIN,
         #[cfg(kernels = "aarch64")]
         &aarch64::NEON,
+        #[cfg(kernels = "aarch64")]
+        &aarch64::NEON_TWIN,
     ];
 
     fn name(&self) -> &'static str {

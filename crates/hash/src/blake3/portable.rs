@@ -8,7 +8,7 @@ pub(super) static TABLE: Table =
     Table { name: "portable", needs: Features::of(&[]), run, run_cost: 500, wide: &[], xof };
 
 /// Which message word each of the sixteen places takes in the next round.
-pub(super) const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
+const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
 /// The message word at each of the sixteen places, round by round.
 pub(super) const SCHEDULE: [[usize; 16]; 7] = {

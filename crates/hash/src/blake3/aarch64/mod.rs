@@ -3,4 +3,4 @@
 
 mod neon;
 
-pub(super) use neon::TABLE as NEON;
+pub(super) use neon::{NEON, NEON_TWIN};

@@ -1,4 +1,4 @@
-//! The aarch64 kernel: many messages in vectors of four lanes, one message in general registers.
+//! The aarch64 kernels: many messages in vectors of four lanes, one message in general registers.
 //!
 //! Many messages, or many output blocks, go in columns: word `i` of four states is one vector, and the compression
 //! function reads as in plain Rust.
@@ -13,58 +13,51 @@
 //! ```
 //!
 //! The four G of half a round are independent, and are written step by step beside each other. That fills cores with
-//! two vector pipes (a chain of 28 cycles, 32 cycles of work); cores with four have room for a second stream of four
-//! lanes, so the kernel of eight lanes takes half a round in one stream, then in the other. The state of two streams
-//! is all 32 registers, therefore messages are memory operands there and a few state words take turns on the stack.
+//! two vector pipes (a chain of 28 cycles, 32 cycles of work): `neon`. Cores with four have room for a second stream of
+//! four lanes, so `neon-twin` takes half a round in one stream, then in the other. The state of two streams is all 32
+//! registers, therefore messages come from memory there and a few state words take turns on the stack: 1.1 times as
+//! many instructions for each lane, which only pays where pipes would wait.
 //!
 //! One message does not gain from vectors: a row of its state per register (four G in one) has no second stream to
 //! hide the two cycles of a vector instruction, so a block takes about 400 cycles. In general registers `add`, `eor`
-//! and `ror` take one: 168 cycles where six of them start at once, 261 where three do. That is [`run`], and the last
-//! odd block of [`xof`].
+//! and `ror` take one: 168 cycles where six of them start at once, 261 where three do. That is [`portable::run`], and the
+//! last odd block of [`xof`].
+//!
+//! Nobody has timed any of it: `docs/design/blake3.md` has the counts, and what to measure first.
 
 use crate::blake3::kernel::{Cv, GROUP, Lanes, Table, Uniform, Wide, XofJob};
-use crate::blake3::portable::{self, PERMUTATION};
+use crate::blake3::portable::{self, SCHEDULE};
 use crate::blake3::{BLOCK_LEN, IV};
 use crate::isa::{Feature, Features};
 use core::arch::aarch64::*;
 use core::array::from_fn;
 use core::ops::{Add, BitOr, BitXor};
 
-pub(in crate::blake3) static TABLE: Table = Table {
+/// For cores with two vector pipes; costs are those computed for a Neoverse N1.
+pub(in crate::blake3) static NEON: Table = Table {
     name: "neon",
     needs: Features::of(&[Feature::Neon]),
     run: portable::run,
-    // Estimates from instruction counts, for a core with four vector pipes.
-    run_cost: 220,
+    run_cost: 320,
+    wide: &[Wide { lanes: 4, cost: 545, advance: advance::<1>, uniform: uniform::<1> }],
+    xof: xof::<1>,
+};
+
+/// For cores with four; costs are those computed for a Neoverse V1.
+pub(in crate::blake3) static NEON_TWIN: Table = Table {
+    name: "neon-twin",
+    needs: Features::of(&[Feature::Neon]),
+    run: portable::run,
+    run_cost: 200,
     wide: &[
-        Wide { lanes: 4, cost: 520, advance: advance::<1>, uniform: uniform::<1> },
-        Wide { lanes: 8, cost: 640, advance: advance::<2>, uniform: uniform::<2> },
+        Wide { lanes: 4, cost: 410, advance: advance::<1>, uniform: uniform::<1> },
+        Wide { lanes: 8, cost: 570, advance: advance::<2>, uniform: uniform::<2> },
     ],
-    xof,
+    xof: xof::<2>,
 };
 
 /// Lanes in a column.
 const LANES: usize = 4;
-
-/// The message word at each of the sixteen places, round by round.
-const SCHEDULE: [[usize; 16]; 7] = {
-    let mut schedule = [[0; 16]; 7];
-    let mut place = 0;
-    while place < 16 {
-        schedule[0][place] = place;
-        place += 1;
-    }
-    let mut round = 1;
-    while round < 7 {
-        let mut place = 0;
-        while place < 16 {
-            schedule[round][place] = schedule[round - 1][PERMUTATION[place]];
-            place += 1;
-        }
-        round += 1;
-    }
-    schedule
-};
 
 /// See [`Wide::advance`]; `STREAMS * LANES` lanes.
 unsafe fn advance<const STREAMS: usize>(lanes: &mut [Lanes], blocks: usize) {
@@ -119,12 +112,12 @@ unsafe fn uniform<const STREAMS: usize>(job: &Uniform) {
 static FULL: [u32; GROUP] = [BLOCK_LEN as u32; GROUP];
 
 /// See [`crate::blake3::kernel::Xof`].
-fn xof(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
+fn xof<const STREAMS: usize>(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
     let mut counter = counter;
-    let (pairs, rest) = out.as_chunks_mut::<{ 2 * LANES }>();
-    for blocks in pairs {
-        *blocks = *outputs::<2>(job, counter).as_flattened().as_array().expect("two groups");
-        counter = counter.wrapping_add(2 * LANES as u64);
+    let (groups, rest) = out.split_at_mut(out.len() - out.len() % (STREAMS * LANES));
+    for blocks in groups.chunks_exact_mut(STREAMS * LANES) {
+        blocks.copy_from_slice(outputs::<STREAMS>(job, counter).as_flattened());
+        counter = counter.wrapping_add((STREAMS * LANES) as u64);
     }
     for blocks in rest.chunks_mut(LANES) {
         if let [_] = blocks {
@@ -184,18 +177,21 @@ fn rounds<const STREAMS: usize>(v: &mut [[Column; 16]; STREAMS], m: [&[Column; 1
     round::<6, STREAMS>(v, m);
 }
 
-/// One round, half of it in one stream after the other.
+/// One round, half of it in one stream after the other. A loop over two streams stays a loop in what the compiler makes
+/// of it, which loads and stores all of a state for each half.
 #[inline(always)]
 fn round<const ROUND: usize, const STREAMS: usize>(
     v: &mut [[Column; 16]; STREAMS],
     m: [&[Column; 16]; STREAMS],
 ) {
     let order = SCHEDULE[ROUND];
-    for (v, m) in v.iter_mut().zip(m) {
-        half_round::<0>(v, from_fn(|i| m[order[i]]));
+    half_round::<0>(&mut v[0], from_fn(|i| m[0][order[i]]));
+    if STREAMS > 1 {
+        half_round::<0>(&mut v[1], from_fn(|i| m[1][order[i]]));
     }
-    for (v, m) in v.iter_mut().zip(m) {
-        half_round::<1>(v, from_fn(|i| m[order[8 + i]]));
+    half_round::<1>(&mut v[0], from_fn(|i| m[0][order[8 + i]]));
+    if STREAMS > 1 {
+        half_round::<1>(&mut v[1], from_fn(|i| m[1][order[8 + i]]));
     }
 }
 
