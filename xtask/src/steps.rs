@@ -240,13 +240,13 @@ const HERE: &[Step] = &[
         runner: None,
         // What is tried is what was packed, not how fast it is: `whole` links as it ships.
         commands: |_| {
-            let quickly = [("LTO", "off"), ("CODEGEN_UNITS", "16"), ("OPT_LEVEL", "1")];
-            let link = |cmd: Cmd| {
-                let set =
-                    |cmd: Cmd, (what, to): &(&str, &str)| cmd.with(&format!("CARGO_PROFILE_DIST_{what}"), to);
-                quickly.iter().fold(cmd, set)
-            };
-            Ok([".ci/package", ".ci/deb", ".ci/try"].map(|file| link(Cmd::new(file, &[MUSL]))).into())
+            let mut package = vec![MUSL];
+            let quickly =
+                ["lto='off'", "codegen-units=16", "opt-level=0", "package.hashmill-cli.opt-level=0"];
+            let quickly = quickly.map(|setting| format!("profile.dist.{setting}"));
+            quickly.iter().for_each(|setting| package.extend(["--config", setting]));
+            let [deb, tried] = [".ci/deb", ".ci/try"].map(|file| Cmd::new(file, &[MUSL]));
+            Ok(vec![Cmd::new(".ci/package", &package), deb, tried])
         },
     },
     Step {
