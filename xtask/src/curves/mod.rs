@@ -105,13 +105,22 @@ const CURVES: [Curve; 6] = [
         name: "files",
         title: "BLAKE3 of one file, whole programs, two threads",
         of: Of::Bytes,
-        pairs: &[Pair {
-            how: "",
-            peer: "b3sum",
-            ours: "sum/hashmill/end-to-end/*/t2",
-            theirs: "sum/b3sum/end-to-end/*/t2",
-            each: 1.0,
-        }],
+        pairs: &[
+            Pair {
+                how: "",
+                peer: "b3sum",
+                ours: "sum/hashmill/end-to-end/*/t2",
+                theirs: "sum/b3sum/end-to-end/*/t2",
+                each: 1.0,
+            },
+            Pair {
+                how: "of holes",
+                peer: "b3sum",
+                ours: "sum/hashmill/end-to-end/*/t2/holes=1",
+                theirs: "sum/b3sum/end-to-end/*/t2/holes=1",
+                each: 1.0,
+            },
+        ],
     },
     Curve {
         name: "trees",

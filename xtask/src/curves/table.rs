@@ -49,25 +49,40 @@ pub(super) fn block(curve: &Curve, pairs: &[Vec<Row>], reports: &[Report]) -> an
     let links = links.collect::<Vec<_>>().join(", ");
     writeln!(
         block,
-        "```\n\nFrom {links}; {}.",
-        used.first().map(|report| host(report)).transpose()?.unwrap_or_default()
+        "```\n\nFrom {links}; {}, {}.",
+        used.first().map(|report| host(report)).transpose()?.unwrap_or_default(),
+        commits(&used)?
     )?;
     Ok(block)
 }
 
-/// Where a report was made, and of what.
+/// Where a report was made.
 fn host(report: &Report) -> anyhow::Result<String> {
-    let (machine, build) = (&report.content["machine"], &report.content["builds"][0]);
+    let machine = &report.content["machine"];
     let (cpu, model) = (machine["cpu"].as_str(), machine["model"].as_str());
-    let commit = build["commit"].as_str().context("a report of no commit")?;
-    let changed = if build["dirty"] == false { "" } else { ", changed" };
     Ok(format!(
-        "{} (family, model, stepping {}), {} processors, {} GiB, commit {commit}{changed}",
+        "{} (family, model, stepping {}), {} processors, {} GiB",
         cpu.context("a report of no processor")?,
         model.context("a report of no model")?.replace('-', ", "),
         machine["logical_cores"],
         machine["memory_gib"],
     ))
+}
+
+/// What was measured, each once.
+fn commits(reports: &[&Report]) -> anyhow::Result<String> {
+    let mut commits = Vec::new();
+    for report in reports {
+        let build = &report.content["builds"][0];
+        let commit = build["commit"].as_str().context("a report of no commit")?;
+        let changed = if build["dirty"] == false { "" } else { ", changed" };
+        let commit = format!("{commit}{changed}");
+        if !commits.contains(&commit) {
+            commits.push(commit);
+        }
+    }
+    let word = if commits.len() == 1 { "commit" } else { "commits" };
+    Ok(format!("{word} {}", commits.join(" and ")))
 }
 
 /// What was typed, without the folder of the results.
