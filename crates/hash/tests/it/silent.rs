@@ -43,6 +43,8 @@ const PLAIN: &[(&str, &str)] = &[
     ("blake3::Table", "has no `Debug`"),
     ("kernels::Kernel", "a name"),
     ("blake3::Plan", "a kernel and its settings"),
+    ("blake3::Role", "a choice"),
+    ("blake3::Tuning", "a kernel and its settings"),
     ("engine::EngineError", "lengths and names"),
     ("engine::Hit", "a nonce and its digest, to be shown to others"),
     ("engine::NonceJob", "a header and a target, known to all who mine"),
