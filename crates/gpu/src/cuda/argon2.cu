@@ -1,0 +1,593 @@
+// Argon2's memory, filled on a card of NVIDIA: a warp for each lane of each hash.
+//
+// A block is a matrix of words, 8 rows of 16. Its compression permutes each row and then each column, where a column is two words wide;
+// both are 4 mixings of 4 words, then 4 more along the diagonals. So the 32 threads of a warp have a mixing each: four of them, a quad,
+// a row, and later a column. Between rows and columns words go through shared memory, along diagonals by shuffles.
+//
+// In the card's memory the words of a block lie as threads hold them for rows, so that a thread reads of its own lane what it wrote
+// itself, and nothing waits for that.
+//
+// What is computed when is the host's to say, as in ../wgpu/argon2/schedule.rs: strips, parts of a slice, of all lanes. What was measured
+// against what is in bench/journal/2026-11-26-devices-h200.md.
+
+#include "device.h"
+
+namespace argon2 {
+
+// Words of a block.
+constexpr u32 WORDS = 128;
+
+// Blocks that are fetched before it is their turn: one gave 550 ns, two 495, four 465.
+constexpr u32 AHEAD = 4;
+
+// A kernel looks whether it is to stop once in so many blocks, and heeds what it saw the time before, so that it never waits for that.
+constexpr u32 POLL = 256;
+
+// What is the same for all threads of a launch: `Numbers` in schedule.rs.
+struct Params {
+    // Blocks of a segment, lanes of a hash, lanes of all hashes.
+    u32 segment;
+    u32 lanes;
+    u32 streams;
+    // Which blocks of which segment are computed.
+    u32 pass;
+    u32 slice;
+    u32 from;
+    u32 to;
+    // Finished blocks that other lanes show, and where in a lane the oldest of them is.
+    u32 finished;
+    u32 oldest;
+    // Other lanes show nothing yet.
+    u32 alone;
+    // References are in the table.
+    u32 known;
+    // A block is added to what was in its place.
+    u32 adds;
+    // The number of the strip.
+    u32 step;
+    // What address blocks are made of besides.
+    u32 blocks;
+    u32 passes;
+    u32 variant;
+};
+static_assert(sizeof(Params) == 64, "as the host writes it");
+
+// Lanes that grow: each is somewhere else.
+struct Grow {
+    u32 streams;
+    // Blocks of a lane.
+    u32 blocks;
+    // Those before this one have their references in the table.
+    u32 known;
+    // Granules of a whole lane, and the logarithm of their blocks.
+    u32 stride;
+    u32 shift;
+    u32 unused[3];
+};
+static_assert(sizeof(Grow) == 32, "as the host writes it");
+
+// What one lane of these does in a launch.
+struct Strip {
+    u32 from;
+    u32 to;
+    u32 step;
+    u32 unused;
+};
+static_assert(sizeof(Strip) == 16, "as the host writes it");
+
+// Words of a block that one thread holds.
+struct Quad {
+    u64 a, b, c, d;
+};
+
+INLINE Quad operator^(const Quad &x, const Quad &y) {
+    return {x.a ^ y.a, x.b ^ y.b, x.c ^ y.c, x.d ^ y.d};
+}
+
+// The word of a thread, of a block in the order of the standard, of which it holds this one and each fourth behind it.
+INLINE u32 first_word(u32 thread) {
+    return 16 * (thread / 4) + thread % 4;
+}
+
+// From and to the order of the standard, once for each lane.
+INLINE Quad in_order(const u64 *block, u32 thread) {
+    const u64 *at = block + first_word(thread);
+    return {at[0], at[4], at[8], at[12]};
+}
+
+INLINE void put_in_order(u64 *block, u32 thread, const Quad &q) {
+    u64 *at = block + first_word(thread);
+    at[0] = q.a;
+    at[4] = q.b;
+    at[8] = q.c;
+    at[12] = q.d;
+}
+
+INLINE Quad load(const u64 *block, u32 thread) {
+    const ulonglong2 *at = reinterpret_cast<const ulonglong2 *>(block) + thread;
+    ulonglong2 x = at[0], y = at[WARP];
+    return {x.x, x.y, y.x, y.y};
+}
+
+INLINE void store(u64 *block, u32 thread, const Quad &q) {
+    ulonglong2 *at = reinterpret_cast<ulonglong2 *>(block) + thread;
+    at[0] = make_ulonglong2(q.a, q.b);
+    at[WARP] = make_ulonglong2(q.c, q.d);
+}
+
+// Where a word of a block is in shared memory: those that threads want together are in no bank twice, by rows and by columns.
+INLINE u32 place(u32 row, u32 column) {
+    return 16 * row + (column ^ ((row & 1) << 3 | (row & 2) << 1));
+}
+
+// A thread of a warp, and what it exchanges words by.
+struct Member {
+    u32 thread;
+    // Of all warps of a block, 128 for each.
+    u64 *words;
+    // From whom its words come along diagonals.
+    u32 one_on, two_on, three_on;
+    // At which byte its words are, by rows and by columns, and the same while they are turned along diagonals: nobody turns them back,
+    // they are put where they belong.
+    u32 row[4], column[4], row_turned[4], column_turned[4];
+
+    INLINE_MEMBER Member(u64 *words) : thread(threadIdx.x % WARP), words(words) {
+        u32 line = thread / 4, k = thread % 4, first = threadIdx.x / WARP * WORDS;
+        one_on = 4 * line + (k + 1) % 4;
+        two_on = 4 * line + (k + 2) % 4;
+        three_on = 4 * line + (k + 3) % 4;
+#pragma unroll
+        for (u32 i = 0; i < 4; i++) {
+            u32 turned = (k + i) % 4;
+            row[i] = kept(8 * (first + place(line, 4 * i + k)));
+            row_turned[i] = kept(8 * (first + place(line, 4 * i + turned)));
+            column[i] = kept(8 * (first + place(2 * i + k / 2, 2 * line + k % 2)));
+            column_turned[i] = kept(8 * (first + place(2 * i + turned / 2, 2 * line + turned % 2)));
+        }
+    }
+
+    INLINE_MEMBER u64 &word(u32 byte) const {
+        return *reinterpret_cast<u64 *>(reinterpret_cast<char *>(words) + byte);
+    }
+
+    // Puts words in one place and takes others from another. Before threads come here again all have used what they took: they computed
+    // with it, and gave what came out to others of the warp, along diagonals.
+    INLINE_MEMBER Quad exchanged(const u32 (&to)[4], const u32 (&from)[4], const Quad &q) const {
+        word(to[0]) = q.a;
+        word(to[1]) = q.b;
+        word(to[2]) = q.c;
+        word(to[3]) = q.d;
+        __syncwarp();
+        return {word(from[0]), word(from[1]), word(from[2]), word(from[3])};
+    }
+
+    INLINE_MEMBER void turn_along_diagonals(Quad &q) const {
+        q.b = __shfl_sync(ALL, q.b, one_on);
+        q.c = __shfl_sync(ALL, q.c, two_on);
+        q.d = __shfl_sync(ALL, q.d, three_on);
+    }
+};
+
+// `mad.wide` instead of what the compiler makes of it was 3 % slower.
+INLINE u64 added(u64 x, u64 y) {
+    return x + y + 2 * (u64(u32(x)) * u32(y));
+}
+
+INLINE void mix_until_first(Quad &q) {
+    q.a = added(q.a, q.b);
+    q.d = turn(q.d ^ q.a, 32);
+    q.c = added(q.c, q.d);
+    q.b = turn(q.b ^ q.c, 24);
+    q.a = added(q.a, q.b);
+}
+
+INLINE void mix_rest(Quad &q) {
+    q.d = turn(q.d ^ q.a, 16);
+    q.c = added(q.c, q.d);
+    q.b = turn(q.b ^ q.c, 63);
+}
+
+INLINE void mix(Quad &q) {
+    mix_until_first(q);
+    mix_rest(q);
+}
+
+// Rows, then columns. `early` is told the first word of each thread half a mixing before the end: that of thread 0 is the block's.
+template <class Early> INLINE Quad permuted(const Member &me, Quad q, const Early &early) {
+    mix(q);
+    me.turn_along_diagonals(q);
+    mix(q);
+    q = me.exchanged(me.row_turned, me.column, q);
+    mix(q);
+    me.turn_along_diagonals(q);
+    mix_until_first(q);
+    early(q.a);
+    mix_rest(q);
+    return me.exchanged(me.column_turned, me.row, q);
+}
+
+struct Nothing {
+    INLINE_MEMBER void operator()(u64) const {}
+};
+
+// The number of a block in its hash, lanes one after another, that a pseudo-random word means.
+struct Window {
+    const Params &p;
+    u32 lane;
+
+    // For block `index` of the segment.
+    INLINE_MEMBER u32 operator()(u64 word, u32 index) const {
+        u32 whose = lane;
+        if (p.lanes > 1 && !p.alone) {
+            whose = u32(word >> 32) % p.lanes;
+        }
+        // Of its own lane all blocks but the last; of others, that one is missing only where it was the last of a segment.
+        u32 area = whose == lane ? p.finished + index - 1 : p.finished - (index == 0);
+        // Squaring prefers recent blocks.
+        u32 back = __umulhi(area, __umulhi(u32(word), u32(word)));
+        u32 position = p.oldest + (area - 1 - back);
+        if (position >= 4 * p.segment) {
+            position -= 4 * p.segment;
+        }
+        return whose * 4 * p.segment + position;
+    }
+};
+
+// The same of a lane that is alone and in its first pass.
+struct Growing {
+    INLINE_MEMBER u32 operator()(u64 word, u32 index) const {
+        u32 area = index - 1;
+        return area - 1 - __umulhi(area, __umulhi(u32(word), u32(word)));
+    }
+};
+
+// Where the blocks of a hash are.
+struct Fixed {
+    u64 *hash;
+
+    INLINE_MEMBER u64 *operator()(u32 block) const {
+        return hash + u64(block) * WORDS;
+    }
+};
+
+struct Granules {
+    u64 *pool;
+    const u32 *pages;
+    u32 shift;
+
+    INLINE_MEMBER u64 *operator()(u32 block) const {
+        u64 at = u64(pages[block >> shift]) << shift | (block & ((1u << shift) - 1));
+        return pool + at * WORDS;
+    }
+};
+
+// References in their order: each thread holds one of 32, and the next 32 are on their way.
+struct References {
+    const u32 *table;
+    u32 thread, next, end;
+    u32 now, then;
+
+    INLINE_MEMBER References(const u32 *table, u32 from, u32 to, u32 thread)
+        : table(table), thread(thread), next(0), end(to - from - 1) {
+        this->table += from;
+        now = read(0);
+        then = read(WARP);
+    }
+
+    // Behind the end the last one is there again and again.
+    INLINE_MEMBER u32 read(u32 first) const {
+        return table[min(first + thread, end)];
+    }
+
+    INLINE_MEMBER u32 take() {
+        u32 which = next % WARP;
+        if (which == 0 && next > 0) {
+            now = then;
+            then = read(next + WARP);
+        }
+        next += 1;
+        return __shfl_sync(ALL, now, which);
+    }
+};
+
+// Whether somebody wants a kernel to stop.
+struct Stop {
+    const volatile u32 *flag;
+    u32 seen;
+
+    INLINE_MEMBER Stop(const u32 *flag) : flag(flag), seen(0) {}
+
+    // One thread looks, so that all see the same.
+    INLINE_MEMBER void look(u32 thread) {
+        if (thread == 0) {
+            seen = *flag;
+        }
+    }
+
+    INLINE_MEMBER bool asked() const {
+        return __shfl_sync(ALL, seen, 0) != 0;
+    }
+
+    INLINE_MEMBER bool asked_meanwhile(u32 blocks, u32 thread) {
+        if (blocks % POLL != 0) {
+            return false;
+        }
+        bool was = asked();
+        look(thread);
+        return was;
+    }
+};
+
+// Some blocks of one lane: those from `from` up to `to`, counted from the block of the hash that `own` is.
+template <class Where> struct Lane {
+    const Member &me;
+    Where where;
+    u32 own;
+    // The block before.
+    Quad last;
+
+    INLINE_MEMBER Quad at(u32 block) const {
+        return load(where(block), me.thread);
+    }
+
+    template <bool ADDS, class Early> INLINE_MEMBER void compute(u32 index, const Quad &shown, const Quad &old, const Early &early) {
+        Quad input = last ^ shown;
+        Quad rest = ADDS ? input ^ old : input;
+        Quad mixed = permuted(me, input, [&](u64 first) { early(first ^ rest.a); });
+        last = mixed ^ rest;
+        store(where(own + index), me.thread, last);
+    }
+
+    // Whether it came to the end: each block knows the next one's reference only when it is there. All but half a mixing, that is; the
+    // block referred to is then on its way while the rest is computed.
+    template <bool ADDS, class Reference>
+    INLINE_MEMBER bool depend(const Reference &reference, u32 from, u32 to, Stop &stop) {
+        Quad shown = at(reference(__shfl_sync(ALL, last.a, 0), from));
+        Quad old = {}, next_old = {};
+        if (ADDS) {
+            next_old = at(own + from);
+        }
+#pragma unroll 1
+        for (u32 index = from; index < to; index++) {
+            if (stop.asked_meanwhile(index - from, me.thread)) {
+                return false;
+            }
+            if (ADDS) {
+                old = next_old;
+                next_old = at(own + min(index + 1, to - 1));
+            }
+            // Behind the end there is a block, too, that this would refer to.
+            compute<ADDS>(index, shown, old,
+                          [&](u64 first) { shown = at(reference(__shfl_sync(ALL, first, 0), index + 1)); });
+        }
+        return true;
+    }
+
+    // The same where references are known, block by block: where so many lanes go side by side that the memory is never idle.
+    template <bool ADDS> INLINE_MEMBER bool follow(const u32 *table, u32 from, u32 to, Stop &stop) {
+        References references(table, from, to, me.thread);
+#pragma unroll 1
+        for (u32 index = from; index < to; index++) {
+            if (stop.asked_meanwhile(index - from, me.thread)) {
+                return false;
+            }
+            Quad shown = at(references.take());
+            Quad old = {};
+            if (ADDS) {
+                old = at(own + index);
+            }
+            compute<ADDS>(index, shown, old, Nothing());
+        }
+        return true;
+    }
+
+    // The same, and blocks are on their way while others are computed.
+    template <bool ADDS> INLINE_MEMBER bool follow_ahead(const u32 *table, u32 from, u32 to, Stop &stop) {
+        References references(table, from, to, me.thread);
+        Quad ring[AHEAD];
+        u32 named[AHEAD];
+#pragma unroll
+        for (u32 i = 0; i < AHEAD; i++) {
+            named[i] = references.take();
+            ring[i] = at(named[i]);
+        }
+        u32 whole = from + (to - from) / AHEAD * AHEAD;
+#pragma unroll 1
+        for (u32 index = from; index < whole; index += AHEAD) {
+            if (stop.asked_meanwhile(index - from, me.thread)) {
+                return false;
+            }
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; i++) {
+                Quad shown = ring[i];
+                // It was not there yet when it was fetched.
+                if (own + index + i - named[i] <= AHEAD) {
+                    shown = at(named[i]);
+                }
+                named[i] = references.take();
+                ring[i] = at(named[i]);
+                Quad old = {};
+                if (ADDS) {
+                    old = at(own + index + i);
+                }
+                compute<ADDS>(index + i, shown, old, Nothing());
+            }
+        }
+        return whole == to || follow<ADDS>(table, whole, to, stop);
+    }
+};
+
+// Whoever was left out by the strip before leaves no mark.
+INLINE void mark(u32 *mark, u32 step, u32 thread) {
+    if (thread == 0 && *mark == step) {
+        *mark = step + 1;
+    }
+}
+
+template <bool MANY> INLINE void fill(const Params &p, u64 *memory, const u32 *table, u32 *marks, const u32 *flag, u64 *words) {
+    u32 stream = blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP;
+    if (stream >= p.streams) {
+        return;
+    }
+    Member me(words);
+    Stop stop(flag);
+    stop.look(me.thread);
+    if (stop.asked()) {
+        return;
+    }
+    u32 lane = stream % p.lanes, length = 4 * p.segment;
+    u32 start = lane * length, own = start + p.slice * p.segment;
+    Fixed where = {memory + u64(stream - lane) * length * WORDS};
+    // That of the first block of a lane is its last.
+    u32 before = p.slice * p.segment + p.from;
+    before = start + (before == 0 ? length : before) - 1;
+    Lane<Fixed> here = {me, where, own, load(where(before), me.thread)};
+    const u32 *known = table + u64(lane) * p.segment;
+    bool done;
+    if (!p.known) {
+        Window window = {p, lane};
+        done = p.adds ? here.template depend<true>(window, p.from, p.to, stop)
+                      : here.template depend<false>(window, p.from, p.to, stop);
+    } else if (MANY) {
+        done = p.adds ? here.template follow<true>(known, p.from, p.to, stop)
+                      : here.template follow<false>(known, p.from, p.to, stop);
+    } else {
+        done = p.adds ? here.template follow_ahead<true>(known, p.from, p.to, stop)
+                      : here.template follow_ahead<false>(known, p.from, p.to, stop);
+    }
+    if (done) {
+        mark(marks + stream, p.step, me.thread);
+    }
+}
+
+} // namespace argon2
+
+// The first two blocks of each lane, which come in the order of the standard; no lane has been through a strip.
+KERNEL __launch_bounds__(WARP) argon2_first(argon2::Params p, const u64 *blocks, u64 *memory, u32 *marks) {
+    using namespace argon2;
+    u32 stream = blockIdx.x, thread = threadIdx.x;
+    for (u32 i = 0; i < 2; i++) {
+        Quad q = in_order(blocks + (2 * u64(stream) + i) * WORDS, thread);
+        store(memory + (u64(stream) * 4 * p.segment + i) * WORDS, thread, q);
+    }
+    if (thread == 0) {
+        marks[stream] = 0;
+    }
+}
+
+// References of a slice that depend on no data, and so on no input either: of each lane of one hash, 128 for each warp.
+KERNEL __launch_bounds__(WARP) argon2_references(argon2::Params p, u32 *table) {
+    using namespace argon2;
+    SHARED(u64, words);
+    Member me(words);
+    u32 groups = (p.segment + WORDS - 1) / WORDS;
+    u32 lane = blockIdx.x / groups, counter = blockIdx.x % groups;
+    Quad q = {};
+    switch (me.thread) {
+    case 0:
+        q.a = p.pass;
+        q.b = p.passes;
+        break;
+    case 1:
+        q.a = lane;
+        q.b = p.variant;
+        break;
+    case 2:
+        q.a = p.slice;
+        q.b = counter + 1;
+        break;
+    case 3:
+        q.a = p.blocks;
+        break;
+    }
+    q = q ^ permuted(me, q, Nothing());
+    q = q ^ permuted(me, q, Nothing());
+    Window window = {p, lane};
+    u32 *here = table + u64(lane) * p.segment;
+    u32 first = counter * WORDS + first_word(me.thread);
+    u64 drawn[4] = {q.a, q.b, q.c, q.d};
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        u32 index = first + 4 * i;
+        // The first two blocks of a lane refer to none.
+        if (index < p.segment) {
+            here[index] = index < 2 && p.alone ? 0 : window(drawn[i], index);
+        }
+    }
+}
+
+// A strip of all lanes of all hashes, a warp for each lane: for very many. 64 registers, so that 32 of them are on a multiprocessor.
+KERNEL __launch_bounds__(4 * WARP, 8)
+    argon2_fill(argon2::Params p, u64 *memory, const u32 *table, u32 *marks, const u32 *stop) {
+    SHARED(u64, words);
+    argon2::fill<true>(p, memory, table, marks, stop, words);
+}
+
+// The same for fewer.
+KERNEL __launch_bounds__(4 * WARP)
+    argon2_fill_ahead(argon2::Params p, u64 *memory, const u32 *table, u32 *marks, const u32 *stop) {
+    SHARED(u64, words);
+    argon2::fill<false>(p, memory, table, marks, stop, words);
+}
+
+// The last block of each lane, in the order of the standard.
+KERNEL __launch_bounds__(WARP) argon2_last(argon2::Params p, const u64 *memory, u64 *out) {
+    using namespace argon2;
+    u64 stream = blockIdx.x;
+    Quad q = load(memory + ((stream + 1) * 4 * p.segment - 1) * WORDS, threadIdx.x);
+    put_in_order(out + stream * WORDS, threadIdx.x, q);
+}
+
+// Lanes that grow, of hashes with one lane and one pass: memory is theirs, a granule at a time, when they come to it. Each is
+// somewhere else, and has a strip of its own; what it begins with and what comes out are in the order of the standard.
+KERNEL __launch_bounds__(WARP) argon2_grow(argon2::Grow p, u64 *pool, const u32 *pages, const u32 *table, const argon2::Strip *strips,
+                                           const u64 *first, u64 *last, u32 *marks, const u32 *flag) {
+    using namespace argon2;
+    SHARED(u64, words);
+    u32 stream = blockIdx.x;
+    Strip strip = strips[stream];
+    if (strip.from == strip.to) {
+        return;
+    }
+    Member me(words);
+    Stop stop(flag);
+    stop.look(me.thread);
+    if (stop.asked()) {
+        return;
+    }
+    u32 *mine = reinterpret_cast<u32 *>(words + WORDS);
+    u32 granules = ((strip.to - 1) >> p.shift) + 1;
+    for (u32 i = me.thread; i < granules; i += WARP) {
+        mine[i] = pages[u64(stream) * p.stride + i];
+    }
+    __syncwarp();
+    Granules where = {pool, mine, p.shift};
+    u32 from = strip.from, to = strip.to;
+    Lane<Granules> here = {me, where, 0, {}};
+    if (from == 0) {
+        const u64 *blocks = first + u64(stream) * 2 * WORDS;
+        store(where(0), me.thread, in_order(blocks, me.thread));
+        here.last = in_order(blocks + WORDS, me.thread);
+        store(where(1), me.thread, here.last);
+        if (me.thread == 0) {
+            marks[stream] = 0;
+        }
+        from = 2;
+    } else {
+        here.last = here.at(from - 1);
+    }
+    if (from < min(to, p.known)) {
+        u32 until = min(to, p.known);
+        if (!here.template follow_ahead<false>(table, from, until, stop)) {
+            return;
+        }
+        from = until;
+    }
+    if (from < to && !here.template depend<false>(Growing(), from, to, stop)) {
+        return;
+    }
+    if (to == p.blocks) {
+        put_in_order(last + u64(stream) * WORDS, me.thread, here.last);
+    }
+    mark(marks + stream, strip.step, me.thread);
+}

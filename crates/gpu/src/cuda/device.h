@@ -1,0 +1,54 @@
+// What the kernels are written with. Beside nvcc there is a second compiler for them: with crates/gpu/tests/shim/shim.h, which comes
+// first then, they run on the processor, thread by thread. So whatever only a card understands has a twin here.
+
+#pragma once
+
+#ifdef __CUDACC__
+#define INLINE static __device__ __forceinline__
+#define INLINE_MEMBER __device__ __forceinline__
+#define KERNEL extern "C" __global__ void
+// Memory that a block shares, as much as it was launched with.
+#define SHARED(type, name) extern __shared__ __align__(16) type name[]
+#endif
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+constexpr u32 WARP = 32;
+constexpr u32 ALL = 0xffffffff;
+
+// x + y, by the pipe of multiplications: `one` is an argument of a kernel, so the compiler cannot know what it is.
+INLINE u32 add_by(u32 one, u32 x, u32 y) {
+#ifdef __CUDACC__
+    u32 sum;
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(x), "r"(one), "r"(y));
+    return sum;
+#else
+    return x * one + y;
+#endif
+}
+
+// The same number, which the compiler cannot compute anew where it is used: it does that for numbers that it has no register for, and
+// sees too few registers.
+INLINE u32 kept(u32 x) {
+#ifdef __CUDACC__
+    asm("mov.b32 %0, %0;" : "+r"(x));
+#endif
+    return x;
+}
+
+INLINE u32 turn(u32 x, u32 by) {
+    return __funnelshift_r(x, x, by);
+}
+
+// The same of 64 bits: two instructions, and none where the halves change places.
+INLINE u64 turn(u64 x, u32 by) {
+    u32 low = u32(x), high = u32(x >> 32);
+    if (by >= 32) {
+        u32 other = low;
+        low = high;
+        high = other;
+        by -= 32;
+    }
+    return u64(__funnelshift_r(high, low, by)) << 32 | __funnelshift_r(low, high, by);
+}

@@ -1,0 +1,193 @@
+//! A card without a back end above it: memory, copies, launches, one after another.
+#![allow(unsafe_code, reason = "the driver is a library of C functions")]
+
+use crate::shim::Shim;
+use std::ffi::{CString, c_char, c_uint, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::MutexGuard;
+
+type Handle = *mut c_void;
+
+/// A module of the driver has these first; nothing else of it is read here.
+const MODULE: u32 = 0xba55_ed50;
+
+/// Orders of threads that are tried: that of their numbers, and drawn ones.
+pub(crate) const ORDERS: [u64; 3] = [0, 1, 0xfeed];
+
+pub(crate) struct Card {
+    shim: Shim,
+    stream: Handle,
+    module: Handle,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Copy)]
+pub(crate) enum Argument<'a> {
+    Struct(&'a [u32]),
+    Pointer(u64),
+    Number(u32),
+}
+
+/// Memory of the card. Nobody gives it back: its context does when it ends.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory {
+    pub(crate) at: u64,
+    len: usize,
+}
+
+impl Card {
+    /// A card, or nothing, said aloud.
+    pub(crate) fn new(what: &str) -> Option<Card> {
+        let shim = Shim::new(what)?;
+        let alone = shim.alone();
+        let mut card = Card { shim, stream: null_mut(), module: null_mut(), _alone: alone };
+        let mut context: Handle = null_mut();
+        // SAFETY: the types are those of the driver's interface.
+        unsafe {
+            ok(card.shim.function::<unsafe extern "C" fn(c_uint) -> c_uint>("cuInit")(0));
+            let retain = "cuDevicePrimaryCtxRetain";
+            ok(card.shim.function::<unsafe extern "C" fn(*mut Handle, i32) -> c_uint>(retain)(
+                &mut context,
+                0,
+            ));
+            let push = "cuCtxPushCurrent_v2";
+            ok(card.shim.function::<unsafe extern "C" fn(Handle) -> c_uint>(push)(context));
+            let create = "cuStreamCreate";
+            type Create = unsafe extern "C" fn(*mut Handle, c_uint) -> c_uint;
+            ok(card.shim.function::<Create>(create)(&mut card.stream, 0));
+            let load = "cuModuleLoadData";
+            type Load = unsafe extern "C" fn(*mut Handle, *const u32) -> c_uint;
+            ok(card.shim.function::<Load>(load)(&mut card.module, &MODULE));
+        }
+        Some(card)
+    }
+
+    pub(crate) fn order(&self, seed: u64) {
+        self.shim.order(seed);
+    }
+
+    /// New memory, with something in it that nobody wrote.
+    pub(crate) fn memory(&self, len: usize) -> Memory {
+        let mut at = 0;
+        // SAFETY: the type is the driver's.
+        let alloc = unsafe {
+            self.shim.function::<unsafe extern "C" fn(*mut u64, usize) -> c_uint>("cuMemAlloc_v2")(
+                &mut at, len,
+            )
+        };
+        ok(alloc);
+        Memory { at, len }
+    }
+
+    pub(crate) fn with(&self, bytes: &[u8]) -> Memory {
+        // Nothing is not allocated.
+        let memory = self.memory(bytes.len().max(1));
+        self.write(memory, bytes);
+        memory
+    }
+
+    /// Where nothing is behind: nobody may look there.
+    pub(crate) fn with_at_end(&self, bytes: &[u8]) -> Memory {
+        let len = bytes.len().next_multiple_of(256);
+        let mut memory = self.memory(len);
+        memory.at += (len - bytes.len().next_multiple_of(16)) as u64;
+        memory.len = bytes.len();
+        self.write(memory, bytes);
+        memory
+    }
+
+    pub(crate) fn with_words(&self, words: &[u32]) -> Memory {
+        self.with(&words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>())
+    }
+
+    pub(crate) fn write(&self, memory: Memory, bytes: &[u8]) {
+        assert!(bytes.len() <= memory.len, "it is as large as that");
+        type Copy = unsafe extern "C" fn(u64, *const u8, usize, Handle) -> c_uint;
+        // SAFETY: the type is the driver's, and the bytes have been read when it returns.
+        ok(unsafe {
+            self.shim.function::<Copy>("cuMemcpyHtoDAsync_v2")(
+                memory.at,
+                bytes.as_ptr(),
+                bytes.len(),
+                self.stream,
+            )
+        });
+    }
+
+    pub(crate) fn read(&self, memory: Memory) -> Vec<u8> {
+        let mut bytes = vec![0; memory.len];
+        type Copy = unsafe extern "C" fn(*mut u8, u64, usize, Handle) -> c_uint;
+        // SAFETY: the type is the driver's, and the bytes have been written when it returns.
+        ok(unsafe {
+            self.shim.function::<Copy>("cuMemcpyDtoHAsync_v2")(
+                bytes.as_mut_ptr(),
+                memory.at,
+                bytes.len(),
+                self.stream,
+            )
+        });
+        bytes
+    }
+
+    pub(crate) fn words(&self, memory: Memory) -> Vec<u64> {
+        self.read(memory).as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
+    }
+
+    pub(crate) fn numbers(&self, memory: Memory) -> Vec<u32> {
+        self.read(memory).as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+    }
+
+    /// Runs a kernel to its end: blocks, threads of each, bytes that they share.
+    pub(crate) fn launch(&self, kernel: &str, size: (u32, u32, u32), arguments: &[Argument<'_>]) {
+        let mut places: Vec<*const c_void> = Vec::new();
+        for argument in arguments {
+            places.push(match argument {
+                Argument::Struct(words) => words.as_ptr().cast(),
+                Argument::Pointer(at) => std::ptr::from_ref(at).cast(),
+                Argument::Number(number) => std::ptr::from_ref(number).cast(),
+            });
+        }
+        let (name, (grid, block, shared)) = (CString::new(kernel).expect("a name"), size);
+        let mut function: Handle = null_mut();
+        type Find = unsafe extern "C" fn(*mut Handle, Handle, *const c_char) -> c_uint;
+        type Launch = unsafe extern "C" fn(
+            Handle,
+            c_uint,
+            c_uint,
+            c_uint,
+            c_uint,
+            c_uint,
+            c_uint,
+            c_uint,
+            Handle,
+            *const *const c_void,
+            *const c_void,
+        ) -> c_uint;
+        // SAFETY: the types are the driver's; kernels keep to what they are given, and arguments are as many as each has.
+        unsafe {
+            ok(self.shim.function::<Find>("cuModuleGetFunction")(&mut function, self.module, name.as_ptr()));
+            let launch = self.shim.function::<Launch>("cuLaunchKernel");
+            ok(launch(function, grid, 1, 1, block, 1, 1, shared, self.stream, places.as_ptr(), null()));
+            let wait = self.shim.function::<unsafe extern "C" fn(Handle) -> c_uint>("cuStreamSynchronize");
+            ok(wait(self.stream));
+        }
+    }
+}
+
+impl Drop for Card {
+    fn drop(&mut self) {
+        let mut context: Handle = null_mut();
+        // SAFETY: the types are the driver's, and what is released was retained.
+        unsafe {
+            let pop = "cuCtxPopCurrent_v2";
+            self.shim.function::<unsafe extern "C" fn(*mut Handle) -> c_uint>(pop)(&mut context);
+            self.shim.function::<unsafe extern "C" fn(i32) -> c_uint>("cuDevicePrimaryCtxRelease_v2")(0);
+        }
+    }
+}
+
+#[track_caller]
+fn ok(code: c_uint) {
+    assert_eq!(code, 0, "what the driver says");
+}

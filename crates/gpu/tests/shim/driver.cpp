@@ -1,0 +1,771 @@
+// NVIDIA's driver, as far as crates/gpu/src/cuda calls it, with our kernels behind it: a library that is opened in the driver's place, so
+// that everything above runs without a card. What is handed to a stream runs when somebody waits for it or asks, and not before: whoever
+// reads a result too early reads an old one. Functions fail when tests say so (`shim_…`, below).
+
+#include "simt.h"
+
+#include "kernels.cu"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+typedef unsigned Code;
+
+enum : Code {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NOT_INITIALIZED = 3,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    INVALID_IMAGE = 200,
+    INVALID_CONTEXT = 201,
+    INVALID_HANDLE = 400,
+    NOT_FOUND = 500,
+    NOT_READY = 600,
+    LAUNCH_TIMEOUT = 702,
+    LAUNCH_FAILED = 719,
+};
+
+struct Words {
+    Code code;
+    const char *name, *text;
+};
+
+static const Words WORDS[] = {
+    {SUCCESS, "CUDA_SUCCESS", "no error"},
+    {INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
+    {LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+};
+
+// Memory
+
+struct Memory {
+    void *mapped;
+    size_t mapped_len;
+    // What was asked for.
+    uint64_t len;
+    bool of_device;
+};
+
+// Kernels
+
+typedef unsigned char *Bytes;
+
+struct Kernel {
+    const char *name;
+    unsigned most_threads;
+    size_t arguments;
+    // Of each argument, how long it is.
+    std::vector<size_t> sizes;
+    void (*call)(void *const *);
+    // Where it writes something that counts, or nothing.
+    std::function<Bytes(void *const *)> output;
+};
+
+template <class T> static T argument(void *const *all, size_t which) {
+    T value;
+    memcpy(&value, all[which], sizeof value);
+    return value;
+}
+
+template <auto CALL> struct Called;
+template <class... A, void (*CALL)(A...)> struct Called<CALL> {
+    static void call(void *const *all) {
+        apply(all, std::index_sequence_for<A...>());
+    }
+
+    template <size_t... I> static void apply(void *const *all, std::index_sequence<I...>) {
+        CALL(argument<A>(all, I)...);
+    }
+
+    static Kernel kernel(const char *name, unsigned most_threads, std::function<Bytes(void *const *)> output) {
+        return {name, most_threads, sizeof...(A), {sizeof(A)...}, call, std::move(output)};
+    }
+};
+
+static Bytes filled(void *const *all) {
+    auto p = argument<argon2::Params>(all, 0);
+    return argument<Bytes>(all, 1) + (uint64_t(p.slice) * p.segment + p.to - 1) * 1024;
+}
+
+static Bytes grown(void *const *all) {
+    auto p = argument<argon2::Grow>(all, 0);
+    auto pages = argument<const u32 *>(all, 2);
+    auto strips = argument<const argon2::Strip *>(all, 4);
+    for (u32 stream = 0; stream < p.streams; stream++) {
+        u32 last = strips[stream].to - 1;
+        if (strips[stream].from < strips[stream].to) {
+            u64 granule = pages[u64(stream) * p.stride + (last >> p.shift)];
+            return argument<Bytes>(all, 1) + (granule << p.shift | (last & ((1u << p.shift) - 1))) * 1024;
+        }
+    }
+    return nullptr;
+}
+
+static const Kernel KERNELS[] = {
+    Called<blake3_leaves>::kernel("blake3_leaves", 128,
+                                  [](void *const *all) {
+                                      return argument<Bytes>(all, 2) + argument<blake3::Params>(all, 0).first * 32ull;
+                                  }),
+    Called<blake3_tops>::kernel("blake3_tops", 128, [](void *const *all) { return argument<Bytes>(all, 2); }),
+    Called<blake3_messages>::kernel("blake3_messages", 128, [](void *const *all) { return argument<Bytes>(all, 3); }),
+    Called<argon2_first>::kernel("argon2_first", 32, [](void *const *all) { return argument<Bytes>(all, 2); }),
+    Called<argon2_references>::kernel("argon2_references", 32,
+                                      [](void *const *all) {
+                                          auto p = argument<argon2::Params>(all, 0);
+                                          return argument<Bytes>(all, 1) + (p.segment * u64(p.lanes) - 1) * 4;
+                                      }),
+    Called<argon2_fill>::kernel("argon2_fill", 128, filled),
+    Called<argon2_fill_ahead>::kernel("argon2_fill_ahead", 128, filled),
+    Called<argon2_last>::kernel("argon2_last", 32, [](void *const *all) { return argument<Bytes>(all, 2); }),
+    Called<argon2_grow>::kernel("argon2_grow", 32, grown),
+};
+
+struct Launch {
+    const Kernel *kernel;
+    unsigned grid, block;
+    size_t shared;
+    std::vector<std::vector<unsigned char>> values;
+    bool skip, flip, lose;
+};
+
+// Streams
+
+struct Event;
+
+struct Stream {
+    std::deque<std::function<Code()>> work;
+};
+
+struct Event {
+    Stream *stream = nullptr;
+    // How often it was recorded, and which of these has come.
+    unsigned recorded = 0, come = 0;
+};
+
+// What a test wants to go wrong: call number `nth` from when it said so.
+struct Planned {
+    unsigned nth;
+    Code code;
+};
+
+struct State {
+    bool initialized = false;
+    unsigned devices = 1;
+    std::map<int, int> attributes;
+    uint64_t memory = 1 << 30;
+    uint64_t order = 0;
+    std::multimap<std::string, Planned> fails;
+    std::multimap<std::string, unsigned> flips, skips;
+    int loses = -1;
+    // After a kernel was lost, everything is.
+    Code lost = SUCCESS;
+
+    std::map<uint64_t, Memory> allocated;
+    std::set<Stream *> streams;
+    uint64_t of_device = 0, of_host = 0;
+    unsigned contexts = 0;
+};
+
+// Kernels run under it: one device does one thing at a time.
+static std::recursive_mutex MUTEX;
+static State STATE;
+static thread_local std::vector<void *> CURRENT;
+
+static int CONTEXT, MODULE;
+
+// Whether something that was planned for this name is due.
+template <class Value, class Due> static void due(std::multimap<std::string, Value> &planned, const char *name, Due due) {
+    auto range = planned.equal_range(name);
+    for (auto it = range.first; it != range.second;) {
+        it = due(it->second) ? planned.erase(it) : std::next(it);
+    }
+}
+
+static bool due_now(std::multimap<std::string, unsigned> &planned, const char *name) {
+    bool now = false;
+    due(planned, name, [&](unsigned &nth) {
+        bool is = nth-- == 0;
+        now |= is;
+        return is;
+    });
+    return now;
+}
+
+enum class Needs { Nothing, Driver, Context };
+
+// What a call answers before it does anything.
+static Code before(const char *name, Needs needs) {
+    Code code = SUCCESS;
+    due(STATE.fails, name, [&](Planned &planned) {
+        bool is = planned.nth-- == 0;
+        code = is ? planned.code : code;
+        return is;
+    });
+    if (code != SUCCESS) {
+        return code;
+    }
+    if (needs != Needs::Nothing && !STATE.initialized) {
+        return NOT_INITIALIZED;
+    }
+    if (needs == Needs::Context && (CURRENT.empty() || STATE.contexts == 0)) {
+        return INVALID_CONTEXT;
+    }
+    return needs == Needs::Context ? STATE.lost : SUCCESS;
+}
+
+#define CALL(needs)                                                                                                                   \
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);                                                                               \
+    if (Code code = before(__func__, Needs::needs)) {                                                                                 \
+        return code;                                                                                                                  \
+    }
+
+// The allocation that all of these bytes are in.
+static const Memory *memory_of(uint64_t at, uint64_t len) {
+    auto next = STATE.allocated.upper_bound(at);
+    if (next == STATE.allocated.begin()) {
+        return nullptr;
+    }
+    auto here = std::prev(next);
+    return at - here->first <= here->second.len && len <= here->second.len - (at - here->first) ? &here->second : nullptr;
+}
+
+static bool is_device(uint64_t at, uint64_t len) {
+    const Memory *memory = memory_of(at, len);
+    return memory && memory->of_device;
+}
+
+static void *allocate(uint64_t len, bool of_device) {
+    // As aligned as the driver's, and as little behind it as that allows.
+    size_t page = size_t(sysconf(_SC_PAGESIZE)), aligned = (len + 255) / 256 * 256, whole = (aligned + page - 1) / page * page;
+    void *mapped = mmap(nullptr, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) {
+        return nullptr;
+    }
+    mprotect(static_cast<Bytes>(mapped) + whole, page, PROT_NONE);
+    Bytes at = static_cast<Bytes>(mapped) + (whole - aligned);
+    memset(at, 0xa5, aligned);
+    STATE.allocated[uint64_t(at)] = {mapped, whole + page, len, of_device};
+    (of_device ? STATE.of_device : STATE.of_host) += len;
+    return at;
+}
+
+// Does what a stream has been given, so much of it. What goes wrong there stays wrong.
+static Code drain(Stream *stream, size_t most) {
+    for (; most > 0 && !stream->work.empty() && STATE.lost == SUCCESS; most--) {
+        auto work = std::move(stream->work.front());
+        stream->work.pop_front();
+        STATE.lost = work();
+    }
+    return STATE.lost;
+}
+
+// What is under way may use it, so that has to end first.
+static Code release(uint64_t at, bool of_device) {
+    auto found = STATE.allocated.find(at);
+    if (found == STATE.allocated.end() || found->second.of_device != of_device) {
+        return INVALID_VALUE;
+    }
+    for (Stream *stream : STATE.streams) {
+        drain(stream, SIZE_MAX);
+    }
+    Memory memory = found->second;
+    STATE.allocated.erase(found);
+    (of_device ? STATE.of_device : STATE.of_host) -= memory.len;
+    munmap(memory.mapped, memory.mapped_len);
+    return SUCCESS;
+}
+
+static Code run(const Launch &launch) {
+    if (launch.lose) {
+        return LAUNCH_FAILED;
+    }
+    if (launch.skip) {
+        return SUCCESS;
+    }
+    std::vector<void *> all;
+    for (auto &value : launch.values) {
+        all.push_back(const_cast<unsigned char *>(value.data()));
+    }
+    struct Body {
+        const Kernel *kernel;
+        void *const *all;
+    } body = {launch.kernel, all.data()};
+    auto call = [](void *with) {
+        auto body = static_cast<Body *>(with);
+        body->kernel->call(body->all);
+    };
+    const char *why = simt::launch(launch.grid, launch.block, launch.shared, STATE.order, call, &body);
+    if (why) {
+        fprintf(stderr, "%s: %s\n", launch.kernel->name, why);
+        return LAUNCH_FAILED;
+    }
+    Bytes at = launch.flip ? launch.kernel->output(all.data()) : nullptr;
+    if (at) {
+        at[0] ^= 1;
+    }
+    return SUCCESS;
+}
+
+// What tests say
+
+// The call number `nth` of a function from now on gives this code, and does nothing.
+EXPORT void shim_fail(const char *function, unsigned nth, Code code) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    STATE.fails.emplace(function, Planned{nth, code});
+}
+
+// After launch number `nth` of a kernel from now on, a bit of what it wrote is another.
+EXPORT void shim_flip(const char *kernel, unsigned nth) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    STATE.flips.emplace(kernel, nth);
+}
+
+// That launch does nothing, and nobody is told.
+EXPORT void shim_skip(const char *kernel, unsigned nth) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    STATE.skips.emplace(kernel, nth);
+}
+
+// The device is lost in launch number `nth` from now on.
+EXPORT void shim_lose(uint64_t nth) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    STATE.loses = int(nth);
+}
+
+// Bytes of the device.
+EXPORT void shim_memory(uint64_t bytes) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    STATE.memory = bytes;
+}
+
+EXPORT void shim_devices(uint64_t count) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    STATE.devices = unsigned(count);
+}
+
+EXPORT void shim_attribute(int attribute, int value) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    STATE.attributes[attribute] = value;
+}
+
+// Which order threads have: none of them is 0, which is that of their numbers.
+EXPORT void shim_order(uint64_t seed) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    STATE.order = seed;
+}
+
+// Bytes of the device, and of the host for it, that somebody has.
+EXPORT uint64_t shim_allocated() {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    return STATE.of_device + STATE.of_host;
+}
+
+// Nothing is planned any more, and nothing lost. What is allocated stays.
+EXPORT void shim_reset() {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    State fresh;
+    fresh.initialized = STATE.initialized;
+    fresh.allocated = std::move(STATE.allocated);
+    fresh.streams = std::move(STATE.streams);
+    fresh.of_device = STATE.of_device;
+    fresh.of_host = STATE.of_host;
+    fresh.contexts = STATE.contexts;
+    STATE = std::move(fresh);
+}
+
+// What the driver says
+
+EXPORT Code cuInit(unsigned) {
+    CALL(Nothing)
+    STATE.initialized = true;
+    return SUCCESS;
+}
+
+EXPORT Code cuDriverGetVersion(int *version) {
+    CALL(Nothing)
+    *version = 13000;
+    return SUCCESS;
+}
+
+static Code words(Code code, const char *Words::*which, const char **out) {
+    for (const Words &words : WORDS) {
+        if (words.code == code) {
+            *out = words.*which;
+            return SUCCESS;
+        }
+    }
+    *out = nullptr;
+    return INVALID_VALUE;
+}
+
+EXPORT Code cuGetErrorName(Code code, const char **name) {
+    CALL(Nothing)
+    return words(code, &Words::name, name);
+}
+
+EXPORT Code cuGetErrorString(Code code, const char **text) {
+    CALL(Nothing)
+    return words(code, &Words::text, text);
+}
+
+EXPORT Code cuDeviceGetCount(int *count) {
+    CALL(Driver)
+    *count = int(STATE.devices);
+    return SUCCESS;
+}
+
+EXPORT Code cuDeviceGet(int *device, int number) {
+    CALL(Driver)
+    *device = number;
+    return number >= 0 && unsigned(number) < STATE.devices ? SUCCESS : INVALID_DEVICE;
+}
+
+EXPORT Code cuDeviceGetName(char *name, int len, int device) {
+    CALL(Driver)
+    snprintf(name, size_t(len), "Shim %d", device);
+    return SUCCESS;
+}
+
+EXPORT Code cuDeviceGetAttribute(int *value, int attribute, int) {
+    CALL(Driver)
+    // Threads and shared memory of a block, threads of a warp, multiprocessors, whether memory is the host's, whether a kernel has a
+    // limited time, whether the host's memory can be mapped, threads of a multiprocessor, copies beside kernels, whether addresses are
+    // the host's too, and what it can.
+    static const std::map<int, int> known = {{1, 1024}, {8, 49152}, {10, 32}, {16, 4},  {18, 0}, {17, 0},
+                                             {19, 1},   {39, 2048}, {40, 2},  {41, 1}, {75, 9}, {76, 0}};
+    for (auto map : {&STATE.attributes, const_cast<std::map<int, int> *>(&known)}) {
+        auto found = map->find(attribute);
+        if (found != map->end()) {
+            *value = found->second;
+            return SUCCESS;
+        }
+    }
+    return INVALID_VALUE;
+}
+
+EXPORT Code cuDeviceTotalMem_v2(size_t *bytes, int) {
+    CALL(Driver)
+    *bytes = STATE.memory;
+    return SUCCESS;
+}
+
+EXPORT Code cuDevicePrimaryCtxRetain(void **context, int) {
+    CALL(Driver)
+    STATE.contexts += 1;
+    *context = &CONTEXT;
+    return SUCCESS;
+}
+
+EXPORT Code cuDevicePrimaryCtxRelease_v2(int) {
+    CALL(Driver)
+    if (STATE.contexts == 0) {
+        return INVALID_CONTEXT;
+    }
+    STATE.contexts -= 1;
+    if (STATE.contexts == 0) {
+        // All that was made in it goes with it, and so does what went wrong.
+        for (auto &[at, memory] : STATE.allocated) {
+            munmap(memory.mapped, memory.mapped_len);
+        }
+        for (Stream *stream : STATE.streams) {
+            delete stream;
+        }
+        STATE.allocated.clear();
+        STATE.streams.clear();
+        STATE.of_device = STATE.of_host = 0;
+        STATE.lost = SUCCESS;
+    }
+    return SUCCESS;
+}
+
+EXPORT Code cuCtxPushCurrent_v2(void *context) {
+    CALL(Driver)
+    if (context != &CONTEXT || STATE.contexts == 0) {
+        return INVALID_CONTEXT;
+    }
+    CURRENT.push_back(context);
+    return SUCCESS;
+}
+
+EXPORT Code cuCtxPopCurrent_v2(void **context) {
+    CALL(Driver)
+    if (CURRENT.empty()) {
+        return INVALID_CONTEXT;
+    }
+    *context = CURRENT.back();
+    CURRENT.pop_back();
+    return SUCCESS;
+}
+
+EXPORT Code cuMemGetInfo_v2(size_t *free, size_t *total) {
+    CALL(Context)
+    *free = STATE.memory - std::min(STATE.memory, STATE.of_device);
+    *total = STATE.memory;
+    return SUCCESS;
+}
+
+EXPORT Code cuMemAlloc_v2(uint64_t *at, size_t len) {
+    CALL(Context)
+    if (len == 0) {
+        return INVALID_VALUE;
+    }
+    if (STATE.of_device > STATE.memory || len > STATE.memory - STATE.of_device) {
+        return OUT_OF_MEMORY;
+    }
+    *at = uint64_t(allocate(len, true));
+    return *at ? SUCCESS : OUT_OF_MEMORY;
+}
+
+EXPORT Code cuMemFree_v2(uint64_t at) {
+    CALL(Context)
+    return release(at, true);
+}
+
+EXPORT Code cuMemHostAlloc(void **at, size_t len, unsigned) {
+    CALL(Context)
+    if (len == 0) {
+        return INVALID_VALUE;
+    }
+    *at = allocate(len, false);
+    return *at ? SUCCESS : OUT_OF_MEMORY;
+}
+
+EXPORT Code cuMemFreeHost(void *at) {
+    CALL(Context)
+    return release(uint64_t(at), false);
+}
+
+EXPORT Code cuMemHostGetDevicePointer_v2(uint64_t *device, void *at, unsigned) {
+    CALL(Context)
+    const Memory *memory = memory_of(uint64_t(at), 1);
+    if (!memory || memory->of_device) {
+        return INVALID_VALUE;
+    }
+    *device = uint64_t(at);
+    return SUCCESS;
+}
+
+EXPORT Code cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t len, Stream *stream) {
+    CALL(Context)
+    if (!is_device(to, len) || !stream) {
+        return INVALID_VALUE;
+    }
+    if (memory_of(uint64_t(from), len)) {
+        stream->work.push_back([=] {
+            memcpy(reinterpret_cast<void *>(to), from, len);
+            return SUCCESS;
+        });
+    } else {
+        // What is not pinned has been read when this returns.
+        auto bytes = static_cast<const unsigned char *>(from);
+        std::vector<unsigned char> read(bytes, bytes + len);
+        stream->work.push_back([to, read = std::move(read)] {
+            memcpy(reinterpret_cast<void *>(to), read.data(), read.size());
+            return SUCCESS;
+        });
+    }
+    return SUCCESS;
+}
+
+EXPORT Code cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t len, Stream *stream) {
+    CALL(Context)
+    if (!is_device(from, len) || !stream) {
+        return INVALID_VALUE;
+    }
+    stream->work.push_back([=] {
+        memcpy(to, reinterpret_cast<const void *>(from), len);
+        return SUCCESS;
+    });
+    // What is not pinned has been written when this returns.
+    return memory_of(uint64_t(to), len) ? SUCCESS : drain(stream, SIZE_MAX);
+}
+
+EXPORT Code cuMemsetD8Async(uint64_t at, unsigned char value, size_t len, Stream *stream) {
+    CALL(Context)
+    if (!is_device(at, len) || !stream) {
+        return INVALID_VALUE;
+    }
+    stream->work.push_back([=] {
+        memset(reinterpret_cast<void *>(at), value, len);
+        return SUCCESS;
+    });
+    return SUCCESS;
+}
+
+EXPORT Code cuPointerGetAttribute(void *value, int attribute, uint64_t at) {
+    CALL(Context)
+    const Memory *memory = memory_of(at, 1);
+    if (!memory) {
+        return INVALID_VALUE;
+    }
+    auto begin = std::prev(STATE.allocated.upper_bound(at))->first;
+    switch (attribute) {
+    case 1: // its context
+        *static_cast<void **>(value) = &CONTEXT;
+        return SUCCESS;
+    case 2: // whose memory it is
+        *static_cast<unsigned *>(value) = memory->of_device ? 2 : 1;
+        return SUCCESS;
+    case 9: // the number of its device
+        *static_cast<int *>(value) = 0;
+        return SUCCESS;
+    case 11: // where its allocation begins, and its length
+        *static_cast<uint64_t *>(value) = begin;
+        return SUCCESS;
+    case 12:
+        *static_cast<size_t *>(value) = memory->len;
+        return SUCCESS;
+    default:
+        return INVALID_VALUE;
+    }
+}
+
+EXPORT Code cuStreamCreate(Stream **stream, unsigned) {
+    CALL(Context)
+    *stream = new Stream;
+    STATE.streams.insert(*stream);
+    return SUCCESS;
+}
+
+EXPORT Code cuStreamDestroy_v2(Stream *stream) {
+    CALL(Context)
+    Code code = drain(stream, SIZE_MAX);
+    STATE.streams.erase(stream);
+    delete stream;
+    return code;
+}
+
+EXPORT Code cuStreamSynchronize(Stream *stream) {
+    CALL(Context)
+    return drain(stream, SIZE_MAX);
+}
+
+EXPORT Code cuStreamQuery(Stream *stream) {
+    CALL(Context)
+    Code code = drain(stream, 1);
+    return code != SUCCESS || stream->work.empty() ? code : Code(NOT_READY);
+}
+
+EXPORT Code cuEventCreate(Event **event, unsigned) {
+    CALL(Context)
+    *event = new Event;
+    return SUCCESS;
+}
+
+EXPORT Code cuEventDestroy_v2(Event *event) {
+    CALL(Context)
+    // Work that is to record it has its address.
+    if (event->come < event->recorded) {
+        drain(event->stream, SIZE_MAX);
+    }
+    delete event;
+    return SUCCESS;
+}
+
+EXPORT Code cuEventRecord(Event *event, Stream *stream) {
+    CALL(Context)
+    event->stream = stream;
+    unsigned which = ++event->recorded;
+    stream->work.push_back([=] {
+        event->come = which;
+        return SUCCESS;
+    });
+    return SUCCESS;
+}
+
+EXPORT Code cuEventQuery(Event *event) {
+    CALL(Context)
+    Code code = event->come < event->recorded ? drain(event->stream, 1) : Code(SUCCESS);
+    return code != SUCCESS || event->come == event->recorded ? code : Code(NOT_READY);
+}
+
+static Code until(Event *event, unsigned which) {
+    while (event->come < which) {
+        if (Code code = drain(event->stream, 1)) {
+            return code;
+        }
+    }
+    return SUCCESS;
+}
+
+EXPORT Code cuEventSynchronize(Event *event) {
+    CALL(Context)
+    return until(event, event->recorded);
+}
+
+EXPORT Code cuStreamWaitEvent(Stream *stream, Event *event, unsigned) {
+    CALL(Context)
+    unsigned which = event->recorded;
+    stream->work.push_back([=] { return until(event, which); });
+    return SUCCESS;
+}
+
+EXPORT Code cuModuleLoadData(void **module, const void *image) {
+    CALL(Context)
+    uint32_t magic;
+    memcpy(&magic, image, sizeof magic);
+    if (magic != 0xba55ed50) {
+        return INVALID_IMAGE;
+    }
+    *module = &MODULE;
+    return SUCCESS;
+}
+
+EXPORT Code cuModuleUnload(void *module) {
+    CALL(Context)
+    return module == &MODULE ? SUCCESS : INVALID_HANDLE;
+}
+
+EXPORT Code cuModuleGetFunction(const Kernel **function, void *module, const char *name) {
+    CALL(Context)
+    if (module != &MODULE) {
+        return INVALID_HANDLE;
+    }
+    for (const Kernel &kernel : KERNELS) {
+        if (!strcmp(kernel.name, name)) {
+            *function = &kernel;
+            return SUCCESS;
+        }
+    }
+    return NOT_FOUND;
+}
+
+EXPORT Code cuLaunchKernel(const Kernel *kernel, unsigned grid, unsigned grid_y, unsigned grid_z, unsigned block, unsigned block_y,
+                           unsigned block_z, unsigned shared, Stream *stream, void **arguments, void **extra) {
+    CALL(Context)
+    bool flat = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1;
+    if (!flat || grid == 0 || grid > 0x7fffffff || block == 0 || block % 32 || block > kernel->most_threads || shared > 49152 ||
+        !stream || extra) {
+        return INVALID_VALUE;
+    }
+    Launch launch = {kernel, grid, block, shared, {}, due_now(STATE.skips, kernel->name), due_now(STATE.flips, kernel->name),
+                     STATE.loses >= 0 && STATE.loses-- == 0};
+    for (size_t i = 0; i < kernel->arguments; i++) {
+        auto bytes = static_cast<const unsigned char *>(arguments[i]);
+        launch.values.emplace_back(bytes, bytes + kernel->sizes[i]);
+    }
+    stream->work.push_back([launch = std::move(launch)] { return run(launch); });
+    return SUCCESS;
+}
