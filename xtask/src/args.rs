@@ -19,6 +19,8 @@ pub(crate) enum Command {
     /// The arguments of the program that does it.
     Mutate(Vec<OsString>),
     Codegen,
+    Fatbin,
+    FatbinCheck,
     Numbers,
     Notices,
     Tune,
@@ -56,6 +58,8 @@ impl Command {
             }
             ("tidy", []) => Ok(Self::Tidy),
             ("codegen", []) => Ok(Self::Codegen),
+            ("fatbin", []) => Ok(Self::Fatbin),
+            ("fatbin", [word]) if word == "check" => Ok(Self::FatbinCheck),
             ("numbers", []) => Ok(Self::Numbers),
             ("notices", []) => Ok(Self::Notices),
             ("tune", []) => Ok(Self::Tune),
@@ -104,6 +108,7 @@ pub(crate) fn help() -> String {
          \x20 numbers                   write docs/curves.md and its pictures from reports under bench/records (a test compares them)\n\
          \x20 notices                   print the licences of everything that the program links, for packages\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
+         \x20 fatbin [check]            write the kernels for NVIDIA's cards and the table of them; check: say what is not as it would be\n\
          \x20 tune                      measure this host (`hashmill tune`) and print its rows of the plans\n\
          \x20 layouts [SECONDS]         prove that the lab does not take link layout for speed; goes on where it stopped\n\
          \x20 fuzz [TARGET [SECONDS]]   search for new inputs with cargo-fuzz; all targets, 60 seconds each\n\

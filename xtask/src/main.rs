@@ -9,6 +9,7 @@ mod args;
 mod b3sum;
 mod codegen;
 mod curves;
+mod fatbin;
 mod fuzz;
 mod host;
 mod layouts;
@@ -61,6 +62,8 @@ fn execute(command: Command) -> anyhow::Result<bool> {
         Command::Tune => tune::run(&root),
         Command::Layouts(request) => layouts::run(&root, &request),
         Command::Codegen => codegen::write(&root).map(|()| true),
+        Command::Fatbin => fatbin::write(&root).map(|()| true),
+        Command::FatbinCheck => fatbin::check(&root),
         Command::Notices => {
             print!("{}", notices::text(&root)?);
             Ok(true)

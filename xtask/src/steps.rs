@@ -197,6 +197,16 @@ const HERE: &[Step] = &[
         },
     },
     Step {
+        name: "kernels",
+        about: "the kernels for NVIDIA's cards are what their text makes, byte by byte, and keep words in registers",
+        quick: false,
+        filters: false,
+        applies: || consts::OS == "linux" && consts::ARCH == "x86_64",
+        needs: &[Need::Nvcc, Need::Program { name: "g++", package: "g++" }],
+        runner: None,
+        commands: |_| Ok(vec![Cmd::cargo(&["xtask", "fatbin", "check"])]),
+    },
+    Step {
         name: "deny",
         about: "what ships has no other licences, sources or doubled crates than deny.toml allows",
         quick: false,

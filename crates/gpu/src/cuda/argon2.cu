@@ -516,15 +516,18 @@ KERNEL __launch_bounds__(WARP) argon2_references(argon2::Params p, u32 *table) {
     }
 }
 
-// A strip of all lanes of all hashes, a warp for each lane: for very many. 64 registers, so that 32 of them are on a multiprocessor.
-KERNEL __launch_bounds__(4 * WARP, 8)
+// How many blocks of threads are to be on a multiprocessor is said of these three: it decides how many registers each thread has, and
+// where it is not said some of ptxas's plans have too few and put words into memory.
+
+// A strip of all lanes of all hashes, a warp for each lane: for very many, 28 on a multiprocessor.
+KERNEL __launch_bounds__(4 * WARP, 7)
     argon2_fill(argon2::Params p, u64 *memory, const u32 *table, u32 *marks, const u32 *stop) {
     SHARED(u64, words);
     argon2::fill<true>(p, memory, table, marks, stop, words);
 }
 
 // The same for fewer.
-KERNEL __launch_bounds__(4 * WARP)
+KERNEL __launch_bounds__(4 * WARP, 4)
     argon2_fill_ahead(argon2::Params p, u64 *memory, const u32 *table, u32 *marks, const u32 *stop) {
     SHARED(u64, words);
     argon2::fill<false>(p, memory, table, marks, stop, words);
@@ -540,7 +543,7 @@ KERNEL __launch_bounds__(WARP) argon2_last(argon2::Params p, const u64 *memory, 
 
 // Lanes that grow, of hashes with one lane and one pass: memory is theirs, a granule at a time, when they come to it. Each is
 // somewhere else, and has a strip of its own; what it begins with and what comes out are in the order of the standard.
-KERNEL __launch_bounds__(WARP) argon2_grow(argon2::Grow p, u64 *pool, const u32 *pages, const u32 *table, const argon2::Strip *strips,
+KERNEL __launch_bounds__(WARP, 8) argon2_grow(argon2::Grow p, u64 *pool, const u32 *pages, const u32 *table, const argon2::Strip *strips,
                                            const u64 *first, u64 *last, u32 *marks, const u32 *flag) {
     using namespace argon2;
     SHARED(u64, words);
