@@ -4,6 +4,9 @@ use crate::card::Argument::{Pointer, Struct};
 use crate::card::{Card, Memory, ORDERS};
 use hashmill_hash::argon2::{Input, Params, Plan, Variant, Version, hazmat};
 
+/// Which do the same.
+const KERNELS: [&str; 2] = ["argon2_fill", "argon2_fill_ahead"];
+
 const WORDS: usize = 128;
 const BLOCK: usize = 1024;
 
@@ -173,7 +176,7 @@ impl Fixed<'_> {
 }
 
 #[test]
-fn memories_are_those_of_the_processor_in_every_order_of_threads() {
+fn memories_are_those_of_the_processor_in_each_order_of_threads() {
     let Some(card) = Card::new("Argon2 by CUDA's kernels") else { return };
     // Memory, passes, lanes, blocks of a strip, warps of a thread block.
     let cases = [
@@ -189,11 +192,10 @@ fn memories_are_those_of_the_processor_in_every_order_of_threads() {
             for variant in Variant::ALL {
                 let params =
                     Params::new(memory, passes, lanes).unwrap().with_variant(variant).with_version(version);
-                for (kernel, order) in ["argon2_fill", "argon2_fill_ahead"]
-                    .into_iter()
-                    .zip(ORDERS.iter().cycle().skip(memory as usize))
+                for (kernel, order) in
+                    KERNELS.into_iter().flat_map(|kernel| ORDERS.map(|order| (kernel, order)))
                 {
-                    card.order(*order);
+                    card.order(order);
                     let mut hashes = Fixed::new(&card, params, if memory < 100 { 3 } else { 1 });
                     hashes.fill(kernel, warps, most);
                     hashes.check(&format!("{kernel} {variant} {version:?} {order}"));
@@ -357,7 +359,7 @@ fn a_kernel_that_is_told_to_stop_leaves_its_mark_as_it_was() {
     let mut hash = Fixed::new(&card, params, 1);
     hash.strip("argon2_fill", 1, (0, 0, 2, 9));
     card.write(hash.stop, &[1, 0, 0, 0]);
-    for kernel in ["argon2_fill", "argon2_fill_ahead"] {
+    for kernel in KERNELS {
         hash.strip(kernel, 1, (0, 0, 9, 16));
         assert_eq!(card.numbers(hash.marks), [1], "{kernel}");
     }
