@@ -6,8 +6,8 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a developer tool speaks on the terminal")]
 
-use hashmill_gpu::wgpu::{Argon2, Blake3, Device, Subtrees, api};
-use hashmill_gpu::{Error, Kind, devices};
+use hashmill_gpu::wgpu::{Argon2, Blake3, Device, Subtrees, api, devices};
+use hashmill_gpu::{Error, Kind};
 use hashmill_hash::argon2::{self, HashError, Input, Job, Params, Stop};
 use hashmill_hash::blake3::batch::hash_all;
 use hashmill_hash::blake3::hazmat::{Mode, merge_subtrees_non_root, merge_subtrees_root};

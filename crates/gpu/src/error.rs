@@ -17,6 +17,11 @@ pub enum Error {
     Engine(EngineError),
     /// The caller's: a hash that cannot be, or was stopped.
     Hash(HashError),
+    /// The machine's: no driver, or one that lacks functions because it is too old.
+    NoDriver {
+        /// What the system said.
+        reason: String,
+    },
     /// The machine's: no device, or none with this number.
     NoDevice {
         /// How many there are.
@@ -39,6 +44,8 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// The machine's, or the device's: NVIDIA's driver refuses. [`Refusal::lost`] says which.
+    Cuda(Refusal),
     /// The device's: it is gone, or was reset because it did not answer.
     Lost,
     /// The device's: it gives wrong results.
@@ -48,17 +55,56 @@ pub enum Error {
     },
 }
 
+/// What NVIDIA's driver said of a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The function that was called.
+    pub call: &'static str,
+    /// Its code.
+    pub code: u32,
+    /// The driver's name of it.
+    pub name: String,
+    /// The driver's words for it.
+    pub text: String,
+    /// Whether it ends everything: no later call of this process to this device does better.
+    pub lost: bool,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refusal { call, code, name, text, lost } = self;
+        let said = if *lost { "the device is gone" } else { "the driver refuses" };
+        write!(f, "{said}: {call} gave {name} ({code}), {text}")
+    }
+}
+
+impl Error {
+    /// Whether the device is gone: nobody in this process hears anything else of it from now on.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Error::Lost | Error::Cuda(Refusal { lost: true, .. }))
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        Error::Cuda(refusal)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Buffer { reason } => write!(f, "a buffer that cannot be hashed: {reason}"),
             Error::Engine(error) => error.fmt(f),
             Error::Hash(error) => error.fmt(f),
+            Error::NoDriver { reason } => write!(f, "no driver: {reason}"),
             Error::NoDevice { found: 0 } => f.write_str("no device: no driver offers one"),
             Error::NoDevice { found } => write!(f, "no device of this number: there are {found}, from 0 on"),
             Error::Unfit { device, lacks } => write!(f, "{device} cannot be used: it lacks {lacks}"),
             Error::OutOfMemory { bytes } => write!(f, "the device has no {bytes} bytes of memory left"),
             Error::Driver { reason } => write!(f, "the driver refuses: {reason}"),
+            Error::Cuda(refusal) => refusal.fmt(f),
             Error::Lost => f.write_str("the device is gone, or was reset: the system's log may say why"),
             Error::SelfTest { device } => write!(f, "{device} gives wrong digests: choose another engine"),
         }

@@ -2,7 +2,7 @@
 //!
 //! | I have | I call |
 //! |---|---|
-//! | the question what there is | [`devices`] |
+//! | the question what there is | [`wgpu::devices`] |
 //! | bytes in a buffer of a device | [`wgpu::Blake3::hash_buffer`] |
 //! | many short messages | [`wgpu::Blake3::hash_many`] |
 //! | passwords or keys for Argon2 | [`wgpu::Argon2::hash`] |
@@ -19,22 +19,21 @@
     allow(rustdoc::broken_intra_doc_links, reason = "what the table names is not there")
 )]
 
+#[cfg(feature = "wgpu")]
+mod argon2;
+#[cfg(feature = "wgpu")]
+mod blake3;
+#[cfg(feature = "wgpu")]
+mod cut;
 mod error;
 mod info;
 #[cfg(feature = "wgpu")]
+mod subtrees;
+#[cfg(feature = "wgpu")]
 pub mod wgpu;
 
-pub use error::Error;
+pub use error::{Error, Refusal};
 pub use info::{Info, Kind, best, why_processor};
-
-#[cfg(feature = "wgpu")]
-pub use wgpu::devices;
-
-/// The devices of this machine: none without the feature `wgpu`.
-#[cfg(not(feature = "wgpu"))]
-pub fn devices() -> Vec<Info> {
-    Vec::new()
-}
 
 /// What the page of the crate shows compiles.
 #[cfg(all(doctest, feature = "wgpu"))]

@@ -1,27 +1,19 @@
 //! [`Blake3`]: inputs that lie on a device, and many short messages.
 
 use super::Device;
-use super::cut::{Cut, WIDTH, chunks};
 use super::guarded::guarded;
-use super::scratch::{Scratch, VALUES, Way, all, bind, buffer, dispatch};
+use super::scratch::{Scratch, VALUES, Way, bind, buffer, dispatch};
 use crate::Error;
+use crate::blake3::{self, BATCH, Batch, MOST_JOBS, Params, all, children, wrong};
+use crate::cut::{Cut, WIDTH};
 use ::wgpu::{Buffer, BufferUsages, ComputePipeline};
 use hashmill_hash::blake3::hazmat::{self, ChainingValue, Mode};
 use hashmill_hash::blake3::{CHUNK_LEN, Hash, Hasher, OutputReader};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
-use zeroize::Zeroizing;
 
 /// The text of the kernels.
 pub(super) const TEXT: &str = include_str!("blake3.wgsl");
-
-const CHUNK_END: u32 = 2;
-const ROOT: u32 = 8;
-const KEYED_HASH: u32 = 16;
-const DERIVE_KEY_MATERIAL: u32 = 64;
-
-const IV: [u32; 8] =
-    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
 /// The compiled kernels of a device.
 pub(super) struct Kernels {
@@ -51,56 +43,6 @@ impl Kernels {
             })
         };
         Kernels { leaves: kernel("leaves"), tops: kernel("tops"), messages: kernel("messages") }
-    }
-}
-
-/// What decides the values: the key and the flag of a mode.
-#[derive(Clone)]
-pub(super) struct Params {
-    key: Zeroizing<[u8; 32]>,
-    flags: u32,
-}
-
-impl Params {
-    pub(super) const LEN: usize = 64;
-
-    fn new(mode: &Mode<'_>) -> Result<Params, Error> {
-        let (key, flags) = match *mode {
-            Mode::Hash => {
-                let mut key = [0; 32];
-                key.as_chunks_mut()
-                    .0
-                    .iter_mut()
-                    .zip(IV)
-                    .for_each(|(bytes, word)| *bytes = word.to_le_bytes());
-                (key, 0)
-            }
-            Mode::KeyedHash(key) => (*key, KEYED_HASH),
-            Mode::DeriveKeyMaterial(key) => (*key, DERIVE_KEY_MATERIAL),
-            _ => return Err(Error::Buffer { reason: format!("the mode {mode:?} is not known here") }),
-        };
-        Ok(Params { key: Zeroizing::new(key), flags })
-    }
-
-    /// As `Params` in the kernels, with the numbers: the first chunk, chunks, bytes of the last of them, chunks of a tile, values
-    /// of a row, the first row.
-    pub(super) fn bytes(&self, numbers: [u64; 6]) -> Zeroizing<[u8; Params::LEN]> {
-        let [counter, chunks, tail, tile, row, first] = numbers;
-        let words = [counter as u32, (counter >> 32) as u32, chunks as u32, tail as u32, self.flags];
-        let words = words.into_iter().chain([tile, row, first].map(|number| number as u32));
-        let mut bytes = Zeroizing::new([0; Params::LEN]);
-        let (key, rest) = bytes.split_at_mut(32);
-        key.copy_from_slice(&*self.key);
-        rest.as_chunks_mut().0.iter_mut().zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
-        bytes
-    }
-
-    fn mode(&self) -> Mode<'_> {
-        match self.flags {
-            KEYED_HASH => Mode::KeyedHash(&self.key),
-            DERIVE_KEY_MATERIAL => Mode::DeriveKeyMaterial(&self.key),
-            _ => Mode::Hash,
-        }
     }
 }
 
@@ -173,49 +115,14 @@ impl Blake3 {
     /// # Panics
     /// If `out` and `messages` differ in length.
     pub fn hash_many(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
-        assert_eq!(messages.len(), out.len(), "one place for each digest");
-        let mut values = Vec::new();
         let binding = self.device.info().binding;
-        let (most, most_jobs) = (binding.min(BATCH) as usize, (binding / 32).min(MOST_JOBS) as usize);
-        let mut batch = Batch::default();
-        for message in messages {
-            let single = message.len() <= CHUNK_LEN;
-            let flags = if single { CHUNK_END | ROOT } else { CHUNK_END };
-            let mut rest = *message;
-            for number in 0.. {
-                let (piece, more) = rest.split_at(rest.len().min(CHUNK_LEN));
-                if batch.bytes.len() + CHUNK_LEN > most || batch.jobs.len() == most_jobs {
-                    self.run(&mut batch, &mut values)?;
-                }
-                batch.add(piece, number, flags);
-                rest = more;
-                if rest.is_empty() {
-                    break;
-                }
-            }
-        }
-        self.run(&mut batch, &mut values)?;
-        let mut values = &values[..];
-        for (message, out) in messages.iter().zip(out) {
-            let (own, others) = values.split_at(chunks(message.len() as u64).0 as usize);
-            values = others;
-            *out = match own {
-                [digest] => Hash::from_bytes(*digest),
-                row => {
-                    let [left, right] = children(row.to_vec(), self.params.mode());
-                    hazmat::merge_subtrees_root(&left, &right, self.params.mode())
-                }
-            };
-        }
-        Ok(())
+        let most = (binding.min(BATCH) as usize, (binding / 32).min(MOST_JOBS) as usize);
+        blake3::many(self.params.mode(), most, messages, out, |batch, values| self.run(batch, values))
     }
 
     /// Hashes what is in a batch, and empties it.
     fn run(&self, batch: &mut Batch, values: &mut Vec<ChainingValue>) -> Result<(), Error> {
         let count = batch.jobs.len() as u64;
-        if count == 0 {
-            return Ok(());
-        }
         // A kernel is never given nothing.
         batch.bytes.resize(batch.bytes.len().max(16), 0);
         let (device, queue) = self.device.raw();
@@ -305,35 +212,27 @@ impl Blake3 {
 
     pub(super) fn new_scratch(&self, cut: Cut) -> Result<Scratch, Error> {
         let (device, queue) = self.device.raw();
-        Scratch::new(device, queue, cut, self.params.flags != 0)
+        Scratch::new(device, queue, cut, self.params.is_secret())
     }
 
     pub(super) fn params(&self) -> &Params {
         &self.params
     }
 
-    /// Messages around the edges of blocks and chunks, and a tree, beside the processor.
     fn self_test(&self) -> Result<(), Error> {
-        let bytes: Vec<u8> = (0..5000_usize).map(|i| (i * 31 + i / 251) as u8).collect();
-        let lens = [0, 1, 63, 64, 65, 1023, 1024, 1025, 5000];
-        let messages = lens.map(|len| &bytes[..len]);
-        let mut digests = [Hash::from_bytes([0; 32]); 9];
-        self.hash_many(&messages, &mut digests)?;
-        let right = |message: &[u8]| Hasher::with_mode(&self.params.mode()).update(message).finalize();
         let (device, queue) = self.device.raw();
-        let size = 5008;
-        let tree = guarded(device, size, || {
-            let tree =
-                buffer(device, size, BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST);
-            queue.write_buffer(&tree, 0, &bytes);
-            tree
-        })?;
-        let tree = self.hash_buffer(&tree, 0, 5000)?;
-        let all = messages.into_iter().zip(digests).all(|(message, digest)| digest == right(message));
-        if all && tree == right(&bytes) {
-            return Ok(());
-        }
-        Err(Error::SelfTest { device: self.device.info().name.clone() })
+        let tree = |bytes: &[u8]| {
+            let size = bytes.len().next_multiple_of(16) as u64;
+            let tree = guarded(device, size, || {
+                let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+                let tree = buffer(device, size, usage);
+                queue.write_buffer(&tree, 0, bytes);
+                tree
+            })?;
+            self.hash_buffer(&tree, 0, bytes.len() as u64)
+        };
+        let many = |messages: &[&[u8]], digests: &mut [Hash]| self.hash_many(messages, digests);
+        blake3::self_test(&self.device.info().name, &self.params.mode(), many, tree)
     }
 }
 
@@ -342,43 +241,6 @@ impl fmt::Debug for Blake3 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Blake3");
         out.field("device", &self.device).field("mode", &self.params.mode()).finish_non_exhaustive()
-    }
-}
-
-fn wrong(reason: String) -> Error {
-    Error::Buffer { reason }
-}
-
-/// The two values under the root, from those of neighbouring tiles.
-fn children(mut row: Vec<ChainingValue>, mode: Mode<'_>) -> [ChainingValue; 2] {
-    while row.len() > 2 {
-        let parent = |pair: &[ChainingValue]| match pair {
-            [left, right] => hazmat::merge_subtrees_non_root(left, right, mode),
-            odd => odd[0],
-        };
-        row = row.chunks(2).map(parent).collect();
-    }
-    [row[0], row[1]]
-}
-
-/// Bytes and chunks that go to a device together.
-const BATCH: u64 = 32 << 20;
-const MOST_JOBS: u64 = 1 << 20;
-
-/// Chunks of messages that wait for a device.
-#[derive(Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    /// Four words each, as the kernel takes them.
-    jobs: Vec<[[u8; 4]; 4]>,
-}
-
-impl Batch {
-    fn add(&mut self, piece: &[u8], number: u32, flags: u32) {
-        let words = [(self.bytes.len() / 16) as u32, piece.len() as u32, number, flags];
-        self.jobs.push(words.map(u32::to_le_bytes));
-        self.bytes.extend_from_slice(piece);
-        self.bytes.resize(self.bytes.len().next_multiple_of(16), 0);
     }
 }
 

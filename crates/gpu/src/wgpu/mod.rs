@@ -2,7 +2,6 @@
 
 mod argon2;
 mod blake3;
-mod cut;
 mod device;
 mod guarded;
 mod memory;

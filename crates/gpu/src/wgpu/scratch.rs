@@ -1,9 +1,10 @@
 //! What a piece of work needs on a device beside its input: parameters, rows of the tree, values, and a way back for them.
 
-use super::blake3::{Kernels, Params};
-use super::cut::{Cut, WIDTH, chunks};
+use super::blake3::Kernels;
 use super::guarded::guarded;
 use crate::Error;
+use crate::blake3::{Params, VALUE, all};
+use crate::cut::{Cut, WIDTH, chunks};
 use ::wgpu::{
     BindGroup, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages, CommandEncoder,
     ComputePipeline, Device, PollError, PollStatus, PollType, Queue, SubmissionIndex,
@@ -13,9 +14,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
-
-/// Bytes of a value.
-const VALUE: u64 = 32;
 
 /// Bytes from one set of parameters to the next, as every device wants it.
 pub(super) const STRIDE: u64 = 256;
@@ -168,14 +166,6 @@ impl Drop for Scratch {
 /// What kernels write values into.
 pub(super) const VALUES: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
-
-/// The values, if a kernel has written every one of them: their buffer was empty before, and no value is.
-pub(super) fn all(values: Vec<ChainingValue>) -> Result<Vec<ChainingValue>, Error> {
-    if values.contains(&[0; VALUE as usize]) {
-        return Err(Error::Driver { reason: "a kernel did not run to its end".to_owned() });
-    }
-    Ok(values)
-}
 
 /// How long a thread waits before it looks around. A wait ends when the work does, or the device. One that ends in vain must be rare:
 /// wgpu 30 panics where another thread sees the work done between that end and its look at the device.

@@ -1,8 +1,8 @@
 //! What there is, and what is said of it.
 
 use crate::device;
-use hashmill_gpu::wgpu::Device;
-use hashmill_gpu::{Error, best, devices};
+use hashmill_gpu::wgpu::{Device, devices};
+use hashmill_gpu::{Error, best};
 
 #[test]
 fn the_best_device_is_the_one_that_the_list_names() {

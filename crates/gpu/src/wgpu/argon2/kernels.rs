@@ -1,6 +1,6 @@
 //! The kernels of Argon2, in what a device has: words of 64 bits or pairs of 32, quads by subgroups or by shared memory.
 
-use super::schedule::Numbers;
+use crate::argon2::schedule::Numbers;
 use ::wgpu::{
     BindGroupLayout, BindGroupLayoutEntry, BindingType, BufferBindingType, ComputePipeline, Device, Features,
     ShaderStages,

@@ -1,32 +1,21 @@
 //! Memory on a device for many hashes side by side, and what goes in and out of it.
 
 use super::kernels::Kernels;
-use super::schedule::{BLOCK, Numbers, Strip, has_known, segment};
 use crate::Error;
+use crate::argon2::schedule::{BLOCK, Numbers, Strip, has_known, segment};
+use crate::argon2::{self, TOGETHER, Words, backing_off, in_order, place};
 use crate::wgpu::guarded::guarded;
 use crate::wgpu::scratch::{STRIDE, Way, buffer};
 use ::wgpu::{
     BindGroup, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages, CommandEncoder, Device,
     Queue,
 };
-use hashmill_hash::argon2::Params;
+use hashmill_hash::argon2::{Params, Stop};
 use std::num::NonZero;
 use zeroize::Zeroizing;
 
-/// The most strips that are handed over together.
-pub(super) const TOGETHER: usize = 32;
-
 /// Workgroups in a row of the grid, as in the kernels.
 const ROW: u32 = 1 << 15;
-
-const THREADS_PER_ROW: usize = 4;
-
-/// Where a word of a block lies in the device's memory: as the threads of the kernels hold them, two by two.
-pub(super) const fn place(word: usize) -> usize {
-    let (row, column) = (word / 16, word % 16);
-    let (thread, quarter) = (row * THREADS_PER_ROW + column % 4, column / 4);
-    (quarter / 2 * 32 + thread) * 2 + quarter % 2
-}
 
 /// Memory for as many hashes as kernels see together.
 struct Room {
@@ -75,6 +64,7 @@ impl Room {
 pub(super) struct Rooms {
     device: Device,
     queue: Queue,
+    kernels: Kernels,
     params: Params,
     rooms: Vec<Room>,
     /// Marks of all rooms on their way to the host, for two submissions in turn.
@@ -94,7 +84,8 @@ impl Rooms {
         let marks_back = guarded(device, 2 * marks, || {
             [(); 2].map(|()| buffer(device, marks, BufferUsages::MAP_READ | BufferUsages::COPY_DST))
         })?;
-        Ok(Rooms { device: device.clone(), queue: queue.clone(), params, rooms, marks_back })
+        let (device, queue, kernels) = (device.clone(), queue.clone(), kernels.clone());
+        Ok(Rooms { device, queue, kernels, params, rooms, marks_back })
     }
 
     /// How many hashes each is for.
@@ -116,9 +107,17 @@ impl Rooms {
     fn encoder(&self) -> CommandEncoder {
         self.device.create_command_encoder(&::wgpu::CommandEncoderDescriptor::default())
     }
+}
+
+impl argon2::Rooms for Rooms {
+    type Way = Way;
+
+    fn width(&self) -> usize {
+        self.hashes().map(|hashes| hashes as usize).sum()
+    }
 
     /// Writes first blocks, of each lane two, and sets the marks of its lane to zero.
-    pub(super) fn begin(&self, blocks: &[[u64; 128]]) -> Result<(), Error> {
+    fn begin(&mut self, blocks: &[Words]) -> Result<(), Error> {
         let stride = u64::from(segment(self.params)) * BLOCK;
         let mut lanes = blocks.as_chunks::<2>().0;
         guarded(&self.device, 0, || {
@@ -146,14 +145,7 @@ impl Rooms {
     /// Rooms are to be filled side by side. But wgpu puts a barrier before whatever uses a buffer that was written earlier in the
     /// same pass, and a barrier waits for everything, whichever buffer it names. So within a pass each buffer is used once: a pass
     /// has one strip, of all rooms, and begins with the only barrier. For the same reason each room has a table of its own.
-    pub(super) fn fill(
-        &self,
-        kernels: &Kernels,
-        streams: u32,
-        strips: &[Strip],
-        step: u32,
-        turn: usize,
-    ) -> Result<Way, Error> {
+    fn fill(&mut self, streams: u32, strips: &[Strip], step: u32, turn: usize) -> Result<Way, Error> {
         assert!(strips.len() <= TOGETHER, "there is room for their numbers");
         guarded(&self.device, 0, || {
             for (room, streams) in self.taken(streams) {
@@ -177,9 +169,9 @@ impl Rooms {
             for (strip, at) in strips.iter().zip((0..).step_by(STRIDE as usize)) {
                 if strip.begins_known(self.params) {
                     let groups = segment(self.params).div_ceil(128) * self.params.lanes();
-                    pass(&kernels.references, at, &|_| groups);
+                    pass(&self.kernels.references, at, &|_| groups);
                 }
-                pass(&kernels.fill, at, &|streams| streams);
+                pass(&self.kernels.fill, at, &|streams| streams);
             }
             let (back, mut bytes) = (&self.marks_back[turn], 0);
             for (room, streams) in self.taken(streams) {
@@ -195,7 +187,7 @@ impl Rooms {
     ///
     /// # Errors
     /// [`Error::Driver`] where a kernel did not run to its end; [`Error::Lost`].
-    pub(super) fn filled(&self, way: &Way, steps: u32, turn: usize) -> Result<(), Error> {
+    fn filled(&mut self, way: &Way, steps: u32, turn: usize, _: &Stop) -> Result<(), Error> {
         way.wait(&self.device)?;
         let all = |bytes: &[u8]| bytes.as_chunks().0.iter().all(|mark| u32::from_le_bytes(*mark) == steps);
         if way.read(&self.device, &self.marks_back[turn], all)? {
@@ -204,8 +196,7 @@ impl Rooms {
         Err(Error::Driver { reason: "a kernel did not run to its end".to_owned() })
     }
 
-    /// The last blocks of so many lanes of all hashes, of each room together.
-    pub(super) fn last_blocks(&self, streams: u32) -> Result<Vec<Zeroizing<Vec<u8>>>, Error> {
+    fn last_blocks(&mut self, streams: u32) -> Result<Zeroizing<Vec<Words>>, Error> {
         let segment = u64::from(segment(self.params));
         let ways = guarded(&self.device, 0, || {
             let way = |(room, streams): (&Room, u32)| {
@@ -221,13 +212,19 @@ impl Rooms {
         // All of them are unmapped, whatever becomes of one.
         let read = self.rooms.iter().zip(&ways).map(|(room, way)| {
             way.wait(&self.device)?;
-            way.read(&self.device, &room.last_back, |bytes| Zeroizing::new(bytes.to_vec()))
+            way.read(&self.device, &room.last_back, |bytes| {
+                bytes.chunks(BLOCK as usize).map(in_order).collect::<Vec<_>>()
+            })
         });
-        read.collect::<Vec<_>>().into_iter().collect()
+        let mut last = Zeroizing::new(Vec::with_capacity(streams as usize));
+        for room in read.collect::<Vec<_>>() {
+            last.extend_from_slice(&Zeroizing::new(room?));
+        }
+        Ok(last)
     }
 
     /// Wipes what so many lanes have left, after all that was handed over before. Does not wait for it.
-    pub(super) fn wipe(&self, streams: u32) -> Result<(), Error> {
+    fn wipe(&mut self, streams: u32) -> Result<(), Error> {
         guarded(&self.device, 0, || {
             let mut encoder = self.encoder();
             for (room, streams) in self.taken(streams) {
@@ -282,30 +279,6 @@ pub(super) fn shares(params: Params, binds: u64, memory: Option<u64>, most: u64)
     if shares.is_empty() { vec![1] } else { shares }
 }
 
-/// As many rooms as there is memory for: when it is refused, those that were made before; of the first one, half as much each time.
-pub(super) fn backing_off<T>(
-    hashes: &[u32],
-    mut make: impl FnMut(u32) -> Result<T, Error>,
-) -> Result<Vec<T>, Error> {
-    let mut rooms = Vec::new();
-    for &hashes in hashes {
-        let mut hashes = hashes;
-        loop {
-            match make(hashes) {
-                Ok(room) => rooms.push(room),
-                Err(Error::OutOfMemory { .. }) if !rooms.is_empty() => return Ok(rooms),
-                Err(Error::OutOfMemory { .. }) if hashes > 1 => {
-                    hashes /= 2;
-                    continue;
-                }
-                Err(error) => return Err(error),
-            }
-            break;
-        }
-    }
-    Ok(rooms)
-}
-
 const fn numbers() -> u64 {
     STRIDE * TOGETHER as u64
 }
@@ -335,8 +308,7 @@ impl Rooms {
             let block = |lane: usize, index: usize| {
                 let (slice, index) = (index / segment, index % segment);
                 let at = slice * len as usize + ((hash * lanes + lane) * segment + index) * BLOCK as usize;
-                let words = bytes[at..at + BLOCK as usize].as_chunks::<8>().0;
-                std::array::from_fn(|word| u64::from_le_bytes(words[place(word)]))
+                in_order(&bytes[at..at + BLOCK as usize])
             };
             (0..lanes).flat_map(|lane| (0..4 * segment).map(move |index| block(lane, index))).collect()
         })

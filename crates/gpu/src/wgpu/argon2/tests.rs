@@ -1,10 +1,12 @@
 //! Whole memories beside the processor's, by every means that the device has; and kernels that have something wrong.
 
 use super::kernels::{Quads, Words};
-use super::room::{backing_off, bytes};
+use super::room::bytes;
 use super::*;
+use crate::argon2::schedule::Strips;
+use crate::argon2::{Rooms as _, together};
 use crate::wgpu::guarded::guarded;
-use hashmill_hash::argon2::Version;
+use hashmill_hash::argon2::{HashError, Hasher, Input, Variant, Version, hazmat};
 use hashmill_testkit::skip;
 use std::sync::OnceLock;
 
@@ -70,14 +72,7 @@ fn memories(
 fn in_rooms(device: &Device, kernels: &Kernels, params: Params, shares: &[u32]) -> Argon2 {
     let rooms = Rooms::new(device.raw(), kernels, params, shares).unwrap();
     assert!(rooms.hashes().eq(shares.iter().copied()));
-    Argon2 {
-        device: device.clone(),
-        kernels: kernels.clone(),
-        params,
-        plan: Plan::host(),
-        rooms,
-        pace: Pace::new(),
-    }
+    Argon2::with_rooms(device, params, rooms)
 }
 
 /// What is in its memory when so many hashes were filled.
@@ -86,7 +81,7 @@ fn filled(mut argon2: Argon2, hashes: usize, handful: Option<u32>) -> Vec<Vec<[u
     for (input, tag_len) in &INPUTS[..hashes] {
         hazmat::first_blocks(argon2.plan, params, input, *tag_len, |_, _, words| first.push(*words)).unwrap();
     }
-    argon2.rooms.begin(&first).unwrap();
+    argon2.memory.rooms.begin(&first).unwrap();
     let streams = hashes as u32 * params.lanes();
     if let Some(blocks) = handful {
         let (mut strips, mut step) = (Strips::new(params), 0);
@@ -95,14 +90,14 @@ fn filled(mut argon2: Argon2, hashes: usize, handful: Option<u32>) -> Vec<Vec<[u
             if handful.is_empty() {
                 break;
             }
-            let way = argon2.rooms.fill(&argon2.kernels, streams, &handful, step, 0).unwrap();
+            let way = argon2.memory.rooms.fill(streams, &handful, step, 0).unwrap();
             step += handful.len() as u32;
-            argon2.rooms.filled(&way, step, 0).unwrap();
+            argon2.memory.rooms.filled(&way, step, 0, &Stop::new()).unwrap();
         }
     } else {
-        argon2.fill(streams, &Stop::new()).unwrap();
+        argon2.memory.fill(streams, &Stop::new()).unwrap();
     }
-    (0..hashes).map(|hash| argon2.rooms.memory(hash)).collect()
+    (0..hashes).map(|hash| argon2.memory.rooms.memory(hash)).collect()
 }
 
 fn right(params: Params, hash: usize) -> Vec<[u64; 128]> {
@@ -181,8 +176,9 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     let Some(device) = device("memories that are wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
     let mut argon2 = in_rooms(device, device.argon2().unwrap(), params, &[1, 2]);
-    let empty =
-        |argon2: &Argon2| (0..3).all(|hash| argon2.rooms.memory(hash).iter().all(|block| *block == [0; 128]));
+    let empty = |argon2: &Argon2| {
+        (0..3).all(|hash| argon2.memory.rooms.memory(hash).iter().all(|block| *block == [0; 128]))
+    };
     let mut tags = [[0; 32]; 3];
     let mut jobs: Vec<_> =
         INPUTS.iter().zip(&mut tags).map(|((input, _), tag)| Job { input: *input, tag }).collect();
@@ -192,12 +188,10 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     stop.set();
     assert_eq!(argon2.hash_until(&mut jobs, &stop), Err(Error::Hash(HashError::Stopped)));
     // Stopped when first blocks were on the device.
-    let stopped = argon2.sums(&[[0x5a; 128]; 12], &stop);
+    let stopped = argon2.memory.last_blocks(&[[0x5a; 128]; 12], &stop);
     assert_eq!(stopped.map(|_| ()), Err(Error::Hash(HashError::Stopped)));
     assert!(empty(&argon2));
-    let last = argon2.rooms.last_blocks(6).unwrap();
-    assert_eq!(last.iter().map(|room| room.len()).collect::<Vec<_>>(), [2048, 4096]);
-    assert!(last.iter().all(|room| room.iter().all(|byte| *byte == 0)));
+    assert_eq!(*argon2.memory.rooms.last_blocks(6).unwrap(), [[0; 128]; 6]);
 }
 
 #[test]
@@ -205,44 +199,16 @@ fn what_was_left_half_way_is_not_seen_by_the_next_batch() {
     let Some(device) = device("batches that are left half-way") else { return };
     let params = Params::new(640, 2, 1).unwrap();
     let mut argon2 = Argon2::new(device, params, 2).unwrap();
-    argon2.rooms.begin(&[[0x5a; 128]; 4]).unwrap();
+    argon2.memory.rooms.begin(&[[0x5a; 128]; 4]).unwrap();
     let (handful, blocks) = together(&mut Strips::new(params), 500);
     assert_eq!(blocks, 500);
-    let way = argon2.rooms.fill(&argon2.kernels, 2, &handful, 0, 1).unwrap();
-    argon2.rooms.filled(&way, handful.len() as u32, 1).unwrap();
-    assert_ne!(argon2.rooms.memory(1)[400], [0; 128]);
+    let way = argon2.memory.rooms.fill(2, &handful, 0, 1).unwrap();
+    argon2.memory.rooms.filled(&way, handful.len() as u32, 1, &Stop::new()).unwrap();
+    assert_ne!(argon2.memory.rooms.memory(1)[400], [0; 128]);
     let input = INPUTS[0].0;
     let mut tag = [0; 32];
     argon2.hash(&mut [Job { input, tag: &mut tag }]).unwrap();
     assert_eq!(tag, Hasher::new(params).hash(&input).unwrap());
-}
-
-#[test]
-fn where_memory_is_refused_there_are_fewer_rooms_or_a_smaller_one() {
-    let with_memory_for = |memory: u32, asked: &mut Vec<u32>| {
-        let mut left = memory;
-        backing_off(&[20, 20, 5], |hashes| {
-            asked.push(hashes);
-            left = left.checked_sub(hashes).ok_or(Error::OutOfMemory { bytes: u64::from(hashes) })?;
-            Ok(hashes)
-        })
-    };
-    for (memory, rooms, right) in [
-        (45, Ok(vec![20, 20, 5]), vec![20, 20, 5]),
-        (44, Ok(vec![20, 20]), vec![20, 20, 5]),
-        (39, Ok(vec![20]), vec![20, 20]),
-        // The first is made smaller, and what is left is not for the next.
-        (12, Ok(vec![10]), vec![20, 10, 20]),
-        (0, Err(Error::OutOfMemory { bytes: 1 }), vec![20, 10, 5, 2, 1]),
-    ] {
-        let mut asked = Vec::new();
-        assert_eq!(with_memory_for(memory, &mut asked), rooms, "{memory}");
-        assert_eq!(asked, right, "{memory}");
-    }
-    // No other error.
-    assert_eq!(backing_off(&[20], |_| Err::<(), _>(Error::Lost)), Err(Error::Lost));
-    let second = |hashes| if hashes == 1 { Err(Error::Lost) } else { Ok(()) };
-    assert_eq!(backing_off(&[20, 1], second), Err(Error::Lost));
 }
 
 #[test]
@@ -308,36 +274,6 @@ fn batches_end_in_any_room() {
 }
 
 #[test]
-fn threads_do_everything_once_and_name_the_first_error() {
-    for count in [0, 1, AT_A_TIME, AT_A_TIME + 1, 10 * AT_A_TIME + 3] {
-        let mut all = vec![0; count];
-        let add = |number: usize, one: &mut usize| {
-            *one += number + 1;
-            Ok(())
-        };
-        assert_eq!(by_threads(&mut all, add), Ok(()));
-        assert!(all.iter().copied().eq(1..=count), "{count}");
-    }
-    let wrong = |number: usize, _: &mut usize| match number {
-        70 | 500 => Err(Error::OutOfMemory { bytes: number as u64 }),
-        _ => Ok(()),
-    };
-    assert_eq!(by_threads(&mut [0; 640], wrong), Err(Error::OutOfMemory { bytes: 70 }));
-    let (params, stop) = (Params::new(8, 1, 1).unwrap(), Stop::new());
-    stop.set();
-    let stopped = first_blocks(params, 1, &stop, |_, _| panic!("nothing is made"));
-    assert_eq!(stopped.map(|_| ()), Err(Error::Hash(HashError::Stopped)));
-}
-
-#[test]
-fn places_are_a_permutation_and_the_first_word_stays_the_first() {
-    let mut places: Vec<_> = (0..128).map(place).collect();
-    assert_eq!(places[0], 0);
-    places.sort_unstable();
-    assert!(places.into_iter().eq(0..128));
-}
-
-#[test]
 fn a_device_that_gives_wrong_results_is_found_out() {
     let Some(device) = device("devices that give wrong results") else { return };
     let text = Means::of(device.raw().0).text();
@@ -393,8 +329,8 @@ fn a_kernel_that_does_not_run_to_its_end_is_an_error() {
         assert!(matches!(error, Error::Driver { .. }), "{error:?}");
         // In the second room.
         let mut argon2 = in_rooms(device, &kernels, params, &[1, 2]);
-        assert!(matches!(argon2.sums(&[[1; 128]; 6], &Stop::new()), Err(Error::Driver { .. })));
-        assert_eq!(argon2.rooms.memory(2), vec![[0; 128]; 8], "wiped");
+        assert!(matches!(argon2.memory.last_blocks(&[[1; 128]; 6], &Stop::new()), Err(Error::Driver { .. })));
+        assert_eq!(argon2.memory.rooms.memory(2), vec![[0; 128]; 8], "wiped");
     }
 }
 

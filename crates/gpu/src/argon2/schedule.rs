@@ -4,35 +4,13 @@ use hashmill_hash::argon2::{Params, Variant, Version};
 use std::time::Duration;
 
 /// Bytes of a block.
-pub(super) const BLOCK: u64 = 1024;
+pub(crate) const BLOCK: u64 = 1024;
 
 const SLICES: u32 = 4;
 
-/// The most blocks of a slice of all hashes: kernels number its pieces of 16 bytes with 32 bits.
-const MOST_BLOCKS: u64 = 1 << 26;
-
 /// Blocks of a segment: one slice of one lane.
-pub(super) fn segment(params: Params) -> u32 {
+pub(crate) fn segment(params: Params) -> u32 {
     (params.blocks() / u64::from(SLICES) / u64::from(params.lanes())) as u32
-}
-
-/// How many hashes a device takes side by side, none at worst, if it binds so many bytes for each slice.
-pub(super) fn side_by_side(params: Params, binding: u64) -> u64 {
-    let blocks = (binding / BLOCK).min(MOST_BLOCKS);
-    blocks / (params.blocks() / u64::from(SLICES))
-}
-
-/// How much memory many lanes gain from: on an H200 by Vulkan, hashes of 16 to 64 MiB a second grow with every lane up to 32 GiB, and
-/// are 0.3 to 0.4 of that at twice the memory.
-const REACH: u64 = 32 << 30;
-
-/// As many lanes gain from memory beyond that: 66 of 2 GiB, all that an H200 holds, are 3.3 times as fast as 16.
-const FEW: u64 = 66;
-
-/// How many hashes side by side are worth their memory, if that is to be had.
-pub(super) fn worthwhile(params: Params) -> u64 {
-    let few = FEW / u64::from(params.lanes());
-    (REACH / (params.blocks() * BLOCK)).max(few).max(1)
 }
 
 /// Whether the references of a slice depend on no data.
@@ -45,26 +23,26 @@ fn is_known(variant: Variant, pass: u32, slice: u32) -> bool {
 }
 
 /// Whether any are.
-pub(super) fn has_known(params: Params) -> bool {
+pub(crate) fn has_known(params: Params) -> bool {
     is_known(params.variant(), 0, 0)
 }
 
 /// A part of a slice: these blocks of the segments of all lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Strip {
-    pub(super) pass: u32,
-    pub(super) slice: u32,
-    pub(super) from: u32,
-    pub(super) to: u32,
+pub(crate) struct Strip {
+    pub(crate) pass: u32,
+    pub(crate) slice: u32,
+    pub(crate) from: u32,
+    pub(crate) to: u32,
 }
 
 impl Strip {
     /// Whether the references of its slice are to be made first.
-    pub(super) fn begins_known(self, params: Params) -> bool {
+    pub(crate) fn begins_known(self, params: Params) -> bool {
         self.from == first(self.pass, self.slice) && is_known(params.variant(), self.pass, self.slice)
     }
 
-    pub(super) fn len(self) -> u32 {
+    pub(crate) fn len(self) -> u32 {
         self.to - self.from
     }
 }
@@ -75,7 +53,7 @@ fn first(pass: u32, slice: u32) -> u32 {
 }
 
 /// The way through a hash.
-pub(super) struct Strips {
+pub(crate) struct Strips {
     params: Params,
     pass: u32,
     slice: u32,
@@ -83,12 +61,12 @@ pub(super) struct Strips {
 }
 
 impl Strips {
-    pub(super) fn new(params: Params) -> Strips {
+    pub(crate) fn new(params: Params) -> Strips {
         Strips { params, pass: 0, slice: 0, from: first(0, 0) }
     }
 
     /// The next strip, of at most so many blocks of each lane, if there are any left.
-    pub(super) fn next(&mut self, most: u32) -> Option<Strip> {
+    pub(crate) fn next(&mut self, most: u32) -> Option<Strip> {
         let segment = segment(self.params);
         // A segment may have no more than the two blocks that are there.
         while self.from == segment {
@@ -105,21 +83,21 @@ impl Strips {
 }
 
 /// What a dispatch is told, as `Params` in the kernels.
-pub(super) struct Numbers {
+pub(crate) struct Numbers {
     params: Params,
     streams: u32,
 }
 
 impl Numbers {
-    pub(super) const LEN: usize = 64;
+    pub(crate) const LEN: usize = 64;
 
     /// For so many lanes of all hashes.
-    pub(super) fn new(params: Params, streams: u32) -> Numbers {
+    pub(crate) fn new(params: Params, streams: u32) -> Numbers {
         Numbers { params, streams }
     }
 
     /// For the strip with the number `step`.
-    pub(super) fn bytes(&self, strip: Strip, step: u32) -> [u8; Numbers::LEN] {
+    pub(crate) fn bytes(&self, strip: Strip, step: u32) -> [u8; Numbers::LEN] {
         let Numbers { params, streams } = *self;
         let (Strip { pass, slice, from, to }, segment) = (strip, segment(params));
         // As `Window` in crates/hash/src/argon2/segment.rs has it.
@@ -159,7 +137,11 @@ impl Numbers {
 
 /// How many blocks of each lane are handed over at a time, so that they take about [`Pace::AIM`]: whoever waits for a stop waits
 /// for two of these, and no system resets a device that answers so soon.
-pub(super) struct Pace(u32);
+pub(crate) struct Pace {
+    now: u32,
+    least: u32,
+    most: u32,
+}
 
 impl Pace {
     const AIM: Duration = Duration::from_millis(4);
@@ -168,24 +150,29 @@ impl Pace {
     const LEAST: u32 = 4;
     const MOST: u32 = 1 << 16;
 
-    pub(super) fn new() -> Pace {
-        Pace(Pace::FIRST)
+    pub(crate) fn new() -> Pace {
+        Pace::within(Pace::FIRST, Pace::LEAST, Pace::MOST)
     }
 
-    pub(super) fn blocks(&self) -> u32 {
-        self.0
+    /// So many at first, whatever is counted, and later within these bounds.
+    pub(crate) fn within(first: u32, least: u32, most: u32) -> Pace {
+        Pace { now: first, least, most }
+    }
+
+    pub(crate) fn blocks(&self) -> u32 {
+        self.now
     }
 
     /// Learns how long so many blocks have taken.
-    pub(super) fn took(&mut self, blocks: u32, time: Duration) {
+    pub(crate) fn took(&mut self, blocks: u32, time: Duration) {
         // Others were handed over before the pace changed, or there were no more.
-        if blocks < self.0 {
+        if blocks < self.now {
             return;
         }
         if time > 2 * Pace::AIM {
-            self.0 = (self.0 / 2).max(Pace::LEAST);
+            self.now = (self.now / 2).max(self.least);
         } else if time < Pace::AIM / 2 {
-            self.0 = (self.0 * 2).min(Pace::MOST);
+            self.now = (self.now * 2).min(self.most);
         }
     }
 }
@@ -236,29 +223,6 @@ mod tests {
             assert_eq!(begun, slices, "{variant}");
             assert_eq!(has_known(params), !slices.is_empty());
         }
-    }
-
-    #[test]
-    fn as_many_hashes_go_side_by_side_as_their_slices_are_bound() {
-        let mib = params(1024, 1, 1);
-        for (binding, hashes) in
-            [(0, 0), (262_143, 0), (262_144, 1), (262_144 * 7 + 1, 7), ((1 << 31) - 4, 8191)]
-        {
-            assert_eq!(side_by_side(mib, binding), hashes, "{binding}");
-        }
-        // 2 GiB have slices of 512 MiB.
-        assert_eq!(side_by_side(params(1 << 21, 1, 1), (1 << 31) - 4), 3);
-        // Kernels count to 64 GiB, whatever is bound.
-        assert_eq!(side_by_side(params(1 << 28, 1, 1), u64::MAX), 1);
-        assert_eq!(side_by_side(params((1 << 28) + 16, 1, 4), u64::MAX), 0);
-    }
-
-    #[test]
-    fn many_small_hashes_stay_within_reach_and_a_few_large_ones_need_not() {
-        let of = |memory, lanes| worthwhile(params(memory, 1, lanes));
-        assert_eq!([of(16 << 10, 1), of(64 << 10, 1), of(64 << 10, 4)], [2048, 512, 512]);
-        assert_eq!([of(2 << 20, 1), of(2 << 20, 4), of(16 << 20, 128)], [66, 16, 2]);
-        assert_eq!(of(64 << 20, 128), 1);
     }
 
     #[test]
