@@ -13,6 +13,7 @@ const SYSTEM: [&str; 16] = [
     "crates/doc/src/threads/pool.rs",
     "crates/files/src/os.rs",
     "crates/files/src/source/mmap/",
+    "crates/gpu/src/cuda/driver/",
     "crates/gpu/src/wgpu/memory.rs",
     "crates/hash/src/argon2/pages.rs",
     "crates/hash/src/isa.rs",

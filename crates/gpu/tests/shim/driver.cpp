@@ -176,6 +176,7 @@ struct State {
     std::map<int, int> attributes;
     uint64_t memory = 1 << 30;
     uint64_t order = 0;
+    std::map<std::string, uint64_t> calls;
     std::multimap<std::string, Planned> fails;
     std::multimap<std::string, unsigned> flips, skips;
     int loses = -1;
@@ -217,6 +218,7 @@ enum class Needs { Nothing, Driver, Context };
 
 // What a call answers before it does anything.
 static Code before(const char *name, Needs needs) {
+    STATE.calls[name] += 1;
     Code code = SUCCESS;
     due(STATE.fails, name, [&](Planned &planned) {
         bool is = planned.nth-- == 0;
@@ -380,6 +382,12 @@ EXPORT void shim_order(uint64_t seed) {
 EXPORT uint64_t shim_allocated() {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     return STATE.of_device + STATE.of_host;
+}
+
+// How often a function was called since everything was as at first.
+EXPORT uint64_t shim_calls(const char *function) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    return STATE.calls[function];
 }
 
 // Nothing is planned any more, and nothing lost. What is allocated stays.

@@ -172,6 +172,15 @@ impl Shim {
         unsafe { self.function::<unsafe extern "C" fn() -> u64>("shim_allocated")() }
     }
 
+    /// How often a function was called since everything was as at first.
+    pub(crate) fn calls(&self, function: &str) -> u64 {
+        let function = CString::new(function).expect("a name");
+        // SAFETY: its type.
+        unsafe {
+            self.function::<unsafe extern "C" fn(*const c_char) -> u64>("shim_calls")(function.as_ptr())
+        }
+    }
+
     /// All of the above is as at first. What is allocated stays.
     pub(crate) fn reset(&self) {
         // SAFETY: its type.

@@ -1,0 +1,196 @@
+//! Memory on a device for many hashes side by side, all of it from the beginning, and what goes in and out of it.
+
+use super::super::device::Device;
+use super::super::driver::{Arg, Flag, Memory, Pinned, Shape, Stream};
+use crate::Error;
+use crate::argon2::schedule::{BLOCK, Numbers, Strip, has_known, segment};
+use crate::argon2::{Rooms, Words};
+use hashmill_hash::argon2::{HashError, Params, Stop};
+use std::time::Duration;
+use zeroize::Zeroizing;
+
+/// A block of threads for each lane, of so many threads.
+const THREADS: u32 = 32;
+
+/// Bytes that the threads of a lane share.
+const SHARED: u32 = 1024;
+
+/// Where so many lanes are under way for each multiprocessor, nothing is fetched ahead: memory is full without it.
+const FULL: u32 = 8;
+
+/// Lanes in a block of threads then.
+const TOGETHER: u32 = 4;
+
+/// How soon a request to stop is seen.
+pub(super) const STOP: Duration = Duration::from_micros(500);
+
+/// Memory for so many hashes.
+pub(super) struct Room {
+    /// Dropped first: it waits for the device.
+    stream: Stream,
+    device: Device,
+    params: Params,
+    hashes: u32,
+    memory: Memory,
+    table: Memory,
+    marks: Memory,
+    /// First blocks on their way there, and last ones on their way back.
+    ends: Memory,
+    ends_here: Pinned,
+    /// Marks on their way, for two submissions in turn.
+    marks_here: [Pinned; 2],
+    stop: Flag,
+}
+
+impl Room {
+    pub(super) fn new(device: &Device, params: Params, hashes: u32) -> Result<Room, Error> {
+        let (context, streams) = (device.context(), u64::from(hashes) * u64::from(params.lanes()));
+        let fits = |bytes: u64| usize::try_from(bytes).map_err(|_| Error::OutOfMemory { bytes });
+        // A kernel numbers lanes with 32 bits.
+        u32::try_from(streams).map_err(|_| Error::OutOfMemory { bytes: u64::MAX })?;
+        Ok(Room {
+            stream: context.stream()?,
+            device: device.clone(),
+            params,
+            hashes,
+            memory: context.memory(u64::from(hashes) * params.blocks() * BLOCK)?,
+            table: context.memory(table(params))?,
+            marks: context.memory(streams * 4)?,
+            ends: context.memory(streams * 2 * BLOCK)?,
+            ends_here: context.pinned(fits(streams * 2 * BLOCK)?)?,
+            marks_here: [context.pinned(fits(streams * 4)?)?, context.pinned(fits(streams * 4)?)?],
+            stop: context.flag()?,
+        })
+    }
+
+    /// Bytes on the device.
+    pub(super) fn bytes(&self) -> u64 {
+        [&self.memory, &self.table, &self.marks, &self.ends].map(Memory::bytes).iter().sum()
+    }
+
+    fn numbers(&self, streams: u32, strip: Strip, step: u32) -> [u8; Numbers::LEN] {
+        Numbers::new(self.params, streams).bytes(strip, step)
+    }
+
+    /// Runs a kernel of the ends of so many lanes.
+    fn ends(&self, first: bool, streams: u32) -> Result<(), Error> {
+        const NOTHING: Strip = Strip { pass: 0, slice: 0, from: 0, to: 0 };
+        let (kernels, numbers) = (self.device.kernels(), self.numbers(streams, NOTHING, 0));
+        let shape = Shape { blocks: streams, threads: THREADS, shared: 0 };
+        let (memory, ends) = (Arg::At(&self.memory, 0), Arg::At(&self.ends, 0));
+        if first {
+            let args = [Arg::Words(&numbers), ends, memory, Arg::At(&self.marks, 0)];
+            self.stream.launch(&kernels.first, shape, &args)
+        } else {
+            self.stream.launch(&kernels.last, shape, &[Arg::Words(&numbers), memory, ends])
+        }
+    }
+}
+
+impl Rooms for Room {
+    type Way = u32;
+
+    fn width(&self) -> usize {
+        self.hashes as usize
+    }
+
+    fn begin(&mut self, first: &[Words]) -> Result<(), Error> {
+        let streams = (first.len() / 2) as u32;
+        // Whatever was given up before is over, and kernels are not to give up what comes now.
+        self.stream.synchronize()?;
+        self.stop.set(false)?;
+        let here = self.ends_here.bytes()?;
+        for (bytes, word) in here.as_chunks_mut().0.iter_mut().zip(first.as_flattened()) {
+            *bytes = word.to_le_bytes();
+        }
+        self.stream.upload(&self.ends, 0, &self.ends_here.source(), first.len() * BLOCK as usize)?;
+        self.ends(true, streams)
+    }
+
+    fn fill(&mut self, streams: u32, strips: &[Strip], step: u32, turn: usize) -> Result<u32, Error> {
+        let (kernels, params) = (self.device.kernels(), self.params);
+        let many = streams > FULL * self.device.multiprocessors();
+        let (kernel, lanes) = if many { (&kernels.fill, TOGETHER) } else { (&kernels.fill_ahead, 1) };
+        let fill =
+            Shape { blocks: streams.div_ceil(lanes), threads: THREADS * lanes, shared: SHARED * lanes };
+        for (strip, step) in strips.iter().zip(step..) {
+            let numbers = self.numbers(streams, *strip, step);
+            let (numbers, table) = (|| Arg::Words(&numbers), || Arg::At(&self.table, 0));
+            if strip.begins_known(params) {
+                let blocks = segment(params).div_ceil(128) * params.lanes();
+                let shape = Shape { blocks, threads: THREADS, shared: SHARED };
+                self.stream.launch(&kernels.references, shape, &[numbers(), table()])?;
+            }
+            let (memory, marks) = (Arg::At(&self.memory, 0), Arg::At(&self.marks, 0));
+            let args = [numbers(), memory, table(), marks, self.stop.arg()];
+            self.stream.launch(kernel, fill, &args)?;
+        }
+        self.stream.download(&self.marks, 0, &mut self.marks_here[turn], streams as usize * 4)?;
+        Ok(streams)
+    }
+
+    fn filled(&mut self, streams: &u32, steps: u32, turn: usize, stop: &Stop) -> Result<(), Error> {
+        let marks = &mut self.marks_here[turn];
+        while !marks.look(STOP)? {
+            if stop.is_set() {
+                self.stop.set(true)?;
+                return Err(HashError::Stopped.into());
+            }
+        }
+        let marks = &marks.bytes()?[..*streams as usize * 4];
+        if marks.as_chunks().0.iter().all(|mark| u32::from_le_bytes(*mark) == steps) {
+            return Ok(());
+        }
+        Err(unfinished())
+    }
+
+    fn last_blocks(&mut self, streams: u32) -> Result<Zeroizing<Vec<Words>>, Error> {
+        self.ends(false, streams)?;
+        self.stream.download(&self.ends, 0, &mut self.ends_here, streams as usize * BLOCK as usize)?;
+        let bytes = self.ends_here.bytes()?;
+        Ok(words(&bytes[..streams as usize * BLOCK as usize]))
+    }
+
+    fn wipe(&mut self, streams: u32) -> Result<(), Error> {
+        let blocks = self.params.blocks() / u64::from(self.params.lanes());
+        self.stream.clear(&self.memory, 0, u64::from(streams) * blocks * BLOCK)?;
+        self.stream.clear(&self.ends, 0, u64::from(streams) * 2 * BLOCK)?;
+        self.ends_here.bytes()?.fill(0);
+        Ok(())
+    }
+}
+
+/// Blocks, as they came from a device.
+pub(super) fn words(bytes: &[u8]) -> Zeroizing<Vec<Words>> {
+    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+    let mut words = Zeroizing::new(vec![[0; 128]; bytes.len() / BLOCK as usize]);
+    words.as_flattened_mut().iter_mut().zip(bytes.as_chunks().0).for_each(|(to, from)| *to = word(from));
+    words
+}
+
+/// What a lane says that was left out.
+pub(super) fn unfinished() -> Error {
+    Error::Driver { reason: "a kernel did not run to its end".to_owned() }
+}
+
+/// How many hashes fit into so many bytes.
+pub(super) fn hashes(params: Params, bytes: u64) -> u64 {
+    let ends = u64::from(params.lanes()) * (2 * BLOCK + 4);
+    bytes.saturating_sub(table(params)) / (params.blocks() * BLOCK + ends)
+}
+
+/// Of the references of a slice of one hash, four bytes each.
+fn table(params: Params) -> u64 {
+    if has_known(params) { params.blocks() } else { 4 }
+}
+
+#[cfg(test)]
+impl Room {
+    /// The memory of a hash, lanes one after another, as crates/hash has it.
+    pub(super) fn memory(&self, hash: u64) -> Vec<Words> {
+        let len = self.params.blocks() * BLOCK;
+        let mut bytes = vec![0; len as usize];
+        self.stream.download_now(&self.memory, hash * len, &mut bytes).unwrap();
+        bytes.chunks(BLOCK as usize).map(crate::argon2::in_order).collect()
+    }
+}

@@ -1,0 +1,260 @@
+//! Whole memories beside the processor's, and kernels that go wrong, on a driver without a card.
+
+use super::super::driver::Driver;
+use super::super::shim::{self, Shim};
+use super::grow::Course;
+use super::*;
+use crate::argon2::schedule::Strips;
+use crate::argon2::{Rooms as _, Words, together};
+use hashmill_hash::argon2::{HashError, Hasher, Input, Variant, Version, hazmat};
+use std::sync::MutexGuard;
+
+/// The driver, for one test at a time.
+struct Alone {
+    shim: Shim,
+    device: Device,
+    _guard: MutexGuard<'static, ()>,
+}
+
+fn alone(what: &str) -> Option<Alone> {
+    let shim = Shim::new(what)?;
+    let guard = shim.alone();
+    // SAFETY: it does what the driver's interface promises, as far as it is called.
+    #[allow(unsafe_code, reason = "our own library")]
+    let driver = unsafe { Driver::open(shim::library(what)?) }.unwrap();
+    Some(Alone { device: Device::best_of(&driver).unwrap(), shim, _guard: guard })
+}
+
+/// Three hashes that have nothing in common but their parameters.
+const INPUTS: [(Input<'static>, usize); 3] = [
+    (Input::new(b"password", b"somesalt"), 32),
+    (Input::new(b"", &[7; 300]).with_secret(b"pepper").with_associated_data(&[9; 77]), 4),
+    (Input::new(&[0xff; 1000], b"").with_associated_data(b"x"), 131),
+];
+
+fn first(params: Params) -> Vec<Words> {
+    let mut first = Vec::new();
+    for (input, tag_len) in &INPUTS {
+        hazmat::first_blocks(Plan::host(), params, input, *tag_len, |_, _, words| first.push(*words))
+            .unwrap();
+    }
+    first
+}
+
+/// What memory is like after three hashes, filled in handfuls of so many blocks, or as it is usually done.
+fn filled(device: &Device, params: Params, handful: Option<u32>) -> Vec<Vec<Words>> {
+    let mut fixed = Fixed::new(params, Room::new(device, params, 3).unwrap());
+    fixed.rooms.begin(&first(params)).unwrap();
+    let (streams, never) = (3 * params.lanes(), Stop::new());
+    if let Some(blocks) = handful {
+        let (mut strips, mut step) = (Strips::new(params), 0);
+        loop {
+            let (handful, _) = together(&mut strips, blocks);
+            if handful.is_empty() {
+                break;
+            }
+            let way = fixed.rooms.fill(streams, &handful, step, 0).unwrap();
+            step += handful.len() as u32;
+            fixed.rooms.filled(&way, step, 0, &never).unwrap();
+        }
+    } else {
+        fixed.fill(streams, &never).unwrap();
+    }
+    (0..3).map(|hash| fixed.rooms.memory(hash)).collect()
+}
+
+fn compare(device: &Device, params: Params, handful: Option<u32>) {
+    let given = filled(device, params, handful);
+    for (hash, (given, (input, tag_len))) in given.iter().zip(&INPUTS).enumerate() {
+        let right = hazmat::memory(Plan::host(), params, input, *tag_len).unwrap();
+        assert_eq!(given.len(), right.len());
+        for (block, (given, right)) in given.iter().zip(&right).enumerate() {
+            assert_eq!(given, right, "hash {hash}, block {block}, {params:?}, {handful:?}");
+        }
+    }
+}
+
+#[test]
+fn memory_is_filled_as_the_processor_does() {
+    let Some(Alone { device, .. }) = &alone("memories of Argon2") else { return };
+    for (memory, passes, lanes) in [(8, 1, 1), (9, 2, 1), (71, 3, 2), (128, 1, 4), (560, 2, 1), (1100, 1, 2)]
+    {
+        for variant in Variant::ALL {
+            for version in [Version::V10, Version::V13] {
+                if (passes, version) == (1, Version::V10) {
+                    // Versions differ in later passes, and in a number that first blocks are made of.
+                    continue;
+                }
+                let params = Params::new(memory, passes, lanes).unwrap();
+                compare(device, params.with_variant(variant).with_version(version), None);
+            }
+        }
+    }
+}
+
+#[test]
+fn ranges_go_on_where_those_before_ended() {
+    let Some(Alone { device, .. }) = &alone("ranges of Argon2") else { return };
+    for variant in Variant::ALL {
+        for (memory, passes, lanes) in [(100, 2, 3), (560, 1, 1)] {
+            for handful in [1, 7, 33, 1000] {
+                let params = Params::new(memory, passes, lanes).unwrap().with_variant(variant);
+                compare(device, params, Some(handful));
+            }
+        }
+    }
+}
+
+/// So many lanes that nothing is fetched ahead, and four of them are in a block of threads; one of the last is missing.
+#[test]
+fn many_lanes_are_filled_by_the_other_kernel() {
+    let Some(Alone { device, shim, .. }) = &alone("many lanes") else { return };
+    let params = Params::new(72, 2, 3).unwrap();
+    let count = 11 + 8 * device.multiprocessors() as usize / 3;
+    let mut argon2 = Argon2::fixed(device, params, count as u64).unwrap();
+    assert_eq!((argon2.width(), argon2.grows()), (count, false));
+    let passwords: Vec<_> = (0..count as u32).map(u32::to_le_bytes).collect();
+    let mut tags = vec![[0; 32]; count];
+    let mut jobs: Vec<_> = passwords
+        .iter()
+        .zip(&mut tags)
+        .map(|(password, tag)| Job { input: Input::new(password, b"somesalt"), tag })
+        .collect();
+    // A launch of the other kernel would be lost in vain.
+    shim.skip("argon2_fill_ahead", 0);
+    argon2.hash(&mut jobs).unwrap();
+    let mut hasher = Hasher::new(params);
+    for (password, tag) in passwords.iter().zip(&tags) {
+        assert_eq!(*tag, hasher.hash(&Input::new(password, b"somesalt")).unwrap());
+    }
+}
+
+#[test]
+fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
+    let Some(Alone { device, .. }) = &alone("memories that are wiped") else { return };
+    let params = Params::new(64, 2, 2).unwrap();
+    let mut fixed = Fixed::new(params, Room::new(device, params, 3).unwrap());
+    let empty = |fixed: &Fixed<Room>| {
+        (0..3).all(|hash| fixed.rooms.memory(hash).iter().all(|block| *block == [0; 128]))
+    };
+    fixed.last_blocks(&first(params), &Stop::new()).unwrap();
+    assert!(empty(&fixed));
+    let stop = Stop::new();
+    stop.set();
+    let stopped = fixed.last_blocks(&first(params), &stop).map(|_| ());
+    assert_eq!(stopped, Err(Error::Hash(HashError::Stopped)));
+    assert!(empty(&fixed));
+    assert_eq!(*fixed.rooms.last_blocks(6).unwrap(), [[0; 128]; 6]);
+}
+
+#[test]
+fn a_kernel_that_did_not_run_is_an_error() {
+    let Some(Alone { device, shim, .. }) = &alone("kernels that do not run") else { return };
+    let params = Params::new(640, 1, 1).unwrap();
+    for (kernel, nth) in [("argon2_fill_ahead", 0), ("argon2_fill_ahead", 3), ("argon2_first", 0)] {
+        let mut fixed = Fixed::new(params, Room::new(device, params, 3).unwrap());
+        shim.skip(kernel, nth);
+        let error = fixed.last_blocks(&first(params), &Stop::new()).map(|_| ());
+        assert!(matches!(error, Err(Error::Driver { .. })), "{kernel} {nth}: {error:?}");
+        shim.reset();
+    }
+}
+
+#[test]
+fn a_bit_that_flips_while_a_device_is_tested_is_found() {
+    let Some(Alone { device, shim, .. }) = &alone("bits that flip") else { return };
+    for kernel in ["argon2_first", "argon2_fill_ahead", "argon2_references", "argon2_last"] {
+        shim.flip(kernel, 0);
+        let error = Argon2::new(device, Params::new(64, 1, 1).unwrap(), 1).map(|_| ()).unwrap_err();
+        assert_eq!(error, Error::SelfTest { device: "Shim 0".to_owned() }, "{kernel}");
+        shim.reset();
+    }
+}
+
+/// Tags of so many passwords by growing memory of so many granules, beside the processor's.
+fn grown(device: &Device, params: Params, granules: u32, most: u64, count: u32) {
+    let course = Course::of(params).unwrap();
+    let growing = Growing::with(device, params, course, granules, most).unwrap();
+    let mut argon2 = Argon2::with(device, params, Memory::Growing(Box::new(growing)));
+    assert!(argon2.grows() && argon2.width() as u64 <= most);
+    let passwords: Vec<_> = (0..count).map(u32::to_le_bytes).collect();
+    let mut hasher = Hasher::new(params);
+    // Nothing of one list is seen in the next.
+    for passwords in [&passwords[..], &passwords[..1], &[]] {
+        let mut tags = vec![[0; 32]; passwords.len()];
+        let mut jobs: Vec<_> = passwords
+            .iter()
+            .zip(&mut tags)
+            .map(|(password, tag)| Job { input: Input::new(password, b"somesalt"), tag })
+            .collect();
+        argon2.hash(&mut jobs).unwrap();
+        for (password, tag) in passwords.iter().zip(&tags) {
+            let right = hasher.hash::<32>(&Input::new(password, b"somesalt")).unwrap();
+            assert_eq!(*tag, right, "{params:?}, {granules} granules, {most}");
+        }
+    }
+}
+
+#[test]
+fn hashes_that_take_memory_as_they_advance_have_the_tags_of_the_processor() {
+    let Some(Alone { device, .. }) = &alone("growing lanes") else { return };
+    for variant in Variant::ALL {
+        for version in [Version::V10, Version::V13] {
+            let params = Params::new(512, 1, 1).unwrap().with_variant(variant).with_version(version);
+            let whole = Course::of(params).unwrap().granules(512);
+            for (granules, most, count) in [(whole, 5, 3), (3 * whole + 5, 9, 20), (30 * whole, 4, 9)] {
+                grown(device, params, granules, most, count);
+            }
+        }
+    }
+    // Memory that is no multiple of a granule.
+    let params = Params::new(1111, 1, 1).unwrap();
+    grown(device, params, 2 * Course::of(params).unwrap().granules(1111) + 40, 8, 9);
+}
+
+#[test]
+fn growing_is_what_is_done_where_more_hashes_are_wanted_than_fit_as_a_whole() {
+    let Some(Alone { device, shim, .. }) = &alone("the choice of growing lanes") else { return };
+    shim.memory(40 << 20);
+    let made = |passes, most| Argon2::new(device, Params::new(4096, passes, 1).unwrap(), most).unwrap();
+    let two_passes = made(2, 100);
+    assert_eq!((two_passes.grows(), two_passes.width()), (false, 9), "as many as fit");
+    drop(two_passes);
+    let few = made(1, 5);
+    assert_eq!((few.grows(), few.width()), (false, 5));
+    drop(few);
+    let many = made(1, 100);
+    assert!(many.grows() && (13..=16).contains(&many.width()), "{}", many.width());
+    assert!(many.memory() < 40 << 20);
+}
+
+#[test]
+fn growing_lanes_that_go_wrong_are_errors_and_leave_nothing_behind() {
+    let Some(Alone { device, shim, .. }) = &alone("growing lanes that go wrong") else { return };
+    let params = Params::new(512, 1, 1).unwrap();
+    let course = Course::of(params).unwrap();
+    let mut argon2 = {
+        let growing = Growing::with(device, params, course, 2 * course.granules(512) + 9, 6).unwrap();
+        Argon2::with(device, params, Memory::Growing(Box::new(growing)))
+    };
+    let mut tags = vec![[0; 32]; 12];
+    let mut hash = |argon2: &mut Argon2, stop: &Stop| {
+        tags.fill([0xa5; 32]);
+        let job = |tag| Job { input: Input::new(b"password", b"somesalt"), tag };
+        argon2.hash_until(&mut tags.iter_mut().map(|tag| job(tag)).collect::<Vec<_>>(), stop)
+    };
+    let never = Stop::new();
+    for nth in [0, 1, 7] {
+        shim.skip("argon2_grow", nth);
+        let error = hash(&mut argon2, &never);
+        assert!(matches!(error, Err(Error::Driver { .. })), "{nth}: {error:?}");
+        shim.reset();
+        assert_eq!(hash(&mut argon2, &never), Ok(()), "the next is right");
+    }
+    let stop = Stop::new();
+    stop.set();
+    assert_eq!(hash(&mut argon2, &stop), Err(Error::Hash(HashError::Stopped)));
+    assert_eq!(hash(&mut argon2, &never), Ok(()));
+    let right: [u8; 32] = Hasher::new(params).hash(&Input::new(b"password", b"somesalt")).unwrap();
+    assert!(tags.iter().all(|tag| *tag == right));
+}

@@ -1,0 +1,426 @@
+//! [`Blake3`]: inputs that lie on a device, those of the host, and many short messages.
+
+use super::device::{Buffer, Device};
+use super::driver::{Arg, Memory, Pinned, Shape, Stream};
+use crate::Error;
+use crate::argon2::by_threads;
+use crate::blake3::{self, BATCH, Batch, MOST_JOBS, Params, VALUE, all, children, wrong};
+use crate::cut::{Cut, WIDTH, chunks};
+use hashmill_hash::argon2::HashError;
+use hashmill_hash::blake3::hazmat::{self, ChainingValue, Mode};
+use hashmill_hash::blake3::{CHUNK_LEN, Hash, Hasher, OutputReader};
+use hashmill_hash::engine::Stop;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Additions are done as multiplications by this, which the compiler must not know: the one thing that made the kernels faster.
+const ONE: u32 = 1;
+
+/// BLAKE3 in one mode, on one device. Threads share it.
+///
+/// The key, if there is one, goes to the device with each kernel, and is kept nowhere there.
+pub struct Blake3 {
+    device: Device,
+    params: Params,
+    /// Made for earlier inputs, and free.
+    scratch: Mutex<Vec<Scratch>>,
+    pieces: Mutex<Vec<Piece>>,
+}
+
+impl Blake3 {
+    /// Asks the device for known digests.
+    ///
+    /// # Errors
+    /// [`Error::SelfTest`]; what the driver says.
+    pub fn new(device: &Device, mode: &Mode<'_>) -> Result<Blake3, Error> {
+        let blake3 = Blake3::untested(device, mode)?;
+        let tree = |bytes: &[u8]| {
+            let buffer = device.buffer(bytes.len() as u64)?;
+            buffer.write(0, bytes)?;
+            blake3.hash_buffer(&buffer, 0, bytes.len() as u64)
+        };
+        let many = |messages: &[&[u8]], digests: &mut [Hash]| blake3.hash_many(messages, digests);
+        blake3::self_test(&device.info().name, mode, many, tree)?;
+        Ok(blake3)
+    }
+
+    pub(super) fn untested(device: &Device, mode: &Mode<'_>) -> Result<Blake3, Error> {
+        let (scratch, pieces) = (Mutex::default(), Mutex::default());
+        Ok(Blake3 { device: device.clone(), params: Params::new(mode)?, scratch, pieces })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The digest of `len` bytes of a buffer, from `offset` on.
+    ///
+    /// What is to be hashed is there: whoever writes it by a stream of his own has waited for that. Its address is a multiple of 16.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`]; what happens to the device.
+    pub fn hash_buffer(&self, buffer: &Buffer, offset: u64, len: u64) -> Result<Hash, Error> {
+        self.start(buffer, offset, len)?.finish()
+    }
+
+    /// As [`hash_buffer`](Blake3::hash_buffer), and does not wait: several inputs may be under way at the same time.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start(&self, buffer: &Buffer, offset: u64, len: u64) -> Result<Pending<'_>, Error> {
+        buffer.check(offset, len)?;
+        if !buffer.is_of(&self.device) {
+            return Err(wrong("it is another device's".to_owned()));
+        }
+        let address = buffer.pointer() + offset;
+        if !address.is_multiple_of(16) {
+            return Err(wrong(format!("it is read from {address:#x} on, which is no multiple of 16")));
+        }
+        let input = Arc::clone(buffer.memory());
+        if len <= CHUNK_LEN as u64 {
+            let mut scratch = self.scratch(Cut::subtree(1, CHUNK_LEN as u64))?;
+            scratch.fetch(&input, offset, len as usize)?;
+            return Ok(Pending { blake3: self, scratch, input, work: Work::Chunk(len as usize) });
+        }
+        let cut = Cut::whole(len, u64::MAX)
+            .ok_or_else(|| wrong(format!("{len} bytes are more than a device can be given")))?;
+        let mut scratch = self.scratch(cut)?;
+        scratch.begin(&self.device, &self.params, (&input, offset), cut, 0)?;
+        Ok(Pending { blake3: self, scratch, input, work: Work::Tiles(cut) })
+    }
+
+    /// The digest of bytes that lie in the memory of the host. They go to the device piece by piece, through memory that it fetches
+    /// by itself: several threads copy, and the device hashes what is there meanwhile.
+    ///
+    /// # Errors
+    /// What happens to the device.
+    pub fn hash_bytes(&self, bytes: &[u8]) -> Result<Hash, Error> {
+        static NEVER: Stop = Stop::new();
+        self.hash_bytes_until(bytes, &NEVER)
+    }
+
+    /// As [`hash_bytes`](Blake3::hash_bytes), and ends early when asked to, from another thread.
+    ///
+    /// # Errors
+    /// As there, and [`HashError::Stopped`] as [`Error::Hash`].
+    pub fn hash_bytes_until(&self, bytes: &[u8], stop: &Stop) -> Result<Hash, Error> {
+        let mode = self.params.mode();
+        if bytes.len() <= CHUNK_LEN {
+            return Ok(Hasher::with_mode(&mode).update(bytes).finalize());
+        }
+        // Two at least, because the node above the last two is the host's.
+        let len = (hazmat::left_subtree_len(bytes.len() as u64) as usize).min(Piece::LEN);
+        let mut values = vec![[0; VALUE as usize]; bytes.len().div_ceil(len)];
+        by_threads(&mut values, 1, |number, value| {
+            if stop.is_set() {
+                return Err(HashError::Stopped.into());
+            }
+            let at = number * len;
+            let some = &bytes[at..bytes.len().min(at + len)];
+            let mut lent = Lent { blake3: self, piece: Some(self.piece(len)?) };
+            let piece = lent.piece.as_mut().expect("taken only when dropped");
+            *value = piece.value(self, at as u64, some)?;
+            Ok(())
+        })?;
+        let [left, right] = children(values, mode);
+        Ok(hazmat::merge_subtrees_root(&left, &right, mode))
+    }
+
+    /// The digests of many messages: `out[i]` is that of `messages[i]`. For messages that lie in the memory of the host, as
+    /// short as they are; those of more than a chunk are put together by the processor.
+    ///
+    /// # Errors
+    /// What happens to the device. What is in `out` is of no meaning then.
+    ///
+    /// # Panics
+    /// If `out` and `messages` differ in length.
+    pub fn hash_many(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
+        let most = (BATCH as usize, MOST_JOBS as usize);
+        blake3::many(self.params.mode(), most, messages, out, |batch, values| self.run(batch, values))
+    }
+
+    /// Hashes what is in a batch, and empties it.
+    fn run(&self, batch: &mut Batch, values: &mut Vec<ChainingValue>) -> Result<(), Error> {
+        let (context, count) = (self.device.context(), batch.jobs.len());
+        let (bytes, jobs) = (batch.bytes.len(), batch.jobs.as_flattened().as_flattened());
+        let stream = context.stream()?;
+        let (input, digests) = (context.memory(bytes as u64)?, context.memory(count as u64 * VALUE)?);
+        let there = context.memory(jobs.len() as u64)?;
+        let mut back = vec![0; count * VALUE as usize];
+        stream.upload_now(&input, 0, &batch.bytes)?;
+        stream.upload_now(&there, 0, jobs)?;
+        stream.clear(&digests, 0, digests.bytes())?;
+        let params = self.params.bytes([0, count as u64, 0, 0, 0, 0]);
+        let args = [
+            Arg::Words(&*params),
+            Arg::At(&input, 0),
+            Arg::At(&there, 0),
+            Arg::At(&digests, 0),
+            Arg::Number(ONE),
+        ];
+        stream.launch(&self.device.kernels().messages, groups((count as u64).div_ceil(WIDTH)), &args)?;
+        stream.download_now(&digests, 0, &mut back)?;
+        values.extend(all(back.as_chunks().0.to_vec())?);
+        batch.jobs.clear();
+        batch.bytes.clear();
+        Ok(())
+    }
+
+    fn free(&self) -> MutexGuard<'_, Vec<Scratch>> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Scratch with room for this, used before if there is some.
+    fn scratch(&self, cut: Cut) -> Result<Scratch, Error> {
+        let mut free = self.free();
+        if let Some(fits) = free.iter().position(|scratch| scratch.fits(cut)) {
+            return Ok(free.swap_remove(fits));
+        }
+        // What was too small once will be so again.
+        let smaller = free.pop();
+        drop(free);
+        drop(smaller);
+        Scratch::new(&self.device, cut)
+    }
+
+    /// Memory for a piece of an input, used before if there is some.
+    fn piece(&self, len: usize) -> Result<Piece, Error> {
+        let mut free = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fits) = free.iter().position(|piece| piece.input.bytes() >= len as u64) {
+            return Ok(free.swap_remove(fits));
+        }
+        // What was too small once will be so again.
+        let smaller = free.pop();
+        drop(free);
+        drop(smaller);
+        Piece::new(&self.device, len)
+    }
+}
+
+impl fmt::Debug for Blake3 {
+    /// Without the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Blake3");
+        out.field("device", &self.device).field("mode", &self.params.mode()).finish_non_exhaustive()
+    }
+}
+
+/// So many blocks of the threads that every kernel of BLAKE3 has.
+fn groups(count: u64) -> Shape {
+    Shape { blocks: count as u32, threads: WIDTH as u32, shared: 0 }
+}
+
+/// An input that a device is at work on. Dropped, it is given up: its digest is computed, and nobody sees it.
+#[must_use = "it is given up if it is dropped"]
+pub struct Pending<'a> {
+    blake3: &'a Blake3,
+    /// Dropped first: it waits for the device.
+    scratch: Scratch,
+    input: Arc<Memory>,
+    work: Work,
+}
+
+enum Work {
+    /// One chunk of so many bytes, on its way to the host: the processor has its digest sooner than a device would begin.
+    Chunk(usize),
+    Tiles(Cut),
+}
+
+enum Fetched {
+    Chunk(Vec<u8>),
+    Children([ChainingValue; 2]),
+}
+
+impl Pending<'_> {
+    /// Waits for the digest.
+    ///
+    /// # Errors
+    /// What happened to the device.
+    pub fn finish(self) -> Result<Hash, Error> {
+        let mode = self.blake3.params.mode();
+        Ok(match self.fetched()? {
+            Fetched::Chunk(bytes) => Hasher::with_mode(&mode).update(&bytes).finalize(),
+            Fetched::Children([left, right]) => hazmat::merge_subtrees_root(&left, &right, mode),
+        })
+    }
+
+    /// Waits for the extended output.
+    ///
+    /// # Errors
+    /// What happened to the device.
+    pub fn finish_xof(self) -> Result<OutputReader, Error> {
+        let mode = self.blake3.params.mode();
+        Ok(match self.fetched()? {
+            Fetched::Chunk(bytes) => Hasher::with_mode(&mode).update(&bytes).finalize_xof(),
+            Fetched::Children([left, right]) => hazmat::merge_subtrees_root_xof(&left, &right, mode),
+        })
+    }
+
+    /// Whether the digest is there, after waiting so long at most.
+    ///
+    /// # Errors
+    /// What happened to the device.
+    pub fn look(&self, timeout: Duration) -> Result<bool, Error> {
+        self.scratch.back.look(timeout)
+    }
+
+    fn fetched(self) -> Result<Fetched, Error> {
+        let Pending { blake3, mut scratch, input, work } = self;
+        let fetched = match work {
+            Work::Chunk(len) => Fetched::Chunk(scratch.back.bytes()?[..len].to_vec()),
+            Work::Tiles(cut) => Fetched::Children(children(scratch.take(cut)?, blake3.params.mode())),
+        };
+        blake3.free().push(scratch);
+        drop(input);
+        Ok(fetched)
+    }
+}
+
+impl fmt::Debug for Pending<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").field("blake3", self.blake3).finish_non_exhaustive()
+    }
+}
+
+/// Memory for inputs that are cut into so many pieces at most, beside the input, and a stream to compute them in.
+pub(super) struct Scratch {
+    /// Dropped first: it waits for the device.
+    pub(super) stream: Stream,
+    rows: Memory,
+    values: Memory,
+    pub(super) back: Pinned,
+}
+
+impl Scratch {
+    pub(super) fn new(device: &Device, cut: Cut) -> Result<Scratch, Error> {
+        let (context, tiles) = (device.context(), cut.tiles());
+        let back = (tiles * VALUE).max(CHUNK_LEN as u64) as usize;
+        Ok(Scratch {
+            stream: context.stream()?,
+            rows: context.memory(tiles * cut.row() * VALUE)?,
+            values: context.memory(tiles * VALUE)?,
+            back: context.pinned(back)?,
+        })
+    }
+
+    /// Whether it has room for this.
+    fn fits(&self, cut: Cut) -> bool {
+        self.rows.bytes() >= cut.tiles() * cut.row() * VALUE && self.values.bytes() >= cut.tiles() * VALUE
+    }
+
+    /// Begins to bring a chunk to the host.
+    fn fetch(&mut self, input: &Memory, offset: u64, len: usize) -> Result<(), Error> {
+        if len == 0 { Ok(()) } else { self.stream.download(input, offset, &mut self.back, len) }
+    }
+
+    /// Begins to compute the values of the tiles of what lies in `input` from `offset` on, whose first chunk has the number
+    /// `counter`.
+    pub(super) fn begin(
+        &mut self,
+        device: &Device,
+        params: &Params,
+        (input, offset): (&Memory, u64),
+        cut: Cut,
+        counter: u64,
+    ) -> Result<(), Error> {
+        let Scratch { stream, rows, values, back } = self;
+        for window in cut.windows() {
+            let (count, tail) = chunks(window.end - window.start);
+            let counter = counter + window.start / CHUNK_LEN as u64;
+            let params = params.bytes([counter, count, tail, 0, 0, cut.first_row(window.start)]);
+            let input = Arg::At(input, offset + window.start);
+            let args = [Arg::Words(&*params), input, Arg::At(rows, 0), Arg::Number(ONE)];
+            stream.launch(&device.kernels().leaves, groups(count.div_ceil(WIDTH)), &args)?;
+        }
+        let (count, tail) = chunks(cut.len);
+        let bytes = cut.tiles() * VALUE;
+        // What an earlier input has left must not pass for an answer.
+        stream.clear(values, 0, bytes)?;
+        let params = params.bytes([0, count, tail, cut.tile / CHUNK_LEN as u64, cut.row(), 0]);
+        let args = [Arg::Words(&*params), Arg::At(rows, 0), Arg::At(values, 0), Arg::Number(ONE)];
+        stream.launch(&device.kernels().tops, groups(cut.tiles()), &args)?;
+        stream.download(values, 0, back, bytes as usize)
+    }
+
+    /// The values of the tiles.
+    pub(super) fn take(&mut self, cut: Cut) -> Result<Vec<ChainingValue>, Error> {
+        let bytes = &self.back.bytes()?[..(cut.tiles() * VALUE) as usize];
+        all(bytes.as_chunks().0.to_vec())
+    }
+}
+
+/// Memory for a piece of an input of the host: on the device, and on the way.
+pub(super) struct Piece {
+    /// Dropped first: it waits for the device.
+    pub(super) scratch: Scratch,
+    pub(super) input: Memory,
+    /// Filled in turn: one of them while the device fetches the other.
+    ways: [Pinned; 2],
+}
+
+impl Piece {
+    /// Bytes of the largest piece of an input that is hashed as a whole.
+    const LEN: usize = 8 << 20;
+
+    /// Bytes that are on the way together.
+    const WAY: usize = 1 << 20;
+
+    pub(super) fn new(device: &Device, len: usize) -> Result<Piece, Error> {
+        let (context, way) = (device.context(), len.min(Piece::WAY));
+        Ok(Piece {
+            scratch: Scratch::new(device, Cut::subtree(len as u64, len as u64))?,
+            input: context.memory(len as u64)?,
+            ways: [context.pinned(way)?, context.pinned(way)?],
+        })
+    }
+
+    /// Copies the bytes to the device, and begins to compute the value of the subtree that they are, so far into an input.
+    pub(super) fn begin(&mut self, blake3: &Blake3, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let Piece { scratch, input, ways } = self;
+        let len = ways[0].as_ref().len();
+        for (number, some) in bytes.chunks(len).enumerate() {
+            let way = &mut ways[number % 2];
+            way.bytes()?[..some.len()].copy_from_slice(some);
+            scratch.stream.upload(input, (number * len) as u64, &way.source(), some.len())?;
+        }
+        self.begin_there(blake3, offset, bytes.len())
+    }
+
+    /// The same of so many bytes that are there, or on the way.
+    pub(super) fn begin_there(&mut self, blake3: &Blake3, offset: u64, len: usize) -> Result<(), Error> {
+        let (cut, counter) = (self.cut(len), offset / CHUNK_LEN as u64);
+        self.scratch.begin(&blake3.device, &blake3.params, (&self.input, 0), cut, counter)
+    }
+
+    fn cut(&self, len: usize) -> Cut {
+        Cut::subtree(len as u64, self.input.bytes())
+    }
+
+    /// Waits for the value.
+    pub(super) fn take(&mut self) -> Result<ChainingValue, Error> {
+        match self.scratch.take(self.cut(1))?[..] {
+            [value] => Ok(value),
+            _ => Err(Error::Driver { reason: "another number of values than was asked for".to_owned() }),
+        }
+    }
+
+    fn value(&mut self, blake3: &Blake3, offset: u64, bytes: &[u8]) -> Result<ChainingValue, Error> {
+        self.begin(blake3, offset, bytes)?;
+        self.take()
+    }
+}
+
+/// A piece that goes back whatever becomes of it.
+struct Lent<'a> {
+    blake3: &'a Blake3,
+    /// Taken only when dropped.
+    piece: Option<Piece>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.blake3.pieces.lock().unwrap_or_else(PoisonError::into_inner).extend(self.piece.take());
+    }
+}

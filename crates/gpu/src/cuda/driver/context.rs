@@ -1,0 +1,312 @@
+//! A device that is open, and what belongs to it: memory, kernels.
+
+use super::super::device::{Buffer, Device};
+use super::stream::{Event, Flag, Pages, Pinned, Stream};
+use super::{Code, Functions, Handle, Ordinal, Pointer};
+use crate::Error;
+use std::ffi::{CString, c_int, c_uint, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+const INVALID_VALUE: Code = 1;
+
+/// Does not wait for the stream that everybody shares.
+const NON_BLOCKING: c_uint = 1;
+
+/// A thread that waits for an event sleeps, and nobody asks when it was.
+const SLEEPS_AND_HAS_NO_TIME: c_uint = 1 | 2;
+
+/// Pinned for all contexts.
+const PORTABLE: c_uint = 1;
+
+impl Ordinal {
+    /// The context that everybody in this process shares for it: addresses of other libraries are valid in it.
+    pub(in super::super) fn open(self) -> Result<Arc<Context>, Error> {
+        let mut raw = null_mut();
+        // SAFETY: writes one handle.
+        let code = unsafe { (self.driver.0.call.cuDevicePrimaryCtxRetain)(&mut raw, self.device) };
+        self.driver.0.check("cuDevicePrimaryCtxRetain", code, 0)?;
+        Ok(Arc::new(Context { ordinal: self, raw, gone: OnceLock::new() }))
+    }
+}
+
+/// A device that is open, until the last value of it is dropped.
+pub(in super::super) struct Context {
+    ordinal: Ordinal,
+    raw: Handle,
+    /// What ended it.
+    gone: OnceLock<Error>,
+}
+
+// SAFETY: a context and all that belongs to it may be used by any thread that makes it current, by several at the same time.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+/// A context, current in this thread.
+pub(super) struct Current<'a>(pub(super) &'a Context);
+
+impl Drop for Current<'_> {
+    fn drop(&mut self) {
+        let mut raw = null_mut();
+        // SAFETY: what is popped is what was pushed. If that is refused, it stays current, which harms nobody.
+        unsafe { (self.0.call().cuCtxPopCurrent_v2)(&mut raw) };
+    }
+}
+
+impl Device {
+    /// Memory of this device that somebody else has made, so many bytes of it: of CUDA's runtime, of another library. It is not
+    /// given back.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] where the driver knows no such memory of this device, or it has fewer bytes; what the driver says.
+    ///
+    /// # Safety
+    /// The memory lives, and nobody writes to it, until every value that was made from it is dropped: clones of the buffer, and
+    /// digests that are under way.
+    pub unsafe fn borrow(&self, pointer: u64, bytes: u64) -> Result<Buffer, Error> {
+        // SAFETY: as promised.
+        Ok(self.borrowed(unsafe { self.context().borrowed(pointer, bytes) }?))
+    }
+}
+
+impl Context {
+    pub(super) fn call(&self) -> &Functions {
+        &self.ordinal.driver.0.call
+    }
+
+    /// Makes it current for as long as what this gives lives.
+    pub(super) fn enter(&self) -> Result<Current<'_>, Error> {
+        if let Some(gone) = self.gone.get() {
+            return Err(gone.clone());
+        }
+        // SAFETY: it was retained.
+        let code = unsafe { (self.call().cuCtxPushCurrent_v2)(self.raw) };
+        self.check("cuCtxPushCurrent_v2", code, 0)?;
+        Ok(Current(self))
+    }
+
+    /// The same to give something back: a context that is gone has nothing to be given back to, but the driver counts.
+    pub(super) fn leave(&self, back: impl FnOnce(&Functions) -> Code) {
+        // SAFETY: it was retained. Nobody is there to hear of a refusal: what cannot be given back is lost.
+        if unsafe { (self.call().cuCtxPushCurrent_v2)(self.raw) } == 0 {
+            let current = Current(self);
+            back(current.0.call());
+        }
+    }
+
+    pub(super) fn check(&self, call: &'static str, code: Code, bytes: u64) -> Result<(), Error> {
+        self.ordinal.driver.0.check(call, code, bytes).inspect_err(|error| {
+            if error.is_lost() {
+                // The first who noticed has said why.
+                let _ = self.gone.set(error.clone());
+            }
+        })
+    }
+
+    /// Bytes of its memory that nobody has.
+    pub(in super::super) fn free(&self) -> Result<u64, Error> {
+        let current = self.enter()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: writes two numbers.
+        let code = unsafe { (current.0.call().cuMemGetInfo_v2)(&mut free, &mut total) };
+        self.check("cuMemGetInfo_v2", code, 0)?;
+        Ok(free as u64)
+    }
+
+    /// Memory on the device; what is in it is of no meaning.
+    pub(in super::super) fn memory(self: &Arc<Self>, bytes: u64) -> Result<Memory, Error> {
+        let asked = usize::try_from(bytes.max(1)).map_err(|_| Error::OutOfMemory { bytes })?;
+        let current = self.enter()?;
+        let mut pointer = 0;
+        // SAFETY: writes one address.
+        let code = unsafe { (current.0.call().cuMemAlloc_v2)(&mut pointer, asked) };
+        self.check("cuMemAlloc_v2", code, bytes.max(1))?;
+        drop(current);
+        Ok(Memory { context: Arc::clone(self), pointer, bytes, ours: true })
+    }
+
+    /// Memory on the device that somebody else has made, with at least so many bytes of it.
+    ///
+    /// # Safety
+    /// It lives, and is not written, for as long as anything uses what this gives.
+    pub(in super::super) unsafe fn borrowed(
+        self: &Arc<Self>,
+        pointer: u64,
+        bytes: u64,
+    ) -> Result<Memory, Error> {
+        const MEMORY_TYPE: c_int = 2;
+        const CONTEXT: c_int = 1;
+        const RANGE_START: c_int = 11;
+        const RANGE_SIZE: c_int = 12;
+        const DEVICE: u32 = 2;
+        let wrong = |reason: String| Error::Buffer { reason };
+        let current = self.enter()?;
+        let ask = |which, into: *mut c_void| {
+            // SAFETY: what is asked for is as large as what it is written into.
+            unsafe { (current.0.call().cuPointerGetAttribute)(into, which, pointer) }
+        };
+        let (mut kind, mut context, mut start, mut size) = (0_u32, null_mut::<c_void>(), 0_u64, 0_usize);
+        let code = ask(MEMORY_TYPE, (&raw mut kind).cast());
+        // The driver refuses what is no address that it knows.
+        if code != INVALID_VALUE {
+            self.check("cuPointerGetAttribute", code, 0)?;
+        }
+        if kind != DEVICE {
+            return Err(wrong(format!("{pointer:#x} is no address in the memory of a device")));
+        }
+        self.check("cuPointerGetAttribute", ask(CONTEXT, (&raw mut context).cast()), 0)?;
+        // Memory of pools belongs to no context.
+        if !context.is_null() && context != self.raw {
+            return Err(wrong(format!("{pointer:#x} belongs to another device")));
+        }
+        self.check("cuPointerGetAttribute", ask(RANGE_START, (&raw mut start).cast()), 0)?;
+        self.check("cuPointerGetAttribute", ask(RANGE_SIZE, (&raw mut size).cast()), 0)?;
+        let room = start.saturating_add(size as u64).saturating_sub(pointer);
+        if bytes > room {
+            return Err(wrong(format!("{bytes} bytes from {pointer:#x} on are more than its {room}")));
+        }
+        drop(current);
+        Ok(Memory { context: Arc::clone(self), pointer, bytes, ours: false })
+    }
+
+    /// Memory of the host that the device fetches and fills by itself, all zero.
+    pub(in super::super) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned, Error> {
+        let event = self.event()?;
+        let current = self.enter()?;
+        let mut start = null_mut();
+        let asked = bytes.max(1);
+        // SAFETY: writes one address.
+        let code = unsafe { (current.0.call().cuMemHostAlloc)(&mut start, asked, PORTABLE) };
+        self.check("cuMemHostAlloc", code, asked as u64)?;
+        drop(current);
+        // SAFETY: it is ours, and as long as was asked.
+        unsafe { start.cast::<u8>().write_bytes(0, asked) };
+        let pages =
+            Pages { context: Arc::clone(self), start, bytes, event, under_way: AtomicBool::new(false) };
+        Ok(Pinned(Arc::new(pages)))
+    }
+
+    /// A word that kernels see, not set.
+    pub(in super::super) fn flag(self: &Arc<Self>) -> Result<Flag, Error> {
+        Flag::new(self)
+    }
+
+    pub(in super::super) fn stream(self: &Arc<Self>) -> Result<Stream, Error> {
+        let current = self.enter()?;
+        let mut raw = null_mut();
+        // SAFETY: writes one handle.
+        let code = unsafe { (current.0.call().cuStreamCreate)(&mut raw, NON_BLOCKING) };
+        self.check("cuStreamCreate", code, 0)?;
+        drop(current);
+        Ok(Stream { context: Arc::clone(self), raw })
+    }
+
+    fn event(self: &Arc<Self>) -> Result<Event, Error> {
+        let current = self.enter()?;
+        let mut raw = null_mut();
+        // SAFETY: writes one handle.
+        let code = unsafe { (current.0.call().cuEventCreate)(&mut raw, SLEEPS_AND_HAS_NO_TIME) };
+        self.check("cuEventCreate", code, 0)?;
+        drop(current);
+        Ok(Event { context: Arc::clone(self), raw })
+    }
+
+    /// Kernels, from an image that the driver knows.
+    pub(in super::super) fn module(self: &Arc<Self>, image: &'static [u8]) -> Result<Arc<Module>, Error> {
+        let current = self.enter()?;
+        let mut raw = null_mut();
+        // SAFETY: an image says itself how long it is, and this one is ours.
+        let code = unsafe { (current.0.call().cuModuleLoadData)(&mut raw, image.as_ptr().cast()) };
+        self.check("cuModuleLoadData", code, 0)?;
+        drop(current);
+        Ok(Arc::new(Module { context: Arc::clone(self), raw }))
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: it was retained once, and nothing of it is left.
+        unsafe { (self.call().cuDevicePrimaryCtxRelease_v2)(self.ordinal.device) };
+    }
+}
+
+/// Memory on a device.
+pub(in super::super) struct Memory {
+    context: Arc<Context>,
+    pointer: Pointer,
+    bytes: u64,
+    ours: bool,
+}
+
+impl Memory {
+    pub(in super::super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(in super::super) fn pointer(&self) -> u64 {
+        self.pointer
+    }
+
+    /// Where so many bytes lie that begin there.
+    pub(super) fn at(&self, at: u64, bytes: u64) -> Pointer {
+        assert!(
+            at.checked_add(bytes).is_some_and(|end| end <= self.bytes),
+            "{bytes} at {at} of {}",
+            self.bytes
+        );
+        self.pointer + at
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.ours {
+            // SAFETY: it is ours. The driver waits for what uses it, and whoever handed that over did so before.
+            self.context.leave(|call| unsafe { (call.cuMemFree_v2)(self.pointer) });
+        }
+    }
+}
+
+/// Kernels that the driver has taken.
+pub(in super::super) struct Module {
+    context: Arc<Context>,
+    raw: Handle,
+}
+
+// SAFETY: as for `Context`.
+unsafe impl Send for Module {}
+// SAFETY: as for `Context`.
+unsafe impl Sync for Module {}
+
+impl Module {
+    pub(in super::super) fn kernel(self: &Arc<Self>, name: &str) -> Result<Kernel, Error> {
+        let name = CString::new(name).map_err(|error| Error::Driver { reason: error.to_string() })?;
+        let current = self.context.enter()?;
+        let mut raw = null_mut();
+        // SAFETY: writes one handle.
+        let code = unsafe { (current.0.call().cuModuleGetFunction)(&mut raw, self.raw, name.as_ptr()) };
+        self.context.check("cuModuleGetFunction", code, 0)?;
+        drop(current);
+        Ok(Kernel { _module: Arc::clone(self), raw })
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // SAFETY: it is ours, and none of its kernels is left.
+        self.context.leave(|call| unsafe { (call.cuModuleUnload)(self.raw) });
+    }
+}
+
+/// One of them.
+pub(in super::super) struct Kernel {
+    _module: Arc<Module>,
+    pub(super) raw: Handle,
+}
+
+// SAFETY: as for `Context`.
+unsafe impl Send for Kernel {}
+// SAFETY: as for `Context`.
+unsafe impl Sync for Kernel {}

@@ -1,0 +1,253 @@
+//! NVIDIA's driver: found when somebody asks for it, its functions by name, what they give as results, and what they make as values
+//! that are given back when they are dropped.
+//!
+//! All of `unsafe` is in this folder. What the rest of this back end relies on:
+//!
+//! - A function is called with a handle that lives, in its own context, which is made current for the call and no longer.
+//! - Memory of the host that a device fetches or fills is pinned, and its bytes are shown only when the copies that were handed
+//!   over before have ended.
+//! - Kernels are our own and keep to what they are given: whatever launches one says which memory that is.
+#![allow(unsafe_code, reason = "a driver is a library of C functions")]
+
+mod context;
+mod stream;
+
+pub(super) use context::{Context, Kernel, Memory};
+pub(super) use stream::{Arg, Flag, Pinned, Shape, Source, Stream};
+
+use crate::{Error, Refusal};
+use libloading::Library;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::path::Path;
+use std::ptr::null;
+use std::sync::Arc;
+
+type Code = c_uint;
+type Handle = *mut c_void;
+type Pointer = u64;
+
+/// The table of the driver's functions: fields have the names of the symbols.
+macro_rules! functions {
+    ($($name:ident($($kind:ty),*);)*) => {
+        #[allow(non_snake_case, reason = "the driver's own names")]
+        struct Functions {
+            $($name: unsafe extern "system" fn($($kind),*) -> Code,)*
+        }
+
+        impl Functions {
+            /// # Safety
+            /// The library is the driver, or keeps to its interface.
+            unsafe fn of(library: &Library) -> Result<Functions, libloading::Error> {
+                Ok(Functions {
+                    // SAFETY: these are the signatures of the driver's interface, which never change under a name.
+                    $($name: *unsafe { library.get(concat!(stringify!($name), "\0").as_bytes()) }?,)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    cuInit(c_uint);
+    cuDriverGetVersion(*mut c_int);
+    cuGetErrorName(Code, *mut *const c_char);
+    cuGetErrorString(Code, *mut *const c_char);
+    cuDeviceGetCount(*mut c_int);
+    cuDeviceGet(*mut c_int, c_int);
+    cuDeviceGetName(*mut c_char, c_int, c_int);
+    cuDeviceGetAttribute(*mut c_int, c_int, c_int);
+    cuDeviceTotalMem_v2(*mut usize, c_int);
+    cuDevicePrimaryCtxRetain(*mut Handle, c_int);
+    cuDevicePrimaryCtxRelease_v2(c_int);
+    cuCtxPushCurrent_v2(Handle);
+    cuCtxPopCurrent_v2(*mut Handle);
+    cuMemGetInfo_v2(*mut usize, *mut usize);
+    cuMemAlloc_v2(*mut Pointer, usize);
+    cuMemFree_v2(Pointer);
+    cuMemHostAlloc(*mut Handle, usize, c_uint);
+    cuMemFreeHost(Handle);
+    cuMemcpyHtoDAsync_v2(Pointer, *const c_void, usize, Handle);
+    cuMemcpyDtoHAsync_v2(Handle, Pointer, usize, Handle);
+    cuMemsetD8Async(Pointer, u8, usize, Handle);
+    cuPointerGetAttribute(*mut c_void, c_int, Pointer);
+    cuStreamCreate(*mut Handle, c_uint);
+    cuStreamDestroy_v2(Handle);
+    cuStreamSynchronize(Handle);
+    cuEventCreate(*mut Handle, c_uint);
+    cuEventDestroy_v2(Handle);
+    cuEventRecord(Handle, Handle);
+    cuEventQuery(Handle);
+    cuEventSynchronize(Handle);
+    cuModuleLoadData(*mut Handle, *const c_void);
+    cuModuleUnload(Handle);
+    cuModuleGetFunction(*mut Handle, Handle, *const c_char);
+    cuLaunchKernel(
+        Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void
+    );
+}
+
+const OUT_OF_MEMORY: Code = 2;
+const NO_DEVICE: Code = 100;
+
+/// What ends a context: every later call gives the same.
+const ENDS: [Code; 17] = [4, 46, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999];
+
+/// NVIDIA's driver.
+#[derive(Clone)]
+pub struct Driver(Arc<Loaded>);
+
+struct Loaded {
+    call: Functions,
+    version: c_int,
+    /// Never closed: the driver has threads of its own.
+    _library: ManuallyDrop<Library>,
+}
+
+impl Driver {
+    /// The driver of this machine.
+    ///
+    /// # Errors
+    /// [`Error::NoDriver`] where there is none, or one that is too old to have all functions; what it says itself.
+    pub fn load() -> Result<Driver, Error> {
+        let name = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+        // SAFETY: where a library has this name, it is the driver.
+        unsafe { Driver::open(Path::new(name)) }
+    }
+
+    /// The driver in this file.
+    ///
+    /// # Errors
+    /// As for [`load`](Driver::load).
+    ///
+    /// # Safety
+    /// The file is the driver, or a library that does what the driver's interface promises.
+    pub unsafe fn open(path: &Path) -> Result<Driver, Error> {
+        let none = |error: libloading::Error| Error::NoDriver { reason: error.to_string() };
+        // SAFETY: as promised.
+        let (library, call) = unsafe {
+            let library = Library::new(path).map_err(none)?;
+            let call = Functions::of(&library).map_err(none)?;
+            (library, call)
+        };
+        let library = ManuallyDrop::new(library);
+        let mut driver = Loaded { call, version: 0, _library: library };
+        // SAFETY: these need no context, and write one number.
+        unsafe {
+            driver.check("cuInit", (driver.call.cuInit)(0), 0)?;
+            let mut version = 0;
+            driver.check("cuDriverGetVersion", (driver.call.cuDriverGetVersion)(&mut version), 0)?;
+            driver.version = version;
+        }
+        Ok(Driver(Arc::new(driver)))
+    }
+
+    /// The newest CUDA that it knows, as a thousand times the first number and ten times the second.
+    pub fn version(&self) -> i32 {
+        self.0.version
+    }
+
+    /// How many devices it has.
+    pub(super) fn count(&self) -> Result<usize, Error> {
+        let mut count = 0;
+        // SAFETY: writes one number.
+        let code = unsafe { (self.0.call.cuDeviceGetCount)(&mut count) };
+        match self.0.check("cuDeviceGetCount", code, 0) {
+            Err(Error::NoDevice { .. }) => Ok(0),
+            done => done.map(|()| usize::try_from(count).unwrap_or(0)),
+        }
+    }
+
+    /// The device with this number, of those that there are.
+    pub(super) fn ordinal(&self, number: usize) -> Result<Ordinal, Error> {
+        let number = c_int::try_from(number).map_err(|_| Error::NoDevice { found: 0 })?;
+        let mut device = 0;
+        // SAFETY: writes one number.
+        self.0.check("cuDeviceGet", unsafe { (self.0.call.cuDeviceGet)(&mut device, number) }, 0)?;
+        Ok(Ordinal { driver: self.clone(), device })
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("version", &self.version()).finish_non_exhaustive()
+    }
+}
+
+impl Loaded {
+    /// What a code means, of a call that asked for so many bytes.
+    fn check(&self, call: &'static str, code: Code, bytes: u64) -> Result<(), Error> {
+        match code {
+            0 => Ok(()),
+            OUT_OF_MEMORY if bytes > 0 => Err(Error::OutOfMemory { bytes }),
+            NO_DEVICE => Err(Error::NoDevice { found: 0 }),
+            _ => Err(self.refusal(call, code).into()),
+        }
+    }
+
+    fn refusal(&self, call: &'static str, code: Code) -> Refusal {
+        let said = |of: unsafe extern "system" fn(Code, *mut *const c_char) -> Code| {
+            let mut text: *const c_char = null();
+            // SAFETY: the driver writes the address of a text that lives as long as itself, or nothing.
+            unsafe {
+                let code = of(code, &mut text);
+                (code == 0 && !text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+            }
+        };
+        let name = said(self.call.cuGetErrorName).unwrap_or_else(|| "a code without a name".to_owned());
+        let text =
+            said(self.call.cuGetErrorString).unwrap_or_else(|| "the driver has no words for it".to_owned());
+        Refusal { call, code, name, text, lost: ENDS.contains(&code) }
+    }
+}
+
+/// A device that the driver has, not opened.
+pub(super) struct Ordinal {
+    driver: Driver,
+    device: c_int,
+}
+
+/// What is asked of a device, by the driver's numbers.
+#[derive(Clone, Copy)]
+pub(super) enum Attribute {
+    ThreadsOfBlock = 1,
+    SharedOfBlock = 8,
+    Warp = 10,
+    Multiprocessors = 16,
+    Integrated = 18,
+    Major = 75,
+    Minor = 76,
+}
+
+impl Ordinal {
+    pub(super) fn name(&self) -> Result<String, Error> {
+        let Loaded { call, .. } = &*self.driver.0;
+        let mut name = [0_u8; 256];
+        // SAFETY: the driver writes no more bytes than it is told, the last of them zero.
+        let code =
+            unsafe { (call.cuDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, self.device) };
+        self.driver.0.check("cuDeviceGetName", code, 0)?;
+        let text = name.split(|byte| *byte == 0).next().unwrap_or(&[]);
+        Ok(String::from_utf8_lossy(text).into_owned())
+    }
+
+    pub(super) fn attribute(&self, which: Attribute) -> Result<u32, Error> {
+        let mut value = 0;
+        // SAFETY: writes one number.
+        let code =
+            unsafe { (self.driver.0.call.cuDeviceGetAttribute)(&mut value, which as c_int, self.device) };
+        self.driver.0.check("cuDeviceGetAttribute", code, 0)?;
+        // None of those that are asked for is negative.
+        Ok(u32::try_from(value).unwrap_or(0))
+    }
+
+    /// Bytes of its memory.
+    pub(super) fn memory(&self) -> Result<u64, Error> {
+        let mut bytes = 0;
+        // SAFETY: writes one number.
+        let code = unsafe { (self.driver.0.call.cuDeviceTotalMem_v2)(&mut bytes, self.device) };
+        self.driver.0.check("cuDeviceTotalMem_v2", code, 0)?;
+        Ok(bytes as u64)
+    }
+}

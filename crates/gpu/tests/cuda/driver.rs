@@ -1,0 +1,132 @@
+//! The driver: what it says of devices, and what becomes of one that is not there, or too old, or refuses.
+
+use crate::Alone;
+use hashmill_gpu::cuda::{Device, Driver};
+use hashmill_gpu::{Error, Kind, best};
+use std::path::Path;
+
+fn open(path: &str) -> Result<Driver, Error> {
+    // SAFETY: these are no drivers, so none of their functions is called.
+    #[allow(unsafe_code, reason = "libraries of the system, and files that are none")]
+    unsafe {
+        Driver::open(Path::new(path))
+    }
+}
+
+#[test]
+fn no_driver_and_a_driver_without_all_functions_are_errors() {
+    for path in ["/nonexistent/libcuda.so.1", "/proc/self/exe/no", file!()] {
+        let error = open(path).map(|_| ()).unwrap_err();
+        assert!(matches!(&error, Error::NoDriver { reason } if !reason.is_empty()), "{error:?}");
+    }
+    if cfg!(all(target_os = "linux", target_env = "gnu")) {
+        let error = open("libm.so.6").map(|_| ()).unwrap_err();
+        assert!(matches!(&error, Error::NoDriver { reason } if reason.contains("cuInit")), "{error:?}");
+        assert!(error.to_string().starts_with("no driver: "), "{error}");
+    }
+}
+
+#[test]
+fn the_driver_of_the_system_is_there_or_not_and_nothing_panics() {
+    match Driver::load() {
+        Ok(driver) => assert!(driver.version() >= 1000),
+        Err(error) => {
+            assert!(matches!(error, Error::NoDriver { .. } | Error::Cuda(_) | Error::NoDevice { .. }));
+        }
+    }
+}
+
+#[test]
+fn a_device_is_described_as_the_driver_says() {
+    let Some(alone) = Alone::new("facts of devices") else { return };
+    alone.shim.devices(2);
+    let all = Device::list(&alone.driver).unwrap();
+    assert_eq!(all.len(), 2);
+    let info = &all[1];
+    assert_eq!((info.name.as_str(), info.kind, info.interface), ("Shim 1", Kind::Discrete, "CUDA"));
+    assert_eq!(info.driver, "CUDA 13.0, compute capability 9.0");
+    assert_eq!((info.memory, info.binding, info.subgroup), (Some(1 << 30), 1 << 30, 32));
+    assert_eq!((best(&all), alone.driver.version()), (Some(0), 13_000));
+    let device = Device::open_of(&alone.driver, 1).unwrap();
+    assert_eq!(device.info(), info);
+    assert_eq!(device.free_memory(), Ok(1 << 30));
+    assert_eq!(Device::open_of(&alone.driver, 2).map(|_| ()), Err(Error::NoDevice { found: 2 }));
+    alone.shim.devices(0);
+    assert_eq!(Device::list(&alone.driver), Ok(Vec::new()));
+    assert_eq!(Device::best_of(&alone.driver).map(|_| ()), Err(Error::NoDevice { found: 0 }));
+}
+
+#[test]
+fn a_device_that_lacks_something_is_listed_and_not_used() {
+    let Some(alone) = Alone::new("devices that lack something") else { return };
+    for (attribute, value, lacks) in [
+        (75, 6, "compute capability 7.5: it has 6.0"),
+        (1, 64, "groups of 128 threads"),
+        (8, 1024, "4096 bytes that threads share"),
+    ] {
+        alone.shim.reset();
+        alone.shim.attribute(attribute, value);
+        let all = Device::list(&alone.driver).unwrap();
+        assert_eq!(all[0].lacks.as_deref(), Some(lacks));
+        assert_eq!(best(&all), None);
+        let error = Device::open_of(&alone.driver, 0).map(|_| ()).unwrap_err();
+        assert_eq!(error, Error::Unfit { device: "Shim 0".to_owned(), lacks: lacks.to_owned() });
+    }
+    alone.shim.reset();
+    alone.shim.attribute(18, 1);
+    assert_eq!(Device::list(&alone.driver).unwrap()[0].kind, Kind::Integrated);
+}
+
+#[test]
+fn a_refusal_has_the_drivers_own_name_and_words() {
+    let Some(alone) = Alone::new("refusals of the driver") else { return };
+    alone.shim.fail("cuModuleLoadData", 0, 200);
+    let error = Device::best_of(&alone.driver).map(|_| ()).unwrap_err();
+    let Error::Cuda(refusal) = &error else { panic!("{error:?}") };
+    assert_eq!((refusal.call, refusal.code, refusal.lost), ("cuModuleLoadData", 200, false));
+    assert_eq!(
+        error.to_string(),
+        "the driver refuses: cuModuleLoadData gave CUDA_ERROR_INVALID_IMAGE (200), device kernel image is invalid"
+    );
+    // A code that the driver does not know itself.
+    alone.shim.fail("cuCtxPushCurrent_v2", 0, 12_345);
+    let error = Device::best_of(&alone.driver).map(|_| ()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the driver refuses: cuCtxPushCurrent_v2 gave a code without a name (12345), the driver has no words for it"
+    );
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error_and_what_is_given_back_is_free() {
+    let Some(alone) = Alone::new("memory of devices") else { return };
+    let device = alone.device();
+    alone.shim.memory(1 << 20);
+    assert_eq!(device.buffer(2 << 20).map(|_| ()), Err(Error::OutOfMemory { bytes: 2 << 20 }));
+    assert_eq!(device.buffer(u64::MAX).map(|_| ()), Err(Error::OutOfMemory { bytes: u64::MAX }));
+    let before = device.free_memory().unwrap();
+    let buffer = device.buffer(1 << 19).unwrap();
+    assert_eq!(device.free_memory(), Ok(before - (1 << 19)));
+    assert_eq!((buffer.len(), buffer.is_empty()), (1 << 19, false));
+    drop(buffer.clone());
+    assert_eq!(device.free_memory(), Ok(before - (1 << 19)));
+    drop(buffer);
+    assert_eq!(device.free_memory(), Ok(before));
+}
+
+#[test]
+fn buffers_hold_what_was_written_and_refuse_what_does_not_fit() {
+    let Some(alone) = Alone::new("buffers") else { return };
+    let device = alone.device();
+    let buffer = device.buffer(100).unwrap();
+    buffer.write(0, &[1; 100]).unwrap();
+    buffer.write(40, &[2; 60]).unwrap();
+    let mut read = [0; 20];
+    buffer.read(30, &mut read).unwrap();
+    assert_eq!((&read[..10], &read[10..]), (&[1; 10][..], &[2; 10][..]));
+    for (at, len) in [(0, 101), (100, 1), (u64::MAX, 1)] {
+        assert!(matches!(buffer.write(at, &vec![0; len]), Err(Error::Buffer { .. })));
+        assert!(matches!(buffer.read(at, &mut vec![0; len]), Err(Error::Buffer { .. })));
+    }
+    assert_eq!(buffer.write(100, &[]), Ok(()));
+}

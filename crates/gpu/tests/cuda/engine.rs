@@ -1,0 +1,166 @@
+//! The engine for subtrees: the same values as the processor's, in any order, and what is refused.
+
+use crate::{Alone, context_key, modes, portable};
+use hashmill_gpu::Error;
+use hashmill_gpu::cuda::Subtrees;
+use hashmill_hash::blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
+use hashmill_hash::engine::subtrees::self_test;
+use hashmill_hash::engine::{EngineError, Stop, Subtree, SubtreeEngine, Tile};
+use hashmill_testkit::paint;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+const TILE: usize = 512 * 1024;
+
+fn engine(in_flight: usize) -> Option<(Alone, Subtrees)> {
+    let alone = Alone::new("subtrees")?;
+    let engine = Subtrees::new(&alone.device(), &Mode::Hash, TILE, in_flight).unwrap();
+    Some((alone, engine))
+}
+
+fn submit(engine: &Subtrees, tile: Tile, bytes: &[u8], stop: &Stop) -> Result<(), EngineError> {
+    let mut staging = engine.stage()?.expect("memory for a tile");
+    staging[..bytes.len()].copy_from_slice(bytes);
+    engine.submit(staging, tile, stop)
+}
+
+#[test]
+fn values_are_those_of_the_portable_kernel_in_every_mode() {
+    let Some(alone) = Alone::new("subtrees") else { return };
+    let device = alone.device();
+    let (input, never, context) = (paint(TILE), Stop::new(), context_key());
+    for (name, mode) in modes(&context) {
+        let engine = Subtrees::new(&device, &mode, TILE, 2).unwrap();
+        self_test(&engine, &mode).unwrap();
+        for len in [1, 2, 3, 5, 1023, 1025, 128 * 1024, 128 * 1024 + 1, 300_001, TILE - 1, TILE] {
+            for offset in [0, TILE as u64, (1 << 42) - TILE as u64, 1 << 42, 1 << 63] {
+                let mut hasher = portable(&mode, b"");
+                let value = hasher.set_input_offset(offset).update(&input[..len]).finalize_non_root();
+                let tile = Tile::new(7, offset, len);
+                let expected = Subtree::new(tile, value);
+                submit(&engine, tile, &input[..len], &never).unwrap();
+                let what = format!("{name} of {len} bytes at {offset}");
+                assert_eq!(engine.take(&never), Ok(Some(expected)), "{what}");
+                assert_eq!(engine.compute(tile, &input), Ok(expected), "{what}");
+                assert_eq!(engine.take(&never), Ok(None), "{what}");
+            }
+        }
+    }
+}
+
+/// Threads stage, submit, compute in place and take whatever is ready, whoever submitted it.
+#[test]
+fn many_threads_and_any_order_give_the_whole_digest() {
+    let Some((_alone, engine)) = engine(3) else { return };
+    let (input, never) = (paint(21 * TILE + 77), Stop::new());
+    let (next, values) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let note = |subtree: Subtree| {
+        let before = values.lock().unwrap().insert(subtree.tile.offset, subtree.value);
+        assert!(before.is_none(), "{:?} twice", subtree.tile);
+    };
+    let work = || {
+        loop {
+            let Some(mut staging) = engine.stage().unwrap() else {
+                engine.take(&never).unwrap().map(note);
+                continue;
+            };
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(bytes) = input.chunks(TILE).nth(index) else { break };
+            let tile = Tile::new(0, (index * TILE) as u64, bytes.len());
+            if index.is_multiple_of(4) {
+                note(engine.compute(tile, bytes).unwrap());
+            } else {
+                staging[..bytes.len()].copy_from_slice(bytes);
+                engine.submit(staging, tile, &never).unwrap();
+            }
+        }
+        while values.lock().unwrap().len() < input.len().div_ceil(TILE) {
+            engine.take(&never).unwrap().map(note);
+            thread::yield_now();
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(work);
+        }
+    });
+    let mut row: Vec<_> = values.into_inner().unwrap().into_values().collect();
+    while row.len() > 2 {
+        let parent = |pair: &[[u8; 32]]| match pair {
+            [left, right] => merge_subtrees_non_root(left, right, Mode::Hash),
+            odd => odd[0],
+        };
+        row = row.chunks(2).map(parent).collect();
+    }
+    assert_eq!(merge_subtrees_root(&row[0], &row[1], Mode::Hash), hashmill_hash::blake3::hash(&input));
+}
+
+#[test]
+fn as_many_are_under_way_as_there_is_memory_for() {
+    let Some((_alone, engine)) = engine(2) else { return };
+    let (bytes, never) = (paint(TILE), Stop::new());
+    let limits = engine.limits();
+    assert_eq!((limits.in_flight, limits.tile, limits.in_place), (2, TILE, false));
+    for tag in 0..2 {
+        submit(&engine, Tile::new(tag, 0, TILE), &bytes, &never).unwrap();
+    }
+    assert!(engine.stage().unwrap().is_none(), "until a value is taken");
+    assert!(engine.compute(Tile::new(9, 0, TILE), &bytes).is_ok(), "there is other memory for these");
+    assert!(engine.take(&never).unwrap().is_some());
+    drop(engine.stage().unwrap().expect("its memory"));
+    engine.abandon().unwrap();
+    assert_eq!(engine.take(&never), Ok(None));
+    let both = [(); 2].map(|()| engine.stage().unwrap().expect("all memory is free"));
+    assert!(engine.stage().unwrap().is_none());
+    drop(both);
+    submit(&engine, Tile::new(3, 0, TILE), &bytes, &never).unwrap();
+    assert_eq!(engine.take(&never).unwrap().map(|subtree| subtree.tile.tag), Some(3));
+}
+
+#[test]
+fn nothing_comes_of_what_was_stopped() {
+    let Some((_alone, engine)) = engine(1) else { return };
+    let (bytes, stop) = (paint(TILE), Stop::new());
+    let tile = Tile::new(0, 0, TILE);
+    submit(&engine, tile, &bytes, &stop).unwrap();
+    stop.set();
+    assert_eq!(engine.take(&stop), Ok(None), "it would have come");
+    stop.clear();
+    assert_eq!(engine.take(&stop).unwrap().map(|subtree| subtree.tile), Some(tile));
+    stop.set();
+    submit(&engine, tile, &bytes, &stop).unwrap();
+    stop.clear();
+    assert_eq!(engine.take(&stop), Ok(None));
+    assert!(engine.stage().unwrap().is_some(), "its memory is free");
+}
+
+#[test]
+fn what_is_no_tile_is_refused_and_costs_no_memory() {
+    let Some((alone, engine)) = engine(1) else { return };
+    let (bytes, never) = (paint(TILE), Stop::new());
+    for (offset, len) in [(0, 0), (0, TILE + 1), (1, 1), (1024, 1025), (3072, TILE)] {
+        let tile = Tile::new(0, offset, len);
+        let expected = Err(EngineError::Tile { offset, len, room: TILE });
+        assert_eq!(submit(&engine, tile, &bytes, &never), expected);
+        assert_eq!(engine.compute(tile, &bytes).map(|_| ()), expected);
+    }
+    let other = Subtrees::new(&alone.device(), &Mode::Hash, TILE, 1).unwrap();
+    let foreign = other.stage().unwrap().expect("memory");
+    let tile = Tile::new(0, 0, TILE);
+    let refused = engine.submit(foreign, tile, &never);
+    assert_eq!(refused, Err(EngineError::Tile { offset: 0, len: TILE, room: 0 }));
+    assert_eq!(submit(&engine, tile, &bytes, &never), Ok(()));
+}
+
+#[test]
+fn an_engine_that_cannot_be_is_refused() {
+    let Some(alone) = Alone::new("engines that are refused") else { return };
+    let device = alone.device();
+    let made = |tile, in_flight| Subtrees::new(&device, &Mode::Hash, tile, in_flight).map(|_| ());
+    assert!(matches!(made(TILE, 0), Err(Error::Engine(EngineError::InFlight { given: 0, .. }))));
+    for tile in [0, 512, 3072, 1 << 40] {
+        assert!(matches!(made(tile, 1), Err(Error::Engine(EngineError::Tile { .. }))), "{tile}");
+    }
+}

@@ -1,0 +1,208 @@
+//! Inputs of BLAKE3 on a device, in the host's memory, and many at once: every edge, every mode, and what is refused.
+
+use crate::{Alone, CONTEXT, KEY, buffer, context_key, modes, portable};
+use hashmill_gpu::Error;
+use hashmill_gpu::cuda::Blake3;
+use hashmill_hash::argon2::HashError;
+use hashmill_hash::blake3::Hash;
+use hashmill_hash::blake3::hazmat::{Mode, hash_derive_key_context};
+use hashmill_hash::engine::Stop;
+use hashmill_testkit::{paint, vectors};
+use std::time::Duration;
+
+/// Where something changes: blocks, chunks, the 128 chunks of a group, and a tile's rows of several groups.
+fn lengths() -> impl Iterator<Item = usize> {
+    let chunks = (1..=5).chain([7, 8, 9, 127, 128, 129, 255, 256, 257, 385]);
+    let edges = chunks.flat_map(|chunks| [0, 1, 1023].map(|tail| chunks * 1024 + tail));
+    (0..=4).chain([15, 16, 17, 63, 64, 65, 127, 128, 129, 1000, 1023]).chain(edges)
+}
+
+#[test]
+fn every_edge_gives_the_portable_digest() {
+    let Some(alone) = Alone::new("digests of buffers") else { return };
+    let device = alone.device();
+    let blake3 = Blake3::new(&device, &Mode::Hash).unwrap();
+    let input = paint(387 * 1024);
+    for (len, offset) in lengths().zip([0, 16, 256, 65536].into_iter().cycle()) {
+        let bytes = &input[..len];
+        let right = portable(&Mode::Hash, bytes).finalize();
+        let buffer = buffer(&device, bytes, offset);
+        let digest = blake3.hash_buffer(&buffer, offset as u64, len as u64).unwrap();
+        assert_eq!(digest, right, "{len} bytes from {offset} on");
+        assert_eq!(blake3.hash_bytes(bytes), Ok(right), "{len} bytes of the host");
+    }
+}
+
+#[test]
+fn the_official_vectors_come_out_in_every_mode_with_all_their_output() {
+    let Some(alone) = Alone::new("the official vectors") else { return };
+    let (device, vectors) = (alone.device(), vectors::blake3());
+    assert_eq!(vectors.context, CONTEXT);
+    let context = hash_derive_key_context(&vectors.context);
+    let [hash, keyed, derive] =
+        [Mode::Hash, Mode::KeyedHash(&vectors.key), Mode::DeriveKeyMaterial(&context)]
+            .map(|mode| Blake3::new(&device, &mode).unwrap());
+    for case in vectors.cases {
+        let input = paint(case.input_len);
+        let buffer = buffer(&device, &input, 0);
+        for (engine, expected) in [(&hash, case.hash), (&keyed, case.keyed_hash), (&derive, case.derive_key)]
+        {
+            let mut reader = engine.start(&buffer, 0, input.len() as u64).unwrap().finish_xof().unwrap();
+            let mut output = vec![0; expected.len()];
+            reader.fill(&mut output);
+            assert_eq!(output, expected, "{} bytes, {engine:?}", input.len());
+            let digest = engine.hash_bytes(&input).unwrap();
+            assert_eq!(digest.as_bytes()[..], expected[..32], "{} bytes, {engine:?}", input.len());
+        }
+    }
+}
+
+/// Several pieces of an input of the host, several ways of a piece, more than a tile on the device.
+#[test]
+fn large_inputs_give_the_digest_of_the_processor() {
+    let Some(alone) = Alone::new("large inputs") else { return };
+    let device = alone.device();
+    let blake3 = Blake3::new(&device, &Mode::Hash).unwrap();
+    let input = paint((19 << 20) + 3);
+    let right = hashmill_hash::blake3::hash(&input);
+    assert_eq!(blake3.hash_bytes(&input), Ok(right));
+    let there = buffer(&device, &input, 0);
+    assert_eq!(blake3.hash_buffer(&there, 0, input.len() as u64), Ok(right));
+    let stop = Stop::new();
+    stop.set();
+    assert_eq!(blake3.hash_bytes_until(&input, &stop), Err(Error::Hash(HashError::Stopped)));
+    stop.clear();
+    assert_eq!(
+        blake3.hash_bytes_until(&input[..3 << 20], &stop),
+        Ok(hashmill_hash::blake3::hash(&input[..3 << 20]))
+    );
+}
+
+/// Tiles are of 64 MiB.
+#[test]
+fn an_input_of_several_tiles_gives_the_digest_of_the_processor() {
+    let Some(alone) = Alone::new("tiles of 64 MiB") else { return };
+    let device = alone.device();
+    let blake3 = Blake3::new(&device, &Mode::Hash).unwrap();
+    let input = paint((128 << 20) + 3073);
+    let there = buffer(&device, &input, 0);
+    let right = hashmill_hash::blake3::hash(&input);
+    assert_eq!(blake3.hash_buffer(&there, 0, input.len() as u64), Ok(right));
+}
+
+#[test]
+fn several_inputs_are_under_way_at_the_same_time() {
+    let Some(alone) = Alone::new("several inputs at once") else { return };
+    let device = alone.device();
+    let blake3 = Blake3::new(&device, &Mode::Hash).unwrap();
+    let inputs: Vec<_> = (1..20_usize).map(|i| paint(i * 5000)).collect();
+    let buffers: Vec<_> = inputs.iter().map(|input| buffer(&device, input, 0)).collect();
+    let start = |i: usize| blake3.start(&buffers[i], 0, inputs[i].len() as u64).unwrap();
+    // What is given up takes nothing with it.
+    (0..5).for_each(|i| drop(start(i)));
+    let pending: Vec<_> = (0..inputs.len()).map(start).collect();
+    // A buffer lives as long as what is made of it.
+    drop(buffers.clone());
+    for (pending, input) in pending.into_iter().zip(&inputs).rev() {
+        while !pending.look(Duration::ZERO).unwrap() {}
+        assert_eq!(pending.finish().unwrap(), portable(&Mode::Hash, input).finalize());
+    }
+}
+
+#[test]
+fn threads_share_an_engine() {
+    let Some(alone) = Alone::new("threads that share an engine") else { return };
+    let device = alone.device();
+    let blake3 = Blake3::new(&device, &Mode::Hash).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 1..5_usize {
+            let (blake3, device) = (&blake3, &device);
+            scope.spawn(move || {
+                for round in 1..4 {
+                    let input = paint(thread * 30_000 * round + thread);
+                    let right = portable(&Mode::Hash, &input).finalize();
+                    let buffer = buffer(device, &input, 0);
+                    assert_eq!(blake3.hash_buffer(&buffer, 0, input.len() as u64), Ok(right));
+                    assert_eq!(blake3.hash_bytes(&input), Ok(right));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn messages_of_every_length_have_their_digests() {
+    let Some(alone) = Alone::new("many messages") else { return };
+    let device = alone.device();
+    let (context, input) = (context_key(), paint(4096 + 5000));
+    for (_, mode) in modes(&context) {
+        let blake3 = Blake3::new(&device, &mode).unwrap();
+        let short = (0..=1100).step_by(7).map(|len| &input[len..2 * len]);
+        let long = [2047, 2048, 2049, 3073, 4096, 5000].map(|len| &input[7..7 + len]);
+        let messages: Vec<_> = short.chain(long).chain([&input[..0], &input[..1]]).collect();
+        let mut digests = vec![Hash::from_bytes([0; 32]); messages.len()];
+        blake3.hash_many(&messages, &mut digests).unwrap();
+        for (message, digest) in messages.iter().zip(digests) {
+            assert_eq!(digest, portable(&mode, message).finalize(), "{} bytes", message.len());
+        }
+        assert_eq!(blake3.hash_many(&[], &mut []), Ok(()));
+    }
+}
+
+#[test]
+fn what_cannot_be_hashed_as_it_is_is_refused() {
+    let Some(alone) = Alone::new("buffers that are refused") else { return };
+    let device = alone.device();
+    let blake3 = Blake3::new(&device, &Mode::Hash).unwrap();
+    let there = device.buffer(4096).unwrap();
+    for (offset, len) in [(8, 100), (0, 4097), (4096, 1), (u64::MAX - 15, 16), (0, u64::MAX)] {
+        let refused = blake3.hash_buffer(&there, offset, len);
+        assert!(matches!(refused, Err(Error::Buffer { .. })), "{refused:?}");
+    }
+    // Another context, as that of another device is.
+    let other = alone.device();
+    let refused = blake3.hash_buffer(&other.buffer(4096).unwrap(), 0, 4096);
+    assert!(
+        matches!(&refused, Err(Error::Buffer { reason }) if reason.contains("another device")),
+        "{refused:?}"
+    );
+}
+
+/// As memory of another library is.
+#[test]
+#[allow(unsafe_code, reason = "addresses that this test made itself")]
+fn memory_of_others_is_taken_by_its_address() {
+    let Some(alone) = Alone::new("memory of others") else { return };
+    let device = alone.device();
+    let blake3 = Blake3::new(&device, &Mode::KeyedHash(KEY)).unwrap();
+    let (input, offset) = (paint(10_000), 32);
+    let theirs = buffer(&device, &input, offset);
+    let address = theirs.pointer() + offset as u64;
+    // SAFETY: `theirs` lives to the end.
+    let borrow = |address, bytes| unsafe { device.borrow(address, bytes) };
+    let ours = borrow(address, 10_000).unwrap();
+    let right = portable(&Mode::KeyedHash(KEY), &input).finalize();
+    assert_eq!(blake3.hash_buffer(&ours, 0, 10_000), Ok(right));
+    drop(ours);
+    assert_eq!(blake3.hash_buffer(&theirs, offset as u64, 10_000), Ok(right), "it was not given back");
+    for (address, bytes, why) in [
+        (address, 10_017, "are more than its 10016"),
+        (8, 1, "no address"),
+        (input.as_ptr() as u64, 1, "no address"),
+    ] {
+        let refused = borrow(address, bytes).map(|_| ());
+        assert!(matches!(&refused, Err(Error::Buffer { reason }) if reason.contains(why)), "{refused:?}");
+    }
+    let refused = blake3.hash_buffer(&borrow(address + 8, 100).unwrap(), 0, 100);
+    assert!(
+        matches!(&refused, Err(Error::Buffer { reason }) if reason.contains("multiple of 16")),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn no_key_is_shown() {
+    let Some(alone) = Alone::new("what is shown of an engine") else { return };
+    let shown = format!("{:?}", Blake3::new(&alone.device(), &Mode::KeyedHash(&[b'1'; 32])).unwrap());
+    assert!(shown.contains("KeyedHash(..)") && !shown.contains("49, 49"), "{shown}");
+}
