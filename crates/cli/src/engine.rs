@@ -10,18 +10,20 @@ pub(crate) fn files(name: EngineName, function: Function, options: Options) -> R
         // What a device makes of files is no faster than its bus: `hashmill info` says more.
         EngineName::Auto | EngineName::Cpu => Ok(Files::new(function, options)),
         #[cfg(feature = "gpu")]
-        EngineName::Wgpu => device::files(function, options),
+        EngineName::Cuda | EngineName::Wgpu => device::files(name, function, options),
         #[cfg(not(feature = "gpu"))]
-        EngineName::Wgpu => Err(crate::flags::absent("gpu")),
+        EngineName::Cuda | EngineName::Wgpu => Err(crate::flags::absent("gpu")),
     }
 }
 
 #[cfg(feature = "gpu")]
 mod device {
-    use crate::flags::Misuse;
+    use crate::flags::{EngineName, Misuse};
     use anyhow::Result;
     use hashmill_files::{Files, Function, Options, Otherwise};
-    use hashmill_gpu::wgpu::{Device, Subtrees};
+    use hashmill_gpu::{Error, cuda, wgpu};
+    use hashmill_hash::blake3::hazmat::Mode;
+    use hashmill_hash::engine::SubtreeEngine;
     use hashmill_machine as machine;
     use std::fmt::Display;
     use std::num::NonZero;
@@ -33,16 +35,20 @@ mod device {
     /// Tiles on their way at the same time: more than these fill no bus.
     const IN_FLIGHT: usize = 8;
 
-    /// Nothing was done yet when it turns out that there is no device.
-    fn misuse(error: impl Display) -> Misuse {
-        Misuse(format!("--engine wgpu: {error} (see hashmill info)"))
+    pub(super) fn files(name: EngineName, function: Function, options: Options) -> Result<Files> {
+        // Nothing was done yet when it turns out that there is no device.
+        let misuse = |error: &dyn Display| Misuse(format!("{}: {error} (see hashmill info)", name.flag()));
+        let threads = options.threads.map_or_else(machine::threads, NonZero::get);
+        let mode = function.mode().ok_or_else(|| misuse(&"this function has no subtrees"))?;
+        let engine = engine(name, &mode, threads.min(IN_FLIGHT)).map_err(|error| misuse(&error))?;
+        let files = Files::with_engine(function, options, engine, Otherwise::Error);
+        Ok(files.map_err(|error| misuse(&error))?)
     }
 
-    pub(super) fn files(function: Function, options: Options) -> Result<Files> {
-        let threads = options.threads.map_or_else(machine::threads, NonZero::get);
-        let mode = function.mode().ok_or_else(|| misuse("this function has no subtrees"))?;
-        let device = Device::best().map_err(misuse)?;
-        let engine = Subtrees::new(&device, &mode, TILE, threads.min(IN_FLIGHT)).map_err(misuse)?;
-        Ok(Files::with_engine(function, options, Arc::new(engine), Otherwise::Error).map_err(misuse)?)
+    fn engine(name: EngineName, mode: &Mode<'_>, in_flight: usize) -> Result<Arc<dyn SubtreeEngine>, Error> {
+        Ok(match name {
+            EngineName::Cuda => Arc::new(cuda::Subtrees::new(&cuda::Device::best()?, mode, TILE, in_flight)?),
+            _ => Arc::new(wgpu::Subtrees::new(&wgpu::Device::best()?, mode, TILE, in_flight)?),
+        })
     }
 }

@@ -296,10 +296,10 @@ pub(crate) struct SumArgs {
     #[arg(long, value_name = "NAME", help_heading = "Speed", hide_short_help = true)]
     pub(crate) kernel: Option<String>,
 
-    /// What hashes: auto, cpu, wgpu [default: auto]
+    /// What hashes: auto, cpu, cuda, wgpu [default: auto]
     ///
-    /// auto is the processor, and `hashmill info` says why. wgpu is a device that speaks Vulkan, Metal or DirectX 12, in programs
-    /// built with the feature gpu; it gets what is cut into pieces, which small files are not.
+    /// auto is the processor, and `hashmill info` says why. cuda is a device of NVIDIA's driver, wgpu one that speaks Vulkan, Metal
+    /// or DirectX 12, in programs built with the feature gpu; it gets what is cut into pieces, which small files are not.
     #[arg(
         long,
         value_name = "NAME",
@@ -350,5 +350,23 @@ pub(crate) enum EngineName {
     #[default]
     Auto,
     Cpu,
+    Cuda,
     Wgpu,
+}
+
+impl EngineName {
+    /// The flag that asked for it.
+    pub(crate) fn flag(self) -> &'static str {
+        match self {
+            EngineName::Auto => "--engine auto",
+            EngineName::Cpu => "--engine cpu",
+            EngineName::Cuda => "--engine cuda",
+            EngineName::Wgpu => "--engine wgpu",
+        }
+    }
+
+    /// Whether it is a device.
+    pub(crate) fn is_device(self) -> bool {
+        matches!(self, EngineName::Cuda | EngineName::Wgpu)
+    }
 }

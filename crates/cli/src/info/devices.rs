@@ -6,6 +6,10 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub(super) struct Devices {
     found: Vec<Device>,
+    /// The number of the one that `--engine cuda` takes.
+    cuda: Option<usize>,
+    /// Why NVIDIA's driver says nothing, if so.
+    no_cuda: Option<String>,
     /// The number of the one that `--engine wgpu` takes.
     wgpu: Option<usize>,
     /// What `--engine auto` takes.
@@ -29,7 +33,14 @@ struct Device {
 impl Devices {
     /// Asks the drivers.
     pub(super) fn find() -> Devices {
-        let found = hashmill_gpu::devices();
+        let (cuda, no_cuda) = match hashmill_gpu::cuda::devices() {
+            Ok(found) => (found, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let wgpu = hashmill_gpu::wgpu::devices();
+        let best = (hashmill_gpu::best(&cuda), hashmill_gpu::best(&wgpu));
+        let before = cuda.len();
+        let found = [cuda, wgpu].concat();
         let device = |device: &hashmill_gpu::Info| Device {
             name: device.name.clone(),
             kind: device.kind.name(),
@@ -43,7 +54,9 @@ impl Devices {
         };
         Devices {
             found: found.iter().map(device).collect(),
-            wgpu: hashmill_gpu::best(&found),
+            cuda: best.0,
+            no_cuda,
+            wgpu: best.1.map(|number| before + number),
             auto: "cpu",
             why: hashmill_gpu::why_processor(&found),
         }
@@ -63,12 +76,17 @@ impl Devices {
             if let Some(lacks) = &device.lacks {
                 lines.push(format!("             cannot be used: it lacks {lacks}"));
             }
-            if self.wgpu == Some(number) {
-                lines.push("             sum --engine wgpu takes this one".to_owned());
+            for (engine, taken) in [("cuda", self.cuda), ("wgpu", self.wgpu)] {
+                if taken == Some(number) {
+                    lines.push(format!("             sum --engine {engine} takes this one"));
+                }
             }
         }
         if self.found.is_empty() {
             lines.push("devices    none: no driver offers one".to_owned());
+        }
+        if let Some(why) = &self.no_cuda {
+            lines.push(format!("           none of NVIDIA's driver: {why}"));
         }
         lines.push(format!("           sum --engine auto takes the processor: {}", self.why));
         lines

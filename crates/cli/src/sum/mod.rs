@@ -455,7 +455,7 @@ fn only_blake3(low: &SumArgs, algorithm: Algorithm) -> Result<()> {
         (low.seek > 0, "--seek"),
         (low.tree, "--tree"),
         (low.kernel.is_some(), "--kernel"),
-        (low.engine == EngineName::Wgpu, "--engine wgpu"),
+        (low.engine.is_device(), low.engine.flag()),
     ] {
         if given {
             let key = algorithm.key();

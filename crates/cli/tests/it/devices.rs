@@ -21,7 +21,9 @@ fn the_processor_is_what_auto_takes() {
 fn a_program_without_devices_says_so() {
     let world = World::new();
     let why = "this program was built without `gpu` (a feature of the package hashmill-cli)";
-    world.sum(["--engine", "wgpu", "f"]).failure(2, &[why]);
+    for engine in ["cuda", "wgpu"] {
+        world.sum(["--engine", engine, "f"]).failure(2, &[why]);
+    }
     let json = world.run(&hashmill(), ["info", "--json"], b"").quiet_success();
     let facts: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(facts.get("devices"), None);
@@ -39,7 +41,11 @@ fn without_driver(world: &World, args: &[&str]) -> Done {
 #[cfg(feature = "gpu")]
 fn info_lists_what_the_library_finds() {
     let world = World::new();
-    let found = hashmill_gpu::devices();
+    let (cuda, wgpu) = (hashmill_gpu::cuda::devices(), hashmill_gpu::wgpu::devices());
+    let refused = cuda.as_ref().err().map(ToString::to_string);
+    let cuda = cuda.unwrap_or_default();
+    let (best, before) = ([&cuda, &wgpu].map(|found| hashmill_gpu::best(found)), cuda.len());
+    let found = [cuda, wgpu].concat();
     let json = world.run(&hashmill(), ["info", "--json"], b"").quiet_success();
     let facts: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let devices = &facts["devices"];
@@ -50,20 +56,25 @@ fn info_lists_what_the_library_finds() {
         assert_eq!(listed["memory"].as_u64(), device.memory);
         assert_eq!(listed["largest_binding"], device.binding);
     }
-    assert_eq!(devices["wgpu"].as_u64(), hashmill_gpu::best(&found).map(|number| number as u64));
+    assert_eq!(devices["cuda"].as_u64(), best[0].map(|number| number as u64));
+    assert_eq!(devices["wgpu"].as_u64(), best[1].map(|number| (before + number) as u64));
+    assert_eq!(devices["no_cuda"].as_str(), refused.as_deref());
     assert_eq!(devices["auto"], "cpu");
     let why = hashmill_gpu::why_processor(&found);
     assert_eq!(devices["why"], why);
     let text = world.run(&hashmill(), ["info"], b"").quiet_success();
     assert!(text.contains(&format!("sum --engine auto takes the processor: {why}\n")), "{text}");
     assert!(found.iter().all(|device| text.contains(&device.name)), "{text}");
-    assert_eq!(text.contains("sum --engine wgpu takes this one"), hashmill_gpu::best(&found).is_some());
+    for (engine, best) in ["cuda", "wgpu"].into_iter().zip(best) {
+        assert_eq!(text.contains(&format!("sum --engine {engine} takes this one")), best.is_some());
+    }
+    assert!(refused.is_none_or(|why| text.contains(&format!("none of NVIDIA's driver: {why}\n"))), "{text}");
 }
 
 #[test]
 #[cfg(feature = "gpu")]
 fn a_device_gives_the_digests_of_the_processor() {
-    if hashmill_gpu::best(&hashmill_gpu::devices()).is_none() {
+    if hashmill_gpu::best(&hashmill_gpu::wgpu::devices()).is_none() {
         hashmill_testkit::skip(
             "sum --engine wgpu",
             "no device: mesa-vulkan-drivers brings one that is software",
@@ -99,9 +110,51 @@ fn without_a_driver_everything_but_the_device_works() {
     world.write("f", &bytes);
     let why = "--engine wgpu: no device: no driver offers one (see hashmill info)";
     without_driver(&world, &["sum", "--engine", "wgpu", "f"]).failure(2, &[why]);
+    let Err(why) = hashmill_gpu::cuda::devices() else {
+        return hashmill_testkit::skip("a program without NVIDIA's driver", "the driver is here");
+    };
+    let why = format!("--engine cuda: {why} (see hashmill info)");
+    without_driver(&world, &["sum", "--engine", "cuda", "f"]).failure(2, &[&why]);
     let line = format!("{}  f\n", digest(&bytes));
     assert_eq!(without_driver(&world, &["sum", "--engine", "auto", "f"]).quiet_success(), line);
     let text = without_driver(&world, &["info"]).quiet_success();
     assert!(text.contains("devices    none: no driver offers one\n"), "{text}");
     assert!(text.contains("takes the processor: there is no device\n"), "{text}");
+}
+
+/// The driver without a card that the tests of the library bring, where the program looks for NVIDIA's.
+#[cfg(all(feature = "gpu", target_os = "linux"))]
+fn with_driver(world: &World, args: &[&str]) -> Option<Done> {
+    let library = crate::shim::library("sum --engine cuda")?;
+    let folder = world.path("driver");
+    if !folder.exists() {
+        std::fs::create_dir(&folder).expect("a folder");
+        std::os::unix::fs::symlink(library, folder.join("libcuda.so.1")).expect("a link");
+    }
+    let mut command = std::process::Command::new(hashmill());
+    command.args(args).env("LD_LIBRARY_PATH", folder);
+    Some(finish(world.start(&mut command)))
+}
+
+#[test]
+#[cfg(all(feature = "gpu", target_os = "linux"))]
+fn a_card_of_nvidia_is_listed_and_gives_the_digests_of_the_processor() {
+    let world = World::new();
+    for (name, len) in [("empty", 0), ("small", 3000), ("large", (9 << 20) + 77)] {
+        world.write(name, paint(len));
+    }
+    let names = ["empty", "small", "large"];
+    let Some(text) = with_driver(&world, &["info"]) else { return };
+    let text = text.quiet_success();
+    assert!(text.contains("0 Shim 0: discrete, CUDA, CUDA 13.0, compute capability 9.0\n"), "{text}");
+    assert!(text.contains("sum --engine cuda takes this one\n"), "{text}");
+    for mode in [&[][..], &["--derive-key", "c"], &["--length", "100"]] {
+        let right = world.sum(mode.iter().chain(&names)).quiet_success();
+        let args: Vec<_> =
+            ["sum", "--engine", "cuda"].into_iter().chain(mode.iter().copied()).chain(names).collect();
+        assert_eq!(with_driver(&world, &args).expect("as before").quiet_success(), right, "{mode:?}");
+    }
+    let refused = ["sum", "--engine", "cuda", "--algorithm", "md5", "small"];
+    let refused = with_driver(&world, &refused).expect("as before");
+    refused.failure(2, &["--engine cuda is for BLAKE3 and cannot be used with --algorithm md5"]);
 }

@@ -47,6 +47,9 @@ mod password_kdf;
 mod password_terminal;
 mod password_upgrade;
 mod progress;
+#[cfg(all(feature = "gpu", target_os = "linux"))]
+#[path = "../../../gpu/tests/shim/mod.rs"]
+mod shim;
 mod sum;
 #[cfg(target_os = "linux")]
 mod tags;
