@@ -15,6 +15,9 @@ const OLDEST: u32 = 75;
 const THREADS: u32 = 128;
 const SHARED: u32 = 4096;
 
+/// The oldest CUDA that a driver must know to take them.
+const OLDEST_DRIVER: i32 = 13_000;
+
 /// The devices of this machine, in the order of their numbers.
 ///
 /// # Errors
@@ -26,7 +29,9 @@ pub fn devices() -> Result<Vec<Info>, Error> {
 fn describe(ordinal: &Ordinal, version: i32) -> Result<Info, Error> {
     let ask = |which| ordinal.attribute(which);
     let (major, minor) = (ask(Attribute::Major)?, ask(Attribute::Minor)?);
-    let lacks = if 10 * major + minor < OLDEST {
+    let lacks = if let Some(lacks) = lacks_of_driver(version) {
+        Some(lacks)
+    } else if 10 * major + minor < OLDEST {
         Some(format!("compute capability {}.{}: it has {major}.{minor}", OLDEST / 10, OLDEST % 10))
     } else if ask(Attribute::ThreadsOfBlock)? < THREADS {
         Some(format!("groups of {THREADS} threads"))
@@ -35,7 +40,7 @@ fn describe(ordinal: &Ordinal, version: i32) -> Result<Info, Error> {
     } else {
         None
     };
-    let (memory, cuda) = (ordinal.memory()?, format!("{}.{}", version / 1000, version % 1000 / 10));
+    let (memory, cuda) = (ordinal.memory()?, numbers(version));
     Ok(Info {
         name: ordinal.name()?,
         kind: if ask(Attribute::Integrated)? == 0 { Kind::Discrete } else { Kind::Integrated },
@@ -48,6 +53,16 @@ fn describe(ordinal: &Ordinal, version: i32) -> Result<Info, Error> {
         subgroup: ask(Attribute::Warp)?,
         lacks,
     })
+}
+
+/// A version of CUDA as people write it.
+fn numbers(version: i32) -> String {
+    format!("{}.{}", version / 1000, version % 1000 / 10)
+}
+
+fn lacks_of_driver(version: i32) -> Option<String> {
+    let lacks = || format!("a driver of CUDA {}: it has one of {}", numbers(OLDEST_DRIVER), numbers(version));
+    (version < OLDEST_DRIVER).then(lacks)
 }
 
 /// A device that was opened. Clones are the same device; threads share it.
@@ -254,5 +269,17 @@ impl Buffer {
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Buffer({} bytes at {:#x})", self.bytes, self.pointer())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_that_is_too_old_is_told_by_its_version() {
+        let lacks = lacks_of_driver(12_080);
+        assert_eq!(lacks.as_deref(), Some("a driver of CUDA 13.0: it has one of 12.8"));
+        assert_eq!([lacks_of_driver(13_000), lacks_of_driver(13_020)], [None, None]);
     }
 }
