@@ -120,13 +120,13 @@ pub(crate) fn all(values: Vec<ChainingValue>) -> Result<Vec<ChainingValue>, Erro
 }
 
 /// The digests of many messages, by batches of so many bytes and chunks at most. `run` empties a batch that is not empty, and adds
-/// the values of its chunks.
+/// the values of its chunks, or of those before, in their order; without a batch it adds all that it owes.
 pub(crate) fn many(
     mode: Mode<'_>,
     (most, most_jobs): (usize, usize),
     messages: &[&[u8]],
     out: &mut [Hash],
-    mut run: impl FnMut(&mut Batch, &mut Vec<ChainingValue>) -> Result<(), Error>,
+    mut run: impl FnMut(Option<&mut Batch>, &mut Vec<ChainingValue>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     assert_eq!(messages.len(), out.len(), "one place for each digest");
     let mut values = Vec::new();
@@ -138,7 +138,7 @@ pub(crate) fn many(
         for number in 0.. {
             let (piece, more) = rest.split_at(rest.len().min(CHUNK_LEN));
             if batch.bytes.len() + CHUNK_LEN > most || batch.jobs.len() == most_jobs {
-                run(&mut batch, &mut values)?;
+                run(Some(&mut batch), &mut values)?;
             }
             batch.add(piece, number, flags);
             rest = more;
@@ -148,8 +148,9 @@ pub(crate) fn many(
         }
     }
     if !batch.jobs.is_empty() {
-        run(&mut batch, &mut values)?;
+        run(Some(&mut batch), &mut values)?;
     }
+    run(None, &mut values)?;
     let mut values = &values[..];
     for (message, out) in messages.iter().zip(out) {
         let (own, others) = values.split_at(chunks(message.len() as u64).0 as usize);

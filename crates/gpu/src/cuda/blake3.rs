@@ -26,6 +26,7 @@ pub struct Blake3 {
     /// Made for earlier inputs, and free.
     scratch: Mutex<Vec<Scratch>>,
     pieces: Mutex<Vec<Piece>>,
+    desks: Mutex<Vec<Desk>>,
 }
 
 impl Blake3 {
@@ -46,8 +47,8 @@ impl Blake3 {
     }
 
     pub(super) fn untested(device: &Device, mode: &Mode<'_>) -> Result<Blake3, Error> {
-        let (scratch, pieces) = (Mutex::default(), Mutex::default());
-        Ok(Blake3 { device: device.clone(), params: Params::new(mode)?, scratch, pieces })
+        let (scratch, pieces, desks) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Blake3 { device: device.clone(), params: Params::new(mode)?, scratch, pieces, desks })
     }
 
     /// The device.
@@ -138,34 +139,43 @@ impl Blake3 {
     /// If `out` and `messages` differ in length.
     pub fn hash_many(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
         let most = (BATCH as usize, MOST_JOBS as usize);
-        blake3::many(self.params.mode(), most, messages, out, |batch, values| self.run(batch, values))
+        // The host makes a batch while the device is at work on the one before.
+        let (mut desks, mut before) = (Vec::new(), None::<(Desk, usize)>);
+        blake3::many(self.params.mode(), most, messages, out, |batch, values| {
+            let now = match batch {
+                None => None,
+                Some(batch) => {
+                    let mut desk = self.desk(&mut desks, batch)?;
+                    desk.begin(&self.device, &self.params, batch)?;
+                    let count = batch.jobs.len();
+                    batch.jobs.clear();
+                    batch.bytes.clear();
+                    Some((desk, count))
+                }
+            };
+            if let Some((mut desk, count)) = std::mem::replace(&mut before, now) {
+                values.extend(desk.take(count)?);
+                desks.push(desk);
+            }
+            Ok(())
+        })?;
+        self.desks.lock().unwrap_or_else(PoisonError::into_inner).extend(desks);
+        Ok(())
     }
 
-    /// Hashes what is in a batch, and empties it.
-    fn run(&self, batch: &mut Batch, values: &mut Vec<ChainingValue>) -> Result<(), Error> {
-        let (context, count) = (self.device.context(), batch.jobs.len());
-        let (bytes, jobs) = (batch.bytes.len(), batch.jobs.as_flattened().as_flattened());
-        let stream = context.stream()?;
-        let (input, digests) = (context.memory(bytes as u64)?, context.memory(count as u64 * VALUE)?);
-        let there = context.memory(jobs.len() as u64)?;
-        let mut back = vec![0; count * VALUE as usize];
-        stream.upload_now(&input, 0, &batch.bytes)?;
-        stream.upload_now(&there, 0, jobs)?;
-        stream.clear(&digests, 0, digests.bytes())?;
-        let params = self.params.bytes([0, count as u64, 0, 0, 0, 0]);
-        let args = [
-            Arg::Words(&*params),
-            Arg::At(&input, 0),
-            Arg::At(&there, 0),
-            Arg::At(&digests, 0),
-            Arg::Number(ONE),
-        ];
-        stream.launch(&self.device.kernels().messages, groups((count as u64).div_ceil(WIDTH)), &args)?;
-        stream.download_now(&digests, 0, &mut back)?;
-        values.extend(all(back.as_chunks().0.to_vec())?);
-        batch.jobs.clear();
-        batch.bytes.clear();
-        Ok(())
+    /// Memory for a batch, used before if there is some: by this list of messages, or by an earlier one.
+    fn desk(&self, own: &mut Vec<Desk>, batch: &Batch) -> Result<Desk, Error> {
+        let mut free = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
+        for desks in [own, &mut free] {
+            if let Some(fits) = desks.iter().position(|desk| desk.fits(batch)) {
+                return Ok(desks.swap_remove(fits));
+            }
+        }
+        // What was too small once will be so again.
+        let smaller = free.pop();
+        drop(free);
+        drop(smaller);
+        Desk::new(&self.device, batch)
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<Scratch>> {
@@ -422,5 +432,59 @@ struct Lent<'a> {
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
         self.blake3.pieces.lock().unwrap_or_else(PoisonError::into_inner).extend(self.piece.take());
+    }
+}
+
+/// Memory for a batch of messages: on the device, and on the way there and back.
+struct Desk {
+    /// Dropped first: it waits for the device.
+    stream: Stream,
+    /// The bytes of all messages, and behind them what the kernel is told of each chunk.
+    input: Memory,
+    here: Pinned,
+    values: Memory,
+    back: Pinned,
+}
+
+impl Desk {
+    fn new(device: &Device, batch: &Batch) -> Result<Desk, Error> {
+        let (context, jobs) = (device.context(), batch.jobs.len().next_power_of_two());
+        let (bytes, values) = (batch.bytes.len().next_power_of_two() + jobs * 16, jobs * VALUE as usize);
+        Ok(Desk {
+            stream: context.stream()?,
+            input: context.memory(bytes as u64)?,
+            here: context.pinned(bytes)?,
+            values: context.memory(values as u64)?,
+            back: context.pinned(values)?,
+        })
+    }
+
+    fn fits(&self, batch: &Batch) -> bool {
+        let jobs = batch.jobs.len() as u64;
+        self.input.bytes() >= batch.bytes.len() as u64 + jobs * 16 && self.values.bytes() >= jobs * VALUE
+    }
+
+    /// Begins to compute the values of all chunks of a batch.
+    fn begin(&mut self, device: &Device, params: &Params, batch: &Batch) -> Result<(), Error> {
+        let Desk { stream, input, here, values, back } = self;
+        let (jobs, count) = (batch.jobs.as_flattened().as_flattened(), batch.jobs.len() as u64);
+        let len = batch.bytes.len();
+        let bytes = here.bytes()?;
+        bytes[..len].copy_from_slice(&batch.bytes);
+        bytes[len..len + jobs.len()].copy_from_slice(jobs);
+        stream.upload(input, 0, &here.source(), len + jobs.len())?;
+        // What an earlier batch has left must not pass for an answer.
+        stream.clear(values, 0, count * VALUE)?;
+        let params = params.bytes([0, count, 0, 0, 0, 0]);
+        let (bytes, jobs) = (Arg::At(input, 0), Arg::At(input, len as u64));
+        let args = [Arg::Words(&*params), bytes, jobs, Arg::At(values, 0), Arg::Number(ONE)];
+        stream.launch(&device.kernels().messages, groups(count.div_ceil(WIDTH)), &args)?;
+        stream.download(values, 0, back, (count * VALUE) as usize)
+    }
+
+    /// The values of so many chunks.
+    fn take(&mut self, count: usize) -> Result<Vec<ChainingValue>, Error> {
+        let bytes = &self.back.bytes()?[..count * VALUE as usize];
+        all(bytes.as_chunks().0.to_vec())
     }
 }

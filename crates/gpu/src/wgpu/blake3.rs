@@ -117,7 +117,9 @@ impl Blake3 {
     pub fn hash_many(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
         let binding = self.device.info().binding;
         let most = (binding.min(BATCH) as usize, (binding / 32).min(MOST_JOBS) as usize);
-        blake3::many(self.params.mode(), most, messages, out, |batch, values| self.run(batch, values))
+        blake3::many(self.params.mode(), most, messages, out, |batch, values| {
+            batch.map_or(Ok(()), |batch| self.run(batch, values))
+        })
     }
 
     /// Hashes what is in a batch, and empties it.

@@ -172,7 +172,7 @@ fn each_call_that_fails_is_an_error_and_everything_is_given_back() {
                 if calls <= nth.into() {
                     break;
                 }
-                nth += 1 + nth / 2;
+                nth = 2 * nth + 1;
             }
             done(&alone, *work).unwrap();
         }
@@ -206,8 +206,10 @@ fn a_device_that_is_lost_at_any_launch_is_an_error_for_everybody() {
             drop(device);
             alone.shim.reset();
             assert_eq!(alone.shim.allocated(), 0);
-            alone.shim.memory(3 << 20);
-            assert_eq!(work(&alone.device()).map(|()| name), Ok(name), "opened again");
+            if nth == 0 {
+                alone.shim.memory(3 << 20);
+                assert_eq!(work(&alone.device()).map(|()| name), Ok(name), "opened again");
+            }
             nth += 1 + nth / 3;
         }
         assert!(nth > 3, "{name}");

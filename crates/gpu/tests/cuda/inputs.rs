@@ -149,6 +149,27 @@ fn messages_of_every_length_have_their_digests() {
     }
 }
 
+/// More than goes to a device together: the host makes one batch while the device is at work on another, and a message may lie in two.
+#[test]
+fn messages_that_are_more_than_a_batch_go_in_several() {
+    let Some(alone) = Alone::new("batches of messages") else { return };
+    let blake3 = Blake3::new(&alone.device(), &Mode::Hash).unwrap();
+    let input = paint(1 << 20);
+    let messages: Vec<_> =
+        (0..34).map(|i| &input[i * 1000..]).chain(input.chunks(1000)).chain([&input[..0]]).collect();
+    // Nothing of one list is seen in the next, which finds the memory of the first.
+    for messages in [&messages[..], &messages[33..]] {
+        let mut digests = vec![Hash::from_bytes([0; 32]); messages.len()];
+        blake3.hash_many(messages, &mut digests).unwrap();
+        for (message, digest) in messages.iter().zip(digests) {
+            assert_eq!(digest, hashmill_hash::blake3::hash(message), "{} bytes", message.len());
+        }
+    }
+    alone.shim.skip("blake3_messages", 1);
+    let refused = blake3.hash_many(&messages, &mut vec![Hash::from_bytes([0; 32]); messages.len()]);
+    assert!(matches!(refused, Err(Error::Driver { .. })), "{refused:?}");
+}
+
 #[test]
 fn what_cannot_be_hashed_as_it_is_is_refused() {
     let Some(alone) = Alone::new("buffers that are refused") else { return };
