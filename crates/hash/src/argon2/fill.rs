@@ -117,6 +117,21 @@ impl<'a, 'm> Fill<'a, 'm> {
         self.run_phases(0..self.phases(), threads)
     }
 
+    /// [`run`](Fill::run) on this thread and those to which `spawn` hands its argument: `helpers` of them at most.
+    #[cfg(feature = "std")]
+    pub(super) fn run_with(&self, helpers: usize, spawn: impl Fn(Box<dyn FnOnce() + Send>)) {
+        crate::work_sharing::run_with(
+            self.phases(),
+            self.units(),
+            helpers.min(self.units() - 1),
+            &|phase, unit| {
+                // SAFETY: as in `run_phases`.
+                unsafe { self.unit(phase, unit) }
+            },
+            spawn,
+        );
+    }
+
     /// Some of the phases, all before them being finished. Whether they were, and not stopped.
     #[cfg(feature = "std")]
     pub(super) fn run_phases(&self, phases: Range<u64>, threads: usize) -> bool {

@@ -76,18 +76,23 @@ pub(super) fn begin(
     tag_len: usize,
     matrix: &mut Matrix<'_>,
 ) {
-    first_blocks(kernel, params, input, tag_len, |lane, index, block| matrix.set(lane, index, block));
+    let version = params.version().number();
+    first_blocks(kernel, params, version, input, tag_len, |lane, index, block| {
+        matrix.set(lane, index, block);
+    });
 }
 
-/// Gives the first two blocks of every lane to `set`, with the numbers of lane and block.
+/// Gives the first two blocks of every lane to `set`, with the numbers of lane and block. What is hashed of the version is
+/// `version`.
 pub(super) fn first_blocks(
     kernel: Kernel,
     params: Params,
+    version: u32,
     input: &Input<'_>,
     tag_len: usize,
     mut set: impl FnMut(u32, u32, &Block),
 ) {
-    let mut digest = digest_of_inputs(params, input, tag_len);
+    let mut digest = digest_of_inputs(params, version, input, tag_len);
     let mut seeds = [Seed::default(); MAX_CHAINS];
     let mut blocks = [Block::ZERO; MAX_CHAINS];
     // The two blocks of a lane follow one another.
@@ -144,14 +149,14 @@ pub(super) fn tag_of(sum: &[u64; 128], tag: &mut [u8]) {
 }
 
 /// H0.
-fn digest_of_inputs(params: Params, input: &Input<'_>, tag_len: usize) -> [u8; 64] {
+fn digest_of_inputs(params: Params, version: u32, input: &Input<'_>, tag_len: usize) -> [u8; 64] {
     let mut hasher = Blake2b::new(MAX_OUT_LEN);
     let costs = [
         params.lanes(),
         tag_len as u32,
         params.memory_kib(),
         params.passes(),
-        params.version().number(),
+        version,
         params.variant().number(),
     ];
     for number in costs {

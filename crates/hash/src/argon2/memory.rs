@@ -10,6 +10,8 @@ use super::error::HashError;
 use super::pages::{PageKind, PagePolicy, Region};
 use super::params::Shape;
 use core::marker::PhantomData;
+#[cfg(feature = "std")]
+use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
 /// One KiB, the unit of Argon2's memory.
@@ -61,6 +63,13 @@ unsafe impl Sync for Matrix<'_> {}
 impl<'a> Matrix<'a> {
     /// The first `shape.blocks()` blocks of `memory`, or `None` if it has fewer.
     pub(super) fn new(memory: &'a mut [Block], shape: Shape) -> Option<Matrix<'a>> {
+        let enough = memory.len() as u64 >= shape.blocks();
+        enough.then(|| Matrix { first: NonNull::from(memory).cast(), shape, memory: PhantomData })
+    }
+
+    /// [`new`](Matrix::new) in memory that may hold anything.
+    #[cfg(feature = "std")]
+    pub(super) fn uninit(memory: &'a mut [MaybeUninit<Block>], shape: Shape) -> Option<Matrix<'a>> {
         let enough = memory.len() as u64 >= shape.blocks();
         enough.then(|| Matrix { first: NonNull::from(memory).cast(), shape, memory: PhantomData })
     }
