@@ -207,6 +207,19 @@ const HERE: &[Step] = &[
         commands: |_| Ok(vec![Cmd::cargo(&["xtask", "fatbin", "check"])]),
     },
     Step {
+        name: "c",
+        about: "the libraries for C, made from what was built: programs and tests of others on them",
+        quick: false,
+        filters: true,
+        applies: || consts::OS == "linux",
+        needs: &[
+            Need::Program { name: "cc", package: "gcc" },
+            Need::Program { name: "objcopy", package: "binutils" },
+        ],
+        runner: None,
+        commands: c,
+    },
+    Step {
         name: "deny",
         about: "what ships has no other licences, sources or doubled crates than deny.toml allows",
         quick: false,
@@ -359,11 +372,12 @@ fn clippy(of: &[&str]) -> Cmd {
 /// What wants a compiler for C++.
 const LIBFUZZER: [&str; 1] = ["hashmill-fuzz/libfuzzer"];
 
-/// Every feature but five. Clippy still sees four: the engines that documents are measured beside, and the build that
+/// Every feature but six. Clippy still sees five: the engines that documents are measured beside, and the build that
 /// counts their memory, take longer to build than all else, and no test needs them; documents without shortcuts, and beside
-/// JavaScript, are steps of their own.
+/// JavaScript, are steps of their own, and so are the libraries for C.
 fn tested_features(packages: &[Package]) -> String {
     let elsewhere = [
+        "hashmill-c/installed",
         "hashmill-rivals/counting",
         "hashmill-rivals/doc-engines",
         "hashmill-rivals/javascript",
@@ -389,6 +403,24 @@ fn javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     let of = ["--locked", "--workspace", "--features", &features];
     let test = Cmd::cargo(&[&["test"], &of[..], &["--test", "javascript"]].concat()).tests(setting);
     Ok(vec![install, program(&features), test])
+}
+
+/// Installs what is linked of the archive that tests of the whole workspace are built with, and tests that.
+fn c(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
+    let prefix = metadata::target(setting.root)?.join("c");
+    let prefix = prefix.to_string_lossy();
+    let archive = metadata::target(setting.root)?.join("debug/libhashmill_c.a");
+    let features = tested_features(&metadata::packages(setting.root)?);
+    let of = ["--locked", "--workspace", "--features", &features];
+    let build = Cmd::cargo(&[&["build"], &of[..], &["--lib", "--test", "it"]].concat());
+    let features = features.clone() + ",hashmill-c/installed";
+    let of = ["--locked", "--workspace", "--features", &features, "--test", "c"];
+    let test = Cmd::cargo(&[&["test"], &of[..]].concat()).with("HASHMILL_C", &prefix);
+    Ok(vec![
+        build,
+        Cmd::new("bindings/c/install", &[&prefix, &archive.to_string_lossy()]),
+        test.tests(setting),
+    ])
 }
 
 /// The program, as tests of the whole workspace with these features build it: tests ask some dependencies for more, so that

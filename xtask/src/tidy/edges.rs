@@ -33,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hashmill-workloads",
         ],
     ),
+    ("hashmill-c", &["hashmill-hash"]),
     // An oracle that shared code with what it judges would agree with its mistakes.
     ("hashmill-testkit", &[]),
     (

@@ -1,0 +1,7 @@
+//! Libraries for C under the names that programs link already, made of Hashmill's engines: only translation.
+//!
+//! One folder for each library; what is `unsafe` about its boundary is in its file `abi.rs`. `install` links them.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+#![cfg_attr(not(test), warn(clippy::disallowed_types))]
+
+pub mod argon2;

@@ -1,0 +1,66 @@
+//! What `install` has made, as programs in C see it: compiled against its headers, linked with its libraries.
+//!
+//! Sources of others are taken from where cargo keeps the packages that `rivals` links, and used unchanged.
+
+mod argon2;
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Where `install` has put everything.
+fn prefix() -> PathBuf {
+    let prefix = env::var_os("HASHMILL_C").expect("HASHMILL_C says where `install` has put everything");
+    PathBuf::from(prefix).canonicalize().expect("the folder that HASHMILL_C names")
+}
+
+/// A folder for what a test makes, empty.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// A file of these tests.
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
+}
+
+/// A folder of a package that cargo has fetched, or `None`, said aloud.
+fn package(name: &str, what: &str) -> Option<PathBuf> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let registries = home.and_then(|home| home.join("registry/src").read_dir().ok());
+    let mut found = registries.into_iter().flatten().flatten().map(|registry| registry.path().join(name));
+    let found = found.find(|folder| folder.is_dir());
+    if found.is_none() {
+        hashmill_testkit::skip(what, &format!("cargo has not fetched {name}"));
+    }
+    found
+}
+
+/// What a program says. It must end well.
+fn said(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let text = String::from_utf8_lossy(&stdout).into_owned();
+    assert!(status.success(), "{command:?}: {status}\n{text}\n{}", String::from_utf8_lossy(&stderr));
+    text
+}
+
+/// Whether a program can be run.
+fn has(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// The compiler for C.
+fn cc() -> Command {
+    Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()))
+}
+
+/// Compiles and links a program.
+fn compile<S: AsRef<OsStr>>(program: &Path, args: impl IntoIterator<Item = S>) -> PathBuf {
+    said(cc().arg("-o").arg(program).args(args));
+    program.to_owned()
+}
