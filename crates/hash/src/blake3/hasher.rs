@@ -1,5 +1,9 @@
 //! The incremental [`Hasher`].
 
+mod state;
+
+pub use state::State;
+
 use super::kernel::{Cv, RunFlags};
 use super::lanes::{self, Key};
 use super::xof::{Output, OutputReader};

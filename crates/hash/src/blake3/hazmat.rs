@@ -5,6 +5,7 @@
 //! the tree that [`hash`](super::hash) would have built. **Encouragement.** That is quite possible: split at
 //! [`left_subtree_len`], give each piece its offset, merge with [`merge_subtrees_root`] at the top.
 
+pub use super::hasher::State;
 use super::kernel::Cv;
 use super::lanes::{self, Key};
 use super::xof::{Output, OutputReader};
@@ -70,8 +71,17 @@ pub fn hash_derive_key_context(context: &str) -> ContextKey {
     context_key(Plan::host(), context)
 }
 
+/// [`hash_derive_key_context`] of a context that is no text: for who is handed one.
+pub fn hash_derive_key_context_bytes(context: &[u8]) -> ContextKey {
+    context_key_of_bytes(Plan::host(), context)
+}
+
 pub(super) fn context_key(plan: Plan, context: &str) -> ContextKey {
-    bytes(&tree::hash_all(plan, &Key { words: IV, flags: DERIVE_KEY_CONTEXT }, context.as_bytes()))
+    context_key_of_bytes(plan, context.as_bytes())
+}
+
+fn context_key_of_bytes(plan: Plan, context: &[u8]) -> ContextKey {
+    bytes(&tree::hash_all(plan, &Key { words: IV, flags: DERIVE_KEY_CONTEXT }, context))
 }
 
 /// The longest subtree that may begin at `offset`, or `None` at offset 0, where any length may.

@@ -1,0 +1,118 @@
+//! [`State`]: a hasher as plain data.
+
+use super::{Chunk, Hasher, Key, MAX_DEPTH};
+use crate::blake3::hazmat::Mode;
+use crate::blake3::kernel::Cv;
+use crate::blake3::{BLOCK_LEN, OutputReader, Plan};
+use arrayvec::ArrayVec;
+use core::fmt;
+
+/// A hasher in 1,904 bytes at most that may be copied, and forgotten: for who hands out memory to callers of C.
+///
+/// A [`Hasher`] is made of it for each call, which costs some ten nanoseconds. It wipes nothing; who has a key in it
+/// wipes it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct State {
+    key: Cv,
+    cv: Cv,
+    counter: u64,
+    block: [u8; BLOCK_LEN],
+    flags: u8,
+    held: u8,
+    compressed: u8,
+    depth: u8,
+    stack: [Cv; MAX_DEPTH + 1],
+}
+
+impl State {
+    /// Before any input.
+    pub fn new(mode: &Mode<'_>) -> State {
+        let Key { words, flags } = mode.key();
+        State {
+            key: words,
+            cv: words,
+            counter: 0,
+            block: [0; BLOCK_LEN],
+            flags,
+            held: 0,
+            compressed: 0,
+            depth: 0,
+            stack: [[0; 8]; MAX_DEPTH + 1],
+        }
+    }
+
+    /// Takes more input, on the calling thread.
+    pub fn update(&mut self, input: &[u8]) {
+        let mut hasher = self.hasher();
+        hasher.update(input);
+        self.cv = hasher.chunk.cv;
+        self.counter = hasher.chunk.counter;
+        self.block = hasher.chunk.block;
+        (self.held, self.compressed) = (hasher.chunk.held, hasher.chunk.compressed);
+        self.depth = hasher.stack.len() as u8;
+        self.stack[..hasher.stack.len()].copy_from_slice(&hasher.stack);
+    }
+
+    /// As much output as wanted for what has come in so far. Further input may follow.
+    pub fn finalize_xof(&self) -> OutputReader {
+        self.hasher().finalize_xof()
+    }
+
+    /// Back to the state before any input, in the same mode.
+    pub fn reset(&mut self) {
+        self.cv = self.key;
+        self.block = [0; BLOCK_LEN];
+        (self.counter, self.held, self.compressed, self.depth) = (0, 0, 0, 0);
+    }
+
+    #[inline]
+    fn hasher(&self) -> Hasher {
+        let State { cv, counter, block, held, compressed, .. } = *self;
+        let mut stack = ArrayVec::new();
+        stack.extend(self.stack[..usize::from(self.depth)].iter().copied());
+        Hasher {
+            key: Key { words: self.key, flags: self.flags },
+            plan: Plan::host(),
+            chunk: Chunk { cv, counter, block, held, compressed },
+            stack,
+            first_chunk: 0,
+        }
+    }
+}
+
+/// Says that there is something to keep silent about.
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+    use hashmill_testkit::paint;
+
+    #[test]
+    fn a_state_is_a_hasher_however_the_input_comes() {
+        assert!(size_of::<State>() <= 1904 && !core::mem::needs_drop::<State>());
+        let key = [9; 32];
+        for mode in [Mode::Hash, Mode::KeyedHash(&key), Mode::DeriveKeyMaterial(&key)] {
+            let mut state = State::new(&mode);
+            for _ in 0..2 {
+                let mut hasher = Hasher::with_mode(&mode);
+                for len in [0, 1, 63, 64, 65, 1023, 1024, 1025, 3, 5000, 70_000, 2048, 31] {
+                    let input = paint(len);
+                    hasher.update(&input);
+                    state.update(&input);
+                    let copy = state;
+                    let (mut given, mut expected) = ([0; 150], [0; 150]);
+                    copy.finalize_xof().fill(&mut given);
+                    hasher.finalize_xof().fill(&mut expected);
+                    assert_eq!(given, expected, "{mode:?} {len}");
+                }
+                state.reset();
+            }
+        }
+    }
+}
