@@ -5,3 +5,4 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_types))]
 
 pub mod argon2;
+pub mod blake3;

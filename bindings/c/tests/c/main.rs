@@ -3,6 +3,7 @@
 //! Sources of others are taken from where cargo keeps the packages that `rivals` links, and used unchanged.
 
 mod argon2;
+mod blake3;
 
 use std::env;
 use std::ffi::OsStr;
