@@ -99,16 +99,18 @@ pub(super) enum Why {
     Faster(Ratio),
 }
 
-/// The option with the best mean over all sizes if it is surely faster than the one in use, else that one.
-pub(super) fn choose(timings: &[Timing]) -> Choice {
-    let in_use = timings.first().map_or(0, |timing| timing.in_use);
-    let count = timings.iter().map(|timing| timing.ratios.len()).min().unwrap_or(0);
+/// The option with the best mean over all sizes if it is surely faster than the one in use and surely slower at no size,
+/// else the one in use. None where nothing was measured.
+pub(super) fn choose(timings: &[Timing]) -> Option<Choice> {
+    let in_use = timings.first()?.in_use;
+    let count = timings.iter().map(|timing| timing.ratios.len()).min()?;
     let gain = |option: usize| Ratio::mean(timings.iter().map(|timing| timing.ratios[option]));
     let others: Vec<(usize, Ratio)> =
         (0..count).filter(|option| *option != in_use).map(|option| (option, gain(option))).collect();
-    let surest = others.iter().filter(|(_, gain)| gain.surely_wins());
+    let loses = |option: usize| timings.iter().any(|timing| timing.ratios[option].surely_loses());
+    let surest = others.iter().filter(|(option, gain)| gain.surely_wins() && !loses(*option));
     if let Some((option, gain)) = surest.max_by(|a, b| a.1.middle.total_cmp(&b.1.middle)) {
-        return Choice { option: *option, why: Why::Faster(*gain) };
+        return Some(Choice { option: *option, why: Why::Faster(*gain) });
     }
     let those = |is: &dyn Fn(&Ratio) -> bool| -> Vec<usize> {
         others.iter().filter(|(_, gain)| is(gain)).map(|(option, _)| *option).collect()
@@ -119,7 +121,7 @@ pub(super) fn choose(timings: &[Timing]) -> Choice {
         (true, false) => Why::Tie(ties),
         (true, true) => Why::Fastest,
     };
-    Choice { option: in_use, why }
+    Some(Choice { option: in_use, why })
 }
 
 /// From which size on a second thread pays at every size measured; `u64::MAX` if it never does.
@@ -221,6 +223,10 @@ mod tests {
         assert_eq!((timing.times[0], timing.ratios[1].middle, timing.ratios[0].middle), (20.0, 0.5, 1.0));
     }
 
+    fn chosen(timings: &[Timing]) -> Choice {
+        choose(timings).expect("something was measured")
+    }
+
     #[test]
     fn a_ratio_is_of_samples_side_by_side() {
         // The machine got slower and slower, and both alike.
@@ -238,25 +244,33 @@ mod tests {
     #[test]
     fn the_best_mean_wins_and_not_the_best_size() {
         // Option 0 is four times faster at the first size and eight times slower at the second.
-        let choice = choose(&[exact(&[4.0, 1.0, 4.0 / 3.0]), exact(&[0.125, 1.0, 4.0 / 3.0])]);
+        let choice = chosen(&[exact(&[4.0, 1.0, 4.0 / 3.0]), exact(&[0.125, 1.0, 4.0 / 3.0])]);
         assert_eq!(choice.option, 2);
         let Why::Faster(gain) = choice.why else { panic!("{choice:?}") };
         assert!((gain.middle - 4.0 / 3.0).abs() < 1e-9);
     }
 
     #[test]
+    fn what_loses_anywhere_is_not_chosen() {
+        let small = vec![exact(&[1.05, 1.0]); 16];
+        assert_eq!(chosen(&small).option, 0);
+        let large = exact(&[0.9, 1.0]);
+        assert_eq!(chosen(&[small, vec![large]].concat()).option, 1, "it is what large files take");
+    }
+
+    #[test]
     fn a_tie_keeps_what_is_in_use() {
-        assert_eq!(choose(&[exact(&[1.008, 1.0, 0.995])]), Choice { option: 1, why: Why::Tie(vec![0, 2]) });
-        assert_eq!(choose(&[exact(&[0.9, 1.0, 0.5])]), Choice { option: 1, why: Why::Fastest });
-        assert_eq!(choose(&[exact(&[1.015, 1.0, 1.014])]).option, 0, "one and a half percent is no tie");
+        assert_eq!(chosen(&[exact(&[1.008, 1.0, 0.995])]), Choice { option: 1, why: Why::Tie(vec![0, 2]) });
+        assert_eq!(chosen(&[exact(&[0.9, 1.0, 0.5])]), Choice { option: 1, why: Why::Fastest });
+        assert_eq!(chosen(&[exact(&[1.015, 1.0, 1.014])]).option, 0, "one and a half percent is no tie");
     }
 
     #[test]
     fn what_cannot_tell_changes_nothing() {
         let noisy = timing(&[ratio(1.2, 0.3), ratio(1.0, 0.0), ratio(0.5, 0.1)]);
-        assert_eq!(choose(std::slice::from_ref(&noisy)), Choice { option: 1, why: Why::Unclear(vec![0]) });
-        assert_eq!(choose(&vec![noisy; 9]).option, 0, "nine of them can");
-        assert_eq!(choose(&[]), Choice { option: 0, why: Why::Fastest });
+        assert_eq!(chosen(std::slice::from_ref(&noisy)), Choice { option: 1, why: Why::Unclear(vec![0]) });
+        assert_eq!(chosen(&vec![noisy; 9]).option, 0, "nine of them can");
+        assert_eq!(choose(&[]), None);
     }
 
     #[test]

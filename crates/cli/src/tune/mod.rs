@@ -15,8 +15,8 @@ use crate::out::{self, print, shown};
 use crate::{FAILED, OK};
 use anyhow::Result;
 use decide::{TOO_NOISY, Timing, Why};
-use hashmill_hash::argon2::{Params, batch_width};
-use hashmill_hash::blake3::Plan;
+use hashmill_hash::argon2::{self, Params, batch_width};
+use hashmill_hash::blake3::{Plan, Role};
 use hashmill_hash::isa::Cpu;
 use hashmill_machine as machine;
 use hashmill_machine::Load;
@@ -162,19 +162,24 @@ impl<'a> Size<'a> {
 impl Decision {
     fn of(survey: &Survey) -> Decision {
         let mut lines = Vec::new();
-        let mut kernel = |group: &Group, what| {
-            let choice = decide::choose(&group.rows);
-            let name = |option: usize| group.options.get(option).cloned().unwrap_or_default();
-            let built_in = name(group.rows.first().map_or(0, |row| row.in_use));
-            let (chosen, why) = (name(choice.option), words::why(&choice, &group.options, &built_in));
-            lines.push(Line { what, built_in, chosen: chosen.clone(), why });
+        let mut kernel = |group: &Group, built_in: &str, what| {
+            let (chosen, why) = match decide::choose(&group.rows) {
+                Some(choice) => {
+                    let why = words::why(&choice, &group.options, built_in);
+                    (group.options[choice.option].clone(), why)
+                }
+                None => (built_in.to_owned(), "built in; not measured: too little memory is free".to_owned()),
+            };
+            lines.push(Line { what, built_in: built_in.to_owned(), chosen: chosen.clone(), why });
             chosen
         };
-        let [block, chunk, many, xof] = &survey.blake3;
-        let (block, chunk) = (kernel(block, "BLAKE3, one block"), kernel(chunk, "BLAKE3, one chunk"));
-        let (many, xof) = (kernel(many, "BLAKE3, many chunks"), kernel(xof, "BLAKE3, extended output"));
+        let mut role =
+            |role: Role, what| kernel(&survey.blake3[role as usize], Plan::host().kernel(role).name(), what);
+        let (block, chunk) = (role(Role::Block, "BLAKE3, one block"), role(Role::Chunk, "BLAKE3, one chunk"));
+        let many = role(Role::Many, "BLAKE3, many chunks");
+        let xof = role(Role::Xof, "BLAKE3, extended output");
         let (parallel_from, line) = second_thread(&survey.threads);
-        let argon2 = kernel(&survey.argon2, "Argon2, kernel");
+        let argon2 = kernel(&survey.argon2, argon2::Plan::host().kernel().name(), "Argon2, kernel");
         lines.insert(lines.len() - 1, line);
         let plan = survey.plan;
         let in_use = |kib| plan.width(costs(kib, survey::LANES));
@@ -224,7 +229,7 @@ fn streams(what: &'static str, group: &Group, in_use: impl Fn(u32) -> usize) -> 
     };
     let choice = |kib: u32| {
         let row = group.rows.iter().find(|row| row.size == u64::from(kib) << 10);
-        row.map(|row| decide::choose(std::slice::from_ref(row)))
+        row.and_then(|row| decide::choose(std::slice::from_ref(row)))
     };
     let built_in = table(&in_use);
     let chosen = table(&|kib| choice(kib).map_or_else(|| in_use(kib), |choice| choice.option + 1));

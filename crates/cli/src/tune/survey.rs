@@ -79,8 +79,8 @@ pub(super) fn survey(time: Duration, free_kib: Option<u64>, done: &dyn Fn()) -> 
     let arenas = (0..MOST_STREAMS).map(|_| Arena::new(PagePolicy::default())).collect();
     let argon2 = Argon2 { budget, free_kib, arenas: RefCell::new(arenas), done };
     let kernels = argon2.kernels()?;
-    let kernel = argon2::Kernel::all().nth(decide::choose(&kernels.rows).option);
-    let plan = argon2::Plan::of(kernel.unwrap_or(argon2::Kernel::portable()));
+    let chosen = decide::choose(&kernels.rows).and_then(|choice| argon2::Kernel::all().nth(choice.option));
+    let plan = chosen.map_or_else(argon2::Plan::host, argon2::Plan::of);
     let (lanes, hashes) = (argon2.lanes(plan)?, argon2.hashes(plan)?);
     Ok(Survey { blake3, threads, argon2: kernels, plan, lanes, hashes })
 }
