@@ -51,6 +51,7 @@ fn streams(table: Streams, params: Params) -> usize {
 /// not two. Measured on Zen 4 with 32 MiB for two cores, two at a time against one, by the example `batch`, on
 /// one and on two threads: 1.02 and 1.00 at 4 MiB, 1.04 and 0.95 at 7 MiB, 0.94 and 0.83 at 12 MiB, 0.88 to 1.03 in two
 /// runs at 19 MiB, 1.01 and 1.10 at 32 MiB, 1.05 and 1.02 at 46 MiB, 1.18 and 1.13 at 64 MiB, where neither fits.
+#[cfg(feature = "std")]
 const SIDE_BY_SIDE: Streams = &[(4096, MAX_STREAMS), (24_576, 1), (u32::MAX, MAX_STREAMS)];
 
 /// In order of preference: the first row that fits is taken.
@@ -186,6 +187,7 @@ pub struct Plan {
     measured: bool,
     widths: Streams,
     /// How many hashes a thread does side by side, if that is known; else as many as lanes, but for [`SIDE_BY_SIDE`].
+    #[cfg(feature = "std")]
     hashes: Option<Streams>,
     forced_width: Option<usize>,
     #[cfg(feature = "std")]
@@ -219,6 +221,7 @@ impl Plan {
             basis: row.basis,
             measured: row.measured,
             widths: row.widths,
+            #[cfg(feature = "std")]
             hashes: None,
             forced_width: None,
             #[cfg(feature = "std")]
@@ -241,6 +244,7 @@ impl Plan {
 
     /// The same as somebody measured it on this processor, as `basis` says: so many lanes of one hash in a thread, and so many
     /// hashes side by side.
+    #[cfg(feature = "std")]
     pub fn measured(self, basis: &'static str, lanes: Streams, hashes: Streams) -> Plan {
         Plan { basis, measured: true, widths: lanes, hashes: Some(hashes), ..self }
     }
@@ -271,12 +275,14 @@ impl Plan {
     }
 
     /// How many streams a thread works on in turns where several hashes are side by side.
+    #[cfg(feature = "std")]
     pub(super) fn width_of_many(self, params: Params) -> usize {
         let hashes = self.hashes.map_or(1, |hashes| streams(hashes, params));
         self.forced_width.unwrap_or_else(|| self.width(params).max(hashes))
     }
 
     /// How many hashes of one lane a thread works on in turns.
+    #[cfg(feature = "std")]
     pub(super) fn hashes(self, params: Params) -> usize {
         match self.hashes {
             Some(hashes) => self.forced_width.unwrap_or_else(|| streams(hashes, params)),
