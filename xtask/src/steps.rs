@@ -214,6 +214,7 @@ const HERE: &[Step] = &[
         applies: || consts::OS == "linux",
         needs: &[
             Need::Program { name: "cc", package: "gcc" },
+            Need::Program { name: "g++", package: "g++" },
             Need::Program { name: "objcopy", package: "binutils" },
         ],
         runner: None,

@@ -3,6 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+/// Enough for any kernel. Not saying it would ask the environment, which somebody may be writing.
+const STACK: usize = 512 << 10;
+
 /// The helpers of one hash. Ends when all of them have.
 #[derive(Default)]
 pub(super) struct Team(Mutex<Vec<JoinHandle<()>>>);
@@ -19,7 +22,7 @@ impl Team {
 
     /// Another helper, if the system gives one: whoever is there does the work of those who are not.
     pub(super) fn help(&self, task: Box<dyn FnOnce() + Send>) {
-        if let Ok(helper) = thread::Builder::new().name("argon2".to_owned()).spawn(task) {
+        if let Ok(helper) = thread::Builder::new().name("argon2".to_owned()).stack_size(STACK).spawn(task) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(helper);
         }
     }

@@ -134,11 +134,7 @@ pub unsafe extern "C" fn blake3_hasher_finalize_seek(
     }
     // SAFETY: the caller's. Bytes of a caller that were not written yet are bytes: no compiler sees both sides.
     let (state, out) = unsafe { (&(*this).state, core::slice::from_raw_parts_mut(out, out_len)) };
-    guarded(|| {
-        let mut reader = state.finalize_xof();
-        reader.set_position(seek);
-        reader.fill(out);
-    });
+    guarded(|| state.finalize_seek(seek, out));
 }
 
 /// Back to before any input.

@@ -71,20 +71,31 @@ impl OutputReader {
     /// If the output would end beyond byte 2^64 - 1.
     pub fn fill(&mut self, out: &mut [u8]) {
         let end = self.position.checked_add(out.len() as u64).expect("the output has 2^64 - 1 bytes");
-        let offset = (self.position % BLOCK_LEN as u64) as usize;
+        self.copy(self.position / BLOCK_LEN as u64, (self.position % BLOCK_LEN as u64) as usize, out);
+        self.position = end;
+    }
+
+    /// Fills `out` from byte `seek` on, and beyond byte 2^64 with the blocks whose numbers follow, as the official
+    /// implementation in C does: output that has no end.
+    pub(super) fn fill_from(&self, seek: u64, out: &mut [u8]) {
+        self.copy(seek / BLOCK_LEN as u64, (seek % BLOCK_LEN as u64) as usize, out);
+    }
+
+    /// Output from byte `offset` of block `counter` on.
+    #[inline(always)]
+    fn copy(&self, mut counter: u64, offset: usize, out: &mut [u8]) {
         let mut rest = out;
         if offset > 0 {
             let len = rest.len().min(BLOCK_LEN - offset);
             let (head, later) = rest.split_at_mut(len);
-            head.copy_from_slice(&self.block(self.position)[offset..offset + len]);
-            self.position += len as u64;
+            head.copy_from_slice(&self.block(counter)[offset..offset + len]);
+            counter += 1;
             rest = later;
         }
         // A kernel makes several blocks in the time of one: those before a short last one are made with it.
         let whole = rest.len() / BLOCK_LEN;
         let direct = if rest.len().is_multiple_of(BLOCK_LEN) { whole } else { whole / SHARED * SHARED };
         let (now, last) = rest.split_at_mut(direct * BLOCK_LEN);
-        let counter = self.position / BLOCK_LEN as u64;
         if direct > 0 {
             lanes::xof(self.plan.xof(), &self.job, counter, now.as_chunks_mut().0);
         }
@@ -93,7 +104,6 @@ impl OutputReader {
             len if len <= FEW * BLOCK_LEN => self.copied::<FEW>(counter + direct as u64, last),
             _ => self.copied::<SHARED>(counter + direct as u64, last),
         }
-        self.position = end;
     }
 
     /// From block `counter` on what is not a whole number of blocks, and at most `N`.
@@ -104,10 +114,9 @@ impl OutputReader {
         out.copy_from_slice(&blocks.as_flattened()[..out.len()]);
     }
 
-    /// The output block that holds `position`.
-    fn block(&self, position: u64) -> [u8; BLOCK_LEN] {
+    fn block(&self, counter: u64) -> [u8; BLOCK_LEN] {
         let mut block = [[0; BLOCK_LEN]];
-        lanes::xof(self.plan.xof(), &self.job, position / BLOCK_LEN as u64, &mut block);
+        lanes::xof(self.plan.xof(), &self.job, counter, &mut block);
         block[0]
     }
 

@@ -59,6 +59,12 @@ impl State {
         self.hasher().finalize_xof()
     }
 
+    /// The output from byte `seek` on. It does not end at byte 2^64 - 1: there come blocks with the numbers that follow, as in the
+    /// official implementation in C.
+    pub fn finalize_seek(&self, seek: u64, out: &mut [u8]) {
+        self.hasher().finalize_xof().fill_from(seek, out);
+    }
+
     /// Back to the state before any input, in the same mode.
     pub fn reset(&mut self) {
         self.cv = self.key;
@@ -110,6 +116,20 @@ mod tests {
                     copy.finalize_xof().fill(&mut given);
                     hasher.finalize_xof().fill(&mut expected);
                     assert_eq!(given, expected, "{mode:?} {len}");
+                    for seek in [7, 64, 6401, u64::MAX - 150] {
+                        copy.finalize_seek(seek, &mut given);
+                        let mut reader = hasher.finalize_xof();
+                        reader.set_position(seek);
+                        reader.fill(&mut expected);
+                        assert_eq!(given, expected, "{mode:?} {len} {seek}");
+                    }
+                    // Where a reader ends: one byte more, and blocks behind it.
+                    copy.finalize_seek(u64::MAX - 149, &mut expected);
+                    assert_eq!(given[1..], expected[..149], "{mode:?} {len}");
+                    let mut behind = [0; 150];
+                    copy.finalize_seek(u64::MAX - 20, &mut behind);
+                    assert_eq!(behind[..21], expected[129..], "{mode:?} {len}");
+                    assert_ne!(behind[21..53], hasher.finalize().as_bytes()[..], "not the first ones again");
                 }
                 state.reset();
             }
