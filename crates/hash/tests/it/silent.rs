@@ -1,8 +1,9 @@
 //! No `Debug` output shows a key, a password or a tag: every public type is either shown with a secret inside, or named
 //! here with the reason why none can be.
 
-use hashmill_hash::argon2::{self, Arena, Input, Params, Steps};
-use hashmill_hash::blake3::hazmat::Mode;
+use hashmill_hash::argon2::hazmat::{Begun, Memory};
+use hashmill_hash::argon2::{self, Arena, Input, PagePolicy, Params, Steps};
+use hashmill_hash::blake3::hazmat::{Mode, State};
 use hashmill_hash::blake3::{self, BufferedHasher, Context, Subtrees};
 use hashmill_hash::engine::SubtreeEngine;
 use hashmill_hash::password::{
@@ -108,6 +109,10 @@ fn keyed(show: &mut dyn FnMut(&'static str, &dyn Debug)) {
         let mut context = Context::with(blake3::Plan::host(), &mode, 1).expect("no threads");
         context.hash(SECRET, blake3::Threads::Serial);
         show("blake3::Context", &context);
+        let mut state = State::new(&mode);
+        show("blake3::State", &state);
+        state.update(SECRET);
+        show("blake3::State", &state);
         let engine = Subtrees::new(blake3::Plan::host(), &mode, 1024, 1).expect("a tile");
         show("blake3::Subtrees", &engine);
         let mut staging = engine.stage().expect("this process's").expect("memory");
@@ -129,6 +134,11 @@ fn memory(show: &mut dyn FnMut(&'static str, &dyn Debug)) {
     show("argon2::Arena", arena);
     let steps: Steps = hasher.steps(&input, 32).expect("memory");
     show("argon2::Steps", &steps);
+    let mut arena = Arena::new(PagePolicy::Plain);
+    let memory = Memory::Arena(&mut arena);
+    show("argon2::Memory", &memory);
+    let begun = Begun::new(argon2::Plan::host(), params, 0x13, &input, 32, memory).expect("memory");
+    show("argon2::Begun", &begun);
 }
 
 fn passwords(show: &mut dyn FnMut(&'static str, &dyn Debug)) {
