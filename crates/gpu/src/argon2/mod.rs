@@ -269,7 +269,8 @@ struct Tries<'a> {
 
 impl Work for Tries<'_> {
     fn left(&self) -> u64 {
-        self.end - self.given
+        // A range that ends before it begins has none.
+        self.end.saturating_sub(self.given)
     }
 
     fn next(&mut self, most: usize) -> Result<Zeroizing<Vec<Words>>, Error> {

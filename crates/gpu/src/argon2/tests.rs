@@ -91,4 +91,7 @@ fn a_hit_that_the_processor_does_not_confirm_is_never_told() {
     let job = NonceJob::new(b"a header", [0; 32]);
     let searched = search(&mut Idle, name, &job, 0..9, &watch, &nobody);
     assert_eq!((searched, watch.hashes()), (Ok(Searched::new(9, 9)), 4 + 9));
+    // A range that ends before it begins is empty.
+    let searched = search(&mut Idle, name, &job, Range { start: 9, end: 3 }, &watch, &nobody);
+    assert_eq!((searched, watch.hashes()), (Ok(Searched::new(0, 9)), 4 + 9));
 }
