@@ -71,7 +71,9 @@ impl Growing {
         let left = bytes.saturating_sub(params.blocks() * BLOCK / 2);
         let mut granules = u32::try_from(left / granule).unwrap_or(u32::MAX);
         loop {
-            if course.feeds(granules).min(most) <= u64::from(course.wholes(granules)) {
+            // Less than a whole may feed one, and would never end it.
+            let wholes = u64::from(course.wholes(granules));
+            if wholes == 0 || course.feeds(granules).min(most) <= wholes {
                 return Ok(None);
             }
             match Growing::with(device, params, course, granules, most) {

@@ -228,6 +228,22 @@ fn growing_is_what_is_done_where_more_hashes_are_wanted_than_fit_as_a_whole() {
     assert!(many.memory() < 40 << 20);
 }
 
+/// A pool of what is left besides feeds one hash there, and holds none to its end.
+#[test]
+fn one_hash_that_just_fits_has_its_memory_from_the_beginning() {
+    let Some(Alone { device, shim, .. }) = &alone("memory for one hash") else { return };
+    let params = Params::new(4096, 1, 1).unwrap();
+    for memory in [4300, 5 << 10, 6 << 10] {
+        shim.memory(memory << 10);
+        let mut argon2 = Argon2::new(device, params, 2).unwrap();
+        assert_eq!((argon2.grows(), argon2.width()), (false, 1), "{memory}");
+        let mut tag = [0; 32];
+        let input = Input::new(b"password", b"somesalt");
+        argon2.hash(&mut [Job { input, tag: &mut tag }]).unwrap();
+        assert_eq!(tag, Hasher::new(params).hash(&input).unwrap());
+    }
+}
+
 #[test]
 fn growing_lanes_that_go_wrong_are_errors_and_leave_nothing_behind() {
     let Some(Alone { device, shim, .. }) = &alone("growing lanes that go wrong") else { return };
