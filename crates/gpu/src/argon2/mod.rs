@@ -308,15 +308,17 @@ impl Work for Tries<'_> {
     }
 }
 
-/// Asks for tags, two of each of these parameters, and compares them with the processor's: each variant, several passes and lanes,
-/// references of more than an address block.
+/// So much of each variant, several passes and lanes, references of more than an address block.
+pub(crate) const OF_ALL: [(Variant, [u32; 3]); 3] =
+    [(Variant::Id, [600, 1, 1]), (Variant::I, [100, 3, 3]), (Variant::D, [64, 2, 2])];
+
+/// Asks for tags, two of each of these parameters (memory, passes, lanes), and compares them with the processor's.
 pub(crate) fn self_test(
     name: &str,
+    of: &[(Variant, [u32; 3])],
     mut hash: impl FnMut(Params, &mut [Job<'_>]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    for (variant, (memory, passes, lanes)) in
-        [(Variant::Id, (600, 1, 1)), (Variant::I, (100, 3, 3)), (Variant::D, (64, 2, 2))]
-    {
+    for &(variant, [memory, passes, lanes]) in of {
         let params = Params::new(memory, passes, lanes).map_err(HashError::from)?;
         let params = params.with_variant(variant);
         let inputs = [b"one", b"two"].map(|password| Input::new(password, b"a salt of hashmill"));

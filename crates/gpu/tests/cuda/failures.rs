@@ -98,7 +98,7 @@ fn tiles(device: &Device) -> Result<(), Error> {
     Ok(())
 }
 
-/// The test of a new engine is by memory that is there from the beginning, the rest by memory that grows.
+/// The test of a new engine is by memory that is there from the beginning, too, the rest by memory that grows.
 fn tags(device: &Device) -> Result<(), Error> {
     tags_of(device, 512).map(|grown| assert!(grown))
 }

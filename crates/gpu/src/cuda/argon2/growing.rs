@@ -83,6 +83,13 @@ impl Growing {
         }
     }
 
+    /// For at most so many hashes of parameters that can, in little more than one of them takes as a whole.
+    pub(super) fn small(device: &Device, params: Params, most: u64) -> Result<Growing, Error> {
+        let course = Course::of(params).expect("they can");
+        let whole = course.granules(course.blocks);
+        Growing::with(device, params, course, whole + whole / 2, most)
+    }
+
     pub(super) fn with(
         device: &Device,
         params: Params,

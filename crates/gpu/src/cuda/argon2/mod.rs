@@ -14,7 +14,7 @@ use crate::argon2::schedule::BLOCK;
 use crate::argon2::{self, Device as _, Fixed, Work, backing_off};
 use crate::{Error, Info, Kind};
 use growing::Growing;
-use hashmill_hash::argon2::{Job, Params, Plan, Stop};
+use hashmill_hash::argon2::{Job, Params, Plan, Stop, Variant};
 use room::Room;
 use std::fmt;
 
@@ -50,9 +50,7 @@ impl Argon2 {
     /// # Errors
     /// [`Error::OutOfMemory`] where there is no memory for one; [`Error::SelfTest`]; what the driver says.
     pub fn new(device: &Device, params: Params, most: usize) -> Result<Argon2, Error> {
-        argon2::self_test(&device.info().name, |params, jobs| {
-            Argon2::fixed(device, params, jobs.len() as u64)?.hash(jobs)
-        })?;
+        Argon2::self_test(device, params)?;
         let worthwhile = (LANES * u64::from(device.multiprocessors()) / u64::from(params.lanes())).max(1);
         let (most, free) = (worthwhile.min(most as u64).max(1), usable(device.info(), device.free_memory()?));
         let whole = room::hashes(params, free);
@@ -62,13 +60,32 @@ impl Argon2 {
         {
             return Ok(Argon2::with(device, params, Memory::Growing(Box::new(growing))));
         }
-        Argon2::fixed(device, params, most.min(whole).max(1))
+        Argon2::fixed(device, params, most.min(whole).max(1), room::ahead(device))
     }
 
-    /// For so many hashes, or as many as the device gives memory for.
-    fn fixed(device: &Device, params: Params, hashes: u64) -> Result<Argon2, Error> {
+    /// Every kernel that may answer for these parameters is asked for known tags: either of two that fill memory, and the one for
+    /// lanes that grow where these can.
+    fn self_test(device: &Device, params: Params) -> Result<(), Error> {
+        let name = &device.info().name;
+        for ahead in [u32::MAX, 0] {
+            argon2::self_test(name, &argon2::OF_ALL, |params, jobs| {
+                Argon2::fixed(device, params, jobs.len() as u64, ahead)?.hash(jobs)
+            })?;
+        }
+        if !Growing::can(params) {
+            return Ok(());
+        }
+        // Half of the references of this variant are known, so the kernel goes both its ways.
+        argon2::self_test(name, &[(Variant::Id, [512, 1, 1])], |params, jobs| {
+            let growing = Growing::small(device, params, jobs.len() as u64)?;
+            Argon2::with(device, params, Memory::Growing(Box::new(growing))).hash(jobs)
+        })
+    }
+
+    /// For so many hashes, or as many as the device gives memory for. Of up to so many lanes blocks are fetched ahead.
+    fn fixed(device: &Device, params: Params, hashes: u64, ahead: u32) -> Result<Argon2, Error> {
         let hashes = u32::try_from(hashes).unwrap_or(u32::MAX);
-        let room = backing_off(&[hashes], |hashes| Room::new(device, params, hashes))?.remove(0);
+        let room = backing_off(&[hashes], |hashes| Room::new(device, params, hashes, ahead))?.remove(0);
         Ok(Argon2::with(device, params, Memory::Fixed(Box::new(Fixed::new(params, room)))))
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Room {
     device: Device,
     params: Params,
     hashes: u32,
+    /// Of up to so many lanes blocks are fetched ahead.
+    ahead: u32,
     memory: Memory,
     table: Memory,
     marks: Memory,
@@ -42,8 +44,13 @@ pub(super) struct Room {
     stop: Flag,
 }
 
+/// Of how many lanes a device fetches blocks ahead.
+pub(super) fn ahead(device: &Device) -> u32 {
+    FULL * device.multiprocessors()
+}
+
 impl Room {
-    pub(super) fn new(device: &Device, params: Params, hashes: u32) -> Result<Room, Error> {
+    pub(super) fn new(device: &Device, params: Params, hashes: u32, ahead: u32) -> Result<Room, Error> {
         let (context, streams) = (device.context(), u64::from(hashes) * u64::from(params.lanes()));
         let fits = |bytes: u64| usize::try_from(bytes).map_err(|_| Error::OutOfMemory { bytes });
         // A kernel numbers lanes with 32 bits.
@@ -53,6 +60,7 @@ impl Room {
             device: device.clone(),
             params,
             hashes,
+            ahead,
             memory: context.memory(u64::from(hashes) * params.blocks() * BLOCK)?,
             table: context.memory(table(params))?,
             marks: context.memory(streams * 4)?,
@@ -109,8 +117,8 @@ impl Rooms for Room {
 
     fn fill(&mut self, streams: u32, strips: &[Strip], step: u32, turn: usize) -> Result<u32, Error> {
         let (kernels, params) = (self.device.kernels(), self.params);
-        let many = streams > FULL * self.device.multiprocessors();
-        let (kernel, lanes) = if many { (&kernels.fill, TOGETHER) } else { (&kernels.fill_ahead, 1) };
+        let (kernel, lanes) =
+            if streams > self.ahead { (&kernels.fill, TOGETHER) } else { (&kernels.fill_ahead, 1) };
         let fill =
             Shape { blocks: streams.div_ceil(lanes), threads: THREADS * lanes, shared: SHARED * lanes };
         for (strip, step) in strips.iter().zip(step..) {

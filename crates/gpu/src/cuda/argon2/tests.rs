@@ -43,7 +43,7 @@ fn first(params: Params) -> Vec<Words> {
 
 /// What memory is like after three hashes, filled in handfuls of so many blocks, or as it is usually done.
 fn filled(device: &Device, params: Params, handful: Option<u32>) -> Vec<Vec<Words>> {
-    let mut fixed = Fixed::new(params, Room::new(device, params, 3).unwrap());
+    let mut fixed = Fixed::new(params, Room::new(device, params, 3, u32::MAX).unwrap());
     fixed.rooms.begin(&first(params)).unwrap();
     let (streams, never) = (3 * params.lanes(), Stop::new());
     if let Some(blocks) = handful {
@@ -111,7 +111,7 @@ fn many_lanes_are_filled_by_the_other_kernel() {
     let Some(Alone { device, shim, .. }) = &alone("many lanes") else { return };
     let params = Params::new(72, 2, 3).unwrap();
     let count = 11 + 8 * device.multiprocessors() as usize / 3;
-    let mut argon2 = Argon2::fixed(device, params, count as u64).unwrap();
+    let mut argon2 = Argon2::fixed(device, params, count as u64, room::ahead(device)).unwrap();
     assert_eq!((argon2.width(), argon2.grows()), (count, false));
     let passwords: Vec<_> = (0..count as u32).map(u32::to_le_bytes).collect();
     let mut tags = vec![[0; 32]; count];
@@ -133,7 +133,7 @@ fn many_lanes_are_filled_by_the_other_kernel() {
 fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     let Some(Alone { device, .. }) = &alone("memories that are wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
-    let mut fixed = Fixed::new(params, Room::new(device, params, 3).unwrap());
+    let mut fixed = Fixed::new(params, Room::new(device, params, 3, u32::MAX).unwrap());
     let empty = |fixed: &Fixed<Room>| {
         (0..3).all(|hash| fixed.rooms.memory(hash).iter().all(|block| *block == [0; 128]))
     };
@@ -152,7 +152,7 @@ fn a_kernel_that_did_not_run_is_an_error() {
     let Some(Alone { device, shim, .. }) = &alone("kernels that do not run") else { return };
     let params = Params::new(640, 1, 1).unwrap();
     for (kernel, nth) in [("argon2_fill_ahead", 0), ("argon2_fill_ahead", 3), ("argon2_first", 0)] {
-        let mut fixed = Fixed::new(params, Room::new(device, params, 3).unwrap());
+        let mut fixed = Fixed::new(params, Room::new(device, params, 3, u32::MAX).unwrap());
         shim.skip(kernel, nth);
         let error = fixed.last_blocks(&first(params), &Stop::new()).map(|_| ());
         assert!(matches!(error, Err(Error::Driver { .. })), "{kernel} {nth}: {error:?}");
@@ -163,12 +163,27 @@ fn a_kernel_that_did_not_run_is_an_error() {
 #[test]
 fn a_bit_that_flips_while_a_device_is_tested_is_found() {
     let Some(Alone { device, shim, .. }) = &alone("bits that flip") else { return };
-    for kernel in ["argon2_first", "argon2_fill_ahead", "argon2_references", "argon2_last"] {
-        shim.flip(kernel, 0);
-        let error = Argon2::new(device, Params::new(64, 1, 1).unwrap(), 1).map(|_| ()).unwrap_err();
-        assert_eq!(error, Error::SelfTest { device: "Shim 0".to_owned() }, "{kernel}");
+    // The last of these are those of lanes that grow.
+    for (kernel, nth) in [
+        ("argon2_first", 0),
+        ("argon2_fill_ahead", 0),
+        ("argon2_fill", 0),
+        ("argon2_last", 0),
+        ("argon2_last", 3),
+        ("argon2_grow", 0),
+        ("argon2_grow", 5),
+        ("argon2_references", 0),
+        ("argon2_references", 14),
+        ("argon2_references", 29),
+    ] {
+        shim.flip(kernel, nth);
+        let error = Argon2::new(device, Params::new(512, 1, 1).unwrap(), 1).map(|_| ()).unwrap_err();
+        assert_eq!(error, Error::SelfTest { device: "Shim 0".to_owned() }, "{kernel} {nth}");
         shim.reset();
     }
+    // Where lanes cannot grow, nobody asks.
+    shim.flip("argon2_grow", 0);
+    assert!(Argon2::new(device, Params::new(512, 2, 1).unwrap(), 1).is_ok());
 }
 
 /// Tags of so many passwords by growing memory of so many granules, beside the processor's.

@@ -53,7 +53,7 @@ impl Argon2 {
         params: Params,
         most: usize,
     ) -> Result<Argon2, Error> {
-        argon2::self_test(&device.info().name, |params, jobs| {
+        argon2::self_test(&device.info().name, &argon2::OF_ALL, |params, jobs| {
             Argon2::untested(device, kernels, params, jobs.len())?.hash(jobs)
         })?;
         Argon2::untested(device, kernels, params, most)
