@@ -1,8 +1,9 @@
 //! Tiles of files on any device: which of them are under way, in whose memory, and who looks after them.
 
 use crate::Error;
-use hashmill_hash::blake3::CHUNK_LEN;
-use hashmill_hash::blake3::hazmat::{ChainingValue, Mode};
+use crate::blake3::{TREE, known};
+use hashmill_hash::blake3::hazmat::{ChainingValue, HasherExt as _, Mode};
+use hashmill_hash::blake3::{CHUNK_LEN, Hasher};
 use hashmill_hash::engine::subtrees::self_test;
 use hashmill_hash::engine::{
     EngineError, Staging, StagingPool, Stop, Subtree, SubtreeEngine, SubtreeLimits, Tile,
@@ -104,7 +105,16 @@ impl<S: Slots> Engine<S> {
         };
         let engine = Engine { slots, name: name.to_owned(), limits, buffers, work: PerProcess::new(work) };
         self_test(&engine, mode)?;
+        engine.large_test(mode)?;
         Ok(engine)
+    }
+
+    /// Asks for a tile that is larger than those that every engine is asked for, where tiles may be.
+    fn large_test(&self, mode: &Mode<'_>) -> Result<(), EngineError> {
+        let bytes = known(TREE.min(self.limits.tile));
+        let right = Hasher::with_mode(mode).update(&bytes).finalize_non_root();
+        let subtree = self.compute(Tile::new(0, 0, bytes.len()), &bytes)?;
+        if subtree.value == right { Ok(()) } else { Err(EngineError::SelfTest { engine: self.name.clone() }) }
     }
 
     fn work(&self) -> Result<&Work<S>, EngineError> {

@@ -164,3 +164,14 @@ fn an_engine_that_cannot_be_is_refused() {
         assert!(matches!(made(tile, 1), Err(Error::Engine(EngineError::Tile { .. }))), "{tile}");
     }
 }
+
+/// A tile of less than 128 chunks has one value in its row.
+#[test]
+fn a_bit_that_flips_in_a_large_tile_while_an_engine_is_tested_is_found() {
+    let Some(alone) = Alone::new("bits that flip in large tiles") else { return };
+    for launch in 0..1000 {
+        alone.shim.flip_behind("blake3_leaves", launch, 6 * 32);
+    }
+    let error = Subtrees::new(&alone.device(), &Mode::Hash, 1 << 20, 1).map(|_| ());
+    assert_eq!(error, Err(Error::SelfTest { device: "Shim 0".to_owned() }));
+}

@@ -221,6 +221,21 @@ fn memory_of_others_is_taken_by_its_address() {
     );
 }
 
+/// The tree of the test has two tiles, and seven groups of chunks: rows of four values and of three.
+#[test]
+fn a_bit_that_flips_in_any_value_while_a_device_is_tested_is_found() {
+    let Some(alone) = Alone::new("bits that flip in BLAKE3") else { return };
+    let device = alone.device();
+    for (kernel, values) in [("blake3_leaves", 0..7), ("blake3_tops", 0..2), ("blake3_messages", 0..14)] {
+        for value in values {
+            alone.shim.flip_behind(kernel, 0, 32 * value);
+            let error = Blake3::new(&device, &Mode::Hash).map(|_| ());
+            assert_eq!(error, Err(Error::SelfTest { device: "Shim 0".to_owned() }), "{kernel} {value}");
+            alone.shim.reset();
+        }
+    }
+}
+
 #[test]
 fn no_key_is_shown() {
     let Some(alone) = Alone::new("what is shown of an engine") else { return };

@@ -147,7 +147,9 @@ struct Launch {
     unsigned grid, block;
     size_t shared;
     std::vector<std::vector<unsigned char>> values;
-    bool skip, flip, lose;
+    bool skip, lose;
+    // So far behind the beginning of what it wrote, if anywhere.
+    int64_t flip;
 };
 
 // Streams
@@ -170,6 +172,12 @@ struct Planned {
     Code code;
 };
 
+struct Flip {
+    unsigned nth;
+    // From the beginning of what the kernel wrote.
+    uint64_t behind;
+};
+
 struct State {
     bool initialized = false;
     unsigned devices = 1;
@@ -178,7 +186,8 @@ struct State {
     uint64_t order = 0;
     std::map<std::string, uint64_t> calls;
     std::multimap<std::string, Planned> fails;
-    std::multimap<std::string, unsigned> flips, skips;
+    std::multimap<std::string, unsigned> skips;
+    std::multimap<std::string, Flip> flips;
     int loses = -1;
     // After a kernel was lost, everything is.
     Code lost = SUCCESS;
@@ -212,6 +221,17 @@ static bool due_now(std::multimap<std::string, unsigned> &planned, const char *n
         return is;
     });
     return now;
+}
+
+// Where the launch of this kernel is to have written another bit, or less than nothing.
+static int64_t flip_now(const char *name) {
+    int64_t behind = -1;
+    due(STATE.flips, name, [&](Flip &flip) {
+        bool is = flip.nth-- == 0;
+        behind = is ? int64_t(flip.behind) : behind;
+        return is;
+    });
+    return behind;
 }
 
 enum class Needs { Nothing, Driver, Context };
@@ -323,9 +343,9 @@ static Code run(const Launch &launch) {
         fprintf(stderr, "%s: %s\n", launch.kernel->name, why);
         return LAUNCH_FAILED;
     }
-    Bytes at = launch.flip ? launch.kernel->output(all.data()) : nullptr;
+    Bytes at = launch.flip >= 0 ? launch.kernel->output(all.data()) : nullptr;
     if (at) {
-        at[0] ^= 1;
+        at[launch.flip] ^= 1;
     }
     return SUCCESS;
 }
@@ -338,10 +358,10 @@ EXPORT void shim_fail(const char *function, unsigned nth, Code code) {
     STATE.fails.emplace(function, Planned{nth, code});
 }
 
-// After launch number `nth` of a kernel from now on, a bit of what it wrote is another.
-EXPORT void shim_flip(const char *kernel, unsigned nth) {
+// After launch number `nth` of a kernel from now on, a bit of what it wrote is another, so many bytes behind the beginning.
+EXPORT void shim_flip(const char *kernel, unsigned nth, uint64_t behind) {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
-    STATE.flips.emplace(kernel, nth);
+    STATE.flips.emplace(kernel, Flip{nth, behind});
 }
 
 // That launch does nothing, and nobody is told.
@@ -768,8 +788,8 @@ EXPORT Code cuLaunchKernel(const Kernel *kernel, unsigned grid, unsigned grid_y,
         !stream || extra) {
         return INVALID_VALUE;
     }
-    Launch launch = {kernel, grid, block, shared, {}, due_now(STATE.skips, kernel->name), due_now(STATE.flips, kernel->name),
-                     STATE.loses >= 0 && STATE.loses-- == 0};
+    Launch launch = {kernel, grid, block, shared, {}, due_now(STATE.skips, kernel->name),
+                     STATE.loses >= 0 && STATE.loses-- == 0, flip_now(kernel->name)};
     for (size_t i = 0; i < kernel->arguments; i++) {
         auto bytes = static_cast<const unsigned char *>(arguments[i]);
         launch.values.emplace_back(bytes, bytes + kernel->sizes[i]);

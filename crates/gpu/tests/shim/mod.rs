@@ -116,12 +116,6 @@ impl Shim {
         unsafe { self.function::<unsafe extern "C" fn(u64)>(name)(value) }
     }
 
-    fn plan(&self, name: &str, whose: &str, nth: u32) {
-        let whose = CString::new(whose).expect("a name");
-        // SAFETY: each that is called by this takes a name and a number.
-        unsafe { self.function::<unsafe extern "C" fn(*const c_char, c_uint)>(name)(whose.as_ptr(), nth) }
-    }
-
     /// Call number `nth` of a function from now on gives this code, and does nothing.
     pub(crate) fn fail(&self, function: &str, nth: u32, code: u32) {
         type Fail = unsafe extern "C" fn(*const c_char, c_uint, c_uint);
@@ -132,12 +126,23 @@ impl Shim {
 
     /// After launch number `nth` of a kernel from now on, a bit of what it wrote is another.
     pub(crate) fn flip(&self, kernel: &str, nth: u32) {
-        self.plan("shim_flip", kernel, nth);
+        self.flip_behind(kernel, nth, 0);
+    }
+
+    /// The same, so many bytes behind the beginning of what it wrote.
+    pub(crate) fn flip_behind(&self, kernel: &str, nth: u32, bytes: u64) {
+        type Flip = unsafe extern "C" fn(*const c_char, c_uint, u64);
+        let kernel = CString::new(kernel).expect("a name");
+        // SAFETY: its type.
+        unsafe { self.function::<Flip>("shim_flip")(kernel.as_ptr(), nth, bytes) }
     }
 
     /// That launch does nothing, and nobody is told.
     pub(crate) fn skip(&self, kernel: &str, nth: u32) {
-        self.plan("shim_skip", kernel, nth);
+        type Skip = unsafe extern "C" fn(*const c_char, c_uint);
+        let kernel = CString::new(kernel).expect("a name");
+        // SAFETY: its type.
+        unsafe { self.function::<Skip>("shim_skip")(kernel.as_ptr(), nth) }
     }
 
     /// The device is lost in launch number `nth` from now on.
