@@ -3,7 +3,7 @@
 use super::super::device::Device;
 use super::super::driver::{Arg, Context, Flag, Memory, Pinned, Shape, Stream};
 use super::grow::{Course, MOST_TICKS, Plan, Strip};
-use super::room::{STOP, unfinished, words};
+use super::room::{NO_MARK, STOP, unfinished, words};
 use crate::Error;
 use crate::argon2::schedule::{self, BLOCK, Numbers, Pace, segment};
 use crate::argon2::{self, Words, Work};
@@ -235,6 +235,8 @@ impl Growing {
         for memory in [&self.pool, &self.told, &self.last] {
             self.stream.clear(memory, 0, memory.bytes())?;
         }
+        // What an earlier hash has left must not pass for a lane that has begun.
+        self.stream.set(&self.marks, 0, self.marks.bytes(), NO_MARK)?;
         for here in self.told_here.iter_mut().chain(&mut self.last_here) {
             here.bytes()?.fill(0);
         }

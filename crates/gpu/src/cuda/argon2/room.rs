@@ -21,6 +21,9 @@ const FULL: u32 = 8;
 /// Lanes in a block of threads then.
 const TOGETHER: u32 = 4;
 
+/// Of a lane that has not begun, each byte of its mark: it is at no strip.
+pub(super) const NO_MARK: u8 = 0xff;
+
 /// How soon a request to stop is seen.
 pub(super) const STOP: Duration = Duration::from_micros(500);
 
@@ -112,6 +115,8 @@ impl Rooms for Room {
             *bytes = word.to_le_bytes();
         }
         self.stream.upload(&self.ends, 0, &self.ends_here.source(), first.len() * BLOCK as usize)?;
+        // What an earlier hash has left must not pass for a lane that has begun.
+        self.stream.set(&self.marks, 0, u64::from(streams) * 4, NO_MARK)?;
         self.ends(true, streams)
     }
 
@@ -153,10 +158,14 @@ impl Rooms for Room {
     }
 
     fn last_blocks(&mut self, streams: u32) -> Result<Zeroizing<Vec<Words>>, Error> {
+        // Nor first blocks for last ones.
+        self.stream.clear(&self.ends, 0, u64::from(streams) * BLOCK)?;
         self.ends(false, streams)?;
         self.stream.download(&self.ends, 0, &mut self.ends_here, streams as usize * BLOCK as usize)?;
         let bytes = self.ends_here.bytes()?;
-        Ok(words(&bytes[..streams as usize * BLOCK as usize]))
+        let last = words(&bytes[..streams as usize * BLOCK as usize]);
+        // No block is empty.
+        if last.contains(&[0; 128]) { Err(unfinished()) } else { Ok(last) }
     }
 
     fn wipe(&mut self, streams: u32) -> Result<(), Error> {

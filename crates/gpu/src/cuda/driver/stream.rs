@@ -271,9 +271,14 @@ impl Stream {
 
     /// Writes zeros.
     pub(in super::super) fn clear(&self, memory: &Memory, at: u64, bytes: u64) -> Result<(), Error> {
+        self.set(memory, at, bytes, 0)
+    }
+
+    /// Writes the same byte everywhere.
+    pub(in super::super) fn set(&self, memory: &Memory, at: u64, bytes: u64, to: u8) -> Result<(), Error> {
         let (pointer, current) = (memory.at(at, bytes), self.context.enter()?);
         // SAFETY: so many bytes are there.
-        let code = unsafe { (current.0.call().cuMemsetD8Async)(pointer, 0, bytes as usize, self.raw) };
+        let code = unsafe { (current.0.call().cuMemsetD8Async)(pointer, to, bytes as usize, self.raw) };
         self.context.check("cuMemsetD8Async", code, 0)
     }
 
