@@ -7,7 +7,7 @@
 // In the card's memory the words of a block lie as threads hold them for rows, so that a thread reads of its own lane what it wrote
 // itself, and nothing waits for that.
 //
-// What is computed when is the host's to say, as in ../wgpu/argon2/schedule.rs: strips, parts of a slice, of all lanes. What was measured
+// What is computed when is the host's to say, as in ../argon2/schedule.rs: strips, parts of a slice, of all lanes. What was measured
 // against what is in bench/journal/2026-11-26-devices-h200.md.
 
 #include "device.h"

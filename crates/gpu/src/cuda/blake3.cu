@@ -67,6 +67,11 @@ INLINE Value value(const Stored &s) {
     return v;
 }
 
+// Whether nobody has written it: its memory was empty before, and no value is.
+INLINE bool empty(const Stored &s) {
+    return (s.low.x | s.low.y | s.low.z | s.low.w | s.high.x | s.high.y | s.high.z | s.high.w) == 0;
+}
+
 struct Block {
     u32 words[16];
 };
@@ -225,7 +230,7 @@ KERNEL __launch_bounds__(blake3::WIDTH) blake3_leaves(blake3::Params p, const ui
 }
 
 // The row of a tile becomes one value in `values`. A row is reduced where it lies: parents are written in front of the values that are
-// still to be read.
+// still to be read. Where one of them is empty so is all above it: whoever was to write it was left out.
 KERNEL __launch_bounds__(blake3::WIDTH) blake3_tops(blake3::Params p, blake3::Stored *rows, blake3::Stored *values, u32 one) {
     using namespace blake3;
     u32 thread = threadIdx.x;
@@ -242,7 +247,8 @@ KERNEL __launch_bounds__(blake3::WIDTH) blake3_tops(blake3::Params p, blake3::St
             if (index < above) {
                 s = row[2 * index];
                 if (2 * index + 1 < count) {
-                    s = stored(parent(p, s, row[2 * index + 1], one));
+                    Stored right = row[2 * index + 1];
+                    s = empty(s) || empty(right) ? Stored{} : stored(parent(p, s, right, one));
                 }
             }
             __syncthreads();

@@ -336,6 +336,9 @@ impl Scratch {
         counter: u64,
     ) -> Result<(), Error> {
         let Scratch { stream, rows, values, back } = self;
+        // What an earlier input has left must not pass for an answer.
+        stream.clear(rows, 0, cut.tiles() * cut.row() * VALUE)?;
+        stream.clear(values, 0, cut.tiles() * VALUE)?;
         for window in cut.windows() {
             let (count, tail) = chunks(window.end - window.start);
             let counter = counter + window.start / CHUNK_LEN as u64;
@@ -346,8 +349,6 @@ impl Scratch {
         }
         let (count, tail) = chunks(cut.len);
         let bytes = cut.tiles() * VALUE;
-        // What an earlier input has left must not pass for an answer.
-        stream.clear(values, 0, bytes)?;
         let params = params.bytes([0, count, tail, cut.tile / CHUNK_LEN as u64, cut.row(), 0]);
         let args = [Arg::Words(&*params), Arg::At(rows, 0), Arg::At(values, 0), Arg::Number(ONE)];
         stream.launch(&device.kernels().tops, groups(cut.tiles()), &args)?;

@@ -1,4 +1,4 @@
-// What the kernels are written with. Beside nvcc there is a second compiler for them: with crates/gpu/tests/shim/shim.h, which comes
+// What the kernels are written with. Beside nvcc there is a second compiler for them: with crates/gpu/tests/shim/simt.h, which comes
 // first then, they run on the processor, thread by thread. So whatever only a card understands has a twin here.
 
 #pragma once

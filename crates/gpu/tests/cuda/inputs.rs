@@ -236,6 +236,28 @@ fn a_bit_that_flips_in_any_value_while_a_device_is_tested_is_found() {
     }
 }
 
+/// Memory that was used before holds values of the same input, and they are not taken for answers.
+#[test]
+fn a_kernel_that_did_not_run_is_an_error() {
+    let Some(alone) = Alone::new("kernels of BLAKE3 that do not run") else { return };
+    let device = alone.device();
+    let blake3 = Blake3::new(&device, &Mode::Hash).unwrap();
+    // One launch for each of two tiles, and one for both, whose rows have one value, two, and four and three.
+    for (chunks, launches) in [(3, 2), (200, 1), (400, 1), (800, 1)] {
+        let input = paint(chunks * 1024 + 1);
+        let right = portable(&Mode::Hash, &input).finalize();
+        let there = buffer(&device, &input, 0);
+        let hash = || blake3.hash_buffer(&there, 0, input.len() as u64);
+        assert_eq!(hash(), Ok(right));
+        for (kernel, nth) in (0..launches).map(|nth| ("blake3_leaves", nth)).chain([("blake3_tops", 0)]) {
+            alone.shim.skip(kernel, nth);
+            let error = hash();
+            assert!(matches!(error, Err(Error::Driver { .. })), "{chunks}, {kernel} {nth}: {error:?}");
+            assert_eq!(hash(), Ok(right), "the next is right");
+        }
+    }
+}
+
 #[test]
 fn no_key_is_shown() {
     let Some(alone) = Alone::new("what is shown of an engine") else { return };
