@@ -225,6 +225,16 @@ fn a_device_that_is_lost_at_any_launch_is_an_error_for_everybody() {
     }
 }
 
+/// Inputs, first blocks and last ones go through memory of the host that others have afterwards.
+#[test]
+fn memory_of_the_host_is_given_back_empty() {
+    let Some(alone) = Alone::new("memory that is given back empty") else { return };
+    for (name, work) in ALL {
+        done(&alone, work).unwrap();
+        assert_eq!(alone.shim.left(), 0, "{name}");
+    }
+}
+
 #[test]
 fn an_engine_whose_device_is_gone_says_so_to_everybody() {
     let Some(alone) = Alone::new("engines whose device is gone") else { return };

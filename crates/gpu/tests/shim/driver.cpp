@@ -6,6 +6,7 @@
 
 #include "kernels.cu"
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -195,6 +196,8 @@ struct State {
     std::map<uint64_t, Memory> allocated;
     std::set<Stream *> streams;
     uint64_t of_device = 0, of_host = 0;
+    // Bytes other than zero in memory of the host that was given back.
+    uint64_t left = 0;
     unsigned contexts = 0;
 };
 
@@ -313,6 +316,10 @@ static Code release(uint64_t at, bool of_device) {
         drain(stream, SIZE_MAX);
     }
     Memory memory = found->second;
+    if (!of_device) {
+        auto bytes = reinterpret_cast<const unsigned char *>(at);
+        STATE.left += memory.len - uint64_t(std::count(bytes, bytes + memory.len, 0));
+    }
     STATE.allocated.erase(found);
     (of_device ? STATE.of_device : STATE.of_host) -= memory.len;
     munmap(memory.mapped, memory.mapped_len);
@@ -402,6 +409,12 @@ EXPORT void shim_order(uint64_t seed) {
 EXPORT uint64_t shim_allocated() {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     return STATE.of_device + STATE.of_host;
+}
+
+// Bytes other than zero in memory of the host that was given back.
+EXPORT uint64_t shim_left() {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    return STATE.left;
 }
 
 // How often a function was called since everything was as at first.

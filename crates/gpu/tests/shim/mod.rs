@@ -177,6 +177,12 @@ impl Shim {
         unsafe { self.function::<unsafe extern "C" fn() -> u64>("shim_allocated")() }
     }
 
+    /// Bytes other than zero in the host's memory that was given back since everything was as at first.
+    pub(crate) fn left(&self) -> u64 {
+        // SAFETY: its type.
+        unsafe { self.function::<unsafe extern "C" fn() -> u64>("shim_left")() }
+    }
+
     /// How often a function was called since everything was as at first.
     pub(crate) fn calls(&self, function: &str) -> u64 {
         let function = CString::new(function).expect("a name");

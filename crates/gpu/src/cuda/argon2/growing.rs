@@ -232,15 +232,17 @@ impl Growing {
     }
 
     fn wipe(&mut self) -> Result<(), Error> {
+        // Each of them, whatever becomes of those before.
+        let mut wiped = Ok(());
         for memory in [&self.pool, &self.told, &self.last] {
-            self.stream.clear(memory, 0, memory.bytes())?;
+            wiped = wiped.and(self.stream.clear(memory, 0, memory.bytes()));
         }
         // What an earlier hash has left must not pass for a lane that has begun.
-        self.stream.set(&self.marks, 0, self.marks.bytes(), NO_MARK)?;
+        wiped = wiped.and(self.stream.set(&self.marks, 0, self.marks.bytes(), NO_MARK));
         for here in self.told_here.iter_mut().chain(&mut self.last_here) {
-            here.bytes()?.fill(0);
+            wiped = wiped.and(here.wipe());
         }
-        Ok(())
+        wiped
     }
 }
 
@@ -273,4 +275,19 @@ fn table(context: &Arc<Context>, course: Course) -> Result<Memory, Error> {
 
 fn put(bytes: &mut [u8], words: &[u32]) {
     bytes.as_chunks_mut().0.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
+}
+
+#[cfg(test)]
+impl Growing {
+    /// Whether nothing is left of what kernels were told, and of last blocks, here and there.
+    pub(super) fn ends_are_empty(&mut self) -> bool {
+        let there = [&self.told, &self.last].map(|memory| {
+            let mut bytes = vec![0; memory.bytes() as usize];
+            self.stream.download_now(memory, 0, &mut bytes).unwrap();
+            bytes
+        });
+        let here = self.told_here.iter_mut().chain(&mut self.last_here).map(|here| here.bytes().unwrap());
+        let here = here.flat_map(|bytes| bytes.iter());
+        there.iter().flatten().chain(here).all(|byte| *byte == 0)
+    }
 }

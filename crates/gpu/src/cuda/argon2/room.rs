@@ -170,10 +170,11 @@ impl Rooms for Room {
 
     fn wipe(&mut self, streams: u32) -> Result<(), Error> {
         let blocks = self.params.blocks() / u64::from(self.params.lanes());
-        self.stream.clear(&self.memory, 0, u64::from(streams) * blocks * BLOCK)?;
-        self.stream.clear(&self.ends, 0, u64::from(streams) * 2 * BLOCK)?;
-        self.ends_here.bytes()?.fill(0);
-        Ok(())
+        // Each of them, whatever becomes of those before.
+        let memory = self.stream.clear(&self.memory, 0, u64::from(streams) * blocks * BLOCK);
+        let ends = self.stream.clear(&self.ends, 0, u64::from(streams) * 2 * BLOCK);
+        let here = self.ends_here.wipe();
+        memory.and(ends).and(here)
     }
 }
 
@@ -203,6 +204,13 @@ fn table(params: Params) -> u64 {
 
 #[cfg(test)]
 impl Room {
+    /// Whether nothing is left of ends, here and there.
+    pub(super) fn ends_are_empty(&mut self) -> bool {
+        let mut bytes = vec![0; self.ends.bytes() as usize];
+        self.stream.download_now(&self.ends, 0, &mut bytes).unwrap();
+        bytes.iter().chain(&*self.ends_here.bytes().unwrap()).all(|byte| *byte == 0)
+    }
+
     /// The memory of a hash, lanes one after another, as crates/hash has it.
     pub(super) fn memory(&self, hash: u64) -> Vec<Words> {
         let len = self.params.blocks() * BLOCK;

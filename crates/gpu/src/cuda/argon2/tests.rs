@@ -148,6 +148,29 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     assert!(matches!(fixed.rooms.last_blocks(6), Err(Error::Driver { .. })));
 }
 
+/// Of all that is to be wiped one after another, each is, though the first is refused.
+#[test]
+fn what_can_be_wiped_is_where_the_device_refuses_one() {
+    let Some(Alone { device, shim, .. }) = &alone("memories that are not wiped") else { return };
+    let params = Params::new(64, 2, 2).unwrap();
+    let mut fixed = Fixed::new(params, Room::new(device, params, 3, u32::MAX).unwrap());
+    // Marks and last blocks are written before.
+    shim.fail("cuMemsetD8Async", 2, 801);
+    let error = fixed.last_blocks(&first(params), &Stop::new()).map(|_| ());
+    assert!(matches!(error, Err(Error::Cuda(_))), "{error:?}");
+    assert!(fixed.rooms.memory(0)[0] != [0; 128] && fixed.rooms.ends_are_empty());
+    shim.reset();
+    let params = Params::new(512, 1, 1).unwrap();
+    let growing = Growing::small(device, params, 2).unwrap();
+    let mut argon2 = Argon2::with(device, params, Memory::Growing(Box::new(growing)));
+    let mut tag = [0; 32];
+    shim.fail("cuMemsetD8Async", 0, 801);
+    let error = argon2.hash(&mut [Job { input: INPUTS[0].0, tag: &mut tag }]);
+    assert!(matches!(error, Err(Error::Cuda(_))), "{error:?}");
+    let Memory::Growing(growing) = &mut argon2.memory else { panic!("it grows") };
+    assert!(growing.ends_are_empty());
+}
+
 #[test]
 fn a_kernel_that_did_not_run_is_an_error() {
     let Some(Alone { device, shim, .. }) = &alone("kernels that do not run") else { return };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{slice, thread};
+use zeroize::{Zeroize, Zeroizing};
 
 const NOT_READY: Code = 600;
 
@@ -109,6 +110,9 @@ impl Drop for Pages {
     fn drop(&mut self) {
         // An error is the device's, which nobody asks any more.
         let _ = self.settle();
+        // It may have been a secret, and whoever has the pages next is somebody else.
+        // SAFETY: the bytes are ours, and nobody sees them any more.
+        unsafe { slice::from_raw_parts_mut(self.start.cast::<u8>(), self.bytes) }.zeroize();
         // SAFETY: it is ours, and no copy is under way.
         self.context.leave(|call| unsafe { (call.cuMemFreeHost)(self.start) });
     }
@@ -125,6 +129,13 @@ impl Pinned {
         self.0.settle()?;
         // SAFETY: they are ours, zero or written since, and no copy is under way.
         Ok(unsafe { slice::from_raw_parts_mut(self.0.start.cast(), self.0.bytes) })
+    }
+
+    /// Wipes what is there, whatever became of the last copy.
+    pub(in super::super) fn wipe(&mut self) -> Result<(), Error> {
+        let settled = self.0.settle();
+        self.as_mut().zeroize();
+        settled
     }
 
     /// Whether the last copy has ended, after waiting so long at most.
@@ -208,8 +219,15 @@ pub(in super::super) enum Arg<'a> {
 }
 
 /// An argument as the driver takes it: its address is what is handed over.
+#[derive(Clone)]
 #[repr(C, align(16))]
 struct Value([u8; 64]);
+
+impl Zeroize for Value {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
 
 impl Stream {
     /// Copies the first bytes of pinned memory.
@@ -290,7 +308,9 @@ impl Stream {
         args: &[Arg<'_>],
     ) -> Result<(), Error> {
         let Shape { blocks, threads, shared } = shape;
-        let mut values: Vec<Value> = args.iter().map(Arg::value).collect();
+        // A key may be among them.
+        let mut values = Zeroizing::new(vec![Value([0; 64]); args.len()]);
+        values.iter_mut().zip(args).for_each(|(value, arg)| arg.put(value));
         let mut addresses: Vec<*mut c_void> =
             values.iter_mut().map(|value| value.0.as_mut_ptr().cast()).collect();
         let current = self.context.enter()?;
@@ -341,15 +361,13 @@ impl Drop for Stream {
 }
 
 impl Arg<'_> {
-    fn value(&self) -> Value {
-        let mut value = Value([0; 64]);
+    fn put(&self, value: &mut Value) {
         let mut put = |bytes: &[u8]| value.0[..bytes.len()].copy_from_slice(bytes);
         match self {
             Arg::At(memory, at) => put(&memory.at(*at, 0).to_ne_bytes()),
             Arg::Number(number) => put(&number.to_ne_bytes()),
             Arg::Words(bytes) => put(bytes),
         }
-        value
     }
 }
 
