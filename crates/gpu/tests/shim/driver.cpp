@@ -357,6 +357,21 @@ static Code run(const Launch &launch) {
     return SUCCESS;
 }
 
+// All that was made in it goes with it, and so does what went wrong.
+static void end_context() {
+    for (auto &[at, memory] : STATE.allocated) {
+        munmap(memory.mapped, memory.mapped_len);
+    }
+    for (Stream *stream : STATE.streams) {
+        delete stream;
+    }
+    STATE.allocated.clear();
+    STATE.streams.clear();
+    STATE.of_device = STATE.of_host = 0;
+    STATE.contexts = 0;
+    STATE.lost = SUCCESS;
+}
+
 // What tests say
 
 // The call number `nth` of a function from now on gives this code, and does nothing.
@@ -434,6 +449,13 @@ EXPORT void shim_reset() {
     fresh.of_host = STATE.of_host;
     fresh.contexts = STATE.contexts;
     STATE = std::move(fresh);
+}
+
+// The end of a process that has not given everything back: nobody has a context any more.
+EXPORT void shim_end() {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    end_context();
+    CURRENT.clear();
 }
 
 // What the driver says
@@ -526,17 +548,7 @@ EXPORT Code cuDevicePrimaryCtxRelease_v2(int) {
     }
     STATE.contexts -= 1;
     if (STATE.contexts == 0) {
-        // All that was made in it goes with it, and so does what went wrong.
-        for (auto &[at, memory] : STATE.allocated) {
-            munmap(memory.mapped, memory.mapped_len);
-        }
-        for (Stream *stream : STATE.streams) {
-            delete stream;
-        }
-        STATE.allocated.clear();
-        STATE.streams.clear();
-        STATE.of_device = STATE.of_host = 0;
-        STATE.lost = SUCCESS;
+        end_context();
     }
     return SUCCESS;
 }

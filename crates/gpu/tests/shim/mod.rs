@@ -192,6 +192,12 @@ impl Shim {
         }
     }
 
+    /// What could not be given back is, as when a process ends. Nobody has a device any more.
+    pub(crate) fn end(&self) {
+        // SAFETY: its type.
+        unsafe { self.function::<unsafe extern "C" fn()>("shim_end")() }
+    }
+
     /// All of the above is as at first. What is allocated stays.
     pub(crate) fn reset(&self) {
         // SAFETY: its type.
