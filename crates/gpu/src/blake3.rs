@@ -167,8 +167,9 @@ pub(crate) fn many(
 }
 
 /// Bytes whose tree has every level that kernels have: tiles of 512 chunks, of which the second is three groups, the last of them not
-/// full, with part of a chunk at the end. Rows of more than 256 values are the same loop, gone through again.
-pub(crate) const TREE: usize = (512 + 259) * CHUNK_LEN + 777;
+/// full, with part of a chunk at the end. A multiple of four, because wgpu copies no other. Rows of more than 256 values are the same
+/// loop, gone through again.
+pub(crate) const TREE: usize = (512 + 259) * CHUNK_LEN + 776;
 
 /// Bytes to ask a device about.
 pub(crate) fn known(len: usize) -> Vec<u8> {
