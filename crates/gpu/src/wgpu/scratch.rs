@@ -13,7 +13,7 @@ use hashmill_hash::blake3::hazmat::ChainingValue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes from one set of parameters to the next, as every device wants it.
 pub(super) const STRIDE: u64 = 256;
@@ -168,8 +168,11 @@ pub(super) const VALUES: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
 
 /// How long a thread waits before it looks around. A wait ends when the work does, or the device. One that ends in vain must be rare:
-/// wgpu 30 panics where another thread sees the work done between that end and its look at the device.
+/// wgpu 30 panics where another thread sees the work done between that end and its look at the device (`Way::look`).
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a thread that looks for a short time sleeps between two looks.
+const PAUSE: Duration = Duration::from_micros(100);
 
 /// So many milliseconds after work is done, whoever gave it has been told.
 const TELLING: u32 = 1000;
@@ -201,24 +204,20 @@ impl Way {
 
     /// Whether they are there, after waiting so long at most.
     ///
+    /// Asks again and again: a wait that ends in vain is what wgpu 30 panics after, where another thread sees the work done meanwhile.
+    ///
     /// # Errors
     /// [`Error::Lost`]: they will never be.
     pub(super) fn look(&self, device: &Device, timeout: Duration) -> Result<bool, Error> {
-        let mut polled = Ok(PollStatus::Poll);
-        if self.state.load(Ordering::Acquire) == UNDER_WAY {
-            let submission_index = Some(self.submission.clone());
-            polled = device.poll(PollType::Wait { submission_index, timeout: Some(timeout) });
-        }
-        match (self.state.load(Ordering::Acquire), polled) {
-            (THERE, _) => Ok(true),
-            (NEVER, _) | (_, Err(PollError::WrongSubmissionIndex(..))) => Err(Error::Lost),
-            (_, Err(PollError::Timeout)) => Ok(false),
-            // The work is done, and another thread that saw it before is about to tell.
-            _ if self.untold.fetch_add(1, Ordering::Relaxed) < TELLING => {
-                thread::sleep(Duration::from_millis(1));
-                Ok(false)
+        let began = Instant::now();
+        loop {
+            if self.told(device.poll(PollType::Poll))? {
+                return Ok(true);
             }
-            _ => Err(Error::Lost),
+            if began.elapsed() >= timeout {
+                return Ok(false);
+            }
+            thread::sleep(PAUSE);
         }
     }
 
@@ -227,8 +226,31 @@ impl Way {
     /// # Errors
     /// [`Error::Lost`].
     pub(super) fn wait(&self, device: &Device) -> Result<(), Error> {
-        while !self.look(device, PATIENCE)? {}
-        Ok(())
+        loop {
+            let submission_index = Some(self.submission.clone());
+            let polled = match self.state.load(Ordering::Acquire) {
+                UNDER_WAY => device.poll(PollType::Wait { submission_index, timeout: Some(PATIENCE) }),
+                _ => Ok(PollStatus::Poll),
+            };
+            if self.told(polled)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether they are there, after a look at the device.
+    fn told(&self, polled: Result<PollStatus, PollError>) -> Result<bool, Error> {
+        match (self.state.load(Ordering::Acquire), polled) {
+            (THERE, _) => Ok(true),
+            (NEVER, _) | (_, Err(PollError::WrongSubmissionIndex(..))) => Err(Error::Lost),
+            (_, Ok(PollStatus::Poll) | Err(PollError::Timeout)) => Ok(false),
+            // The work is done, and another thread that saw it before is about to tell.
+            _ if self.untold.fetch_add(1, Ordering::Relaxed) < TELLING => {
+                thread::sleep(Duration::from_millis(1));
+                Ok(false)
+            }
+            _ => Err(Error::Lost),
+        }
     }
 
     /// The values in `back`, which may be used again afterwards.
