@@ -155,7 +155,7 @@ impl Driver {
         let code = unsafe { (self.0.call.cuDeviceGetCount)(&mut count) };
         match self.0.check("cuDeviceGetCount", code, 0) {
             Err(Error::NoDevice { .. }) => Ok(0),
-            done => done.map(|()| usize::try_from(count).unwrap_or(0)),
+            done => done.and_then(|()| positive("devices", count).map(|count| count as usize)),
         }
     }
 
@@ -238,8 +238,7 @@ impl Ordinal {
         let code =
             unsafe { (self.driver.0.call.cuDeviceGetAttribute)(&mut value, which as c_int, self.device) };
         self.driver.0.check("cuDeviceGetAttribute", code, 0)?;
-        // None of those that are asked for is negative.
-        Ok(u32::try_from(value).unwrap_or(0))
+        positive("what a device has", value)
     }
 
     /// Bytes of its memory.
@@ -250,4 +249,10 @@ impl Ordinal {
         self.driver.0.check("cuDeviceTotalMem_v2", code, 0)?;
         Ok(bytes as u64)
     }
+}
+
+/// A number that a driver has no reason to make negative.
+fn positive(what: &str, number: c_int) -> Result<u32, Error> {
+    u32::try_from(number)
+        .map_err(|_| Error::Driver { reason: format!("it says that the number of {what} is {number}") })
 }
