@@ -270,6 +270,7 @@ mod imp {
         use core::arch::asm;
         use core::ffi::c_ulong;
 
+        // SAFETY: the C library's, which `std` is linked with here; it takes any number and believes no pointer.
         unsafe extern "C" {
             safe fn getauxval(kind: c_ulong) -> c_ulong;
         }
