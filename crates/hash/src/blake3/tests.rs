@@ -2,6 +2,7 @@
 
 use super::kernel::Kernel;
 use super::*;
+use std::sync::OnceLock;
 
 fn painted(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i % 251) as u8).collect()
@@ -94,14 +95,21 @@ fn every_choice_of_kernels_gives_the_same_digests() {
     };
     let expected = outputs(Plan::of(Kernel::portable()));
     let kernels: Vec<Kernel> = Kernel::all().collect();
-    for number in 0..kernels.len().pow(4) {
-        let chosen = |role: Role| kernels[number / kernels.len().pow(role as u32) % kernels.len()];
-        let tuning = Role::ALL
-            .into_iter()
-            .fold(Tuning::of(Plan::host()), |tuning, role| tuning.kernel(role, chosen(role)));
-        // A plan wants its choice to stay.
-        let plan = Box::leak(Box::new(tuning.parallel_from(0).measured("here"))).plan();
-        assert!(Role::ALL.into_iter().all(|role| plan.kernel(role) == chosen(role)), "{tuning:?}");
+    let chosen = |number: usize, role: Role| kernels[number / kernels.len().pow(role as u32) % kernels.len()];
+    // A plan wants its choice to stay.
+    static TUNINGS: OnceLock<Vec<Tuning>> = OnceLock::new();
+    let tunings = TUNINGS.get_or_init(|| {
+        let tuning = |number| {
+            Role::ALL
+                .into_iter()
+                .fold(Tuning::of(Plan::host()), |tuning, role| tuning.kernel(role, chosen(number, role)))
+        };
+        let numbers = 0..kernels.len().pow(4);
+        numbers.map(|number| tuning(number).parallel_from(0).measured("here")).collect()
+    });
+    for (number, tuning) in tunings.iter().enumerate() {
+        let plan = tuning.plan();
+        assert!(Role::ALL.into_iter().all(|role| plan.kernel(role) == chosen(number, role)), "{tuning:?}");
         assert_eq!((plan.is_measured(), plan.basis(), plan.parallel_from()), (true, "here", 0));
         assert_eq!(outputs(plan), expected, "{tuning:?}");
         let mut hasher = Hasher::new().with_plan(plan);
