@@ -27,6 +27,15 @@ pub enum Error {
         /// How many there are.
         found: usize,
     },
+    /// The caller's: what was said of a device fits none, or several.
+    Which {
+        /// What was said.
+        asked: String,
+        /// How many it fits.
+        fits: usize,
+        /// How many there are.
+        found: usize,
+    },
     /// The machine's: a device that lacks what is needed.
     Unfit {
         /// Its name.
@@ -101,6 +110,12 @@ impl fmt::Display for Error {
             Error::NoDriver { reason } => write!(f, "no driver: {reason}"),
             Error::NoDevice { found: 0 } => f.write_str("no device: no driver offers one"),
             Error::NoDevice { found } => write!(f, "no device of this number: there are {found}, from 0 on"),
+            Error::Which { asked, fits: 0, found } => {
+                write!(f, "no device has {asked:?} as its number, id, place or name: there are {found}")
+            }
+            Error::Which { asked, fits, .. } => {
+                write!(f, "{fits} devices have {asked:?} in their names or ids: choose by number")
+            }
             Error::Unfit { device, lacks } => write!(f, "{device} cannot be used: it lacks {lacks}"),
             Error::OutOfMemory { bytes } => write!(f, "the device has no {bytes} bytes of memory left"),
             Error::Driver { reason } => write!(f, "the driver refuses: {reason}"),

@@ -3,6 +3,7 @@
 //! | I have | I call |
 //! |---|---|
 //! | the question what there is | [`wgpu::devices`], [`cuda::devices`] |
+//! | a device by its number, name or id | [`wgpu::Device::find`], [`cuda::Device::find`] |
 //! | bytes in a buffer of a device | [`wgpu::Blake3::hash_buffer`], [`cuda::Blake3::hash_buffer`] |
 //! | memory of another CUDA library | [`cuda::Device::borrow`] |
 //! | bytes of the host that an NVIDIA card shall hash | [`cuda::Blake3::hash_bytes`] |
@@ -38,7 +39,7 @@ mod subtrees;
 pub mod wgpu;
 
 pub use error::{Error, Refusal};
-pub use info::{Info, Kind, best, why_processor};
+pub use info::{Info, Kind, best, find, why_processor};
 
 /// What the page of the crate shows compiles.
 #[cfg(all(doctest, feature = "cuda", feature = "wgpu"))]

@@ -43,6 +43,8 @@ fn describe(ordinal: &Ordinal, version: i32) -> Result<Info, Error> {
     let (memory, cuda) = (ordinal.memory()?, numbers(version));
     Ok(Info {
         name: ordinal.name()?,
+        id: Some(ordinal.uuid()?),
+        bus: Some(ordinal.bus()?),
         kind: if ask(Attribute::Integrated)? == 0 { Kind::Discrete } else { Kind::Integrated },
         interface: "CUDA",
         driver: format!("CUDA {cuda}, compute capability {major}.{minor}"),
@@ -110,6 +112,14 @@ impl Device {
         Device::open_of(&Driver::load()?, number)
     }
 
+    /// The device that is meant by its number, its name, the beginning of its id or its place, as [`find`](crate::find) has it.
+    ///
+    /// # Errors
+    /// [`Error::NoDriver`], [`Error::Which`], [`Error::Unfit`]; what the driver says.
+    pub fn find(asked: &str) -> Result<Device, Error> {
+        Device::find_of(&Driver::load()?, asked)
+    }
+
     /// As [`devices`], of this driver.
     ///
     /// # Errors
@@ -126,6 +136,14 @@ impl Device {
     pub fn best_of(driver: &Driver) -> Result<Device, Error> {
         let number = info::best(&Device::list(driver)?).ok_or(Error::NoDevice { found: 0 })?;
         Device::open_of(driver, number)
+    }
+
+    /// As [`find`](Device::find), of this driver.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find_of(driver: &Driver, asked: &str) -> Result<Device, Error> {
+        Device::open_of(driver, info::find(&Device::list(driver)?, asked)?)
     }
 
     /// As [`open`](Device::open), of this driver.

@@ -35,6 +35,9 @@ fn describe(adapter: &Adapter) -> Info {
 fn of(info: &AdapterInfo, limits: &Limits) -> Info {
     Info {
         name: info.name.clone(),
+        // wgpu has none to tell.
+        id: None,
+        bus: (!info.device_pci_bus_id.is_empty()).then(|| info.device_pci_bus_id.to_lowercase()),
         kind: match info.device_type {
             DeviceType::DiscreteGpu => Kind::Discrete,
             DeviceType::IntegratedGpu => Kind::Integrated,
@@ -109,6 +112,16 @@ impl Device {
         let adapters = adapters();
         let found = adapters.len();
         Device::of(adapters.get(number).ok_or(Error::NoDevice { found })?)
+    }
+
+    /// The device that is meant by its number, its name or its place, as [`find`](crate::find) has it.
+    ///
+    /// # Errors
+    /// [`Error::Which`], [`Error::Unfit`]; what the driver says.
+    pub fn find(asked: &str) -> Result<Device, Error> {
+        let adapters = adapters();
+        let devices: Vec<_> = adapters.iter().map(describe).collect();
+        Device::of(&adapters[info::find(&devices, asked)?])
     }
 
     fn of(adapter: &Adapter) -> Result<Device, Error> {

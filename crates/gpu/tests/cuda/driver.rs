@@ -1,8 +1,9 @@
 //! The driver: what it says of devices, and what becomes of one that is not there, or too old, or refuses.
 
 use crate::Alone;
-use hashmill_gpu::cuda::{Device, Driver};
+use hashmill_gpu::cuda::{Blake3, Device, Driver};
 use hashmill_gpu::{Error, Kind, best};
+use hashmill_hash::blake3::hazmat::Mode;
 use std::path::Path;
 
 fn open(path: &str) -> Result<Driver, Error> {
@@ -54,6 +55,44 @@ fn a_device_is_described_as_the_driver_says() {
     alone.shim.devices(0);
     assert_eq!(Device::list(&alone.driver), Ok(Vec::new()));
     assert_eq!(Device::best_of(&alone.driver).map(|_| ()), Err(Error::NoDevice { found: 0 }));
+}
+
+#[test]
+fn devices_are_found_by_number_name_id_and_place_and_are_told_apart() {
+    let Some(alone) = Alone::new("devices by their names") else { return };
+    alone.shim.devices(3);
+    let all = Device::list(&alone.driver).unwrap();
+    assert_eq!(all[2].id.as_deref(), Some("GPU-20212223-2425-2627-2829-2a2b2c2d2e2f"));
+    assert_eq!(all[2].bus.as_deref(), Some("0000:0c:00.0"));
+    for asked in ["2", "shim 2", "GPU-2021", "0000:0C:00.0"] {
+        let found = Device::find_of(&alone.driver, asked).unwrap();
+        assert_eq!(found.info(), &all[2], "{asked}");
+    }
+    assert!(all[2].is_same(&all[2]) && !all[2].is_same(&all[1]));
+    for (asked, fits) in [("shim", 3), ("3", 0), ("gpu-ffff", 0)] {
+        let error = Device::find_of(&alone.driver, asked).map(|_| ()).unwrap_err();
+        assert_eq!(error, Error::Which { asked: asked.to_owned(), fits, found: 3 });
+    }
+}
+
+/// Each has its own memory, and what happens to one happens to no other.
+#[test]
+fn two_devices_are_used_side_by_side() {
+    let Some(alone) = Alone::new("two devices") else { return };
+    alone.shim.devices(2);
+    let [first, second] = [0, 1].map(|number| Device::open_of(&alone.driver, number).unwrap());
+    let held = first.buffer(1 << 20).unwrap();
+    assert_eq!(second.free_memory(), Ok(1 << 30));
+    assert_eq!(first.free_memory(), Ok((1 << 30) - (1 << 20)));
+    let input = vec![7; 300_000];
+    let right = hashmill_hash::blake3::hash(&input);
+    let hash = |device: &Device| Blake3::new(device, &Mode::Hash)?.hash_bytes(&input);
+    assert_eq!([hash(&first), hash(&second)], [Ok(right), Ok(right)]);
+    alone.shim.lose(0);
+    assert!(hash(&first).unwrap_err().is_lost());
+    assert_eq!(hash(&second), Ok(right));
+    let refused = Blake3::new(&second, &Mode::Hash).unwrap().hash_buffer(&held, 0, 100);
+    assert!(matches!(refused, Err(Error::Buffer { .. })), "{refused:?}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 /// Every function that is called.
-const FUNCTIONS: [&str; 34] = [
+const FUNCTIONS: [&str; 36] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -22,6 +22,8 @@ const FUNCTIONS: [&str; 34] = [
     "cuDeviceGetCount",
     "cuDeviceGet",
     "cuDeviceGetName",
+    "cuDeviceGetUuid_v2",
+    "cuDeviceGetPCIBusId",
     "cuDeviceGetAttribute",
     "cuDeviceTotalMem_v2",
     "cuDevicePrimaryCtxRetain",

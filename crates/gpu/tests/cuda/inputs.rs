@@ -2,7 +2,7 @@
 
 use crate::{Alone, CONTEXT, KEY, buffer, context_key, modes, portable};
 use hashmill_gpu::Error;
-use hashmill_gpu::cuda::Blake3;
+use hashmill_gpu::cuda::{Blake3, Device};
 use hashmill_hash::argon2::HashError;
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::{Mode, hash_derive_key_context};
@@ -219,6 +219,25 @@ fn memory_of_others_is_taken_by_its_address() {
         matches!(&refused, Err(Error::Buffer { reason }) if reason.contains("multiple of 16")),
         "{refused:?}"
     );
+}
+
+/// Whether it belongs to a context or is of a pool, which belongs to none.
+#[test]
+#[allow(unsafe_code, reason = "memory of others is borrowed")]
+fn memory_of_another_device_is_refused() {
+    let Some(alone) = Alone::new("memory of another device") else { return };
+    alone.shim.devices(2);
+    let [first, second] = [0, 1].map(|number| Device::open_of(&alone.driver, number).unwrap());
+    let theirs = second.buffer(4096).unwrap();
+    for pools in [false, true] {
+        alone.shim.pools(pools);
+        // SAFETY: `theirs` lives to the end.
+        let borrow = |device: &Device| unsafe { device.borrow(theirs.pointer(), 4096) }.map(|_| ());
+        assert_eq!(borrow(&second), Ok(()));
+        let refused = borrow(&first);
+        let told = |reason: &String| reason.ends_with("is in the memory of another device, number 1");
+        assert!(matches!(&refused, Err(Error::Buffer { reason }) if told(reason)), "{refused:?}");
+    }
 }
 
 /// The tree of the test has two tiles, and seven groups of chunks: rows of four values and of three.

@@ -18,6 +18,17 @@ fn the_best_device_is_the_one_that_the_list_names() {
 }
 
 #[test]
+fn a_device_is_found_by_its_number() {
+    let all = devices();
+    let error = Device::find("a name that no device has").map(|_| ()).unwrap_err();
+    let asked = "a name that no device has".to_owned();
+    assert_eq!(error, Error::Which { asked, fits: 0, found: all.len() });
+    if let Some(number) = best(&all) {
+        assert_eq!(Device::find(&number.to_string()).unwrap().info(), &all[number]);
+    }
+}
+
+#[test]
 fn a_number_that_no_device_has_is_refused() {
     let found = devices().len();
     assert_eq!(Device::open(found).map(|_| ()).unwrap_err(), Error::NoDevice { found });

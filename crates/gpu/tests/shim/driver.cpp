@@ -7,6 +7,7 @@
 #include "kernels.cu"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -35,6 +36,8 @@ enum : Code {
     NOT_FOUND = 500,
     NOT_READY = 600,
     LAUNCH_TIMEOUT = 702,
+    ALREADY_REGISTERED = 712,
+    NOT_REGISTERED = 713,
     LAUNCH_FAILED = 719,
 };
 
@@ -56,17 +59,24 @@ static const Words WORDS[] = {
     {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
     {LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
+    {ALREADY_REGISTERED, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all of the requested memory range is already mapped"},
+    {NOT_REGISTERED, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "pointer does not correspond to a registered memory region"},
     {LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 };
 
 // Memory
+
+// Of a device; of the host, for devices; of the host, somebody else's, and shown to devices.
+enum class Kind { Device, Host, Registered };
 
 struct Memory {
     void *mapped;
     size_t mapped_len;
     // What was asked for.
     uint64_t len;
-    bool of_device;
+    Kind kind;
+    // In whose context it was made.
+    unsigned device;
 };
 
 // Kernels
@@ -158,6 +168,7 @@ struct Launch {
 struct Event;
 
 struct Stream {
+    unsigned device;
     std::deque<std::function<Code()>> work;
 };
 
@@ -179,26 +190,36 @@ struct Flip {
     uint64_t behind;
 };
 
+constexpr unsigned MOST_DEVICES = 8;
+
+// One device, as far as it is open.
+struct Open {
+    unsigned contexts = 0;
+    uint64_t taken = 0;
+    // After a kernel was lost, everything is.
+    Code lost = SUCCESS;
+};
+
 struct State {
     bool initialized = false;
     unsigned devices = 1;
     std::map<int, int> attributes;
     uint64_t memory = 1 << 30;
     uint64_t order = 0;
+    // Memory of devices is of pools.
+    bool pools = false;
     std::map<std::string, uint64_t> calls;
     std::multimap<std::string, Planned> fails;
     std::multimap<std::string, unsigned> skips;
     std::multimap<std::string, Flip> flips;
     int loses = -1;
-    // After a kernel was lost, everything is.
-    Code lost = SUCCESS;
+    std::array<Open, MOST_DEVICES> open;
 
     std::map<uint64_t, Memory> allocated;
     std::set<Stream *> streams;
-    uint64_t of_device = 0, of_host = 0;
+    uint64_t of_host = 0;
     // Bytes other than zero in memory of the host that was given back.
     uint64_t left = 0;
-    unsigned contexts = 0;
 };
 
 // Kernels run under it: one device does one thing at a time.
@@ -206,7 +227,17 @@ static std::recursive_mutex MUTEX;
 static State STATE;
 static thread_local std::vector<void *> CURRENT;
 
-static int CONTEXT, MODULE;
+// A context is known by its address, which says whose it is.
+static int CONTEXTS[MOST_DEVICES], MODULE;
+
+static unsigned device_of(void *context) {
+    return unsigned(static_cast<int *>(context) - CONTEXTS);
+}
+
+// The device whose context is current.
+static unsigned here() {
+    return device_of(CURRENT.back());
+}
 
 // Whether something that was planned for this name is due.
 template <class Value, class Due> static void due(std::multimap<std::string, Value> &planned, const char *name, Due due) {
@@ -254,10 +285,10 @@ static Code before(const char *name, Needs needs) {
     if (needs != Needs::Nothing && !STATE.initialized) {
         return NOT_INITIALIZED;
     }
-    if (needs == Needs::Context && (CURRENT.empty() || STATE.contexts == 0)) {
+    if (needs == Needs::Context && (CURRENT.empty() || STATE.open[here()].contexts == 0)) {
         return INVALID_CONTEXT;
     }
-    return needs == Needs::Context ? STATE.lost : SUCCESS;
+    return needs == Needs::Context ? STATE.open[here()].lost : SUCCESS;
 }
 
 #define CALL(needs)                                                                                                                   \
@@ -278,10 +309,10 @@ static const Memory *memory_of(uint64_t at, uint64_t len) {
 
 static bool is_device(uint64_t at, uint64_t len) {
     const Memory *memory = memory_of(at, len);
-    return memory && memory->of_device;
+    return memory && memory->kind == Kind::Device && memory->device == here();
 }
 
-static void *allocate(uint64_t len, bool of_device) {
+static void *allocate(uint64_t len, Kind kind) {
     // As aligned as the driver's, and as little behind it as that allows.
     size_t page = size_t(sysconf(_SC_PAGESIZE)), aligned = (len + 255) / 256 * 256, whole = (aligned + page - 1) / page * page;
     void *mapped = mmap(nullptr, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -291,38 +322,41 @@ static void *allocate(uint64_t len, bool of_device) {
     mprotect(static_cast<Bytes>(mapped) + whole, page, PROT_NONE);
     Bytes at = static_cast<Bytes>(mapped) + (whole - aligned);
     memset(at, 0xa5, aligned);
-    STATE.allocated[uint64_t(at)] = {mapped, whole + page, len, of_device};
-    (of_device ? STATE.of_device : STATE.of_host) += len;
+    STATE.allocated[uint64_t(at)] = {mapped, whole + page, len, kind, here()};
+    (kind == Kind::Device ? STATE.open[here()].taken : STATE.of_host) += len;
     return at;
 }
 
 // Does what a stream has been given, so much of it. What goes wrong there stays wrong.
 static Code drain(Stream *stream, size_t most) {
-    for (; most > 0 && !stream->work.empty() && STATE.lost == SUCCESS; most--) {
+    Code &lost = STATE.open[stream->device].lost;
+    for (; most > 0 && !stream->work.empty() && lost == SUCCESS; most--) {
         auto work = std::move(stream->work.front());
         stream->work.pop_front();
-        STATE.lost = work();
+        lost = work();
     }
-    return STATE.lost;
+    return lost;
 }
 
 // What is under way may use it, so that has to end first.
-static Code release(uint64_t at, bool of_device) {
+static Code release(uint64_t at, Kind kind) {
     auto found = STATE.allocated.find(at);
-    if (found == STATE.allocated.end() || found->second.of_device != of_device) {
-        return INVALID_VALUE;
+    if (found == STATE.allocated.end() || found->second.kind != kind) {
+        return kind == Kind::Registered ? NOT_REGISTERED : INVALID_VALUE;
     }
     for (Stream *stream : STATE.streams) {
         drain(stream, SIZE_MAX);
     }
     Memory memory = found->second;
-    if (!of_device) {
+    if (kind == Kind::Host) {
         auto bytes = reinterpret_cast<const unsigned char *>(at);
         STATE.left += memory.len - uint64_t(std::count(bytes, bytes + memory.len, 0));
     }
     STATE.allocated.erase(found);
-    (of_device ? STATE.of_device : STATE.of_host) -= memory.len;
-    munmap(memory.mapped, memory.mapped_len);
+    (kind == Kind::Device ? STATE.open[memory.device].taken : STATE.of_host) -= memory.len;
+    if (memory.mapped) {
+        munmap(memory.mapped, memory.mapped_len);
+    }
     return SUCCESS;
 }
 
@@ -358,18 +392,29 @@ static Code run(const Launch &launch) {
 }
 
 // All that was made in it goes with it, and so does what went wrong.
-static void end_context() {
-    for (auto &[at, memory] : STATE.allocated) {
-        munmap(memory.mapped, memory.mapped_len);
+static void end_context(unsigned device) {
+    for (auto it = STATE.allocated.begin(); it != STATE.allocated.end();) {
+        Memory memory = it->second;
+        if (memory.device != device) {
+            ++it;
+            continue;
+        }
+        if (memory.mapped) {
+            munmap(memory.mapped, memory.mapped_len);
+        }
+        if (memory.kind != Kind::Device) {
+            STATE.of_host -= memory.len;
+        }
+        it = STATE.allocated.erase(it);
     }
-    for (Stream *stream : STATE.streams) {
-        delete stream;
+    for (auto it = STATE.streams.begin(); it != STATE.streams.end();) {
+        Stream *stream = *it;
+        it = stream->device == device ? STATE.streams.erase(it) : std::next(it);
+        if (stream->device == device) {
+            delete stream;
+        }
     }
-    STATE.allocated.clear();
-    STATE.streams.clear();
-    STATE.of_device = STATE.of_host = 0;
-    STATE.contexts = 0;
-    STATE.lost = SUCCESS;
+    STATE.open[device] = Open();
 }
 
 // What tests say
@@ -414,6 +459,11 @@ EXPORT void shim_attribute(int attribute, int value) {
     STATE.attributes[attribute] = value;
 }
 
+EXPORT void shim_pools(uint64_t pools) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    STATE.pools = pools;
+}
+
 // Which order threads have: none of them is 0, which is that of their numbers.
 EXPORT void shim_order(uint64_t seed) {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
@@ -423,7 +473,11 @@ EXPORT void shim_order(uint64_t seed) {
 // Bytes of the device, and of the host for it, that somebody has.
 EXPORT uint64_t shim_allocated() {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
-    return STATE.of_device + STATE.of_host;
+    uint64_t all = STATE.of_host;
+    for (const Open &open : STATE.open) {
+        all += open.taken;
+    }
+    return all;
 }
 
 // Bytes other than zero in memory of the host that was given back.
@@ -445,16 +499,19 @@ EXPORT void shim_reset() {
     fresh.initialized = STATE.initialized;
     fresh.allocated = std::move(STATE.allocated);
     fresh.streams = std::move(STATE.streams);
-    fresh.of_device = STATE.of_device;
     fresh.of_host = STATE.of_host;
-    fresh.contexts = STATE.contexts;
+    for (unsigned device = 0; device < MOST_DEVICES; device++) {
+        fresh.open[device] = {STATE.open[device].contexts, STATE.open[device].taken, SUCCESS};
+    }
     STATE = std::move(fresh);
 }
 
 // The end of a process that has not given everything back: nobody has a context any more.
 EXPORT void shim_end() {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
-    end_context();
+    for (unsigned device = 0; device < MOST_DEVICES; device++) {
+        end_context(device);
+    }
     CURRENT.clear();
 }
 
@@ -511,6 +568,21 @@ EXPORT Code cuDeviceGetName(char *name, int len, int device) {
     return SUCCESS;
 }
 
+// Sixteen bytes, which tell one device from every other; where it is plugged in.
+EXPORT Code cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
+    CALL(Driver)
+    for (int i = 0; i < 16; i++) {
+        uuid[i] = (unsigned char)(0x10 * device + i);
+    }
+    return SUCCESS;
+}
+
+EXPORT Code cuDeviceGetPCIBusId(char *bus, int len, int device) {
+    CALL(Driver)
+    snprintf(bus, size_t(len), "0000:%02X:00.0", 10 + device);
+    return SUCCESS;
+}
+
 EXPORT Code cuDeviceGetAttribute(int *value, int attribute, int) {
     CALL(Driver)
     // Threads and shared memory of a block, threads of a warp, multiprocessors, whether memory is the host's, whether a kernel has a
@@ -534,28 +606,29 @@ EXPORT Code cuDeviceTotalMem_v2(size_t *bytes, int) {
     return SUCCESS;
 }
 
-EXPORT Code cuDevicePrimaryCtxRetain(void **context, int) {
+EXPORT Code cuDevicePrimaryCtxRetain(void **context, int device) {
     CALL(Driver)
-    STATE.contexts += 1;
-    *context = &CONTEXT;
+    STATE.open[device].contexts += 1;
+    *context = &CONTEXTS[device];
     return SUCCESS;
 }
 
-EXPORT Code cuDevicePrimaryCtxRelease_v2(int) {
+EXPORT Code cuDevicePrimaryCtxRelease_v2(int device) {
     CALL(Driver)
-    if (STATE.contexts == 0) {
+    if (STATE.open[device].contexts == 0) {
         return INVALID_CONTEXT;
     }
-    STATE.contexts -= 1;
-    if (STATE.contexts == 0) {
-        end_context();
+    STATE.open[device].contexts -= 1;
+    if (STATE.open[device].contexts == 0) {
+        end_context(unsigned(device));
     }
     return SUCCESS;
 }
 
 EXPORT Code cuCtxPushCurrent_v2(void *context) {
     CALL(Driver)
-    if (context != &CONTEXT || STATE.contexts == 0) {
+    unsigned device = device_of(context);
+    if (device >= MOST_DEVICES || STATE.open[device].contexts == 0) {
         return INVALID_CONTEXT;
     }
     CURRENT.push_back(context);
@@ -574,7 +647,7 @@ EXPORT Code cuCtxPopCurrent_v2(void **context) {
 
 EXPORT Code cuMemGetInfo_v2(size_t *free, size_t *total) {
     CALL(Context)
-    *free = STATE.memory - std::min(STATE.memory, STATE.of_device);
+    *free = STATE.memory - std::min(STATE.memory, STATE.open[here()].taken);
     *total = STATE.memory;
     return SUCCESS;
 }
@@ -584,16 +657,17 @@ EXPORT Code cuMemAlloc_v2(uint64_t *at, size_t len) {
     if (len == 0) {
         return INVALID_VALUE;
     }
-    if (STATE.of_device > STATE.memory || len > STATE.memory - STATE.of_device) {
+    uint64_t taken = STATE.open[here()].taken;
+    if (taken > STATE.memory || len > STATE.memory - taken) {
         return OUT_OF_MEMORY;
     }
-    *at = uint64_t(allocate(len, true));
+    *at = uint64_t(allocate(len, Kind::Device));
     return *at ? SUCCESS : OUT_OF_MEMORY;
 }
 
 EXPORT Code cuMemFree_v2(uint64_t at) {
     CALL(Context)
-    return release(at, true);
+    return release(at, Kind::Device);
 }
 
 EXPORT Code cuMemHostAlloc(void **at, size_t len, unsigned) {
@@ -601,19 +675,39 @@ EXPORT Code cuMemHostAlloc(void **at, size_t len, unsigned) {
     if (len == 0) {
         return INVALID_VALUE;
     }
-    *at = allocate(len, false);
+    *at = allocate(len, Kind::Host);
     return *at ? SUCCESS : OUT_OF_MEMORY;
 }
 
 EXPORT Code cuMemFreeHost(void *at) {
     CALL(Context)
-    return release(uint64_t(at), false);
+    return release(uint64_t(at), Kind::Host);
+}
+
+EXPORT Code cuMemHostRegister_v2(void *at, size_t len, unsigned) {
+    CALL(Context)
+    uint64_t first = uint64_t(at), end = first + len;
+    auto next = STATE.allocated.lower_bound(end);
+    if (len == 0) {
+        return INVALID_VALUE;
+    }
+    if (next != STATE.allocated.begin() && std::prev(next)->first + std::prev(next)->second.len > first) {
+        return ALREADY_REGISTERED;
+    }
+    STATE.allocated[first] = {nullptr, 0, len, Kind::Registered, here()};
+    STATE.of_host += len;
+    return SUCCESS;
+}
+
+EXPORT Code cuMemHostUnregister(void *at) {
+    CALL(Context)
+    return release(uint64_t(at), Kind::Registered);
 }
 
 EXPORT Code cuMemHostGetDevicePointer_v2(uint64_t *device, void *at, unsigned) {
     CALL(Context)
     const Memory *memory = memory_of(uint64_t(at), 1);
-    if (!memory || memory->of_device) {
+    if (!memory || memory->kind == Kind::Device) {
         return INVALID_VALUE;
     }
     *device = uint64_t(at);
@@ -676,13 +770,14 @@ EXPORT Code cuPointerGetAttribute(void *value, int attribute, uint64_t at) {
     auto begin = std::prev(STATE.allocated.upper_bound(at))->first;
     switch (attribute) {
     case 1: // its context
-        *static_cast<void **>(value) = &CONTEXT;
+        // That of a pool has none.
+        *static_cast<void **>(value) = STATE.pools ? nullptr : &CONTEXTS[memory->device];
         return SUCCESS;
     case 2: // whose memory it is
-        *static_cast<unsigned *>(value) = memory->of_device ? 2 : 1;
+        *static_cast<unsigned *>(value) = memory->kind == Kind::Device ? 2 : 1;
         return SUCCESS;
     case 9: // the number of its device
-        *static_cast<int *>(value) = 0;
+        *static_cast<int *>(value) = int(memory->device);
         return SUCCESS;
     case 11: // where its allocation begins, and its length
         *static_cast<uint64_t *>(value) = begin;
@@ -697,7 +792,7 @@ EXPORT Code cuPointerGetAttribute(void *value, int attribute, uint64_t at) {
 
 EXPORT Code cuStreamCreate(Stream **stream, unsigned) {
     CALL(Context)
-    *stream = new Stream;
+    *stream = new Stream{here(), {}};
     STATE.streams.insert(*stream);
     return SUCCESS;
 }

@@ -160,6 +160,11 @@ impl Shim {
         self.say("shim_devices", u64::from(count));
     }
 
+    /// Whether memory of devices is of pools, which belong to no context.
+    pub(crate) fn pools(&self, pools: bool) {
+        self.say("shim_pools", u64::from(pools));
+    }
+
     /// What the devices say of themselves, by the driver's numbers.
     pub(crate) fn attribute(&self, attribute: c_int, value: c_int) {
         // SAFETY: its type.

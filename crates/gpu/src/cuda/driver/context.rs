@@ -137,7 +137,7 @@ impl Context {
         bytes: u64,
     ) -> Result<Memory, Error> {
         const MEMORY_TYPE: c_int = 2;
-        const CONTEXT: c_int = 1;
+        const DEVICE_ORDINAL: c_int = 9;
         const RANGE_START: c_int = 11;
         const RANGE_SIZE: c_int = 12;
         const DEVICE: u32 = 2;
@@ -147,7 +147,7 @@ impl Context {
             // SAFETY: what is asked for is as large as what it is written into.
             unsafe { (current.0.call().cuPointerGetAttribute)(into, which, pointer) }
         };
-        let (mut kind, mut context, mut start, mut size) = (0_u32, null_mut::<c_void>(), 0_u64, 0_usize);
+        let (mut kind, mut ordinal, mut start, mut size) = (0_u32, c_int::MIN, 0_u64, 0_usize);
         let code = ask(MEMORY_TYPE, (&raw mut kind).cast());
         // The driver refuses what is no address that it knows.
         if code != INVALID_VALUE {
@@ -156,10 +156,10 @@ impl Context {
         if kind != DEVICE {
             return Err(wrong(format!("{pointer:#x} is no address in the memory of a device")));
         }
-        self.check("cuPointerGetAttribute", ask(CONTEXT, (&raw mut context).cast()), 0)?;
-        // Memory of pools belongs to no context.
-        if !context.is_null() && context != self.raw {
-            return Err(wrong(format!("{pointer:#x} belongs to another device")));
+        // Not its context: memory of pools has none, and that of another context of this device is as good.
+        self.check("cuPointerGetAttribute", ask(DEVICE_ORDINAL, (&raw mut ordinal).cast()), 0)?;
+        if ordinal != self.ordinal.device {
+            return Err(wrong(format!("{pointer:#x} is in the memory of another device, number {ordinal}")));
         }
         self.check("cuPointerGetAttribute", ask(RANGE_START, (&raw mut start).cast()), 0)?;
         self.check("cuPointerGetAttribute", ask(RANGE_SIZE, (&raw mut size).cast()), 0)?;

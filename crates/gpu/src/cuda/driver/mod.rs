@@ -57,6 +57,8 @@ functions! {
     cuDeviceGetCount(*mut c_int);
     cuDeviceGet(*mut c_int, c_int);
     cuDeviceGetName(*mut c_char, c_int, c_int);
+    cuDeviceGetUuid_v2(*mut [u8; 16], c_int);
+    cuDeviceGetPCIBusId(*mut c_char, c_int, c_int);
     cuDeviceGetAttribute(*mut c_int, c_int, c_int);
     cuDeviceTotalMem_v2(*mut usize, c_int);
     cuDevicePrimaryCtxRetain(*mut Handle, c_int);
@@ -222,14 +224,37 @@ pub(super) enum Attribute {
 
 impl Ordinal {
     pub(super) fn name(&self) -> Result<String, Error> {
-        let Loaded { call, .. } = &*self.driver.0;
-        let mut name = [0_u8; 256];
+        self.text("cuDeviceGetName", self.driver.0.call.cuDeviceGetName)
+    }
+
+    /// Where it is plugged in.
+    pub(super) fn bus(&self) -> Result<String, Error> {
+        let bus = self.text("cuDeviceGetPCIBusId", self.driver.0.call.cuDeviceGetPCIBusId)?;
+        Ok(bus.to_lowercase())
+    }
+
+    fn text(
+        &self,
+        call: &'static str,
+        of: unsafe extern "system" fn(*mut c_char, c_int, c_int) -> Code,
+    ) -> Result<String, Error> {
+        let mut bytes = [0_u8; 256];
         // SAFETY: the driver writes no more bytes than it is told, the last of them zero.
-        let code =
-            unsafe { (call.cuDeviceGetName)(name.as_mut_ptr().cast(), name.len() as c_int, self.device) };
-        self.driver.0.check("cuDeviceGetName", code, 0)?;
-        let text = name.split(|byte| *byte == 0).next().unwrap_or(&[]);
+        let code = unsafe { of(bytes.as_mut_ptr().cast(), bytes.len() as c_int, self.device) };
+        self.driver.0.check(call, code, 0)?;
+        let text = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);
         Ok(String::from_utf8_lossy(text).into_owned())
+    }
+
+    /// What tells it from every other, as NVIDIA's tools write it.
+    pub(super) fn uuid(&self) -> Result<String, Error> {
+        let mut bytes = [0; 16];
+        // SAFETY: writes sixteen bytes.
+        let code = unsafe { (self.driver.0.call.cuDeviceGetUuid_v2)(&mut bytes, self.device) };
+        self.driver.0.check("cuDeviceGetUuid_v2", code, 0)?;
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let parts = [0..4, 4..6, 6..8, 8..10, 10..16].map(|part| hex(&bytes[part]));
+        Ok(format!("GPU-{}", parts.join("-")))
     }
 
     pub(super) fn attribute(&self, which: Attribute) -> Result<u32, Error> {
