@@ -9,6 +9,7 @@
 //! | bytes of the host that an NVIDIA card shall hash | [`cuda::Blake3::hash_bytes`] |
 //! | many short messages | [`wgpu::Blake3::hash_many`], [`cuda::Blake3::hash_many`] |
 //! | passwords or keys for Argon2 | [`wgpu::Argon2::hash`], [`cuda::Argon2::hash`] |
+//! | time to find out how a device is fastest | [`Tuning`] |
 //! | a proof of work | [`wgpu::Nonces`], [`cuda::Nonces`], engines for nonces |
 //! | files, and a device that should hash them | [`wgpu::Subtrees`], [`cuda::Subtrees`], engines for `hashmill_files::Files` |
 //!
@@ -35,11 +36,16 @@ mod error;
 mod info;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod subtrees;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod tuning;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
 pub use error::{Error, Refusal};
 pub use info::{Info, Kind, best, find, why_processor};
+
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use tuning::{Tuning, TuningError};
 
 /// What the page of the crate shows compiles.
 #[cfg(all(doctest, feature = "cuda", feature = "wgpu"))]

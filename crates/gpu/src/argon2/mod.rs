@@ -80,8 +80,9 @@ pub(crate) struct Fixed<R> {
 }
 
 impl<R: Rooms> Fixed<R> {
-    pub(crate) fn new(params: Params, rooms: R) -> Fixed<R> {
-        Fixed { params, rooms, pace: Pace::new() }
+    /// Strips that are handed over together take so long, about.
+    pub(crate) fn new(params: Params, rooms: R, strip: Duration) -> Fixed<R> {
+        Fixed { params, rooms, pace: Pace::new(strip) }
     }
 
     /// Fills the memory. Two handfuls of strips are on their way at a time, so that the device need not wait for the host.

@@ -135,28 +135,28 @@ impl Numbers {
     }
 }
 
-/// How many blocks of each lane are handed over at a time, so that they take about [`Pace::AIM`]: whoever waits for a stop waits
+/// How many blocks of each lane are handed over at a time, so that they take about as long as is aimed at: whoever waits for a stop waits
 /// for two of these, and no system resets a device that answers so soon.
 pub(crate) struct Pace {
+    aim: Duration,
     now: u32,
     least: u32,
     most: u32,
 }
 
 impl Pace {
-    const AIM: Duration = Duration::from_millis(4);
     /// Few enough for any device.
     const FIRST: u32 = 64;
     const LEAST: u32 = 4;
     const MOST: u32 = 1 << 16;
 
-    pub(crate) fn new() -> Pace {
-        Pace::within(Pace::FIRST, Pace::LEAST, Pace::MOST)
+    pub(crate) fn new(aim: Duration) -> Pace {
+        Pace::within(aim, Pace::FIRST, Pace::LEAST, Pace::MOST)
     }
 
     /// So many at first, whatever is counted, and later within these bounds.
-    pub(crate) fn within(first: u32, least: u32, most: u32) -> Pace {
-        Pace { now: first, least, most }
+    pub(crate) fn within(aim: Duration, first: u32, least: u32, most: u32) -> Pace {
+        Pace { aim, now: first, least, most }
     }
 
     pub(crate) fn blocks(&self) -> u32 {
@@ -169,9 +169,9 @@ impl Pace {
         if blocks < self.now {
             return;
         }
-        if time > 2 * Pace::AIM {
+        if time > 2 * self.aim {
             self.now = (self.now / 2).max(self.least);
-        } else if time < Pace::AIM / 2 {
+        } else if time < self.aim / 2 {
             self.now = (self.now * 2).min(self.most);
         }
     }
@@ -228,8 +228,8 @@ mod tests {
     #[test]
     fn a_pace_comes_near_what_it_aims_at_and_stays_within_bounds() {
         // A device that needs so long for a block.
-        let reaches = |block: Duration| {
-            let mut pace = Pace::new();
+        let reaches = |aim: Duration, block: Duration| {
+            let mut pace = Pace::new(aim);
             for _ in 0..40 {
                 pace.took(pace.blocks(), block * pace.blocks());
                 // A shorter rest of a slice says nothing.
@@ -237,12 +237,14 @@ mod tests {
             }
             pace.blocks()
         };
-        assert_eq!(reaches(Duration::ZERO), Pace::MOST);
-        assert_eq!(reaches(Duration::from_secs(1)), Pace::LEAST);
-        for micros in [1, 10, 100] {
-            let block = Duration::from_micros(micros);
-            let time = block * reaches(block);
-            assert!(time >= Pace::AIM / 2 && time <= 2 * Pace::AIM, "{time:?}");
+        for aim in [1, 4, 50].map(Duration::from_millis) {
+            assert_eq!(reaches(aim, Duration::ZERO), Pace::MOST);
+            assert_eq!(reaches(aim, Duration::from_secs(1)), Pace::LEAST);
+            for micros in [1, 10, 100] {
+                let block = Duration::from_micros(micros);
+                let time = block * reaches(aim, block);
+                assert!(time >= aim / 2 && time <= 2 * aim, "{time:?}");
+            }
         }
     }
 }

@@ -76,6 +76,33 @@ fn jobs_of_different_lengths_have_the_tags_of_the_processor() {
     }
 }
 
+/// None of them changes a tag, one from a file that asks for more than there is does no harm, and what is in use can be asked for again.
+#[test]
+fn every_tuning_gives_the_same_tags() {
+    let Some(alone) = Alone::new("tunings of Argon2") else { return };
+    let device = alone.device();
+    let (params, input) = (params(512, 1, 1), Input::new(b"password", b"somesalt"));
+    let right: [u8; 32] = Hasher::new(params).hash(&input).unwrap();
+    alone.shim.memory(3 << 20);
+    let tunings = device.tunings(params).unwrap();
+    assert_eq!(tunings[0].hashes, 4 * 28, "28 lanes for each of four multiprocessors");
+    let mut grown = 0;
+    let more = tunings[0].to_string().replace("hashes=112", "hashes=4294967295").parse().unwrap();
+    for tuning in tunings.into_iter().chain([more]) {
+        let mut argon2 = Argon2::tuned(&device, params, tuning).unwrap();
+        let used = argon2.tuning();
+        assert!(used.hashes < 12 && used.grow == argon2.grows(), "{used} of {tuning}");
+        grown += usize::from(used.grow);
+        let mut tags = [[0; 32]; 7];
+        let jobs = tags.iter_mut().map(|tag| Job { input, tag });
+        argon2.hash(&mut jobs.collect::<Vec<_>>()).unwrap();
+        assert_eq!(tags, [right; 7], "{tuning}");
+        drop(argon2);
+        assert_eq!(Argon2::tuned(&device, params, used).unwrap().tuning(), used, "asked for again");
+    }
+    assert!(grown > 2, "{grown}");
+}
+
 #[test]
 fn a_hash_that_is_stopped_says_so_and_the_next_one_is_right() {
     let Some(alone) = Alone::new("hashes that are stopped") else { return };

@@ -68,6 +68,25 @@ fn jobs_of_different_lengths_have_the_tags_of_the_processor() {
     }
 }
 
+/// None of them changes a tag, one from a file that asks for more than there is does no harm, and what is in use can be asked for again.
+#[test]
+fn every_tuning_gives_the_same_tags() {
+    let Some(device) = device("tunings of Argon2") else { return };
+    let (params, input) = (params(64, 1, 1), Input::new(b"password", b"somesalt"));
+    let right: [u8; 32] = Hasher::new(params).hash(&input).unwrap();
+    let tunings = device.tunings(params);
+    assert!(tunings.len() >= 4, "{tunings:?}");
+    assert_eq!(Argon2::new(device, params, 3).unwrap().tuning(), tunings[0].at_most(3));
+    for tuning in tunings {
+        let mut argon2 = Argon2::tuned(device, params, tuning.at_most(3)).unwrap();
+        assert_eq!(argon2.tuning(), tuning.at_most(3));
+        let mut tags = [[0; 32]; 4];
+        let jobs = tags.iter_mut().map(|tag| Job { input, tag });
+        argon2.hash(&mut jobs.collect::<Vec<_>>()).unwrap();
+        assert_eq!(tags, [right; 4], "{tuning}");
+    }
+}
+
 #[test]
 fn a_hash_that_is_stopped_says_so_and_the_next_one_is_right() {
     let Some(device) = device("hashes that are stopped") else { return };

@@ -4,9 +4,9 @@ use super::super::device::Device;
 use super::super::driver::{Arg, Context, Flag, Memory, Pinned, Shape, Stream};
 use super::grow::{Course, MOST_TICKS, Plan, Strip};
 use super::room::{NO_MARK, STOP, unfinished, words};
-use crate::Error;
 use crate::argon2::schedule::{self, BLOCK, Numbers, Pace, segment};
 use crate::argon2::{self, Words, Work};
+use crate::{Error, Tuning};
 use hashmill_hash::argon2::{HashError, Params, Stop};
 use std::sync::Arc;
 use std::time::Instant;
@@ -62,10 +62,11 @@ impl Growing {
     pub(super) fn new(
         device: &Device,
         params: Params,
-        most: u64,
+        tuning: Tuning,
         bytes: u64,
     ) -> Result<Option<Growing>, Error> {
-        let Some(course) = Course::of(params) else { return Ok(None) };
+        let most = u64::from(tuning.hashes);
+        let Some(course) = Course::of(params).filter(|_| Growing::can(params)) else { return Ok(None) };
         let granule = BLOCK << course.shift;
         // What else it takes is less than a hash.
         let left = bytes.saturating_sub(params.blocks() * BLOCK / 2);
@@ -76,7 +77,7 @@ impl Growing {
             if wholes == 0 || course.feeds(granules).min(most) <= wholes {
                 return Ok(None);
             }
-            match Growing::with(device, params, course, granules, most) {
+            match Growing::with(device, params, course, granules, tuning) {
                 Err(Error::OutOfMemory { .. }) => granules -= (granules / 16).max(1),
                 made => return made.map(Some),
             }
@@ -84,10 +85,10 @@ impl Growing {
     }
 
     /// For at most so many hashes of parameters that can, in little more than one of them takes as a whole.
-    pub(super) fn small(device: &Device, params: Params, most: u64) -> Result<Growing, Error> {
+    pub(super) fn small(device: &Device, params: Params, tuning: Tuning) -> Result<Growing, Error> {
         let course = Course::of(params).expect("they can");
         let whole = course.granules(course.blocks);
-        Growing::with(device, params, course, whole + whole / 2, most)
+        Growing::with(device, params, course, whole + whole / 2, tuning)
     }
 
     pub(super) fn with(
@@ -95,10 +96,10 @@ impl Growing {
         params: Params,
         course: Course,
         granules: u32,
-        most: u64,
+        tuning: Tuning,
     ) -> Result<Growing, Error> {
         let (context, stream) = (device.context(), device.context().stream()?);
-        let slots = Plan::new(course, granules, usize::try_from(most).unwrap_or(usize::MAX)).slots();
+        let slots = Plan::new(course, granules, tuning.hashes as usize).slots();
         let [_, _, told] = places(course, slots);
         let two = |bytes| Ok::<_, Error>([context.pinned(bytes)?, context.pinned(bytes)?]);
         let growing = Growing {
@@ -116,7 +117,7 @@ impl Growing {
             marks_here: two(slots * 4)?,
             last_here: two(slots * BLOCK as usize)?,
             stop: context.flag()?,
-            pace: Pace::within(1, 1, MOST_TICKS),
+            pace: Pace::within(tuning.strip, 1, 1, MOST_TICKS),
         };
         growing.references(params)?;
         Ok(growing)

@@ -12,7 +12,7 @@ pub use nonces::Nonces;
 use super::device::Device;
 use crate::argon2::schedule::BLOCK;
 use crate::argon2::{self, Device as _, Fixed, Work, backing_off};
-use crate::{Error, Info, Kind};
+use crate::{Error, Info, Kind, Tuning};
 use growing::Growing;
 use hashmill_hash::argon2::{Job, Params, Plan, Stop, Variant};
 use room::Room;
@@ -30,6 +30,7 @@ pub struct Argon2 {
     params: Params,
     /// How the processor makes first blocks.
     plan: Plan,
+    tuning: Tuning,
     memory: Memory,
 }
 
@@ -50,17 +51,25 @@ impl Argon2 {
     /// # Errors
     /// [`Error::OutOfMemory`] where there is no memory for one; [`Error::SelfTest`]; what the driver says.
     pub fn new(device: &Device, params: Params, most: usize) -> Result<Argon2, Error> {
+        Argon2::tuned(device, params, guess(device, params).at_most(most))
+    }
+
+    /// As [`new`](Argon2::new), laid out like this, as far as memory allows.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn tuned(device: &Device, params: Params, tuning: Tuning) -> Result<Argon2, Error> {
         Argon2::self_test(device, params)?;
-        let worthwhile = (LANES * u64::from(device.multiprocessors()) / u64::from(params.lanes())).max(1);
-        let (most, free) = (worthwhile.min(most as u64).max(1), usable(device.info(), device.free_memory()?));
+        let tuning = tuning.bounded();
+        let (most, free) = (u64::from(tuning.hashes), usable(device.info(), device.free_memory()?));
         let whole = room::hashes(params, free);
         if whole < most
-            && Growing::can(params)
-            && let Some(growing) = Growing::new(device, params, most, free)?
+            && tuning.grow
+            && let Some(growing) = Growing::new(device, params, tuning, free)?
         {
-            return Ok(Argon2::with(device, params, Memory::Growing(Box::new(growing))));
+            return Ok(Argon2::with(device, params, tuning, Memory::Growing(Box::new(growing))));
         }
-        Argon2::fixed(device, params, most.min(whole).max(1), room::ahead(device))
+        Argon2::fixed(device, params, Tuning { hashes: most.min(whole).max(1) as u32, ..tuning })
     }
 
     /// Every kernel that may answer for these parameters is asked for known tags: either of two that fill memory, and the one for
@@ -69,7 +78,7 @@ impl Argon2 {
         let name = &device.info().name;
         for ahead in [u32::MAX, 0] {
             argon2::self_test(name, &argon2::OF_ALL, |params, jobs| {
-                Argon2::fixed(device, params, jobs.len() as u64, ahead)?.hash(jobs)
+                Argon2::fixed(device, params, Tuning::guess(jobs.len() as u64, ahead))?.hash(jobs)
             })?;
         }
         if !Growing::can(params) {
@@ -77,20 +86,28 @@ impl Argon2 {
         }
         // Half of the references of this variant are known, so the kernel goes both its ways.
         argon2::self_test(name, &[(Variant::Id, [512, 1, 1])], |params, jobs| {
-            let growing = Growing::small(device, params, jobs.len() as u64)?;
-            Argon2::with(device, params, Memory::Growing(Box::new(growing))).hash(jobs)
+            let tuning = Tuning::guess(jobs.len() as u64, 0);
+            let growing = Growing::small(device, params, tuning)?;
+            Argon2::with(device, params, tuning, Memory::Growing(Box::new(growing))).hash(jobs)
         })
     }
 
-    /// For so many hashes, or as many as the device gives memory for. Of up to so many lanes blocks are fetched ahead.
-    fn fixed(device: &Device, params: Params, hashes: u64, ahead: u32) -> Result<Argon2, Error> {
-        let hashes = u32::try_from(hashes).unwrap_or(u32::MAX);
+    /// For so many hashes, or as many as the device gives memory for.
+    fn fixed(device: &Device, params: Params, tuning: Tuning) -> Result<Argon2, Error> {
+        let Tuning { hashes, ahead, strip, .. } = tuning;
         let room = backing_off(&[hashes], |hashes| Room::new(device, params, hashes, ahead))?.remove(0);
-        Ok(Argon2::with(device, params, Memory::Fixed(Box::new(Fixed::new(params, room)))))
+        Ok(Argon2::with(device, params, tuning, Memory::Fixed(Box::new(Fixed::new(params, room, strip)))))
     }
 
-    fn with(device: &Device, params: Params, memory: Memory) -> Argon2 {
-        Argon2 { device: device.clone(), params, plan: Plan::host(), memory }
+    fn with(device: &Device, params: Params, tuning: Tuning, memory: Memory) -> Argon2 {
+        let (hashes, grow) = (memory.width() as u32, matches!(memory, Memory::Growing(_)));
+        let tuning = Tuning { hashes, grow, pairs: false, shared: false, ..tuning };
+        Argon2 { device: device.clone(), params, plan: Plan::host(), tuning, memory }
+    }
+
+    /// How it is laid out.
+    pub fn tuning(&self) -> Tuning {
+        self.tuning
     }
 
     /// The device.
@@ -140,6 +157,31 @@ impl Argon2 {
     }
 }
 
+impl Device {
+    /// Ways of laying out Argon2 with these parameters: what [`Argon2::new`] takes, and others that may be faster on this device.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn tunings(&self, params: Params) -> Result<Vec<Tuning>, Error> {
+        let guess = guess(self, params);
+        let whole = room::hashes(params, usable(self.info(), self.free_memory()?));
+        let grows = Growing::can(params) && whole < u64::from(guess.hashes);
+        let others = [
+            // Either kernel for all of them.
+            Tuning { ahead: u32::MAX, ..guess },
+            Tuning { ahead: 0, ..guess },
+            Tuning { grow: !grows, ..guess },
+        ];
+        Ok(guess.with_others(whole, others))
+    }
+}
+
+/// As many lanes as have room, with blocks fetched ahead where they do not fill the memory without.
+fn guess(device: &Device, params: Params) -> Tuning {
+    let lanes = LANES * u64::from(device.multiprocessors());
+    Tuning::guess(lanes / u64::from(params.lanes()), room::ahead(device))
+}
+
 impl argon2::Device for Memory {
     fn width(&self) -> usize {
         match self {
@@ -168,7 +210,7 @@ fn usable(info: &Info, free: u64) -> u64 {
 impl fmt::Debug for Argon2 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Argon2");
-        out.field("device", &self.device).field("params", &self.params).field("width", &self.width());
-        out.field("grows", &self.grows()).finish_non_exhaustive()
+        out.field("device", &self.device).field("params", &self.params).field("tuning", &self.tuning);
+        out.finish_non_exhaustive()
     }
 }

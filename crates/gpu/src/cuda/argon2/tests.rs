@@ -43,7 +43,7 @@ fn first(params: Params) -> Vec<Words> {
 
 /// What memory is like after three hashes, filled in handfuls of so many blocks, or as it is usually done.
 fn filled(device: &Device, params: Params, handful: Option<u32>) -> Vec<Vec<Words>> {
-    let mut fixed = Fixed::new(params, Room::new(device, params, 3, u32::MAX).unwrap());
+    let mut fixed = three(device, params);
     fixed.rooms.begin(&first(params)).unwrap();
     let (streams, never) = (3 * params.lanes(), Stop::new());
     if let Some(blocks) = handful {
@@ -61,6 +61,19 @@ fn filled(device: &Device, params: Params, handful: Option<u32>) -> Vec<Vec<Word
         fixed.fill(streams, &never).unwrap();
     }
     (0..3).map(|hash| fixed.rooms.memory(hash)).collect()
+}
+
+/// Memory for three hashes.
+fn three(device: &Device, params: Params) -> Fixed<Room> {
+    let strip = Tuning::guess(3, 0).strip;
+    Fixed::new(params, Room::new(device, params, 3, u32::MAX).unwrap(), strip)
+}
+
+/// By memory that is given to hashes as they advance.
+fn growing(device: &Device, params: Params, granules: u32, most: u64) -> Argon2 {
+    let (course, tuning) = (Course::of(params).unwrap(), Tuning::guess(most, 0));
+    let growing = Growing::with(device, params, course, granules, tuning).unwrap();
+    Argon2::with(device, params, tuning, Memory::Growing(Box::new(growing)))
 }
 
 fn compare(device: &Device, params: Params, handful: Option<u32>) {
@@ -111,7 +124,7 @@ fn many_lanes_are_filled_by_the_other_kernel() {
     let Some(Alone { device, shim, .. }) = &alone("many lanes") else { return };
     let params = Params::new(72, 2, 3).unwrap();
     let count = 11 + 8 * device.multiprocessors() as usize / 3;
-    let mut argon2 = Argon2::fixed(device, params, count as u64, room::ahead(device)).unwrap();
+    let mut argon2 = Argon2::fixed(device, params, guess(device, params).at_most(count)).unwrap();
     assert_eq!((argon2.width(), argon2.grows()), (count, false));
     let passwords: Vec<_> = (0..count as u32).map(u32::to_le_bytes).collect();
     let mut tags = vec![[0; 32]; count];
@@ -133,7 +146,7 @@ fn many_lanes_are_filled_by_the_other_kernel() {
 fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     let Some(Alone { device, .. }) = &alone("memories that are wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
-    let mut fixed = Fixed::new(params, Room::new(device, params, 3, u32::MAX).unwrap());
+    let mut fixed = three(device, params);
     let empty = |fixed: &Fixed<Room>| {
         (0..3).all(|hash| fixed.rooms.memory(hash).iter().all(|block| *block == [0; 128]))
     };
@@ -153,7 +166,7 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
 fn what_can_be_wiped_is_where_the_device_refuses_one() {
     let Some(Alone { device, shim, .. }) = &alone("memories that are not wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
-    let mut fixed = Fixed::new(params, Room::new(device, params, 3, u32::MAX).unwrap());
+    let mut fixed = three(device, params);
     // Marks and last blocks are written before.
     shim.fail("cuMemsetD8Async", 2, 801);
     let error = fixed.last_blocks(&first(params), &Stop::new()).map(|_| ());
@@ -161,8 +174,8 @@ fn what_can_be_wiped_is_where_the_device_refuses_one() {
     assert!(fixed.rooms.memory(0)[0] != [0; 128] && fixed.rooms.ends_are_empty());
     shim.reset();
     let params = Params::new(512, 1, 1).unwrap();
-    let growing = Growing::small(device, params, 2).unwrap();
-    let mut argon2 = Argon2::with(device, params, Memory::Growing(Box::new(growing)));
+    let course = Course::of(params).unwrap();
+    let mut argon2 = growing(device, params, course.granules(512), 2);
     let mut tag = [0; 32];
     shim.fail("cuMemsetD8Async", 0, 801);
     let error = argon2.hash(&mut [Job { input: INPUTS[0].0, tag: &mut tag }]);
@@ -180,7 +193,7 @@ fn a_kernel_that_did_not_run_is_an_error() {
     {
         // What a hash has left changes nothing.
         for before in [false, true] {
-            let mut fixed = Fixed::new(params, Room::new(device, params, 3, u32::MAX).unwrap());
+            let mut fixed = three(device, params);
             let mut last = || fixed.last_blocks(&first(params), &Stop::new());
             let right = before.then(|| last().unwrap());
             shim.skip(kernel, nth);
@@ -221,9 +234,7 @@ fn a_bit_that_flips_while_a_device_is_tested_is_found() {
 
 /// Tags of so many passwords by growing memory of so many granules, beside the processor's.
 fn grown(device: &Device, params: Params, granules: u32, most: u64, count: u32) {
-    let course = Course::of(params).unwrap();
-    let growing = Growing::with(device, params, course, granules, most).unwrap();
-    let mut argon2 = Argon2::with(device, params, Memory::Growing(Box::new(growing)));
+    let mut argon2 = growing(device, params, granules, most);
     assert!(argon2.grows() && argon2.width() as u64 <= most);
     let passwords: Vec<_> = (0..count).map(u32::to_le_bytes).collect();
     let mut hasher = Hasher::new(params);
@@ -297,14 +308,11 @@ fn growing_lanes_that_go_wrong_are_errors_and_leave_nothing_behind() {
     let Some(Alone { device, shim, .. }) = &alone("growing lanes that go wrong") else { return };
     let params = Params::new(512, 1, 1).unwrap();
     let course = Course::of(params).unwrap();
-    let mut argon2 = {
-        let growing = Growing::with(device, params, course, 2 * course.granules(512) + 9, 6).unwrap();
-        Argon2::with(device, params, Memory::Growing(Box::new(growing)))
-    };
+    let mut argon2 = growing(device, params, 2 * course.granules(512) + 9, 6);
     // References are made once for all hashes.
     for nth in [0, 1] {
         shim.skip("argon2_references", nth);
-        let made = Growing::small(device, params, 2).map(|_| ());
+        let made = Growing::small(device, params, Tuning::guess(2, 0)).map(|_| ());
         assert!(matches!(made, Err(Error::Driver { .. })), "{nth}: {made:?}");
     }
     let mut tags = vec![[0; 32]; 12];

@@ -44,6 +44,14 @@ impl Means {
         Means { words, quads }
     }
 
+    /// The same without some of it.
+    pub(super) fn without(self, native: bool, subgroups: bool) -> Means {
+        Means {
+            words: if native { Words::Pairs } else { self.words },
+            quads: if subgroups { Quads::Shared } else { self.quads },
+        }
+    }
+
     pub(in super::super) fn text(self) -> String {
         let words = match self.words {
             Words::Pairs => include_str!("words32.wgsl"),

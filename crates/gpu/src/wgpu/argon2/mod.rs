@@ -11,9 +11,10 @@ pub(super) use kernels::{FEATURES, Kernels, Means};
 pub use nonces::Nonces;
 
 use super::Device;
-use crate::Error;
+use super::guarded::guarded;
 use crate::argon2::schedule::{BLOCK, segment};
 use crate::argon2::{self, Fixed};
+use crate::{Error, Tuning};
 use fit::{side_by_side, usable, worthwhile};
 use hashmill_hash::argon2::{Job, Params, Plan, Stop};
 use kernels::BUFFERS;
@@ -29,6 +30,7 @@ pub struct Argon2 {
     params: Params,
     /// How the processor makes first blocks.
     plan: Plan,
+    tuning: Tuning,
     memory: Fixed<Rooms>,
 }
 
@@ -40,26 +42,42 @@ impl Argon2 {
     /// [`Error::Unfit`] where a hash is more than kernels of this device see, [`Error::OutOfMemory`] where there is no memory for
     /// one; [`Error::SelfTest`]; what the driver says.
     pub fn new(device: &Device, params: Params, most: usize) -> Result<Argon2, Error> {
+        Argon2::tuned(device, params, guess(params).at_most(most))
+    }
+
+    /// As [`new`](Argon2::new), laid out like this, as far as memory allows.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn tuned(device: &Device, params: Params, tuning: Tuning) -> Result<Argon2, Error> {
         if device.raw().0.limits().max_storage_buffers_per_shader_stage < BUFFERS {
             let lacks = format!("{BUFFERS} buffers for a kernel");
             return Err(Error::Unfit { device: device.info().name.clone(), lacks });
         }
-        Argon2::with_kernels(device, device.argon2()?, params, most)
+        let raw = device.raw().0;
+        let best = Means::of(raw);
+        let means = best.without(tuning.pairs, tuning.shared);
+        if means == best {
+            return Argon2::with_kernels(device, device.argon2()?, params, tuning);
+        }
+        let kernels = guarded(raw, 0, || Kernels::new(raw, &means.text()))?;
+        Argon2::with_kernels(device, &kernels, params, tuning)
     }
 
     fn with_kernels(
         device: &Device,
         kernels: &Kernels,
         params: Params,
-        most: usize,
+        tuning: Tuning,
     ) -> Result<Argon2, Error> {
         argon2::self_test(&device.info().name, &argon2::OF_ALL, |params, jobs| {
-            Argon2::untested(device, kernels, params, jobs.len())?.hash(jobs)
+            Argon2::untested(device, kernels, params, tuning.at_most(jobs.len()))?.hash(jobs)
         })?;
-        Argon2::untested(device, kernels, params, most)
+        Argon2::untested(device, kernels, params, tuning)
     }
 
-    fn untested(device: &Device, kernels: &Kernels, params: Params, most: usize) -> Result<Argon2, Error> {
+    fn untested(device: &Device, kernels: &Kernels, params: Params, tuning: Tuning) -> Result<Argon2, Error> {
+        let tuning = tuning.bounded();
         let (info, raw) = (device.info(), device.raw());
         let binds = side_by_side(params, info.binding.min(info.buffer));
         if binds == 0 {
@@ -67,15 +85,20 @@ impl Argon2 {
             let lacks = format!("kernels that see {slice} bytes at a time, a quarter of a hash");
             return Err(Error::Unfit { device: info.name.clone(), lacks });
         }
-        let most = worthwhile(params).min(most as u64);
-        let shares = shares(params, binds, usable(info), most);
+        let shares = shares(params, binds, usable(info), tuning.hashes.into());
         let rooms = Rooms::new(raw, kernels, params, &shares)?;
-        Ok(Argon2::with_rooms(device, params, rooms))
+        Ok(Argon2::with_rooms(device, params, rooms, tuning))
     }
 
-    fn with_rooms(device: &Device, params: Params, rooms: Rooms) -> Argon2 {
-        let memory = Fixed::new(params, rooms);
-        Argon2 { device: device.clone(), params, plan: Plan::host(), memory }
+    fn with_rooms(device: &Device, params: Params, rooms: Rooms, tuning: Tuning) -> Argon2 {
+        let tuning = Tuning { hashes: argon2::Rooms::width(&rooms) as u32, ahead: 0, grow: false, ..tuning };
+        let memory = Fixed::new(params, rooms, tuning.strip);
+        Argon2 { device: device.clone(), params, plan: Plan::host(), tuning, memory }
+    }
+
+    /// How it is laid out.
+    pub fn tuning(&self) -> Tuning {
+        self.tuning
     }
 
     /// The device.
@@ -115,6 +138,25 @@ impl Argon2 {
     pub fn hash_until(&mut self, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), Error> {
         argon2::hash(&mut self.memory, self.plan, self.params, jobs, stop)
     }
+}
+
+impl Device {
+    /// Ways of laying out Argon2 with these parameters: what [`Argon2::new`] takes, and others that may be faster on this device.
+    pub fn tunings(&self, params: Params) -> Vec<Tuning> {
+        let (info, raw, guess) = (self.info(), self.raw().0, guess(params));
+        let fit = usable(info).map_or(1, |bytes| bytes / (params.blocks() * BLOCK));
+        let more = Tuning { hashes: u32::try_from(fit).unwrap_or(u32::MAX), ..guess };
+        let others = [more, Tuning { pairs: true, ..guess }, Tuning { shared: true, ..guess }];
+        let differ = |tuning: &Tuning| {
+            let means = Means::of(raw);
+            tuning.hashes > guess.hashes || means.without(tuning.pairs, tuning.shared) != means
+        };
+        guess.with_others(fit, others.into_iter().filter(differ))
+    }
+}
+
+fn guess(params: Params) -> Tuning {
+    Tuning { grow: false, ..Tuning::guess(worthwhile(params), 0) }
 }
 
 impl fmt::Debug for Argon2 {

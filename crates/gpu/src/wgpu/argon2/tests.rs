@@ -63,7 +63,7 @@ fn memories(
     hashes: usize,
     handful: Option<u32>,
 ) -> Vec<Vec<[u64; 128]>> {
-    let argon2 = Argon2::untested(device, kernels, params, hashes).unwrap();
+    let argon2 = Argon2::untested(device, kernels, params, guess(params).at_most(hashes)).unwrap();
     assert_eq!(argon2.width(), hashes);
     filled(argon2, hashes, handful)
 }
@@ -72,7 +72,7 @@ fn memories(
 fn in_rooms(device: &Device, kernels: &Kernels, params: Params, shares: &[u32]) -> Argon2 {
     let rooms = Rooms::new(device.raw(), kernels, params, shares).unwrap();
     assert!(rooms.hashes().eq(shares.iter().copied()));
-    Argon2::with_rooms(device, params, rooms)
+    Argon2::with_rooms(device, params, rooms, guess(params))
 }
 
 /// What is in its memory when so many hashes were filled.
@@ -306,7 +306,8 @@ fn a_device_that_gives_wrong_results_is_found_out() {
         assert!(text.contains(right), "{right}");
         let kernels = compiled(device, &text.replace(right, wrong)).unwrap();
         let params = Params::new(8, 1, 1).unwrap();
-        let error = Argon2::with_kernels(device, &kernels, params, 1).map(|_| ()).unwrap_err();
+        let error =
+            Argon2::with_kernels(device, &kernels, params, guess(params).at_most(1)).map(|_| ()).unwrap_err();
         assert_eq!(error, Error::SelfTest { device: device.info().name.clone() }, "{wrong}");
     }
 }
@@ -325,7 +326,8 @@ fn a_kernel_that_does_not_run_to_its_end_is_an_error() {
         assert!(text.contains(right), "{right}");
         let kernels = compiled(device, &text.replace(right, wrong)).unwrap();
         let params = Params::new(8, 1, 1).unwrap();
-        let error = Argon2::with_kernels(device, &kernels, params, 1).map(|_| ()).unwrap_err();
+        let error =
+            Argon2::with_kernels(device, &kernels, params, guess(params).at_most(1)).map(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Driver { .. }), "{error:?}");
         // In the second room.
         let mut argon2 = in_rooms(device, &kernels, params, &[1, 2]);
