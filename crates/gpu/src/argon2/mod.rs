@@ -157,11 +157,12 @@ struct Handful<W> {
     blocks: u32,
 }
 
-/// The next strips, of so many blocks of each lane at most; fewer where there would be too many strips.
+/// The next strips, of so many blocks of each lane at most; fewer where there would be too many strips, or two tables.
 pub(crate) fn together(strips: &mut Strips, blocks: u32) -> (Vec<Strip>, u32) {
     let (mut handful, mut left) = (Vec::new(), blocks);
     while left > 0
         && handful.len() < TOGETHER
+        && (handful.is_empty() || !strips.is_at_chapter())
         && let Some(strip) = strips.next(left)
     {
         left -= strip.len();

@@ -22,9 +22,21 @@ fn is_known(variant: Variant, pass: u32, slice: u32) -> bool {
     }
 }
 
-/// Whether any are.
-pub(crate) fn has_known(params: Params) -> bool {
-    is_known(params.variant(), 0, 0)
+/// Passes whose references are in one table: very many passes have several, one after another.
+const CHAPTER: u32 = 16;
+
+/// Slices of a table.
+pub(crate) fn table_slices(params: Params) -> u32 {
+    chapter(params, 0).count() as u32
+}
+
+/// What a table has: whole slices, those of some passes whose references depend on no data.
+pub(crate) fn chapter(params: Params, chapter: u32) -> impl Iterator<Item = Strip> {
+    let (first, to) = (chapter.saturating_mul(CHAPTER), segment(params));
+    let passes = first..first.saturating_add(CHAPTER).min(params.passes());
+    let slices = passes.flat_map(|pass| (0..SLICES).map(move |slice| (pass, slice)));
+    let known = slices.filter(move |&(pass, slice)| is_known(params.variant(), pass, slice));
+    known.map(move |(pass, slice)| Strip { pass, slice, from: 0, to })
 }
 
 /// A part of a slice: these blocks of the segments of all lanes.
@@ -37,9 +49,10 @@ pub(crate) struct Strip {
 }
 
 impl Strip {
-    /// Whether the references of its slice are to be made first.
-    pub(crate) fn begins_known(self, params: Params) -> bool {
-        self.from == first(self.pass, self.slice) && is_known(params.variant(), self.pass, self.slice)
+    /// Which table its references are in, and its slice there, where they depend on no data.
+    pub(crate) fn in_table(self, params: Params) -> Option<(u32, u32)> {
+        let known = is_known(params.variant(), self.pass, self.slice);
+        known.then_some((self.pass / CHAPTER, self.pass % CHAPTER * SLICES + self.slice))
     }
 
     pub(crate) fn len(self) -> u32 {
@@ -63,6 +76,12 @@ pub(crate) struct Strips {
 impl Strips {
     pub(crate) fn new(params: Params) -> Strips {
         Strips { params, pass: 0, slice: 0, from: first(0, 0) }
+    }
+
+    /// Whether the next one is in the first pass of another table.
+    pub(crate) fn is_at_chapter(&self) -> bool {
+        let passed = self.from == segment(self.params) && self.slice + 1 == SLICES;
+        passed && (self.pass + 1).is_multiple_of(CHAPTER)
     }
 
     /// The next strip, of at most so many blocks of each lane, if there are any left.
@@ -199,6 +218,7 @@ mod tests {
                 let (mut strips, mut seen) = (Strips::new(params), Vec::new());
                 while let Some(strip) = strips.next(most) {
                     assert!((1..=most).contains(&strip.len()), "{strip:?}");
+                    assert!(!strips.is_at_chapter(), "there are not so many passes");
                     seen.extend((strip.from..strip.to).map(|index| (strip.pass, strip.slice, index)));
                 }
                 assert_eq!(seen, expected, "{params:?}, {most} at a time");
@@ -208,21 +228,32 @@ mod tests {
     }
 
     #[test]
-    fn references_are_made_at_the_beginning_of_slices_that_have_them() {
-        for (variant, slices) in
-            [(Variant::D, vec![]), (Variant::I, (0..8).collect()), (Variant::Id, vec![0, 1])]
-        {
-            let params = params(400, 2, 3).with_variant(variant);
-            let (mut strips, mut begun) = (Strips::new(params), Vec::new());
+    fn tables_have_the_slices_whose_references_depend_on_no_data() {
+        let of = |variant, passes| params(400, passes, 3).with_variant(variant);
+        for (variant, passes, slices) in [
+            (Variant::D, 3, 0),
+            (Variant::Id, 1, 2),
+            (Variant::Id, 40, 2),
+            (Variant::I, 1, 4),
+            (Variant::I, 16, 64),
+            (Variant::I, 17, 64),
+        ] {
+            let params = of(variant, passes);
+            assert_eq!(table_slices(params), slices, "{variant} {passes}");
+            let (mut strips, mut named) = (Strips::new(params), Vec::new());
             while let Some(strip) = strips.next(7) {
-                if strip.begins_known(params) {
-                    assert_eq!(strip.from, if begun.is_empty() { 2 } else { 0 });
-                    begun.push(strip.pass * 4 + strip.slice);
-                }
+                named.extend(strip.in_table(params).map(|at| (at, (strip.pass, strip.slice))));
             }
-            assert_eq!(begun, slices, "{variant}");
-            assert_eq!(has_known(params), !slices.is_empty());
+            named.dedup();
+            // Each is where its table has it, and tables have no others.
+            let mut right = Vec::new();
+            for number in 0..=passes / CHAPTER {
+                let slices = (0..).zip(chapter(params, number));
+                right.extend(slices.map(|(at, strip)| ((number, at), (strip.pass, strip.slice))));
+            }
+            assert_eq!(named, right, "{variant} {passes}");
         }
+        assert_eq!(chapter(of(Variant::I, u32::MAX), u32::MAX).count(), 0);
     }
 
     #[test]

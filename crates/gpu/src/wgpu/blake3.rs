@@ -362,11 +362,24 @@ mod tests {
                 "    if thread == 0u {\n        values[",
                 "    if thread == 0u && group.x > 0u {\n        values[",
             ),
+            // The first value of a row, the last of a row of three, one in the middle.
+            (
+                "    if thread == 0u {\n        let at",
+                "    if thread == 0u && group.x > 0u {\n        let at",
+            ),
+            (
+                "    if thread == 0u {\n        let at",
+                "    if thread == 0u && group.x != 6u {\n        let at",
+            ),
+            (
+                "    if thread == 0u {\n        let at",
+                "    if thread == 0u && group.x != 5u {\n        let at",
+            ),
         ];
         for (right, wrong) in wrongs {
             let Some(device) = broken(right, wrong) else { return };
             let error = Blake3::new(&device, &Mode::Hash).map(|_| ()).unwrap_err();
-            assert!(matches!(error, Error::Driver { .. }), "{error:?}");
+            assert!(matches!(error, Error::Driver { .. }), "{wrong}: {error:?}");
         }
     }
 

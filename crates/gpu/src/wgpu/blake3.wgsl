@@ -155,6 +155,10 @@ fn parent(left: Value, right: Value) -> Value {
     return compress(key, m, vec2<u32>(0u), 64u, params.flags | PARENT);
 }
 
+fn empty(value: Value) -> bool {
+    return all((value.low | value.high) == vec4<u32>(0u));
+}
+
 // The chunks of a workgroup become one value in `rows`.
 @compute @workgroup_size(WIDTH)
 fn leaves(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -194,7 +198,7 @@ fn leaves(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
 }
 
 // The row of a tile becomes one value in `values`. A row is reduced where it lies: parents are written in front of the values
-// that are still to be read.
+// that are still to be read. Where one of them is empty so is all above it: whoever was to write it was left out.
 @compute @workgroup_size(WIDTH)
 fn tops(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let base = group.x * params.row;
@@ -209,7 +213,12 @@ fn tops(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 let left = 2u * (base + 2u * index);
                 value = Value(rows[left], rows[left + 1u]);
                 if 2u * index + 1u < count {
-                    value = parent(value, Value(rows[left + 2u], rows[left + 3u]));
+                    let right = Value(rows[left + 2u], rows[left + 3u]);
+                    if empty(value) || empty(right) {
+                        value = Value();
+                    } else {
+                        value = parent(value, right);
+                    }
                 }
             }
             storageBarrier();

@@ -70,7 +70,7 @@ impl Scratch {
         let (device, queue) = (device.clone(), queue.clone());
         guarded(&device.clone(), params + rows + 2 * tiles * VALUE, || Scratch {
             params: buffer(&device, params, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
-            rows: buffer(&device, rows, BufferUsages::STORAGE),
+            rows: buffer(&device, rows, BufferUsages::STORAGE | BufferUsages::COPY_DST),
             values: buffer(&device, tiles * VALUE, VALUES),
             back: buffer(&device, tiles * VALUE, BufferUsages::MAP_READ | BufferUsages::COPY_DST),
             device,
@@ -101,6 +101,9 @@ impl Scratch {
             let mut encoder =
                 self.device.create_command_encoder(&::wgpu::CommandEncoderDescriptor::default());
             let mut at = 0;
+            // What an earlier input has left must not pass for an answer.
+            encoder.clear_buffer(&self.rows, 0, Some(cut.tiles() * cut.row() * VALUE));
+            encoder.clear_buffer(&self.values, 0, Some(cut.tiles() * VALUE));
             for window in cut.windows() {
                 let len = window.end - window.start;
                 let (count, tail) = chunks(len);
@@ -130,8 +133,6 @@ impl Scratch {
                 ],
             );
             let bytes = cut.tiles() * VALUE;
-            // What an earlier input has left must not pass for an answer.
-            encoder.clear_buffer(&self.values, 0, Some(bytes));
             dispatch(&mut encoder, &kernels.tops, &group, cut.tiles());
             encoder.copy_buffer_to_buffer(&self.values, 0, &self.back, 0, bytes);
             Way::begin(&self.queue, encoder, &self.back, bytes)

@@ -1,14 +1,13 @@
 //! Hashes of one pass and one lane that take memory as they advance: so more of them go side by side than fit as a whole.
 
 use super::super::device::Device;
-use super::super::driver::{Arg, Context, Flag, Memory, Pinned, Shape, Stream};
+use super::super::driver::{Arg, Flag, Memory, Pinned, Shape, Stream};
 use super::grow::{Course, MOST_TICKS, Plan, Strip};
-use super::room::{NO_MARK, STOP, unfinished, words};
-use crate::argon2::schedule::{self, BLOCK, Numbers, Pace, segment};
+use super::room::{NO_MARK, STOP, references, table, unfinished, words};
+use crate::argon2::schedule::{BLOCK, Pace};
 use crate::argon2::{self, Words, Work};
 use crate::{Error, Tuning};
 use hashmill_hash::argon2::{HashError, Params, Stop};
-use std::sync::Arc;
 use std::time::Instant;
 use zeroize::Zeroizing;
 
@@ -109,7 +108,7 @@ impl Growing {
             granules,
             slots,
             pool: context.memory(u64::from(granules) * (BLOCK << course.shift))?,
-            table: table(context, course)?,
+            table: context.memory(table(params))?,
             told: context.memory((told + slots * FIRST) as u64)?,
             told_here: two(told + slots * FIRST)?,
             marks: context.memory(slots as u64 * 4)?,
@@ -119,29 +118,11 @@ impl Growing {
             stop: context.flag()?,
             pace: Pace::within(tuning.strip, 1, 1, MOST_TICKS),
         };
-        growing.references(params)?;
+        // Of one pass there is one chapter.
+        if course.known > 0 {
+            references(&growing.stream, device, params, 0, &growing.table)?;
+        }
         Ok(growing)
-    }
-
-    /// The references that depend on no data, which are the same for all hashes.
-    fn references(&self, params: Params) -> Result<(), Error> {
-        let (segment, kernel) = (segment(params), &self.device.kernels().references);
-        if self.course.known == 0 {
-            return Ok(());
-        }
-        // No block refers to this one, so it says which references were not made.
-        const NONE: u8 = 0xff;
-        self.stream.set(&self.table, 0, self.table.bytes(), NONE)?;
-        for slice in 0..self.course.known / segment {
-            let strip = schedule::Strip { pass: 0, slice, from: 0, to: segment };
-            let numbers = Numbers::new(params, 1).bytes(strip, 0);
-            let shape = Shape { blocks: segment.div_ceil(128), threads: THREADS, shared: SHARED };
-            let table = Arg::At(&self.table, 4 * u64::from(segment) * u64::from(slice));
-            self.stream.launch(kernel, shape, &[Arg::Words(&numbers), table])?;
-        }
-        let mut made = vec![0; self.course.known as usize * 4];
-        self.stream.download_now(&self.table, 0, &mut made)?;
-        if made.as_chunks().0.contains(&[NONE; 4]) { Err(unfinished()) } else { Ok(()) }
     }
 
     /// Bytes on the device.
@@ -276,10 +257,6 @@ fn places(course: Course, slots: usize) -> [usize; 3] {
     let pages = slots * 16;
     let first = pages + slots * course.granules(course.blocks) as usize * 4;
     [0, pages, first.next_multiple_of(16)]
-}
-
-fn table(context: &Arc<Context>, course: Course) -> Result<Memory, Error> {
-    context.memory(u64::from(course.known.max(1)) * 4)
 }
 
 fn put(bytes: &mut [u8], words: &[u32]) {

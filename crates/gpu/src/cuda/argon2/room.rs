@@ -3,7 +3,7 @@
 use super::super::device::Device;
 use super::super::driver::{Arg, Flag, Memory, Pinned, Shape, Stream};
 use crate::Error;
-use crate::argon2::schedule::{BLOCK, Numbers, Strip, has_known, segment};
+use crate::argon2::schedule::{BLOCK, Numbers, Strip, chapter, segment, table_slices};
 use crate::argon2::{Rooms, Words};
 use hashmill_hash::argon2::{HashError, Params, Stop};
 use std::time::Duration;
@@ -38,6 +38,8 @@ pub(super) struct Room {
     ahead: u32,
     memory: Memory,
     table: Memory,
+    /// Which references are in it.
+    chapter: Option<u32>,
     marks: Memory,
     /// First blocks on their way there, and last ones on their way back.
     ends: Memory,
@@ -66,6 +68,7 @@ impl Room {
             ahead,
             memory: context.memory(u64::from(hashes) * params.blocks() * BLOCK)?,
             table: context.memory(table(params))?,
+            chapter: None,
             marks: context.memory(streams * 4)?,
             ends: context.memory(streams * 2 * BLOCK)?,
             ends_here: context.pinned(fits(streams * 2 * BLOCK)?)?,
@@ -121,21 +124,25 @@ impl Rooms for Room {
     }
 
     fn fill(&mut self, streams: u32, strips: &[Strip], step: u32, turn: usize) -> Result<u32, Error> {
-        let (kernels, params) = (self.device.kernels(), self.params);
+        let params = self.params;
+        // Strips that are handed over together have one table.
+        let wanted = strips.iter().find_map(|strip| strip.in_table(params));
+        if let Some((wanted, _)) = wanted.filter(|(wanted, _)| self.chapter != Some(*wanted)) {
+            self.chapter = None;
+            references(&self.stream, &self.device, params, wanted, &self.table)?;
+            self.chapter = Some(wanted);
+        }
+        let kernels = self.device.kernels();
         let (kernel, lanes) =
             if streams > self.ahead { (&kernels.fill, TOGETHER) } else { (&kernels.fill_ahead, 1) };
         let fill =
             Shape { blocks: streams.div_ceil(lanes), threads: THREADS * lanes, shared: SHARED * lanes };
         for (strip, step) in strips.iter().zip(step..) {
             let numbers = self.numbers(streams, *strip, step);
-            let (numbers, table) = (|| Arg::Words(&numbers), || Arg::At(&self.table, 0));
-            if strip.begins_known(params) {
-                let blocks = segment(params).div_ceil(128) * params.lanes();
-                let shape = Shape { blocks, threads: THREADS, shared: SHARED };
-                self.stream.launch(&kernels.references, shape, &[numbers(), table()])?;
-            }
+            let slice = strip.in_table(params).map_or(0, |(_, slice)| slice);
+            let table = Arg::At(&self.table, u64::from(slice) * of_slice(params));
             let (memory, marks) = (Arg::At(&self.memory, 0), Arg::At(&self.marks, 0));
-            let args = [numbers(), memory, table(), marks, self.stop.arg()];
+            let args = [Arg::Words(&numbers), memory, table, marks, self.stop.arg()];
             self.stream.launch(kernel, fill, &args)?;
         }
         self.stream.download(&self.marks, 0, &mut self.marks_here[turn], streams as usize * 4)?;
@@ -191,15 +198,46 @@ pub(super) fn unfinished() -> Error {
     Error::Driver { reason: "a kernel did not run to its end".to_owned() }
 }
 
+/// Makes the references of a chapter, which are the same for all hashes, and reads them: a kernel that was left out is noticed here, and
+/// nowhere else.
+pub(super) fn references(
+    stream: &Stream,
+    device: &Device,
+    params: Params,
+    number: u32,
+    table: &Memory,
+) -> Result<(), Error> {
+    // No block refers to this one.
+    const NONE: u8 = 0xff;
+    let blocks = segment(params).div_ceil(128) * params.lanes();
+    let shape = Shape { blocks, threads: THREADS, shared: SHARED };
+    stream.set(table, 0, table.bytes(), NONE)?;
+    let mut bytes = 0;
+    for strip in chapter(params, number) {
+        let numbers = Numbers::new(params, 1).bytes(strip, 0);
+        let args = [Arg::Words(&numbers), Arg::At(table, bytes)];
+        stream.launch(&device.kernels().references, shape, &args)?;
+        bytes += of_slice(params);
+    }
+    let mut made = vec![0; bytes as usize];
+    stream.download_now(table, 0, &mut made)?;
+    if made.as_chunks().0.contains(&[NONE; 4]) { Err(unfinished()) } else { Ok(()) }
+}
+
+/// Bytes of the references of a slice of one hash, four for each block.
+fn of_slice(params: Params) -> u64 {
+    u64::from(segment(params)) * u64::from(params.lanes()) * 4
+}
+
 /// How many hashes fit into so many bytes.
 pub(super) fn hashes(params: Params, bytes: u64) -> u64 {
     let ends = u64::from(params.lanes()) * (2 * BLOCK + 4);
     bytes.saturating_sub(table(params)) / (params.blocks() * BLOCK + ends)
 }
 
-/// Of the references of a slice of one hash, four bytes each.
-fn table(params: Params) -> u64 {
-    if has_known(params) { params.blocks() } else { 4 }
+/// Bytes of a table.
+pub(super) fn table(params: Params) -> u64 {
+    (u64::from(table_slices(params)) * of_slice(params)).max(4)
 }
 
 #[cfg(test)]

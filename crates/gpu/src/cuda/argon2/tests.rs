@@ -167,8 +167,8 @@ fn what_can_be_wiped_is_where_the_device_refuses_one() {
     let Some(Alone { device, shim, .. }) = &alone("memories that are not wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
     let mut fixed = three(device, params);
-    // Marks and last blocks are written before.
-    shim.fail("cuMemsetD8Async", 2, 801);
+    // Marks, references and last blocks are written before.
+    shim.fail("cuMemsetD8Async", 3, 801);
     let error = fixed.last_blocks(&first(params), &Stop::new()).map(|_| ());
     assert!(matches!(error, Err(Error::Cuda(_))), "{error:?}");
     assert!(fixed.rooms.memory(0)[0] != [0; 128] && fixed.rooms.ends_are_empty());
@@ -230,6 +230,30 @@ fn a_bit_that_flips_while_a_device_is_tested_is_found() {
     // Where lanes cannot grow, nobody asks.
     shim.flip("argon2_grow", 0);
     assert!(Argon2::new(device, Params::new(512, 2, 1).unwrap(), 1).is_ok());
+}
+
+/// They are made once, and again where there are so many passes that a table has only some of them.
+#[test]
+fn references_that_were_not_made_are_an_error() {
+    let Some(Alone { device, shim, .. }) = &alone("references that are not made") else { return };
+    let params = Params::new(64, 20, 2).unwrap().with_variant(Variant::I);
+    let mut fixed = three(device, params);
+    let mut last = || fixed.last_blocks(&first(params), &Stop::new());
+    for nth in [0, 5, 63, 64, 79] {
+        shim.skip("argon2_references", nth);
+        let error = last().map(|_| ());
+        assert!(matches!(error, Err(Error::Driver { .. })), "{nth}: {error:?}");
+        shim.reset();
+        assert!(last().is_ok(), "{nth}: the next is right");
+    }
+    compare(device, params, None);
+    compare(device, params, Some(1000));
+    // Nothing is made that is there.
+    let params = Params::new(64, 2, 2).unwrap();
+    let mut fixed = three(device, params);
+    fixed.last_blocks(&first(params), &Stop::new()).unwrap();
+    shim.skip("argon2_references", 0);
+    assert!(fixed.last_blocks(&first(params), &Stop::new()).is_ok());
 }
 
 /// Tags of so many passwords by growing memory of so many granules, beside the processor's.

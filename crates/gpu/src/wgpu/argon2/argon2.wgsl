@@ -275,7 +275,12 @@ fn references(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
 
 fn note(word: Word, lane: u32, index: u32) {
     if index < params.segment {
-        table[lane * params.segment + index] = reference(halves(word), lane, index);
+        // The first two blocks of a lane refer to none.
+        var which = 0u;
+        if index >= 2u || params.alone == 0u {
+            which = reference(halves(word), lane, index);
+        }
+        table[lane * params.segment + index] = which;
     }
 }
 

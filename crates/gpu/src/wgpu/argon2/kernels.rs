@@ -68,6 +68,9 @@ impl Means {
 /// Buffers that a kernel binds besides its parameters: four slices, references, marks.
 pub(super) const BUFFERS: u32 = 6;
 
+/// The one of them that has a slice of the references at a time.
+const TABLE: u32 = 5;
+
 /// The compiled kernels of a device.
 #[derive(Clone)]
 pub(in super::super) struct Kernels {
@@ -89,9 +92,10 @@ impl Kernels {
             ty: BindingType::Buffer { ty, has_dynamic_offset, min_binding_size },
             count: None,
         };
-        let storage = |binding| entry(binding, BufferBindingType::Storage { read_only: false }, false, None);
+        let storage =
+            |binding, dynamic| entry(binding, BufferBindingType::Storage { read_only: false }, dynamic, None);
         let mut entries = vec![entry(0, BufferBindingType::Uniform, true, NonZero::new(Numbers::LEN as u64))];
-        entries.extend((1..=BUFFERS).map(storage));
+        entries.extend((1..=BUFFERS).map(|binding| storage(binding, binding == TABLE)));
         let layout = device.create_bind_group_layout(&::wgpu::BindGroupLayoutDescriptor {
             label: Some("argon2"),
             entries: &entries,

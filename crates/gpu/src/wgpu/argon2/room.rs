@@ -2,13 +2,13 @@
 
 use super::kernels::Kernels;
 use crate::Error;
-use crate::argon2::schedule::{BLOCK, Numbers, Strip, has_known, segment};
+use crate::argon2::schedule::{BLOCK, Numbers, Strip, chapter, segment, table_slices};
 use crate::argon2::{self, TOGETHER, Words, backing_off, in_order, place};
 use crate::wgpu::guarded::guarded;
 use crate::wgpu::scratch::{STRIDE, Way, buffer};
 use ::wgpu::{
-    BindGroup, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages, CommandEncoder, Device,
-    Queue,
+    BindGroup, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages, CommandEncoder,
+    ComputePass, ComputePassDescriptor, Device, Queue,
 };
 use hashmill_hash::argon2::{Params, Stop};
 use std::num::NonZero;
@@ -23,6 +23,7 @@ struct Room {
     streams: u32,
     slices: [Buffer; 4],
     numbers: Buffer,
+    table: Buffer,
     marks: Buffer,
     last_back: Buffer,
     group: BindGroup,
@@ -38,12 +39,13 @@ impl Room {
             let slices = [(); 4].map(|()| made(slice, both));
             let numbers = made(numbers(), BufferUsages::UNIFORM);
             let (table, marks) = (made(table(params), both), made(streams * 4, both));
-            let window =
-                BufferBinding { buffer: &numbers, offset: 0, size: NonZero::new(Numbers::LEN as u64) };
-            let [s0, s1, s2, s3] = &slices;
-            let storage = [s0, s1, s2, s3, &table, &marks].map(Buffer::as_entire_buffer_binding);
+            let window = |buffer, size| BufferBinding { buffer, offset: 0, size: NonZero::new(size) };
+            let [s0, s1, s2, s3, marked] = [&slices[0], &slices[1], &slices[2], &slices[3], &marks]
+                .map(Buffer::as_entire_buffer_binding);
+            let (numbered, known) =
+                (window(&numbers, Numbers::LEN as u64), window(&table, of_slice(params).min(table.size())));
             let entries: Vec<_> = (0..)
-                .zip([window].into_iter().chain(storage))
+                .zip([numbered, s0, s1, s2, s3, known, marked])
                 .map(|(binding, buffer)| BindGroupEntry {
                     binding,
                     resource: BindingResource::Buffer(buffer),
@@ -55,9 +57,15 @@ impl Room {
                 entries: &entries,
             });
             let last_back = made(streams * BLOCK, BufferUsages::MAP_READ);
-            Room { streams: streams as u32, slices, numbers, marks, last_back, group }
+            Room { streams: streams as u32, slices, numbers, table, marks, last_back, group }
         })
     }
+}
+
+/// Runs a kernel in so many workgroups, with the numbers and the slice of the table that begin there.
+fn dispatch(pass: &mut ComputePass<'_>, room: &Room, at: [u32; 2], groups: u32) {
+    pass.set_bind_group(0, &room.group, &at);
+    pass.dispatch_workgroups(groups.min(ROW), groups.div_ceil(ROW), 1);
 }
 
 /// Rooms that are filled together.
@@ -67,6 +75,8 @@ pub(super) struct Rooms {
     kernels: Kernels,
     params: Params,
     rooms: Vec<Room>,
+    /// Which references are in their tables.
+    chapter: Option<u32>,
     /// Marks of all rooms on their way to the host, for two submissions in turn.
     marks_back: [Buffer; 2],
 }
@@ -85,7 +95,56 @@ impl Rooms {
             [(); 2].map(|()| buffer(device, marks, BufferUsages::MAP_READ | BufferUsages::COPY_DST))
         })?;
         let (device, queue, kernels) = (device.clone(), queue.clone(), kernels.clone());
-        Ok(Rooms { device, queue, kernels, params, rooms, marks_back })
+        Ok(Rooms { device, queue, kernels, params, rooms, chapter: None, marks_back })
+    }
+
+    /// Makes the references of a chapter in each room, and reads them: a kernel that was left out is noticed here, and nowhere else.
+    fn know(&self, number: u32) -> Result<(), Error> {
+        // No block refers to this one.
+        const NONE: u8 = 0xff;
+        let (params, slices): (_, Vec<_>) = (self.params, chapter(self.params, number).collect());
+        let groups = segment(params).div_ceil(128) * params.lanes();
+        for room in &self.rooms {
+            let bytes = room.table.size();
+            let (back, way) = guarded(&self.device, bytes, || {
+                self.queue.write_buffer(&room.table, 0, &vec![NONE; bytes as usize]);
+                let mut table = (0..).step_by(stride(params) as usize);
+                for some in slices.chunks(TOGETHER) {
+                    self.number(room, 1, some, 0);
+                    let mut encoder = self.encoder();
+                    for (at, table) in (0..).step_by(STRIDE as usize).zip(&mut table).take(some.len()) {
+                        let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
+                        pass.set_pipeline(&self.kernels.references);
+                        dispatch(&mut pass, room, [at, table], groups);
+                    }
+                    self.queue.submit([encoder.finish()]);
+                }
+                let back = buffer(&self.device, bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+                let mut encoder = self.encoder();
+                encoder.copy_buffer_to_buffer(&room.table, 0, &back, 0, bytes);
+                let way = Way::begin(&self.queue, encoder, &back, bytes);
+                (back, way)
+            })?;
+            way.wait(&self.device)?;
+            let made = way.read(&self.device, &back, |bytes| {
+                let mut slices = bytes.chunks(stride(params) as usize).take(slices.len());
+                slices.all(|slice| !slice[..of_slice(params) as usize].as_chunks().0.contains(&[NONE; 4]))
+            })?;
+            if !made {
+                return Err(unfinished());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what kernels are told of strips, the first of which has this number, for so many lanes in a room.
+    fn number(&self, room: &Room, streams: u32, strips: &[Strip], step: u32) {
+        let (numbers, mut bytes) = (Numbers::new(self.params, streams), Vec::new());
+        for (strip, step) in strips.iter().zip(step..) {
+            bytes.extend(numbers.bytes(*strip, step));
+            bytes.resize(bytes.len().next_multiple_of(STRIDE as usize), 0);
+        }
+        self.queue.write_buffer(&room.numbers, 0, &bytes);
     }
 
     /// How many hashes each is for.
@@ -147,31 +206,25 @@ impl argon2::Rooms for Rooms {
     /// has one strip, of all rooms, and begins with the only barrier. For the same reason each room has a table of its own.
     fn fill(&mut self, streams: u32, strips: &[Strip], step: u32, turn: usize) -> Result<Way, Error> {
         assert!(strips.len() <= TOGETHER, "there is room for their numbers");
+        // Strips that are handed over together have one table.
+        let wanted = strips.iter().find_map(|strip| strip.in_table(self.params));
+        if let Some((wanted, _)) = wanted.filter(|(wanted, _)| self.chapter != Some(*wanted)) {
+            self.chapter = None;
+            self.know(wanted)?;
+            self.chapter = Some(wanted);
+        }
         guarded(&self.device, 0, || {
             for (room, streams) in self.taken(streams) {
-                let (numbers, mut bytes) = (Numbers::new(self.params, streams), Vec::new());
-                for (strip, step) in strips.iter().zip(step..) {
-                    bytes.extend(numbers.bytes(*strip, step));
-                    bytes.resize(bytes.len().next_multiple_of(STRIDE as usize), 0);
-                }
-                self.queue.write_buffer(&room.numbers, 0, &bytes);
+                self.number(room, streams, strips, step);
             }
             let mut encoder = self.encoder();
-            let mut pass = |pipeline, at, groups: &dyn Fn(u32) -> u32| {
-                let mut pass = encoder.begin_compute_pass(&::wgpu::ComputePassDescriptor::default());
-                pass.set_pipeline(pipeline);
-                for (room, streams) in self.taken(streams) {
-                    let groups = groups(streams);
-                    pass.set_bind_group(0, &room.group, &[at]);
-                    pass.dispatch_workgroups(groups.min(ROW), groups.div_ceil(ROW), 1);
-                }
-            };
             for (strip, at) in strips.iter().zip((0..).step_by(STRIDE as usize)) {
-                if strip.begins_known(self.params) {
-                    let groups = segment(self.params).div_ceil(128) * self.params.lanes();
-                    pass(&self.kernels.references, at, &|_| groups);
+                let slice = strip.in_table(self.params).map_or(0, |(_, slice)| slice);
+                let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
+                pass.set_pipeline(&self.kernels.fill);
+                for (room, streams) in self.taken(streams) {
+                    dispatch(&mut pass, room, [at, slice * stride(self.params) as u32], streams);
                 }
-                pass(&self.kernels.fill, at, &|streams| streams);
             }
             let (back, mut bytes) = (&self.marks_back[turn], 0);
             for (room, streams) in self.taken(streams) {
@@ -193,7 +246,7 @@ impl argon2::Rooms for Rooms {
         if way.read(&self.device, &self.marks_back[turn], all)? {
             return Ok(());
         }
-        Err(Error::Driver { reason: "a kernel did not run to its end".to_owned() })
+        Err(unfinished())
     }
 
     fn last_blocks(&mut self, streams: u32) -> Result<Zeroizing<Vec<Words>>, Error> {
@@ -239,6 +292,10 @@ impl argon2::Rooms for Rooms {
     }
 }
 
+fn unfinished() -> Error {
+    Error::Driver { reason: "a kernel did not run to its end".to_owned() }
+}
+
 /// Bytes on the device for a room of so many hashes.
 pub(super) fn bytes(params: Params, hashes: u32) -> u64 {
     u64::from(hashes) * bytes_of_hash(params) + bytes_of_all(params)
@@ -253,9 +310,19 @@ fn bytes_of_all(params: Params) -> u64 {
     table(params) + numbers()
 }
 
-/// Of the references of a slice of one hash, four bytes each.
+/// Bytes of the references of a slice of one hash, four for each block.
+fn of_slice(params: Params) -> u64 {
+    u64::from(segment(params)) * u64::from(params.lanes()) * 4
+}
+
+/// Bytes from one slice of a table to the next.
+fn stride(params: Params) -> u64 {
+    of_slice(params).next_multiple_of(STRIDE)
+}
+
+/// Bytes of a table.
 fn table(params: Params) -> u64 {
-    if has_known(params) { params.blocks() } else { 4 }
+    (u64::from(table_slices(params)) * stride(params)).max(4)
 }
 
 /// How many hashes each room is for, of as many rooms as there is memory for and hashes are wanted, one at least. A room has no more
