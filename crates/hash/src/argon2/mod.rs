@@ -3,6 +3,8 @@
 mod aarch64;
 #[cfg(feature = "std")]
 mod batch;
+#[cfg(feature = "std")]
+mod batches;
 mod chain;
 mod error;
 mod fill;
@@ -36,6 +38,8 @@ pub use crate::stop::Stop;
 pub use crate::work_sharing::Threads;
 #[cfg(feature = "std")]
 pub use batch::{Job, MAX_BATCH, batch_width, hash_batch_into};
+#[cfg(feature = "std")]
+pub use batches::Batches;
 pub use error::HashError;
 #[cfg(feature = "std")]
 pub use hasher::{Hasher, Wipe};

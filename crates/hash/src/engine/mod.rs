@@ -1,18 +1,22 @@
 //! What computes on whatever device: a processor, a card, another machine. Here is what is common to all of them, a request
-//! to stop, memory that engines lend, and why an engine cannot work. What an engine is asked for has a trait each: [`nonces`]
-//! and [`subtrees`].
+//! to stop, memory that engines lend, and why an engine cannot work. What an engine is asked for has a trait each: [`batches`],
+//! [`nonces`] and [`subtrees`]. Several of them are one: [`Together`].
 //!
 //! Engines are handed in, never looked for. What one of them gives is bit for bit what the portable implementation gives, and
 //! it is asked for known results first ([`nonces::self_test`], [`subtrees::self_test`]).
 
+pub mod batches;
 pub mod nonces;
 mod staging;
 pub mod subtrees;
+mod together;
 
 pub use crate::stop::Stop;
+pub use batches::{BatchEngine, BatchLimits};
 pub use nonces::{Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch, self_test};
 pub use staging::{Memory, Staging, StagingPool};
 pub use subtrees::{Subtree, SubtreeEngine, SubtreeLimits, Tile};
+pub use together::Together;
 
 use core::fmt;
 

@@ -19,6 +19,7 @@ const SECRET: &[u8; 32] = b"Tell nobody: \xf1\x00\x07 the cellar key!";
 
 /// What cannot hold a secret, or is made to be shown.
 const PLAIN: &[(&str, &str)] = &[
+    ("argon2::Batches", "a name, and settings of hashers"),
     ("argon2::HashError", "lengths and names"),
     ("argon2::Order", "a choice"),
     ("argon2::PageKind", "a choice"),
@@ -46,6 +47,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("blake3::Plan", "a kernel and its settings"),
     ("blake3::Role", "a choice"),
     ("blake3::Tuning", "a kernel and its settings"),
+    ("engine::BatchLimits", "sizes"),
     ("engine::EngineError", "lengths and names"),
     ("engine::Hit", "a nonce and its digest, to be shown to others"),
     ("engine::NonceJob", "a header and a target, known to all who mine"),
@@ -54,6 +56,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("engine::StagingPool", "shows nothing of its memory"),
     ("engine::Subtree", "a value of a tree, which is an answer"),
     ("engine::SubtreeLimits", "sizes"),
+    ("engine::Together", "names of engines, and what became of them"),
     ("engine::Tile", "a place"),
     ("engine::Watch", "a flag and a count"),
     ("isa::Cpu", "facts of the processor"),
