@@ -10,6 +10,7 @@
 //! | many short messages | [`wgpu::Blake3::hash_many`], [`cuda::Blake3::hash_many`] |
 //! | passwords or keys for Argon2 | [`wgpu::Argon2::hash`], [`cuda::Argon2::hash`] |
 //! | time to find out how a device is fastest | [`Tuning`] |
+//! | several devices, or the processor beside one | `Together` of `hashmill_hash::engine`, [`Budget`] for their memory |
 //! | a proof of work | [`wgpu::Nonces`], [`cuda::Nonces`], engines for nonces |
 //! | files, and a device that should hash them | [`wgpu::Subtrees`], [`cuda::Subtrees`], engines for `hashmill_files::Files` |
 //!
@@ -28,6 +29,7 @@
 mod argon2;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod blake3;
+mod budget;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
@@ -41,6 +43,7 @@ mod tuning;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
+pub use budget::Budget;
 pub use error::{Error, Refusal};
 pub use info::{Info, Kind, best, find, why_processor};
 

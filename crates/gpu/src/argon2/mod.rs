@@ -1,11 +1,13 @@
 //! What Argon2 on every device has in common: the order of its work, first blocks and tags by the processor, a search for nonces. No
 //! device is touched here.
 
+mod engines;
 pub(crate) mod schedule;
 #[cfg(test)]
 mod tests;
 
 use crate::Error;
+pub(crate) use engines::engines;
 use hashmill_hash::argon2::pow::{DIGEST_LEN, Pow};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Params, Plan, Stop, Variant, hazmat};
 use hashmill_hash::engine::{EngineError, Hit, NonceJob, Searched, Watch};
@@ -171,15 +173,19 @@ pub(crate) fn together(strips: &mut Strips, blocks: u32) -> (Vec<Strip>, u32) {
     (handful, blocks - left)
 }
 
-/// The tags of all jobs.
+/// The tags of all jobs, or of some where it is stopped: how many have theirs, from the first on.
 pub(crate) fn hash(
     device: &mut impl Device,
     plan: Plan,
     params: Params,
     jobs: &mut [Job<'_>],
     stop: &Stop,
-) -> Result<(), Error> {
-    device.run(&mut Jobs { plan, params, jobs, given: 0, done: 0, stop }, stop)
+) -> Result<usize, Error> {
+    let mut jobs = Jobs { plan, params, jobs, given: 0, done: 0, stop };
+    match device.run(&mut jobs, stop) {
+        Ok(()) | Err(Error::Hash(HashError::Stopped)) => Ok(jobs.done),
+        Err(error) => Err(error),
+    }
 }
 
 /// Tags that somebody wants.

@@ -2,21 +2,23 @@
 
 mod grow;
 mod growing;
-mod nonces;
 mod room;
 #[cfg(test)]
 mod tests;
 
-pub use nonces::Nonces;
-
 use super::device::Device;
 use crate::argon2::schedule::BLOCK;
-use crate::argon2::{self, Device as _, Fixed, Work, backing_off};
+use crate::argon2::{self, Device as _, Fixed, Work, backing_off, engines};
 use crate::{Error, Info, Kind, Tuning};
 use growing::Growing;
-use hashmill_hash::argon2::{Job, Params, Plan, Stop, Variant};
+use hashmill_hash::argon2::pow::Pow;
+use hashmill_hash::argon2::{HashError, Job, Params, Plan, Stop, Variant};
+use hashmill_hash::engine::{
+    BatchEngine, BatchLimits, EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch,
+};
 use room::Room;
 use std::fmt;
+use std::ops::Range;
 
 /// Lanes of all hashes for each multiprocessor: as many as have room there, by the registers that a kernel takes.
 const LANES: u64 = 28;
@@ -153,9 +155,13 @@ impl Argon2 {
     /// # Errors
     /// As there, and [`HashError::Stopped`](hashmill_hash::argon2::HashError::Stopped) as [`Error::Hash`].
     pub fn hash_until(&mut self, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), Error> {
-        argon2::hash(&mut self.memory, self.plan, self.params, jobs, stop)
+        let count = jobs.len();
+        let done = argon2::hash(&mut self.memory, self.plan, self.params, jobs, stop)?;
+        if done == count { Ok(()) } else { Err(HashError::Stopped.into()) }
     }
 }
+
+engines!();
 
 impl Device {
     /// Ways of laying out Argon2 with these parameters: what [`Argon2::new`] takes, and others that may be faster on this device.

@@ -2,24 +2,27 @@
 
 mod fit;
 mod kernels;
-mod nonces;
 mod room;
 #[cfg(test)]
 mod tests;
 
 pub(super) use kernels::{FEATURES, Kernels, Means};
-pub use nonces::Nonces;
 
 use super::Device;
 use super::guarded::guarded;
 use crate::argon2::schedule::{BLOCK, segment};
-use crate::argon2::{self, Fixed};
+use crate::argon2::{self, Fixed, engines};
 use crate::{Error, Tuning};
 use fit::{side_by_side, usable, worthwhile};
-use hashmill_hash::argon2::{Job, Params, Plan, Stop};
+use hashmill_hash::argon2::pow::Pow;
+use hashmill_hash::argon2::{HashError, Job, Params, Plan, Stop};
+use hashmill_hash::engine::{
+    BatchEngine, BatchLimits, EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch,
+};
 use kernels::BUFFERS;
 use room::{Rooms, shares};
 use std::fmt;
+use std::ops::Range;
 
 /// Argon2 with the same parameters, several hashes side by side, in memory of a device that is kept. The processor has the first
 /// blocks and the tag; all between is the device's.
@@ -136,9 +139,13 @@ impl Argon2 {
     /// # Errors
     /// As there, and [`HashError::Stopped`](hashmill_hash::argon2::HashError::Stopped) as [`Error::Hash`].
     pub fn hash_until(&mut self, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), Error> {
-        argon2::hash(&mut self.memory, self.plan, self.params, jobs, stop)
+        let count = jobs.len();
+        let done = argon2::hash(&mut self.memory, self.plan, self.params, jobs, stop)?;
+        if done == count { Ok(()) } else { Err(HashError::Stopped.into()) }
     }
 }
+
+engines!();
 
 impl Device {
     /// Ways of laying out Argon2 with these parameters: what [`Argon2::new`] takes, and others that may be faster on this device.
