@@ -159,6 +159,8 @@ struct Launch {
     size_t shared;
     std::vector<std::vector<unsigned char>> values;
     bool skip, lose;
+    // It is asked to stop when its threads have waited so many times, if ever.
+    int64_t stops;
     // So far behind the beginning of what it wrote, if anywhere.
     int64_t flip;
 };
@@ -184,10 +186,9 @@ struct Planned {
     Code code;
 };
 
-struct Flip {
+struct Numbered {
     unsigned nth;
-    // From the beginning of what the kernel wrote.
-    uint64_t behind;
+    uint64_t number;
 };
 
 constexpr unsigned MOST_DEVICES = 8;
@@ -211,7 +212,8 @@ struct State {
     std::map<std::string, uint64_t> calls;
     std::multimap<std::string, Planned> fails;
     std::multimap<std::string, unsigned> skips;
-    std::multimap<std::string, Flip> flips;
+    // How far behind the beginning of what the kernel wrote; after how many waits of its threads.
+    std::multimap<std::string, Numbered> flips, stops;
     int loses = -1;
     std::array<Open, MOST_DEVICES> open;
 
@@ -257,15 +259,15 @@ static bool due_now(std::multimap<std::string, unsigned> &planned, const char *n
     return now;
 }
 
-// Where the launch of this kernel is to have written another bit, or less than nothing.
-static int64_t flip_now(const char *name) {
-    int64_t behind = -1;
-    due(STATE.flips, name, [&](Flip &flip) {
-        bool is = flip.nth-- == 0;
-        behind = is ? int64_t(flip.behind) : behind;
+// The number that was said of this launch of a kernel, or less than nothing.
+static int64_t number_now(std::multimap<std::string, Numbered> &planned, const char *name) {
+    int64_t number = -1;
+    due(planned, name, [&](Numbered &numbered) {
+        bool is = numbered.nth-- == 0;
+        number = is ? int64_t(numbered.number) : number;
         return is;
     });
-    return behind;
+    return number;
 }
 
 enum class Needs { Nothing, Driver, Context };
@@ -379,6 +381,11 @@ static Code run(const Launch &launch) {
         auto body = static_cast<Body *>(with);
         body->kernel->call(body->all);
     };
+    if (launch.stops >= 0) {
+        // The last argument of those that can be stopped.
+        void *flag = argument<void *>(all.data(), launch.kernel->arguments - 1);
+        simt::after(uint64_t(launch.stops), [](void *flag) { *static_cast<u32 *>(flag) = 1; }, flag);
+    }
     const char *why = simt::launch(launch.grid, launch.block, launch.shared, STATE.order, call, &body);
     if (why) {
         fprintf(stderr, "%s: %s\n", launch.kernel->name, why);
@@ -428,7 +435,13 @@ EXPORT void shim_fail(const char *function, unsigned nth, Code code) {
 // After launch number `nth` of a kernel from now on, a bit of what it wrote is another, so many bytes behind the beginning.
 EXPORT void shim_flip(const char *kernel, unsigned nth, uint64_t behind) {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
-    STATE.flips.emplace(kernel, Flip{nth, behind});
+    STATE.flips.emplace(kernel, Numbered{nth, behind});
+}
+
+// While launch number `nth` of a kernel from now on is at work, it is asked to stop: when its threads have waited so many times.
+EXPORT void shim_stop(const char *kernel, unsigned nth, uint64_t waits) {
+    std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    STATE.stops.emplace(kernel, Numbered{nth, waits});
 }
 
 // That launch does nothing, and nobody is told.
@@ -492,9 +505,14 @@ EXPORT uint64_t shim_calls(const char *function) {
     return STATE.calls[function];
 }
 
-// Nothing is planned any more, and nothing lost. What is allocated stays.
+// Nothing is planned any more, and nothing lost. What is allocated stays; what is a program's own is not known any more.
 EXPORT void shim_reset() {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
+    for (auto it = STATE.allocated.begin(); it != STATE.allocated.end();) {
+        bool registered = it->second.kind == Kind::Registered;
+        STATE.of_host -= registered ? it->second.len : 0;
+        it = registered ? STATE.allocated.erase(it) : std::next(it);
+    }
     State fresh;
     fresh.initialized = STATE.initialized;
     fresh.allocated = std::move(STATE.allocated);
@@ -909,7 +927,7 @@ EXPORT Code cuLaunchKernel(const Kernel *kernel, unsigned grid, unsigned grid_y,
         return INVALID_VALUE;
     }
     Launch launch = {kernel, grid, block, shared, {}, due_now(STATE.skips, kernel->name),
-                     STATE.loses >= 0 && STATE.loses-- == 0, flip_now(kernel->name)};
+                     STATE.loses >= 0 && STATE.loses-- == 0, number_now(STATE.stops, kernel->name), number_now(STATE.flips, kernel->name)};
     for (size_t i = 0; i < kernel->arguments; i++) {
         auto bytes = static_cast<const unsigned char *>(arguments[i]);
         launch.values.emplace_back(bytes, bytes + kernel->sizes[i]);

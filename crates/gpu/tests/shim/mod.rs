@@ -137,6 +137,14 @@ impl Shim {
         unsafe { self.function::<Flip>("shim_flip")(kernel.as_ptr(), nth, bytes) }
     }
 
+    /// While that launch is at work it is asked to stop: when its threads have waited so many times.
+    pub(crate) fn stop(&self, kernel: &str, nth: u32, waits: u64) {
+        type Stop = unsafe extern "C" fn(*const c_char, c_uint, u64);
+        let kernel = CString::new(kernel).expect("a name");
+        // SAFETY: its type.
+        unsafe { self.function::<Stop>("shim_stop")(kernel.as_ptr(), nth, waits) }
+    }
+
     /// That launch does nothing, and nobody is told.
     pub(crate) fn skip(&self, kernel: &str, nth: u32) {
         type Skip = unsafe extern "C" fn(*const c_char, c_uint);

@@ -34,6 +34,10 @@ static jmp_buf scheduler;
 static void (*body)(void *);
 static void *arguments;
 static unsigned char *shared_memory;
+// What happens while a kernel runs, and when.
+static uint64_t waits_left;
+static void (*call_then)(void *);
+static void *then_with;
 
 static unsigned char *stacks() {
     static void *memory =
@@ -75,8 +79,18 @@ __attribute__((noinline)) static void run(unsigned thread) {
     setcontext(&t.start);
 }
 
+void after(uint64_t waits, void (*call)(void *), void *with) {
+    waits_left = waits;
+    call_then = call;
+    then_with = with;
+}
+
 void wait(Wait what) {
     Thread &t = threads[current];
+    if (call_then && waits_left-- == 0) {
+        call_then(then_with);
+        call_then = nullptr;
+    }
     t.waits = what;
     if (!_setjmp(t.here)) {
         _longjmp(scheduler, 1);
@@ -202,6 +216,7 @@ const char *launch(unsigned grid, unsigned block, size_t shared_bytes, uint64_t 
         }
     }
     munmap(memory, whole + page);
+    call_then = nullptr;
     return why;
 }
 

@@ -53,6 +53,9 @@ uint64_t exchange(uint64_t mine, unsigned whose);
 // As much as the launch asked for, and nothing behind it.
 void *shared();
 
+// In the next launch, after threads have waited so many times, this is called.
+void after(uint64_t waits, void (*call)(void *), void *with);
+
 // Runs a kernel. Nothing, or why it cannot end.
 const char *launch(unsigned grid, unsigned threads, size_t shared_bytes, uint64_t order, void (*kernel)(void *), void *arguments);
 

@@ -242,6 +242,11 @@ pub(super) fn table(params: Params) -> u64 {
 
 #[cfg(test)]
 impl Room {
+    /// Asks kernels to stop.
+    pub(super) fn stop(&mut self) {
+        self.stop.set(true).unwrap();
+    }
+
     /// Whether nothing is left of ends, here and there.
     pub(super) fn ends_are_empty(&mut self) -> bool {
         let mut bytes = vec![0; self.ends.bytes() as usize];

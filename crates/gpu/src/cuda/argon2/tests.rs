@@ -206,6 +206,53 @@ fn a_kernel_that_did_not_run_is_an_error() {
     }
 }
 
+/// A kernel that is asked to stop while it is at work does so soon, whichever loop it is in, and its strip does not count.
+#[test]
+fn a_kernel_that_is_asked_to_stop_ends_early_and_is_not_taken_for_one_that_ran() {
+    let Some(Alone { device, shim, .. }) = &alone("kernels that are asked to stop") else { return };
+    const BLOCKS: u32 = 8192;
+    for (variant, ahead, kernel) in [
+        (Variant::D, 1, "argon2_fill_ahead"),
+        (Variant::I, 1, "argon2_fill_ahead"),
+        (Variant::I, 0, "argon2_fill"),
+    ] {
+        let params = Params::new(BLOCKS, 1, 1).unwrap().with_variant(variant);
+        let (input, tag_len) = &INPUTS[0];
+        let right = hazmat::memory(Plan::host(), params, input, *tag_len).unwrap();
+        // Before it is launched, at its beginning, and later: it looks once in 256 blocks, and heeds what it saw the time before.
+        for (waits, blocks) in [(None, 2..=2), (Some(0), 256..=260), (Some(10_000), 512..=516)] {
+            let mut room = Room::new(device, params, 1, ahead).unwrap();
+            room.begin(&first(params)[..2]).unwrap();
+            let (strips, _) = together(&mut Strips::new(params), BLOCKS / 4 - 2);
+            assert_eq!(strips.len(), 1);
+            match waits {
+                Some(waits) => shim.stop(kernel, 0, waits),
+                None => room.stop(),
+            }
+            let way = room.fill(1, &strips, 0, 0).unwrap();
+            let filled = room.filled(&way, 1, 0, &Stop::new());
+            assert!(matches!(filled, Err(Error::Driver { .. })), "{kernel} {variant} {waits:?}: {filled:?}");
+            let done = room.memory(0).iter().zip(&right).take_while(|(given, right)| given == right).count();
+            assert!(blocks.contains(&done), "{kernel} {variant} {waits:?}: {done}");
+            // The next is not asked.
+            let mut fixed = Fixed::new(params, room, Tuning::guess(1, 0).strip);
+            fixed.rooms.wipe(1).unwrap();
+            let last = fixed.last_blocks(&first(params)[..2], &Stop::new()).unwrap();
+            assert_eq!(last[0], *right.last().unwrap());
+        }
+    }
+    // Lanes that grow.
+    let params = Params::new(512, 1, 1).unwrap();
+    let mut argon2 = growing(device, params, Course::of(params).unwrap().granules(512), 2);
+    for (nth, error) in [(0, true), (7, true), (100_000, false)] {
+        let mut tag = [0; 32];
+        shim.stop("argon2_grow", nth, 0);
+        let hashed = argon2.hash(&mut [Job { input: INPUTS[0].0, tag: &mut tag }]);
+        assert_eq!(matches!(hashed, Err(Error::Driver { .. })), error, "{nth}: {hashed:?}");
+        shim.reset();
+    }
+}
+
 #[test]
 fn a_bit_that_flips_while_a_device_is_tested_is_found() {
     let Some(Alone { device, shim, .. }) = &alone("bits that flip") else { return };
