@@ -6,7 +6,7 @@
 //! | a device by its number, name or id | [`wgpu::Device::find`], [`cuda::Device::find`] |
 //! | bytes in a buffer of a device | [`wgpu::Blake3::hash_buffer`], [`cuda::Blake3::hash_buffer`] |
 //! | memory of another CUDA library | [`cuda::Device::borrow`] |
-//! | bytes of the host that an NVIDIA card shall hash | [`cuda::Blake3::hash_bytes`] |
+//! | bytes of the host that an NVIDIA card shall hash | [`cuda::Blake3::hash_bytes`]; without a copy, [`cuda::Device::registered`] |
 //! | many short messages | [`wgpu::Blake3::hash_many`], [`cuda::Blake3::hash_many`] |
 //! | passwords or keys for Argon2 | [`wgpu::Argon2::hash`], [`cuda::Argon2::hash`] |
 //! | time to find out how a device is fastest | [`Tuning`] |

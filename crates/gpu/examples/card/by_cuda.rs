@@ -6,9 +6,9 @@ mod rows;
 
 pub(crate) use rows::SECTIONS;
 
-use crate::{Bench, PIECE, Result, timed};
-use hashmill_gpu::cuda::{Argon2, Blake3, Buffer, Device, Driver, Subtrees};
-use hashmill_hash::argon2::Params;
+use crate::{Bench, PIECE, Result, same, speed, timed};
+use hashmill_gpu::cuda::{Argon2, Blake3, Buffer, Device, Driver, Registered, Subtrees};
+use hashmill_hash::argon2::{Params, Stop};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::Mode;
 
@@ -36,6 +36,26 @@ pub(super) fn upload(_: &Device, buffer: &Buffer, bytes: &[u8], len: usize) -> R
 /// Bytes of the host, where the back end brings them to the device by itself.
 pub(super) fn by_itself(blake3: &Blake3, bytes: &[u8]) -> Option<Result<Hash>> {
     Some(blake3.hash_bytes(bytes).map_err(Into::into))
+}
+
+/// Bytes of the host that the device fetches where they lie: made known to the driver each time, and known before.
+pub(super) fn fetched(
+    bench: &Bench,
+    device: &Device,
+    blake3: &Blake3,
+    bytes: &[u8],
+    right: &Hash,
+) -> Option<Result<String>> {
+    let never = Stop::new();
+    let measure = || {
+        let run = || Ok(device.registered(bytes, |known| blake3.hash_registered(known, &never))??);
+        same(&run()?, right)?;
+        let each = speed(&bench.times(run)?, bytes.len());
+        let again = |known: &Registered<'_>| bench.times(|| Ok(blake3.hash_registered(known, &never)?));
+        let before = device.registered(bytes, again)??;
+        Ok(format!("{each}; known before {}", speed(&before, bytes.len())))
+    };
+    Some(measure())
 }
 
 /// How often as many as go side by side are wanted for a fair number: those that grow begin one after another.

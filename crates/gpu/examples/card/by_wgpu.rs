@@ -44,6 +44,11 @@ pub(super) fn by_itself(_: &Blake3, _: &[u8]) -> Option<Result<Hash>> {
     None
 }
 
+/// Bytes of the host that the device fetches where they lie.
+pub(super) fn fetched(_: &Bench, _: &Device, _: &Blake3, _: &[u8], _: &Hash) -> Option<Result<String>> {
+    None
+}
+
 /// How often as many as go side by side are wanted for a fair number.
 pub(super) fn rounds(_: &Argon2) -> usize {
     1

@@ -1,6 +1,8 @@
 //! Rows of one back end, whatever it is: the module above says what its names mean.
 
-use super::{Argon2, Blake3, Buffer, Device, Subtrees, buffer, by_itself, facts, rounds, settle, upload};
+use super::{
+    Argon2, Blake3, Buffer, Device, Subtrees, buffer, by_itself, facts, fetched, rounds, settle, upload,
+};
 use crate::{
     Bench, COSTS, GIB, IN_FLIGHT, LONGEST, MIB, PIECE, Result, Section, by_tiles, function, painted,
     quarters, salted, same, size, speed, spread, threads, timed,
@@ -103,6 +105,9 @@ fn host(bench: &Bench) -> Result<()> {
         if let Some(digest) = by_itself(&blake3, bytes) {
             digest?;
             each("by pieces that the device fetches", &mut || by_itself(&blake3, bytes).expect("as before"));
+        }
+        if let Some(line) = fetched(bench, &device, &blake3, bytes, &right) {
+            bench.row(&format!("{name}, fetched where they lie"), || line);
         }
         each("copied, then hashed", &mut || {
             upload(&device, &buffer, bytes, len)?;

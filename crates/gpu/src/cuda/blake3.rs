@@ -1,7 +1,7 @@
 //! [`Blake3`]: inputs that lie on a device, those of the host, and many short messages.
 
 use super::device::{Buffer, Device};
-use super::driver::{Arg, Memory, Pinned, Shape, Stream};
+use super::driver::{Arg, Memory, Pinned, Registered, Shape, Stream};
 use crate::Error;
 use crate::argon2::by_threads;
 use crate::blake3::{self, BATCH, Batch, MOST_JOBS, Params, VALUE, all, children, wrong};
@@ -10,6 +10,7 @@ use hashmill_hash::argon2::HashError;
 use hashmill_hash::blake3::hazmat::{self, ChainingValue, Mode};
 use hashmill_hash::blake3::{CHUNK_LEN, Hash, Hasher, OutputReader};
 use hashmill_hash::engine::Stop;
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -125,6 +126,41 @@ impl Blake3 {
             *value = piece.value(self, at as u64, some)?;
             Ok(())
         })?;
+        let [left, right] = children(values, mode);
+        Ok(hazmat::merge_subtrees_root(&left, &right, mode))
+    }
+
+    /// The digest of bytes that the driver knows: the device fetches them where they lie, and several pieces are on their way together.
+    /// One thread suffices. Ends early when asked to, from another thread.
+    ///
+    /// # Errors
+    /// What happens to the device, and [`HashError::Stopped`] as [`Error::Hash`].
+    pub fn hash_registered(&self, bytes: &Registered<'_>, stop: &Stop) -> Result<Hash, Error> {
+        let (mode, len) = (self.params.mode(), bytes.bytes().len());
+        if len <= CHUNK_LEN {
+            return Ok(Hasher::with_mode(&mode).update(bytes.bytes()).finalize());
+        }
+        let each = (hazmat::left_subtree_len(len as u64) as usize).min(Piece::LEN);
+        let (mut values, mut under_way) = (Vec::new(), VecDeque::new());
+        for at in (0..len).step_by(each) {
+            if stop.is_set() {
+                // What is under way is dropped, which waits for it.
+                return Err(HashError::Stopped.into());
+            }
+            let mut piece = if under_way.len() < Piece::UNDER_WAY {
+                self.piece(each)?
+            } else {
+                let mut oldest: Piece = under_way.pop_front().expect("there are several");
+                values.push(oldest.take()?);
+                oldest
+            };
+            piece.begin_registered(self, bytes, at, each.min(len - at))?;
+            under_way.push_back(piece);
+        }
+        for piece in &mut under_way {
+            values.push(piece.take()?);
+        }
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).extend(under_way);
         let [left, right] = children(values, mode);
         Ok(hazmat::merge_subtrees_root(&left, &right, mode))
     }
@@ -378,6 +414,9 @@ impl Piece {
     /// Bytes that are on the way together.
     const WAY: usize = 1 << 20;
 
+    /// Pieces that the device fetches together, where nobody copies them.
+    const UNDER_WAY: usize = 4;
+
     pub(super) fn new(device: &Device, len: usize) -> Result<Piece, Error> {
         let (context, way) = (device.context(), len.min(Piece::WAY));
         Ok(Piece {
@@ -397,6 +436,18 @@ impl Piece {
             scratch.stream.upload(input, (number * len) as u64, &way.source(), some.len())?;
         }
         self.begin_there(blake3, offset, bytes.len())
+    }
+
+    /// The same of so many bytes that the driver knows, from `at` on. The piece waits for them when it is dropped.
+    fn begin_registered(
+        &mut self,
+        blake3: &Blake3,
+        bytes: &Registered<'_>,
+        at: usize,
+        len: usize,
+    ) -> Result<(), Error> {
+        self.scratch.stream.upload_registered(&self.input, bytes, at, len)?;
+        self.begin_there(blake3, at as u64, len)
     }
 
     /// The same of so many bytes that are there, or on the way.

@@ -14,5 +14,5 @@ mod subtrees;
 pub use argon2::{Argon2, Nonces};
 pub use blake3::{Blake3, Pending};
 pub use device::{Buffer, Device, devices};
-pub use driver::Driver;
+pub use driver::{Driver, Registered};
 pub use subtrees::Subtrees;

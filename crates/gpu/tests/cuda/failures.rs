@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 /// Every function that is called.
-const FUNCTIONS: [&str; 36] = [
+const FUNCTIONS: [&str; 38] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -35,6 +35,8 @@ const FUNCTIONS: [&str; 36] = [
     "cuMemFree_v2",
     "cuMemHostAlloc",
     "cuMemFreeHost",
+    "cuMemHostRegister_v2",
+    "cuMemHostUnregister",
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemsetD8Async",
@@ -80,6 +82,7 @@ fn inputs(device: &Device) -> Result<(), Error> {
     let borrowed = unsafe { device.borrow(buffer.pointer(), 5000) }?;
     assert_eq!(blake3.hash_buffer(&borrowed, 0, 5000)?, right);
     assert_eq!(blake3.hash_bytes(&input)?, right);
+    assert_eq!(device.registered(&input, |bytes| blake3.hash_registered(bytes, &Stop::new()))??, right);
     let mut digests = [Hash::from_bytes([0; 32]); 2];
     blake3.hash_many(&[&input, b""], &mut digests)?;
     assert_eq!(digests, [right, hashmill_hash::blake3::hash(b"")]);

@@ -1,8 +1,8 @@
 //! Inputs of BLAKE3 on a device, in the host's memory, and many at once: every edge, every mode, and what is refused.
 
 use crate::{Alone, CONTEXT, KEY, buffer, context_key, modes, portable};
-use hashmill_gpu::Error;
-use hashmill_gpu::cuda::{Blake3, Device};
+use hashmill_gpu::cuda::{Blake3, Device, Subtrees};
+use hashmill_gpu::{Error, Refusal};
 use hashmill_hash::argon2::HashError;
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::{Mode, hash_derive_key_context};
@@ -76,6 +76,36 @@ fn large_inputs_give_the_digest_of_the_processor() {
         blake3.hash_bytes_until(&input[..3 << 20], &stop),
         Ok(hashmill_hash::blake3::hash(&input[..3 << 20]))
     );
+}
+
+/// More pieces than are on their way together, lengths around chunks, and nothing.
+#[test]
+fn bytes_that_the_driver_knows_are_fetched_where_they_lie() {
+    let Some(alone) = Alone::new("registered memory") else { return };
+    let device = alone.device();
+    let (input, never, stop) = (paint((41 << 20) + 5), Stop::new(), Stop::new());
+    let blake3 = Blake3::new(&device, &Mode::Hash).unwrap();
+    stop.set();
+    for len in [0, 1, 1024, 1025, 5000, 300_000, input.len()] {
+        let (input, before) = (&input[..len], alone.shim.allocated());
+        let right = hashmill_hash::blake3::hash(input);
+        let hashed = device.registered(input, |bytes| {
+            assert_eq!(bytes.bytes(), input);
+            let again = device.registered(&input[len / 2..], |_| ()).map(|()| len);
+            assert!(matches!(again, Ok(0) | Err(Error::Cuda(Refusal { code: 712, .. }))), "{again:?}");
+            let stopped = blake3.hash_registered(bytes, &stop);
+            assert!(stopped == Ok(right) || stopped == Err(Error::Hash(HashError::Stopped)) && len > 1024);
+            [(); 2].map(|()| blake3.hash_registered(bytes, &never))
+        });
+        assert_eq!(hashed, Ok([Ok(right), Ok(right)]), "{len}");
+        assert!(alone.shim.allocated() - before < 64 << 20, "{len}: taken back");
+    }
+    let calls = ["cuMemHostRegister_v2", "cuMemHostUnregister"].map(|call| alone.shim.calls(call));
+    // Six of them, and six attempts to do so again.
+    assert_eq!(calls, [12, 6]);
+    // However it ends.
+    let panics = std::panic::catch_unwind(|| device.registered(&input, |_| panic!("as a test wants it")));
+    assert!(panics.is_err() && device.registered(&input, |_| ()).is_ok());
 }
 
 /// Tiles are of 64 MiB.
@@ -253,6 +283,17 @@ fn a_bit_that_flips_in_any_value_while_a_device_is_tested_is_found() {
             alone.shim.reset();
         }
     }
+}
+
+/// A tile of less than 128 chunks has one value in its row.
+#[test]
+fn a_bit_that_flips_in_a_large_tile_while_an_engine_is_tested_is_found() {
+    let Some(alone) = Alone::new("bits that flip in large tiles") else { return };
+    for launch in 0..1000 {
+        alone.shim.flip_behind("blake3_leaves", launch, 6 * 32);
+    }
+    let error = Subtrees::new(&alone.device(), &Mode::Hash, 1 << 20, 1).map(|_| ());
+    assert_eq!(error, Err(Error::SelfTest { device: "Shim 0".to_owned() }));
 }
 
 /// Memory that was used before holds values of the same input, and they are not taken for answers.

@@ -6,13 +6,17 @@
 //! - A function is called with a handle that lives, in its own context, which is made current for the call and no longer.
 //! - Memory of the host that a device fetches or fills is pinned, and its bytes are shown only when the copies that were handed
 //!   over before have ended.
+//! - Memory of programs that a device fetches is borrowed until it is taken back from the driver, and whoever hands a copy of it over waits
+//!   for that copy before.
 //! - Kernels are our own and keep to what they are given: whatever launches one says which memory that is.
 #![allow(unsafe_code, reason = "a driver is a library of C functions")]
 
 mod context;
+mod registered;
 mod stream;
 
 pub(super) use context::{Context, Kernel, Memory};
+pub use registered::Registered;
 pub(super) use stream::{Arg, Flag, Pinned, Shape, Source, Stream};
 
 use crate::{Error, Refusal};
@@ -70,6 +74,8 @@ functions! {
     cuMemFree_v2(Pointer);
     cuMemHostAlloc(*mut Handle, usize, c_uint);
     cuMemFreeHost(Handle);
+    cuMemHostRegister_v2(Handle, usize, c_uint);
+    cuMemHostUnregister(Handle);
     cuMemcpyHtoDAsync_v2(Pointer, *const c_void, usize, Handle);
     cuMemcpyDtoHAsync_v2(Handle, Pointer, usize, Handle);
     cuMemsetD8Async(Pointer, u8, usize, Handle);
