@@ -11,6 +11,7 @@ use hashmill_hash::blake3::hazmat::{self, ChainingValue, Mode};
 use hashmill_hash::blake3::{CHUNK_LEN, Hash, Hasher, OutputReader};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// The text of the kernels.
 pub(super) const TEXT: &str = include_str!("blake3.wgsl");
@@ -283,6 +284,17 @@ impl Pending<'_> {
             Fetched::Chunk(bytes) => Hasher::with_mode(&mode).update(&bytes).finalize_xof(),
             Fetched::Children([left, right]) => hazmat::merge_subtrees_root_xof(&left, &right, mode),
         })
+    }
+
+    /// Whether the digest is there, after waiting so long at most.
+    ///
+    /// # Errors
+    /// What happened to the device.
+    pub fn look(&self, timeout: Duration) -> Result<bool, Error> {
+        match &self.work {
+            Work::Nothing => Ok(true),
+            Work::Chunk(_, way, _) | Work::Tiles(_, way) => way.look(self.blake3.device.raw().0, timeout),
+        }
     }
 
     fn fetched(self) -> Result<Fetched, Error> {
