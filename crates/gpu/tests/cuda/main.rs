@@ -3,17 +3,19 @@
 
 mod argon2;
 mod driver;
-mod engine;
+#[path = "../engines/mod.rs"]
+mod engines;
 mod failures;
 mod inputs;
 #[path = "../shim/mod.rs"]
 mod shim;
 
 use hashmill_gpu::Error;
-use hashmill_gpu::cuda::{Buffer, Device, Driver};
+use hashmill_gpu::cuda::{self as back, Buffer, Device, Driver};
 use hashmill_hash::blake3::hazmat::{ContextKey, Mode, hash_derive_key_context};
 use hashmill_hash::blake3::{Hasher, Kernel, Plan};
 use shim::Shim;
+use std::ops::Deref;
 use std::sync::MutexGuard;
 
 const KEY: &[u8; 32] = b"whats the Elvish word for friend";
@@ -38,6 +40,26 @@ impl Alone {
     fn device(&self) -> Device {
         Device::best_of(&self.driver).expect("there is one")
     }
+}
+
+/// A device, and the driver that nobody else says anything to meanwhile.
+struct Held {
+    device: Device,
+    _alone: Alone,
+}
+
+impl Deref for Held {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        &self.device
+    }
+}
+
+/// Nothing, said aloud, where there is no compiler to make its driver.
+fn device(what: &str) -> Option<Held> {
+    let alone = Alone::new(what)?;
+    Some(Held { device: alone.device(), _alone: alone })
 }
 
 /// The driver, once more.

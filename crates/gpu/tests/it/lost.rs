@@ -1,12 +1,14 @@
 //! A device that goes away: an error each time, never a digest, never a panic or an end without end.
 
-use crate::{buffer, narrow};
+use crate::engines::nonces::{HEADER, found, pow, salted};
+use crate::{buffer, limited, narrow};
 use hashmill_gpu::Error;
-use hashmill_gpu::wgpu::{Argon2, Blake3, Device, Subtrees};
+use hashmill_gpu::wgpu::{Argon2, Blake3, Device, Nonces, Subtrees};
+use hashmill_hash::argon2::pow::{Order, Recipe};
 use hashmill_hash::argon2::{Input, Job, Params};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::engine::{EngineError, Stop, SubtreeEngine, Tile};
+use hashmill_hash::engine::{EngineError, Stop, SubtreeEngine, Tile, Watch};
 use hashmill_testkit::paint;
 use std::time::Duration;
 
@@ -92,4 +94,17 @@ fn a_hash_whose_device_goes_away_has_no_tag() {
     let error = Argon2::new(&device, Params::new(8, 1, 1).unwrap(), 1).unwrap_err();
     assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}");
     assert_eq!(tags, [[0xa5; 32]; 2], "untouched");
+}
+
+#[test]
+fn a_search_that_cannot_be_is_refused_and_a_lost_one_says_so() {
+    let Some(device) = limited(|_| ()) else { return };
+    let recipe = Recipe::NonceIsPassword { header_len: Some(76) };
+    let mut engine = Nonces::new(&device, pow(64, 1, 1, recipe, Order::BigEndian), 2).unwrap();
+    let refused = found(&mut engine, [0xff; 32], 0..1, &Watch::new());
+    assert_eq!(refused, Err(EngineError::HeaderLen { given: HEADER.len(), least: 76, most: 76 }));
+    let mut engine = Nonces::new(&device, salted(64, 1), 2).unwrap();
+    device.raw().0.destroy();
+    let error = found(&mut engine, [0xff; 32], 0..1, &Watch::new()).unwrap_err();
+    assert!(matches!(error, EngineError::System { .. }), "{error:?}");
 }

@@ -4,13 +4,13 @@
 mod argon2;
 mod buffers;
 mod devices;
-mod engine;
+#[path = "../engines/mod.rs"]
+mod engines;
 mod lost;
 mod many;
-mod nonces;
 mod shaders;
 
-use hashmill_gpu::wgpu::{Device, api};
+use hashmill_gpu::wgpu::{self as back, Device, api};
 use hashmill_hash::blake3::hazmat::{ContextKey, Mode, hash_derive_key_context};
 use hashmill_hash::blake3::{Hasher, Kernel, Plan};
 use hashmill_testkit::skip;

@@ -1,8 +1,8 @@
 //! The engine for subtrees: the same values as the processor's, in any order, and what is refused.
 
+use crate::back::{Device, Subtrees};
 use crate::{context_key, device, modes, portable};
 use hashmill_gpu::Error;
-use hashmill_gpu::wgpu::Subtrees;
 use hashmill_hash::blake3::hazmat::{HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root};
 use hashmill_hash::engine::subtrees::self_test;
 use hashmill_hash::engine::{EngineError, Stop, Subtree, SubtreeEngine, Tile};
@@ -14,9 +14,8 @@ use std::thread;
 
 const TILE: usize = 512 * 1024;
 
-fn engine(in_flight: usize) -> Option<Subtrees> {
-    let device = device("subtrees")?;
-    Some(Subtrees::new(device, &Mode::Hash, TILE, in_flight).unwrap())
+fn engine(device: &Device, in_flight: usize) -> Subtrees {
+    Subtrees::new(device, &Mode::Hash, TILE, in_flight).unwrap()
 }
 
 fn submit(engine: &Subtrees, tile: Tile, bytes: &[u8], stop: &Stop) -> Result<(), EngineError> {
@@ -30,7 +29,7 @@ fn values_are_those_of_the_portable_kernel_in_every_mode() {
     let Some(device) = device("subtrees") else { return };
     let (input, never, context) = (paint(TILE), Stop::new(), context_key());
     for (name, mode) in modes(&context) {
-        let engine = Subtrees::new(device, &mode, TILE, 2).unwrap();
+        let engine = Subtrees::new(&device, &mode, TILE, 2).unwrap();
         self_test(&engine, &mode).unwrap();
         for len in [1, 2, 3, 5, 1023, 1025, 128 * 1024, 128 * 1024 + 1, 300_001, TILE - 1, TILE] {
             for offset in [0, TILE as u64, (1 << 42) - TILE as u64, 1 << 42, 1 << 63] {
@@ -51,7 +50,8 @@ fn values_are_those_of_the_portable_kernel_in_every_mode() {
 /// Threads stage, submit, compute in place and take whatever is ready, whoever submitted it.
 #[test]
 fn many_threads_and_any_order_give_the_whole_digest() {
-    let Some(engine) = engine(3) else { return };
+    let Some(device) = device("subtrees") else { return };
+    let engine = engine(&device, 3);
     let (input, never) = (paint(21 * TILE + 77), Stop::new());
     let (next, values) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let note = |subtree: Subtree| {
@@ -97,7 +97,8 @@ fn many_threads_and_any_order_give_the_whole_digest() {
 
 #[test]
 fn as_many_are_under_way_as_there_is_memory_for() {
-    let Some(engine) = engine(2) else { return };
+    let Some(device) = device("subtrees") else { return };
+    let engine = engine(&device, 2);
     let (bytes, never) = (paint(TILE), Stop::new());
     let limits = engine.limits();
     assert_eq!((limits.in_flight, limits.tile, limits.in_place), (2, TILE, false));
@@ -119,7 +120,8 @@ fn as_many_are_under_way_as_there_is_memory_for() {
 
 #[test]
 fn nothing_comes_of_what_was_stopped() {
-    let Some(engine) = engine(1) else { return };
+    let Some(device) = device("subtrees") else { return };
+    let engine = engine(&device, 1);
     let (bytes, stop) = (paint(TILE), Stop::new());
     let tile = Tile::new(0, 0, TILE);
     submit(&engine, tile, &bytes, &stop).unwrap();
@@ -136,7 +138,8 @@ fn nothing_comes_of_what_was_stopped() {
 
 #[test]
 fn what_is_no_tile_is_refused_and_costs_no_memory() {
-    let Some(engine) = engine(1) else { return };
+    let Some(device) = device("subtrees") else { return };
+    let engine = engine(&device, 1);
     let (bytes, never) = (paint(TILE), Stop::new());
     for (offset, len) in [(0, 0), (0, TILE + 1), (1, 1), (1024, 1025), (3072, TILE)] {
         let tile = Tile::new(0, offset, len);
@@ -144,7 +147,8 @@ fn what_is_no_tile_is_refused_and_costs_no_memory() {
         assert_eq!(submit(&engine, tile, &bytes, &never), expected);
         assert_eq!(engine.compute(tile, &bytes).map(|_| ()), expected);
     }
-    let foreign = self::engine(1).expect("a device").stage().unwrap().expect("memory");
+    let other = self::engine(&device, 1);
+    let foreign = other.stage().unwrap().expect("memory");
     let tile = Tile::new(0, 0, TILE);
     let refused = engine.submit(foreign, tile, &never);
     assert_eq!(refused, Err(EngineError::Tile { offset: 0, len: TILE, room: 0 }));
@@ -154,7 +158,7 @@ fn what_is_no_tile_is_refused_and_costs_no_memory() {
 #[test]
 fn an_engine_that_cannot_be_is_refused() {
     let Some(device) = device("engines that are refused") else { return };
-    let made = |tile, in_flight| Subtrees::new(device, &Mode::Hash, tile, in_flight).map(|_| ());
+    let made = |tile, in_flight| Subtrees::new(&device, &Mode::Hash, tile, in_flight).map(|_| ());
     assert!(matches!(made(TILE, 0), Err(Error::Engine(EngineError::InFlight { given: 0, .. }))));
     for tile in [0, 512, 3072, 1 << 40] {
         assert!(matches!(made(tile, 1), Err(Error::Engine(EngineError::Tile { .. }))), "{tile}");

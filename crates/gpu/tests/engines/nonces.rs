@@ -1,24 +1,24 @@
-//! A search on a device: what the processor finds, in every recipe, up to the last nonce; stopped, refused, lost.
+//! A search on a device: what the processor finds, in every recipe, up to the last nonce.
 
-use crate::{device, limited};
-use hashmill_gpu::wgpu::Nonces;
+use crate::back::Nonces;
+use crate::device;
 use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread};
 use hashmill_hash::argon2::{PagePolicy, Params, Plan};
-use hashmill_hash::engine::{EngineError, Hit, NonceEngine, NonceJob, Searched, Watch, self_test};
+use hashmill_hash::engine::{EngineError, Hit, NonceEngine, NonceJob, Searched, Together, Watch, self_test};
 use std::ops::Range;
 use std::sync::Mutex;
 
-const HEADER: &[u8] = b"a header of forty bytes, nonce inside it";
+pub(crate) const HEADER: &[u8] = b"a header of forty bytes, nonce inside it";
 
-fn pow(memory: u32, passes: u32, lanes: u32, recipe: Recipe, order: Order) -> Pow {
+pub(crate) fn pow(memory: u32, passes: u32, lanes: u32, recipe: Recipe, order: Order) -> Pow {
     Pow::new(Params::new(memory, passes, lanes).unwrap(), recipe, order)
 }
 
-fn salted(memory: u32, passes: u32) -> Pow {
+pub(crate) fn salted(memory: u32, passes: u32) -> Pow {
     pow(memory, passes, 1, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian)
 }
-
-fn found(
+/// What a search finds, in the order of nonces.
+pub(crate) fn found(
     engine: &mut dyn NonceEngine,
     target: [u8; 32],
     nonces: Range<u64>,
@@ -37,14 +37,14 @@ fn a_search_finds_what_the_processor_finds() {
     let Some(device) = device("searches for nonces") else { return };
     let inside = Recipe::NonceInHeader { offset: 28, len: 4, salt_len: 16 };
     for pow in [salted(256, 1), pow(100, 2, 3, inside, Order::LittleEndian)] {
-        let mut ours = Nonces::new(device, pow, 7).unwrap();
+        let mut ours = Nonces::new(&device, pow, 7).unwrap();
         assert_eq!((ours.limits().in_flight, ours.limits().batch), (7, 7));
         assert_eq!(ours.name(), device.info().name);
         let mut theirs = SingleThread::new(pow, Plan::host(), PagePolicy::Plain, 1).unwrap();
         let mut target = [0xff; 32];
         target[0] = 0x3f;
         for (nonces, target) in [
-            (0..40, [0xff; 32]),
+            (0..20, [0xff; 32]),
             (5..9, [0xff; 32]),
             (u64::MAX - 9..u64::MAX, [0xff; 32]),
             (100..140, target),
@@ -67,7 +67,7 @@ fn a_search_finds_what_the_processor_finds() {
 #[test]
 fn a_search_that_is_stopped_counts_what_it_has_done() {
     let Some(device) = device("searches that are stopped") else { return };
-    let mut engine = Nonces::new(device, salted(64, 1), 4).unwrap();
+    let mut engine = Nonces::new(&device, salted(64, 1), 4).unwrap();
     let watch = Watch::new();
     let stop_at_the_fifth = |hit: Hit| {
         if hit.nonce == 15 {
@@ -83,14 +83,14 @@ fn a_search_that_is_stopped_counts_what_it_has_done() {
 }
 
 #[test]
-fn a_search_that_cannot_be_is_refused_and_a_lost_one_says_so() {
-    let Some(device) = limited(|_| ()) else { return };
-    let recipe = Recipe::NonceIsPassword { header_len: Some(76) };
-    let mut engine = Nonces::new(&device, pow(64, 1, 1, recipe, Order::BigEndian), 2).unwrap();
-    let refused = found(&mut engine, [0xff; 32], 0..1, &Watch::new());
-    assert_eq!(refused, Err(EngineError::HeaderLen { given: HEADER.len(), least: 76, most: 76 }));
-    let mut engine = Nonces::new(&device, salted(64, 1), 2).unwrap();
-    device.raw().0.destroy();
-    let error = found(&mut engine, [0xff; 32], 0..1, &Watch::new()).unwrap_err();
-    assert!(matches!(error, EngineError::System { .. }), "{error:?}");
+fn a_device_and_the_processor_search_together() {
+    let Some(device) = device("searches by a device and the processor") else { return };
+    let pow = salted(64, 1);
+    let processor = || SingleThread::new(pow, Plan::host(), PagePolicy::Plain, 2).unwrap();
+    let right = found(&mut processor(), [0xff; 32], 5..205, &Watch::new()).unwrap();
+    let engines: Vec<Box<dyn NonceEngine>> =
+        vec![Box::new(Nonces::new(&device, pow, 8).unwrap()), Box::new(processor())];
+    let (mut engine, watch) = (Together::searching(engines).unwrap(), Watch::new());
+    assert_eq!(found(&mut engine, [0xff; 32], 5..205, &watch), Ok(right));
+    assert_eq!((watch.hashes(), engine.failed()), (200, &[][..]));
 }
