@@ -20,10 +20,13 @@ const REACH: u64 = 32 << 30;
 /// As many lanes gain from memory beyond that: 66 of 2 GiB, all that an H200 holds, are 3.3 times as fast as 16.
 const FEW: u64 = 66;
 
+/// More lanes than a device has groups of threads under way only wait for each other: an H200 has 4,224, the largest ones 10,000.
+const MOST_LANES: u64 = 1 << 14;
+
 /// How many hashes side by side are worth their memory, if that is to be had.
 pub(super) fn worthwhile(params: Params) -> u64 {
-    let few = FEW / u64::from(params.lanes());
-    (REACH / (params.blocks() * BLOCK)).max(few).max(1)
+    let lanes = u64::from(params.lanes());
+    (REACH / (params.blocks() * BLOCK)).min(MOST_LANES / lanes).max(FEW / lanes).max(1)
 }
 
 /// How much of a device's memory hashes may have: not all, since others use it too, and half where it is the host's.
@@ -64,5 +67,6 @@ mod tests {
         assert_eq!([of(16 << 10, 1), of(64 << 10, 1), of(64 << 10, 4)], [2048, 512, 512]);
         assert_eq!([of(2 << 20, 1), of(2 << 20, 4), of(16 << 20, 128)], [66, 16, 2]);
         assert_eq!(of(64 << 20, 128), 1);
+        assert_eq!([of(64, 1), of(64, 4), of(1 << 20, 1 << 17)], [1 << 14, 1 << 12, 1]);
     }
 }
