@@ -231,6 +231,18 @@ fn a_device_that_is_lost_at_any_launch_is_an_error_for_everybody() {
     }
 }
 
+#[test]
+fn a_kernel_that_a_watchdog_kills_is_told_by_its_name_and_ends_the_device() {
+    let Some(alone) = Alone::new("kernels that a watchdog kills") else { return };
+    let device = alone.device();
+    alone.shim.fail("cuEventSynchronize", 0, 702);
+    for _ in 0..2 {
+        let error = inputs(&device).unwrap_err();
+        let said = "the device is gone: cuEventSynchronize gave CUDA_ERROR_LAUNCH_TIMEOUT (702), the launch timed out";
+        assert!(error.is_lost() && error.to_string().starts_with(said), "{error}");
+    }
+}
+
 /// Inputs, first blocks and last ones go through memory of the host that others have afterwards.
 #[test]
 fn memory_of_the_host_is_given_back_empty() {
