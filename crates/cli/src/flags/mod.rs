@@ -5,6 +5,7 @@ mod absent;
 mod compare;
 #[cfg(feature = "doc")]
 mod doc;
+mod engine;
 #[cfg(feature = "generate")]
 mod generate;
 mod habits;
@@ -34,6 +35,9 @@ pub(crate) use doc::{
     MarkArgs, MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs, SpliceArgs, SquashArgs, SyncArgs,
     UndoArgs, ViewArgs,
 };
+pub(crate) use engine::EngineFlags;
+#[cfg(feature = "gpu")]
+pub(crate) use engine::EngineName;
 #[cfg(feature = "generate")]
 pub(crate) use generate::GenerateArgs;
 pub(crate) use info::InfoArgs;
@@ -43,7 +47,7 @@ pub(crate) use password::{
     BenchArgs, CalibrateArgs, CsvColumn, FileFlags, HashArgs, InputFlags, KdfArgs, Kib, LimitFlags,
     NeedsRehashArgs, PasswordArgs, PasswordCommand, PolicyFlags, UpgradeArgs, VerifyArgs,
 };
-pub(crate) use sum::{EngineName, SumArgs};
+pub(crate) use sum::SumArgs;
 pub(crate) use tune::TuneArgs;
 
 use crate::os::{self, Output};

@@ -1,5 +1,6 @@
 //! The flags of `hashmill password`.
 
+use super::EngineFlags;
 use clap::{Args, Subcommand};
 use hashmill_hash::argon2::Variant;
 use hashmill_hash::password::Preset;
@@ -55,6 +56,9 @@ pub(crate) struct HashArgs {
     /// Show no progress bar
     #[arg(long, hide_short_help = true)]
     pub(crate) no_progress: bool,
+
+    #[command(flatten)]
+    pub(crate) engine: EngineFlags,
 }
 
 /// Check a password against a hash, or against every hash of a file
@@ -95,6 +99,9 @@ pub(crate) struct VerifyArgs {
 
     #[command(flatten)]
     pub(crate) limits: LimitFlags,
+
+    #[command(flatten)]
+    pub(crate) engine: EngineFlags,
 }
 
 /// Check a password, and replace its hash by one of Argon2 as costly as asked for
@@ -151,6 +158,9 @@ pub(crate) struct UpgradeArgs {
 
     #[command(flatten)]
     pub(crate) limits: LimitFlags,
+
+    #[command(flatten)]
+    pub(crate) engine: EngineFlags,
 }
 
 /// Tell whether a hash should be replaced to meet the costs asked for
@@ -329,6 +339,9 @@ pub(crate) struct BenchArgs {
     /// Print one JSON object for each
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) engine: EngineFlags,
 }
 
 /// What new hashes look like.

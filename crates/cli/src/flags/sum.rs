@@ -1,5 +1,6 @@
 //! The flags of `hashmill sum`: those of b3sum under the same names, then those it lacks.
 
+use super::EngineFlags;
 use clap::{Args, ValueEnum};
 use hashmill_files::Strategy;
 use hashmill_files::checkfile::Algorithm;
@@ -296,20 +297,8 @@ pub(crate) struct SumArgs {
     #[arg(long, value_name = "NAME", help_heading = "Speed", hide_short_help = true)]
     pub(crate) kernel: Option<String>,
 
-    /// What hashes: auto, cpu, cuda, wgpu [default: auto]
-    ///
-    /// auto is the processor, and `hashmill info` says why. cuda is a device of NVIDIA's driver, wgpu one that speaks Vulkan, Metal
-    /// or DirectX 12, in programs built with the feature gpu; it gets what is cut into pieces, which small files are not.
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "auto",
-        hide_default_value = true,
-        hide_possible_values = true,
-        help_heading = "Speed",
-        hide_short_help = true
-    )]
-    pub(crate) engine: EngineName,
+    #[command(flatten)]
+    pub(crate) engine: EngineFlags,
 
     /// Show no progress bar
     #[arg(long, help_heading = "Speed", hide_short_help = true)]
@@ -341,32 +330,5 @@ impl AlgorithmName {
             AlgorithmName::Sha1 => Algorithm::Sha1,
             AlgorithmName::Md5 => Algorithm::Md5,
         }
-    }
-}
-
-/// Engines by name.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum EngineName {
-    #[default]
-    Auto,
-    Cpu,
-    Cuda,
-    Wgpu,
-}
-
-impl EngineName {
-    /// The flag that asked for it.
-    pub(crate) fn flag(self) -> &'static str {
-        match self {
-            EngineName::Auto => "--engine auto",
-            EngineName::Cpu => "--engine cpu",
-            EngineName::Cuda => "--engine cuda",
-            EngineName::Wgpu => "--engine wgpu",
-        }
-    }
-
-    /// Whether it is a device.
-    pub(crate) fn is_device(self) -> bool {
-        matches!(self, EngineName::Cuda | EngineName::Wgpu)
     }
 }

@@ -6,11 +6,11 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub(super) struct Devices {
     found: Vec<Device>,
-    /// The number of the one that `--engine cuda` takes.
+    /// The place here of the one that `--engine cuda` takes.
     cuda: Option<usize>,
     /// Why NVIDIA's driver says nothing, if so.
     no_cuda: Option<String>,
-    /// The number of the one that `--engine wgpu` takes.
+    /// The place here of the one that `--engine wgpu` takes.
     wgpu: Option<usize>,
     /// What `--engine auto` takes.
     auto: &'static str,
@@ -19,6 +19,9 @@ pub(super) struct Devices {
 
 #[derive(Serialize)]
 struct Device {
+    /// Whose list it is in, and its number there: what `--engine` and `--device` are given.
+    engine: &'static str,
+    number: usize,
     name: String,
     kind: &'static str,
     interface: &'static str,
@@ -40,8 +43,12 @@ impl Devices {
         let wgpu = hashmill_gpu::wgpu::devices();
         let best = (hashmill_gpu::best(&cuda), hashmill_gpu::best(&wgpu));
         let before = cuda.len();
+        let engines = [("cuda", cuda.len()), ("wgpu", wgpu.len())];
+        let numbers = engines.into_iter().flat_map(|(engine, count)| (0..count).map(move |n| (engine, n)));
         let found = [cuda, wgpu].concat();
-        let device = |device: &hashmill_gpu::Info| Device {
+        let device = |((engine, number), device): ((&'static str, usize), &hashmill_gpu::Info)| Device {
+            engine,
+            number,
             name: device.name.clone(),
             kind: device.kind.name(),
             interface: device.interface,
@@ -53,7 +60,7 @@ impl Devices {
             lacks: device.lacks.clone(),
         };
         Devices {
-            found: found.iter().map(device).collect(),
+            found: numbers.zip(&found).map(device).collect(),
             cuda: best.0,
             no_cuda,
             wgpu: best.1.map(|number| before + number),
@@ -65,10 +72,10 @@ impl Devices {
     /// The same in words, below an empty line.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![String::new()];
-        for (number, device) in self.found.iter().enumerate() {
-            let head = if number == 0 { "devices" } else { "" };
-            let Device { name, kind, interface, driver, .. } = device;
-            lines.push(format!("{head:<10} {number} {name}: {kind}, {interface}, {driver}"));
+        for (place, device) in self.found.iter().enumerate() {
+            let head = if place == 0 { "devices" } else { "" };
+            let Device { engine, number, name, kind, interface, driver, .. } = device;
+            lines.push(format!("{head:<10} {engine} {number} {name}: {kind}, {interface}, {driver}"));
             let memory = device.memory.map_or("unknown".to_owned(), size);
             let (binding, buffer) = (size(device.largest_binding), size(device.largest_buffer));
             lines
@@ -77,8 +84,10 @@ impl Devices {
                 lines.push(format!("             cannot be used: it lacks {lacks}"));
             }
             for (engine, taken) in [("cuda", self.cuda), ("wgpu", self.wgpu)] {
-                if taken == Some(number) {
-                    lines.push(format!("             sum --engine {engine} takes this one"));
+                if taken == Some(place) {
+                    lines.push(format!(
+                        "             --engine {engine} takes this one, unless --device names another"
+                    ));
                 }
             }
         }

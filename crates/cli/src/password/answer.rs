@@ -1,8 +1,7 @@
 //! Whether a password belongs to a hash, as it is told, for one hash and for each of many.
 
-use super::stored::words;
+use super::keeper::Refusal;
 use super::{NO, UNKNOWN, YES};
-use hashmill_hash::password::VerifyError;
 use serde::Serialize;
 
 /// The answer for one hash. The names of the fields are those of the JSON.
@@ -45,12 +44,12 @@ impl Answer {
     }
 }
 
-impl From<Result<(), VerifyError>> for Answer {
-    fn from(result: Result<(), VerifyError>) -> Answer {
+impl From<Result<(), Refusal>> for Answer {
+    fn from(result: Result<(), Refusal>) -> Answer {
         let matches = match result {
             Ok(()) => true,
-            Err(VerifyError::Mismatch) => false,
-            Err(error) => return Answer::none(words(&error)),
+            Err(Refusal::Mismatch) => false,
+            Err(Refusal::Unknown(why)) => return Answer::none(why),
         };
         Answer { line: None, name: None, matches: Some(matches), locked: false, error: None }
     }

@@ -1,9 +1,11 @@
 //! `password bench`: how long named costs take on this machine.
 
 use super::{YES, print, print_json};
+use crate::engine::Tags;
 use crate::flags::{BenchArgs, Misuse};
 use crate::{kept, memory};
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail, ensure};
+use hashmill_hash::argon2::{Hasher, Input, Job};
 use hashmill_hash::password::{NewPassword, Passwords, Preset};
 use hashmill_machine::clock::{Clock, Monotonic};
 use serde::Serialize;
@@ -12,6 +14,8 @@ use serde::Serialize;
 const PATIENCE_NS: u64 = 300_000_000;
 /// Memory of the hashes that run at once, unless a single one needs more.
 const BUDGET_KIB: u64 = 1 << 20;
+/// Hashes at once, at most: as many as a file hands to a device.
+const MOST: usize = 4096;
 const PASSWORD: &[u8] = b"correct horse battery staple";
 const SALT: &[u8] = b"sixteen bytes ok";
 
@@ -25,8 +29,11 @@ struct Row {
     lanes: u32,
     /// The median of one hash at a time.
     milliseconds: f64,
-    /// Many at once, on all threads.
+    /// Many at once: on all threads, or as many as a device does best.
     hashes_per_second: f64,
+    engine: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<String>,
 }
 
 pub(super) fn run(low: &BenchArgs) -> Result<u8> {
@@ -39,6 +46,7 @@ pub(super) fn run(low: &BenchArgs) -> Result<u8> {
     if presets.is_empty() {
         bail!(Misuse("--max-memory: no preset needs as little".to_owned()));
     }
+    let tags = Tags::open(&low.engine)?;
     if !low.json {
         print(&format!(
             "{:<28} {:>9} {:>2} {:>2} {:>10} {:>10}\n",
@@ -48,7 +56,7 @@ pub(super) fn run(low: &BenchArgs) -> Result<u8> {
     for preset in presets {
         let needed = u64::from(preset.policy().params().memory_kib());
         memory::check(needed.max(BUDGET_KIB))?;
-        let row = measure(preset)?;
+        let row = measure(preset, tags.as_ref())?;
         if low.json {
             print_json(&row)?;
         } else {
@@ -67,31 +75,16 @@ pub(super) fn run(low: &BenchArgs) -> Result<u8> {
     Ok(YES)
 }
 
-fn measure(preset: Preset) -> Result<Row> {
-    let policy = preset.policy();
-    let params = policy.params();
-    let passwords = Passwords::new(policy).plan(kept::argon2()).memory_budget(BUDGET_KIB);
-    let clock = Monotonic::new();
-    // The first hash makes the memory.
-    passwords.hash(PASSWORD, SALT)?;
-    let mut times = Vec::new();
-    let end = clock.now_ns() + PATIENCE_NS;
-    while times.len() < 3 || clock.now_ns() < end {
-        let start = clock.now_ns();
-        passwords.hash(PASSWORD, SALT)?;
-        times.push(clock.now_ns() - start);
-    }
-    times.sort_unstable();
-    let median = times[times.len() / 2].max(1);
-
-    let threads = hashmill_machine::threads() as u64;
-    let count = (threads * PATIENCE_NS / median).clamp(2 * threads, 4096);
-    let new = vec![NewPassword { password: PASSWORD, salt: SALT }; count as usize];
-    let start = clock.now_ns();
-    for result in passwords.hash_many(&new) {
-        result?;
-    }
-    let elapsed = (clock.now_ns() - start).max(1);
+fn measure(preset: Preset, tags: Option<&Tags>) -> Result<Row> {
+    let params = preset.policy().params();
+    let (median, rate) = match tags {
+        None => by_processor(preset)?,
+        Some(tags) => by_device(preset, tags)?,
+    };
+    let (engine, device) = tags.map_or(("cpu", None), |tags| {
+        let (engine, name) = tags.device();
+        (engine, Some(name.to_owned()))
+    });
     Ok(Row {
         preset: preset.name(),
         about: preset.about(),
@@ -99,6 +92,73 @@ fn measure(preset: Preset) -> Result<Row> {
         passes: params.passes(),
         lanes: params.lanes(),
         milliseconds: median as f64 / 1e6,
-        hashes_per_second: count as f64 * 1e9 / elapsed as f64,
+        hashes_per_second: rate,
+        engine,
+        device,
     })
+}
+
+/// The median of the times of one hash in nanoseconds, at least 1, and how many there are in a second of many at once.
+type Times = (u64, f64);
+
+fn by_processor(preset: Preset) -> Result<Times> {
+    let passwords = Passwords::new(preset.policy()).plan(kept::argon2()).memory_budget(BUDGET_KIB);
+    // The first hash makes the memory.
+    passwords.hash(PASSWORD, SALT)?;
+    let median = median_of(|| {
+        passwords.hash(PASSWORD, SALT)?;
+        Ok(())
+    })?;
+    let threads = hashmill_machine::threads() as u64;
+    let count = (threads * PATIENCE_NS / median).clamp(2 * threads, 4096);
+    let new = vec![NewPassword { password: PASSWORD, salt: SALT }; count as usize];
+    let clock = Monotonic::new();
+    for result in passwords.hash_many(&new) {
+        result?;
+    }
+    Ok((median, per_second(count, clock.now_ns())))
+}
+
+fn by_device(preset: Preset, tags: &Tags) -> Result<Times> {
+    let params = preset.policy().params();
+    let input = Input::new(PASSWORD, SALT);
+    let right = Hasher::with_plan(params, kept::argon2()).hash::<32>(&input)?;
+    let all = |count: usize| {
+        let mut computed = vec![[0; 32]; count];
+        let mut jobs: Vec<_> = computed.iter_mut().map(|tag| Job { input, tag }).collect();
+        tags.compute(params, &mut jobs).map_err(Error::msg)?;
+        ensure!(computed.iter().all(|tag| *tag == right), tags.wrong());
+        Ok(())
+    };
+    // The first hash makes the memory.
+    all(1)?;
+    let median = median_of(|| all(1))?;
+    let (mut best, mut count) = (0.0, 1);
+    loop {
+        let width = tags.width(params, count).map_err(Error::msg)?;
+        let clock = Monotonic::new();
+        all(width)?;
+        let took = clock.now_ns();
+        best = per_second(width as u64, took).max(best);
+        if width < count || count >= MOST || took >= PATIENCE_NS {
+            return Ok((median, best));
+        }
+        count *= 4;
+    }
+}
+
+fn median_of(mut one: impl FnMut() -> Result<()>) -> Result<u64> {
+    let clock = Monotonic::new();
+    let mut times = Vec::new();
+    while times.len() < 3 || clock.now_ns() < PATIENCE_NS {
+        let start = clock.now_ns();
+        one()?;
+        times.push(clock.now_ns() - start);
+    }
+    times.sort_unstable();
+    Ok(times[times.len() / 2].max(1))
+}
+
+fn per_second(count: u64, ns: u64) -> f64 {
+    count as f64 * 1e9 / ns.max(1) as f64
 }

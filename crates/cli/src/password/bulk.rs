@@ -3,6 +3,7 @@
 use super::answer::Answer;
 use super::entry::{Entry, Field, Layout};
 use super::input::{self, Secret};
+use super::keeper::{Keeper, Refusal};
 use super::lines::Lines;
 use super::{NO, UNKNOWN, YES, costs, stored};
 use crate::flags::{Misuse, VerifyArgs};
@@ -11,7 +12,7 @@ use crate::out::progress::{Bar, hushed};
 use crate::out::{self, Closed, Out, json, shown};
 use anyhow::Result;
 use hashmill_hash::password::foreign::StoredHash;
-use hashmill_hash::password::{Limits, Passwords, Syntax, VerifyError};
+use hashmill_hash::password::{Limits, Syntax};
 use hashmill_machine::free_kib;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -40,7 +41,7 @@ struct Count {
 }
 
 pub(super) fn run(
-    passwords: Passwords,
+    keeper: Keeper,
     file: &Path,
     layout: Layout,
     given: &Given<'_>,
@@ -48,8 +49,8 @@ pub(super) fn run(
 ) -> Result<u8> {
     let free = free_kib();
     let limits = costs::limits(&low.limits)?;
-    let passwords = passwords.memory_budget(free.unwrap_or(u64::MAX));
-    let checker = Checker { passwords, limits, syntax: costs::syntax(low.limits.lenient), free };
+    let keeper = keeper.memory_budget(free.unwrap_or(u64::MAX));
+    let checker = Checker { keeper, limits, syntax: costs::syntax(low.limits.lenient), free };
     let mut lines = Entries { lines: Lines::open(file)?, layout };
     let mut each = match given {
         Given::Each(path) => Some(Lines::open(path)?),
@@ -123,7 +124,7 @@ enum End {
 
 /// Who checks, with what memory.
 pub(super) struct Checker {
-    pub(super) passwords: Passwords,
+    pub(super) keeper: Keeper,
     pub(super) limits: Limits,
     pub(super) syntax: Syntax,
     /// KiB at the beginning, if the system tells.
@@ -148,7 +149,7 @@ impl Checker {
         mut tell: impl FnMut(Vec<Answered>) -> ControlFlow<Closed>,
     ) -> End {
         loop {
-            let (group, end) = read_group(lines, each.as_deref_mut(), at_once());
+            let (group, end) = read_group(lines, each.as_deref_mut(), self.keeper.at_once());
             let readable: Vec<_> = group.iter().map(|(entry, _)| self.read(&entry.field)).collect();
             let asked = group.iter().zip(&readable).map(|((_, own), readable)| match readable {
                 Readable::Hash(hash) => Some((password(own, given), hash)),
@@ -193,19 +194,11 @@ impl Checker {
     }
 
     /// Verifies what there is to verify, in its order.
-    pub(super) fn verify(
-        &self,
-        asked: &[Option<(&[u8], &StoredHash)>],
-    ) -> Vec<Option<Result<(), VerifyError>>> {
+    pub(super) fn verify(&self, asked: &[Option<(&[u8], &StoredHash)>]) -> Vec<Option<Result<(), Refusal>>> {
         let logins: Vec<_> = asked.iter().flatten().copied().collect();
-        let mut results = self.passwords.verify_stored_many(&logins).into_iter();
+        let mut results = self.keeper.verify_many(&logins).into_iter();
         asked.iter().map(|asked| asked.as_ref().and_then(|_| results.next())).collect()
     }
-}
-
-/// Enough for every thread to stay busy while others finish, few enough for answers to come steadily.
-pub(super) fn at_once() -> usize {
-    8 * hashmill_machine::threads()
 }
 
 impl Count {

@@ -11,6 +11,7 @@ mod entry;
 mod hash;
 mod input;
 mod kdf;
+mod keeper;
 mod lines;
 mod rehash;
 mod stored;

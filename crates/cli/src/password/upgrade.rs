@@ -2,13 +2,13 @@
 //!
 //! First everything is read and computed, then the file is replaced, and what was done is told last.
 
-use super::bulk::{Checker, Readable, at_once};
+use super::bulk::{Checker, Readable};
 use super::entry::{Entry, Layout};
 use super::input::{self, Secret};
+use super::keeper::{Keeper, Refusal};
 use super::lines::Lines;
-use super::verify::checked;
-use super::watch::watched;
 use super::{NO, UNKNOWN, YES, costs, print, print_json, stored};
+use crate::engine::Tags;
 use crate::flags::{Misuse, UpgradeArgs};
 use crate::out::progress::{Bar, hushed};
 use crate::out::{self, Closed, Out, json, shown};
@@ -16,7 +16,7 @@ use crate::replace::Held;
 use crate::{kept, memory};
 use anyhow::{Context, Result, bail};
 use hashmill_hash::password::foreign::StoredHash;
-use hashmill_hash::password::{NewPassword, Passwords, VerifyError};
+use hashmill_hash::password::{NewPassword, Passwords};
 use hashmill_machine::free_kib;
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -81,9 +81,11 @@ pub(super) fn run(low: &UpgradeArgs) -> Result<u8> {
     let syntax = costs::syntax(low.limits.lenient);
     let free = free_kib();
     let plan = kept::argon2();
+    let tags = Tags::open(&low.engine)?;
     let keeper = |secret| {
-        let passwords = Passwords::new(policy).plan(plan).limits(limits).syntax(syntax).secret(secret);
-        Checker { passwords: passwords.memory_budget(free.unwrap_or(u64::MAX)), limits, syntax, free }
+        let passwords = Passwords::new(policy).plan(plan).limits(limits).syntax(syntax);
+        let keeper = Keeper::new(passwords, secret, tags).memory_budget(free.unwrap_or(u64::MAX));
+        Checker { keeper, limits, syntax, free }
     };
     match &low.stored.file {
         Some(file) => of_file(file, keeper, low),
@@ -107,16 +109,13 @@ fn of_one(keeper: impl FnOnce(Vec<u8>) -> Checker, low: &UpgradeArgs) -> Result<
             }
             let checker = keeper(secret()?);
             let password = input::attempt(&low.input)?;
-            let passwords = &checker.passwords;
-            let mut fate = match checked(passwords, &password, &hash, low.no_progress) {
-                Ok(()) if passwords.wants_upgrade(&hash) => Fate::Replaced(String::new()),
+            let keeper = &checker.keeper;
+            let mut fate = match keeper.verify(&password, &hash, low.no_progress) {
+                Ok(()) if keeper.wants_upgrade(&hash) => Fate::Replaced(String::new()),
                 other => fate_of(other),
             };
             if let Fate::Replaced(new) = &mut fate {
-                let salt = salt(passwords)?;
-                let params = passwords.policy().params();
-                let made =
-                    watched(params, low.no_progress, |tell| passwords.hash_watched(&password, &salt, tell))?;
+                let made = keeper.hash(&password, &salt(keeper)?, low.no_progress)?;
                 *new = hash.form().write(&made);
             }
             let mishap = mishap(&fate, &hash, &password);
@@ -245,8 +244,8 @@ fn compute(checker: &Checker, rows: &mut [Row], given: &[Secret], low: &UpgradeA
         Bar::counting("upgrading", &done, Some(total), "passwords")
     };
     let mut mishaps = Mishaps::new();
-    let passwords = &checker.passwords;
-    for group in rows.chunks_mut(at_once()) {
+    let keeper = &checker.keeper;
+    for group in rows.chunks_mut(keeper.at_once()) {
         for row in &mut *group {
             match (checker.read(&row.entry.field), row.password) {
                 (Readable::Locked, _) => row.fate = Fate::Locked,
@@ -266,9 +265,9 @@ fn compute(checker: &Checker, rows: &mut [Row], given: &[Secret], low: &UpgradeA
                 continue;
             };
             row.fate = fate_of(result);
-            if row.fate == Fate::Stays && passwords.wants_upgrade(hash) {
+            if row.fate == Fate::Stays && keeper.wants_upgrade(hash) {
                 row.fate = Fate::Replaced(String::new());
-                wanted.push((salt(passwords)?, password));
+                wanted.push((salt(keeper)?, password));
             }
             if let Some(mishap) = mishap(&row.fate, hash, &given[password]) {
                 match mishaps.iter_mut().find(|(known, _)| *known == mishap) {
@@ -278,10 +277,10 @@ fn compute(checker: &Checker, rows: &mut [Row], given: &[Secret], low: &UpgradeA
             }
         }
         let new = wanted.iter().map(|(salt, password)| NewPassword { password: &given[*password], salt });
-        let mut made = passwords.hash_many(&new.collect::<Vec<_>>()).into_iter();
+        let mut made = keeper.hash_many(&new.collect::<Vec<_>>())?.into_iter();
         for row in &mut *group {
             if let (Fate::Replaced(new), Some(hash)) = (&mut row.fate, &row.hash) {
-                *new = hash.form().write(&made.next().expect("a hash for each that is wanted")?);
+                *new = hash.form().write(&made.next().expect("a hash for each that is wanted"));
             }
         }
         let finished = group.iter().filter(|row| row.password.is_some()).count() as u64;
@@ -293,17 +292,17 @@ fn compute(checker: &Checker, rows: &mut [Row], given: &[Secret], low: &UpgradeA
     Ok(mishaps)
 }
 
-fn salt(passwords: &Passwords) -> Result<Vec<u8>> {
-    let mut salt = vec![0; passwords.policy().salt_len()];
+fn salt(keeper: &Keeper) -> Result<Vec<u8>> {
+    let mut salt = vec![0; keeper.policy().salt_len()];
     getrandom::fill(&mut salt).context("random bytes for the salt")?;
     Ok(salt)
 }
 
-fn fate_of(result: Result<(), VerifyError>) -> Fate {
+fn fate_of(result: Result<(), Refusal>) -> Fate {
     match result {
         Ok(()) => Fate::Stays,
-        Err(VerifyError::Mismatch) => Fate::NoMatch,
-        Err(error) => Fate::Unknown(stored::words(&error)),
+        Err(Refusal::Mismatch) => Fate::NoMatch,
+        Err(Refusal::Unknown(why)) => Fate::Unknown(why),
     }
 }
 

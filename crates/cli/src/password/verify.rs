@@ -3,22 +3,24 @@
 use super::answer::Answer;
 use super::bulk::{self, Given};
 use super::entry::Layout;
+use super::keeper::Keeper;
 use super::stored;
-use super::watch::watched;
 use super::{costs, input, print, print_json};
+use crate::engine::Tags;
 use crate::flags::{Misuse, VerifyArgs};
 use crate::out::progress::hushed;
 use crate::{kept, memory, out};
 use anyhow::bail;
-use hashmill_hash::password::foreign::StoredHash;
-use hashmill_hash::password::{Passwords, VerifyError};
+use hashmill_hash::password::Passwords;
 use hashmill_machine::free_kib;
 
 pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
     let limits = costs::limits(&low.limits)?;
     let syntax = costs::syntax(low.limits.lenient);
     let plan = kept::argon2();
-    let keeper = |secret| Passwords::default().plan(plan).limits(limits).syntax(syntax).secret(secret);
+    let tags = Tags::open(&low.engine)?;
+    let keeper =
+        |secret| Keeper::new(Passwords::default().plan(plan).limits(limits).syntax(syntax), secret, tags);
     if let Some(file) = &low.stored.file {
         let password_on_stdin = low.passwords.is_none() && input::takes_stdin(&low.input);
         let lists_on_stdin = [Some(file), low.passwords.as_ref()].into_iter().flatten();
@@ -49,10 +51,10 @@ pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
             if let Some(words) = memory::refusal(hash.memory_kib(), free_kib()) {
                 bail!(words);
             }
-            let passwords = keeper(input::secret(&low.input, input::takes_stdin(&low.input))?);
+            let keeper = keeper(input::secret(&low.input, input::takes_stdin(&low.input))?);
             let password = input::attempt(&low.input)?;
             mishap = input::mishap(&password);
-            Answer::from(checked(&passwords, &password, &hash, low.no_progress || hushed(low.quiet)))
+            Answer::from(keeper.verify(&password, &hash, low.no_progress || hushed(low.quiet)))
         }
     };
     if low.json {
@@ -70,19 +72,4 @@ pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
         _ => {}
     }
     Ok(answer.code())
-}
-
-/// Whether the password belongs to the hash, beside a bar where that can be seen.
-pub(super) fn checked(
-    passwords: &Passwords,
-    password: &[u8],
-    stored: &StoredHash,
-    hidden: bool,
-) -> Result<(), VerifyError> {
-    match stored.argon2() {
-        Some(hash) => {
-            watched(hash.params(), hidden, |tell| passwords.verify_decoded_watched(password, hash, tell))
-        }
-        None => passwords.verify_stored(password, stored),
-    }
 }

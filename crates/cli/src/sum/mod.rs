@@ -12,7 +12,7 @@ mod xattr;
 
 use crate::engine;
 use crate::findings::Findings;
-use crate::flags::{EngineName, Misuse, SumArgs};
+use crate::flags::{EngineFlags, Misuse, SumArgs};
 use crate::kept;
 use crate::os;
 use crate::out::progress::{Bar, Survey, hushed};
@@ -53,7 +53,7 @@ struct HiArgs {
     mode: Mode,
     style: Style,
     options: Options,
-    engine: EngineName,
+    engine: EngineFlags,
     progress: bool,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
     let high = HiArgs::new(low)?;
     let HiArgs { action, paths, files_from, rules, said, output, function, mode, style, options, .. } = high;
     let progress = high.progress;
-    let files = Arc::new(engine::files(high.engine, function, options)?);
+    let files = Arc::new(engine::files(&high.engine, function, options)?);
     let target = output.as_deref().map(Target::begin).transpose()?;
     let rules = rules.map(|mut rules| {
         rules.except.extend(own_files(target.as_ref()));
@@ -455,7 +455,7 @@ fn only_blake3(low: &SumArgs, algorithm: Algorithm) -> Result<()> {
         (low.seek > 0, "--seek"),
         (low.tree, "--tree"),
         (low.kernel.is_some(), "--kernel"),
-        (low.engine.is_device(), low.engine.flag()),
+        (low.engine.is_device(), &low.engine.to_string()),
     ] {
         if given {
             let key = algorithm.key();

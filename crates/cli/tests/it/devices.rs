@@ -1,9 +1,11 @@
-//! `--engine` of `hashmill sum`, and devices in `hashmill info`.
+//! `--engine` of `hashmill sum` and `hashmill password`, and devices in `hashmill info`.
 
 #[cfg(feature = "gpu")]
-use crate::world::{Done, finish};
-use crate::world::{World, digest, hashmill};
+use crate::world::finish;
+use crate::world::{Done, World, digest, hashmill};
 use hashmill_testkit::paint;
+#[cfg(all(feature = "gpu", target_os = "linux"))]
+use std::io::Write as _;
 
 #[test]
 fn the_processor_is_what_auto_takes() {
@@ -12,6 +14,13 @@ fn the_processor_is_what_auto_takes() {
     let line = format!("{}  f\n", digest(&bytes));
     for engine in ["auto", "cpu"] {
         assert_eq!(world.sum(["f", "--engine", engine]).quiet_success(), line);
+        let made =
+            password(&world, &["hash", "-m", "64", "-t", "1", "--engine", engine], b"a").quiet_success();
+        let asked = ["verify", "--hash", made.trim_end(), "--engine", engine];
+        assert_eq!(password(&world, &asked, b"a").quiet_success(), "match\n");
+        let why = "--device goes with --engine cuda or --engine wgpu";
+        world.sum(["f", "--engine", engine, "--device", "0"]).failure(2, &[why]);
+        password(&world, &["hash", "--engine", engine, "--device", "0"], b"a").failure(2, &[why]);
     }
     assert_eq!(world.sum(["f", "--engine", "abacus"]).code(), 2);
 }
@@ -23,10 +32,19 @@ fn a_program_without_devices_says_so() {
     let why = "this program was built without `gpu` (a feature of the package hashmill-cli)";
     for engine in ["cuda", "wgpu"] {
         world.sum(["--engine", engine, "f"]).failure(2, &[why]);
+        for command in [&["hash"][..], &["verify", "--hash", "x"], &["upgrade", "--hash", "x"], &["bench"]] {
+            let args = [command, &["--engine", engine]].concat();
+            password(&world, &args, b"a").failure(2, &[why]);
+        }
     }
     let json = world.run(&hashmill(), ["info", "--json"], b"").quiet_success();
     let facts: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(facts.get("devices"), None);
+}
+
+/// `hashmill password` with this on standard input.
+fn password(world: &World, args: &[&str], input: &[u8]) -> Done {
+    world.run(&hashmill(), [&["password"], args].concat(), input)
 }
 
 /// As on a machine without a driver.
@@ -66,7 +84,7 @@ fn info_lists_what_the_library_finds() {
     assert!(text.contains(&format!("sum --engine auto takes the processor: {why}\n")), "{text}");
     assert!(found.iter().all(|device| text.contains(&device.name)), "{text}");
     for (engine, best) in ["cuda", "wgpu"].into_iter().zip(best) {
-        assert_eq!(text.contains(&format!("sum --engine {engine} takes this one")), best.is_some());
+        assert_eq!(text.contains(&format!(" --engine {engine} takes this one, unless ")), best.is_some());
     }
     assert!(refused.is_none_or(|why| text.contains(&format!("none of NVIDIA's driver: {why}\n"))), "{text}");
 }
@@ -110,6 +128,10 @@ fn without_a_driver_everything_but_the_device_works() {
     world.write("f", &bytes);
     let why = "--engine wgpu: no device: no driver offers one (see hashmill info)";
     without_driver(&world, &["sum", "--engine", "wgpu", "f"]).failure(2, &[why]);
+    for command in [&["hash"][..], &["verify", "--hash", "x"], &["upgrade", "--hash", "x"], &["bench"]] {
+        let args = [&["password"], command, &["--engine", "wgpu"]].concat();
+        without_driver(&world, &args).failure(2, &[why]);
+    }
     let Err(why) = hashmill_gpu::cuda::devices() else {
         return hashmill_testkit::skip("a program without NVIDIA's driver", "the driver is here");
     };
@@ -124,7 +146,7 @@ fn without_a_driver_everything_but_the_device_works() {
 
 /// The driver without a card that the tests of the library bring, where the program looks for NVIDIA's.
 #[cfg(all(feature = "gpu", target_os = "linux"))]
-fn with_driver(world: &World, args: &[&str]) -> Option<Done> {
+fn with_driver(world: &World, args: &[&str], input: &[u8]) -> Option<Done> {
     let library = crate::shim::library("sum --engine cuda")?;
     let folder = world.path("driver");
     if !folder.exists() {
@@ -133,7 +155,10 @@ fn with_driver(world: &World, args: &[&str]) -> Option<Done> {
     }
     let mut command = std::process::Command::new(hashmill());
     command.args(args).env("LD_LIBRARY_PATH", folder);
-    Some(finish(world.start(&mut command)))
+    let mut child = world.start(&mut command);
+    // Whoever needs none may have ended.
+    let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));
+    Some(finish(child))
 }
 
 #[test]
@@ -144,17 +169,82 @@ fn a_card_of_nvidia_is_listed_and_gives_the_digests_of_the_processor() {
         world.write(name, paint(len));
     }
     let names = ["empty", "small", "large"];
-    let Some(text) = with_driver(&world, &["info"]) else { return };
+    let Some(text) = with_driver(&world, &["info"], b"") else { return };
     let text = text.quiet_success();
-    assert!(text.contains("0 Shim 0: discrete, CUDA, CUDA 13.0, compute capability 9.0\n"), "{text}");
-    assert!(text.contains("sum --engine cuda takes this one\n"), "{text}");
+    assert!(text.contains("cuda 0 Shim 0: discrete, CUDA, CUDA 13.0, compute capability 9.0\n"), "{text}");
+    assert!(text.contains(" --engine cuda takes this one, unless --device names another\n"), "{text}");
     for mode in [&[][..], &["--derive-key", "c"], &["--length", "100"]] {
         let right = world.sum(mode.iter().chain(&names)).quiet_success();
         let args: Vec<_> =
             ["sum", "--engine", "cuda"].into_iter().chain(mode.iter().copied()).chain(names).collect();
-        assert_eq!(with_driver(&world, &args).expect("as before").quiet_success(), right, "{mode:?}");
+        assert_eq!(with_driver(&world, &args, b"").expect("as before").quiet_success(), right, "{mode:?}");
     }
     let refused = ["sum", "--engine", "cuda", "--algorithm", "md5", "small"];
-    let refused = with_driver(&world, &refused).expect("as before");
+    let refused = with_driver(&world, &refused, b"").expect("as before");
     refused.failure(2, &["--engine cuda is for BLAKE3 and cannot be used with --algorithm md5"]);
+}
+
+/// Hashes, checks, upgrades and measures by a device, beside the processor.
+#[cfg(feature = "gpu")]
+fn passwords_by(world: &World, engine: &[&str], run: &dyn Fn(&[&str], &[u8]) -> Done) {
+    let by_device = |args: &[&str], input: &[u8]| run(&[args, engine].concat(), input);
+    let hash = |costs: &[&str], word: &[u8]| {
+        by_device(&[&["hash"], costs].concat(), word).quiet_success().trim_end().to_owned()
+    };
+    let costs = [&["-m", "64", "-t", "1"][..], &["-m", "40", "-t", "2", "-p", "2", "--variant", "argon2i"]];
+    let one = hash(costs[0], b"right");
+    for (word, code, said) in [(&b"right"[..], 0, "match\n"), (b"wrong", 1, "no match\n")] {
+        for engine in [engine, &[]] {
+            let done = run(&[&["verify", "--hash", &one], engine].concat(), word);
+            assert_eq!((done.code(), &*done.text()), (code, said), "{engine:?}");
+        }
+    }
+    let bcrypt = "$2b$04$k1M4ToNEG5D44.p8S0oAOu8g8bjYs4dDWw8ap7eclvCH0FYe0p.Ue";
+    let lines = [
+        format!("ann:{one}"),
+        format!("bob:{}", hash(costs[1], b"right")),
+        format!("cid:{bcrypt}"),
+        "dee:!".to_owned(),
+        format!("eve:{}", hash(costs[0], b"other")),
+    ];
+    world.write("hashes", lines.join("\n") + "\n");
+    let check = |engine: &[&str]| run(&[&["verify", "--file", "hashes"], engine].concat(), b"right");
+    let (given, right) = (check(engine), check(&[]));
+    assert_eq!((given.code(), given.text()), (1, right.text()), "{}", given.err);
+    world.write("words", "right\nright\n\n\nno\n");
+    let upgrade = ["upgrade", "--file", "hashes", "--passwords", "words", "-m", "80", "-t", "1"];
+    let upgraded = by_device(&upgrade, b"");
+    assert_eq!(upgraded.code(), 1, "{}", upgraded.err);
+    let new = std::fs::read_to_string(world.path("hashes")).expect("the file");
+    let changed = new.lines().zip(&lines).map(|(new, old)| new != old).collect::<Vec<_>>();
+    assert_eq!(changed, [true, true, false, false, false], "{new}");
+    assert_eq!(check(&[]).text(), right.text());
+    let none = by_device(&["verify", "--hash", &one, "--device", "nobody"], b"right");
+    assert_eq!((none.code(), none.text()), (2, String::new()));
+}
+
+#[test]
+#[cfg(feature = "gpu")]
+fn a_device_keeps_passwords_as_the_processor_does() {
+    if hashmill_gpu::best(&hashmill_gpu::wgpu::devices()).is_none() {
+        hashmill_testkit::skip(
+            "password --engine wgpu",
+            "no device: mesa-vulkan-drivers brings one that is software",
+        );
+        return;
+    }
+    let world = World::new();
+    passwords_by(&world, &["--engine", "wgpu"], &|args, input| password(&world, args, input));
+}
+
+#[test]
+#[cfg(all(feature = "gpu", target_os = "linux"))]
+fn a_card_of_nvidia_keeps_passwords_as_the_processor_does() {
+    let world = World::new();
+    if with_driver(&world, &["info"], b"").is_none() {
+        return;
+    }
+    passwords_by(&world, &["--engine", "cuda"], &|args, input| {
+        with_driver(&world, &[&["password"], args].concat(), input).expect("as before")
+    });
 }

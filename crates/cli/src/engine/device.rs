@@ -1,0 +1,119 @@
+//! A device of either back end: finding the one that is meant, opening it, and what it makes.
+
+use crate::flags::{EngineFlags, EngineName, Misuse};
+use anyhow::Result;
+use hashmill_files::{Files, Function, Options, Otherwise};
+use hashmill_gpu::{Error, Info, cuda, wgpu};
+use hashmill_hash::argon2::{Job, Params};
+use hashmill_hash::blake3::hazmat::Mode;
+use hashmill_hash::engine::SubtreeEngine;
+use hashmill_machine as machine;
+use std::fmt::Display;
+use std::num::NonZero;
+use std::sync::Arc;
+
+/// The largest tile that files are cut into.
+const TILE: usize = 8 << 20;
+
+/// Tiles on their way at the same time: more than these fill no bus.
+const IN_FLIGHT: usize = 8;
+
+/// A device that was opened.
+#[derive(Clone)]
+pub(crate) enum Device {
+    Cuda(cuda::Device),
+    Wgpu(wgpu::Device),
+}
+
+impl Device {
+    /// Opens the one that flags ask for.
+    ///
+    /// # Errors
+    /// [`Misuse`]: nothing was done yet when it turns out that there is none.
+    pub(crate) fn open(flags: &EngineFlags) -> Result<Device> {
+        let opened = match (flags.engine, &flags.device) {
+            (EngineName::Cuda, None) => cuda::Device::best().map(Device::Cuda),
+            (EngineName::Cuda, Some(asked)) => {
+                let found = cuda::devices().map_err(|error| refused(flags, &error))?;
+                let number = super::pick::find(&found, asked).map_err(|error| refused(flags, &error))?;
+                cuda::Device::open(number).map(Device::Cuda)
+            }
+            (_, None) => wgpu::Device::best().map(Device::Wgpu),
+            (_, Some(asked)) => {
+                let number =
+                    super::pick::find(&wgpu::devices(), asked).map_err(|error| refused(flags, &error))?;
+                wgpu::Device::open(number).map(Device::Wgpu)
+            }
+        };
+        opened.map_err(|error| refused(flags, &error))
+    }
+
+    /// The engine's name on the command line.
+    pub(crate) fn engine(&self) -> &'static str {
+        match self {
+            Device::Cuda(_) => EngineName::Cuda.name(),
+            Device::Wgpu(_) => EngineName::Wgpu.name(),
+        }
+    }
+
+    /// What is known of it.
+    pub(crate) fn info(&self) -> &Info {
+        match self {
+            Device::Cuda(device) => device.info(),
+            Device::Wgpu(device) => device.info(),
+        }
+    }
+
+    fn subtrees(&self, mode: &Mode<'_>, in_flight: usize) -> Result<Arc<dyn SubtreeEngine>, Error> {
+        Ok(match self {
+            Device::Cuda(device) => Arc::new(cuda::Subtrees::new(device, mode, TILE, in_flight)?),
+            Device::Wgpu(device) => Arc::new(wgpu::Subtrees::new(device, mode, TILE, in_flight)?),
+        })
+    }
+
+    /// Argon2 for at most so many hashes side by side.
+    pub(crate) fn argon2(&self, params: Params, most: usize) -> Result<Argon2, Error> {
+        Ok(match self {
+            Device::Cuda(device) => Argon2::Cuda(cuda::Argon2::new(device, params, most)?),
+            Device::Wgpu(device) => Argon2::Wgpu(wgpu::Argon2::new(device, params, most)?),
+        })
+    }
+}
+
+/// Argon2 on a device.
+pub(crate) enum Argon2 {
+    Cuda(cuda::Argon2),
+    Wgpu(wgpu::Argon2),
+}
+
+impl Argon2 {
+    pub(crate) fn hash(&mut self, jobs: &mut [Job<'_>]) -> Result<(), Error> {
+        match self {
+            Argon2::Cuda(argon2) => argon2.hash(jobs),
+            Argon2::Wgpu(argon2) => argon2.hash(jobs),
+        }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        match self {
+            Argon2::Cuda(argon2) => argon2.width(),
+            Argon2::Wgpu(argon2) => argon2.width(),
+        }
+    }
+}
+
+/// A hasher of files on a device.
+pub(super) fn files(flags: &EngineFlags, function: Function, options: Options) -> Result<Files> {
+    let refused = |error: &dyn Display| refused(flags, error);
+    let threads = options.threads.map_or_else(machine::threads, NonZero::get);
+    let mode = function.mode().ok_or_else(|| refused(&"this function has no subtrees"))?;
+    let engine = Device::open(flags)?.subtrees(&mode, threads.min(IN_FLIGHT));
+    let engine = engine.map_err(|error| refused(&error))?;
+    let files = Files::with_engine(function, options, engine, Otherwise::Error);
+    files.map_err(|error| refused(&error))
+}
+
+/// Why a device that was asked for is not there.
+fn refused(flags: &EngineFlags, error: &dyn Display) -> anyhow::Error {
+    Misuse(format!("{flags}: {error} (see hashmill info)")).into()
+}

@@ -1,0 +1,91 @@
+//! Tags of Argon2 by a device.
+
+use super::device::{Argon2, Device};
+use crate::flags::EngineFlags;
+use anyhow::Result;
+use hashmill_gpu::{Error, Kind};
+use hashmill_hash::argon2::{Job, Params};
+use hashmill_machine::free_kib;
+use std::cell::RefCell;
+
+/// What computes tags of Argon2 in the processor's place, with memory on the device for the parameters that came last.
+pub(crate) struct Tags {
+    device: Device,
+    /// What asked for it.
+    flags: String,
+    /// For so many hashes at most.
+    last: RefCell<Option<(Params, usize, Argon2)>>,
+}
+
+impl Tags {
+    /// The device that flags ask for; none is the processor.
+    ///
+    /// # Errors
+    /// [`Misuse`](crate::flags::Misuse) where it is not there.
+    pub(crate) fn open(flags: &EngineFlags) -> Result<Option<Tags>> {
+        flags.check()?;
+        if !flags.is_device() {
+            return Ok(None);
+        }
+        let device = Device::open(flags)?;
+        Ok(Some(Tags { device, flags: flags.to_string(), last: RefCell::new(None) }))
+    }
+
+    /// All tags.
+    ///
+    /// # Errors
+    /// What the device says, after the flags that asked for it.
+    pub(crate) fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
+        self.try_compute(params, jobs).map_err(|error| self.words(&error))
+    }
+
+    fn try_compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), Error> {
+        self.with(params, jobs.len(), |argon2| argon2.hash(jobs))?
+    }
+
+    /// How many of at most so many go side by side.
+    ///
+    /// # Errors
+    /// As for [`compute`](Tags::compute).
+    pub(crate) fn width(&self, params: Params, most: usize) -> Result<usize, String> {
+        self.with(params, most, |argon2| argon2.width()).map_err(|error| self.words(&error))
+    }
+
+    /// Memory for at most so many of these hashes.
+    fn with<T>(&self, params: Params, most: usize, work: impl FnOnce(&mut Argon2) -> T) -> Result<T, Error> {
+        let most = most.min(self.room(params));
+        let mut last = self.last.borrow_mut();
+        let kept = last.take().filter(|(of, room, _)| *of == params && *room >= most);
+        let (of, room, mut argon2) = match kept {
+            Some(kept) => kept,
+            None => (params, most, self.device.argon2(params, most)?),
+        };
+        let result = work(&mut argon2);
+        *last = Some((of, room, argon2));
+        Ok(result)
+    }
+
+    /// How many the host has memory for, where the device takes its: a quarter of what is free.
+    fn room(&self, params: Params) -> usize {
+        match (self.device.info().kind, free_kib()) {
+            (Kind::Integrated | Kind::Software, Some(free)) => {
+                usize::try_from(free / 4 / params.blocks()).unwrap_or(usize::MAX).max(1)
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    /// The device's engine and name.
+    pub(crate) fn device(&self) -> (&'static str, &str) {
+        (self.device.engine(), &self.device.info().name)
+    }
+
+    /// That it was found out to be wrong.
+    pub(crate) fn wrong(&self) -> String {
+        self.words(&Error::SelfTest { device: self.device.info().name.clone() })
+    }
+
+    fn words(&self, error: &Error) -> String {
+        format!("{}: {error}", self.flags)
+    }
+}

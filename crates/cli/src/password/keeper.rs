@@ -1,0 +1,372 @@
+//! Who keeps passwords: the processor, or a device that was asked for.
+//!
+//! What a device gives is believed where a mistake would show. A tag that matches a stored one is right, since no wrong one does
+//! by chance. A new string is checked before anybody has it, as it could lock its owner out: by the processor where it is one, by
+//! a second computation where there are many. Whether a password does not match, the processor says where it is one, and of many
+//! of the same costs it tries the first. The processor has the functions that are not Argon2, too.
+
+use super::input::Secret;
+use super::stored;
+use super::watch::watched;
+use crate::engine::Tags;
+use anyhow::{Result, bail};
+use hashmill_hash::argon2::{Input, Job, Params};
+use hashmill_hash::password::foreign::StoredHash;
+use hashmill_hash::password::{CreateError, NewPassword, PasswordHash, Passwords, Policy, VerifyError};
+use zeroize::Zeroizing;
+
+/// So many hashes go to a device together: more than any has room for side by side.
+const TOGETHER: usize = 4096;
+
+/// Makes and checks password hashes.
+pub(super) struct Keeper {
+    passwords: Passwords,
+    /// What the processor's passwords are bound to, once more.
+    secret: Secret,
+    device: Option<Box<dyn Computer>>,
+}
+
+/// Who computes tags of Argon2 in the processor's place.
+pub(super) trait Computer {
+    /// All of these, or why not.
+    fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String>;
+
+    /// That it was found out to be wrong.
+    fn wrong(&self) -> String;
+}
+
+impl Computer for Tags {
+    fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
+        Tags::compute(self, params, jobs)
+    }
+
+    fn wrong(&self) -> String {
+        Tags::wrong(self)
+    }
+}
+
+/// Why a password was not accepted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Refusal {
+    /// It is another one.
+    Mismatch,
+    /// Nothing is known about the password, and why.
+    Unknown(String),
+}
+
+impl From<VerifyError> for Refusal {
+    fn from(error: VerifyError) -> Refusal {
+        match error {
+            VerifyError::Mismatch => Refusal::Mismatch,
+            error => Refusal::Unknown(stored::words(&error)),
+        }
+    }
+}
+
+/// Tags in memory that is wiped.
+type Computed = Vec<Zeroizing<Vec<u8>>>;
+
+impl Keeper {
+    /// Passwords bound to this secret, on the device if there is one.
+    pub(super) fn new(passwords: Passwords, secret: Vec<u8>, tags: Option<Tags>) -> Keeper {
+        Keeper::with(passwords, secret, tags.map(|tags| Box::new(tags) as _))
+    }
+
+    fn with(passwords: Passwords, secret: Vec<u8>, device: Option<Box<dyn Computer>>) -> Keeper {
+        let own = Zeroizing::new(secret.clone());
+        Keeper { passwords: passwords.secret(secret), secret: own, device }
+    }
+
+    /// Bounds what the processor takes.
+    pub(super) fn memory_budget(self, kib: u64) -> Keeper {
+        Keeper { passwords: self.passwords.memory_budget(kib), ..self }
+    }
+
+    pub(super) fn policy(&self) -> &Policy {
+        self.passwords.policy()
+    }
+
+    pub(super) fn wants_upgrade(&self, stored: &StoredHash) -> bool {
+        self.passwords.wants_upgrade(stored)
+    }
+
+    /// How many are worth being handed over together: enough to stay busy while others finish, few enough for answers to come
+    /// steadily.
+    pub(super) fn at_once(&self) -> usize {
+        if self.device.is_some() { TOGETHER } else { 8 * hashmill_machine::threads() }
+    }
+
+    /// The string to store for a password, beside a bar where that can be seen.
+    pub(super) fn hash(&self, password: &[u8], salt: &[u8], hidden: bool) -> Result<PasswordHash> {
+        let policy = self.policy();
+        let Some(device) = self.device.as_deref() else {
+            let hash = |tell: super::watch::Tell<'_>| self.passwords.hash_watched(password, salt, tell);
+            return Ok(watched(policy.params(), hidden, hash)?);
+        };
+        let new = [NewPassword { password, salt }];
+        let made = self.made(device, &new)?.remove(0);
+        self.by_processor(password, &made, hidden).map_err(|error| match error {
+            VerifyError::Mismatch => anyhow::Error::msg(device.wrong()),
+            error => error.into(),
+        })?;
+        Ok(made)
+    }
+
+    /// The same for each of many.
+    pub(super) fn hash_many(&self, new: &[NewPassword<'_>]) -> Result<Vec<PasswordHash>> {
+        let Some(device) = self.device.as_deref() else {
+            let made: Result<_, CreateError> = self.passwords.hash_many(new).into_iter().collect();
+            return Ok(made?);
+        };
+        let (made, again) = (self.made(device, new)?, self.made(device, new)?);
+        let first = made.first().zip(new.first());
+        let is_right =
+            first.is_none_or(|(hash, new)| self.passwords.verify_decoded(new.password, hash).is_ok());
+        let same = |(one, other): (&PasswordHash, &PasswordHash)| one.matches(other.tag());
+        if !is_right || !made.iter().zip(&again).all(same) {
+            bail!(device.wrong());
+        }
+        Ok(made)
+    }
+
+    /// Whether the password belongs to the hash, beside a bar where that can be seen.
+    pub(super) fn verify(&self, password: &[u8], stored: &StoredHash, hidden: bool) -> Result<(), Refusal> {
+        let Some(hash) = stored.argon2() else {
+            return Ok(self.passwords.verify_stored(password, stored)?);
+        };
+        let Some(device) = self.device.as_deref() else {
+            return Ok(self.by_processor(password, hash, hidden)?);
+        };
+        let tag =
+            self.tags(device, hash.params(), &[self.asked(password, hash)]).map_err(Refusal::Unknown)?;
+        if hash.matches(&tag[0]) {
+            return Ok(());
+        }
+        match self.by_processor(password, hash, hidden) {
+            Ok(()) => Err(Refusal::Unknown(device.wrong())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same for each of many.
+    pub(super) fn verify_many(&self, logins: &[(&[u8], &StoredHash)]) -> Vec<Result<(), Refusal>> {
+        let Some(device) = self.device.as_deref() else {
+            let results = self.passwords.verify_stored_many(logins).into_iter();
+            return results.map(|result| Ok(result?)).collect();
+        };
+        let mut results: Vec<Option<Result<(), Refusal>>> = vec![None; logins.len()];
+        let foreign = logins.iter().enumerate().filter(|(_, (_, stored))| stored.argon2().is_none());
+        let (places, foreign): (Vec<usize>, Vec<_>) = foreign.map(|(at, login)| (at, *login)).unzip();
+        for (at, result) in places.into_iter().zip(self.passwords.verify_stored_many(&foreign)) {
+            results[at] = Some(result.map_err(Refusal::from));
+        }
+        let argon2 = logins.iter().enumerate();
+        let argon2: Vec<_> =
+            argon2.filter_map(|(at, (password, stored))| Some((at, *password, stored.argon2()?))).collect();
+        for alike in by_costs(argon2, |(_, _, hash)| hash.params()) {
+            let verdicts = self.verdicts(device, &alike);
+            for ((at, ..), verdict) in alike.into_iter().zip(verdicts) {
+                results[at] = Some(verdict);
+            }
+        }
+        results.into_iter().map(|result| result.expect("each is of Argon2 or is not")).collect()
+    }
+
+    /// Of hashes of the same costs.
+    fn verdicts(
+        &self,
+        device: &dyn Computer,
+        alike: &[(usize, &[u8], &PasswordHash)],
+    ) -> Vec<Result<(), Refusal>> {
+        let Some((_, _, first)) = alike.first() else { return Vec::new() };
+        let asked: Vec<_> = alike.iter().map(|(_, password, hash)| self.asked(password, hash)).collect();
+        let computed = match self.tags(device, first.params(), &asked) {
+            Ok(computed) => computed,
+            Err(why) => return vec![Err(Refusal::Unknown(why)); alike.len()],
+        };
+        let matches: Vec<bool> =
+            alike.iter().zip(&computed).map(|((_, _, hash), tag)| hash.matches(tag)).collect();
+        let unmatched = matches.iter().position(|matches| !matches).map(|at| &alike[at]);
+        let refusal = match unmatched.map(|(_, password, hash)| self.passwords.verify_decoded(password, hash))
+        {
+            None => Refusal::Mismatch,
+            Some(Ok(())) => Refusal::Unknown(device.wrong()),
+            Some(Err(error)) => error.into(),
+        };
+        matches.into_iter().map(|matches| if matches { Ok(()) } else { Err(refusal.clone()) }).collect()
+    }
+
+    /// New hashes as the device makes them.
+    fn made(&self, device: &dyn Computer, new: &[NewPassword<'_>]) -> Result<Vec<PasswordHash>> {
+        let (params, tag_len) = (self.policy().params(), self.policy().tag_len());
+        let asked: Vec<_> =
+            new.iter().map(|new| (self.input(new.password, new.salt, &[]), tag_len)).collect();
+        let computed = self.tags(device, params, &asked).map_err(anyhow::Error::msg)?;
+        let hash = |(new, mut tag): (&NewPassword<'_>, Zeroizing<Vec<u8>>)| {
+            PasswordHash::new(params, new.salt.to_vec(), std::mem::take(&mut *tag))
+        };
+        Ok(new.iter().zip(computed).map(hash).collect())
+    }
+
+    /// Tags of these lengths for these inputs.
+    fn tags(
+        &self,
+        device: &dyn Computer,
+        params: Params,
+        asked: &[(Input<'_>, usize)],
+    ) -> Result<Computed, String> {
+        let mut computed: Computed = asked.iter().map(|(_, len)| Zeroizing::new(vec![0; *len])).collect();
+        let jobs = asked.iter().zip(&mut computed).map(|((input, _), tag)| Job { input: *input, tag });
+        device.compute(params, &mut jobs.collect::<Vec<_>>())?;
+        Ok(computed)
+    }
+
+    fn asked<'a>(&'a self, password: &'a [u8], hash: &'a PasswordHash) -> (Input<'a>, usize) {
+        (self.input(password, hash.salt(), hash.associated_data()), hash.tag_len())
+    }
+
+    fn input<'a>(&'a self, password: &'a [u8], salt: &'a [u8], associated: &'a [u8]) -> Input<'a> {
+        Input::new(password, salt).with_secret(&self.secret).with_associated_data(associated)
+    }
+
+    fn by_processor(&self, password: &[u8], hash: &PasswordHash, hidden: bool) -> Result<(), VerifyError> {
+        watched(hash.params(), hidden, |tell| self.passwords.verify_decoded_watched(password, hash, tell))
+    }
+}
+
+/// What has the same costs together, each in its order.
+fn by_costs<T>(all: Vec<T>, params: impl Fn(&T) -> Params) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
+    for one in all {
+        match groups.iter_mut().find(|group| params(&group[0]) == params(&one)) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hashmill_hash::argon2::Hasher;
+    use hashmill_hash::password::{Limits, Syntax};
+    use std::cell::Cell;
+
+    const SALT: &[u8] = b"sixteen bytes ok";
+
+    /// Right, but for a bit of one tag: that of this number, counted over all calls.
+    struct Flips(Option<usize>, Cell<usize>);
+
+    impl Computer for Flips {
+        fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
+            for job in jobs {
+                Hasher::new(params).hash_into(&job.input, job.tag).expect("good inputs");
+                job.tag[7] ^= u8::from(self.0 == Some(self.1.get())) << 3;
+                self.1.set(self.1.get() + 1);
+            }
+            Ok(())
+        }
+
+        fn wrong(&self) -> String {
+            "wrong".to_owned()
+        }
+    }
+
+    /// Gone.
+    struct Lost;
+
+    impl Computer for Lost {
+        fn compute(&self, _: Params, _: &mut [Job<'_>]) -> Result<(), String> {
+            Err("lost".to_owned())
+        }
+
+        fn wrong(&self) -> String {
+            unreachable!("it says nothing")
+        }
+    }
+
+    fn keeper(device: Option<Box<dyn Computer>>) -> Keeper {
+        let policy = Policy::new(Params::new(16, 1, 1).expect("good costs"));
+        Keeper::with(Passwords::new(policy).limits(Limits::NONE), b"pepper".to_vec(), device)
+    }
+
+    fn flips(number: Option<usize>) -> Keeper {
+        keeper(Some(Box::new(Flips(number, Cell::new(0)))))
+    }
+
+    fn stored(hash: &PasswordHash) -> StoredHash {
+        StoredHash::decode(hash.to_string(), Syntax::Strict, &Limits::NONE).expect("of here")
+    }
+
+    const NEW: [NewPassword<'_>; 3] = [
+        NewPassword { password: b"a", salt: SALT },
+        NewPassword { password: b"b", salt: SALT },
+        NewPassword { password: b"c", salt: SALT },
+    ];
+
+    #[test]
+    fn a_device_makes_and_checks_what_the_processor_does() {
+        let (processor, device) = (keeper(None), flips(None));
+        let made = processor.hash_many(&NEW).expect("hashes");
+        assert_eq!(device.hash_many(&NEW).expect("hashes"), made);
+        assert_eq!(device.hash(b"a", SALT, true).expect("a hash"), made[0]);
+        let (own, mut others) = (made.iter().map(stored).collect::<Vec<_>>(), Vec::new());
+        for cost in [8, 24] {
+            let policy = Policy::new(Params::new(cost, 2, 1).expect("good costs"));
+            others.push(stored(
+                &Passwords::new(policy).secret(b"pepper".to_vec()).hash(b"x", SALT).expect("a hash"),
+            ));
+        }
+        let foreign = StoredHash::decode(
+            "$2b$04$k1M4ToNEG5D44.p8S0oAOu8g8bjYs4dDWw8ap7eclvCH0FYe0p.Ue",
+            Syntax::Strict,
+            &Limits::NONE,
+        );
+        let foreign = foreign.expect("bcrypt");
+        let logins: Vec<(&[u8], &StoredHash)> = vec![
+            (b"a", &own[0]),
+            (b"x", &others[0]),
+            (b"no", &foreign),
+            (b"no", &own[1]),
+            (b"x", &others[1]),
+            (b"c", &own[2]),
+        ];
+        let right = processor.verify_many(&logins);
+        let matches: Vec<bool> = right.iter().map(Result::is_ok).collect();
+        assert_eq!(matches, [true, true, false, false, true, true]);
+        assert_eq!(device.verify_many(&logins), right);
+        for (login, right) in logins.iter().zip(right) {
+            assert_eq!(device.verify(login.0, login.1, true), right);
+        }
+    }
+
+    #[test]
+    fn a_bit_that_flips_makes_no_string_and_no_answer() {
+        let wrong =
+            |made: Result<PasswordHash>| assert_eq!(made.expect_err("a wrong tag").to_string(), "wrong");
+        wrong(flips(Some(0)).hash(b"a", SALT, true));
+        // Of six tags any: the three strings, and each once more.
+        for number in 0..6 {
+            let made = flips(Some(number)).hash_many(&NEW);
+            assert_eq!(made.expect_err("a wrong tag").to_string(), "wrong", "{number}");
+        }
+        let made = keeper(None).hash_many(&NEW).expect("hashes");
+        let own: Vec<_> = made.iter().map(stored).collect();
+        let unknown = || Err(Refusal::Unknown("wrong".to_owned()));
+        assert_eq!(flips(Some(0)).verify(b"a", &own[0], true), unknown());
+        let logins: Vec<(&[u8], &StoredHash)> = vec![(b"a", &own[0]), (b"b", &own[1]), (b"no", &own[2])];
+        assert_eq!(flips(Some(1)).verify_many(&logins), [Ok(()), unknown(), unknown()]);
+    }
+
+    #[test]
+    fn a_device_that_is_gone_gives_no_answers() {
+        let lost = keeper(Some(Box::new(Lost)));
+        let made = stored(&keeper(None).hash(b"a", SALT, true).expect("a hash"));
+        let unknown = || Err(Refusal::Unknown("lost".to_owned()));
+        assert_eq!(lost.verify(b"a", &made, true), unknown());
+        assert_eq!(lost.verify_many(&[(b"a", &made), (b"b", &made)]), [unknown(), unknown()]);
+        assert_eq!(lost.hash_many(&NEW).expect_err("no device").to_string(), "lost");
+        assert_eq!(lost.hash(b"a", SALT, true).expect_err("no device").to_string(), "lost");
+    }
+}
