@@ -10,7 +10,10 @@ use hashmill_lab::model::registry::Registry;
 pub(crate) fn run(low: LabArgs) -> Result<u8> {
     // The lab writes to standard output itself, and cannot know that there is none.
     Output::new().check().context("standard output")?;
-    let registry = hashmill_workloads::registry();
+    let is_session = low.args.first().is_some_and(|word| word == "session");
+    let make =
+        if is_session { hashmill_workloads::registry_of_session } else { hashmill_workloads::registry };
+    let registry = make();
     // The codes of the lab go from 0 to 4.
     Ok(cmd::main(&mount(&registry), low.args).code() as u8)
 }

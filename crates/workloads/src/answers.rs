@@ -17,18 +17,18 @@ pub(crate) fn register(registry: &mut Registry) {
 }
 
 const BLAKE3: &str = include_str!("../data/blake3_answers.txt");
-const KEY: &[u8; 32] = b"whats the Elvish word for friend";
-const CONTEXT: &str = "BLAKE3 2019-12-27 16:29:52 test vectors context";
+pub(crate) const KEY: &[u8; 32] = b"whats the Elvish word for friend";
+pub(crate) const CONTEXT: &str = "BLAKE3 2019-12-27 16:29:52 test vectors context";
 
 /// One line of the table.
-struct Vector {
-    input: Vec<u8>,
-    hash: &'static str,
-    keyed: &'static str,
-    derived: &'static str,
+pub(crate) struct Vector {
+    pub(crate) input: Vec<u8>,
+    pub(crate) hash: &'static str,
+    pub(crate) keyed: &'static str,
+    pub(crate) derived: &'static str,
 }
 
-fn vectors() -> Result<Vec<Vector>, String> {
+pub(crate) fn vectors() -> Result<Vec<Vector>, String> {
     let lines = BLAKE3.lines().filter(|line| !line.starts_with('#'));
     let vector = |line: &'static str| {
         let mut words = line.split(' ');
@@ -42,16 +42,21 @@ fn vectors() -> Result<Vec<Vector>, String> {
 
 /// Counts answers until one is wrong.
 #[derive(Default)]
-struct Tally(usize);
+pub(crate) struct Tally(usize);
 
 impl Tally {
-    fn expect(&mut self, who: impl Display, found: &[u8], answer: &str) -> Result<(), String> {
+    pub(crate) fn expect(&mut self, who: impl Display, found: &[u8], answer: &str) -> Result<(), String> {
         let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
         if found != answer {
             return Err(format!("{who} gives {found}, and {answer} is right"));
         }
         self.0 += 1;
         Ok(())
+    }
+
+    /// How many were right.
+    pub(crate) fn count(&self) -> usize {
+        self.0
     }
 }
 
@@ -84,7 +89,7 @@ fn blake3() -> Result<usize, String> {
             tally.expect(format!("{name}, batch"), digest.as_bytes(), vector.hash)?;
         }
     }
-    Ok(tally.0)
+    Ok(tally.count())
 }
 
 fn files() -> Result<usize, String> {
@@ -102,19 +107,24 @@ fn files() -> Result<usize, String> {
             tally.expect(who, &output.bytes_at(0).unwrap_or_default(), vector.hash)?;
         }
     }
-    Ok(tally.0)
+    Ok(tally.count())
 }
 
 /// RFC 9106, sections 5.1 to 5.3.
-const ARGON2: [(argon2::Variant, &str); 3] = [
+pub(crate) const ARGON2: [(argon2::Variant, &str); 3] = [
     (argon2::Variant::D, "512b391b6f1162975371d30919734294f868e3be3984f3c1a13a4db9fabe4acb"),
     (argon2::Variant::I, "c814d9d1dc7f37aa13f0d77f2494bda1c8de6b016dd388d29952a4c4672b6ce8"),
     (argon2::Variant::Id, "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659"),
 ];
 
-fn argon2() -> Result<usize, String> {
+/// What they are of.
+pub(crate) fn argon2_inputs() -> Result<(argon2::Params, argon2::Input<'static>), String> {
     let input = argon2::Input::new(&[1; 32], &[2; 16]).with_secret(&[3; 8]).with_associated_data(&[4; 12]);
-    let params = argon2::Params::new(32, 3, 4).map_err(|error| error.to_string())?;
+    Ok((argon2::Params::new(32, 3, 4).map_err(|error| error.to_string())?, input))
+}
+
+fn argon2() -> Result<usize, String> {
+    let (params, input) = argon2_inputs()?;
     let mut tally = Tally::default();
     for kernel in argon2::Kernel::all() {
         for (variant, answer) in ARGON2 {
@@ -124,7 +134,7 @@ fn argon2() -> Result<usize, String> {
             tally.expect(format!("{}, {}", kernel.name(), variant.name()), &tag, answer)?;
         }
     }
-    Ok(tally.0)
+    Ok(tally.count())
 }
 
 /// Hashes that the official engine, automerge 0.12, gives these changes.
@@ -157,5 +167,5 @@ fn documents() -> Result<usize, String> {
             tally.expect(format!("{who}, {how}"), heads.first().map_or(&[][..], |head| &head.0), answer)?;
         }
     }
-    Ok(tally.0)
+    Ok(tally.count())
 }

@@ -54,7 +54,7 @@ pub const PIECE: usize = 1000;
 /// Lengths of pieces worth trying.
 const PIECES: [&str; 4] = ["64", "1000", "4KiB", "64KiB"];
 /// Messages of a batch whose case does not say how many.
-const MESSAGES: usize = 64;
+pub(crate) const MESSAGES: usize = 64;
 /// Length of the message whose extended output is made.
 const XOF_MESSAGE: u64 = 64;
 
@@ -88,7 +88,7 @@ pub(crate) fn register(registry: &mut Registry) {
         let sizes = [64, 1 << 10, 64 << 10];
         registry.workload(Message(name, mode), &sizes).engine("hash", whole(mode), one());
     }
-    registry.workload(Batch, &[64, 256, 1 << 10, 4 << 10]).engine(
+    registry.workload(Batch(BATCH), &[64, 256, 1 << 10, 4 << 10]).engine(
         "batch",
         batched(),
         kernel().knob("messages", ["16", "64", "256"]),
@@ -102,7 +102,7 @@ pub(crate) fn register(registry: &mut Registry) {
 
 /// Which of the three functions.
 #[derive(Clone, Copy)]
-enum Hashing {
+pub(crate) enum Hashing {
     Plain,
     Keyed,
     Derive,
@@ -189,7 +189,7 @@ fn digest(bytes: &[u8; 32]) -> Digest {
 }
 
 /// One message of the case's size.
-struct Message(&'static str, Hashing);
+pub(crate) struct Message(pub(crate) &'static str, pub(crate) Hashing);
 
 impl Workload for Message {
     type Input = Bytes;
@@ -288,7 +288,7 @@ fn stream() -> impl Engine<Input = Bytes> {
 }
 
 /// A context with threads of its own.
-fn context() -> impl Engine<Input = Bytes> {
+pub(crate) fn context() -> impl Engine<Input = Bytes> {
     let init = |spec: &Spec| {
         let plan = forced(spec)?.unwrap_or_else(Plan::host);
         let context = Context::with(plan, &Mode::Hash, spec.threads as usize).map_err(Fault::failed)?;
@@ -316,13 +316,13 @@ pub fn number(spec: &Spec, knob: &str, default: usize) -> Result<usize, Fault> {
 }
 
 /// Many messages of the case's size.
-struct Batch;
+pub(crate) struct Batch(pub(crate) &'static str);
 
 impl Workload for Batch {
     type Input = Vec<Bytes>;
 
     fn name(&self) -> &str {
-        BATCH
+        self.0
     }
 
     fn units(&self, spec: &Spec) -> Units {

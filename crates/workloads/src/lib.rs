@@ -10,6 +10,8 @@ mod argon2;
 mod blake3;
 mod calls;
 pub mod coins;
+#[cfg(feature = "gpu")]
+mod devices;
 pub mod doc;
 mod examples;
 mod file;
@@ -29,9 +31,20 @@ pub use calls::{Chain, Rested};
 
 use hashmill_lab::model::registry::Registry;
 
-/// Everything that can be measured.
+/// Everything that can be measured here.
 #[must_use]
 pub fn registry() -> Registry {
+    made(true)
+}
+
+/// The same for a session of the lab, which is told what to measure by somebody who has looked: it asks no driver what there is.
+#[must_use]
+pub fn registry_of_session() -> Registry {
+    made(false)
+}
+
+#[cfg_attr(not(feature = "gpu"), allow(unused_variables, reason = "only devices are looked for"))]
+fn made(looks: bool) -> Registry {
     let mut registry = Registry::new();
     blake3::register(&mut registry);
     file::register(&mut registry);
@@ -43,6 +56,8 @@ pub fn registry() -> Registry {
     answers::register(&mut registry);
     headline::register(&mut registry);
     examples::register(&mut registry);
+    #[cfg(feature = "gpu")]
+    devices::register(&mut registry, looks);
     registry
 }
 

@@ -19,7 +19,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hashmill-gpu", &["hashmill-hash"]),
     (
         "hashmill-workloads",
-        &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-lab", "hashmill-machine"],
+        &[
+            "hashmill-doc",
+            "hashmill-files",
+            "hashmill-gpu",
+            "hashmill-hash",
+            "hashmill-lab",
+            "hashmill-machine",
+        ],
     ),
     (
         "hashmill-cli",

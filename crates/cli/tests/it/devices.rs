@@ -248,3 +248,74 @@ fn a_card_of_nvidia_keeps_passwords_as_the_processor_does() {
         with_driver(&world, &[&["password"], args].concat(), input).expect("as before")
     });
 }
+
+/// Rows of devices that are measured in a moment.
+#[cfg(all(feature = "gpu", feature = "lab"))]
+const ROWS: [&str; 7] = [
+    "device-blake3/*/kernel-effective/5000/all",
+    "device-blake3/*/end-to-end/70001/all",
+    "device-blake3/*tiles/backend/300KiB/all/tile=64KiB",
+    "device-blake3-batch/*/backend/1025/all/messages=9",
+    "device-argon2/*/backend/64KiB/all/hashes=5/passes=2",
+    "device-argon2/*/*shot/64KiB/all/hashes=1",
+    "device-pow/*/backend/64KiB/all/nonces=3",
+];
+
+/// Measures them, and looks for those of an engine.
+#[cfg(all(feature = "gpu", feature = "lab"))]
+fn rows_of(world: &World, engine: &str, run: &dyn Fn(&[&str]) -> Done) {
+    let listed = run(&["lab", "list", "device-*"]).quiet_success();
+    let args = [&["lab", "run"], &ROWS[..], &crate::lab::TINY, &["--out", "r"]].concat();
+    let done = run(&args);
+    assert_eq!((done.code(), &*done.err), (0, ""), "{}", done.text());
+    let report = std::fs::read(world.path("r/report.json")).expect("a report");
+    let report: serde_json::Value = serde_json::from_slice(&report).expect("JSON");
+    let rows = report["rows"].as_array().expect("rows");
+    assert!(rows.iter().all(|row| row["status"]["is"] == "ok"), "{}", done.text());
+    let of = |engine: &str| {
+        let begins = format!("/{engine}/");
+        rows.iter().filter(|row| row["title"].as_str().is_some_and(|title| title.contains(&begins))).count()
+    };
+    assert_eq!([of(engine), of(&format!("{engine}-tiles")), of("cpu")], [6, 1, 5], "{listed}");
+    assert!(done.text().contains(&format!("answers   {engine}: 104 known answers right")), "{}", done.text());
+}
+
+#[test]
+#[cfg(all(feature = "gpu", feature = "lab"))]
+fn the_lab_has_rows_of_devices_where_there_are_some() {
+    let world = World::new();
+    if hashmill_gpu::best(&hashmill_gpu::wgpu::devices()).is_none() {
+        return hashmill_testkit::skip(
+            "rows of wgpu in the lab",
+            "no device: mesa-vulkan-drivers brings one that is software",
+        );
+    }
+    rows_of(&world, "wgpu", &|args| world.run(&hashmill(), args, b""));
+}
+
+#[test]
+#[cfg(all(feature = "gpu", feature = "lab", target_os = "linux"))]
+fn the_lab_says_once_that_there_is_no_device_and_measures_all_else() {
+    let world = World::new();
+    let Err(no_cuda) = hashmill_gpu::cuda::devices() else {
+        return hashmill_testkit::skip("the lab without NVIDIA's driver", "the driver is here");
+    };
+    let why = format!("no device: cuda: {no_cuda}; wgpu: no driver offers one");
+    let listed = without_driver(&world, &["lab", "list"]);
+    let said = format!("hashmill lab: no rows of device-* here: {why}\n");
+    assert_eq!((listed.code(), &listed.err), (0, &said));
+    assert!(listed.text().contains("blake3/context/backend/1MiB/t1\n") && !listed.text().contains("device-"));
+    let asked = without_driver(&world, &["lab", "run", "device-blake3/wgpu"]);
+    assert_eq!(asked.code(), 2);
+    assert!(asked.err.contains(&format!("(device-* is not here: {why})")), "{}", asked.err);
+}
+
+#[test]
+#[cfg(all(feature = "gpu", feature = "lab", target_os = "linux"))]
+fn the_lab_has_rows_of_a_card_of_nvidia() {
+    let world = World::new();
+    if with_driver(&world, &["info"], b"").is_none() {
+        return;
+    }
+    rows_of(&world, "cuda", &|args| with_driver(&world, args, b"").expect("as before"));
+}

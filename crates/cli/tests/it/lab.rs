@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::fs;
 
 /// The shortest session that still is one.
-const TINY: [&str; 8] = ["--sessions", "1", "--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001"];
+pub(crate) const TINY: [&str; 8] =
+    ["--sessions", "1", "--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001"];
 
 fn lab(world: &World, args: &[&str]) -> Done {
     world.run(&hashmill(), ["lab"].iter().chain(args), b"")

@@ -4,6 +4,7 @@ use super::args::List;
 use super::error::Error;
 use super::{Console, Exit, Mount};
 use crate::model::class::Class;
+use std::io::Write as _;
 
 pub(super) fn main(mount: &Mount<'_>, args: &List, console: &mut Console<'_>) -> Result<Exit, Error> {
     if args.classes {
@@ -27,6 +28,9 @@ pub(super) fn main(mount: &Mount<'_>, args: &List, console: &mut Console<'_>) ->
     };
     for key in keys {
         writeln!(console.out, "{key}")?;
+    }
+    for (names, why) in mount.registry.absences().iter().filter(|_| args.patterns.is_empty()) {
+        writeln!(std::io::stderr(), "{}: no rows of {names} here: {why}", mount.name)?;
     }
     Ok(Exit::Ok)
 }

@@ -19,6 +19,7 @@ pub struct Registry {
     suites: Vec<Suite>,
     answers: Vec<KnownAnswers>,
     examples: Vec<(String, String)>,
+    absent: Vec<(String, String)>,
 }
 
 /// What an engine can be asked to do; the listed sizes, threads and knob values are suggestions, not limits.
@@ -201,8 +202,13 @@ impl Registry {
     /// A registry with nothing but the lab's own probes.
     #[must_use]
     pub fn new() -> Self {
-        let mut registry =
-            Registry { workloads: Vec::new(), suites: Vec::new(), answers: Vec::new(), examples: Vec::new() };
+        let mut registry = Registry {
+            workloads: Vec::new(),
+            suites: Vec::new(),
+            answers: Vec::new(),
+            examples: Vec::new(),
+            absent: Vec::new(),
+        };
         crate::probe::register(&mut registry);
         registry
     }
@@ -312,6 +318,17 @@ impl Registry {
         &self.answers
     }
 
+    /// Says why workloads or engines of these names (a `*` is any letters), which the program knows, are not there on this machine.
+    pub fn absent(&mut self, names: &str, why: &str) {
+        self.absent.push((names.to_owned(), why.to_owned()));
+    }
+
+    /// What is not there, each with the reason.
+    #[must_use]
+    pub fn absences(&self) -> &[(String, String)] {
+        &self.absent
+    }
+
     /// The least work of one iteration of a case, where its workload counts it.
     pub(crate) fn work(&self, key: &Key) -> Option<Work> {
         let (workload, _) = self.find(key).ok()?;
@@ -341,7 +358,9 @@ impl Registry {
             let suite = self.suites.iter().find(|suite| suite.name == pattern);
             let found = match suite {
                 Some(suite) => self.select(&suite.patterns)?,
-                None => self.select_one(pattern).map_err(|error| self.or_a_suite(pattern, error))?,
+                None => self
+                    .select_one(pattern)
+                    .map_err(|error| self.or_absent(self.or_a_suite(pattern, error)))?,
             };
             keys.extend(found.into_iter().filter(|key| !keys.contains(key)).collect::<Vec<_>>());
         }
@@ -355,6 +374,16 @@ impl Registry {
         {
             choices.extend(self.suites.iter().map(|suite| suite.name.clone()));
             *meant = hint(pattern, choices.iter().map(String::as_str));
+        }
+        error
+    }
+
+    /// A segment that names what other machines have.
+    fn or_absent(&self, mut error: SelectError) -> SelectError {
+        if let SelectError::NoMatch { segment, hint, .. } = &mut error
+            && let Some((names, why)) = self.absent.iter().find(|(names, _)| matches(names, segment))
+        {
+            *hint = format!(" ({names} is not here: {why})");
         }
         error
     }
