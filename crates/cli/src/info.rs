@@ -4,7 +4,7 @@
 mod devices;
 
 use crate::flags::InfoArgs;
-use crate::kept::{self, Found};
+use crate::kept::{self, Found, Kept};
 use crate::out::{self, shown};
 use anyhow::Result;
 use hashmill_hash::argon2;
@@ -100,7 +100,7 @@ fn gather() -> Facts {
     let cpu = Cpu::detect();
     let found = kept::find();
     let (plan, argon2_plan) = match &found {
-        Found::Kept(_, choice) => (choice.blake3(), choice.argon2()),
+        Found::Kept(_, Kept { choice: Some(choice), .. }) => (choice.blake3(), choice.argon2()),
         _ => (Plan::host(), argon2::Plan::host()),
     };
     let choice = choice(&found, plan.is_measured() && argon2_plan.is_measured());
@@ -140,7 +140,7 @@ fn gather() -> Facts {
             .collect(),
         transparent_huge_pages: machine::transparent_huge_pages(),
         #[cfg(feature = "gpu")]
-        devices: devices::Devices::find(),
+        devices: devices::Devices::find(&found.kept().devices),
     }
 }
 
@@ -151,7 +151,9 @@ fn choice(found: &Found, measured: bool) -> Choice {
         Found::Nothing => built_in,
         Found::Off => Choice { ignored: Some("HASHMILL_TUNE is off".to_owned()), ..built_in },
         Found::Ignored(path, why) => Choice { file: name(path), ignored: Some(why.clone()), ..built_in },
-        Found::Kept(path, choice) => {
+        // Devices alone were measured.
+        Found::Kept(_, Kept { choice: None, .. }) => built_in,
+        Found::Kept(path, Kept { choice: Some(choice), .. }) => {
             Choice { tuned: true, date: Some(choice.date().to_owned()), file: name(path), ..built_in }
         }
     }

@@ -1,7 +1,8 @@
-//! The choice of kernels that `hashmill tune` made for this processor: a file of the user's.
+//! What `hashmill tune` chose for this processor, and for devices beside it: a file of the user's.
 //!
 //! Digests do not depend on it, so nothing fails because of it, and what is wrong with it only `hashmill info` says. It holds
-//! for one processor, one version of the program and the kernels that it had there: elsewhere, what is built in is used.
+//! for one processor, one version of the program and the kernels that it had there: elsewhere, what is built in is used. What it
+//! says of a device holds for its name, memory and driver.
 
 use crate::os::{self, Hold};
 use crate::out::shown;
@@ -22,6 +23,9 @@ const FORMAT: &str = "hashmill-tune/1";
 /// Of this program no file is as long.
 const MOST_BYTES: u64 = 64 << 10;
 
+/// Costs of devices, each of which takes some hundred bytes.
+const MOST_DEVICES: usize = 64;
+
 /// What plans say of where they come from.
 const BASIS: &str = "measured here by hashmill tune";
 
@@ -34,7 +38,37 @@ const SWITCH: (&str, &str) = ("HASHMILL_TUNE", "off");
 struct Content {
     format: String,
     place: Place,
-    choice: Choice,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    choice: Option<Choice>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    devices: Vec<Tuned>,
+}
+
+/// What was chosen, as far as somebody asked.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Kept {
+    /// Of the processor.
+    pub(crate) choice: Option<Choice>,
+    /// The newest first.
+    pub(crate) devices: Vec<Tuned>,
+}
+
+/// How Argon2 of these costs is laid out on a device, and how fast it is there.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tuned {
+    pub(crate) measured: String,
+    /// As in `--engine`.
+    pub(crate) engine: String,
+    /// Its name, memory and driver.
+    pub(crate) device: String,
+    pub(crate) memory_kib: u32,
+    pub(crate) passes: u32,
+    pub(crate) lanes: u32,
+    pub(crate) tuning: String,
+    pub(crate) hashes_per_second: f64,
+    /// The same of all threads of the processor.
+    pub(crate) of_processor: f64,
 }
 
 /// As much of it as says whether the rest can be understood.
@@ -140,6 +174,58 @@ impl Place {
     }
 }
 
+impl Kept {
+    /// Takes what was measured of a device in the place of what was measured of it before.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn take(&mut self, new: Tuned) {
+        let is_old = |old: &Tuned| old.is_for(&new.engine, &new.device) && old.costs() == new.costs();
+        self.devices.retain(|old| !is_old(old));
+        self.devices.insert(0, new);
+    }
+
+    /// What this program would not have written, if anything.
+    fn fault(&self, place: &Place) -> Option<String> {
+        if self.choice.is_none() && self.devices.is_empty() {
+            return Some("it says nothing".to_owned());
+        }
+        let choice = self.choice.as_ref().and_then(|choice| choice.fault(place));
+        choice.or_else(|| self.devices.iter().find_map(Tuned::fault))
+    }
+}
+
+impl Tuned {
+    /// The day.
+    pub(crate) fn date(&self) -> &str {
+        self.measured.get(..10).unwrap_or_default()
+    }
+
+    #[cfg(feature = "gpu")]
+    pub(crate) fn is_for(&self, engine: &str, model: &str) -> bool {
+        self.engine == engine && self.device == model
+    }
+
+    #[cfg(feature = "gpu")]
+    fn has_costs(&self, params: argon2::Params) -> bool {
+        self.costs() == (params.memory_kib(), params.passes(), params.lanes())
+    }
+
+    #[cfg(feature = "gpu")]
+    fn costs(&self) -> (u32, u32, u32) {
+        (self.memory_kib, self.passes, self.lanes)
+    }
+
+    fn fault(&self) -> Option<String> {
+        let is_rate = |rate: f64| rate.is_finite() && rate >= 0.0;
+        if !is_rate(self.hashes_per_second) || !is_rate(self.of_processor) {
+            return Some("its hashes in a second are no number".to_owned());
+        }
+        if argon2::Params::new(self.memory_kib, self.passes, self.lanes).is_err() {
+            return Some("it has costs that no hash can have".to_owned());
+        }
+        machine::date::parse_utc(&self.measured).is_none().then(|| "a date of a device is none".to_owned())
+    }
+}
+
 impl Choice {
     /// The day.
     pub(crate) fn date(&self) -> &str {
@@ -199,7 +285,7 @@ pub(crate) enum Found {
     Off,
     /// A file that holds nothing for here, and why.
     Ignored(PathBuf, String),
-    Kept(PathBuf, Choice),
+    Kept(PathBuf, Kept),
 }
 
 /// Looks for the file. For whoever never tuned that is an `open` that fails.
@@ -214,25 +300,35 @@ pub(crate) fn find() -> Found {
         Err(error) => return Found::Ignored(path, error.to_string()),
     };
     match judge(&text, &Place::here()) {
-        Ok(choice) => Found::Kept(path, choice),
+        Ok(kept) => Found::Kept(path, kept),
         Err(why) => Found::Ignored(path, why),
+    }
+}
+
+impl Found {
+    /// What holds here.
+    pub(crate) fn kept(self) -> Kept {
+        match self {
+            Found::Kept(_, kept) => kept,
+            _ => Kept::default(),
+        }
     }
 }
 
 /// How BLAKE3 is computed here.
 pub(crate) fn blake3() -> Plan {
-    match find() {
-        Found::Kept(_, choice) => choice.blake3(),
-        _ => Plan::host(),
-    }
+    find().kept().choice.map_or_else(Plan::host, |choice| choice.blake3())
 }
 
 /// How Argon2 is computed here.
 pub(crate) fn argon2() -> argon2::Plan {
-    match find() {
-        Found::Kept(_, choice) => choice.argon2(),
-        _ => argon2::Plan::host(),
-    }
+    find().kept().choice.map_or_else(argon2::Plan::host, |choice| choice.argon2())
+}
+
+/// How Argon2 of these costs is laid out on a device of this model.
+#[cfg(feature = "gpu")]
+pub(crate) fn device(engine: &str, model: &str, params: argon2::Params) -> Option<Tuned> {
+    find().kept().devices.into_iter().find(|tuned| tuned.is_for(engine, model) && tuned.has_costs(params))
 }
 
 /// Not among what may be thrown away at any time: it took a minute to find out, and nobody would notice that it is gone.
@@ -259,21 +355,22 @@ fn read(path: &std::path::Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// The choice in a file, or why it holds none for here.
-fn judge(text: &str, here: &Place) -> Result<Choice, String> {
+/// What a file says, or why it says nothing for here.
+fn judge(text: &str, here: &Place) -> Result<Kept, String> {
     let damaged = |error: &dyn std::fmt::Display| format!("it is damaged: {error}");
     let content = serde_json::from_str(text).map_err(|error| match serde_json::from_str(text) {
         Ok(Head { format }) if format != FORMAT => format!("its format is {format}, not {FORMAT}"),
         _ => damaged(&error),
     });
-    let Content { format, place, choice } = content?;
+    let Content { format, place, choice, devices } = content?;
     if format != FORMAT {
         return Err(format!("its format is {format}, not {FORMAT}"));
     }
-    match place.differs(here) {
-        Some(why) => Err(why),
-        None => choice.fault(here).map_or(Ok(choice), |why| Err(damaged(&why))),
+    if let Some(why) = place.differs(here) {
+        return Err(why);
     }
+    let kept = Kept { choice, devices };
+    kept.fault(here).map_or(Ok(kept), |why| Err(damaged(&why)))
 }
 
 /// Where a choice will be kept.
@@ -298,10 +395,16 @@ impl Target {
         Ok(Target(path))
     }
 
-    /// Puts the choice there, whole or not at all.
-    pub(crate) fn keep(self, choice: &Choice) -> Result<PathBuf> {
+    /// Puts what was chosen there, beside what holds already: whole or not at all.
+    pub(crate) fn keep(self, change: impl FnOnce(&mut Kept)) -> Result<PathBuf> {
         let Target(path) = self;
-        let content = Content { format: FORMAT.to_owned(), place: Place::here(), choice: choice.clone() };
+        let here = Place::here();
+        let before = read(&path).ok().flatten().and_then(|text| judge(&text, &here).ok());
+        let mut kept = before.unwrap_or_default();
+        change(&mut kept);
+        let Kept { choice, mut devices } = kept;
+        devices.truncate(MOST_DEVICES);
+        let content = Content { format: FORMAT.to_owned(), place: here, choice, devices };
         let text = serde_json::to_string_pretty(&content)? + "\n";
         let name = || format!("{}: nothing was kept", shown(&path));
         let mut hold = Hold::ending().context("signals")?;
@@ -338,13 +441,15 @@ mod tests {
     }
 
     fn content(choice: Choice) -> Value {
-        let content = Content { format: FORMAT.to_owned(), place: Place::here(), choice };
+        let (choice, devices) = (Some(choice), Vec::new());
+        let content = Content { format: FORMAT.to_owned(), place: Place::here(), choice, devices };
         serde_json::to_value(&content).expect("plain data")
     }
 
     #[test]
     fn what_was_kept_is_what_is_used() {
         let kept = judge(&content(choice("portable")).to_string(), &Place::here()).expect("of here");
+        let kept = kept.choice.expect("of the processor");
         assert_eq!((&kept, kept.date()), (&choice("portable"), "2026-11-26"));
         let plan = kept.blake3();
         assert!(Role::ALL.into_iter().all(|role| plan.kernel(role) == Kernel::portable()));
@@ -354,6 +459,56 @@ mod tests {
         assert_eq!((plan.kernel(), plan.basis()), (argon2::Kernel::portable(), BASIS));
         assert_eq!((plan.width(params(4096)), plan.width(params(4097))), (2, 1));
         assert_eq!(argon2::batch_width(plan, params(4097)), 3);
+    }
+
+    #[test]
+    fn devices_are_kept_beside_the_processor_and_without_it() {
+        let device = json!({
+            "measured": "2026-11-26T12:00:00Z", "engine": "cuda", "device": "a card", "memory_kib": 64, "passes": 1,
+            "lanes": 1, "tuning": "whatever", "hashes_per_second": 2.5, "of_processor": 1.0,
+        });
+        let mut whole = content(choice("portable"));
+        whole["devices"] = json!([device]);
+        let kept = judge(&whole.to_string(), &Place::here()).expect("of here");
+        assert_eq!((kept.choice, kept.devices.len()), (Some(choice("portable")), 1));
+        whole.as_object_mut().expect("an object").remove("choice");
+        let kept = judge(&whole.to_string(), &Place::here()).expect("of here");
+        assert_eq!((kept.choice, kept.devices[0].hashes_per_second), (None, 2.5));
+        for (field, value, why) in [
+            ("passes", json!(0), "it has costs that no hash can have"),
+            ("measured", json!("tomorrow"), "a date of a device is none"),
+            ("of_processor", json!(-1.0), "its hashes in a second are no number"),
+        ] {
+            let mut other = whole.clone();
+            other["devices"][0][field] = value;
+            let error = judge(&other.to_string(), &Place::here()).expect_err(field);
+            assert_eq!(error, format!("it is damaged: {why}"));
+        }
+        whole["devices"] = json!([]);
+        let error = judge(&whole.to_string(), &Place::here()).expect_err("empty");
+        assert_eq!(error, "it is damaged: it says nothing");
+    }
+
+    #[test]
+    #[cfg(feature = "gpu")]
+    fn what_was_measured_again_takes_the_place_of_what_was() {
+        let tuned = |device: &str, memory_kib, hashes_per_second| Tuned {
+            measured: String::new(),
+            engine: "wgpu".to_owned(),
+            device: device.to_owned(),
+            memory_kib,
+            passes: 1,
+            lanes: 1,
+            tuning: String::new(),
+            hashes_per_second,
+            of_processor: 0.0,
+        };
+        let mut kept = Kept::default();
+        for (device, memory_kib, rate) in [("a", 64, 1.0), ("b", 64, 2.0), ("a", 128, 3.0), ("a", 64, 4.0)] {
+            kept.take(tuned(device, memory_kib, rate));
+        }
+        let rates: Vec<f64> = kept.devices.iter().map(|tuned| tuned.hashes_per_second).collect();
+        assert_eq!(rates, [4.0, 3.0, 2.0]);
     }
 
     #[test]
@@ -429,9 +584,11 @@ mod tests {
                     let mut mine = choice("portable");
                     mine.blake3.parallel_from = from;
                     for _ in 0..20 {
-                        Target(path.clone()).keep(&mine).expect("a folder that takes files");
+                        let keep = |kept: &mut Kept| kept.choice = Some(mine.clone());
+                        Target(path.clone()).keep(keep).expect("a folder that takes files");
                         let text = read(path).expect("a file").expect("it is there");
-                        assert!(judge(&text, here).expect("whole").blake3.parallel_from < 8);
+                        let kept = judge(&text, here).expect("whole").choice.expect("of the processor");
+                        assert!(kept.blake3.parallel_from < 8);
                     }
                 });
             }

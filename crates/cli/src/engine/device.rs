@@ -3,7 +3,7 @@
 use crate::flags::{EngineFlags, EngineName, Misuse};
 use anyhow::Result;
 use hashmill_files::{Files, Function, Options, Otherwise};
-use hashmill_gpu::{Error, Info, cuda, wgpu};
+use hashmill_gpu::{Error, Info, Kind, Tuning, cuda, wgpu};
 use hashmill_hash::argon2::{Job, Params};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::SubtreeEngine;
@@ -33,17 +33,9 @@ impl Device {
     pub(crate) fn open(flags: &EngineFlags) -> Result<Device> {
         let opened = match (flags.engine, &flags.device) {
             (EngineName::Cuda, None) => cuda::Device::best().map(Device::Cuda),
-            (EngineName::Cuda, Some(asked)) => {
-                let found = cuda::devices().map_err(|error| refused(flags, &error))?;
-                let number = super::pick::find(&found, asked).map_err(|error| refused(flags, &error))?;
-                cuda::Device::open(number).map(Device::Cuda)
-            }
+            (EngineName::Cuda, Some(asked)) => cuda::Device::find(asked).map(Device::Cuda),
             (_, None) => wgpu::Device::best().map(Device::Wgpu),
-            (_, Some(asked)) => {
-                let number =
-                    super::pick::find(&wgpu::devices(), asked).map_err(|error| refused(flags, &error))?;
-                wgpu::Device::open(number).map(Device::Wgpu)
-            }
+            (_, Some(asked)) => wgpu::Device::find(asked).map(Device::Wgpu),
         };
         opened.map_err(|error| refused(flags, &error))
     }
@@ -71,12 +63,38 @@ impl Device {
         })
     }
 
-    /// Argon2 for at most so many hashes side by side.
-    pub(crate) fn argon2(&self, params: Params, most: usize) -> Result<Argon2, Error> {
+    /// Argon2 for at most so many hashes side by side, as it is laid out if nobody has measured.
+    pub(super) fn argon2(&self, params: Params, most: usize) -> Result<Argon2, Error> {
         Ok(match self {
             Device::Cuda(device) => Argon2::Cuda(cuda::Argon2::new(device, params, most)?),
             Device::Wgpu(device) => Argon2::Wgpu(wgpu::Argon2::new(device, params, most)?),
         })
+    }
+
+    /// Argon2 laid out like this, as far as memory allows.
+    pub(crate) fn tuned(&self, params: Params, tuning: Tuning) -> Result<Argon2, Error> {
+        Ok(match self {
+            Device::Cuda(device) => Argon2::Cuda(cuda::Argon2::tuned(device, params, tuning)?),
+            Device::Wgpu(device) => Argon2::Wgpu(wgpu::Argon2::tuned(device, params, tuning)?),
+        })
+    }
+
+    /// Ways of laying out Argon2, the first as nobody has measured it.
+    pub(crate) fn tunings(&self, params: Params) -> Result<Vec<Tuning>, Error> {
+        match self {
+            Device::Cuda(device) => device.tunings(params),
+            Device::Wgpu(device) => Ok(device.tunings(params)),
+        }
+    }
+
+    /// For how many hashes there is memory, where the device takes that of the host: a quarter of what is free there.
+    pub(crate) fn room(&self, params: Params) -> usize {
+        match (self.info().kind, machine::free_kib()) {
+            (Kind::Integrated | Kind::Software, Some(free)) => {
+                usize::try_from(free / 4 / params.blocks()).unwrap_or(usize::MAX).max(1)
+            }
+            _ => usize::MAX,
+        }
     }
 }
 

@@ -5,8 +5,6 @@ mod absent;
 #[cfg(feature = "gpu")]
 pub(crate) mod device;
 #[cfg(feature = "gpu")]
-mod pick;
-#[cfg(feature = "gpu")]
 mod tags;
 
 #[cfg(not(feature = "gpu"))]

@@ -2,10 +2,10 @@
 
 use super::device::{Argon2, Device};
 use crate::flags::EngineFlags;
+use crate::kept;
 use anyhow::Result;
-use hashmill_gpu::{Error, Kind};
+use hashmill_gpu::{Error, Tuning};
 use hashmill_hash::argon2::{Job, Params};
-use hashmill_machine::free_kib;
 use std::cell::RefCell;
 
 /// What computes tags of Argon2 in the processor's place, with memory on the device for the parameters that came last.
@@ -53,25 +53,24 @@ impl Tags {
 
     /// Memory for at most so many of these hashes.
     fn with<T>(&self, params: Params, most: usize, work: impl FnOnce(&mut Argon2) -> T) -> Result<T, Error> {
-        let most = most.min(self.room(params));
+        let most = most.min(self.device.room(params));
         let mut last = self.last.borrow_mut();
         let kept = last.take().filter(|(of, room, _)| *of == params && *room >= most);
         let (of, room, mut argon2) = match kept {
             Some(kept) => kept,
-            None => (params, most, self.device.argon2(params, most)?),
+            None => (params, most, self.made(params, most)?),
         };
         let result = work(&mut argon2);
         *last = Some((of, room, argon2));
         Ok(result)
     }
 
-    /// How many the host has memory for, where the device takes its: a quarter of what is free.
-    fn room(&self, params: Params) -> usize {
-        match (self.device.info().kind, free_kib()) {
-            (Kind::Integrated | Kind::Software, Some(free)) => {
-                usize::try_from(free / 4 / params.blocks()).unwrap_or(usize::MAX).max(1)
-            }
-            _ => usize::MAX,
+    /// Memory laid out as `hashmill tune` has measured it, or as it is first guessed.
+    fn made(&self, params: Params, most: usize) -> Result<Argon2, Error> {
+        let tuned = kept::device(self.device.engine(), &self.device.info().model(), params);
+        match tuned.and_then(|tuned| tuned.tuning.parse::<Tuning>().ok()) {
+            Some(tuning) => self.device.tuned(params, tuning.at_most(most)),
+            None => self.device.argon2(params, most),
         }
     }
 

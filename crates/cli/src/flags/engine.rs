@@ -9,8 +9,8 @@ use std::fmt;
 pub(crate) struct EngineFlags {
     /// What computes: auto, cpu, cuda, wgpu [default: auto]
     ///
-    /// auto decides by what was measured, as a rule for the processor, and `hashmill info` says why. cuda is a device of NVIDIA's
-    /// driver, wgpu one that speaks Vulkan, Metal or DirectX 12, in programs built with the feature gpu.
+    /// auto is the processor, and `hashmill info` says why. cuda is a device of NVIDIA's driver, wgpu one that speaks Vulkan, Metal
+    /// or DirectX 12, in programs built with the feature gpu.
     #[arg(
         long,
         value_name = "NAME",

@@ -1,10 +1,13 @@
 //! The flags of `hashmill tune`.
 
 use super::password::time;
+use super::{EngineFlags, Kib};
 use clap::Args;
 use std::time::Duration;
 
 /// Measure which kernels are fastest on this processor, and use them from now on
+///
+/// With `--engine cuda` or `--engine wgpu`: how Argon2 is best laid out on a device, and how fast it is beside the processor.
 ///
 /// Takes about a minute, and wants the machine to be idle. What is built in stays unless something else is surely faster. Digests
 /// are the same with every choice. It is kept in $XDG_STATE_HOME/hashmill/tune.json, for this processor and this version of the
@@ -15,6 +18,7 @@ use std::time::Duration;
 Examples:
   hashmill tune
   hashmill tune --dry-run --json | jq .choices
+  hashmill tune --engine cuda -m 2GiB -t 1
   hashmill tune --forget")]
 pub(crate) struct TuneArgs {
     /// Keep nothing
@@ -22,12 +26,31 @@ pub(crate) struct TuneArgs {
     pub(crate) dry_run: bool,
 
     /// Measure nothing, and go back to what is built in
-    #[arg(long, conflicts_with_all = ["dry_run", "time", "json", "source"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "time", "json", "source", "engine", "device", "memory", "passes", "lanes", "hashes"])]
     pub(crate) forget: bool,
 
     /// About how long to measure: 20s, 90s
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time)]
     pub(crate) time: Duration,
+
+    /// On a device: the memory of a hash [default: 19MiB with 2 passes, and 64MiB with 3]
+    #[arg(short = 'm', long, value_name = "SIZE", requires = "passes")]
+    pub(crate) memory: Option<Kib>,
+
+    /// On a device: passes over the memory
+    #[arg(short = 't', long, value_name = "N", requires = "memory")]
+    pub(crate) passes: Option<u32>,
+
+    /// On a device: lanes [default: 1]
+    #[arg(short = 'p', long, value_name = "N", requires = "memory")]
+    pub(crate) lanes: Option<u32>,
+
+    /// On a device: at most so many hashes side by side [default: 4096]
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(crate) hashes: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) engine: EngineFlags,
 
     /// Print one JSON object
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! What `hashmill info` says of devices.
 
+use crate::kept::Tuned;
 use serde::Serialize;
 
 /// What could hash beside the processor.
@@ -31,11 +32,13 @@ struct Device {
     largest_buffer: u64,
     subgroup: u32,
     lacks: Option<String>,
+    /// What `hashmill tune` has measured and kept.
+    tuned: Vec<Tuned>,
 }
 
 impl Devices {
     /// Asks the drivers.
-    pub(super) fn find() -> Devices {
+    pub(super) fn find(tuned: &[Tuned]) -> Devices {
         let (cuda, no_cuda) = match hashmill_gpu::cuda::devices() {
             Ok(found) => (found, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -58,6 +61,7 @@ impl Devices {
             largest_buffer: device.buffer,
             subgroup: device.subgroup,
             lacks: device.lacks.clone(),
+            tuned: tuned.iter().filter(|tuned| tuned.is_for(engine, &device.model())).cloned().collect(),
         };
         Devices {
             found: numbers.zip(&found).map(device).collect(),
@@ -82,6 +86,15 @@ impl Devices {
                 .push(format!("             memory {memory}, {binding} for a kernel, {buffer} for a buffer"));
             if let Some(lacks) = &device.lacks {
                 lines.push(format!("             cannot be used: it lacks {lacks}"));
+            }
+            for Tuned { memory_kib, passes, lanes, hashes_per_second, of_processor, .. } in &device.tuned {
+                lines.push(format!(
+                    "             Argon2, {memory_kib} KiB, t {passes}, p {lanes}: {hashes_per_second:.1} hashes a second, \
+                     the processor {of_processor:.1}"
+                ));
+            }
+            if let Some(tuned) = device.tuned.first() {
+                lines.push(format!("             measured here by hashmill tune, last on {}", tuned.date()));
             }
             for (engine, taken) in [("cuda", self.cuda), ("wgpu", self.wgpu)] {
                 if taken == Some(place) {

@@ -5,8 +5,9 @@ use super::choose::{Choice, Time, choose};
 use super::{YES, costs, print, print_json};
 use crate::busy::busy;
 use crate::flags::{CalibrateArgs, Misuse};
+use crate::kept::{self, Tuned};
+use crate::memory;
 use crate::out::progress::Bar;
-use crate::{kept, memory};
 use anyhow::{Result, bail};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Params};
 use hashmill_hash::password::Policy;
@@ -54,6 +55,9 @@ struct Report {
     gpu_wear_cost: f64,
     gpu_rent: f64,
     gpu_rent_cost: f64,
+    /// What `hashmill tune` measured on a card of this machine, of costs that are nearest to these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<Tuned>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
 }
@@ -85,7 +89,9 @@ pub(super) fn run(low: &CalibrateArgs) -> Result<u8> {
     }
     let choice = choice?;
     let busy = busy(&before, &after, elapsed_ms, hashmill_machine::threads(), choice.time.spread);
-    let report = Report { busy, near: near(&choice, budget_ns), ..report(&choice, low, &card, prices) };
+    let measured = nearest(kept::find().kept().devices, choice.params);
+    let report =
+        Report { busy, near: near(&choice, budget_ns), measured, ..report(&choice, low, &card, prices) };
     if low.json {
         print_json(&report)?;
     } else {
@@ -135,6 +141,14 @@ fn measure(hasher: &mut Hasher, params: Params, clock: &dyn Clock) -> Result<Tim
     Ok(Time::of(times))
 }
 
+/// Of what was measured on devices, what costs most nearly as much as this.
+fn nearest(devices: Vec<Tuned>, params: Params) -> Option<Tuned> {
+    let work = |memory: u32, passes: u32| f64::from(memory) * f64::from(passes);
+    let asked = work(params.memory_kib(), params.passes());
+    let distance = |tuned: &Tuned| (work(tuned.memory_kib, tuned.passes) / asked).ln().abs();
+    devices.into_iter().min_by(|one, other| distance(one).total_cmp(&distance(other)))
+}
+
 /// That another run may find something else.
 fn near(choice: &Choice, budget_ns: u64) -> Option<String> {
     let what = |params: Params| format!("{} KiB and {} passes", params.memory_kib(), params.passes());
@@ -160,6 +174,7 @@ fn report(choice: &Choice, low: &CalibrateArgs, card: &Card, prices: Prices) -> 
         samples: time.samples,
         near: None,
         busy: None,
+        measured: None,
         gpu: card.name,
         gpu_bandwidth_gb_per_s: card.gb_per_s(),
         gpu_guesses_per_second: rate,
@@ -211,6 +226,14 @@ fn words(report: &Report, card: &Card, allowed: Duration) -> String {
     } else {
         text += &format!("One {} has not the memory for a single hash.\n", card.label);
     }
+    if let Some(tuned) = &report.measured {
+        let Tuned { device, memory_kib, passes, lanes, hashes_per_second, of_processor, .. } = tuned;
+        text += &format!(
+            "Measured here on {}: {hashes_per_second:.0} a second of {memory_kib} KiB, {passes} passes and {lanes} lanes \
+             on {device}; {of_processor:.0} on all threads of the processor.\n",
+            tuned.date(),
+        );
+    }
     if let Some(near) = &report.near {
         text += &format!("Nearly undecided: {near}.\n");
     }
@@ -218,4 +241,31 @@ fn words(report: &Report, card: &Card, allowed: Duration) -> String {
         text += &format!("WARNING: {warning}\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_costs_that_were_measured_are_quoted() {
+        let tuned = |memory_kib, passes, rate| Tuned {
+            measured: "2026-11-26T12:00:00Z".to_owned(),
+            engine: "cuda".to_owned(),
+            device: "a card".to_owned(),
+            memory_kib,
+            passes,
+            lanes: 1,
+            tuning: String::new(),
+            hashes_per_second: rate,
+            of_processor: 1.0,
+        };
+        let devices = || vec![tuned(19_456, 2, 1.0), tuned(65_536, 3, 2.0), tuned(2 << 20, 1, 3.0)];
+        for (memory, passes, rate) in [(65_536, 4, 2.0), (16_384, 3, 1.0), (1 << 20, 3, 3.0)] {
+            let params = Params::new(memory, passes, 4).expect("good costs");
+            let nearest = nearest(devices(), params).expect("one of three");
+            assert_eq!(nearest.hashes_per_second, rate, "{memory} {passes}");
+        }
+        assert_eq!(nearest(Vec::new(), Params::new(64, 1, 1).expect("good costs")), None);
+    }
 }

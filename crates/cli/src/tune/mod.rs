@@ -3,17 +3,19 @@
 //! `survey` says what is measured and `measure` has the clock; `decide` has the rules, `words` the output; [`kept`] is the file.
 
 mod decide;
+#[cfg(feature = "gpu")]
+mod device;
 mod measure;
 mod survey;
 mod words;
 
 use crate::busy::busy;
-use crate::flags::TuneArgs;
+use crate::flags::{Misuse, TuneArgs};
 use crate::kept::{self, Argon2, Blake3, Choice, Streams, Target};
 use crate::out::progress::Bar;
 use crate::out::{self, print, shown};
 use crate::{FAILED, OK};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use decide::{TOO_NOISY, Timing, Why};
 use hashmill_hash::argon2::{self, Params, batch_width};
 use hashmill_hash::blake3::{Plan, Role};
@@ -79,6 +81,16 @@ pub(crate) fn run(low: &TuneArgs) -> Result<u8> {
     if low.forget {
         return forget();
     }
+    low.engine.check()?;
+    if low.engine.is_device() {
+        #[cfg(feature = "gpu")]
+        return device::run(low);
+        #[cfg(not(feature = "gpu"))]
+        return Err(crate::flags::absent("gpu"));
+    }
+    if low.memory.is_some() || low.hashes.is_some() {
+        bail!(Misuse("costs and --hashes are for --engine cuda and --engine wgpu".to_owned()));
+    }
     let target = if low.dry_run { None } else { Some(Target::prepare()?) };
     let done = Arc::new(AtomicU64::new(0));
     let bar = Bar::counting("measuring", &done, Some(survey::SIZES as u64), "sizes");
@@ -98,7 +110,10 @@ pub(crate) fn run(low: &TuneArgs) -> Result<u8> {
     let cpu = Cpu::detect();
     let (is_sure, choice) = (decision.noise <= TOO_NOISY, decision.choice(&measured));
     // Whoever waited for it sees what was measured, whether it can be kept or not.
-    let kept = target.filter(|_| is_sure).map(|target| target.keep(&choice)).transpose();
+    let kept = target
+        .filter(|_| is_sure)
+        .map(|target| target.keep(|kept| kept.choice = Some(choice.clone())))
+        .transpose();
     let path = kept.as_ref().ok().and_then(|path| path.as_ref()).map(|path| shown(path).into_owned());
     if low.json {
         let report = Report {
@@ -127,14 +142,19 @@ pub(crate) fn run(low: &TuneArgs) -> Result<u8> {
     }
     kept?;
     if !is_sure {
-        let percent = 100.0 * decision.noise;
-        out::complain(&format!(
-            "comparisons may be off by {percent:.0} %: nothing can be told, and nothing was kept; run it again when the machine \
-             is idle, or with more --time"
-        ));
+        out::complain(&too_noisy(decision.noise));
         return Ok(FAILED);
     }
     Ok(OK)
+}
+
+/// Why nothing was kept.
+fn too_noisy(noise: f64) -> String {
+    let percent = 100.0 * noise;
+    format!(
+        "comparisons may be off by {percent:.0} %: nothing can be told, and nothing was kept; run it again when the machine is \
+         idle, or with more --time"
+    )
 }
 
 fn forget() -> Result<u8> {

@@ -50,6 +50,16 @@ fn choice() -> Value {
     })
 }
 
+/// What was kept of devices, where nobody asked for the processor.
+#[cfg(feature = "gpu")]
+pub(crate) fn of_devices(devices: Value) -> Value {
+    let mut file = choice();
+    let fields = file.as_object_mut().expect("an object");
+    fields.remove("choice");
+    fields.insert("devices".to_owned(), devices);
+    file
+}
+
 fn facts(done: &Done) -> Value {
     serde_json::from_str(&done.quiet_success()).expect("JSON")
 }

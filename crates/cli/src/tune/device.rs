@@ -1,0 +1,283 @@
+//! `hashmill tune --engine cuda|wgpu`: how Argon2 is best laid out on a device, and how fast it is beside the processor.
+
+use super::decide::{self, TOO_NOISY, Timing};
+use super::words;
+use crate::busy::busy;
+use crate::engine::device::Device;
+use crate::flags::{Misuse, TuneArgs};
+use crate::kept::{self, Target, Tuned};
+use crate::out::progress::Bar;
+use crate::out::{self, print, shown};
+use crate::{FAILED, OK, memory};
+use anyhow::{Context as _, Result, bail, ensure};
+use hashmill_gpu::{Error, Tuning};
+use hashmill_hash::argon2::{Hasher, Input, Job, Params};
+use hashmill_hash::password::{NewPassword, Passwords, Policy};
+use hashmill_machine::clock::{Clock, Monotonic};
+use hashmill_machine::{self as machine, Load};
+use serde::Serialize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// What is measured if nobody says: what `password` makes, and the second choice of RFC 9106 on one lane.
+const COSTS: [(u32, u32); 2] = [(19 << 10, 2), (64 << 10, 3)];
+
+/// Hashes side by side, if nobody says: as many as files of passwords hand over together.
+const MOST: u32 = 4096;
+
+/// Each round gives two samples, and of fewer than six a ratio has no interval.
+const LEAST_ROUNDS: usize = 3;
+
+/// A sample takes at least this long.
+const SAMPLE: Duration = Duration::from_millis(20);
+
+/// How long the processor hashes.
+const OF_PROCESSOR: Duration = Duration::from_millis(500);
+
+const PASSWORD: &[u8] = b"correct horse battery staple";
+const SALT: &[u8] = b"sixteen bytes ok";
+
+/// What came out. The names of the fields are those of the JSON.
+#[derive(Serialize)]
+struct Report<'a> {
+    engine: &'static str,
+    device: &'a str,
+    date: &'a str,
+    /// The median of what comparisons may be off by chance, as a part of one.
+    noise: f64,
+    busy: Option<&'a str>,
+    measured: &'a [Measured],
+    /// Where it was kept, if it was.
+    kept: Option<String>,
+}
+
+/// All ways for the same costs.
+#[derive(Serialize)]
+struct Measured {
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+    options: Vec<Way>,
+    /// Which of them.
+    chosen: usize,
+    why: String,
+    /// Hashes in a second on all threads of the processor.
+    of_processor: f64,
+    #[serde(skip)]
+    timing: Timing,
+}
+
+#[derive(Serialize)]
+struct Way {
+    tuning: String,
+    hashes_per_second: f64,
+    /// How many times faster than the first: the median, and between what it may be by chance.
+    faster: [f64; 3],
+}
+
+/// Measures, tells, and keeps.
+pub(super) fn run(low: &TuneArgs) -> Result<u8> {
+    if low.source {
+        bail!(Misuse("--source is for the processor".to_owned()));
+    }
+    let all = costs(low)?;
+    let device = Device::open(&low.engine)?;
+    let target = if low.dry_run { None } else { Some(Target::prepare()?) };
+    let done = Arc::new(AtomicU64::new(0));
+    let bar = Bar::counting("measuring", &done, None, "batches");
+    let (clock, before) = (Monotonic::new(), Load::read());
+    let budget = low.time / all.len() as u32;
+    let most = low.hashes.unwrap_or(MOST) as usize;
+    let measured: Result<Vec<Measured>> = all
+        .into_iter()
+        .map(|params| {
+            measure(&device, (params, most.min(device.room(params))), budget, &|| {
+                done.fetch_add(1, Ordering::Relaxed);
+            })
+        })
+        .collect();
+    let (after, elapsed_ms) = (Load::read(), clock.now_ns() / 1_000_000);
+    if let Some(bar) = bar {
+        bar.finish();
+    }
+    let measured = measured.with_context(|| low.engine.to_string())?;
+    let noise = decide::noise(measured.iter().map(|measured| &measured.timing));
+    let busy = busy(&before, &after, elapsed_ms, machine::threads(), 0.0);
+    let (date, model) = (machine::date::now_utc(), device.info().model());
+    let is_sure = noise <= TOO_NOISY;
+    let keep = |kept: &mut kept::Kept| {
+        measured.iter().for_each(|measured| kept.take(measured.tuned(&date, device.engine(), &model)));
+    };
+    let kept = target.filter(|_| is_sure).map(|target| target.keep(keep)).transpose();
+    let path = kept.as_ref().ok().and_then(|path| path.as_ref()).map(|path| shown(path).into_owned());
+    if low.json {
+        let (engine, busy, measured) = (device.engine(), busy.as_deref(), &measured[..]);
+        let report = Report { engine, device: &model, date: &date, noise, busy, measured, kept: path };
+        print(&(serde_json::to_string(&report)? + "\n"))?;
+    } else {
+        let tables: String = measured.iter().map(Measured::table).collect();
+        let kept = path.map(|path| format!("Used from now on: {path}\n")).unwrap_or_default();
+        print(&format!("{model}\n{tables}{kept}"))?;
+    }
+    if let Some(busy) = busy {
+        out::remark(&format!("WARNING: {busy}"));
+    }
+    kept?;
+    if !is_sure {
+        out::complain(&super::too_noisy(noise));
+        return Ok(FAILED);
+    }
+    Ok(OK)
+}
+
+/// What to measure.
+fn costs(low: &TuneArgs) -> Result<Vec<Params>> {
+    let asked = match (low.memory, low.passes) {
+        (Some(memory), Some(passes)) => {
+            vec![(u32::try_from(memory.0).unwrap_or(u32::MAX), passes, low.lanes.unwrap_or(1))]
+        }
+        _ => COSTS.map(|(memory, passes)| (memory, passes, 1)).into(),
+    };
+    let params = asked.into_iter().map(|(memory, passes, lanes)| Params::new(memory, passes, lanes));
+    let params: Result<Vec<Params>, _> = params.collect();
+    let params = params.map_err(|error| Misuse(error.to_string()))?;
+    params.iter().try_for_each(|params| memory::check(params.blocks()))?;
+    Ok(params)
+}
+
+/// All ways in turns, forth and back; then the processor.
+fn measure(
+    device: &Device,
+    (params, most): (Params, usize),
+    budget: Duration,
+    tick: &dyn Fn(),
+) -> Result<Measured> {
+    let right = Hasher::with_plan(params, kept::argon2()).hash::<32>(&input())?;
+    let sample = |tuning: Tuning| {
+        tick();
+        batch(device, params, tuning, &right)
+    };
+    let all = device.tunings(params)?.into_iter().map(|tuning| tuning.at_most(most));
+    let mut options: Vec<Tuning> = Vec::new();
+    for tuning in all {
+        if options.contains(&tuning) {
+            continue;
+        }
+        match sample(tuning) {
+            // The first must work; another may be more than this device can.
+            Err(error) if !options.is_empty() && is_too_much(&error) => {}
+            sampled => {
+                sampled?;
+                options.push(tuning);
+            }
+        }
+    }
+    let mut samples = vec![Vec::new(); options.len()];
+    let (began, mut rounds) = (Instant::now(), 0);
+    while rounds < LEAST_ROUNDS || began.elapsed() < budget {
+        let forth = 0..options.len();
+        for index in forth.clone().chain(forth.rev()) {
+            samples[index].push(sample(options[index])?);
+        }
+        rounds += 1;
+    }
+    let timing = Timing::new(params.blocks() << 10, 0, samples);
+    let lines: Vec<String> = options.iter().map(Tuning::to_string).collect();
+    let choice = decide::choose(std::slice::from_ref(&timing)).context("nothing was measured")?;
+    let why = words::why(&choice, &lines, "what is guessed first");
+    let ways = lines.into_iter().enumerate().map(|(at, tuning)| {
+        let ratio = timing.ratios[at];
+        let hashes_per_second = 1e9 / timing.times[at];
+        Way { tuning, hashes_per_second, faster: [ratio.middle, ratio.low, ratio.high] }
+    });
+    Ok(Measured {
+        memory_kib: params.memory_kib(),
+        passes: params.passes(),
+        lanes: params.lanes(),
+        options: ways.collect(),
+        chosen: choice.option,
+        why,
+        of_processor: by_processor(params)?,
+        timing,
+    })
+}
+
+/// Whether a way failed because it is more than the device can.
+fn is_too_much(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::OutOfMemory { .. } | Error::Unfit { .. }))
+}
+
+fn input() -> Input<'static> {
+    Input::new(PASSWORD, SALT)
+}
+
+/// Nanoseconds of a hash, of as many as go side by side. All tags are looked at.
+fn batch(device: &Device, params: Params, tuning: Tuning, right: &[u8; 32]) -> Result<f64> {
+    let mut argon2 = device.tuned(params, tuning)?;
+    let mut tags = vec![[0; 32]; argon2.width()];
+    let mut once = |tags: &mut [[u8; 32]]| -> Result<()> {
+        let mut jobs: Vec<_> = tags.iter_mut().map(|tag| Job { input: input(), tag }).collect();
+        argon2.hash(&mut jobs)?;
+        ensure!(tags.iter().all(|tag| tag == right), Error::SelfTest { device: device.info().name.clone() });
+        Ok(())
+    };
+    // Memory is touched, and the pace of strips is learnt.
+    once(&mut tags[..1])?;
+    let (began, mut count) = (Instant::now(), 0);
+    while count == 0 || began.elapsed() < SAMPLE {
+        once(&mut tags)?;
+        count += tags.len();
+    }
+    Ok(began.elapsed().as_nanos() as f64 / count as f64)
+}
+
+/// Hashes in a second on all threads.
+fn by_processor(params: Params) -> Result<f64> {
+    let budget = machine::free_kib().map_or(u64::MAX, |free| free / 2);
+    let passwords = Passwords::new(Policy::new(params)).plan(kept::argon2()).memory_budget(budget);
+    let new = vec![NewPassword { password: PASSWORD, salt: SALT }; 2 * machine::threads()];
+    let batch = || passwords.hash_many(&new).into_iter().try_for_each(|made| made.map(drop));
+    batch()?;
+    let (began, mut count) = (Instant::now(), 0);
+    while count == 0 || began.elapsed() < OF_PROCESSOR {
+        batch()?;
+        count += new.len();
+    }
+    Ok(count as f64 / began.elapsed().as_secs_f64())
+}
+
+impl Measured {
+    fn tuned(&self, date: &str, engine: &str, model: &str) -> Tuned {
+        let way = &self.options[self.chosen];
+        Tuned {
+            measured: date.to_owned(),
+            engine: engine.to_owned(),
+            device: model.to_owned(),
+            memory_kib: self.memory_kib,
+            passes: self.passes,
+            lanes: self.lanes,
+            tuning: way.tuning.clone(),
+            hashes_per_second: way.hashes_per_second,
+            of_processor: self.of_processor,
+        }
+    }
+
+    fn table(&self) -> String {
+        let Measured { memory_kib, passes, lanes, options, chosen, why, of_processor, .. } = self;
+        let mut text = format!("\nArgon2id, {memory_kib} KiB, t {passes}, p {lanes}: hashes a second\n");
+        for (at, Way { tuning, hashes_per_second, .. }) in options.iter().enumerate() {
+            let cell = match at {
+                0 => "first guess".to_owned(),
+                _ => {
+                    let ratio = self.timing.ratios[at];
+                    format!("{:.3} ±{:.1}%", ratio.middle, 100.0 * ratio.spread())
+                }
+            };
+            text += &format!("  {hashes_per_second:>12.1}  {cell:<14}  {tuning}\n");
+        }
+        text += &format!("  {of_processor:>12.1}  {:<14}  all threads of the processor\n", "");
+        text += &format!("  chosen: {}: {why}\n", options[*chosen].tuning);
+        text
+    }
+}
