@@ -317,7 +317,11 @@ fn the_lab_has_rows_of_a_card_of_nvidia() {
     if with_driver(&world, &["info"], b"").is_none() {
         return;
     }
-    rows_of(&world, "cuda", &|args| with_driver(&world, args, b"").expect("as before"));
+    let run = |args: &[&str]| with_driver(&world, args, b"").expect("as before");
+    rows_of(&world, "cuda", &run);
+    let host = ["lab", "run", "device-blake3/cuda-*ed/backend/70001/all", "--out", "h"];
+    let text = run(&[&host[..], &crate::lab::TINY].concat()).quiet_success();
+    assert!(text.contains("\ndigests 2 of 2 equal to their reference\n"), "{text}");
 }
 
 /// Measures a device, whether or not the machine is quiet enough for it to be kept, and looks at what is made of a kept file.

@@ -1,12 +1,13 @@
 //! BLAKE3 of bytes on a device, of bytes of the host, and of many messages.
 
 use super::back_end::{BackEnd, words};
+use super::cuda::Cuda;
 use super::fault;
 use crate::all_threads;
 use crate::blake3::{Batch, Bytes, Hashing, MESSAGES, Message, context, fold, number};
 use hashmill_hash::blake3::hazmat::{Mode, merge_subtrees_non_root, merge_subtrees_root};
 use hashmill_hash::blake3::{Hash, batch};
-use hashmill_hash::engine::{EngineError, SubtreeEngine, Tile};
+use hashmill_hash::engine::{EngineError, Stop, SubtreeEngine, Tile};
 use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec};
 use hashmill_lab::model::registry::{Offer, Registry};
 use std::cell::RefCell;
@@ -54,6 +55,24 @@ pub(super) fn add<B: BackEnd>(registry: &mut Registry) {
             offer(&["backend"]).knob("tile", ["1MiB", "8MiB"]),
         );
     registry.more_engines::<Vec<Bytes>>(BATCH).engine(B::NAME, messages::<B>(), many());
+}
+
+/// Further ways of NVIDIA's driver to bytes of the host: by pieces that the card fetches, and where they lie, which takes making them
+/// known first.
+pub(super) fn add_of_cuda(registry: &mut Registry) {
+    type Context = Opened<Cuda>;
+    let name = |opened: &Context| words(Cuda::info(&opened.device));
+    let told = |hash: &Hash| Digest::new(hash.as_bytes());
+    let fetched = |opened: &mut Context, message: &Bytes| opened.blake3.hash_bytes(message).map_err(fault);
+    let registered = |opened: &mut Context, message: &Bytes| {
+        let Opened { device, blake3, .. } = opened;
+        let hashed = device.registered(message, |known| blake3.hash_registered(known, &Stop::new()));
+        hashed.map_err(fault)?.map_err(fault)
+    };
+    registry
+        .more_engines::<Bytes>(MESSAGE)
+        .engine("cuda-fetched", Routine::new(opened, name, fetched, told), offer(&["backend"]))
+        .engine("cuda-registered", Routine::new(opened, name, registered, told), offer(&["backend"]));
 }
 
 fn many() -> Offer {

@@ -28,6 +28,9 @@ pub(crate) fn register(registry: &mut Registry, looks: bool) {
     blake3::register(registry);
     argon2::register(registry);
     nonces::register(registry);
+    if cuda.is_none() {
+        blake3::add_of_cuda(registry);
+    }
     add::<cuda::Cuda>(registry, cuda);
     add::<wgpu::Wgpu>(registry, wgpu);
 }
