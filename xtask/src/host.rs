@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::b3sum;
 use crate::fatbin;
+use crate::python;
 
 /// Ends well where it is run by a version that is new enough.
 const NODE_20: &str = "process.exit(Number(process.versions.node.split('.')[0]) < 20 ? 1 : 0)";
@@ -26,6 +27,8 @@ pub(crate) enum Need {
     NpmRegistry,
     /// The tests that b3sum publishes, and what they are built with.
     B3sumTests,
+    /// Python, and what the package for it is tested with.
+    Python,
     /// NVIDIA's compiler, from a registry of Python's packages.
     Nvcc,
     /// A nightly toolchain under rustup.
@@ -55,6 +58,7 @@ impl Need {
             Self::NpmRegistry => (!answers("npm", &["view", "ws", "version", "--cache", "target/npm"]))
                 .then(|| "needs `npm` (Debian package npm) and a registry that answers it".to_owned()),
             Self::B3sumTests => b3sum::missing(&crate::root()),
+            Self::Python => python::missing(&crate::root()),
             Self::Nvcc => fatbin::missing(&crate::root()),
             Self::Nightly => (!answers("rustup", &["run", "nightly", "rustc", "--version"]))
                 .then(|| "needs a nightly toolchain (rustup toolchain install nightly)".to_owned()),

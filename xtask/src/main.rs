@@ -17,6 +17,7 @@ mod metadata;
 mod mutate;
 mod notices;
 mod platforms;
+mod python;
 mod report;
 mod run;
 mod steps;

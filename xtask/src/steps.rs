@@ -9,6 +9,7 @@ use crate::b3sum;
 use crate::host::Need;
 use crate::metadata::{self, Package};
 use crate::platforms;
+use crate::python;
 
 /// One row of the table.
 pub(crate) struct Step {
@@ -219,6 +220,16 @@ const HERE: &[Step] = &[
         ],
         runner: None,
         commands: c,
+    },
+    Step {
+        name: "python",
+        about: "the package for Python, as a wheel in an environment of its own: its tests, types and examples",
+        quick: false,
+        filters: true,
+        applies: everywhere,
+        needs: &[Need::Python],
+        runner: None,
+        commands: |setting| python::run(setting.root, setting.filter),
     },
     Step {
         name: "deny",

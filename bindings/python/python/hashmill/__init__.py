@@ -1,0 +1,5 @@
+"""Hashmill: BLAKE3 (`hashmill.blake3`), Argon2 (`hashmill.argon2`) and shared documents (`hashmill.documents`)."""
+
+from ._hashmill import __version__
+
+__all__ = ["__version__"]

@@ -1,0 +1,20 @@
+//! The module `hashmill._hashmill`: what the package `hashmill` for Python is made of. Only translation.
+//!
+//! One folder for each part of the package; what is `unsafe` about the boundary is in `boundary.rs`.
+#![warn(clippy::disallowed_methods)]
+#![warn(clippy::disallowed_types)]
+
+mod argon2;
+mod blake3;
+mod documents;
+
+use pyo3::prelude::*;
+
+/// Importing it starts no thread and asks nothing of the machine.
+#[pymodule(gil_used = false)]
+fn _hashmill(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    blake3::register(module)?;
+    argon2::register(module)?;
+    documents::register(module)
+}

@@ -1,0 +1,14 @@
+"""What every test of the package shares: words that `cargo xtask` understands."""
+
+import pytest
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The line that `cargo xtask` counts tests by, and one for each test that was skipped."""
+    stats = terminalreporter.stats
+    for report in stats.get("skipped", []):
+        why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        print(f"SKIPPED: {report.nodeid}: {why.removeprefix('Skipped: ')}")
+    passed = len(stats.get("passed", []))
+    failed = len(stats.get("failed", [])) + len(stats.get("error", []))
+    print(f"test result: {'FAILED' if failed else 'ok'}. {passed} passed; {failed} failed;")
