@@ -1,5 +1,7 @@
 """What every test of the package shares: words that `cargo xtask` understands."""
 
+from __future__ import annotations
+
 import pytest
 
 

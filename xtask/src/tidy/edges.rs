@@ -41,7 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("hashmill-c", &["hashmill-hash"]),
-    ("hashmill-python", &["hashmill-doc", "hashmill-hash"]),
+    ("hashmill-python", &["hashmill-doc", "hashmill-files", "hashmill-hash"]),
     // An oracle that shared code with what it judges would agree with its mistakes.
     ("hashmill-testkit", &[]),
     (

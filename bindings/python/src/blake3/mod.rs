@@ -1,9 +1,21 @@
 //! The part of the module that `hashmill.blake3` is made of.
 
+mod arrow;
+mod hasher;
+mod many;
+mod mode;
+mod threads;
+
 use pyo3::prelude::*;
 
 /// Adds it to `parent`.
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = PyModule::new(parent.py(), "blake3")?;
+    module.add_class::<hasher::Hasher>()?;
+    module.add_class::<arrow::Digests>()?;
+    module.add_function(wrap_pyfunction!(many::hash_buffers, &module)?)?;
+    module.add_function(wrap_pyfunction!(many::hash_paths, &module)?)?;
+    module.add_function(wrap_pyfunction!(many::hash_tree, &module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::hash_arrow, &module)?)?;
     parent.add_submodule(&module)
 }

@@ -1,0 +1,217 @@
+//! The class `blake3`: a hasher as `hashlib` has them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use hashmill_hash::blake3::{self, OutputReader};
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use super::mode::Function;
+use super::threads::{AUTO, Most};
+use crate::boundary::Bytes;
+use crate::call::{DETACH_FROM, PIECE};
+
+/// What a file is read into.
+const BUFFER: usize = 1 << 20;
+
+/// A BLAKE3 hasher: takes bytes in pieces, gives as many bytes of output as wanted.
+#[pyclass(frozen, name = "blake3", module = "hashmill.blake3")]
+pub(crate) struct Hasher {
+    state: Mutex<blake3::Hasher>,
+    /// The process whose thread has the state for a long time, while others of Python run; or 0. A child that is forked then
+    /// finds it locked for good.
+    owner: AtomicU32,
+    threads: Most,
+}
+
+impl Hasher {
+    fn with(state: blake3::Hasher, threads: Most) -> Hasher {
+        Hasher { state: Mutex::new(state), owner: AtomicU32::new(0), threads }
+    }
+
+    /// The state, if no other thread has it.
+    fn try_lock(&self) -> Option<MutexGuard<'_, blake3::Hasher>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The state, when no other thread has it. To be called by who lets other threads of Python run, or these wait for one
+    /// that waits for them.
+    fn lock(&self) -> PyResult<MutexGuard<'_, blake3::Hasher>> {
+        if let Some(state) = self.try_lock() {
+            return Ok(state);
+        }
+        let owner = self.owner.load(Ordering::Relaxed);
+        if owner != 0 && owner != process::id() {
+            return Err(PyRuntimeError::new_err(
+                "forked while another thread updated this hasher: it has no state",
+            ));
+        }
+        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// `work` on the state, which is short.
+    fn briefly<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut blake3::Hasher) -> T + Send,
+    ) -> PyResult<T> {
+        match self.try_lock() {
+            Some(mut state) => Ok(work(&mut state)),
+            None => py.detach(|| Ok(work(&mut *self.lock()?))),
+        }
+    }
+
+    /// Takes `input`. A signal that raises ends it between two pieces.
+    fn take(&self, py: Python<'_>, input: &[u8]) -> PyResult<()> {
+        if input.len() < DETACH_FROM {
+            return self.briefly(py, |state| {
+                state.update(input);
+            });
+        }
+        for (index, piece) in input.chunks(PIECE).enumerate() {
+            if index > 0 {
+                py.check_signals()?;
+            }
+            py.detach(|| self.take_piece(piece))?;
+        }
+        Ok(())
+    }
+
+    fn take_piece(&self, piece: &[u8]) -> PyResult<()> {
+        let mut state = self.lock()?;
+        self.owner.store(process::id(), Ordering::Relaxed);
+        let done = self.threads.update(&mut state, piece);
+        self.owner.store(0, Ordering::Relaxed);
+        done.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// Where output begins, once it is known that all of it exists.
+    fn output(&self, py: Python<'_>, length: usize, seek: u64) -> PyResult<OutputReader> {
+        if length > isize::MAX as usize || seek.checked_add(length as u64).is_none() {
+            return Err(PyOverflowError::new_err(format!("no {length} bytes of output from {seek} on")));
+        }
+        let mut output = self.briefly(py, |state| state.finalize_xof())?;
+        output.set_position(seek);
+        Ok(output)
+    }
+}
+
+/// Fills `bytes`. A signal that raises ends it between two pieces.
+fn fill(py: Python<'_>, output: &mut OutputReader, bytes: &mut [u8]) -> PyResult<()> {
+    if bytes.len() < DETACH_FROM {
+        output.fill(bytes);
+        return Ok(());
+    }
+    for piece in bytes.chunks_mut(PIECE) {
+        py.check_signals()?;
+        py.detach(|| output.fill(piece));
+    }
+    Ok(())
+}
+
+#[pymethods]
+impl Hasher {
+    #[classattr]
+    #[pyo3(name = "name")]
+    const NAME: &'static str = "blake3";
+    #[classattr]
+    #[pyo3(name = "digest_size")]
+    const DIGEST_SIZE: usize = blake3::OUT_LEN;
+    #[classattr]
+    #[pyo3(name = "block_size")]
+    const BLOCK_SIZE: usize = blake3::BLOCK_LEN;
+    #[classattr]
+    #[pyo3(name = "key_size")]
+    const KEY_SIZE: usize = blake3::KEY_LEN;
+    #[classattr]
+    const AUTO: isize = AUTO;
+
+    #[new]
+    #[pyo3(signature = (data = None, /, *, key = None, derive_key_context = None, max_threads = 1, usedforsecurity = true))]
+    fn new(
+        data: Option<&Bound<'_, PyAny>>,
+        key: Option<&Bound<'_, PyAny>>,
+        derive_key_context: Option<&str>,
+        max_threads: isize,
+        usedforsecurity: bool,
+        py: Python<'_>,
+    ) -> PyResult<Hasher> {
+        // For who has a policy of MD5: this is always for security.
+        let _ = usedforsecurity;
+        let threads = Most::of(max_threads)?;
+        let hasher = Hasher::with(Function::of(key, derive_key_context)?.hasher(), threads);
+        if let Some(data) = data {
+            hasher.take(py, Bytes::of(data)?.as_slice())?;
+        }
+        Ok(hasher)
+    }
+
+    #[pyo3(signature = (data, /))]
+    fn update<'py>(slf: Bound<'py, Self>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
+        slf.get().take(slf.py(), Bytes::of(data)?.as_slice())?;
+        Ok(slf)
+    }
+
+    /// The bytes of a file. They are read: a mapped file that becomes shorter would end the process.
+    fn update_mmap<'py>(slf: Bound<'py, Self>, path: PathBuf) -> PyResult<Bound<'py, Self>> {
+        let py = slf.py();
+        let mut file = py.detach(|| File::open(path))?;
+        let mut buffer = vec![0; BUFFER];
+        loop {
+            let read = py.detach(|| file.read(&mut buffer));
+            match read {
+                Ok(0) => return Ok(slf),
+                Ok(len) => slf.get().take(py, &buffer[..len])?,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+            py.check_signals()?;
+        }
+    }
+
+    fn copy(&self, py: Python<'_>) -> PyResult<Hasher> {
+        Ok(Hasher::with(self.briefly(py, |state| state.clone())?, self.threads))
+    }
+
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        self.briefly(py, |state| {
+            state.reset();
+        })
+    }
+
+    #[pyo3(signature = (length = blake3::OUT_LEN, *, seek = 0))]
+    fn digest<'py>(&self, py: Python<'py>, length: usize, seek: u64) -> PyResult<Bound<'py, PyBytes>> {
+        if (length, seek) == (blake3::OUT_LEN, 0) {
+            let digest = self.briefly(py, |state| state.finalize())?;
+            return Ok(PyBytes::new(py, digest.as_bytes()));
+        }
+        let mut output = self.output(py, length, seek)?;
+        PyBytes::new_with(py, length, |bytes| fill(py, &mut output, bytes))
+    }
+
+    #[pyo3(signature = (length = blake3::OUT_LEN, *, seek = 0))]
+    fn hexdigest<'py>(&self, py: Python<'py>, length: usize, seek: u64) -> PyResult<Bound<'py, PyString>> {
+        if (length, seek) == (blake3::OUT_LEN, 0) {
+            let digest = self.briefly(py, |state| state.finalize())?;
+            return Ok(PyString::new(py, &digest.to_hex()));
+        }
+        let mut output = self.output(py, length, seek)?;
+        let mut bytes = Vec::new();
+        let room = bytes.try_reserve_exact(length);
+        room.map_err(|_| PyMemoryError::new_err(format!("no memory for {length} bytes of output")))?;
+        bytes.resize(length, 0);
+        fill(py, &mut output, &mut bytes)?;
+        // Python has the one that allocates twice as much, and knows what to do when there is not so much.
+        PyBytes::new(py, &bytes).call_method0("hex")?.cast_into::<PyString>().map_err(PyErr::from)
+    }
+}

@@ -1,0 +1,208 @@
+//! Many inputs in one call: buffers side by side in the lanes of the processor, files on all threads, directories.
+
+use std::io;
+use std::iter::Peekable;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use hashmill_files::{Digest, Error, Files, Input, Item, Mapping, Options, Output};
+use hashmill_hash::blake3::hazmat::Mode;
+use hashmill_hash::blake3::{Hash, OUT_LEN, batch};
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+
+use super::mode::Function;
+use super::threads::Most;
+use crate::boundary::Bytes;
+use crate::call::{DETACH_FROM, PIECE, interruptible};
+
+/// Less work than this for each thread is done before a second one has started.
+const SHARE: usize = 256 << 10;
+
+/// Buffers that are hashed together: what is kept of them stays in a cache, and off the system's hands.
+const GROUP: usize = 1024;
+
+/// The digests of `messages` into `digests`, by at most `threads` threads that are started for that, each with as many bytes.
+pub(super) fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], digests: &mut [Hash], threads: usize) {
+    if threads == 1 {
+        return batch::hash_all(mode, messages, digests);
+    }
+    let total: usize = messages.iter().map(|message| cost(message)).sum();
+    let share = total.div_ceil(threads).max(SHARE);
+    thread::scope(|scope| {
+        let (mut messages, mut digests) = (messages, digests);
+        while !messages.is_empty() {
+            let mut sum = 0;
+            let full = |message: &&[u8]| {
+                sum += cost(message);
+                sum >= share
+            };
+            let len = messages.iter().position(full).map_or(messages.len(), |last| last + 1);
+            let (now, later) = messages.split_at(len);
+            let (out, others) = digests.split_at_mut(len);
+            (messages, digests) = (later, others);
+            if messages.is_empty() {
+                batch::hash_all(mode, now, out);
+            } else {
+                scope.spawn(move || batch::hash_all(mode, now, out));
+            }
+        }
+    });
+}
+
+/// What a message costs, in bytes.
+fn cost(message: &[u8]) -> usize {
+    message.len() + 64
+}
+
+/// The digests of buffers, in their order.
+#[pyfunction]
+#[pyo3(signature = (buffers, key, derive_key_context, max_threads))]
+pub(super) fn hash_buffers<'py>(
+    py: Python<'py>,
+    buffers: &Bound<'py, PyTuple>,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+    max_threads: isize,
+) -> PyResult<Bound<'py, PyList>> {
+    let function = Function::of(key, derive_key_context)?;
+    let most = Most::of(max_threads)?;
+    let mut results = Vec::with_capacity(buffers.len());
+    let mut digests = Vec::new();
+    let mut rest = buffers.iter_borrowed().peekable();
+    while rest.peek().is_some() {
+        let held = group(&mut rest, most.count())?;
+        let messages: Vec<&[u8]> = held.iter().map(Bytes::as_slice).collect();
+        let is_large = |message: &&[u8]| message.len() > PIECE;
+        let small: Vec<&[u8]> =
+            messages.iter().map(|message| if is_large(message) { &[] } else { *message }).collect();
+        digests.resize(messages.len(), Hash::from_bytes([0; OUT_LEN]));
+        // What lets others run costs as much as hashing one of these.
+        if small.iter().map(|message| cost(message)).sum::<usize>() < DETACH_FROM {
+            batch::hash_all(&function.mode(), &small, &mut digests);
+        } else {
+            py.detach(|| hash_all(&function.mode(), &small, &mut digests, most.count()));
+        }
+        for (message, digest) in messages.iter().zip(&mut digests).filter(|(message, _)| is_large(message)) {
+            *digest = hash_large(py, &function, message, most)?;
+        }
+        results.extend(digests.iter().map(|digest| PyBytes::new(py, digest.as_bytes())));
+        py.check_signals()?;
+    }
+    PyList::new(py, results)
+}
+
+/// The next buffers, as many as stay in a cache and take some ten milliseconds: one at least.
+fn group<'a, 'py>(
+    rest: &mut Peekable<impl Iterator<Item = Borrowed<'a, 'py, PyAny>>>,
+    threads: usize,
+) -> PyResult<Vec<Bytes<'a, 'py>>> {
+    // A thread that is started for some should have enough of them.
+    let most = if threads == 1 { GROUP } else { threads * SHARE / 64 };
+    let mut held = Vec::with_capacity(most.min(rest.size_hint().0));
+    let mut bytes = 0;
+    while held.len() < most && bytes <= PIECE {
+        let Some(buffer) = rest.next() else { break };
+        let buffer = Bytes::of_borrowed(buffer)?;
+        bytes += buffer.as_slice().len();
+        held.push(buffer);
+    }
+    Ok(held)
+}
+
+/// The digest of a message that takes so long that signals are looked for in between.
+fn hash_large(py: Python<'_>, function: &Function, message: &[u8], most: Most) -> PyResult<Hash> {
+    let mut hasher = function.hasher();
+    for piece in message.chunks(PIECE) {
+        py.check_signals()?;
+        let done = py.detach(|| most.update(&mut hasher, piece));
+        done.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    }
+    Ok(hasher.finalize())
+}
+
+/// How files are read: nothing is mapped, as that would need a handler for a signal, and signals are the interpreter's.
+fn files(function: &Function, most: Most) -> Files {
+    let mut options = Options::default();
+    options.mapping = Mapping::Never;
+    options.threads = most.of_files();
+    Files::new(function.of_files(), options)
+}
+
+/// The digests of files, in their order; an exception in the place of one that cannot be read.
+#[pyfunction]
+#[pyo3(signature = (paths, key, derive_key_context, max_threads))]
+pub(super) fn hash_paths<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    key: Option<&Bound<'py, PyAny>>,
+    derive_key_context: Option<&str>,
+    max_threads: isize,
+) -> PyResult<Bound<'py, PyList>> {
+    let files = files(&Function::of(key, derive_key_context)?, Most::of(max_threads)?);
+    let stopped = Arc::new(AtomicBool::new(false));
+    let stop = Arc::clone(&stopped);
+    let answers = interruptible(
+        py,
+        || stop.store(true, Ordering::Relaxed),
+        move || {
+            let mut answers = Vec::with_capacity(paths.len());
+            let items = paths.into_iter().map(|path| Item { path, input: Input::File, tag: () });
+            let take = |path: PathBuf, (), result: Result<Digest, Error>| {
+                answers.push(result.map_err(|error| (path, error)));
+                if stopped.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
+            let _: ControlFlow<()> = files.hash_many(items, take);
+            answers
+        },
+    )?;
+    let object = |answer: Result<Digest, (PathBuf, Error)>| match answer.map(|digest| digest.output) {
+        Ok(Output::Short(digest)) => Ok(PyBytes::new(py, &digest).into_any()),
+        Ok(_) => Err(PyRuntimeError::new_err("another function than BLAKE3 answered")),
+        Err((path, error)) => Ok(failure(&path, error).into_value(py).into_bound(py).into_any()),
+    };
+    PyList::new(py, answers.into_iter().map(object).collect::<PyResult<Vec<_>>>()?)
+}
+
+/// The digest of a directory and of all that is in it, as `hashmill sum --tree` has it.
+#[pyfunction]
+#[pyo3(signature = (path, max_threads))]
+pub(super) fn hash_tree(py: Python<'_>, path: PathBuf, max_threads: isize) -> PyResult<Bound<'_, PyBytes>> {
+    let files = files(&Function::Hash, Most::of(max_threads)?);
+    let found = interruptible(py, || (), move || files.hash_tree(&path))?;
+    match found {
+        Ok(digest) => Ok(PyBytes::new(py, digest.as_bytes())),
+        Err(failures) => {
+            let count = failures.len();
+            let mut failures = failures.into_iter().map(|(path, error)| failure(&path, error));
+            let first = failures.next().unwrap_or_else(|| PyOSError::new_err("no reason"));
+            if count > 1 {
+                first
+                    .value(py)
+                    .call_method1("add_note", (format!("and {} more cannot be read", count - 1),))?;
+            }
+            Err(first)
+        }
+    }
+}
+
+/// Why a file has no digest, as `open` and `read` say it.
+fn failure(path: &Path, error: Error) -> PyErr {
+    let words = error.to_string();
+    match io::Error::from(error).raw_os_error() {
+        // The system's number chooses the class, such as FileNotFoundError; Rust's words have the number, too.
+        Some(number) => {
+            let words = words.trim_end_matches(&format!(" (os error {number})")).to_owned();
+            PyOSError::new_err((number, words, path.as_os_str().to_owned()))
+        }
+        None => PyOSError::new_err(format!("{}: {words}", path.display())),
+    }
+}

@@ -1,0 +1,47 @@
+//! Long calls: other threads of Python run meanwhile, and Ctrl-C ends them.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// From so many bytes on, letting other threads of Python run costs less than it gives them.
+pub(crate) const DETACH_FROM: usize = 2048;
+
+/// Work on more bytes than this looks for signals in between: some ten milliseconds.
+pub(crate) const PIECE: usize = 64 << 20;
+
+/// How long a signal waits at most.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The result of `work`, which another thread does: this one waits, and looks for signals. One that raises ends the wait and
+/// calls `stop`; nobody hears of the result then.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    stop: impl FnOnce(),
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, mut receiver) = mpsc::channel();
+    thread::Builder::new().spawn(move || sender.send(work()))?;
+    loop {
+        // A receiver belongs to one thread at a time, so it goes there and comes back.
+        let (heard, back) = py.detach(move || (receiver.recv_timeout(LOOK), receiver));
+        receiver = back;
+        match heard {
+            Ok(value) => return Ok(value),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(raised) = py.check_signals() {
+                    stop();
+                    return Err(raised);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyRuntimeError::new_err(
+                    "a thread panicked: an error of hashmill, please report it",
+                ));
+            }
+        }
+    }
+}
