@@ -1,0 +1,177 @@
+"""Policies: what is stored for passwords, what a stored hash may cost, and many at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, overload
+
+from .._hashmill import argon2 as _native
+from ._utils import Parameters
+from .low_level import ARGON2_VERSION, Type
+
+if TYPE_CHECKING:
+    from .._hashmill import Buffer
+
+POLICIES: dict[str, Parameters] = {
+    name: Parameters(Type.ID, ARGON2_VERSION, 16, hash_len, time_cost, memory_cost, parallelism)
+    for name, _, time_cost, memory_cost, parallelism, hash_len in _native.presets()
+}
+"""Policies that have a name: those of OWASP, RFC 9106, libsodium and others."""
+
+
+def _bytes(password: str | Buffer) -> Buffer:
+    return password.encode() if isinstance(password, str) else password
+
+
+class Passwords:
+    """Hashes and checks passwords under one policy: a name of `POLICIES`, or parameters.
+
+    `limits` is the most that a stored hash may cost: "around" eight times the policy, exactly the "policy", or whatever is
+    "recommended" somewhere (2 GiB, seconds). `secret` is a key that is not stored with the hashes. `memory_budget` is the most
+    memory in KiB that all calls take together: those that find no room wait.
+
+    Memory is kept for the next call, and wiped after each. Passwords that are `str` are taken in UTF-8.
+    """
+
+    __slots__ = ("_native", "parameters")
+
+    parameters: Parameters
+
+    def __init__(
+        self,
+        policy: str | Parameters = "owasp",
+        *,
+        limits: Literal["around", "policy", "recommended"] = "around",
+        secret: Buffer | None = None,
+        memory_budget: int | None = None,
+    ) -> None:
+        if isinstance(policy, str):
+            if policy not in POLICIES:
+                raise ValueError(f"policy {policy!r}: choose one of {', '.join(POLICIES)}")
+            policy = POLICIES[policy]
+        if policy.version != ARGON2_VERSION:
+            raise ValueError(f"version {policy.version}: new hashes are of version {ARGON2_VERSION}")
+        self.parameters = replace(policy)
+        self._native = _native.Passwords(
+            policy.time_cost,
+            policy.memory_cost,
+            policy.parallelism,
+            policy.type.value,
+            policy.hash_len,
+            policy.salt_len,
+            limits,
+            secret,
+            memory_budget,
+        )
+
+    def hash(self, password: str | Buffer) -> str:
+        """An encoded hash, with a random salt."""
+        return self._native.hash(_bytes(password))
+
+    def verify(self, hash: str, password: str | Buffer) -> Literal[True]:
+        """`True` if the password is that of the hash, else an exception, as `PasswordHasher.verify` has them."""
+        self._native.verify(hash, _bytes(password))
+        return True
+
+    def verify_and_upgrade(self, hash: str, password: str | Buffer) -> str | None:
+        """`verify`, and what should be stored from now on: a new hash, or `None` for the one that is there."""
+        self.verify(hash, password)
+        return self.hash(password) if self.needs_rehash(hash) else None
+
+    def verify_dummy(self, password: str | Buffer) -> None:
+        """Costs what `verify` of a new hash costs and always raises `VerifyMismatchError`: for names that nobody has."""
+        self._native.verify_dummy(_bytes(password))
+
+    def needs_rehash(self, hash: str) -> bool:
+        """Whether a new hash were stronger somewhere, and nowhere cheaper. A stored hash that costs more than the policy stays."""
+        return self._native.needs_rehash(hash)
+
+    def differences(self, hash: str) -> list[str]:
+        """In what a hash differs from a new one, in words."""
+        return self._native.differences(hash)
+
+    def hash_many(self, passwords: Iterable[str | Buffer]) -> list[str]:
+        """A hash for each password, on all cores."""
+        return self._native.hash_many([_bytes(password) for password in passwords])
+
+    @overload
+    def verify_many(
+        self, logins: Iterable[tuple[str, str | Buffer]], *, return_exceptions: Literal[False] = False
+    ) -> list[bool]: ...
+    @overload
+    def verify_many(
+        self, logins: Iterable[tuple[str, str | Buffer]], *, return_exceptions: bool
+    ) -> list[bool | Exception]: ...
+    def verify_many(
+        self, logins: Iterable[tuple[str, str | Buffer]], *, return_exceptions: bool = False
+    ) -> list[bool] | list[bool | Exception]:
+        """Whether the password is that of the hash, for each pair of them, on all cores.
+
+        A hash that cannot be checked is an exception: raised for the first one, or in its place with `return_exceptions`. There,
+        compare with `is True`: an exception is no `False`.
+        """
+        found = self._native.verify_many([(hash, _bytes(password)) for hash, password in logins])
+        if return_exceptions:
+            return found
+        for verdict in found:
+            if isinstance(verdict, Exception):
+                raise verdict
+        return [verdict is True for verdict in found]
+
+    async def hash_async(self, password: str | Buffer) -> str:
+        """`hash` on a thread: the event loop goes on."""
+        return await asyncio.to_thread(self.hash, password)
+
+    async def verify_async(self, hash: str, password: str | Buffer) -> Literal[True]:
+        """`verify` on a thread: the event loop goes on."""
+        return await asyncio.to_thread(self.verify, hash, password)
+
+    async def verify_and_upgrade_async(self, hash: str, password: str | Buffer) -> str | None:
+        """`verify_and_upgrade` on a thread: the event loop goes on."""
+        return await asyncio.to_thread(self.verify_and_upgrade, hash, password)
+
+    async def verify_many_async(self, logins: Iterable[tuple[str, str | Buffer]]) -> list[bool]:
+        """`verify_many` on a thread: the event loop goes on."""
+        return await asyncio.to_thread(self.verify_many, logins)
+
+
+def _seconds(parameters: Parameters) -> float:
+    """What a hash takes here: the best of three, after one that gets the memory."""
+    passwords = Passwords(parameters)
+    best = float("inf")
+    for turn in range(4):
+        start = time.perf_counter()
+        passwords.hash(b"calibration")
+        best = min(best, time.perf_counter() - start) if turn else best
+    return best
+
+
+def calibrate(
+    seconds: float = 0.1,
+    *,
+    max_memory_cost: int = 1 << 20,
+    parallelism: int = 1,
+    measure: Callable[[Parameters], float] = _seconds,
+) -> Parameters:
+    """The dearest parameters of which a hash takes at most so long here: first as much memory as that allows, then passes.
+
+    Memory is a power of two in KiB, up to `max_memory_cost`. Raises `ValueError` where even the cheapest hash takes longer.
+    """
+    least = 8 * parallelism
+    chosen = Parameters(Type.ID, ARGON2_VERSION, 16, 32, 1, 1 << (least - 1).bit_length(), parallelism)
+    took = measure(chosen)
+    if took > seconds:
+        raise ValueError(f"the cheapest hash takes {took:.6f} s here, more than {seconds} s")
+    while (more := replace(chosen, memory_cost=chosen.memory_cost * 2)).memory_cost <= max_memory_cost:
+        took = measure(more)
+        if took > seconds:
+            return chosen
+        chosen = more
+    passes = max(1, int(seconds / took))
+    # Proportion is a guess; what is returned was measured.
+    while passes > 1 and measure(replace(chosen, time_cost=passes)) > seconds:
+        passes -= 1
+    return replace(chosen, time_cost=passes)
