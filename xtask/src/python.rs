@@ -1,6 +1,7 @@
-//! What the package for Python is tested with: an environment below `target/`, with exactly what `requirements.txt` names.
+//! What the package for Python is tested with: an environment below `target/`, with exactly what `requirements.txt` names, and the
+//! tests that others publish of the packages whose names ours has. Nothing of them is kept here, and nothing of them is changed.
 
-use std::env::consts;
+use std::env;
 use std::error::Error;
 use std::fmt;
 use std::fs;
@@ -16,6 +17,22 @@ const FOLDER: &str = "target/python";
 
 /// The package, in the repository.
 const PACKAGE: &str = "bindings/python";
+
+/// Tests of others: the folder of their source, and those that are left out.
+const THEIRS: [(&str, &[&str]); 2] = [
+    ("blake3-1.0.11", &[]),
+    (
+        "argon2_cffi-25.1.0",
+        &[
+            // They ask for the metadata of another package.
+            "tests/test_packaging.py",
+            // It wants words of cffi.
+            "tests/test_low_level.py::TestVerify::test_wrong_arg_type",
+            // Two hundred hashes of 64 MiB. Ours of eight threads takes cheaper ones.
+            "tests/test_password_hasher.py::test_multithreaded_hashing",
+        ],
+    ),
+];
 
 /// Ends well where a version runs it that the package is for.
 const NEW_ENOUGH: &str = "import sys, venv; sys.exit(sys.version_info < (3, 11))";
@@ -41,7 +58,7 @@ pub(crate) fn missing(root: &Path) -> Option<String> {
             "needs `python3` from version 3.11 on, with venv (Debian package python3-venv)".to_owned(),
         );
     }
-    let error = environment(root).err()?;
+    let error = environment(root).and_then(|python| theirs(root, &python)).err()?;
     let NoNetwork(words) = error.downcast_ref()?;
     Some(format!("needs a registry of Python's packages: {words}"))
 }
@@ -49,6 +66,7 @@ pub(crate) fn missing(root: &Path) -> Option<String> {
 /// What builds the wheel and tests it. The profile is the one that everything else is tested with.
 pub(crate) fn run(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
     let python = environment(root)?;
+    theirs(root, &python)?;
     let wheels = root.join(FOLDER).join("wheels");
     if wheels.exists() {
         fs::remove_dir_all(&wheels).with_context(|| wheels.display().to_string())?;
@@ -62,32 +80,67 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
     if !filter.is_empty() {
         test.extend(["-k", &filter]);
     }
-    Ok(vec![
+    let mut commands = vec![
         Cmd::new(&python, &[&["-m", "maturin"], &build[..]].concat()),
         Cmd::new(&python, &[&["-m", "pip"], &install[..], &[&wheels, "hashmill"]].concat()),
         Cmd::new(&python, &test),
-    ])
+    ];
+    // Our modules under their names, and the words that this program counts tests by.
+    let tests = root.join(PACKAGE).join("tests");
+    let names = env::join_paths([tests.join("theirs"), tests])?;
+    for (source, left_out) in THEIRS.iter().filter(|_| filter.is_empty()) {
+        let tests = format!("{FOLDER}/theirs/{source}/tests");
+        let mut args = vec!["-m", "pytest", "-p", "conftest", &tests];
+        left_out.iter().for_each(|test| args.extend(["--deselect", test]));
+        commands.push(Cmd::new(&python, &args).with("PYTHONPATH", &names.to_string_lossy()));
+    }
+    Ok(commands)
 }
 
 /// The interpreter of the environment, which is made if it is not there, and brought to what the list says.
 fn environment(root: &Path) -> anyhow::Result<PathBuf> {
     let folder = root.join(FOLDER).join("venv");
-    let python = folder.join(if consts::OS == "windows" { "Scripts/python.exe" } else { "bin/python" });
+    let python = folder.join("bin/python");
     if !python.exists() {
         let output = Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder).output()?;
         ensure!(output.status.success(), "python3 -m venv: {}", String::from_utf8_lossy(&output.stderr));
     }
-    let install =
-        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r"];
     let list = root.join(PACKAGE).join("requirements.txt");
-    let output = Command::new(&python).args(install).arg(list).output()?;
-    if output.status.success() {
-        return Ok(python);
+    pip(Command::new(&python).args(["-m", "pip", "install", "--require-hashes", "-r"]).arg(list))?;
+    Ok(python)
+}
+
+/// Unpacks the sources whose tests are run, if they are not there.
+fn theirs(root: &Path, python: &Path) -> anyhow::Result<()> {
+    let folder = root.join(FOLDER).join("theirs");
+    if THEIRS.iter().all(|(source, _)| folder.join(source).join("tests").is_dir()) {
+        return Ok(());
     }
+    // Pip asks a source what it is before it keeps it, and that by programs of the environment.
+    let programs = python.parent().context("the programs of an environment")?.to_owned();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths([programs].into_iter().chain(env::split_paths(&path)))?;
+    let list = root.join(PACKAGE).join("tests/theirs/requirements.txt");
+    let download =
+        ["download", "--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--require-hashes"];
+    let mut command = Command::new(python);
+    command.args(["-m", "pip"]).args(download).arg("-d").arg(&folder).arg("-r").arg(list).env("PATH", path);
+    pip(&mut command)?;
+    for (source, _) in THEIRS {
+        let archive = folder.join(format!("{source}.tar.gz"));
+        let output = Command::new(python).args(["-m", "tarfile", "-e"]).arg(archive).arg(&folder).output()?;
+        ensure!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
+
+fn pip(command: &mut Command) -> anyhow::Result<()> {
+    let output = command.args(["--quiet", "--disable-pip-version-check"]).output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     match no_network(&said) {
+        _ if output.status.success() => Ok(()),
         Some(words) => Err(NoNetwork(words.to_owned()).into()),
-        None => anyhow::bail!("pip install: {}", said.trim()),
+        None => anyhow::bail!("pip: {}", said.trim()),
     }
 }
 
@@ -117,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_cannot_be_made_is_no_reason_to_skip() {
-        let file = std::env::current_exe().expect("a program");
+        let file = env::current_exe().expect("a program");
         assert_eq!(missing(&file).filter(|words| words.contains("registry")), None);
         assert!(run(&file, &[]).is_err());
     }

@@ -226,7 +226,7 @@ const HERE: &[Step] = &[
         about: "the package for Python, as a wheel in an environment of its own: its tests, types and examples",
         quick: false,
         filters: true,
-        applies: everywhere,
+        applies: || consts::OS == "linux",
         needs: &[Need::Python],
         runner: None,
         commands: |setting| python::run(setting.root, setting.filter),
