@@ -117,6 +117,12 @@ impl AutoCommit {
         self.open.take().map_or(0, |open| open.rollback(doc.state_mut()))
     }
 
+    /// The counter of the first operation since the last commit, if there was an edit. An object with this actor and this
+    /// counter or a later one is gone after a [`Self::rollback`], and its name may be given to another one.
+    pub fn pending_from(&self) -> Option<u64> {
+        self.open.as_ref().map(Open::first_counter)
+    }
+
     /// Reads and writes the document as it was at `heads` until [`Self::integrate`]: what is written is concurrent to
     /// everything since. Commits what is open first.
     ///

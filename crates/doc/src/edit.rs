@@ -142,6 +142,11 @@ impl Open {
         self.seq.into()
     }
 
+    /// The counter of its first operation.
+    pub(crate) fn first_counter(&self) -> u64 {
+        self.start.into()
+    }
+
     /// How many operations it has.
     pub(crate) fn len(&self) -> usize {
         (self.next - self.start) as usize

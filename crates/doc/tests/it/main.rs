@@ -2,6 +2,7 @@
 
 mod api;
 mod back;
+mod bindings;
 mod bounds;
 mod bundles;
 mod commits;
