@@ -1,0 +1,70 @@
+//! Syncs: what is known of a peer, and what to tell it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hashmill_doc::sync::{Message, State};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use super::errors;
+use super::hashes::texts;
+
+/// What is known of one peer. One of them serves one conversation at a time.
+#[pyclass(frozen, module = "hashmill.documents")]
+pub(crate) struct SyncState(Mutex<State>);
+
+impl SyncState {
+    /// Locked after the document, never before it.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) fn decoded(py: Python<'_>, message: &[u8]) -> PyResult<Message> {
+    py.detach(|| Message::decode(message)).map_err(|error| errors::message(py, &error))
+}
+
+#[pymethods]
+impl SyncState {
+    #[new]
+    #[pyo3(signature = (*, read_only = false))]
+    fn new(read_only: bool) -> Self {
+        Self(Mutex::new(if read_only { State::new_read_only() } else { State::new() }))
+    }
+
+    /// Reads what [`Self::encode`] wrote.
+    #[staticmethod]
+    fn decode(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        State::decode(data).map(|state| Self(Mutex::new(state))).map_err(|error| errors::state(py, &error))
+    }
+
+    /// What is worth keeping for the next conversation with this peer.
+    fn encode<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = self.lock().encode();
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Heads of what both have, as far as is known.
+    #[getter]
+    fn shared_heads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let heads = self.lock().shared_heads().to_vec();
+        texts(py, &heads)
+    }
+
+    /// The heads that the peer named last.
+    #[getter]
+    fn their_heads<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let heads = self.lock().their_heads().map(<[_]>::to_vec);
+        heads.map(|heads| texts(py, &heads)).transpose()
+    }
+
+    /// Whether changes of the peer are left alone.
+    #[getter]
+    fn read_only(&self) -> bool {
+        self.lock().is_read_only()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((slf.get_type().getattr("decode")?, (slf.get().encode(slf.py()),)))
+    }
+}

@@ -1,0 +1,300 @@
+//! Texts that are edited together: indexes and slices count code points, as those of `str` do.
+
+use std::borrow::Cow;
+
+use hashmill_doc::{
+    AutoCommit, CursorPosition, ExpandMark, Literal, Mark, MoveCursor, ObjId, ReadDoc, Span, Transactable,
+    Value,
+};
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+
+use super::errors::Failed;
+use super::events::{made_mark, marks_dict};
+use super::map::Map;
+use super::shared::Place;
+use super::slices::{At, Indexes, at, gap_in, index_in};
+use super::values::{only_scalar, plain};
+
+/// A text. `Text("…")` is one to be put into a document: read from there, it is edited, and says what it is now.
+#[pyclass(frozen, sequence, module = "hashmill.documents")]
+pub(crate) struct Text(Held);
+
+enum Held {
+    New(String),
+    At(Place),
+}
+
+impl Text {
+    pub(super) fn at(place: Place) -> Self {
+        Self(Held::At(place))
+    }
+
+    pub(super) fn new_of(text: impl Into<String>) -> Self {
+        Self(Held::New(text.into()))
+    }
+
+    /// Where it is, to be edited or asked about its history.
+    fn place(&self) -> PyResult<&Place> {
+        match &self.0 {
+            Held::At(place) => Ok(place),
+            Held::New(_) => Err(PyTypeError::new_err(
+                "this text is not in a document: put it there, and edit what is read from there",
+            )),
+        }
+    }
+
+    pub(super) fn in_document(&self) -> Option<&Place> {
+        match &self.0 {
+            Held::At(place) => Some(place),
+            Held::New(_) => None,
+        }
+    }
+
+    /// What it says.
+    pub(super) fn read(&self, py: Python<'_>) -> PyResult<Cow<'_, str>> {
+        match &self.0 {
+            Held::New(text) => Ok(Cow::Borrowed(text)),
+            Held::At(place) => place.read(py, |inner, obj| Ok(Cow::Owned(inner.doc.text(obj)?))),
+        }
+    }
+
+    fn splice_run(
+        &self,
+        py: Python<'_>,
+        places: impl FnOnce(usize) -> Result<(usize, usize), Failed>,
+        text: &str,
+    ) -> PyResult<()> {
+        self.place()?.edit(py, |doc, obj| {
+            let (index, count) = places(doc.length(obj))?;
+            Ok(doc.splice_text(obj, index, count.cast_signed(), text)?)
+        })
+    }
+}
+
+/// What a slice names, in a row.
+fn run(places: Indexes) -> Result<(usize, usize), Failed> {
+    places.run().ok_or_else(|| PyValueError::new_err("a slice that is written to has step 1").into())
+}
+
+/// The string of one element, if that is all there is at a unit.
+fn one_character(doc: &AutoCommit, obj: &ObjId, index: usize) -> Result<Option<char>, Failed> {
+    let Some((Value::Scalar(value), _)) = doc.get(obj, index)? else { return Ok(None) };
+    let mut characters = value.as_str().unwrap_or_default().chars();
+    Ok(characters.next().filter(|_| characters.next().is_none()))
+}
+
+fn expand_of(name: &str) -> PyResult<ExpandMark> {
+    match name {
+        "before" => Ok(ExpandMark::Before),
+        "after" => Ok(ExpandMark::After),
+        "both" => Ok(ExpandMark::Both),
+        "none" => Ok(ExpandMark::None),
+        _ => Err(PyValueError::new_err(r#"a mark expands "before", "after", "both" or "none""#)),
+    }
+}
+
+#[pymethods]
+impl Text {
+    #[new]
+    #[pyo3(signature = (value = "", /))]
+    fn new(value: &str) -> Self {
+        Self::new_of(value)
+    }
+
+    fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        Ok(PyString::new(py, &self.read(py)?))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("Text({})", self.__str__(py)?.repr()?))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        match &self.0 {
+            Held::New(text) => Ok(text.chars().count()),
+            Held::At(place) => place.read(py, |inner, obj| Ok(inner.doc.length(obj))),
+        }
+    }
+
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = key.py();
+        if let (At::Index(index), Held::At(place)) = (at(key)?, &self.0) {
+            let found = place.read(py, |inner, obj| {
+                let index = index_in(inner.doc.length(obj), index)?;
+                one_character(&inner.doc, obj, index)
+            })?;
+            if let Some(character) = found {
+                return Ok(character.into_pyobject(py)?.into_any());
+            }
+        }
+        self.__str__(py)?.get_item(key)
+    }
+
+    fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &str) -> PyResult<()> {
+        let at = at(key)?;
+        self.splice_run(
+            py,
+            |len| match at {
+                At::Index(index) => Ok((index_in(len, index)?, 1)),
+                At::Slice(slice) => run(slice.within(len)),
+            },
+            value,
+        )
+    }
+
+    fn __delitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.__setitem__(key.py(), key, "")
+    }
+
+    fn __contains__(&self, py: Python<'_>, part: &str) -> PyResult<bool> {
+        Ok(self.read(py)?.contains(part))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.__str__(py)?.try_iter()?.into_any())
+    }
+
+    fn __richcmp__<'py>(&self, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Bound<'py, PyAny>> {
+        let py = other.py();
+        let text = self.__str__(py)?;
+        match other.cast::<Self>() {
+            Ok(other) => text.rich_compare(other.get().__str__(py)?, op),
+            Err(_) => text.rich_compare(other, op),
+        }
+    }
+
+    /// Adds to the end of the text in the document.
+    fn __iadd__(&self, py: Python<'_>, text: &str) -> PyResult<()> {
+        self.append(py, text)
+    }
+
+    fn __add__<'py>(&self, py: Python<'py>, text: &str) -> PyResult<String> {
+        Ok(self.read(py)?.into_owned() + text)
+    }
+
+    /// Inserts text before an index.
+    fn insert(&self, py: Python<'_>, index: isize, text: &str) -> PyResult<()> {
+        self.splice_run(py, |len| Ok((gap_in(len, index), 0)), text)
+    }
+
+    /// Adds text at the end.
+    fn append(&self, py: Python<'_>, text: &str) -> PyResult<()> {
+        self.splice_run(py, |len| Ok((len, 0)), text)
+    }
+
+    /// Deletes `delete` code points from `index` on and inserts text there.
+    #[pyo3(signature = (index, delete, text = ""))]
+    fn splice(&self, py: Python<'_>, index: usize, delete: isize, text: &str) -> PyResult<()> {
+        self.place()?.edit(py, |doc, obj| Ok(doc.splice_text(obj, index, delete, text)?))
+    }
+
+    /// Turns the text into `text` with few edits, none of which divides what a reader takes for one character.
+    fn assign(&self, py: Python<'_>, text: &str) -> PyResult<()> {
+        self.place()?.edit(py, |doc, obj| Ok(doc.update_text(obj, text)?))
+    }
+
+    /// Puts a mark on a range. `expand` says at which ends what is typed there will belong to it: "before", "after", "both"
+    /// or "none".
+    #[pyo3(signature = (start, end, name, value = None, *, expand = "after"))]
+    fn mark(
+        &self,
+        py: Python<'_>,
+        start: usize,
+        end: usize,
+        name: &str,
+        value: Option<&Bound<'_, PyAny>>,
+        expand: &str,
+    ) -> PyResult<()> {
+        let (value, expand) =
+            (value.map(only_scalar).transpose()?.unwrap_or(true.into()), expand_of(expand)?);
+        self.place()?.edit(py, |doc, obj| Ok(doc.mark(obj, Mark::new(name, value, start, end), expand)?))
+    }
+
+    /// Takes the marks of a name off a range.
+    #[pyo3(signature = (start, end, name, *, expand = "after"))]
+    fn unmark(&self, py: Python<'_>, start: usize, end: usize, name: &str, expand: &str) -> PyResult<()> {
+        let expand = expand_of(expand)?;
+        self.place()?.edit(py, |doc, obj| Ok(doc.unmark(obj, name, start, end, expand)?))
+    }
+
+    /// All marks.
+    fn marks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let marks = self.place()?.read(py, |inner, obj| {
+            Ok(inner.doc.marks(obj)?.into_iter().map(Mark::into_owned).collect::<Vec<_>>())
+        })?;
+        let list = PyList::empty(py);
+        for mark in marks {
+            list.append(made_mark(py, &mark)?)?;
+        }
+        Ok(list)
+    }
+
+    /// The marks that hold at an index: values by names.
+    fn marks_at<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyDict>> {
+        let marks = self.place()?.read(py, |inner, obj| {
+            let index = index_in(inner.doc.length(obj), index)?;
+            Ok(inner.doc.get_marks(obj, index)?.into_owned())
+        })?;
+        marks_dict(py, &marks)
+    }
+
+    /// The text in pieces with equal marks: pairs of a string and its marks, and for each block a pair of its map and none.
+    fn spans<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let spans = self
+            .place()?
+            .read(py, |inner, obj| Ok(inner.doc.spans(obj)?.map(Span::into_owned).collect::<Vec<_>>()))?;
+        let list = PyList::empty(py);
+        for span in spans {
+            match span {
+                Span::Text { text, marks } => list.append((&*text, marks_dict(py, &marks)?))?,
+                Span::Block(entries) => list.append((plain(py, &Literal::Map(entries))?, PyDict::new(py)))?,
+            }
+        }
+        Ok(list)
+    }
+
+    /// Puts a block, a new map, before an index: blocks divide a rich text into paragraphs and the like.
+    fn split_block(&self, py: Python<'_>, index: isize) -> PyResult<Map> {
+        self.place()?.make(py, |doc, obj| Ok(doc.split_block(obj, gap_in(doc.length(obj), index))?)).map(Map)
+    }
+
+    /// Deletes the block at an index.
+    fn join_block(&self, py: Python<'_>, index: isize) -> PyResult<()> {
+        self.place()?.edit(py, |doc, obj| Ok(doc.join_block(obj, index_in(doc.length(obj), index)?)?))
+    }
+
+    /// A place that stays with the code point at an index, whatever is edited here or elsewhere, as text to be stored or
+    /// sent. `move` says where it goes when that is deleted: "after" or "before". An index at the end stays at the end.
+    #[pyo3(signature = (index, *, r#move = "after"))]
+    fn cursor(&self, py: Python<'_>, index: isize, r#move: &str) -> PyResult<String> {
+        let moving = match r#move {
+            "after" => MoveCursor::After,
+            "before" => MoveCursor::Before,
+            _ => return Err(PyValueError::new_err(r#"a cursor moves "after" or "before""#)),
+        };
+        self.place()?.read(py, |inner, obj| {
+            let len = inner.doc.length(obj);
+            let position = if index.unsigned_abs() == len && index >= 0 {
+                CursorPosition::End
+            } else {
+                CursorPosition::Index(index_in(len, index)?)
+            };
+            Ok(inner.doc.get_cursor_moving(obj, position, moving)?.to_string())
+        })
+    }
+
+    /// Where a cursor is now.
+    fn position(&self, py: Python<'_>, cursor: &str) -> PyResult<usize> {
+        let cursor = cursor.parse().map_err(|error| PyValueError::new_err(format!("a cursor: {error}")))?;
+        self.place()?.read(py, |inner, obj| Ok(inner.doc.get_cursor_position(obj, &cursor)?))
+    }
+
+    /// The id of this object, the same in every copy of the document.
+    #[getter]
+    fn object_id(&self) -> PyResult<String> {
+        Ok(self.place()?.obj.to_string())
+    }
+}

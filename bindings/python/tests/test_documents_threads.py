@@ -1,0 +1,182 @@
+"""Documents on several threads, in forks, and while Python ends."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hashmill.documents import Counter, Document, StaleError, Text
+
+THREADS = 8
+
+
+def at_once(work: Callable[[int], None], threads: int = THREADS) -> None:
+    """Runs `work` on so many threads. Whatever they raise is raised; who hangs is told."""
+    wrong: list[BaseException] = []
+    start = threading.Barrier(threads)
+
+    def one(number: int) -> None:
+        try:
+            start.wait()
+            work(number)
+        except BaseException as error:
+            wrong.append(error)
+
+    running = [threading.Thread(target=one, args=(number,), daemon=True) for number in range(threads)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join(120)
+        assert not thread.is_alive(), "a thread hangs"
+    if wrong:
+        raise wrong[0]
+
+
+def test_edits_of_all_threads_are_there() -> None:
+    doc = Document({"n": Counter(0), "l": [], "t": Text()})
+
+    def work(number: int) -> None:
+        for each in range(50):
+            doc.increment("n")
+            doc["l"].append(number)
+            doc["t"].append(str(number))
+            doc[f"{number} {each}"] = each
+            len(doc), list(doc["l"]), str(doc["t"]), doc.get("n"), doc.to_python()
+
+    at_once(work)
+    assert doc["n"] == THREADS * 50 == len(doc["l"]) == len(doc["t"]) and len(doc) == THREADS * 50 + 3
+
+
+def test_changes_of_threads_follow_each_other() -> None:
+    doc = Document({"l": []})
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            try:
+                with doc.change(str(number)):
+                    doc["l"].append(number)
+                    doc["l"].append(number)
+                    doc["x"] = {"by": number}
+                    assert doc["x"]["by"] == number
+                    if len(doc["l"]) % 3 == 0:
+                        raise ZeroDivisionError
+            except ZeroDivisionError:
+                pass
+            doc.save(), doc.heads, doc.fork()
+
+    at_once(work)
+    pairs = list(doc["l"])
+    assert pairs[::2] == pairs[1::2]
+    assert all(len(change) == 2 or change.message is not None for change in doc.changes()[1:])
+
+
+def test_documents_that_merge_and_sync_each_other() -> None:
+    docs = [Document({"n": number}, actor=f"{number:02x}") for number in range(THREADS)]
+
+    def work(number: int) -> None:
+        for each in range(10):
+            mine, other = docs[number], docs[(number + each) % THREADS]
+            mine[f"{number} {each}"] = each
+            if other is not mine:
+                mine.merge(other)
+                other.merge(mine)
+            mine.merge(mine)
+            Document.load(mine.save()).diff([])
+
+    at_once(work)
+    for doc in docs:
+        docs[0].merge(doc)
+    assert len(docs[0]) == THREADS * 10 + 1
+
+
+def test_who_waits_for_a_change_stops_at_a_signal() -> None:
+    doc = Document({"a": 1})
+    opened, end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with doc.change():
+            opened.set()
+            end.wait(60)
+
+    holder = threading.Thread(target=hold, daemon=True)
+    holder.start()
+    assert opened.wait(60)
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            doc["a"] = 2
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert doc["a"] == 1, "reading does not wait"
+    end.set()
+    holder.join(60)
+    doc["a"] = 2
+
+
+def test_objects_of_a_change_on_other_threads() -> None:
+    doc = Document()
+    seen: list[Any] = []
+    try:
+        with doc.change():
+            doc["m"] = {"l": [1]}
+            thread = threading.Thread(target=lambda: seen.append(doc["m"]["l"]))
+            thread.start()
+            thread.join(60)
+            1 / 0
+    except ZeroDivisionError:
+        pass
+    with pytest.raises(StaleError):
+        len(seen[0])
+
+
+def in_child(saved: bytes, answer: Any) -> None:
+    doc = Document.load(saved)
+    doc["child"] = True
+    answer.put((len(doc["l"]), len(doc.save()) > len(saved) // 2))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forks_of_a_process_that_has_used_its_threads() -> None:
+    doc = Document({"l": [f"{number} and more" for number in range(20_000)]})
+    saved = doc.save()
+    assert Document.load(saved) is not None
+    context: Any = multiprocessing.get_context("fork")
+    answer = context.Queue()
+    child = context.Process(target=in_child, args=(saved, answer), daemon=True)
+    child.start()
+    assert answer.get(timeout=60) == (20_000, True)
+    child.join(60)
+    assert child.exitcode == 0
+
+
+def test_python_ends_with_a_change_open() -> None:
+    program = """
+import threading, time
+from hashmill.documents import Document
+doc = Document({"a": [1]})
+change = doc.change(); change.__enter__(); doc["b"] = 1
+threading.Thread(target=lambda: doc.update(c=1), daemon=True).start()
+time.sleep(0.1)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_importing_starts_no_thread() -> None:
+    program = "import os, hashmill.documents as d; d.Document({'a': 1}).save(); print(len(os.listdir('/proc/self/task')))"
+    if not os.path.isdir("/proc/self/task"):
+        pytest.skip("needs /proc")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "1\n"
