@@ -9,7 +9,7 @@ use hashmill_doc::{
 };
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 use super::change::Change;
 use super::errors::{self, Failed};
@@ -169,10 +169,9 @@ impl Document {
 
     /// Reads a saved document. `partial` keeps what can be read of a file whose end cannot. With `verify=False` hashes are
     /// compared when `verify()` asks for it.
-    #[classmethod]
+    #[staticmethod]
     #[pyo3(signature = (data, *, actor = None, limits = None, partial = false, verify = true))]
     fn load(
-        _class: &Bound<'_, PyType>,
         py: Python<'_>,
         data: &[u8],
         actor: Option<Actor>,

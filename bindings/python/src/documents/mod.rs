@@ -4,6 +4,7 @@
 //! the other, [`errors`] does so with what went wrong, and the other files are the classes.
 
 mod change;
+mod core;
 mod document;
 mod errors;
 mod events;
@@ -35,6 +36,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scalars::Counter>()?;
     module.add_class::<scalars::Timestamp>()?;
     module.add_class::<scalars::Unknown>()?;
+    core::register(&module)?;
     parent.add_submodule(&module)?;
     let modules = py.import("sys")?.getattr("modules")?;
     modules.set_item("hashmill._hashmill.documents", &module)

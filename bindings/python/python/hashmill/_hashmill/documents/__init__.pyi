@@ -78,9 +78,8 @@ class Text(Sequence[str]):
 
 class Document(Map):
     def __new__(cls, contents: Mapping[str, Any] | None = None, *, actor: str | bytes | None = None) -> Self: ...
-    @classmethod
+    @staticmethod
     def load(
-        cls,
         data: bytes,
         *,
         actor: str | bytes | None = None,

@@ -1,0 +1,9 @@
+"""The names of the package ``automerge`` 1.0.0rc1: who imports them from here goes on as before.
+
+``import hashmill.documents.automerge as automerge``; ``from hashmill.documents.automerge import core``.
+"""
+
+from .core import ROOT, ObjType, ScalarType
+from .document import Document, ImmutableString, MutableText, Text
+
+__all__ = ["ROOT", "Document", "ImmutableString", "MutableText", "ObjType", "ScalarType", "Text"]

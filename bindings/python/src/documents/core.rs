@@ -1,0 +1,793 @@
+//! What the core of the package `automerge` consists of, under its names: documents and transactions that are told objects by
+//! their ids, and values by their types.
+#![expect(clippy::needless_pass_by_value, reason = "what was read of an argument is handed over")]
+
+use std::sync::Arc;
+
+use hashmill_doc::sync::{Message as SyncMessage, SyncDoc};
+use hashmill_doc::{
+    ActorId, AutoCommit, ChangeHash, CommitOptions, ExpandMark as Expand, Mark as MarkOf, ObjId,
+    ObjType as Kind, Prop, ReadDoc, ScalarValue, Transactable, Value, View,
+};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+
+use super::errors::{self, Failed};
+use super::hashes::Heads;
+use super::shared::{By, Inner, Life, Shared};
+use super::sync::{SyncState, decoded};
+
+/// Adds the module `automerge` to `parent`.
+pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = parent.py();
+    let module = PyModule::new(py, "automerge")?;
+    module.add_class::<Document>()?;
+    module.add_class::<Transaction>()?;
+    module.add_class::<Message>()?;
+    module.add_class::<Change>()?;
+    module.add_class::<Patch>()?;
+    module.add_class::<Mark>()?;
+    module.add_class::<ObjType>()?;
+    module.add_class::<ScalarType>()?;
+    module.add_class::<ExpandMark>()?;
+    module.add_class::<SyncState>()?;
+    module.add("ROOT", ObjectId(ObjId::Root))?;
+    module.add_function(wrap_pyfunction!(random_actor_id, &module)?)?;
+    parent.add_submodule(&module)?;
+    py.import("sys")?.getattr("modules")?.set_item("hashmill._hashmill.documents.automerge", &module)
+}
+
+/// A random actor.
+#[pyfunction]
+fn random_actor_id(py: Python<'_>) -> Bound<'_, PyBytes> {
+    PyBytes::new(py, ActorId::random().as_bytes())
+}
+
+/// An object as bytes: 0 for the root, else 1, counter, hint and actor.
+struct ObjectId(ObjId);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for ObjectId {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let bytes = value.cast::<PyBytes>().map_err(|_| PyTypeError::new_err("an object id is bytes"))?;
+        match bytes.as_bytes() {
+            [0] => Some(ObjId::Root),
+            [1, rest @ ..] => parsed(rest),
+            _ => None,
+        }
+        .map(Self)
+        .ok_or_else(|| PyValueError::new_err("these bytes are no object id"))
+    }
+}
+
+fn parsed(bytes: &[u8]) -> Option<ObjId> {
+    let (counter, rest) = bytes.split_first_chunk()?;
+    let (hint, actor) = rest.split_first_chunk()?;
+    Some(ObjId::Id {
+        counter: u64::from_le_bytes(*counter),
+        actor: ActorId::from(actor),
+        hint: u32::from_le_bytes(*hint),
+    })
+}
+
+impl<'py> IntoPyObject<'py> for ObjectId {
+    type Target = PyBytes;
+    type Output = Bound<'py, PyBytes>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        Ok(match self.0 {
+            ObjId::Root => PyBytes::new(py, &[0]),
+            ObjId::Id { counter, actor, hint } => {
+                let parts = [&[1], &counter.to_le_bytes()[..], &hint.to_le_bytes(), actor.as_bytes()];
+                PyBytes::new(py, &parts.concat())
+            }
+        })
+    }
+}
+
+/// A key or an index.
+enum Place<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Place<'a> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if value.is_instance_of::<PyString>() {
+            value.extract().map(Place::Key)
+        } else {
+            value.extract().map(Place::Index)
+        }
+    }
+}
+
+impl<'a> From<Place<'a>> for Prop<'a> {
+    fn from(place: Place<'a>) -> Self {
+        match place {
+            Place::Key(key) => key.into(),
+            Place::Index(index) => index.into(),
+        }
+    }
+}
+
+fn hash_bytes<'py>(py: Python<'py>, hash: &ChangeHash) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, hash.as_bytes())
+}
+
+fn hash_list<'py>(py: Python<'py>, hashes: &[ChangeHash]) -> PyResult<Bound<'py, PyList>> {
+    PyList::new(py, hashes.iter().map(|hash| hash_bytes(py, hash)))
+}
+
+/// The kinds of object.
+#[pyclass(frozen, eq, eq_int, hash, from_py_object, module = "hashmill.documents.automerge.core")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum ObjType {
+    Map,
+    List,
+    Text,
+}
+
+impl From<Kind> for ObjType {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Map | Kind::Table => Self::Map,
+            Kind::List => Self::List,
+            Kind::Text => Self::Text,
+        }
+    }
+}
+
+impl From<ObjType> for Kind {
+    fn from(kind: ObjType) -> Self {
+        match kind {
+            ObjType::Map => Self::Map,
+            ObjType::List => Self::List,
+            ObjType::Text => Self::Text,
+        }
+    }
+}
+
+/// The types of scalar.
+#[pyclass(frozen, eq, eq_int, hash, from_py_object, module = "hashmill.documents.automerge.core")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum ScalarType {
+    Bytes,
+    Str,
+    Int,
+    Uint,
+    F64,
+    Counter,
+    Timestamp,
+    Boolean,
+    Unknown,
+    Null,
+}
+
+/// At which ends what is typed there belongs to a mark.
+#[pyclass(frozen, eq, eq_int, hash, from_py_object, module = "hashmill.documents.automerge.core")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum ExpandMark {
+    Before,
+    After,
+    Both,
+    Neither,
+}
+
+impl From<ExpandMark> for Expand {
+    fn from(expand: ExpandMark) -> Self {
+        match expand {
+            ExpandMark::Before => Self::Before,
+            ExpandMark::After => Self::After,
+            ExpandMark::Both => Self::Both,
+            ExpandMark::Neither => Self::None,
+        }
+    }
+}
+
+/// A scalar of a type that is said. Its moments are local times.
+fn scalar<'a>(kind: ScalarType, value: &'a Bound<'_, PyAny>) -> PyResult<ScalarValue<'a>> {
+    Ok(match kind {
+        ScalarType::Bytes => value.extract::<&[u8]>()?.into(),
+        ScalarType::Str => value.extract::<&str>()?.into(),
+        ScalarType::Int => ScalarValue::Int(value.extract()?),
+        ScalarType::Uint => ScalarValue::Uint(value.extract()?),
+        ScalarType::F64 => ScalarValue::F64(value.extract()?),
+        ScalarType::Counter => ScalarValue::Counter(value.extract()?),
+        ScalarType::Timestamp => {
+            let seconds: f64 = value.call_method0("timestamp")?.extract()?;
+            ScalarValue::Timestamp((seconds * 1000.0).round() as i64)
+        }
+        ScalarType::Boolean => ScalarValue::Boolean(value.extract()?),
+        ScalarType::Unknown => {
+            return Err(PyValueError::new_err("a value of an unknown type cannot be made"));
+        }
+        ScalarType::Null => ScalarValue::Null,
+    })
+}
+
+fn local_time(py: Python<'_>, seconds: f64) -> PyResult<Bound<'_, PyAny>> {
+    py.import("datetime")?.getattr("datetime")?.call_method1("fromtimestamp", (seconds,))
+}
+
+fn typed<'py>(py: Python<'py>, value: &ScalarValue<'_>) -> PyResult<(ScalarType, Bound<'py, PyAny>)> {
+    Ok(match value {
+        ScalarValue::Bytes(bytes) => (ScalarType::Bytes, PyBytes::new(py, bytes).into_any()),
+        ScalarValue::Str(text) => (ScalarType::Str, PyString::new(py, text).into_any()),
+        ScalarValue::Int(value) => (ScalarType::Int, value.into_bound_py_any(py)?),
+        ScalarValue::Uint(value) => (ScalarType::Uint, value.into_bound_py_any(py)?),
+        ScalarValue::F64(value) => (ScalarType::F64, value.into_bound_py_any(py)?),
+        ScalarValue::Counter(value) => (ScalarType::Counter, value.into_bound_py_any(py)?),
+        ScalarValue::Timestamp(value) => (ScalarType::Timestamp, local_time(py, *value as f64 / 1000.0)?),
+        ScalarValue::Boolean(value) => (ScalarType::Boolean, value.into_bound_py_any(py)?),
+        ScalarValue::Unknown { bytes, .. } => (ScalarType::Unknown, PyBytes::new(py, bytes).into_any()),
+        ScalarValue::Null => (ScalarType::Null, py.None().into_bound(py)),
+    })
+}
+
+/// A value and its id, as reading gives them.
+fn pair<'py>(py: Python<'py>, (value, id): (Value<'static>, ObjId)) -> PyResult<Bound<'py, PyAny>> {
+    let value = match value {
+        Value::Object(kind) => ObjType::from(kind).into_bound_py_any(py)?,
+        Value::Scalar(scalar) => typed(py, &scalar)?.into_bound_py_any(py)?,
+    };
+    (value, ObjectId(id)).into_bound_py_any(py)
+}
+
+/// Reads a document, as it is or as it was.
+fn view<'a>(doc: &'a AutoCommit, heads: Option<&Heads>) -> Result<View<'a>, Failed> {
+    Ok(match heads {
+        Some(heads) => doc.at(&heads.0)?,
+        None => doc.view(),
+    })
+}
+
+/// What documents and transactions read from.
+trait Reads {
+    fn reading<R>(&self, py: Python<'_>, read: impl FnOnce(&Inner) -> Result<R, Failed>) -> PyResult<R>;
+
+    fn kind(&self, py: Python<'_>, obj: &ObjectId) -> PyResult<ObjType> {
+        self.reading(py, |inner| Ok(inner.doc.object_type(&obj.0)?.into()))
+    }
+
+    fn value<'py>(
+        &self,
+        py: Python<'py>,
+        obj: &ObjectId,
+        place: Place<'_>,
+        heads: Option<&Heads>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.reading(py, |inner| {
+            let found = view(&inner.doc, heads)?.get(&obj.0, place)?;
+            Ok(found.map(|(value, id)| (value.into_owned(), id)))
+        })?;
+        found.map(|found| pair(py, found)).transpose()
+    }
+
+    fn all_keys(&self, py: Python<'_>, obj: &ObjectId, heads: Option<&Heads>) -> PyResult<Vec<String>> {
+        self.reading(py, |inner| {
+            let view = view(&inner.doc, heads)?;
+            Ok(match view.object_type(&obj.0)? {
+                Kind::Map | Kind::Table => view.keys(&obj.0).map(str::to_owned).collect(),
+                Kind::List | Kind::Text => {
+                    view.list_range(&obj.0, ..).map(|item| item.id.to_string()).collect()
+                }
+            })
+        })
+    }
+
+    fn all_values<'py>(
+        &self,
+        py: Python<'py>,
+        obj: &ObjectId,
+        heads: Option<&Heads>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let found: Vec<_> = self.reading(py, |inner| {
+            let values = view(&inner.doc, heads)?.values_of(&obj.0).into_iter();
+            Ok(values.map(|(value, id)| (value.into_owned(), id)).collect())
+        })?;
+        let list = PyList::empty(py);
+        for found in found {
+            list.append(pair(py, found)?)?;
+        }
+        Ok(list)
+    }
+
+    fn len(&self, py: Python<'_>, obj: &ObjectId, heads: Option<&Heads>) -> PyResult<usize> {
+        self.reading(py, |inner| Ok(view(&inner.doc, heads)?.length(&obj.0)))
+    }
+
+    fn whole_text(&self, py: Python<'_>, obj: &ObjectId, heads: Option<&Heads>) -> PyResult<String> {
+        self.reading(py, |inner| Ok(view(&inner.doc, heads)?.text(&obj.0)?))
+    }
+
+    fn all_marks(&self, py: Python<'_>, obj: &ObjectId, heads: Option<&Heads>) -> PyResult<Vec<Mark>> {
+        self.reading(py, |inner| {
+            let marks = view(&inner.doc, heads)?.marks(&obj.0)?;
+            Ok(marks.into_iter().map(|mark| Mark(mark.into_owned())).collect())
+        })
+    }
+}
+
+/// A document.
+#[pyclass(frozen, module = "hashmill.documents.automerge.core")]
+pub(crate) struct Document(Arc<Shared>);
+
+impl Reads for Document {
+    fn reading<R>(&self, py: Python<'_>, read: impl FnOnce(&Inner) -> Result<R, Failed>) -> PyResult<R> {
+        self.0.read(py, read)
+    }
+}
+
+#[pymethods]
+impl Document {
+    #[new]
+    #[pyo3(signature = (actor_id = None))]
+    fn new(actor_id: Option<&[u8]>) -> Self {
+        let mut doc = AutoCommit::new();
+        if let Some(actor) = actor_id {
+            doc.set_actor(ActorId::from(actor));
+        }
+        Self(Shared::new(doc))
+    }
+
+    fn get_actor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let actor = self.0.whole(py, |doc| Ok(doc.get_actor().clone()))?;
+        Ok(PyBytes::new(py, actor.as_bytes()))
+    }
+
+    fn set_actor(&self, py: Python<'_>, actor_id: &[u8]) -> PyResult<()> {
+        self.0.change_whole(py, |doc| {
+            doc.set_actor(ActorId::from(actor_id));
+            Ok(())
+        })
+    }
+
+    /// Opens the one transaction that there can be at a time.
+    fn transaction(&self, py: Python<'_>) -> PyResult<Transaction> {
+        Ok(Transaction { doc: Arc::clone(&self.0), life: self.0.begin(py, false)? })
+    }
+
+    fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.0.whole(py, |doc| Ok(doc.save()))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let doc = py.detach(|| AutoCommit::load(data)).map_err(|error| errors::load(py, &error))?;
+        Ok(Self(Shared::new(doc)))
+    }
+
+    #[pyo3(signature = (heads = None))]
+    fn fork(&self, py: Python<'_>, heads: Option<Heads>) -> PyResult<Self> {
+        let fork = self.0.whole(py, |doc| match heads {
+            Some(heads) => Ok(doc.fork_at(&heads.0)?),
+            None => Ok(doc.fork()),
+        })?;
+        Ok(Self(Shared::new(fork)))
+    }
+
+    fn merge<'py>(&self, py: Python<'py>, other: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        let mut other = other.get().0.whole(py, |doc| Ok(doc.fork()))?;
+        hash_list(py, &self.0.change_whole(py, |doc| Ok(doc.merge(&mut other)?))?)
+    }
+
+    fn diff(&self, py: Python<'_>, before_heads: Heads, after_heads: Heads) -> PyResult<Vec<Patch>> {
+        let patches = self.0.whole(py, |doc| Ok(doc.diff(&before_heads.0, &after_heads.0)?))?;
+        Ok(patches.into_iter().map(Patch).collect())
+    }
+
+    fn generate_sync_message(&self, py: Python<'_>, state: &SyncState) -> PyResult<Option<Message>> {
+        let message = self.0.whole(py, |doc| Ok(doc.sync().generate_sync_message(&mut state.lock())))?;
+        Ok(message.map(Message))
+    }
+
+    fn receive_sync_message(
+        &self,
+        py: Python<'_>,
+        state: &SyncState,
+        message: &Bound<'_, Message>,
+    ) -> PyResult<()> {
+        let message = message.get().0.clone();
+        self.0.change_whole(py, |doc| {
+            Ok(doc.sync().receive_sync_message(&mut state.lock(), message).map(drop)?)
+        })
+    }
+
+    fn get_heads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        hash_list(py, &self.0.read_long(py, |inner| Ok(inner.doc.base_heads()))?)
+    }
+
+    fn get_last_local_change(&self, py: Python<'_>) -> PyResult<Option<Change>> {
+        Ok(self.0.whole(py, |doc| Ok(doc.get_last_local_change()))?.map(Change))
+    }
+
+    fn get_changes(&self, py: Python<'_>, have_deps: Heads) -> PyResult<Vec<Change>> {
+        let changes = self.0.whole(py, |doc| Ok(doc.get_changes(&have_deps.0)))?;
+        Ok(changes.into_iter().map(Change).collect())
+    }
+
+    fn object_type(&self, py: Python<'_>, obj_id: ObjectId) -> PyResult<ObjType> {
+        self.kind(py, &obj_id)
+    }
+
+    #[pyo3(signature = (obj_id, prop, heads = None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        obj_id: ObjectId,
+        prop: Place<'_>,
+        heads: Option<Heads>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.value(py, &obj_id, prop, heads.as_ref())
+    }
+
+    #[pyo3(signature = (obj_id, heads = None))]
+    fn keys(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<Vec<String>> {
+        self.all_keys(py, &obj_id, heads.as_ref())
+    }
+
+    #[pyo3(signature = (obj_id, heads = None))]
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        obj_id: ObjectId,
+        heads: Option<Heads>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.all_values(py, &obj_id, heads.as_ref())
+    }
+
+    #[pyo3(signature = (obj_id, heads = None))]
+    fn length(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<usize> {
+        self.len(py, &obj_id, heads.as_ref())
+    }
+
+    #[pyo3(signature = (obj_id, heads = None))]
+    fn text(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<String> {
+        self.whole_text(py, &obj_id, heads.as_ref())
+    }
+
+    #[pyo3(signature = (obj_id, heads = None))]
+    fn marks(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<Vec<Mark>> {
+        self.all_marks(py, &obj_id, heads.as_ref())
+    }
+}
+
+/// A change in the making: committed at the end of its `with`, taken back if that is an exception.
+#[pyclass(frozen, module = "hashmill.documents.automerge.core")]
+pub(crate) struct Transaction {
+    doc: Arc<Shared>,
+    life: Life,
+}
+
+impl Transaction {
+    fn edit<R>(
+        &self,
+        py: Python<'_>,
+        edit: impl FnOnce(&mut AutoCommit) -> Result<R, hashmill_doc::EditError>,
+    ) -> PyResult<R> {
+        self.doc.edit(py, By::Change(&self.life), |inner| Ok(edit(&mut inner.doc)?))
+    }
+}
+
+impl Reads for Transaction {
+    fn reading<R>(&self, py: Python<'_>, read: impl FnOnce(&Inner) -> Result<R, Failed>) -> PyResult<R> {
+        self.doc.read(py, |inner| {
+            inner.check_open(&self.life)?;
+            read(inner)
+        })
+    }
+}
+
+/// One that was forgotten is taken back.
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        // There is nobody to tell: a lock that a fault left behind is told to the next call.
+        Python::try_attach(|py| drop(self.doc.end(py, &self.life, None)));
+    }
+}
+
+#[pymethods]
+impl Transaction {
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (kind, _value, _traceback, /))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let options = CommitOptions::default();
+        let ended = self.doc.end(py, &self.life, kind.is_none().then_some(&options))?;
+        if ended { Ok(()) } else { Err(Failed::Ended.raise(py)) }
+    }
+
+    fn get_heads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        hash_list(py, &self.reading(py, |inner| Ok(inner.doc.base_heads()))?)
+    }
+
+    fn object_type(&self, py: Python<'_>, obj_id: ObjectId) -> PyResult<ObjType> {
+        self.kind(py, &obj_id)
+    }
+
+    #[pyo3(signature = (obj_id, prop, heads = None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        obj_id: ObjectId,
+        prop: Place<'_>,
+        heads: Option<Heads>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.value(py, &obj_id, prop, heads.as_ref())
+    }
+
+    #[pyo3(signature = (obj_id, heads = None))]
+    fn keys(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<Vec<String>> {
+        self.all_keys(py, &obj_id, heads.as_ref())
+    }
+
+    #[pyo3(signature = (obj_id, heads = None))]
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        obj_id: ObjectId,
+        heads: Option<Heads>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.all_values(py, &obj_id, heads.as_ref())
+    }
+
+    #[pyo3(signature = (obj_id, heads = None))]
+    fn length(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<usize> {
+        self.len(py, &obj_id, heads.as_ref())
+    }
+
+    #[pyo3(signature = (obj_id, heads = None))]
+    fn text(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<String> {
+        self.whole_text(py, &obj_id, heads.as_ref())
+    }
+
+    #[pyo3(signature = (obj_id, heads = None))]
+    fn marks(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<Vec<Mark>> {
+        self.all_marks(py, &obj_id, heads.as_ref())
+    }
+
+    fn put(
+        &self,
+        py: Python<'_>,
+        obj_id: ObjectId,
+        prop: Place<'_>,
+        scalar_type: ScalarType,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let value = scalar(scalar_type, value)?;
+        self.edit(py, |doc| doc.put(&obj_id.0, prop, value))
+    }
+
+    fn put_object(
+        &self,
+        py: Python<'_>,
+        obj_id: ObjectId,
+        prop: Place<'_>,
+        obj_type: ObjType,
+    ) -> PyResult<ObjectId> {
+        self.edit(py, |doc| doc.put_object(&obj_id.0, prop, obj_type.into())).map(ObjectId)
+    }
+
+    fn insert(
+        &self,
+        py: Python<'_>,
+        obj_id: ObjectId,
+        index: usize,
+        scalar_type: ScalarType,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let value = scalar(scalar_type, value)?;
+        self.edit(py, |doc| doc.insert(&obj_id.0, index, value))
+    }
+
+    fn insert_object(
+        &self,
+        py: Python<'_>,
+        obj_id: ObjectId,
+        index: usize,
+        obj_type: ObjType,
+    ) -> PyResult<ObjectId> {
+        self.edit(py, |doc| doc.insert_object(&obj_id.0, index, obj_type.into())).map(ObjectId)
+    }
+
+    fn increment(&self, py: Python<'_>, obj_id: ObjectId, prop: Place<'_>, amount: i64) -> PyResult<()> {
+        self.edit(py, |doc| doc.increment(&obj_id.0, prop, amount))
+    }
+
+    fn delete(&self, py: Python<'_>, obj_id: ObjectId, prop: Place<'_>) -> PyResult<()> {
+        self.edit(py, |doc| doc.delete(&obj_id.0, prop))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the call is that of the other package")]
+    fn mark(
+        &self,
+        py: Python<'_>,
+        obj_id: ObjectId,
+        start: usize,
+        end: usize,
+        name: &str,
+        scalar_type: ScalarType,
+        value: &Bound<'_, PyAny>,
+        expand: ExpandMark,
+    ) -> PyResult<()> {
+        let value = scalar(scalar_type, value)?;
+        self.edit(py, |doc| doc.mark(&obj_id.0, MarkOf::new(name, value, start, end), expand.into()))
+    }
+
+    #[pyo3(signature = (obj_id, start, end, name, expand = ExpandMark::Neither))]
+    fn unmark(
+        &self,
+        py: Python<'_>,
+        obj_id: ObjectId,
+        start: usize,
+        end: usize,
+        name: &str,
+        expand: ExpandMark,
+    ) -> PyResult<()> {
+        self.edit(py, |doc| doc.unmark(&obj_id.0, name, start, end, expand.into()))
+    }
+
+    fn splice_text(
+        &self,
+        py: Python<'_>,
+        obj_id: ObjectId,
+        pos: usize,
+        delete_count: isize,
+        text: &str,
+    ) -> PyResult<()> {
+        self.edit(py, |doc| doc.splice_text(&obj_id.0, pos, delete_count, text))
+    }
+}
+
+/// A message of a sync.
+#[pyclass(frozen, module = "hashmill.documents.automerge.core")]
+pub(crate) struct Message(SyncMessage);
+
+#[pymethods]
+impl Message {
+    #[staticmethod]
+    fn decode(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        decoded(py, data).map(Self)
+    }
+
+    fn encode<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.encode())
+    }
+}
+
+/// A change of the history.
+#[pyclass(frozen, module = "hashmill.documents.automerge.core")]
+pub(crate) struct Change(hashmill_doc::Change);
+
+#[pymethods]
+impl Change {
+    #[getter]
+    fn actor_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.actor_id().as_bytes())
+    }
+
+    #[getter]
+    fn other_actor_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.0.other_actor_ids().iter().map(|actor| PyBytes::new(py, actor.as_bytes())))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    #[getter]
+    fn max_op(&self) -> u64 {
+        self.0.max_op()
+    }
+
+    #[getter]
+    fn start_op(&self) -> u64 {
+        self.0.start_op()
+    }
+
+    #[getter]
+    fn message(&self) -> Option<&str> {
+        self.0.message()
+    }
+
+    #[getter]
+    fn deps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        hash_list(py, self.0.deps())
+    }
+
+    #[getter]
+    fn hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        hash_bytes(py, &self.0.hash())
+    }
+
+    #[getter]
+    fn seq(&self) -> u64 {
+        self.0.seq()
+    }
+
+    /// In local time.
+    #[getter]
+    fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        local_time(py, self.0.timestamp() as f64)
+    }
+
+    #[getter]
+    fn bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.bytes())
+    }
+
+    #[getter]
+    fn raw_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.raw_bytes())
+    }
+
+    #[getter]
+    fn extra_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.extra_bytes())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// A mark on a range of a text.
+#[pyclass(frozen, module = "hashmill.documents.automerge.core")]
+pub(crate) struct Mark(MarkOf<'static>);
+
+#[pymethods]
+impl Mark {
+    #[getter]
+    fn start(&self) -> usize {
+        self.0.start
+    }
+
+    #[getter]
+    fn end(&self) -> usize {
+        self.0.end
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<(ScalarType, Bound<'py, PyAny>)> {
+        typed(py, &self.0.value)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// A step of a difference, to be looked at.
+#[pyclass(frozen, module = "hashmill.documents.automerge.core")]
+pub(crate) struct Patch(hashmill_doc::Patch);
+
+#[pymethods]
+impl Patch {
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
