@@ -7,7 +7,7 @@ use crate::codec::change::Change;
 use crate::document::{Commit, Document};
 use crate::edit::{CommitOptions, Editor, Open};
 use crate::error::{ApplyError, BundleError, EditError, LoadError};
-use crate::meta::ChangeMetadata;
+use crate::meta::{ChangeMetadata, Stats};
 use crate::patch::diff::{Scope, diff};
 use crate::patch::{Patch, since};
 use crate::read::ReadDoc;
@@ -356,6 +356,26 @@ impl AutoCommit {
     /// As [`Document::get_missing_deps`].
     pub fn get_missing_deps(&mut self, heads: &[ChangeHash]) -> Vec<ChangeHash> {
         self.document().get_missing_deps(heads)
+    }
+
+    /// As [`Document::stats`], without committing: what is open does not count.
+    pub fn stats(&self) -> Stats {
+        self.doc.stats()
+    }
+
+    /// As [`Document::get_authors`], without committing.
+    pub fn get_authors(&self) -> Vec<&[u8]> {
+        self.doc.get_authors()
+    }
+
+    /// As [`Document::get_author_for_actor`], without committing.
+    pub fn get_author_for_actor(&self, actor: &ActorId) -> Option<&[u8]> {
+        self.doc.get_author_for_actor(actor)
+    }
+
+    /// As [`Document::get_actors_for_author`], without committing.
+    pub fn get_actors_for_author(&self, author: &[u8]) -> Vec<ActorId> {
+        self.doc.get_actors_for_author(author)
     }
 
     /// As [`Document::diff`].

@@ -161,6 +161,15 @@ impl BloomFilter {
     }
 }
 
+impl TryFrom<&[u8]> for BloomFilter {
+    type Error = Rule;
+
+    /// Reads what [`Self::to_bytes`] gave.
+    fn try_from(bytes: &[u8]) -> Result<Self, Rule> {
+        Self::read(bytes)
+    }
+}
+
 /// How many bytes so many bits take.
 fn bytes_for(entries: u32, bits_per_entry: u32) -> usize {
     usize::try_from((u64::from(entries) * u64::from(bits_per_entry)).div_ceil(8)).unwrap_or(usize::MAX)
@@ -191,7 +200,7 @@ mod tests {
     fn a_filter_is_what_its_bytes_say() {
         for entries in [0, 1, 3, 100] {
             let filter = BloomFilter::from_hashes((0..entries).map(hash));
-            assert_eq!(BloomFilter::read(&filter.to_bytes()), Ok(filter));
+            assert_eq!(BloomFilter::try_from(&filter.to_bytes()[..]), Ok(filter));
         }
         // One more and one less byte, no probes, too many, no bits, and numbers that end early.
         let wrong: [&[u8]; 7] = [

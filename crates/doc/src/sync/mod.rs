@@ -41,12 +41,14 @@ mod few;
 mod incoming;
 mod message;
 mod outgoing;
+mod parts;
 mod state;
 
 pub use bloom::BloomFilter;
 pub use few::Few;
 pub use incoming::Received;
 pub use message::{Have, Message, MessageFlags, MessageVersion, ReadMessageError};
+pub use parts::StateParts;
 pub use state::{ReadStateError, State};
 
 use crate::document::Document;

@@ -72,6 +72,13 @@ impl Sent {
         self.hashes.as_ref().is_some_and(|hashes| hashes.contains(hash))
     }
 
+    /// What was sent for itself, ascending.
+    pub(super) fn each(&self) -> Vec<ChangeHash> {
+        let mut hashes: Vec<ChangeHash> = self.hashes.iter().flatten().copied().collect();
+        hashes.sort_unstable();
+        hashes
+    }
+
     /// Remembers changes that are sent for themselves.
     pub(super) fn extend(&mut self, hashes: impl ExactSizeIterator<Item = ChangeHash>) {
         if hashes.len() > 0 {

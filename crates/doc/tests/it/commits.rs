@@ -112,3 +112,17 @@ fn commits_at_past_heads_are_known_to_the_whole_document() {
     assert_eq!(auto.document().hash(empty), Some(auto.get_heads()[0]));
     assert_eq!(auto.get_all(ROOT, "k").unwrap().len(), 3);
 }
+
+#[test]
+fn asking_how_much_there_is_commits_nothing() {
+    let mut doc = AutoCommit::new().with_actor(ActorId::from([1]));
+    doc.put(ROOT, "k", 1).unwrap();
+    doc.commit_with(&CommitOptions::default().with_author([7]));
+    doc.put(ROOT, "k", 2).unwrap();
+    let stats = doc.stats();
+    assert_eq!((stats.changes, stats.operations, stats.actors), (1, 1, 1));
+    assert_eq!(doc.get_authors(), [&[7][..]]);
+    assert_eq!(doc.get_author_for_actor(doc.get_actor()), Some(&[7][..]));
+    assert_eq!(doc.get_actors_for_author(&[7]), [ActorId::from([1])]);
+    assert_eq!(doc.pending_ops(), 1);
+}

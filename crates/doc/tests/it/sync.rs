@@ -2,7 +2,7 @@
 
 use hashmill_doc::sync::{
     BloomFilter, Few, Have, Message, MessageFlags, MessageVersion, ReadMessageError, ReadStateError, State,
-    SyncDoc as _,
+    StateParts, SyncDoc as _,
 };
 use hashmill_doc::{
     ActorId, ApplyError, AutoCommit, Change, ChangeHash, Document, Limits, LoadError, LoadOptions, ROOT,
@@ -189,6 +189,43 @@ fn a_state_that_was_kept_saves_the_summary() {
     hear(&mut b, &mut of_a, &first);
     talk((&mut a, &mut of_b), (&mut b, &mut of_a));
     in_step(&a, &of_b, &b, &of_a);
+}
+
+#[test]
+fn a_state_that_was_taken_apart_is_the_same_again() {
+    let (mut a, mut b) = (doc(1), doc(2));
+    let (mut of_b, mut of_a) = (State::new(), State::new_read_only());
+    let mut seen = [false; 4];
+    for round in 0..4 {
+        // The whole document at first, then changes.
+        fill(&mut a, "a", if round == 0 { 40 } else { 2 });
+        fill(&mut b, "b", 2);
+        of_a.set_read_only(round == 0);
+        loop {
+            let said = [a.generate_sync_message(&mut of_b), b.generate_sync_message(&mut of_a)];
+            for state in [&mut of_a, &mut of_b] {
+                let parts = StateParts::from(&*state);
+                let facts = [
+                    !parts.sent_upto.is_empty(),
+                    !parts.sent_hashes.is_empty(),
+                    parts.peer_read_only,
+                    parts.can_reset == Some(true),
+                ];
+                seen = std::array::from_fn(|at| seen[at] || facts[at]);
+                let again = State::from(parts);
+                assert_eq!(again, *state);
+                *state = again;
+            }
+            let [from_a, from_b] = said;
+            if from_a.is_none() && from_b.is_none() {
+                break;
+            }
+            from_a.iter().for_each(|message| hear(&mut b, &mut of_a, message));
+            from_b.iter().for_each(|message| hear(&mut a, &mut of_b, message));
+        }
+    }
+    assert_eq!(a.get_heads(), b.get_heads());
+    assert_eq!(seen, [true; 4], "every part said something once");
 }
 
 #[test]
