@@ -1,0 +1,201 @@
+//! What JavaScript gives: values, checked.
+
+use std::fmt::Display;
+
+use hashmill_doc::{ChangeHash, EditError, ExpandMark, Literal, ObjId, Prop};
+use js_sys::{Array, Object, RangeError, Reflect, Uint8Array};
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast as _, JsValue};
+
+use crate::scalars::{self, Types};
+
+/// What may be thrown instead.
+pub(crate) type Js<T = JsValue> = Result<T, JsValue>;
+
+/// Values may be nested as deep as this: what is deeper than the stack of the module would end it.
+const DEEPEST: usize = 1000;
+
+/// What a proxy may answer with an exception: it would leave a call that does not catch it with what it borrowed.
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_namespace = Object, js_name = keys)]
+    fn keys_of(object: &JsValue) -> Js<Array>;
+    #[wasm_bindgen(catch, js_namespace = Object, js_name = assign)]
+    fn assign(target: &Object, source: &Object) -> Js<Object>;
+    #[wasm_bindgen(catch, js_namespace = Array, js_name = isArray)]
+    fn is_array(value: &JsValue) -> Js<bool>;
+    #[wasm_bindgen(catch, js_namespace = Array, js_name = from)]
+    fn array_from(value: &JsValue) -> Js<Array>;
+}
+
+/// A plain array of the elements, where it is an array.
+pub(crate) fn elements(value: &JsValue) -> Js<Option<Array>> {
+    if is_array(value)? { array_from(value).map(Some) } else { Ok(None) }
+}
+
+/// A plain object or array with the same in it.
+pub(crate) fn copied(object: &Object) -> Js<Object> {
+    match elements(object)? {
+        Some(list) => Ok(list.into()),
+        None => assign(&Object::new(), object),
+    }
+}
+
+/// The exception that says `error`.
+pub(crate) fn thrown(error: impl Display) -> JsValue {
+    RangeError::new(&error.to_string()).into()
+}
+
+/// As [`thrown`], in the words of the original where its users look for them.
+pub(crate) fn refused(error: EditError) -> JsValue {
+    match error {
+        EditError::Index { index, len } => {
+            thrown(format_args!("index {index} is out of bounds: past the end, {len}"))
+        }
+        error => thrown(error),
+    }
+}
+
+/// The property of an object, or of nothing at all, which has none.
+pub(crate) fn property(object: &JsValue, name: &str) -> Js {
+    if object.is_undefined() || object.is_null() {
+        return Ok(JsValue::UNDEFINED);
+    }
+    Reflect::get(object, &JsValue::from_str(name))
+}
+
+/// Whether a property is true; not being there is not.
+pub(crate) fn flag(object: &JsValue, name: &str) -> Js<bool> {
+    Ok(property(object, name)?.as_bool().unwrap_or(false))
+}
+
+/// Nothing for what says nothing.
+pub(crate) fn given(value: JsValue) -> Option<JsValue> {
+    (!value.is_undefined() && !value.is_null()).then_some(value)
+}
+
+pub(crate) fn text(value: &JsValue, what: &str) -> Js<String> {
+    value.as_string().ok_or_else(|| thrown(format_args!("{what} must be a string")))
+}
+
+pub(crate) fn array(value: &JsValue, what: &str) -> Js<Array> {
+    elements(value)?.ok_or_else(|| thrown(format_args!("{what} must be an array")))
+}
+
+/// A string, if there is one.
+pub(crate) fn maybe_text(value: &JsValue, what: &str) -> Js<Option<String>> {
+    if value.is_undefined() || value.is_null() { Ok(None) } else { text(value, what).map(Some) }
+}
+
+pub(crate) fn bytes(value: &JsValue, what: &str) -> Js<Vec<u8>> {
+    let array = value.dyn_ref::<Uint8Array>();
+    array.map(copy).ok_or_else(|| thrown(format_args!("{what} must be a Uint8Array")))
+}
+
+/// The bytes of an array. One whose buffer went elsewhere has none, and cannot be asked for them.
+pub(crate) fn copy(array: &Uint8Array) -> Vec<u8> {
+    if array.length() == 0 { vec![] } else { array.to_vec() }
+}
+
+/// Numbers below zero are zero, as the original has it.
+pub(crate) fn index(value: &JsValue, what: &str) -> Js<usize> {
+    value
+        .as_f64()
+        .map(|number| number as usize)
+        .ok_or_else(|| thrown(format_args!("{what} must be a number")))
+}
+
+/// A key or an index.
+pub(crate) fn prop(value: &JsValue) -> Option<Prop<'static>> {
+    match value.as_string() {
+        Some(key) => Some(key.into()),
+        None => value.as_f64().map(|index| Prop::Seq(index as usize)),
+    }
+}
+
+pub(crate) fn needed_prop(value: &JsValue) -> Js<Prop<'static>> {
+    prop(value).ok_or_else(|| thrown("given property was not a string or integer"))
+}
+
+pub(crate) fn hash(value: &JsValue) -> Js<ChangeHash> {
+    text(value, "a change hash")?.parse().map_err(thrown)
+}
+
+pub(crate) fn hashes(value: &JsValue, what: &str) -> Js<Vec<ChangeHash>> {
+    array(value, what)?.iter().map(|value| hash(&value)).collect()
+}
+
+/// Heads, if there are any.
+pub(crate) fn heads(value: JsValue) -> Js<Option<Vec<ChangeHash>>> {
+    given(value).map(|value| hashes(&value, "heads")).transpose()
+}
+
+/// An actor or an author.
+pub(crate) fn hex(text: &str) -> Js<Vec<u8>> {
+    // Any bytes are an actor.
+    let actor: hashmill_doc::ActorId =
+        text.parse().map_err(|error| thrown(format_args!("not a hex string: {error}")))?;
+    Ok(actor.as_bytes().to_vec())
+}
+
+/// The name of an object, and the keys and indexes that lead on from it: `_root`, `1@ab`, `1@ab/key/0` or `/key/0`.
+pub(crate) fn object_and_path(text: &str) -> Js<(ObjId, impl Iterator<Item = &str>)> {
+    let (first, rest) = text.split_once('/').unwrap_or((text, ""));
+    let obj = if first.is_empty() && text.starts_with('/') { Some(ObjId::Root) } else { ObjId::parse(first) };
+    let obj = obj.ok_or_else(|| thrown(format_args!("invalid object ID: {text}")))?;
+    Ok((obj, rest.split('/').take_while(|step| !step.is_empty())))
+}
+
+pub(crate) fn expand(value: &JsValue) -> Js<ExpandMark> {
+    if value.is_undefined() || value.is_null() {
+        return Ok(ExpandMark::default());
+    }
+    match value.as_string().as_deref() {
+        Some("before") => Ok(ExpandMark::Before),
+        Some("after") => Ok(ExpandMark::After),
+        Some("both") => Ok(ExpandMark::Both),
+        Some("none") => Ok(ExpandMark::None),
+        _ => Err(thrown("expand must be 'before', 'after', 'both' or 'none'")),
+    }
+}
+
+/// The entries of an object that are its own, with keys that are text.
+pub(crate) fn entries(object: &JsValue) -> Js<Vec<(String, JsValue)>> {
+    if !object.is_object() {
+        return Err(thrown("the value must be an object"));
+    }
+    let keys = keys_of(object)?.into_iter().map(|key| {
+        let value = Reflect::get(object, &key)?;
+        Ok((text(&key, "a key")?, value))
+    });
+    keys.collect()
+}
+
+/// A value with everything in it. Strings become texts, unless a type of the caller's says otherwise.
+pub(crate) fn literal(value: &JsValue, types: &Types) -> Js<Literal> {
+    literal_in(value, types, DEEPEST)
+}
+
+fn literal_in(value: &JsValue, types: &Types, room: usize) -> Js<Literal> {
+    if let Some(text) = value.as_string() {
+        return Ok(Literal::Text(text));
+    }
+    if !value.is_object() {
+        return scalars::untyped(value).map(Literal::Scalar);
+    }
+    if let Some((datatype, inner)) = types.deconstruct(value)? {
+        return scalars::typed(&inner, &datatype).map(Literal::Scalar);
+    }
+    if scalars::is_scalar_object(value) {
+        return scalars::untyped(value).map(Literal::Scalar);
+    }
+    let room = room.checked_sub(1).ok_or_else(|| {
+        thrown(format_args!("the value is nested more than {DEEPEST} levels deep, or contains itself"))
+    })?;
+    if let Some(array) = elements(value)? {
+        let elements = array.iter().map(|element| literal_in(&element, types, room));
+        return elements.collect::<Js<_>>().map(Literal::List);
+    }
+    let entries = entries(value)?.into_iter().map(|(key, value)| Ok((key, literal_in(&value, types, room)?)));
+    entries.collect::<Js<_>>().map(Literal::Map)
+}

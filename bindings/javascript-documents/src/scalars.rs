@@ -1,0 +1,173 @@
+//! Scalars on their way in and out, and the types that the caller has for some of them.
+
+use std::fmt::Display;
+
+use hashmill_doc::ScalarValue;
+use js_sys::{BigInt, Date, Function, Number, Uint8Array};
+use wasm_bindgen::{JsCast as _, JsValue};
+
+use crate::arguments::{Js, copy, thrown};
+
+/// How the caller makes a value of its own of a scalar of some type, and takes it apart again.
+#[derive(Clone)]
+struct Type {
+    name: String,
+    construct: Function,
+    deconstruct: Function,
+}
+
+/// The types that the caller brought.
+#[derive(Clone, Default)]
+pub(crate) struct Types(Vec<Type>);
+
+impl Types {
+    /// Sets the functions of a type, or takes it out where one of them is none.
+    pub(crate) fn register(&mut self, name: String, construct: JsValue, deconstruct: JsValue) {
+        self.0.retain(|known| known.name != name);
+        if let (Ok(construct), Ok(deconstruct)) = (construct.dyn_into(), deconstruct.dyn_into()) {
+            self.0.push(Type { name, construct, deconstruct });
+        }
+    }
+
+    /// What the caller's type makes of a scalar.
+    pub(crate) fn construct(&self, name: &str, value: &JsValue) -> Option<Js> {
+        let found = self.0.iter().find(|known| known.name == name)?;
+        Some(found.construct.call1(&JsValue::UNDEFINED, value))
+    }
+
+    /// The scalar in a value of the caller's, and its type.
+    pub(crate) fn deconstruct(&self, value: &JsValue) -> Js<Option<(String, JsValue)>> {
+        for known in &self.0 {
+            let inner = known.deconstruct.call1(&JsValue::UNDEFINED, value)?;
+            if !inner.is_undefined() {
+                return Ok(Some((known.name.clone(), inner)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What a type is called there.
+pub(crate) fn name(value: &ScalarValue<'_>) -> &'static str {
+    match value {
+        ScalarValue::Null => "null",
+        ScalarValue::Boolean(_) => "boolean",
+        ScalarValue::Int(_) => "int",
+        ScalarValue::Uint(_) => "uint",
+        ScalarValue::F64(_) => "f64",
+        ScalarValue::Str(_) => "str",
+        ScalarValue::Bytes(_) => "bytes",
+        ScalarValue::Counter(_) => "counter",
+        ScalarValue::Timestamp(_) => "timestamp",
+        ScalarValue::Unknown { .. } => "unknown",
+    }
+}
+
+/// A scalar as JavaScript has it: numbers that it cannot count as a `BigInt`.
+pub(crate) fn plain(value: &ScalarValue<'_>) -> JsValue {
+    match value {
+        ScalarValue::Null => JsValue::NULL,
+        ScalarValue::Boolean(value) => JsValue::from_bool(*value),
+        ScalarValue::Int(value) | ScalarValue::Counter(value) => integer(*value),
+        ScalarValue::Uint(value) => match i64::try_from(*value) {
+            Ok(value) => integer(value),
+            Err(_) => BigInt::from(*value).into(),
+        },
+        ScalarValue::F64(value) => JsValue::from_f64(*value),
+        ScalarValue::Str(value) => JsValue::from_str(value),
+        ScalarValue::Bytes(bytes) | ScalarValue::Unknown { bytes, .. } => Uint8Array::from(&**bytes).into(),
+        ScalarValue::Timestamp(value) => Date::new(&JsValue::from_f64(*value as f64)).into(),
+    }
+}
+
+fn integer(value: i64) -> JsValue {
+    let safe = Number::MIN_SAFE_INTEGER as i64..=Number::MAX_SAFE_INTEGER as i64;
+    if safe.contains(&value) { JsValue::from_f64(value as f64) } else { BigInt::from(value).into() }
+}
+
+/// Objects that are no maps.
+pub(crate) fn is_scalar_object(value: &JsValue) -> bool {
+    value.is_instance_of::<Date>() || value.is_instance_of::<Uint8Array>()
+}
+
+/// A scalar whose type follows from what it is. A number without a fraction is an integer from one on, as the original has it.
+pub(crate) fn untyped(value: &JsValue) -> Js<ScalarValue<'static>> {
+    if let Some(number) = value.as_f64() {
+        let whole = number.fract() == 0.0 && (1.0..9.3e18).contains(&number);
+        return Ok(if whole { ScalarValue::Int(number as i64) } else { ScalarValue::F64(number) });
+    }
+    if let Some(text) = value.as_string() {
+        return Ok(text.into());
+    }
+    if let Some(value) = value.as_bool() {
+        return Ok(value.into());
+    }
+    if value.is_null() {
+        return Ok(ScalarValue::Null);
+    }
+    if value.is_bigint() {
+        return signed(value).map(ScalarValue::Int).or_else(|_| unsigned(value).map(ScalarValue::Uint));
+    }
+    match (value.dyn_ref::<Date>(), value.dyn_ref::<Uint8Array>()) {
+        (Some(date), _) => Ok(ScalarValue::Timestamp(date.get_time() as i64)),
+        (_, Some(bytes)) => Ok(copy(bytes).into()),
+        _ => Err(invalid("a value")),
+    }
+}
+
+/// A scalar of a type that the caller names.
+pub(crate) fn typed(value: &JsValue, datatype: &str) -> Js<ScalarValue<'static>> {
+    let found = match datatype {
+        "boolean" => value.as_bool().map(ScalarValue::Boolean),
+        "int" => Some(ScalarValue::Int(signed(value)?)),
+        "uint" => Some(ScalarValue::Uint(unsigned(value)?)),
+        "counter" => Some(ScalarValue::Counter(signed(value)?)),
+        "timestamp" => Some(ScalarValue::Timestamp(signed(value)?)),
+        "str" => value.as_string().map(ScalarValue::from),
+        "f64" => value.as_f64().map(ScalarValue::F64),
+        "bytes" => value.dyn_ref::<Uint8Array>().map(|bytes| copy(bytes).into()),
+        "null" => Some(ScalarValue::Null),
+        "map" | "list" | "text" | "table" => return Err(thrown("value not primitive")),
+        _ => return Err(thrown(format_args!("unknown datatype {datatype}"))),
+    };
+    found.ok_or_else(|| invalid(datatype))
+}
+
+/// As [`typed`] where the caller names a type, else as [`untyped`].
+pub(crate) fn scalar(value: &JsValue, datatype: &JsValue) -> Js<ScalarValue<'static>> {
+    if datatype.is_undefined() || datatype.is_null() {
+        return untyped(value);
+    }
+    let datatype = datatype.as_string().ok_or_else(|| thrown("datatype is not a string"))?;
+    typed(value, &datatype)
+}
+
+fn invalid(what: &str) -> JsValue {
+    thrown(format_args!("the value cannot be stored as {what}"))
+}
+
+fn out_of_range(value: &JsValue, least: impl Display, most: impl Display) -> JsValue {
+    let value: &BigInt = value.unchecked_ref();
+    match value.to_string(10) {
+        Ok(text) if text.starts_with("-", 0) => {
+            thrown(format_args!("bignum {text} smaller than min {least}"))
+        }
+        Ok(text) => thrown(format_args!("bignum {text} larger than max {most}")),
+        Err(error) => error.into(),
+    }
+}
+
+fn signed(value: &JsValue) -> Js<i64> {
+    if value.is_bigint() {
+        return i64::try_from(value.clone()).map_err(|_| out_of_range(value, i64::MIN, i64::MAX));
+    }
+    let number = value.as_f64().or_else(|| value.dyn_ref::<Date>().map(Date::get_time));
+    number.map(|number| number as i64).ok_or_else(|| invalid("an integer"))
+}
+
+fn unsigned(value: &JsValue) -> Js<u64> {
+    if value.is_bigint() {
+        return u64::try_from(value.clone()).map_err(|_| out_of_range(value, u64::MIN, u64::MAX));
+    }
+    value.as_f64().map(|number| number as u64).ok_or_else(|| invalid("an unsigned integer"))
+}
