@@ -21,6 +21,7 @@ pub(crate) enum Command {
     Codegen,
     Fatbin,
     FatbinCheck,
+    Javascript,
     Numbers,
     Notices,
     Tune,
@@ -60,6 +61,7 @@ impl Command {
             ("codegen", []) => Ok(Self::Codegen),
             ("fatbin", []) => Ok(Self::Fatbin),
             ("fatbin", [word]) if word == "check" => Ok(Self::FatbinCheck),
+            ("javascript-package", []) => Ok(Self::Javascript),
             ("numbers", []) => Ok(Self::Numbers),
             ("notices", []) => Ok(Self::Notices),
             ("tune", []) => Ok(Self::Tune),
@@ -109,6 +111,7 @@ pub(crate) fn help() -> String {
          \x20 notices                   print the licences of everything that the program links, for packages\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
          \x20 fatbin [check]            write the kernels for NVIDIA's cards and the table of them; check: say what is not as it would be\n\
+         \x20 javascript-package        write the package of the engine for JavaScript below target/javascript/package\n\
          \x20 tune                      measure this host (`hashmill tune`) and print its rows of the plans\n\
          \x20 layouts [SECONDS]         prove that the lab does not take link layout for speed; goes on where it stopped\n\
          \x20 fuzz [TARGET [SECONDS]]   search for new inputs with cargo-fuzz; all targets, 60 seconds each\n\

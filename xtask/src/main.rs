@@ -12,6 +12,7 @@ mod curves;
 mod fatbin;
 mod fuzz;
 mod host;
+mod javascript;
 mod layouts;
 mod metadata;
 mod mutate;
@@ -69,6 +70,7 @@ fn execute(command: Command) -> anyhow::Result<bool> {
             print!("{}", notices::text(&root)?);
             Ok(true)
         }
+        Command::Javascript => javascript::package(&root),
         Command::Numbers => curves::write(&root).map(|()| true),
     }
 }

@@ -7,6 +7,7 @@ use anyhow::Context;
 
 use crate::b3sum;
 use crate::host::Need;
+use crate::javascript;
 use crate::metadata::{self, Package};
 use crate::platforms;
 use crate::python;
@@ -174,13 +175,13 @@ const HERE: &[Step] = &[
     },
     Step {
         name: "javascript",
-        about: "documents go between us, the JavaScript implementation and its sync servers",
+        about: "documents go between us, the JavaScript implementation and its servers; its tests run on our engine",
         quick: false,
         filters: true,
         applies: everywhere,
-        needs: &[Need::Node, Need::NpmRegistry],
+        needs: &[Need::Node, Need::NpmRegistry, Need::Std("wasm32-unknown-unknown")],
         runner: None,
-        commands: javascript,
+        commands: beside_javascript,
     },
     Step {
         name: "b3sum",
@@ -406,15 +407,24 @@ fn features(packages: &[Package], but: &[&str]) -> String {
     all.filter(|feature| !but.contains(&feature.as_str())).collect::<Vec<_>>().join(",")
 }
 
-/// Installs exactly what the lock file names, below the crate that knows all competitors, and runs no scripts of theirs. What
-/// is built is what the step of the workspace has built, but for these tests.
-fn javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
+/// Builds our engine for JavaScript, and installs exactly what the lock file names, below the crate that knows all competitors,
+/// and runs no scripts of theirs. What else is built is what the step of the workspace has built, but for these tests.
+fn beside_javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     let options = ["--ignore-scripts", "--no-audit", "--no-fund", "--cache", "target/npm"];
     let install = Cmd::new("npm", &[&["ci", "--prefix", "crates/rivals/js"], &options[..]].concat());
     let features = tested_features(&metadata::packages(setting.root)?) + ",hashmill-rivals/javascript";
     let of = ["--locked", "--workspace", "--features", &features];
-    let test = Cmd::cargo(&[&["test"], &of[..], &["--test", "javascript"]].concat()).tests(setting);
-    Ok(vec![install, program(&features), test])
+    let (mut commands, engine) = javascript::engine(setting.root, "wasm-test", "nodejs")?;
+    let engine = setting.root.join(engine);
+    let mut test = Cmd::cargo(&[&["test"], &of[..], &["--test", "javascript"]].concat())
+        .with("HASHMILL_ENGINE", &engine.to_string_lossy())
+        .tests(setting);
+    test = match javascript::suite(setting.root) {
+        Ok(tests) => test.with("HASHMILL_AUTOMERGE_TESTS", &tests),
+        Err(why) => test.with("HASHMILL_NO_AUTOMERGE_TESTS", &why),
+    };
+    commands.extend([install, program(&features), test]);
+    Ok(commands)
 }
 
 /// Installs what is linked of the archive that tests of the whole workspace are built with, and tests that.

@@ -36,7 +36,24 @@ fn node(script: &str) -> Command {
 /// What a script says.
 #[track_caller]
 pub(crate) fn said<const N: usize>(script: &str, args: [&str; N]) -> Value {
-    let output = node(script).args(args).stderr(Stdio::inherit()).output().expect("Node");
+    says(node(script), script, args)
+}
+
+/// The same script, on our engine in the place of theirs.
+#[track_caller]
+pub(crate) fn said_on_ours<const N: usize>(script: &str, args: [&str; N]) -> Value {
+    says(on_ours(script), script, args)
+}
+
+fn on_ours(script: &str) -> Command {
+    let mut command = node(script);
+    command.env("NODE_OPTIONS", format!("--import={}", folder().join("ours.mjs").display()));
+    command
+}
+
+#[track_caller]
+fn says<const N: usize>(mut node: Command, script: &str, args: [&str; N]) -> Value {
+    let output = node.args(args).stderr(Stdio::inherit()).output().expect("Node");
     assert!(output.status.success(), "{script} {args:?}");
     // The library tells of other things before.
     let text = String::from_utf8(output.stdout).expect("text");
@@ -65,6 +82,11 @@ impl Server {
     /// A server of the newest library, with documents in memory.
     pub(crate) fn newest() -> Server {
         Server::start(&mut node("server.mjs"))
+    }
+
+    /// The same server on our engine.
+    pub(crate) fn newest_on_ours() -> Server {
+        Server::start(&mut on_ours("server.mjs"))
     }
 
     fn start(command: &mut Command) -> Server {

@@ -1,0 +1,126 @@
+//! The engine of documents for JavaScript, built: cargo makes a module of it, wasm-bindgen what JavaScript calls it by, and,
+//! for the package, binaryen makes it smaller. And the tests of the implementation that it is to be the engine of, fetched.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+
+use crate::steps::Cmd;
+
+/// Where everything lies that is made here, in the repository.
+const FOLDER: &str = "target/javascript";
+const CRATE: &str = "bindings/javascript-documents";
+const TARGET: &str = "wasm32-unknown-unknown";
+/// What the crate is built with: the two know each other's format and no other.
+const WASM_BINDGEN: &str = "0.2.130";
+const BINARYEN: &str = "132.0.0";
+
+/// What the compiler may use, and so binaryen: all of it is in every browser, and in Node 20.
+const FEATURES: [&str; 9] = [
+    "bulk-memory",
+    "bulk-memory-opt",
+    "extended-const",
+    "multivalue",
+    "mutable-globals",
+    "nontrapping-float-to-int",
+    "reference-types",
+    "sign-ext",
+    "simd",
+];
+
+/// Whose tests they are: between releases 3.4.1 and 3.5.0 of the package.
+const REPOSITORY: &str = "https://github.com/automerge/automerge";
+const COMMIT: &str = "47908d6c04a0ce3fea0fa1d6b7f5ce6ba3e5792e";
+
+/// Builds the engine for Node, fast or small, and gives the file that programs load.
+pub(crate) fn engine(root: &Path, profile: &str, kind: &str) -> anyhow::Result<(Vec<Cmd>, String)> {
+    let folder = root.join(FOLDER).join("bindgen");
+    let source = root.join("xtask/probes/bindgen.rs");
+    fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    let manifest = format!(
+        "[package]\nname = \"bindgen\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n\
+         [dependencies]\nwasm-bindgen-cli-support = \"={WASM_BINDGEN}\"\n\
+         [profile.dev]\ndebug = false\n[[bin]]\nname = \"bindgen\"\npath = {:?}\n",
+        source.display().to_string()
+    );
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    let out = format!("{FOLDER}/{profile}-{kind}");
+    let module = format!("target/{TARGET}/{profile}/hashmill_javascript_documents.wasm");
+    let build = ["build", "--locked", "--target", TARGET, "--profile", profile];
+    let package = ["-p", "hashmill-javascript-documents"];
+    let flags = "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS";
+    let bindgen = format!("{FOLDER}/bindgen/Cargo.toml");
+    let commands = vec![
+        Cmd::cargo(&[&build[..], &package].concat()).with(flags, "-Dwarnings -Ctarget-feature=+simd128"),
+        Cmd::cargo(&["run", "--manifest-path", &bindgen, "--", &module, &out, kind]),
+    ];
+    Ok((commands, format!("{out}/engine.js")))
+}
+
+/// The folder of the fetched tests, or why there is none.
+pub(crate) fn suite(root: &Path) -> Result<String, String> {
+    let folder = root.join(FOLDER).join("automerge");
+    let git = |args: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(&folder).args(args).output();
+        let output = output.map_err(|error| error.to_string())?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() { Ok(()) } else { Err(said.lines().last().unwrap_or_default().to_owned()) }
+    };
+    let tests = folder.join("javascript/test");
+    let fetch = || {
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        git(&["init", "--quiet"])?;
+        // Files come one by one, as they are checked out.
+        git(&["fetch", "--quiet", "--depth=1", "--filter=blob:none", REPOSITORY, COMMIT])?;
+        git(&["checkout", "--quiet", COMMIT, "--", "javascript/test"])
+    };
+    if !tests.is_dir() {
+        fetch().map_err(|words| format!("needs commit {COMMIT} of {REPOSITORY}: {words}"))?;
+    }
+    Ok(tests.to_string_lossy().into_owned())
+}
+
+/// Writes the package as it is published; gives whether that went well.
+pub(crate) fn package(root: &Path) -> anyhow::Result<bool> {
+    let out = root.join(FOLDER).join("package");
+    if out.exists() {
+        fs::remove_dir_all(&out)?;
+    }
+    let tools = format!("{FOLDER}/tools");
+    fs::create_dir_all(root.join(&tools))?;
+    let binaryen = format!("binaryen@{BINARYEN}");
+    run(root, &Cmd::new("npm", &["install", "--prefix", &tools, "--no-audit", "--no-fund", &binaryen]))?;
+    fs::create_dir_all(&out)?;
+    for (kind, name) in [("nodejs", "engine.cjs"), ("web", "engine.js")] {
+        let (commands, file) = engine(root, "wasm", kind)?;
+        commands.iter().try_for_each(|command| run(root, command))?;
+        fs::copy(root.join(&file), out.join(name)).with_context(|| file)?;
+    }
+    // Both kinds load the same module.
+    let module = |kind| format!("{FOLDER}/wasm-{kind}/engine_bg.wasm");
+    let same = fs::read(root.join(module("nodejs")))? == fs::read(root.join(module("web")))?;
+    ensure!(same, "the modules for Node and for browsers differ");
+    let small = out.join("engine_bg.wasm");
+    let optimise = format!("{tools}/node_modules/binaryen/bin/wasm-opt");
+    let features = FEATURES.map(|feature| format!("--enable-{feature}"));
+    let mut words = vec![optimise.as_str(), "-O3", "--strip-debug", "--strip-producers"];
+    words.extend(features.iter().map(String::as_str));
+    let (small_file, module) = (small.to_string_lossy(), module("web"));
+    words.extend(["-o", &small_file, &module]);
+    run(root, &Cmd::new("node", &words))?;
+    println!("{}: {} bytes", small.display(), fs::metadata(&small)?.len());
+    for name in ["package.json", "README.md", "index.d.ts", "LICENSE-APACHE", "LICENSE-MIT"] {
+        fs::copy(root.join(CRATE).join(name), out.join(name)).with_context(|| name.to_owned())?;
+    }
+    Ok(true)
+}
+
+fn run(root: &Path, command: &Cmd) -> anyhow::Result<()> {
+    let mut process = Command::new(&command.program);
+    process.args(&command.args).envs(command.env.iter().map(|(name, value)| (name, value)));
+    let status = process.current_dir(root).status().with_context(|| command.program.clone())?;
+    ensure!(status.success(), "{} {}: {status}", command.program, command.args.join(" "));
+    Ok(())
+}
