@@ -173,17 +173,28 @@ pub(crate) fn entries(object: &JsValue) -> Js<Vec<(String, JsValue)>> {
 
 /// A value with everything in it. Strings become texts, unless a type of the caller's says otherwise.
 pub(crate) fn literal(value: &JsValue, types: &Types) -> Js<Literal> {
-    literal_in(value, types, DEEPEST)
+    literal_in(value, Some(types), DEEPEST)
 }
 
-fn literal_in(value: &JsValue, types: &Types, room: usize) -> Js<Literal> {
-    if let Some(text) = value.as_string() {
+/// An object with everything in it, or a text. Strings in it are scalars, and the caller's types are not asked.
+pub(crate) fn object(value: &JsValue) -> Js<Literal> {
+    match (value.as_string(), literal_in(value, None, DEEPEST)?) {
+        (Some(text), _) => Ok(Literal::Text(text)),
+        (None, Literal::Scalar(_)) => Err(thrown("the value to insert must be an object")),
+        (None, object) => Ok(object),
+    }
+}
+
+fn literal_in(value: &JsValue, types: Option<&Types>, room: usize) -> Js<Literal> {
+    if let (Some(text), true) = (value.as_string(), types.is_some()) {
         return Ok(Literal::Text(text));
     }
     if !value.is_object() {
         return scalars::untyped(value).map(Literal::Scalar);
     }
-    if let Some((datatype, inner)) = types.deconstruct(value)? {
+    if let Some(types) = types
+        && let Some((datatype, inner)) = types.deconstruct(value)?
+    {
         return scalars::typed(&inner, &datatype).map(Literal::Scalar);
     }
     if scalars::is_scalar_object(value) {

@@ -7,9 +7,16 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::arguments::{Js, bytes, thrown};
 use crate::exports;
+use crate::limits::limits_apart;
 
 /// A change taken apart.
 pub(crate) fn decoded(change: &Change) -> Js {
+    let (count, most) = (change.len() as u64, limits_apart().operations);
+    if count > most {
+        return Err(thrown(format_args!(
+            "the change has {count} operations, and {most} can be taken apart at once"
+        )));
+    }
     exports::parsed(&change.decode())
 }
 
@@ -25,13 +32,13 @@ pub fn encode_change(change: &JsValue) -> Js {
 /// A change taken apart.
 #[wasm_bindgen(js_name = decodeChange)]
 pub fn decode_change(change: &JsValue) -> Js {
-    decoded(&Change::from_bytes(&bytes(change, "the change")?).map_err(thrown)?)
+    decoded(&Change::from_bytes_with(&bytes(change, "the change")?, &limits_apart()).map_err(thrown)?)
 }
 
 /// The changes of a bundle, taken apart, and what they depend on.
 #[wasm_bindgen(js_name = readBundle)]
 pub fn read_bundle(bundle: &JsValue) -> Js {
-    let bundle = Bundle::try_from(&bytes(bundle, "the bundle")?[..]).map_err(thrown)?;
+    let bundle = Bundle::read(&bytes(bundle, "the bundle")?, &limits_apart()).map_err(thrown)?;
     let changes = bundle.changes().iter().map(decoded).collect::<Js<Array>>()?;
     Ok(exports::object([("changes", changes.into()), ("deps", exports::hashes(bundle.deps()))])?.into())
 }

@@ -15,6 +15,7 @@ use crate::arguments::{
     Js, bytes, flag, heads, hex, index, maybe_text, object_and_path, property, text, thrown,
 };
 use crate::exports;
+use crate::limits::limits;
 use crate::scalars::Types;
 use crate::shown::{Show, follow};
 
@@ -130,7 +131,7 @@ pub fn create(options: &JsValue) -> Js<Automerge> {
 #[wasm_bindgen(js_name = load, skip_typescript)]
 pub fn load(data: &JsValue, options: &JsValue) -> Js<Automerge> {
     let data = bytes(data, "the document")?;
-    let mut load = LoadOptions::new().text_encoding(TextEncoding::Utf16CodeUnit);
+    let mut load = options_of(actor(&property(options, "actor")?)?);
     if flag(options, "unchecked")? {
         load = load.verify(Verify::Later);
     }
@@ -140,9 +141,6 @@ pub fn load(data: &JsValue, options: &JsValue) -> Js<Automerge> {
     if flag(options, "convertImmutableStringsToText")? {
         load = load.migrate_strings(StringMigration::ConvertToText);
     }
-    if let Some(actor) = actor(&property(options, "actor")?)? {
-        load = load.actor(actor);
-    }
     Ok(Automerge::of(Inner::of(AutoCommit::load_with(&data, load).map_err(thrown)?)))
 }
 
@@ -150,10 +148,8 @@ pub fn load(data: &JsValue, options: &JsValue) -> Js<Automerge> {
 impl Automerge {
     /// An empty document.
     pub fn new(actor: &JsValue) -> Js<Automerge> {
-        let mut doc = AutoCommit::with_encoding(TextEncoding::Utf16CodeUnit);
-        if let Some(actor) = self::actor(actor)? {
-            doc.set_actor(actor);
-        }
+        // Nothing at all is an empty document, within the same limits as another.
+        let doc = AutoCommit::load_with(&[], options_of(self::actor(actor)?)).map_err(thrown)?;
         Ok(Self::of(Inner::of(doc)))
     }
 
@@ -373,6 +369,14 @@ impl Automerge {
         };
         let block = inner.view(then.as_deref())?.hydrate(&block).map_err(thrown)?;
         exports::literal(block, &inner.types)
+    }
+}
+
+fn options_of(actor: Option<ActorId>) -> LoadOptions {
+    let load = LoadOptions::new().text_encoding(TextEncoding::Utf16CodeUnit).limits(limits());
+    match actor {
+        Some(actor) => load.actor(actor),
+        None => load,
     }
 }
 

@@ -4,33 +4,9 @@ use hashmill_doc::{Literal, ObjType, ReadDoc as _, Transactable as _};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{Js, array, elements, entries, index, literal, needed_prop, refused, text, thrown};
+use crate::arguments::{Js, array, elements, index, literal, needed_prop, object, refused, text, thrown};
 use crate::document::Automerge;
 use crate::scalars::{scalar, untyped};
-
-/// An object that was given as a value: its scalars have the types that follow from what they are.
-fn object(value: &JsValue) -> Js<Literal> {
-    match inside(value, 1000)? {
-        Literal::Scalar(value) => match value.into_string() {
-            Ok(text) => Ok(Literal::Text(text)),
-            Err(_) => Err(thrown("the value to insert must be an object")),
-        },
-        object => Ok(object),
-    }
-}
-
-fn inside(value: &JsValue, room: usize) -> Js<Literal> {
-    if !value.is_object() || crate::scalars::is_scalar_object(value) {
-        return untyped(value).map(Literal::Scalar);
-    }
-    let room =
-        room.checked_sub(1).ok_or_else(|| thrown("the value is nested too deep, or contains itself"))?;
-    if let Some(array) = elements(value)? {
-        return array.iter().map(|value| inside(&value, room)).collect::<Js<_>>().map(Literal::List);
-    }
-    let entries = entries(value)?.into_iter().map(|(key, value)| Ok((key, inside(&value, room)?)));
-    entries.collect::<Js<_>>().map(Literal::Map)
-}
 
 fn made(obj: Option<hashmill_doc::ObjId>) -> Js<String> {
     obj.map(|obj| obj.to_string()).ok_or_else(|| thrown("the value must be an object"))

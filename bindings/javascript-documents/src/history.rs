@@ -1,6 +1,6 @@
 //! The class `Automerge`: changes, heads, actors and authors.
 
-use hashmill_doc::{ActorId, Change};
+use hashmill_doc::{ActorId, Change, Transactable as _};
 use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -8,6 +8,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::arguments::{Js, array, bytes, given, hash, hashes, heads, hex, text, thrown};
 use crate::document::Automerge;
 use crate::exports;
+use crate::limits::limits;
 
 fn all(changes: &[Change]) -> Array {
     changes.iter().map(|change| exports::bytes(&change.raw_bytes())).collect()
@@ -15,6 +16,12 @@ fn all(changes: &[Change]) -> Array {
 
 fn maybe(change: Option<Change>) -> JsValue {
     change.map_or(JsValue::NULL, |change| exports::bytes(&change.raw_bytes()))
+}
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_namespace = console)]
+    fn log(text: &str) -> Js<()>;
 }
 
 #[wasm_bindgen]
@@ -84,7 +91,7 @@ impl Automerge {
     pub fn apply_changes(&self, changes: &JsValue) -> Js<()> {
         let changes = array(changes, "the changes")?;
         let changes = changes.iter().map(|change| bytes(&change, "a change")).collect::<Js<Vec<_>>>()?;
-        let changes = Change::from_each(&changes, &hashmill_doc::Limits::default()).map_err(thrown)?;
+        let changes = Change::from_each(&changes, &limits()).map_err(thrown)?;
         self.whole()?.doc.apply_changes(changes).map_err(thrown)
     }
 
@@ -154,6 +161,17 @@ impl Automerge {
         let author = hex(&text(author, "the author")?)?;
         let actors = self.read()?.doc.get_actors_for_author(&author);
         Ok(actors.iter().map(|actor| JsValue::from_str(&actor.to_hex())).collect())
+    }
+
+    /// Says on the console how much is in the document.
+    pub fn dump(&self) -> Js<()> {
+        let inner = self.read()?;
+        let (stats, open) = (inner.doc.stats(), inner.doc.pending_ops());
+        let actor = inner.doc.get_actor().to_hex();
+        log(&format!(
+            "{} changes, {} operations, {} actors; {actor} writes, {open} operations are not committed",
+            stats.changes, stats.operations, stats.actors
+        ))
     }
 
     /// How much is in the document.

@@ -12,6 +12,7 @@ mod document;
 mod editing;
 mod exports;
 mod history;
+mod limits;
 mod reading;
 mod rich_text;
 mod scalars;
