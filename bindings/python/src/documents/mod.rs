@@ -3,8 +3,8 @@
 //! Nothing is decided here: [`shared`] says who may read and write when, [`values`] turns values of the one side into those of
 //! the other, [`errors`] does so with what went wrong, and the other files are the classes.
 
+mod automerge;
 mod change;
-mod core;
 mod document;
 mod errors;
 mod events;
@@ -36,7 +36,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scalars::Counter>()?;
     module.add_class::<scalars::Timestamp>()?;
     module.add_class::<scalars::Unknown>()?;
-    core::register(&module)?;
+    automerge::register(&module)?;
     parent.add_submodule(&module)?;
     let modules = py.import("sys")?.getattr("modules")?;
     modules.set_item("hashmill._hashmill.documents", &module)

@@ -2,22 +2,24 @@
 //! their ids, and values by their types.
 #![expect(clippy::needless_pass_by_value, reason = "what was read of an argument is handed over")]
 
+mod history;
+mod values;
+
 use std::sync::Arc;
 
-use hashmill_doc::sync::{Message as SyncMessage, SyncDoc};
+use hashmill_doc::sync::SyncDoc;
 use hashmill_doc::{
-    ActorId, AutoCommit, ChangeHash, CommitOptions, ExpandMark as Expand, Mark as MarkOf, ObjId,
-    ObjType as Kind, Prop, ReadDoc, ScalarValue, Transactable, Value, View,
+    ActorId, AutoCommit, CommitOptions, Mark as MarkOf, ObjId, ObjType as Kind, ReadDoc, Transactable, View,
 };
-use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::{PyBytes, PyList};
 
 use super::errors::{self, Failed};
 use super::hashes::Heads;
 use super::shared::{By, Inner, Life, Shared};
-use super::sync::{SyncState, decoded};
+use super::sync::SyncState;
+use history::{Change, Mark, Message, Patch};
+use values::{ExpandMark, ObjType, ObjectId, Place, ScalarType, hash_list, pair, scalar};
 
 /// Adds the module `automerge` to `parent`.
 pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -43,200 +45,6 @@ pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn random_actor_id(py: Python<'_>) -> Bound<'_, PyBytes> {
     PyBytes::new(py, ActorId::random().as_bytes())
-}
-
-/// An object as bytes: 0 for the root, else 1, counter, hint and actor.
-struct ObjectId(ObjId);
-
-impl<'a, 'py> FromPyObject<'a, 'py> for ObjectId {
-    type Error = PyErr;
-
-    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let bytes = value.cast::<PyBytes>().map_err(|_| PyTypeError::new_err("an object id is bytes"))?;
-        match bytes.as_bytes() {
-            [0] => Some(ObjId::Root),
-            [1, rest @ ..] => parsed(rest),
-            _ => None,
-        }
-        .map(Self)
-        .ok_or_else(|| PyValueError::new_err("these bytes are no object id"))
-    }
-}
-
-fn parsed(bytes: &[u8]) -> Option<ObjId> {
-    let (counter, rest) = bytes.split_first_chunk()?;
-    let (hint, actor) = rest.split_first_chunk()?;
-    Some(ObjId::Id {
-        counter: u64::from_le_bytes(*counter),
-        actor: ActorId::from(actor),
-        hint: u32::from_le_bytes(*hint),
-    })
-}
-
-impl<'py> IntoPyObject<'py> for ObjectId {
-    type Target = PyBytes;
-    type Output = Bound<'py, PyBytes>;
-    type Error = PyErr;
-
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        Ok(match self.0 {
-            ObjId::Root => PyBytes::new(py, &[0]),
-            ObjId::Id { counter, actor, hint } => {
-                let parts = [&[1], &counter.to_le_bytes()[..], &hint.to_le_bytes(), actor.as_bytes()];
-                PyBytes::new(py, &parts.concat())
-            }
-        })
-    }
-}
-
-/// A key or an index.
-enum Place<'a> {
-    Key(&'a str),
-    Index(usize),
-}
-
-impl<'a, 'py> FromPyObject<'a, 'py> for Place<'a> {
-    type Error = PyErr;
-
-    fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        if value.is_instance_of::<PyString>() {
-            value.extract().map(Place::Key)
-        } else {
-            value.extract().map(Place::Index)
-        }
-    }
-}
-
-impl<'a> From<Place<'a>> for Prop<'a> {
-    fn from(place: Place<'a>) -> Self {
-        match place {
-            Place::Key(key) => key.into(),
-            Place::Index(index) => index.into(),
-        }
-    }
-}
-
-fn hash_bytes<'py>(py: Python<'py>, hash: &ChangeHash) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, hash.as_bytes())
-}
-
-fn hash_list<'py>(py: Python<'py>, hashes: &[ChangeHash]) -> PyResult<Bound<'py, PyList>> {
-    PyList::new(py, hashes.iter().map(|hash| hash_bytes(py, hash)))
-}
-
-/// The kinds of object.
-#[pyclass(frozen, eq, eq_int, hash, from_py_object, module = "hashmill.documents.automerge.core")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ObjType {
-    Map,
-    List,
-    Text,
-}
-
-impl From<Kind> for ObjType {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Map | Kind::Table => Self::Map,
-            Kind::List => Self::List,
-            Kind::Text => Self::Text,
-        }
-    }
-}
-
-impl From<ObjType> for Kind {
-    fn from(kind: ObjType) -> Self {
-        match kind {
-            ObjType::Map => Self::Map,
-            ObjType::List => Self::List,
-            ObjType::Text => Self::Text,
-        }
-    }
-}
-
-/// The types of scalar.
-#[pyclass(frozen, eq, eq_int, hash, from_py_object, module = "hashmill.documents.automerge.core")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ScalarType {
-    Bytes,
-    Str,
-    Int,
-    Uint,
-    F64,
-    Counter,
-    Timestamp,
-    Boolean,
-    Unknown,
-    Null,
-}
-
-/// At which ends what is typed there belongs to a mark.
-#[pyclass(frozen, eq, eq_int, hash, from_py_object, module = "hashmill.documents.automerge.core")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ExpandMark {
-    Before,
-    After,
-    Both,
-    Neither,
-}
-
-impl From<ExpandMark> for Expand {
-    fn from(expand: ExpandMark) -> Self {
-        match expand {
-            ExpandMark::Before => Self::Before,
-            ExpandMark::After => Self::After,
-            ExpandMark::Both => Self::Both,
-            ExpandMark::Neither => Self::None,
-        }
-    }
-}
-
-/// A scalar of a type that is said. Its moments are local times.
-fn scalar<'a>(kind: ScalarType, value: &'a Bound<'_, PyAny>) -> PyResult<ScalarValue<'a>> {
-    Ok(match kind {
-        ScalarType::Bytes => value.extract::<&[u8]>()?.into(),
-        ScalarType::Str => value.extract::<&str>()?.into(),
-        ScalarType::Int => ScalarValue::Int(value.extract()?),
-        ScalarType::Uint => ScalarValue::Uint(value.extract()?),
-        ScalarType::F64 => ScalarValue::F64(value.extract()?),
-        ScalarType::Counter => ScalarValue::Counter(value.extract()?),
-        ScalarType::Timestamp => {
-            let seconds: f64 = value.call_method0("timestamp")?.extract()?;
-            ScalarValue::Timestamp((seconds * 1000.0).round() as i64)
-        }
-        ScalarType::Boolean => ScalarValue::Boolean(value.extract()?),
-        ScalarType::Unknown => {
-            return Err(PyValueError::new_err("a value of an unknown type cannot be made"));
-        }
-        ScalarType::Null => ScalarValue::Null,
-    })
-}
-
-fn local_time(py: Python<'_>, seconds: f64) -> PyResult<Bound<'_, PyAny>> {
-    py.import("datetime")?.getattr("datetime")?.call_method1("fromtimestamp", (seconds,))
-}
-
-fn typed<'py>(py: Python<'py>, value: &ScalarValue<'_>) -> PyResult<(ScalarType, Bound<'py, PyAny>)> {
-    Ok(match value {
-        ScalarValue::Bytes(bytes) => (ScalarType::Bytes, PyBytes::new(py, bytes).into_any()),
-        ScalarValue::Str(text) => (ScalarType::Str, PyString::new(py, text).into_any()),
-        ScalarValue::Int(value) => (ScalarType::Int, value.into_bound_py_any(py)?),
-        ScalarValue::Uint(value) => (ScalarType::Uint, value.into_bound_py_any(py)?),
-        ScalarValue::F64(value) => (ScalarType::F64, value.into_bound_py_any(py)?),
-        ScalarValue::Counter(value) => (ScalarType::Counter, value.into_bound_py_any(py)?),
-        ScalarValue::Timestamp(value) => (ScalarType::Timestamp, local_time(py, *value as f64 / 1000.0)?),
-        ScalarValue::Boolean(value) => (ScalarType::Boolean, value.into_bound_py_any(py)?),
-        ScalarValue::Unknown { bytes, .. } => (ScalarType::Unknown, PyBytes::new(py, bytes).into_any()),
-        ScalarValue::Null => (ScalarType::Null, py.None().into_bound(py)),
-    })
-}
-
-/// A value and its id, as reading gives them.
-fn pair<'py>(py: Python<'py>, (value, id): (Value<'static>, ObjId)) -> PyResult<Bound<'py, PyAny>> {
-    let value = match value {
-        Value::Object(kind) => ObjType::from(kind).into_bound_py_any(py)?,
-        Value::Scalar(scalar) => typed(py, &scalar)?.into_bound_py_any(py)?,
-    };
-    (value, ObjectId(id)).into_bound_py_any(py)
 }
 
 /// Reads a document, as it is or as it was.
@@ -651,143 +459,5 @@ impl Transaction {
         text: &str,
     ) -> PyResult<()> {
         self.edit(py, |doc| doc.splice_text(&obj_id.0, pos, delete_count, text))
-    }
-}
-
-/// A message of a sync.
-#[pyclass(frozen, module = "hashmill.documents.automerge.core")]
-pub(crate) struct Message(SyncMessage);
-
-#[pymethods]
-impl Message {
-    #[staticmethod]
-    fn decode(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        decoded(py, data).map(Self)
-    }
-
-    fn encode<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.encode())
-    }
-}
-
-/// A change of the history.
-#[pyclass(frozen, module = "hashmill.documents.automerge.core")]
-pub(crate) struct Change(hashmill_doc::Change);
-
-#[pymethods]
-impl Change {
-    #[getter]
-    fn actor_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.actor_id().as_bytes())
-    }
-
-    #[getter]
-    fn other_actor_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.0.other_actor_ids().iter().map(|actor| PyBytes::new(py, actor.as_bytes())))
-    }
-
-    fn __len__(&self) -> usize {
-        self.0.len()
-    }
-
-    fn __bool__(&self) -> bool {
-        true
-    }
-
-    #[getter]
-    fn max_op(&self) -> u64 {
-        self.0.max_op()
-    }
-
-    #[getter]
-    fn start_op(&self) -> u64 {
-        self.0.start_op()
-    }
-
-    #[getter]
-    fn message(&self) -> Option<&str> {
-        self.0.message()
-    }
-
-    #[getter]
-    fn deps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        hash_list(py, self.0.deps())
-    }
-
-    #[getter]
-    fn hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        hash_bytes(py, &self.0.hash())
-    }
-
-    #[getter]
-    fn seq(&self) -> u64 {
-        self.0.seq()
-    }
-
-    /// In local time.
-    #[getter]
-    fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        local_time(py, self.0.timestamp() as f64)
-    }
-
-    #[getter]
-    fn bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.bytes())
-    }
-
-    #[getter]
-    fn raw_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.raw_bytes())
-    }
-
-    #[getter]
-    fn extra_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.extra_bytes())
-    }
-
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
-    }
-}
-
-/// A mark on a range of a text.
-#[pyclass(frozen, module = "hashmill.documents.automerge.core")]
-pub(crate) struct Mark(MarkOf<'static>);
-
-#[pymethods]
-impl Mark {
-    #[getter]
-    fn start(&self) -> usize {
-        self.0.start
-    }
-
-    #[getter]
-    fn end(&self) -> usize {
-        self.0.end
-    }
-
-    #[getter]
-    fn name(&self) -> &str {
-        &self.0.name
-    }
-
-    #[getter]
-    fn value<'py>(&self, py: Python<'py>) -> PyResult<(ScalarType, Bound<'py, PyAny>)> {
-        typed(py, &self.0.value)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
-    }
-}
-
-/// A step of a difference, to be looked at.
-#[pyclass(frozen, module = "hashmill.documents.automerge.core")]
-pub(crate) struct Patch(hashmill_doc::Patch);
-
-#[pymethods]
-impl Patch {
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
     }
 }
