@@ -1,7 +1,7 @@
 /* BLAKE3 by Hashmill: the names, the layout and the numbers of the official C implementation's blake3.h.
  *
  * A hasher is plain data: it may lie anywhere, be copied with memcpy, and be forgotten. What is in it has no meaning to programs. Nothing
- * allocates, and nothing is kept between calls.
+ * allocates, and nothing is kept between calls, but for the threads of blake3_hasher_update_tbb.
  */
 #ifndef BLAKE3_H
 #define BLAKE3_H
@@ -38,6 +38,10 @@ BLAKE3_API void blake3_hasher_init_derive_key(blake3_hasher *self, const char *c
 BLAKE3_API void blake3_hasher_init_derive_key_raw(blake3_hasher *self, const void *context, size_t context_len);
 
 BLAKE3_API void blake3_hasher_update(blake3_hasher *self, const void *input, size_t input_len);
+
+/* The same, by as many threads as there are processors where that is faster. Defined by the official header where BLAKE3_USE_TBB
+ * is; oneTBB is not needed. */
+BLAKE3_API void blake3_hasher_update_tbb(blake3_hasher *self, const void *input, size_t input_len);
 
 /* Any number of bytes of output, from its beginning or from a byte of it on. More input may follow. */
 BLAKE3_API void blake3_hasher_finalize(const blake3_hasher *self, uint8_t *out, size_t out_len);

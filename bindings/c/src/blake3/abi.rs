@@ -25,9 +25,9 @@ unsafe fn bytes<'a>(first: *const c_void, len: usize) -> &'a [u8] {
     unsafe { core::slice::from_raw_parts(first.cast(), len) }
 }
 
-/// Nothing here panics but for a state that nobody initialised. It stays as it is then.
-fn guarded(work: impl FnOnce()) {
-    let _ = catch_unwind(AssertUnwindSafe(work));
+/// Nothing here panics but for a state that nobody initialised. It stays as it is then. Says whether the work was done.
+fn guarded(work: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(work)).is_ok()
 }
 
 /// # Safety
@@ -106,6 +106,25 @@ pub unsafe extern "C" fn blake3_hasher_update(
     // SAFETY: the caller's.
     let (state, input) = unsafe { (&mut (*this).state, bytes(input, input_len)) };
     guarded(|| state.update(input));
+}
+
+/// Takes more input, by as many threads as there are processors where that is faster. The official implementation has threads of
+/// oneTBB for it, hence the name.
+///
+/// # Safety
+/// As for [`blake3_hasher_init`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn blake3_hasher_update_tbb(
+    this: *mut blake3_hasher,
+    input: *const c_void,
+    input_len: usize,
+) {
+    // SAFETY: the caller's.
+    let (state, input) = unsafe { (&mut (*this).state, bytes(input, input_len)) };
+    // A system that gives no threads ends the attempt before anything was taken.
+    if !guarded(|| state.update_parallel(input)) {
+        guarded(|| state.update(input));
+    }
 }
 
 /// Output from its beginning.

@@ -4,6 +4,7 @@
 
 mod argon2;
 mod blake3;
+mod cmake;
 
 use std::env;
 use std::ffi::OsStr;

@@ -18,6 +18,7 @@ static struct library {
     void (*seek)(const blake3_hasher *, uint64_t, uint8_t *, size_t);
     void (*reset)(blake3_hasher *);
     const char *(*version)(void);
+    void (*update_tbb)(blake3_hasher *, const void *, size_t);
 } library[2];
 
 static uint64_t state = 0x9e3779b97f4a7c15;
@@ -52,7 +53,11 @@ int main(int argc, char **argv) {
             if (!(place[n] = dlsym(from, name))) return fprintf(stderr, "no %s\n", name), 1;
         }
         *(void **)&library[i].version = dlsym(from, "blake3_version");
+        *(void **)&library[i].update_tbb = dlsym(from, "blake3_hasher_update_tbb");
     }
+    if (!library[0].update_tbb) return fputs("no blake3_hasher_update_tbb\n", stderr), 1;
+    /* Without oneTBB theirs has none. */
+    if (!library[1].update_tbb) library[1].update_tbb = library[1].update;
     if (strcmp(library[0].version(), library[1].version())) return fputs("another version\n", stderr), 1;
     for (size_t i = 0; i < sizeof input; i++) input[i] = (uint8_t)below(256);
     unsigned cases = (unsigned)atoi(argv[3]);
@@ -75,7 +80,9 @@ int main(int argc, char **argv) {
         for (uint32_t pieces = below(12); pieces; pieces--) {
             static const uint32_t most[] = {2, 66, 1100, 5000, 70000, 1 << 19};
             size_t piece = below(most[below(6)]), start = below((uint32_t)(sizeof input - piece));
-            for (int i = 0; i < 2; i++) library[i].update(&hashers[i], piece ? input + start : NULL, piece);
+            int threads = below(2);
+            for (int i = 0; i < 2; i++)
+                (threads ? library[i].update_tbb : library[i].update)(&hashers[i], piece ? input + start : NULL, piece);
             /* A hasher that moved goes on, and so does the one that it was copied from. */
             if (below(4) == 0) {
                 memcpy(copies, hashers, sizeof copies);

@@ -45,3 +45,12 @@ fn their_example_hashes_what_it_reads() {
     let digest = hashmill_hash::blake3::hash(&std::fs::read(&file).expect("the file"));
     assert_eq!(text, format!("{digest}\n"));
 }
+
+#[test]
+fn threads_outlive_forks_and_programs_that_let_go() {
+    let folder = scratch("blake3-threads");
+    let file = source("blake3/threads.c").display().to_string();
+    let include = format!("-I{}", prefix().join("include").display());
+    let program = compile(&folder.join("threads"), ["-O1", &include, &file, "-ldl"]);
+    assert_eq!(said(Command::new(program).arg(prefix().join("lib/libblake3.so.0"))), "done\n");
+}

@@ -46,6 +46,19 @@ impl State {
     pub fn update(&mut self, input: &[u8]) {
         let mut hasher = self.hasher();
         hasher.update(input);
+        self.take(&hasher);
+    }
+
+    /// Takes more input, with help where that is faster: see [`Hasher::update_parallel`].
+    #[cfg(feature = "std")]
+    pub fn update_parallel(&mut self, input: &[u8]) {
+        let mut hasher = self.hasher();
+        hasher.update_parallel(input);
+        self.take(&hasher);
+    }
+
+    #[inline]
+    fn take(&mut self, hasher: &Hasher) {
         self.cv = hasher.chunk.cv;
         self.counter = hasher.chunk.counter;
         self.block = hasher.chunk.block;
@@ -110,7 +123,10 @@ mod tests {
                 for len in [0, 1, 63, 64, 65, 1023, 1024, 1025, 3, 5000, 70_000, 2048, 31] {
                     let input = paint(len);
                     hasher.update(&input);
+                    let mut same = state;
+                    same.update_parallel(&input);
                     state.update(&input);
+                    assert_eq!(same.hasher().finalize(), hasher.finalize(), "{mode:?} {len}");
                     let copy = state;
                     let (mut given, mut expected) = ([0; 150], [0; 150]);
                     copy.finalize_xof().fill(&mut given);

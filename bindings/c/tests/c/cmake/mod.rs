@@ -1,0 +1,22 @@
+//! A project that finds both libraries by CMake.
+
+use crate::{has, prefix, said, scratch, source};
+use hashmill_hash::argon2::{Hasher, Input, Params};
+use std::process::Command;
+
+#[test]
+fn a_project_finds_both_libraries_shared_and_static() {
+    if !has("cmake") {
+        return hashmill_testkit::skip("libraries found by CMake", "no `cmake` (Debian package cmake)");
+    }
+    let build = scratch("cmake");
+    let prefix = format!("-DCMAKE_PREFIX_PATH={}", prefix().display());
+    said(Command::new("cmake").arg("-S").arg(source("cmake")).arg("-B").arg(&build).arg(prefix));
+    said(Command::new("cmake").arg("--build").arg(&build));
+    let input = Input::new(b"password", b"sixteen bytes ok");
+    let tag: [u8; 32] = Hasher::new(Params::new(64, 1, 1).expect("small ones")).hash(&input).expect("memory");
+    let digest = format!("{}\n", hashmill_hash::blake3::hash(&tag));
+    for program in ["both", "both-static"] {
+        assert_eq!(said(&mut Command::new(build.join(program))), digest, "{program}");
+    }
+}
