@@ -4,5 +4,8 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::disallowed_types))]
 
+/// cbindgen:ignore
 pub mod argon2;
+/// cbindgen:ignore
 pub mod blake3;
+mod hashmill;

@@ -5,6 +5,7 @@
 mod argon2;
 mod blake3;
 mod cmake;
+mod hashmill;
 
 use std::env;
 use std::ffi::OsStr;

@@ -1,0 +1,161 @@
+//! BLAKE3 of files.
+#![expect(unsafe_code, reason = "names that a linker finds")]
+
+use super::error::hm_error;
+use super::hash::{HM_MODE_DERIVE, Keyed, hm_function};
+use super::pointers::{call, free, given, hm_span, hm_spans, slot};
+use core::mem::MaybeUninit;
+use core::num::NonZero;
+use core::ptr;
+use hashmill_files::{Digest, Files, Function, Input, Item, Mapping, Options};
+use std::ops::ControlFlow;
+
+/// How files are read. Zeros are a good choice.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hm_file_options {
+    /// The most threads; 0 for one per processor.
+    threads: u32,
+    /// Not 0: files may be mapped. That is faster for some, and installs a handler for SIGBUS, which hands on what is not its own.
+    map: u32,
+    /// Not 0: of a file that cannot be read everywhere the rest is read, and the error says how much that is.
+    keep_going: u32,
+}
+
+/// The digest of a file.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hm_file_digest {
+    /// The digest.
+    bytes: [u8; 32],
+    /// How many bytes were hashed.
+    len: u64,
+    /// In a list: why there is no digest, or NULL. It is freed with the list.
+    error: *const hm_error,
+}
+
+/// The digests of several files, in the order of their paths.
+#[repr(C)]
+#[derive(Debug)]
+pub struct hm_file_digests {
+    /// The first.
+    items: *const hm_file_digest,
+    /// How many.
+    len: usize,
+    /// The owner's.
+    owner: Box<hm_file_digests_owner>,
+}
+
+/// What owns the memory of a list.
+#[derive(Debug)]
+pub struct hm_file_digests_owner {
+    _items: Vec<hm_file_digest>,
+    _errors: Vec<(usize, hm_error)>,
+}
+
+/// What hashes files. Several threads may use one at a time.
+#[derive(Debug)]
+pub struct hm_files(Files);
+
+impl hm_file_digest {
+    const NONE: hm_file_digest = hm_file_digest { bytes: [0; 32], len: 0, error: ptr::null() };
+
+    fn of(digest: &Digest) -> hm_file_digest {
+        let mut bytes = [0; 32];
+        let filled = digest.output.fill(0, &mut bytes);
+        debug_assert!(filled, "BLAKE3 has that much");
+        hm_file_digest { bytes, len: digest.len, ..hm_file_digest::NONE }
+    }
+}
+
+/// Makes ready. `options` may be NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_files_create(
+    function: hm_function,
+    options: Option<&hm_file_options>,
+    files: Option<&mut MaybeUninit<Option<Box<hm_files>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let out = slot(files, None, "files")?;
+        let mut chosen = Options::default();
+        chosen.mapping = Mapping::Never;
+        if let Some(options) = options {
+            chosen.threads = NonZero::new(options.threads as usize);
+            chosen.mapping = if options.map == 0 { Mapping::Never } else { Mapping::Guarded };
+            chosen.keep_going = options.keep_going != 0;
+        }
+        let function = match function.keyed()? {
+            Keyed::Key(key) => Function::keyed(key),
+            _ if function.number() == HM_MODE_DERIVE => {
+                Function::derive_key(function.key().text("function.key")?)
+            }
+            _ => Function::blake3(),
+        };
+        *out = Some(Box::new(hm_files(Files::new(function, chosen))));
+        Ok(())
+    })
+}
+
+/// The digest of the file at a path, of any bytes that the system takes.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_files_hash(
+    files: Option<&hm_files>,
+    path: hm_span,
+    digest: Option<&mut MaybeUninit<hm_file_digest>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let out = slot(digest, hm_file_digest::NONE, "digest")?;
+        *out = hm_file_digest::of(&given(files, "files")?.0.hash_file(path.path("path")?)?);
+        Ok(())
+    })
+}
+
+/// The digests of many files. What goes wrong with one of them stands in its place.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_files_hash_many(
+    files: Option<&hm_files>,
+    paths: hm_spans,
+    digests: Option<&mut MaybeUninit<Option<Box<hm_file_digests>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let out = slot(digests, None, "digests")?;
+        let files = &given(files, "files")?.0;
+        let paths =
+            paths.spans("paths")?.iter().enumerate().map(|(n, path)| path.path(&format!("paths[{n}]")));
+        let paths = paths.collect::<Result<Vec<_>, _>>()?;
+        let (mut items, mut errors) = (Vec::with_capacity(paths.len()), Vec::new());
+        let asked = paths.into_iter().map(|path| Item { path, input: Input::File, tag: () });
+        let ControlFlow::Continue(()) = files.hash_many(asked, |_, (), result: Result<Digest, _>| {
+            items.push(match result {
+                Ok(digest) => hm_file_digest::of(&digest),
+                Err(error) => {
+                    errors.push((items.len(), hm_error::from(error)));
+                    hm_file_digest::NONE
+                }
+            });
+            ControlFlow::<core::convert::Infallible>::Continue(())
+        });
+        for (place, error) in &errors {
+            items[*place].error = error;
+        }
+        let (first, len) = (items.as_ptr(), items.len());
+        let owner = Box::new(hm_file_digests_owner { _items: items, _errors: errors });
+        *out = Some(Box::new(hm_file_digests { items: first, len, owner }));
+        Ok(())
+    })
+}
+
+/// Frees a list, with its errors; or nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_file_digests_free(digests: Option<Box<hm_file_digests>>) {
+    free(digests);
+}
+
+/// Frees what hashes files, or nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_files_free(files: Option<Box<hm_files>>) {
+    free(files);
+}

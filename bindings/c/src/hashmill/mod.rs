@@ -1,0 +1,28 @@
+//! libhashmill: what the header `include/hashmill.h` says, which cbindgen makes of this folder.
+//!
+//! Nothing here is reachable from Rust but through the names that a linker finds. `pointers` is where a caller is believed.
+#![expect(non_camel_case_types, reason = "the names of the header")]
+#![expect(unreachable_pub, reason = "public in C")]
+
+mod pointers;
+
+// In the order of the header.
+mod error;
+
+mod pool;
+
+mod hash;
+
+mod files;
+
+mod passwords;
+
+/// What programs were compiled with; where things lie in it is in tests/c/hashmill/layout.c.
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    assert!(size_of::<pointers::hm_span>() == 16 && size_of::<pointers::hm_spans>() == 16);
+    assert!(size_of::<pointers::hm_room>() == 16 && size_of::<pointers::hm_bytes>() == 24);
+    assert!(size_of::<hash::hm_function>() == 24 && size_of::<files::hm_file_options>() == 12);
+    assert!(size_of::<files::hm_file_digest>() == 48 && size_of::<passwords::hm_policy>() == 24);
+    assert!(size_of::<passwords::hm_password_options>() == 48 && size_of::<passwords::hm_verdict>() == 16);
+};

@@ -1,0 +1,311 @@
+//! Passwords: what is stored for them, and checking.
+#![expect(unsafe_code, reason = "names that a linker finds")]
+
+use super::error::{HM_ARGUMENT, HM_SYSTEM, hm_error};
+use super::pointers::{call, free, given, hm_bytes, hm_room, hm_span, hm_spans, slot};
+use super::pool::hm_pool;
+use core::mem::MaybeUninit;
+use core::ptr;
+use hashmill_hash::argon2::{Params, Threads, Variant};
+use hashmill_hash::password::{Limits, Login, PasswordHash, Passwords, Policy, Preset, Syntax};
+use zeroize::{Zeroize, Zeroizing};
+
+/// What new hashes look like.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hm_policy {
+    /// Of Argon2: 0 for Argon2d, 1 for Argon2i, 2 for Argon2id.
+    variant: u32,
+    /// Memory in KiB.
+    memory_kib: u32,
+    /// Passes over it.
+    passes: u32,
+    /// Lanes, which threads may share.
+    lanes: u32,
+    /// Bytes of salt.
+    salt_len: u32,
+    /// Bytes of the tag.
+    tag_len: u32,
+}
+
+/// How passwords are checked. Zeros are a good choice.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hm_password_options {
+    /// A key that is kept apart from the hashes and that all of them are bound to ("pepper"). The copy of it is wiped.
+    secret: hm_span,
+    /// The most memory in use at any time, in KiB, by all threads together: calls wait for their turn. 0 for no bound.
+    memory_budget_kib: u64,
+    /// What a stored string may ask for: memory in KiB. 0, as for the next three, for eight times what the policy does.
+    most_memory_kib: u32,
+    /// Passes.
+    most_passes: u32,
+    /// Lanes.
+    most_lanes: u32,
+    /// Not 0: strings of some other implementations are read, too.
+    lenient: u32,
+    /// Memory times passes.
+    most_work_kib: u64,
+}
+
+/// What became of one of many logins.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hm_verdict {
+    /// NULL if the password matches. It is freed with the list.
+    error: *const hm_error,
+    /// Whether a new hash should be stored.
+    upgrade: bool,
+}
+
+/// What became of many logins, in their order.
+#[repr(C)]
+#[derive(Debug)]
+pub struct hm_verdicts {
+    /// The first.
+    items: *const hm_verdict,
+    /// How many.
+    len: usize,
+    /// The owner's.
+    owner: Box<hm_verdicts_owner>,
+}
+
+/// What owns the memory of a list.
+#[derive(Debug)]
+pub struct hm_verdicts_owner {
+    _items: Vec<hm_verdict>,
+    _errors: Vec<Option<hm_error>>,
+}
+
+/// Makes and checks hashes of passwords, and keeps the memory of past hashes, wiped, for the next. Several threads may use one at a
+/// time.
+#[derive(Debug)]
+pub struct hm_passwords {
+    alone: Passwords,
+    helped: Option<(hm_pool, Passwords)>,
+    limits: Limits,
+    syntax: Syntax,
+}
+
+impl hm_policy {
+    fn of(policy: &Policy) -> hm_policy {
+        let params = policy.params();
+        let variant = Variant::ALL.iter().position(|variant| *variant == params.variant());
+        hm_policy {
+            variant: variant.map_or(u32::MAX, |number| number as u32),
+            memory_kib: params.memory_kib(),
+            passes: params.passes(),
+            lanes: params.lanes(),
+            salt_len: policy.salt_len() as u32,
+            tag_len: policy.tag_len() as u32,
+        }
+    }
+
+    fn policy(&self) -> Result<Policy, hm_error> {
+        let unknown = || hm_error::new(HM_ARGUMENT, format!("policy.variant: {} is none", self.variant));
+        let variant = Variant::ALL.get(self.variant as usize).ok_or_else(unknown)?;
+        let params = Params::new(self.memory_kib, self.passes, self.lanes)?.with_variant(*variant);
+        let policy = Policy::new(params).with_salt_len(self.salt_len as usize)?;
+        Ok(policy.with_tag_len(self.tag_len as usize)?)
+    }
+}
+
+impl hm_passwords {
+    /// Work on the threads of the pool, if there are some.
+    fn work<T: Send>(&self, work: impl FnOnce(&Passwords) -> T + Send) -> T {
+        match self.helped.as_ref().and_then(|(pool, passwords)| Some((pool.here()?, passwords))) {
+            Some((pool, passwords)) => pool.install(|| work(passwords)),
+            None => work(&self.alone),
+        }
+    }
+
+    fn policy(&self) -> &Policy {
+        self.alone.policy()
+    }
+
+    /// Whether a new hash should be stored instead.
+    fn is_outdated(&self, stored: &[u8]) -> Result<bool, hm_error> {
+        let stored = PasswordHash::decode(stored, self.syntax, &self.limits)?;
+        Ok(self.policy().wants_rehash(&stored))
+    }
+}
+
+/// A policy that somebody recommends, by its name: "owasp-19m", "rfc9106-second", "libsodium-interactive" and others.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_policy_preset(
+    name: hm_span,
+    policy: Option<&mut MaybeUninit<hm_policy>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let none = hm_policy { variant: 0, memory_kib: 0, passes: 0, lanes: 0, salt_len: 0, tag_len: 0 };
+        let (out, name) = (slot(policy, none, "policy")?, name.text("name")?);
+        let unknown = || {
+            let names = Preset::ALL.iter().map(Preset::name).collect::<Vec<_>>().join(", ");
+            hm_error::new(HM_ARGUMENT, format!("there is no policy {name}: choose of {names}"))
+        };
+        *out = hm_policy::of(&Preset::by_name(name).ok_or_else(unknown)?.policy());
+        Ok(())
+    })
+}
+
+/// Makes ready. `options` may be NULL, and so may `pool`: then whoever calls does the work alone.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_passwords_create(
+    policy: Option<&hm_policy>,
+    options: Option<&hm_password_options>,
+    pool: Option<&hm_pool>,
+    passwords: Option<&mut MaybeUninit<Option<Box<hm_passwords>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let out = slot(passwords, None, "passwords")?;
+        let policy = given(policy, "policy")?.policy()?;
+        let (mut limits, mut syntax) = (Limits::around(&policy), Syntax::Strict);
+        let (mut secret, mut budget) = (Zeroizing::default(), 0);
+        if let Some(options) = options {
+            let or = |given: u32, default| if given == 0 { default } else { given };
+            limits.memory_kib = or(options.most_memory_kib, limits.memory_kib);
+            limits.passes = or(options.most_passes, limits.passes);
+            limits.lanes = or(options.most_lanes, limits.lanes);
+            limits.work_kib =
+                if options.most_work_kib == 0 { limits.work_kib } else { options.most_work_kib };
+            syntax = if options.lenient == 0 { Syntax::Strict } else { Syntax::Lenient };
+            secret = Zeroizing::new(options.secret.bytes("options.secret")?.to_vec());
+            budget = options.memory_budget_kib;
+        }
+        let ready = |threads| {
+            let passwords = Passwords::new(policy).limits(limits).syntax(syntax).threads(threads);
+            let passwords = passwords.secret(secret.to_vec());
+            if budget == 0 { passwords } else { passwords.memory_budget(budget) }
+        };
+        let helped = pool.map(|pool| (pool.clone(), ready(Threads::Auto)));
+        *out = Some(Box::new(hm_passwords { alone: ready(Threads::Serial), helped, limits, syntax }));
+        Ok(())
+    })
+}
+
+/// The string to store for a new password. A `salt` without bytes stands for random ones of the system, as many as the policy says.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_passwords_hash(
+    passwords: Option<&hm_passwords>,
+    password: hm_span,
+    salt: hm_span,
+    stored: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let (out, passwords) = (slot(stored, None, "stored")?, given(passwords, "passwords")?);
+        let (password, mut salt) = (password.bytes("password")?, salt.bytes("salt")?.to_vec());
+        if salt.is_empty() {
+            salt.resize(passwords.policy().salt_len(), 0);
+            getrandom::fill(&mut salt).map_err(|error| hm_error::of(HM_SYSTEM, &error))?;
+        }
+        let hash = passwords.work(|passwords| passwords.hash(password, &salt))?;
+        *out = Some(hm_bytes::new(hash.to_string()));
+        Ok(())
+    })
+}
+
+/// NULL if a password is that of a stored string; `HM_MISMATCH` if it is another one. Then `upgrade`, unless it is NULL, says whether a
+/// new hash should be stored, because the policy is stricter than what is.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_passwords_verify(
+    passwords: Option<&hm_passwords>,
+    password: hm_span,
+    stored: hm_span,
+    upgrade: Option<&mut MaybeUninit<bool>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let upgrade = upgrade.map(|out| out.write(false));
+        let (passwords, stored) = (given(passwords, "passwords")?, stored.bytes("stored")?);
+        let password = password.bytes("password")?;
+        passwords.work(|passwords| passwords.verify(password, stored))?;
+        if let Some(upgrade) = upgrade {
+            *upgrade = passwords.is_outdated(stored)?;
+        }
+        Ok(())
+    })
+}
+
+/// Takes the time that a check takes and never gives NULL: for a name that nobody has.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_passwords_verify_dummy(
+    passwords: Option<&hm_passwords>,
+    password: hm_span,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let (passwords, password) = (given(passwords, "passwords")?, password.bytes("password")?);
+        Ok(passwords.work(|passwords| passwords.verify_dummy(password))?)
+    })
+}
+
+/// Many checks side by side: each password beside the string that is stored for it.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_passwords_verify_many(
+    passwords: Option<&hm_passwords>,
+    given_passwords: hm_spans,
+    stored: hm_spans,
+    verdicts: Option<&mut MaybeUninit<Option<Box<hm_verdicts>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let (out, passwords) = (slot(verdicts, None, "verdicts")?, given(passwords, "passwords")?);
+        let (words, strings) = (given_passwords.bytes("given_passwords")?, stored.spans("stored")?);
+        if words.len() != strings.len() {
+            let text = format!("{} passwords and {} stored strings", words.len(), strings.len());
+            return Err(hm_error::new(HM_ARGUMENT, text));
+        }
+        let mut errors: Vec<Option<hm_error>> = Vec::with_capacity(words.len());
+        let (mut logins, mut places) = (Vec::with_capacity(words.len()), Vec::with_capacity(words.len()));
+        for (place, (password, stored)) in words.iter().zip(strings).enumerate() {
+            match stored.text(&format!("stored[{place}]")) {
+                Ok(stored) => {
+                    logins.push(Login { password, stored });
+                    places.push(place);
+                    errors.push(None);
+                }
+                Err(error) => errors.push(Some(error)),
+            }
+        }
+        let found = passwords.work(|passwords| passwords.verify_many(&logins));
+        let mut items = vec![hm_verdict { error: ptr::null(), upgrade: false }; words.len()];
+        for ((verdict, login), place) in found.into_iter().zip(&logins).zip(places) {
+            match verdict {
+                Ok(()) => items[place].upgrade = passwords.is_outdated(login.stored.as_bytes())?,
+                Err(error) => errors[place] = Some(error.into()),
+            }
+        }
+        for (item, error) in items.iter_mut().zip(&errors) {
+            item.error = error.as_ref().map_or(ptr::null(), ptr::from_ref);
+        }
+        let (first, len) = (items.as_ptr(), items.len());
+        let owner = Box::new(hm_verdicts_owner { _items: items, _errors: errors });
+        *out = Some(Box::new(hm_verdicts { items: first, len, owner }));
+        Ok(())
+    })
+}
+
+/// Frees a list, with its errors; or nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_verdicts_free(verdicts: Option<Box<hm_verdicts>>) {
+    free(verdicts);
+}
+
+/// Frees what checks passwords, or nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_passwords_free(passwords: Option<Box<hm_passwords>>) {
+    free(passwords);
+}
+
+/// Overwrites a password of the caller's with zeros. No compiler leaves that out.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_wipe(mut room: hm_room) -> Option<Box<hm_error>> {
+    call(|| {
+        room.bytes("room")?.zeroize();
+        Ok(())
+    })
+}

@@ -1,0 +1,113 @@
+//! libhashmill: programs in C under sanitizers, and the header beside what it is made of.
+
+use crate::{has, prefix, said, scratch, source};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Warnings that are errors.
+const STRICT: &[&str] = &["-O1", "-g", "-Wall", "-Wextra", "-Werror"];
+/// For addresses, leaks and undefined behaviour.
+const SANITIZERS: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+/// What the static library needs.
+const NEEDS: &[&str] = &["-lgcc_s", "-lpthread", "-lm", "-ldl"];
+
+/// A compiler, and how it is asked.
+struct Compiler {
+    name: &'static str,
+    options: Vec<&'static str>,
+}
+
+/// Those that are here of compilers with one way of being asked, with their sanitizers where they have them.
+fn compilers(names: [&'static str; 2], standard: &'static str, suffix: &str) -> Vec<Compiler> {
+    let trial = scratch(&format!("hashmill-{suffix}"));
+    let file = trial.join("trial").with_extension(suffix);
+    fs::write(&file, "int main(void) { return 0; }\n").expect("a file");
+    let mut found = Vec::new();
+    for name in names {
+        if !has(name) {
+            hashmill_testkit::skip("libhashmill with another compiler", &format!("no `{name}`"));
+            continue;
+        }
+        let mut trial = Command::new(name);
+        let trial = trial.args(SANITIZERS).arg(&file).arg("-o").arg(file.with_extension("program")).output();
+        let sanitizers = if trial.is_ok_and(|output| output.status.success()) {
+            SANITIZERS
+        } else {
+            hashmill_testkit::skip(&format!("libhashmill under sanitizers of {name}"), "it has none here");
+            &[]
+        };
+        found.push(Compiler { name, options: [STRICT, sanitizers, &[standard]].concat() });
+    }
+    assert!(!found.is_empty(), "the step wants one of them");
+    found
+}
+
+/// Those for C.
+fn for_c() -> Vec<Compiler> {
+    compilers(["gcc", "clang"], "-std=c11", "c")
+}
+
+impl Compiler {
+    /// A program, linked with the static library.
+    fn compile(&self, file: &Path) -> PathBuf {
+        let stem = file.file_name().expect("a file").to_string_lossy();
+        let program = scratch(&format!("hashmill-{}-{stem}", self.name)).join("program");
+        let (include, library) = (prefix().join("include"), prefix().join("lib/libhashmill.a"));
+        let mut command = Command::new(self.name);
+        command.args(&self.options).arg("-I").arg(include).arg(file).arg("-o").arg(&program);
+        said(command.arg(library).args(NEEDS));
+        program
+    }
+}
+
+/// Runs a program that says "done".
+fn done(program: &Path, arguments: &[&Path]) {
+    assert_eq!(said(Command::new(program).args(arguments)), "done\n");
+}
+
+#[test]
+fn hashes_are_right_and_wrong_arguments_are_errors() {
+    let file = scratch("hashmill-hash").join("large");
+    for compiler in for_c() {
+        done(&compiler.compile(&source("hashmill/hash.c")), &[&file]);
+    }
+}
+
+#[test]
+fn layouts_are_what_programs_were_compiled_with() {
+    if cfg!(target_pointer_width = "64") {
+        for compiler in for_c() {
+            compiler.compile(&source("hashmill/layout.c"));
+        }
+    } else {
+        hashmill_testkit::skip("layouts of hashmill.h", "pointers have not 64 bits");
+    }
+}
+
+#[test]
+fn passwords_are_hashed_and_checked() {
+    for compiler in for_c() {
+        done(&compiler.compile(&source("hashmill/passwords.c")), &[]);
+    }
+}
+
+/// What this test compares is made by one version of a tool, which `bindings/c/header` names.
+#[test]
+fn the_header_is_what_the_source_says() {
+    let folder = scratch("hashmill-header");
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = [("include/hashmill.h", "hashmill.h"), ("libhashmill.map", "libhashmill.map")];
+    let mut write = Command::new(committed.join("header"));
+    let output = write.args(files.map(|(_, file)| folder.join(file))).output().expect("bash");
+    if output.status.code() == Some(3) {
+        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return hashmill_testkit::skip("the header beside what cbindgen makes", &why);
+    }
+    assert!(output.status.success(), "{output:?}");
+    for (ours, made) in files {
+        let read = |path: PathBuf| fs::read_to_string(path).expect("a file");
+        let same = read(committed.join(ours)) == read(folder.join(made));
+        assert!(same, "{ours} is not what the source says: run bindings/c/header");
+    }
+}
