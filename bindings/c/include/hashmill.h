@@ -1,4 +1,4 @@
-// Hashmill for C: BLAKE3, passwords. Made of bindings/c/src/hashmill by bindings/c/header.
+// Hashmill for C: BLAKE3, passwords, documents that several people edit. Made of bindings/c/src/hashmill by bindings/c/header.
 //
 // Errors: a function that can fail gives NULL when all is well, and else an error, which hm_error_free frees. What it was to give lies
 // behind its last pointers; there it leaves NULL, or zeros, when it fails. There is no global state, and no last error.
@@ -24,17 +24,22 @@
 #endif
 
 
+// A document with its whole history, and the edits since the last commit. Functions that take it as a pointer to const see those edits,
+// too; most others commit them first, without a message.
+typedef struct hm_doc hm_doc;
+
 // An error. A function gives NULL where there is none, and one that `hm_error_free` frees otherwise.
 typedef struct hm_error hm_error;
-
-// What owns the memory of a list.
-typedef struct hm_file_digests_owner hm_file_digests_owner;
 
 // What hashes files. Several threads may use one at a time.
 typedef struct hm_files hm_files;
 
 // An input that comes in pieces.
 typedef struct hm_hasher hm_hasher;
+
+// The name of an object in a document; the root has none but NULL. What a list shows is freed with the list; what a function gave by
+// itself is freed by `hm_obj_id_free`. It is good for all documents that have the object.
+typedef struct hm_obj_id hm_obj_id;
 
 // What owns the memory that a list shows.
 typedef struct hm_owner hm_owner;
@@ -47,9 +52,6 @@ typedef struct hm_passwords hm_passwords;
 // while something that was made with it lives. A child of `fork` has no such threads: its callers do the work.
 typedef struct hm_pool hm_pool;
 
-// What owns the memory of a list.
-typedef struct hm_verdicts_owner hm_verdicts_owner;
-
 // What kind of error it is: for programs. More may come.
 typedef uint32_t hm_code;
 
@@ -60,7 +62,7 @@ typedef struct {
   const uint8_t *data;
   // How many.
   size_t len;
-  // The owner's.
+  // The library's.
   hm_owner *owner;
 } hm_bytes;
 
@@ -126,8 +128,8 @@ typedef struct {
   const hm_file_digest *items;
   // How many.
   size_t len;
-  // The owner's.
-  hm_file_digests_owner *owner;
+  // The library's.
+  hm_owner *owner;
 } hm_file_digests;
 
 // What new hashes look like.
@@ -178,9 +180,101 @@ typedef struct {
   const hm_verdict *items;
   // How many.
   size_t len;
-  // The owner's.
-  hm_verdicts_owner *owner;
+  // The library's.
+  hm_owner *owner;
 } hm_verdicts;
+
+// The kind of a value.
+typedef uint32_t hm_kind;
+
+// A value. `kind` says which of the others counts.
+typedef struct {
+  // Which kind.
+  hm_kind kind;
+  // The number of an unknown type.
+  uint32_t type_code;
+  // A number.
+  int64_t integer;
+  // A number that is not negative.
+  uint64_t natural;
+  // A number with digits behind the point.
+  double real;
+  // Bytes.
+  hm_span bytes;
+} hm_value;
+
+// A value and where it is.
+typedef struct {
+  // The key, in a map.
+  hm_span key;
+  // The index, in a list.
+  size_t index;
+  // The value.
+  hm_value value;
+  // Of the value: an object's own, or the operation that put it there.
+  const hm_obj_id *id;
+  // Whether others were put there at the same time, and lost.
+  bool conflict;
+} hm_item;
+
+// Values.
+typedef struct {
+  // The first.
+  const hm_item *items;
+  // How many.
+  size_t len;
+  // The library's.
+  hm_owner *owner;
+} hm_items;
+
+// How indexes into texts are counted.
+typedef uint32_t hm_text_encoding;
+
+// What bytes from elsewhere may ask for, and what a document may become. 0 stands for a default that is above any document known; who
+// reads from strangers sets them lower.
+typedef struct {
+  // Bytes that one chunk may inflate to.
+  uint64_t inflated_bytes;
+  // Operations in one change.
+  uint64_t operations;
+  // Operations of a document.
+  uint64_t total;
+  // Changes of a document, and changes that wait for others.
+  uint64_t changes;
+  // Steps of work that one call may cost beyond what bytes pay for.
+  uint64_t steps;
+  // Bytes of a chunk from which several threads read it; `UINT64_MAX` keeps all work on the thread that calls.
+  uint64_t parallel_from;
+} hm_doc_limits;
+
+// How a document is made or read. Zeros are a good choice.
+typedef struct {
+  // Who writes here: any bytes that nobody else uses. No bytes stand for random ones.
+  hm_span actor;
+  // How indexes into texts are counted.
+  hm_text_encoding text_encoding;
+  // Not 0: of a file whose end cannot be read the rest is kept.
+  uint32_t keep_partial;
+  // Limits.
+  hm_doc_limits limits;
+} hm_doc_options;
+
+// The hash of a change.
+typedef struct {
+  // SHA-256.
+  uint8_t bytes[32];
+} hm_change_hash;
+
+// Hashes of changes, such as the heads of a document: those that a function gave, which `hm_hashes_free` frees, or the caller's own,
+// with an `owner` that is NULL.
+typedef struct {
+  // The first.
+  const hm_change_hash *items;
+  // How many.
+  size_t len;
+  // The library's, or NULL.
+  hm_owner *owner;
+} hm_hashes;
 
 // No error.
 #define HM_OK 0
@@ -212,6 +306,21 @@ typedef struct {
 // A file changed while it was read, or is not as long as the system says.
 #define HM_CHANGED 9
 
+// The document has no such object, change, cursor or counter.
+#define HM_UNKNOWN 10
+
+// An object of this kind cannot do that, or holds no such value.
+#define HM_WRONG_TYPE 11
+
+// An index past the end, or a range that ends before it starts.
+#define HM_RANGE 12
+
+// Changes that contradict the history they build on.
+#define HM_CONTRADICTION 13
+
+// Changes that others depend on are missing.
+#define HM_MISSING 14
+
 // Digests. There is no key.
 #define HM_MODE_HASH 0
 
@@ -221,6 +330,60 @@ typedef struct {
 // Keys for one purpose. The key is a text that names the purpose, such as `example.com 2026-11-20 session tokens v1`, and the input is
 // the key material.
 #define HM_MODE_DERIVE 2
+
+// Null.
+#define HM_KIND_NULL 0
+
+// `integer` is 0 or 1.
+#define HM_KIND_BOOLEAN 1
+
+// `integer`.
+#define HM_KIND_INT 2
+
+// `natural`.
+#define HM_KIND_UINT 3
+
+// `real`.
+#define HM_KIND_F64 4
+
+// `bytes`, which are UTF-8: a string that is replaced as a whole. Texts that several people edit are `HM_KIND_TEXT`.
+#define HM_KIND_STR 5
+
+// `bytes`.
+#define HM_KIND_BYTES 6
+
+// `integer`: a number to which increments of several people add up.
+#define HM_KIND_COUNTER 7
+
+// `integer`: milliseconds since 1970.
+#define HM_KIND_TIMESTAMP 8
+
+// `bytes` of a type that is newer than this library, which `type_code` names.
+#define HM_KIND_UNKNOWN 9
+
+// An object: keys with values.
+#define HM_KIND_MAP 16
+
+// An object as a map.
+#define HM_KIND_TABLE 17
+
+// An object: a sequence of values.
+#define HM_KIND_LIST 18
+
+// An object: a sequence of characters, with marks.
+#define HM_KIND_TEXT 19
+
+// In Unicode scalar values.
+#define HM_TEXT_CODE_POINTS 0
+
+// In bytes of UTF-8.
+#define HM_TEXT_UTF8 1
+
+// In units of UTF-16, as in JavaScript.
+#define HM_TEXT_UTF16 2
+
+// In what people take for characters.
+#define HM_TEXT_GRAPHEMES 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -342,6 +505,198 @@ void hm_passwords_free(hm_passwords *passwords);
 // Overwrites a password of the caller's with zeros. No compiler leaves that out.
 HM_MUST_USE hm_error *hm_wipe(hm_room room);
 
+// Frees a list, with the ids that it shows; or nothing.
+void hm_items_free(hm_items *items);
+
+// Reads an id as `hm_obj_id_text` writes it: `_root` or `<counter>@<actor in hex>`.
+HM_MUST_USE hm_error *hm_obj_id_parse(hm_span text, hm_obj_id **id);
+
+// An id as a text.
+HM_MUST_USE hm_error *hm_obj_id_text(const hm_obj_id *id, hm_bytes **text);
+
+// An id of one's own, such as of what a list shows.
+HM_MUST_USE hm_error *hm_obj_id_clone(const hm_obj_id *id, hm_obj_id **copy);
+
+// Whether both name the same object; NULL is the root.
+bool hm_obj_id_equal(const hm_obj_id *one, const hm_obj_id *other);
+
+// Frees an id, or nothing.
+void hm_obj_id_free(hm_obj_id *id);
+
+// An empty document. `options` may be NULL.
+HM_MUST_USE hm_error *hm_doc_create(const hm_doc_options *options, hm_doc **doc);
+
+// Reads a file: a document, changes, or any sequence of them. `options` may be NULL.
+HM_MUST_USE hm_error *hm_doc_load(hm_span bytes, const hm_doc_options *options, hm_doc **doc);
+
+// Takes over the good beginning of a stream of chunks, such as what `hm_doc_save_incremental` gave; what follows the first bad one is
+// left out, because streams are cut off anywhere. `operations`, unless it is NULL, is how many there were.
+HM_MUST_USE
+hm_error *hm_doc_load_incremental(hm_doc *doc,
+                                  hm_span bytes,
+                                  size_t *operations);
+
+// The file of a document.
+HM_MUST_USE hm_error *hm_doc_save(hm_doc *doc, hm_bytes **bytes);
+
+// What came since the last time something was saved, to be put behind that.
+HM_MUST_USE hm_error *hm_doc_save_incremental(hm_doc *doc, hm_bytes **bytes);
+
+// The same document with another actor, as it is or as it was at `heads`; both share everything until one of them changes it.
+HM_MUST_USE
+hm_error *hm_doc_fork(hm_doc *doc,
+                      const hm_hashes *heads,
+                      hm_doc **fork);
+
+// Takes over everything that another document has and this one lacks; of the other one, edits are committed. It may be the same one.
+HM_MUST_USE
+hm_error *hm_doc_merge(hm_doc *doc,
+                       hm_doc *other);
+
+// Who writes here.
+HM_MUST_USE hm_error *hm_doc_get_actor(const hm_doc *doc, hm_bytes **actor);
+
+// Writes as another actor from now on.
+HM_MUST_USE hm_error *hm_doc_set_actor(hm_doc *doc, hm_span actor);
+
+// Makes a change of the edits since the last one, with a message, unless that has no bytes, and a time in seconds since 1970, or 0.
+// `made`, unless it is NULL, says whether there was any edit; `hash`, unless it is NULL, is the change's then, and zeros otherwise.
+HM_MUST_USE
+hm_error *hm_doc_commit(hm_doc *doc,
+                        hm_span message,
+                        int64_t time,
+                        bool *made,
+                        hm_change_hash *hash);
+
+// Makes a change without edits, that says that everything before it was seen.
+HM_MUST_USE hm_error *hm_doc_empty_change(hm_doc *doc, hm_span message, int64_t time);
+
+// Takes back the edits since the last commit. `operations`, unless it is NULL, is how many there were.
+HM_MUST_USE hm_error *hm_doc_rollback(hm_doc *doc, size_t *operations);
+
+// How many operations there were since the last commit.
+HM_MUST_USE hm_error *hm_doc_pending_ops(const hm_doc *doc, size_t *operations);
+
+// The changes that no other change was made after, in ascending order.
+HM_MUST_USE hm_error *hm_doc_get_heads(hm_doc *doc, hm_hashes **heads);
+
+// The hashes of changes that are missing: among `heads`, which may be NULL, and among what waiting changes depend on.
+HM_MUST_USE hm_error *hm_doc_get_missing_deps(hm_doc *doc, const hm_hashes *heads, hm_hashes **missing);
+
+// Takes changes from elsewhere, in any order; those whose dependencies are missing wait for them. If one breaks a rule, none is taken.
+HM_MUST_USE
+hm_error *hm_doc_apply_changes(hm_doc *doc,
+                               hm_spans changes);
+
+// Frees hashes, or nothing.
+void hm_hashes_free(hm_hashes *hashes);
+
+// Frees a document, or nothing.
+void hm_doc_free(hm_doc *doc);
+
+// Puts a value at a key of a map. `obj` is an object of the document, or NULL for its root; so everywhere.
+HM_MUST_USE hm_error *hm_map_put(hm_doc *doc, const hm_obj_id *obj, hm_span key, hm_value value);
+
+// Puts a new object at a key of a map. `id` may be NULL, here and below.
+HM_MUST_USE hm_error *hm_map_put_object(hm_doc *doc, const hm_obj_id *obj, hm_span key, hm_kind kind, hm_obj_id **id);
+
+// Adds to the counter at a key of a map.
+HM_MUST_USE hm_error *hm_map_increment(hm_doc *doc, const hm_obj_id *obj, hm_span key, int64_t by);
+
+// Deletes a key of a map. One without a value is no error.
+HM_MUST_USE hm_error *hm_map_delete(hm_doc *doc, const hm_obj_id *obj, hm_span key);
+
+// Inserts a value before an index of a list, or replaces the one that is there.
+HM_MUST_USE hm_error *hm_list_put(hm_doc *doc, const hm_obj_id *obj, size_t index, bool insert, hm_value value);
+
+// Inserts a new object before an index of a list, or replaces what is there with it.
+HM_MUST_USE
+hm_error *hm_list_put_object(hm_doc *doc,
+                             const hm_obj_id *obj,
+                             size_t index,
+                             bool insert,
+                             hm_kind kind,
+                             hm_obj_id **id);
+
+// Adds to the counter at an index of a list.
+HM_MUST_USE hm_error *hm_list_increment(hm_doc *doc, const hm_obj_id *obj, size_t index, int64_t by);
+
+// Deletes an element of a list.
+HM_MUST_USE hm_error *hm_list_delete(hm_doc *doc, const hm_obj_id *obj, size_t index);
+
+// Deletes `count` units of a text from `index` on, or before it when that is negative, and inserts a text there. Deleting past the end
+// stops at the end.
+HM_MUST_USE
+hm_error *hm_splice_text(hm_doc *doc,
+                         const hm_obj_id *obj,
+                         size_t index,
+                         ptrdiff_t count,
+                         hm_span text);
+
+// Makes a text read as another one, by the few edits that lead there.
+HM_MUST_USE hm_error *hm_update_text(hm_doc *doc, const hm_obj_id *obj, hm_span text);
+
+// The value at a key of a map, as a list of one, or of none where there is nothing. `heads` is when, and NULL is now; so everywhere.
+// `conflict` is not told here: `hm_map_get_all` tells more.
+HM_MUST_USE
+hm_error *hm_map_get(const hm_doc *doc,
+                     const hm_obj_id *obj,
+                     hm_span key,
+                     const hm_hashes *heads,
+                     hm_items **items);
+
+// All values at a key of a map that nobody has seen to be overwritten: the last one wins.
+HM_MUST_USE
+hm_error *hm_map_get_all(const hm_doc *doc,
+                         const hm_obj_id *obj,
+                         hm_span key,
+                         const hm_hashes *heads,
+                         hm_items **items);
+
+// The keys of a map from `begin` on and before `end` with their values, in the order of the keys' bytes. An `end` without bytes is
+// behind all of them.
+HM_MUST_USE
+hm_error *hm_map_range(const hm_doc *doc,
+                       const hm_obj_id *obj,
+                       hm_span begin,
+                       hm_span end,
+                       const hm_hashes *heads,
+                       hm_items **items);
+
+// The value at an index of a list, as a list of one, or of none where it ends before.
+HM_MUST_USE
+hm_error *hm_list_get(const hm_doc *doc,
+                      const hm_obj_id *obj,
+                      size_t index,
+                      const hm_hashes *heads,
+                      hm_items **items);
+
+// All values at an index of a list that nobody has seen to be overwritten: the last one wins.
+HM_MUST_USE
+hm_error *hm_list_get_all(const hm_doc *doc,
+                          const hm_obj_id *obj,
+                          size_t index,
+                          const hm_hashes *heads,
+                          hm_items **items);
+
+// The elements of a list from index `begin` on and before index `end` with their values. An `end` past the end is the end.
+HM_MUST_USE
+hm_error *hm_list_range(const hm_doc *doc,
+                        const hm_obj_id *obj,
+                        size_t begin,
+                        size_t end,
+                        const hm_hashes *heads,
+                        hm_items **items);
+
+// How many keys a map has, elements a list, units a text.
+HM_MUST_USE hm_error *hm_obj_size(const hm_doc *doc, const hm_obj_id *obj, const hm_hashes *heads, size_t *size);
+
+// The kind of an object.
+HM_MUST_USE hm_error *hm_obj_kind(const hm_doc *doc, const hm_obj_id *obj, hm_kind *kind);
+
+// A text. What is no text in it appears as U+FFFC.
+HM_MUST_USE hm_error *hm_text(const hm_doc *doc, const hm_obj_id *obj, const hm_hashes *heads, hm_bytes **text);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
@@ -388,6 +743,52 @@ static inline hm_function hm_blake3_keyed(hm_span key) {
 static inline hm_function hm_blake3_derive(hm_span context) {
   hm_function function = {HM_MODE_DERIVE, context};
   return function;
+}
+
+// Values of each kind without parts.
+static inline hm_value hm_null(void) {
+  hm_value value = {HM_KIND_NULL, 0, 0, 0, 0, {NULL, 0}};
+  return value;
+}
+
+static inline hm_value hm_boolean(bool boolean) {
+  hm_value value = {HM_KIND_BOOLEAN, 0, boolean, 0, 0, {NULL, 0}};
+  return value;
+}
+
+static inline hm_value hm_int(int64_t integer) {
+  hm_value value = {HM_KIND_INT, 0, integer, 0, 0, {NULL, 0}};
+  return value;
+}
+
+static inline hm_value hm_uint(uint64_t natural) {
+  hm_value value = {HM_KIND_UINT, 0, 0, natural, 0, {NULL, 0}};
+  return value;
+}
+
+static inline hm_value hm_f64(double real) {
+  hm_value value = {HM_KIND_F64, 0, 0, 0, real, {NULL, 0}};
+  return value;
+}
+
+static inline hm_value hm_string(hm_span text) {
+  hm_value value = {HM_KIND_STR, 0, 0, 0, 0, text};
+  return value;
+}
+
+static inline hm_value hm_binary(hm_span bytes) {
+  hm_value value = {HM_KIND_BYTES, 0, 0, 0, 0, bytes};
+  return value;
+}
+
+static inline hm_value hm_counter(int64_t start) {
+  hm_value value = {HM_KIND_COUNTER, 0, start, 0, 0, {NULL, 0}};
+  return value;
+}
+
+static inline hm_value hm_timestamp(int64_t milliseconds) {
+  hm_value value = {HM_KIND_TIMESTAMP, 0, milliseconds, 0, 0, {NULL, 0}};
+  return value;
 }
 
 #endif // HASHMILL_H

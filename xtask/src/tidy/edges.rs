@@ -40,7 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hashmill-workloads",
         ],
     ),
-    ("hashmill-c", &["hashmill-files", "hashmill-hash"]),
+    ("hashmill-c", &["hashmill-doc", "hashmill-files", "hashmill-hash"]),
     ("hashmill-python", &["hashmill-doc", "hashmill-files", "hashmill-hash"]),
     ("hashmill-javascript-documents", &["hashmill-doc"]),
     // An oracle that shared code with what it judges would agree with its mistakes.

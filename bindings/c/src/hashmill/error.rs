@@ -4,6 +4,7 @@
 use super::pointers::{free, hm_bytes};
 use core::any::Any;
 use core::ffi::c_char;
+use hashmill_doc::{ApplyError, DecodeError, EditError, FormatError, LoadError, Place};
 use hashmill_files as files;
 use hashmill_hash::argon2::{HashError, ParamsError};
 use hashmill_hash::password::{CreateError, PhcError, PolicyError, VerifyError};
@@ -33,6 +34,16 @@ pub const HM_MALFORMED: hm_code = 7;
 pub const HM_LIMIT: hm_code = 8;
 /// A file changed while it was read, or is not as long as the system says.
 pub const HM_CHANGED: hm_code = 9;
+/// The document has no such object, change, cursor or counter.
+pub const HM_UNKNOWN: hm_code = 10;
+/// An object of this kind cannot do that, or holds no such value.
+pub const HM_WRONG_TYPE: hm_code = 11;
+/// An index past the end, or a range that ends before it starts.
+pub const HM_RANGE: hm_code = 12;
+/// Changes that contradict the history they build on.
+pub const HM_CONTRADICTION: hm_code = 13;
+/// Changes that others depend on are missing.
+pub const HM_MISSING: hm_code = 14;
 
 /// An error. A function gives NULL where there is none, and one that `hm_error_free` frees otherwise.
 #[derive(Debug)]
@@ -170,6 +181,52 @@ impl From<VerifyError> for hm_error {
             VerifyError::Phc(error) => error.into(),
             VerifyError::Hash(error) => error.into(),
             _ => hm_error::of(HM_INTERNAL, &error),
+        }
+    }
+}
+
+impl From<EditError> for hm_error {
+    fn from(error: EditError) -> hm_error {
+        let code = match error {
+            EditError::UnknownObject(_)
+            | EditError::UnknownHash(_)
+            | EditError::NotCounter
+            | EditError::ForeignCursor(_) => HM_UNKNOWN,
+            EditError::WrongType { .. } | EditError::WrongValue { .. } | EditError::NotSequence { .. } => {
+                HM_WRONG_TYPE
+            }
+            EditError::Index { .. } | EditError::Backwards { .. } | EditError::Underflow { .. } => HM_RANGE,
+            EditError::Full | EditError::Limit(_) => HM_LIMIT,
+            _ => HM_ARGUMENT,
+        };
+        hm_error::of(code, &error)
+    }
+}
+
+impl From<DecodeError> for hm_error {
+    fn from(error: DecodeError) -> hm_error {
+        LoadError::from(error).into()
+    }
+}
+
+impl From<ApplyError> for hm_error {
+    fn from(error: ApplyError) -> hm_error {
+        let code = if matches!(error, ApplyError::Limit(_)) { HM_LIMIT } else { HM_CONTRADICTION };
+        hm_error::of(code, &error)
+    }
+}
+
+impl From<LoadError> for hm_error {
+    fn from(error: LoadError) -> hm_error {
+        match error {
+            LoadError::Apply(error) => error.into(),
+            LoadError::Limit(_) => hm_error::of(HM_LIMIT, &error),
+            LoadError::MissingDeps { .. } => hm_error::of(HM_MISSING, &error),
+            // In a column a place counts inflated bytes, of which a caller sees none.
+            LoadError::Format(FormatError { place: Place { column: None, offset, .. }, .. }) => {
+                hm_error::of(HM_MALFORMED, &error).at(offset as u64)
+            }
+            _ => hm_error::of(HM_MALFORMED, &error),
         }
     }
 }

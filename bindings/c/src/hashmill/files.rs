@@ -3,7 +3,7 @@
 
 use super::error::hm_error;
 use super::hash::{HM_MODE_DERIVE, Keyed, hm_function};
-use super::pointers::{call, free, given, hm_span, hm_spans, slot};
+use super::pointers::{call, free, given, hm_owner, hm_span, hm_spans, slot};
 use core::mem::MaybeUninit;
 use core::num::NonZero;
 use core::ptr;
@@ -42,15 +42,8 @@ pub struct hm_file_digests {
     items: *const hm_file_digest,
     /// How many.
     len: usize,
-    /// The owner's.
-    owner: Box<hm_file_digests_owner>,
-}
-
-/// What owns the memory of a list.
-#[derive(Debug)]
-pub struct hm_file_digests_owner {
-    _items: Vec<hm_file_digest>,
-    _errors: Vec<(usize, hm_error)>,
+    /// The library's.
+    owner: Option<Box<hm_owner>>,
 }
 
 /// What hashes files. Several threads may use one at a time.
@@ -142,7 +135,7 @@ pub extern "C" fn hm_files_hash_many(
             items[*place].error = error;
         }
         let (first, len) = (items.as_ptr(), items.len());
-        let owner = Box::new(hm_file_digests_owner { _items: items, _errors: errors });
+        let owner = hm_owner::of((items, errors));
         *out = Some(Box::new(hm_file_digests { items: first, len, owner }));
         Ok(())
     })

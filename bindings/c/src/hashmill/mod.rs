@@ -17,6 +17,14 @@ mod files;
 
 mod passwords;
 
+mod values;
+
+mod doc;
+
+mod edit;
+
+mod read;
+
 /// What programs were compiled with; where things lie in it is in tests/c/hashmill/layout.c.
 #[cfg(target_pointer_width = "64")]
 const _: () = {
@@ -24,5 +32,7 @@ const _: () = {
     assert!(size_of::<pointers::hm_room>() == 16 && size_of::<pointers::hm_bytes>() == 24);
     assert!(size_of::<hash::hm_function>() == 24 && size_of::<files::hm_file_options>() == 12);
     assert!(size_of::<files::hm_file_digest>() == 48 && size_of::<passwords::hm_policy>() == 24);
+    assert!(size_of::<values::hm_value>() == 48 && size_of::<values::hm_item>() == 88);
+    assert!(size_of::<doc::hm_doc_limits>() == 48 && size_of::<doc::hm_doc_options>() == 72);
     assert!(size_of::<passwords::hm_password_options>() == 48 && size_of::<passwords::hm_verdict>() == 16);
 };

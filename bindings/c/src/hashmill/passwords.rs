@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "names that a linker finds")]
 
 use super::error::{HM_ARGUMENT, HM_SYSTEM, hm_error};
-use super::pointers::{call, free, given, hm_bytes, hm_room, hm_span, hm_spans, slot};
+use super::pointers::{call, free, given, hm_bytes, hm_owner, hm_room, hm_span, hm_spans, slot};
 use super::pool::hm_pool;
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -66,15 +66,8 @@ pub struct hm_verdicts {
     items: *const hm_verdict,
     /// How many.
     len: usize,
-    /// The owner's.
-    owner: Box<hm_verdicts_owner>,
-}
-
-/// What owns the memory of a list.
-#[derive(Debug)]
-pub struct hm_verdicts_owner {
-    _items: Vec<hm_verdict>,
-    _errors: Vec<Option<hm_error>>,
+    /// The library's.
+    owner: Option<Box<hm_owner>>,
 }
 
 /// Makes and checks hashes of passwords, and keeps the memory of past hashes, wiped, for the next. Several threads may use one at a
@@ -282,7 +275,7 @@ pub extern "C" fn hm_passwords_verify_many(
             item.error = error.as_ref().map_or(ptr::null(), ptr::from_ref);
         }
         let (first, len) = (items.as_ptr(), items.len());
-        let owner = Box::new(hm_verdicts_owner { _items: items, _errors: errors });
+        let owner = hm_owner::of((items, errors));
         *out = Some(Box::new(hm_verdicts { items: first, len, owner }));
         Ok(())
     })

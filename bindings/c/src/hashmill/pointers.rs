@@ -5,8 +5,11 @@
 #![expect(unsafe_code, reason = "pointers of callers")]
 
 use super::error::{HM_ARGUMENT, HM_NOT_UTF8, hm_error};
+use core::any::Any;
 use core::mem::MaybeUninit;
+use core::ptr::{self, NonNull};
 use core::slice;
+use hashmill_doc::ChangeHash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
@@ -50,18 +53,82 @@ pub struct hm_bytes {
     data: *const u8,
     /// How many.
     len: usize,
-    /// The owner's.
-    owner: Box<hm_owner>,
+    /// The library's.
+    owner: Option<Box<hm_owner>>,
 }
 
 /// What owns the memory that a list shows.
+#[derive(Debug)]
 pub struct hm_owner {
-    _bytes: Vec<u8>,
+    _kept: Box<dyn Any>,
 }
 
-impl core::fmt::Debug for hm_owner {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("hm_owner").finish_non_exhaustive()
+impl hm_owner {
+    pub(super) fn of(kept: impl Any) -> Option<Box<hm_owner>> {
+        Some(Box::new(hm_owner { _kept: Box::new(kept) }))
+    }
+}
+
+/// The hash of a change.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hm_change_hash {
+    /// SHA-256.
+    bytes: [u8; 32],
+}
+
+/// Hashes of changes, such as the heads of a document: those that a function gave, which `hm_hashes_free` frees, or the caller's own,
+/// with an `owner` that is NULL.
+#[repr(C)]
+#[derive(Debug)]
+pub struct hm_hashes {
+    /// The first.
+    items: *const hm_change_hash,
+    /// How many.
+    len: usize,
+    /// The library's, or NULL.
+    owner: Option<Box<hm_owner>>,
+}
+
+impl hm_change_hash {
+    pub(super) const NONE: hm_change_hash = hm_change_hash { bytes: [0; 32] };
+
+    pub(super) fn of(hash: &ChangeHash) -> hm_change_hash {
+        hm_change_hash { bytes: hash.0 }
+    }
+
+    pub(super) fn hash(&self) -> ChangeHash {
+        ChangeHash(self.bytes)
+    }
+}
+
+impl hm_hashes {
+    pub(super) fn new(hashes: &[ChangeHash]) -> Box<hm_hashes> {
+        let kept: Vec<hm_change_hash> = hashes.iter().map(hm_change_hash::of).collect();
+        Box::new(hm_hashes { items: kept.as_ptr(), len: kept.len(), owner: hm_owner::of(kept) })
+    }
+
+    pub(super) fn hashes(&self, what: &str) -> Result<Vec<ChangeHash>, hm_error> {
+        // SAFETY: filled by C, or by `new`, whose memory lives as long as this.
+        let hashes = unsafe { shown(self.items, self.len, what) }?;
+        Ok(hashes.iter().map(hm_change_hash::hash).collect())
+    }
+}
+
+/// The bytes that a list shows. They stay where they are until it is dropped.
+#[derive(Debug, Default)]
+pub(super) struct Arena(Vec<Vec<u8>>);
+
+impl Arena {
+    /// Shows bytes, which the list that owns this arena lets go of at its end.
+    pub(super) fn show(&mut self, bytes: impl Into<Vec<u8>>) -> hm_span {
+        let bytes = bytes.into();
+        if bytes.is_empty() {
+            return hm_span::EMPTY;
+        }
+        let span = hm_span { data: bytes.as_ptr(), len: bytes.len() };
+        self.0.push(bytes);
+        span
     }
 }
 
@@ -71,7 +138,7 @@ impl hm_bytes {
         let len = bytes.len();
         bytes.reserve_exact(1);
         bytes.push(0);
-        Box::new(hm_bytes { data: bytes.as_ptr(), len, owner: Box::new(hm_owner { _bytes: bytes }) })
+        Box::new(hm_bytes { data: bytes.as_ptr(), len, owner: hm_owner::of(bytes) })
     }
 }
 
@@ -103,8 +170,11 @@ unsafe fn shown<'a, T>(first: *const T, len: usize, what: &str) -> Result<&'a [T
 }
 
 impl hm_span {
+    /// No bytes.
+    pub(super) const EMPTY: hm_span = hm_span { data: ptr::null(), len: 0 };
+
     pub(super) fn bytes(&self, what: &str) -> Result<&[u8], hm_error> {
-        // SAFETY: only C fills such a structure.
+        // SAFETY: C fills such a structure, or the owner of what it shows.
         unsafe { shown(self.data, self.len, what) }
     }
 
@@ -181,4 +251,20 @@ pub(super) fn call(work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm
 /// Lets go of a handle. What panics then is past telling; memory may be lost.
 pub(super) fn free<T>(handle: Option<Box<T>>) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));
+}
+
+/// Two handles that may be the same one: then there is nothing to give.
+///
+/// Both are NULL or handles that nobody else uses meanwhile, as the header asks.
+pub(super) fn two<'a, T>(
+    one: Option<NonNull<T>>,
+    other: Option<NonNull<T>>,
+    what: [&str; 2],
+) -> Result<Option<(&'a mut T, &'a mut T)>, hm_error> {
+    let (mut one, mut other) = (given(one, what[0])?, given(other, what[1])?);
+    if one == other {
+        return Ok(None);
+    }
+    // SAFETY: the caller's, and they are two.
+    Ok(Some(unsafe { (one.as_mut(), other.as_mut()) }))
 }

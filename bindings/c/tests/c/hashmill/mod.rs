@@ -1,6 +1,7 @@
 //! libhashmill: programs in C under sanitizers, and the header beside what it is made of.
 
 use crate::{has, prefix, said, scratch, source};
+use hashmill_doc::{ActorId, AutoCommit, CommitOptions, EditError, ObjType, ROOT, ScalarValue, Transactable};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -90,6 +91,46 @@ fn passwords_are_hashed_and_checked() {
     for compiler in for_c() {
         done(&compiler.compile(&source("hashmill/passwords.c")), &[]);
     }
+}
+
+/// The program edits, saves and tells the heads; the crate makes the same edits, and reads the file.
+#[test]
+fn documents_edited_in_c_are_those_of_the_crate() {
+    let file = scratch("hashmill-documents").join("saved");
+    for compiler in for_c() {
+        done(&compiler.compile(&source("hashmill/documents.c")), &[&file]);
+        let mut doc = AutoCommit::new().with_actor(ActorId::from(*b"sixteen bytes ok"));
+        edit(&mut doc).expect("edits that are right");
+        let mut theirs = AutoCommit::load(&fs::read(&file).expect("the file")).expect("a document");
+        assert_eq!(theirs.get_heads(), doc.get_heads());
+        assert_eq!(fs::read(&file).expect("the file"), doc.save());
+    }
+}
+
+/// What `edit` in documents.c does.
+fn edit(doc: &mut AutoCommit) -> Result<(), EditError> {
+    doc.put(ROOT, "title", "Grüße")?;
+    doc.put(ROOT, "count", ScalarValue::Counter(7))?;
+    doc.put(ROOT, "when", ScalarValue::Timestamp(1_700_000_000_000))?;
+    doc.put(ROOT, "raw", vec![0_u8, 255, 0])?;
+    doc.put(ROOT, "none", ())?;
+    doc.commit_with(&CommitOptions::default().with_message("begin").with_time(5));
+    doc.increment(ROOT, "count", -3)?;
+    let list = doc.put_object(ROOT, "list", ObjType::List)?;
+    doc.insert(&list, 0, true)?;
+    doc.insert(&list, 1, -1_i64)?;
+    doc.insert(&list, 2, u64::MAX)?;
+    doc.put(&list, 0, 0.5)?;
+    let map = doc.insert_object(&list, 3, ObjType::Map)?;
+    doc.put(&map, "deep", "down")?;
+    doc.delete(&list, 1)?;
+    let text = doc.put_object(ROOT, "text", ObjType::Text)?;
+    doc.splice_text(&text, 0, 0, "Hello you")?;
+    doc.splice_text(&text, 6, 3, "all of you")?;
+    doc.update_text(&text, "Hello to all of you")?;
+    doc.delete(ROOT, "none")?;
+    doc.commit();
+    Ok(())
 }
 
 /// What this test compares is made by one version of a tool, which `bindings/c/header` names.
