@@ -52,6 +52,9 @@ typedef struct hm_passwords hm_passwords;
 // while something that was made with it lives. A child of `fork` has no such threads: its callers do the work.
 typedef struct hm_pool hm_pool;
 
+// What is known of a peer, for one document: one for each connection.
+typedef struct hm_sync_state hm_sync_state;
+
 // What kind of error it is: for programs. More may come.
 typedef uint32_t hm_code;
 
@@ -276,6 +279,104 @@ typedef struct {
   hm_owner *owner;
 } hm_hashes;
 
+// Whether what is typed at the edge of a mark belongs to it.
+typedef uint32_t hm_expand;
+
+// A range of a text that is marked.
+typedef struct {
+  // The first unit.
+  size_t start;
+  // Behind the last unit.
+  size_t end;
+  // What is said of the range, such as `bold`.
+  hm_span name;
+  // How.
+  hm_value value;
+} hm_mark;
+
+// Marks.
+typedef struct {
+  // The first.
+  const hm_mark *items;
+  // How many.
+  size_t len;
+  // The library's.
+  hm_owner *owner;
+} hm_marks;
+
+// A change.
+typedef struct {
+  // Its hash.
+  hm_change_hash hash;
+  // Who made it.
+  hm_span actor;
+  // Which of its actor's changes it is, from 1.
+  uint64_t seq;
+  // The counter of its first operation.
+  uint64_t start_op;
+  // That of its last one.
+  uint64_t max_op;
+  // When, in seconds since 1970, or 0.
+  int64_t time;
+  // Its message, which may have no bytes.
+  hm_span message;
+  // The changes before it.
+  const hm_change_hash *deps;
+  // How many.
+  size_t deps_len;
+  // All of it, for `hm_doc_apply_changes`.
+  hm_span bytes;
+} hm_change;
+
+// Changes, each after those it depends on.
+typedef struct {
+  // The first.
+  const hm_change *items;
+  // How many.
+  size_t len;
+  // The library's.
+  hm_owner *owner;
+} hm_changes;
+
+// What a patch does.
+typedef uint32_t hm_patch_kind;
+
+// A step from one moment of a document to another.
+typedef struct {
+  // What it does.
+  hm_patch_kind kind;
+  // To which object.
+  const hm_obj_id *obj;
+  // A key, if the object is a map.
+  hm_span key;
+  // An index, if it is a list or text.
+  size_t index;
+  // How many.
+  size_t length;
+  // By how much.
+  int64_t by;
+  // Characters.
+  hm_span text;
+  // Values.
+  const hm_item *items;
+  // How many.
+  size_t items_len;
+  // Marks.
+  const hm_mark *marks;
+  // How many.
+  size_t marks_len;
+} hm_patch;
+
+// Patches, in the order in which they are to be applied.
+typedef struct {
+  // The first.
+  const hm_patch *items;
+  // How many.
+  size_t len;
+  // The library's.
+  hm_owner *owner;
+} hm_patches;
+
 // No error.
 #define HM_OK 0
 
@@ -384,6 +485,45 @@ typedef struct {
 
 // In what people take for characters.
 #define HM_TEXT_GRAPHEMES 3
+
+// At neither edge, as for links.
+#define HM_EXPAND_NONE 0
+
+// At the start.
+#define HM_EXPAND_BEFORE 1
+
+// At the end, as for bold.
+#define HM_EXPAND_AFTER 2
+
+// At both.
+#define HM_EXPAND_BOTH 3
+
+// `key` of a map has the value of `items` now.
+#define HM_PATCH_PUT_MAP 0
+
+// `index` of a list has the value of `items` now.
+#define HM_PATCH_PUT_LIST 1
+
+// The values of `items` came before `index` of a list, or a block before that of a text.
+#define HM_PATCH_INSERT 2
+
+// `text` came before `index` of a text, with `marks`, whose ranges are empty.
+#define HM_PATCH_SPLICE_TEXT 3
+
+// The counter at `key` or `index` grew by `by`.
+#define HM_PATCH_INCREMENT 4
+
+// What stands at `key` or `index` stays, but others are there now, too.
+#define HM_PATCH_CONFLICT 5
+
+// `key` of a map has no value any more.
+#define HM_PATCH_DELETE_MAP 6
+
+// `length` elements or units went from `index` on.
+#define HM_PATCH_DELETE_LIST 7
+
+// A text is marked as `marks` say; null says that a mark was taken off.
+#define HM_PATCH_MARK 8
 
 #ifdef __cplusplus
 extern "C" {
@@ -696,6 +836,99 @@ HM_MUST_USE hm_error *hm_obj_kind(const hm_doc *doc, const hm_obj_id *obj, hm_ki
 
 // A text. What is no text in it appears as U+FFFC.
 HM_MUST_USE hm_error *hm_text(const hm_doc *doc, const hm_obj_id *obj, const hm_hashes *heads, hm_bytes **text);
+
+// Marks the units of a text from `start` on and before `end`.
+HM_MUST_USE
+hm_error *hm_mark_create(hm_doc *doc,
+                         const hm_obj_id *obj,
+                         size_t start,
+                         size_t end,
+                         hm_expand expand,
+                         hm_span name,
+                         hm_value value);
+
+// Takes the marks of a name off a range.
+HM_MUST_USE
+hm_error *hm_mark_clear(hm_doc *doc,
+                        const hm_obj_id *obj,
+                        size_t start,
+                        size_t end,
+                        hm_expand expand,
+                        hm_span name);
+
+// The marks of a text.
+HM_MUST_USE hm_error *hm_get_marks(const hm_doc *doc, const hm_obj_id *obj, const hm_hashes *heads, hm_marks **marks);
+
+// Frees marks, or nothing.
+void hm_marks_free(hm_marks *marks);
+
+// A cursor at an index of a list or text, as bytes; `SIZE_MAX` stands for the end, however far it moves.
+HM_MUST_USE
+hm_error *hm_get_cursor(const hm_doc *doc,
+                        const hm_obj_id *obj,
+                        size_t index,
+                        const hm_hashes *heads,
+                        hm_bytes **cursor);
+
+// The index at which a cursor is.
+HM_MUST_USE
+hm_error *hm_get_cursor_position(const hm_doc *doc,
+                                 const hm_obj_id *obj,
+                                 hm_span cursor,
+                                 const hm_hashes *heads,
+                                 size_t *index);
+
+// All changes that are not among `have` and what came before them; of NULL, all. Hashes that are unknown here are passed over.
+HM_MUST_USE
+hm_error *hm_doc_get_changes(hm_doc *doc,
+                             const hm_hashes *have,
+                             hm_changes **found);
+
+// The change of a hash, as a list of one, or of none.
+HM_MUST_USE hm_error *hm_doc_get_change_by_hash(hm_doc *doc, const hm_change_hash *hash, hm_changes **found);
+
+// Frees changes, or nothing.
+void hm_changes_free(hm_changes *changes);
+
+// The steps from the document as it was at `before` to what it was at `after`, which may be earlier. No heads stand for the document
+// before its first change.
+HM_MUST_USE
+hm_error *hm_doc_diff(hm_doc *doc,
+                      const hm_hashes *before,
+                      const hm_hashes *after,
+                      hm_patches **found);
+
+// The steps since the last time, or from nothing: for whoever shows a document.
+HM_MUST_USE hm_error *hm_doc_diff_incremental(hm_doc *doc, hm_patches **found);
+
+// Frees patches, or nothing.
+void hm_patches_free(hm_patches *patches);
+
+// A state for a peer of whom nothing is known.
+HM_MUST_USE hm_error *hm_sync_state_create(hm_sync_state **state);
+
+// What is worth keeping of a state until the next connection.
+HM_MUST_USE hm_error *hm_sync_state_encode(const hm_sync_state *state, hm_bytes **bytes);
+
+// Reads what `hm_sync_state_encode` gave.
+HM_MUST_USE hm_error *hm_sync_state_decode(hm_span bytes, hm_sync_state **state);
+
+// Heads of what both have, as far as this side knows.
+HM_MUST_USE hm_error *hm_sync_state_shared_heads(const hm_sync_state *state, hm_hashes **heads);
+
+// The next message for the peer. NULL when all is said, or while an answer is awaited.
+HM_MUST_USE hm_error *hm_generate_sync_message(hm_doc *doc, hm_sync_state *state, hm_bytes **message);
+
+// Takes a message of the peer. When it cannot be read, document and state are as they were. A change that breaks a rule is left out
+// alone, and not asked for again; `refused`, unless it is NULL, has the hashes of those.
+HM_MUST_USE
+hm_error *hm_receive_sync_message(hm_doc *doc,
+                                  hm_sync_state *state,
+                                  hm_span message,
+                                  hm_hashes **refused);
+
+// Frees a state, or nothing.
+void hm_sync_state_free(hm_sync_state *state);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -25,6 +25,12 @@ mod edit;
 
 mod read;
 
+mod text;
+
+mod history;
+
+mod sync;
+
 /// What programs were compiled with; where things lie in it is in tests/c/hashmill/layout.c.
 #[cfg(target_pointer_width = "64")]
 const _: () = {

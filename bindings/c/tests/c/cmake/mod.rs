@@ -1,11 +1,11 @@
-//! A project that finds both libraries by CMake.
+//! A project that finds all libraries by CMake.
 
 use crate::{has, prefix, said, scratch, source};
 use hashmill_hash::argon2::{Hasher, Input, Params};
 use std::process::Command;
 
 #[test]
-fn a_project_finds_both_libraries_shared_and_static() {
+fn a_project_finds_all_libraries_shared_and_static() {
     if !has("cmake") {
         return hashmill_testkit::skip("libraries found by CMake", "no `cmake` (Debian package cmake)");
     }

@@ -52,8 +52,13 @@ fn for_c() -> Vec<Compiler> {
 impl Compiler {
     /// A program, linked with the static library.
     fn compile(&self, file: &Path) -> PathBuf {
+        self.compile_as(self.name, file)
+    }
+
+    /// The same, in a folder of another name.
+    fn compile_as(&self, name: &str, file: &Path) -> PathBuf {
         let stem = file.file_name().expect("a file").to_string_lossy();
-        let program = scratch(&format!("hashmill-{}-{stem}", self.name)).join("program");
+        let program = scratch(&format!("hashmill-{name}-{stem}")).join("program");
         let (include, library) = (prefix().join("include"), prefix().join("lib/libhashmill.a"));
         let mut command = Command::new(self.name);
         command.args(&self.options).arg("-I").arg(include).arg(file).arg("-o").arg(&program);
@@ -131,6 +136,51 @@ fn edit(doc: &mut AutoCommit) -> Result<(), EditError> {
     doc.delete(ROOT, "none")?;
     doc.commit();
     Ok(())
+}
+
+#[test]
+fn marks_cursors_patches_changes_and_syncs() {
+    for compiler in for_c() {
+        done(&compiler.compile(&source("hashmill/history.c")), &[]);
+    }
+}
+
+/// Other eyes than the sanitizers': also for what the library itself does.
+#[test]
+fn valgrind_finds_nothing() {
+    if !has("valgrind") {
+        return hashmill_testkit::skip("libhashmill under valgrind", "no `valgrind`");
+    }
+    let compiler = Compiler { name: for_c()[0].name, options: vec!["-g", "-std=c11"] };
+    let program = compiler.compile_as("valgrind", &source("hashmill/history.c"));
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["-q", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"]);
+    assert_eq!(said(valgrind.arg("--error-exitcode=9").arg(program)), "done\n");
+}
+
+/// The example of the README, linked as its page says.
+#[test]
+fn the_example_of_the_readme_works() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a page");
+    let example =
+        readme.split("```c\n#include <hashmill.h>").nth(1).and_then(|text| text.split("```").next());
+    let file = scratch("hashmill-readme").join("example.c");
+    fs::write(&file, format!("#include <hashmill.h>{}", example.expect("an example"))).expect("a file");
+    let mut text = None;
+    for compiler in for_c() {
+        text = Some(said(&mut Command::new(compiler.compile(&file))));
+    }
+    assert_eq!(text.as_deref(), Some("Hello to all of you\n"));
+}
+
+#[test]
+fn programs_in_cpp_compile_and_run() {
+    // The second one has `std::expected` in some standard libraries.
+    for standard in ["-std=c++20", "-std=c++2b"] {
+        for compiler in compilers(["g++", "clang++"], standard, "cpp") {
+            done(&compiler.compile(&source("hashmill/example.cpp")), &[]);
+        }
+    }
 }
 
 /// What this test compares is made by one version of a tool, which `bindings/c/header` names.

@@ -1,0 +1,407 @@
+// Hashmill for C++20: hashmill.h with owners, spans and results. Header only; link what hashmill.h needs.
+//
+// What can fail gives a result: std::expected where the standard library has it, and else a type with the same few members. What owns a
+// handle frees it, in whatever order. hashmill.h says what functions do, and which may work at the same time.
+#ifndef HASHMILL_HPP
+#define HASHMILL_HPP
+
+#include "hashmill.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+#include <version>
+#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L
+#include <expected>
+#endif
+
+namespace hashmill {
+
+namespace detail {
+template <auto free_of>
+struct deleter {
+  template <class T>
+  void operator()(T *handle) const noexcept { free_of(handle); }
+};
+template <class T, auto free_of>
+using owner = std::unique_ptr<T, deleter<free_of>>;
+}  // namespace detail
+
+// What went wrong.
+class error {
+ public:
+  explicit error(hm_error *handle) noexcept : handle_(handle) {}
+  hm_code code() const noexcept { return hm_error_code(handle_.get()); }
+  const char *text() const noexcept { return hm_error_text(handle_.get()); }
+  std::uint64_t place() const noexcept { return hm_error_place(handle_.get()); }
+  int system() const noexcept { return hm_error_system(handle_.get()); }
+
+ private:
+  detail::owner<hm_error, hm_error_free> handle_;
+};
+
+#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L
+template <class T>
+using result = std::expected<T, error>;
+using failure = std::unexpected<error>;
+#else
+struct failure {
+  explicit failure(hashmill::error error) noexcept : error(std::move(error)) {}
+  hashmill::error error;
+};
+
+// A value or an error.
+template <class T>
+class [[nodiscard]] result {
+  using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+ public:
+  result() requires std::is_void_v<T> = default;
+  template <class U = T>
+    requires(!std::is_void_v<T> && std::is_constructible_v<stored, U>)
+  result(U &&value) : either_(std::in_place_index<0>, std::forward<U>(value)) {}
+  result(failure failure) : either_(std::in_place_index<1>, std::move(failure.error)) {}
+
+  bool has_value() const noexcept { return either_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+  // Throws std::bad_variant_access where there is no value, or no error.
+  stored &value() & { return std::get<0>(either_); }
+  const stored &value() const & { return std::get<0>(either_); }
+  stored &&value() && { return std::get<0>(std::move(either_)); }
+  const hashmill::error &error() const & { return std::get<1>(either_); }
+  hashmill::error &&error() && { return std::get<1>(std::move(either_)); }
+  stored &operator*() & { return value(); }
+  const stored &operator*() const & { return value(); }
+  stored &&operator*() && { return std::move(*this).value(); }
+  stored *operator->() { return &value(); }
+  const stored *operator->() const { return &value(); }
+
+ private:
+  std::variant<stored, hashmill::error> either_;
+};
+#endif
+
+// Bytes or text of whoever calls.
+class view {
+ public:
+  view() noexcept : span_{nullptr, 0} {}
+  view(std::string_view text) noexcept : span_(hm_span_of(text.data(), text.size())) {}
+  view(const char *text) noexcept : span_(hm_str(text)) {}
+  view(const std::string &text) noexcept : view(std::string_view(text)) {}
+  view(std::span<const std::byte> bytes) noexcept : span_(hm_span_of(bytes.data(), bytes.size())) {}
+  view(std::span<const std::uint8_t> bytes) noexcept : span_(hm_span_of(bytes.data(), bytes.size())) {}
+  view(hm_span span) noexcept : span_(span) {}
+  operator hm_span() const noexcept { return span_; }
+
+ private:
+  hm_span span_;
+};
+
+inline std::string_view text_of(hm_span span) noexcept { return {reinterpret_cast<const char *>(span.data), span.len}; }
+inline std::span<const std::uint8_t> bytes_of(hm_span span) noexcept { return {span.data, span.len}; }
+
+// What a list of C shows, for as long as this lives.
+template <class List, class Item, auto free_of>
+class list {
+ public:
+  explicit list(List *handle) noexcept : handle_(handle) {}
+  std::span<const Item> items() const & noexcept { return {handle_->items, handle_->len}; }
+  // A loop over what is gone already.
+  std::span<const Item> items() const && = delete;
+  auto begin() const noexcept { return items().begin(); }
+  auto end() const noexcept { return items().end(); }
+  std::size_t size() const noexcept { return handle_->len; }
+  bool empty() const noexcept { return size() == 0; }
+  const Item &operator[](std::size_t place) const noexcept { return handle_->items[place]; }
+  const List *get() const noexcept { return handle_.get(); }
+
+ private:
+  detail::owner<List, free_of> handle_;
+};
+
+using items = list<hm_items, hm_item, hm_items_free>;
+using marks = list<hm_marks, hm_mark, hm_marks_free>;
+using changes = list<hm_changes, hm_change, hm_changes_free>;
+using patches = list<hm_patches, hm_patch, hm_patches_free>;
+using hashes = list<hm_hashes, hm_change_hash, hm_hashes_free>;
+using verdicts = list<hm_verdicts, hm_verdict, hm_verdicts_free>;
+using file_digests = list<hm_file_digests, hm_file_digest, hm_file_digests_free>;
+
+// Bytes that a function gave.
+class bytes {
+ public:
+  explicit bytes(hm_bytes *handle) noexcept : handle_(handle) {}
+  std::span<const std::uint8_t> span() const noexcept { return {handle_->data, handle_->len}; }
+  std::string_view text() const noexcept { return text_of(hm_view(handle_.get())); }
+  operator view() const noexcept { return hm_view(handle_.get()); }
+
+ private:
+  detail::owner<hm_bytes, hm_bytes_free> handle_;
+};
+
+namespace detail {
+inline result<void> checked(hm_error *error) {
+  if (error) return failure(hashmill::error(error));
+  return {};
+}
+
+// What a call gives through its last pointer.
+template <class Out, class Raw, class Call>
+result<Out> made(Call &&call) {
+  Raw *raw = nullptr;
+  if (hm_error *error = call(&raw)) return failure(hashmill::error(error));
+  return Out(raw);
+}
+inline const hm_hashes *at(const hashes *heads) noexcept { return heads ? heads->get() : nullptr; }
+}  // namespace detail
+
+using digest = std::array<std::uint8_t, 32>;
+
+// Threads that do the work of whoever calls with them.
+class pool {
+ public:
+  static result<pool> create(std::uint32_t threads = 0) {
+    return detail::made<pool, hm_pool>([&](hm_pool **out) { return hm_pool_create(threads, out); });
+  }
+  const hm_pool *get() const noexcept { return handle_.get(); }
+  explicit pool(hm_pool *handle) noexcept : handle_(handle) {}
+
+ private:
+  detail::owner<hm_pool, hm_pool_free> handle_;
+};
+
+inline const hm_pool *get(const pool *pool) noexcept { return pool ? pool->get() : nullptr; }
+
+inline result<digest> hash(view input, hm_function function = hm_blake3(), const pool *pool = nullptr) {
+  digest out;
+  if (hm_error *error = hm_hash(function, input, get(pool), hm_room_of(out.data(), out.size()))) return failure(hashmill::error(error));
+  return out;
+}
+
+inline result<std::vector<digest>> hash_many(std::span<const view> inputs, hm_function function = hm_blake3(), const pool *pool = nullptr) {
+  std::vector<hm_span> spans(inputs.begin(), inputs.end());
+  std::vector<digest> out(spans.size());
+  hm_room room = hm_room_of(out.data(), out.size() * sizeof(digest));
+  if (hm_error *error = hm_hash_many(function, hm_spans_of(spans.data(), spans.size()), get(pool), room)) return failure(hashmill::error(error));
+  return out;
+}
+
+// An input that comes in pieces.
+class hasher {
+ public:
+  static result<hasher> create(hm_function function = hm_blake3()) {
+    return detail::made<hasher, hm_hasher>([&](hm_hasher **out) { return hm_hasher_create(function, out); });
+  }
+  result<void> update(view input, const pool *pool = nullptr) {
+    return detail::checked(hm_hasher_update(handle_.get(), input, hashmill::get(pool)));
+  }
+  result<void> finalize(std::span<std::uint8_t> out, std::uint64_t seek = 0) const {
+    return detail::checked(hm_hasher_finalize(handle_.get(), seek, hm_room_of(out.data(), out.size())));
+  }
+  result<void> reset() { return detail::checked(hm_hasher_reset(handle_.get())); }
+  result<hasher> clone() const {
+    return detail::made<hasher, hm_hasher>([&](hm_hasher **out) { return hm_hasher_clone(handle_.get(), out); });
+  }
+  explicit hasher(hm_hasher *handle) noexcept : handle_(handle) {}
+
+ private:
+  detail::owner<hm_hasher, hm_hasher_free> handle_;
+};
+
+// What hashes files.
+class files {
+ public:
+  static result<files> create(hm_function function = hm_blake3(), hm_file_options options = {0, 0, 0}) {
+    return detail::made<files, hm_files>([&](hm_files **out) { return hm_files_create(function, &options, out); });
+  }
+  result<hm_file_digest> hash(view path) const {
+    hm_file_digest out;
+    if (hm_error *error = hm_files_hash(handle_.get(), path, &out)) return failure(hashmill::error(error));
+    return out;
+  }
+  result<file_digests> hash_many(std::span<const view> paths) const {
+    std::vector<hm_span> spans(paths.begin(), paths.end());
+    return detail::made<file_digests, hm_file_digests>(
+        [&](hm_file_digests **out) { return hm_files_hash_many(handle_.get(), hm_spans_of(spans.data(), spans.size()), out); });
+  }
+  explicit files(hm_files *handle) noexcept : handle_(handle) {}
+
+ private:
+  detail::owner<hm_files, hm_files_free> handle_;
+};
+
+inline result<hm_policy> policy(view preset) {
+  hm_policy out;
+  if (hm_error *error = hm_policy_preset(preset, &out)) return failure(hashmill::error(error));
+  return out;
+}
+
+// Makes and checks hashes of passwords.
+class passwords {
+ public:
+  static result<passwords> create(const hm_policy &policy, const pool *pool = nullptr, const hm_password_options *options = nullptr) {
+    return detail::made<passwords, hm_passwords>(
+        [&](hm_passwords **out) { return hm_passwords_create(&policy, options, hashmill::get(pool), out); });
+  }
+  result<bytes> hash(view password, view salt = {}) const {
+    return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_passwords_hash(handle_.get(), password, salt, out); });
+  }
+  // Whether a new hash should be stored; an error unless the password matches.
+  result<bool> verify(view password, view stored) const {
+    bool upgrade;
+    if (hm_error *error = hm_passwords_verify(handle_.get(), password, stored, &upgrade)) return failure(hashmill::error(error));
+    return upgrade;
+  }
+  result<verdicts> verify_many(std::span<const view> words, std::span<const view> stored) const {
+    std::vector<hm_span> one(words.begin(), words.end()), other(stored.begin(), stored.end());
+    return detail::made<verdicts, hm_verdicts>([&](hm_verdicts **out) {
+      return hm_passwords_verify_many(handle_.get(), hm_spans_of(one.data(), one.size()), hm_spans_of(other.data(), other.size()), out);
+    });
+  }
+  explicit passwords(hm_passwords *handle) noexcept : handle_(handle) {}
+
+ private:
+  detail::owner<hm_passwords, hm_passwords_free> handle_;
+};
+
+// An object of a document: an id of one's own, or one that a list shows, or the root.
+class object {
+ public:
+  object() noexcept = default;
+  object(const hm_obj_id *shown) noexcept : id_(shown) {}
+  const hm_obj_id *get() const noexcept { return id_; }
+
+ private:
+  const hm_obj_id *id_ = nullptr;
+};
+
+inline const object root{};
+
+class object_id {
+ public:
+  explicit object_id(hm_obj_id *handle) noexcept : handle_(handle) {}
+  operator object() const noexcept { return handle_.get(); }
+  result<bytes> text() const {
+    return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_obj_id_text(handle_.get(), out); });
+  }
+
+ private:
+  detail::owner<hm_obj_id, hm_obj_id_free> handle_;
+};
+
+// What is known of a peer.
+class sync_state {
+ public:
+  static result<sync_state> create() {
+    return detail::made<sync_state, hm_sync_state>([](hm_sync_state **out) { return hm_sync_state_create(out); });
+  }
+  hm_sync_state *get() noexcept { return handle_.get(); }
+  explicit sync_state(hm_sync_state *handle) noexcept : handle_(handle) {}
+
+ private:
+  detail::owner<hm_sync_state, hm_sync_state_free> handle_;
+};
+
+// A document. `heads` is when, and now without.
+class document {
+ public:
+  static result<document> create(const hm_doc_options *options = nullptr) {
+    return detail::made<document, hm_doc>([&](hm_doc **out) { return hm_doc_create(options, out); });
+  }
+  static result<document> load(view file, const hm_doc_options *options = nullptr) {
+    return detail::made<document, hm_doc>([&](hm_doc **out) { return hm_doc_load(file, options, out); });
+  }
+  result<bytes> save() { return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_doc_save(get(), out); }); }
+  result<bytes> save_incremental() {
+    return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_doc_save_incremental(get(), out); });
+  }
+  result<void> load_incremental(view stream) { return detail::checked(hm_doc_load_incremental(get(), stream, nullptr)); }
+  result<document> fork(const hashes *heads = nullptr) {
+    return detail::made<document, hm_doc>([&](hm_doc **out) { return hm_doc_fork(get(), detail::at(heads), out); });
+  }
+  result<void> merge(document &other) { return detail::checked(hm_doc_merge(get(), other.get())); }
+  result<void> commit(view message = {}, std::int64_t time = 0) {
+    return detail::checked(hm_doc_commit(get(), message, time, nullptr, nullptr));
+  }
+  result<void> rollback() { return detail::checked(hm_doc_rollback(get(), nullptr)); }
+  result<hashes> heads() { return detail::made<hashes, hm_hashes>([&](hm_hashes **out) { return hm_doc_get_heads(get(), out); }); }
+
+  result<void> put(object obj, view key, hm_value value) { return detail::checked(hm_map_put(get(), obj.get(), key, value)); }
+  result<object_id> put_object(object obj, view key, hm_kind kind) {
+    return detail::made<object_id, hm_obj_id>([&](hm_obj_id **out) { return hm_map_put_object(get(), obj.get(), key, kind, out); });
+  }
+  result<void> increment(object obj, view key, std::int64_t by) { return detail::checked(hm_map_increment(get(), obj.get(), key, by)); }
+  result<void> erase(object obj, view key) { return detail::checked(hm_map_delete(get(), obj.get(), key)); }
+  result<void> insert(object obj, std::size_t index, hm_value value) {
+    return detail::checked(hm_list_put(get(), obj.get(), index, true, value));
+  }
+  result<object_id> insert_object(object obj, std::size_t index, hm_kind kind) {
+    return detail::made<object_id, hm_obj_id>([&](hm_obj_id **out) { return hm_list_put_object(get(), obj.get(), index, true, kind, out); });
+  }
+  result<void> replace(object obj, std::size_t index, hm_value value) {
+    return detail::checked(hm_list_put(get(), obj.get(), index, false, value));
+  }
+  result<void> erase_at(object obj, std::size_t index) { return detail::checked(hm_list_delete(get(), obj.get(), index)); }
+  result<void> splice_text(object obj, std::size_t index, std::ptrdiff_t count, view text) {
+    return detail::checked(hm_splice_text(get(), obj.get(), index, count, text));
+  }
+  result<void> update_text(object obj, view text) { return detail::checked(hm_update_text(get(), obj.get(), text)); }
+  result<void> mark(object obj, std::size_t start, std::size_t end, hm_expand expand, view name, hm_value value) {
+    return detail::checked(hm_mark_create(get(), obj.get(), start, end, expand, name, value));
+  }
+
+  result<items> at(object obj, view key, const hashes *heads = nullptr) const {
+    return detail::made<items, hm_items>([&](hm_items **out) { return hm_map_get(get(), obj.get(), key, detail::at(heads), out); });
+  }
+  result<items> at_index(object obj, std::size_t index, const hashes *heads = nullptr) const {
+    return detail::made<items, hm_items>([&](hm_items **out) { return hm_list_get(get(), obj.get(), index, detail::at(heads), out); });
+  }
+  result<items> map(object obj = root, const hashes *heads = nullptr) const {
+    return detail::made<items, hm_items>([&](hm_items **out) { return hm_map_range(get(), obj.get(), view(), view(), detail::at(heads), out); });
+  }
+  result<items> elements(object obj, const hashes *heads = nullptr) const {
+    return detail::made<items, hm_items>([&](hm_items **out) { return hm_list_range(get(), obj.get(), 0, SIZE_MAX, detail::at(heads), out); });
+  }
+  result<bytes> text(object obj, const hashes *heads = nullptr) const {
+    return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_text(get(), obj.get(), detail::at(heads), out); });
+  }
+  result<hashmill::marks> marks(object obj, const hashes *heads = nullptr) const {
+    return detail::made<hashmill::marks, hm_marks>([&](hm_marks **out) { return hm_get_marks(get(), obj.get(), detail::at(heads), out); });
+  }
+  result<hashmill::changes> changes(const hashes *have = nullptr) {
+    return detail::made<hashmill::changes, hm_changes>([&](hm_changes **out) { return hm_doc_get_changes(get(), detail::at(have), out); });
+  }
+  result<patches> diff(const hashes &before, const hashes &after) {
+    return detail::made<patches, hm_patches>([&](hm_patches **out) { return hm_doc_diff(get(), before.get(), after.get(), out); });
+  }
+
+  // The next message for a peer; none when all is said, or while an answer is awaited.
+  result<std::optional<bytes>> message_for(sync_state &peer) {
+    hm_bytes *message = nullptr;
+    if (hm_error *error = hm_generate_sync_message(get(), peer.get(), &message)) return failure(hashmill::error(error));
+    return message ? std::optional<bytes>(bytes(message)) : std::nullopt;
+  }
+  result<void> receive(sync_state &peer, view message) {
+    return detail::checked(hm_receive_sync_message(get(), peer.get(), message, nullptr));
+  }
+
+  // For functions of hashmill.h that are not here.
+  hm_doc *get() noexcept { return handle_.get(); }
+  const hm_doc *get() const noexcept { return handle_.get(); }
+  explicit document(hm_doc *handle) noexcept : handle_(handle) {}
+
+ private:
+  detail::owner<hm_doc, hm_doc_free> handle_;
+};
+
+}  // namespace hashmill
+
+#endif  // HASHMILL_HPP
