@@ -19,7 +19,8 @@
 #include <variant>
 #include <vector>
 #include <version>
-#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L
+// Before C++23 a loop over `*a_call()` would end the call's result first; this one's `*` gives the value itself then.
+#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L && __cpp_range_based_for >= 202211L
 #include <expected>
 #endif
 
@@ -48,7 +49,8 @@ class error {
   detail::owner<hm_error, hm_error_free> handle_;
 };
 
-#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L
+// Before C++23 a loop over `*a_call()` would end the call's result first; this one's `*` gives the value itself then.
+#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L && __cpp_range_based_for >= 202211L
 template <class T>
 using result = std::expected<T, error>;
 using failure = std::unexpected<error>;
@@ -66,7 +68,8 @@ class [[nodiscard]] result {
  public:
   result() requires std::is_void_v<T> = default;
   template <class U = T>
-    requires(!std::is_void_v<T> && std::is_constructible_v<stored, U>)
+    // A result is no value of another one, though it can be asked whether it has one.
+    requires(!std::is_void_v<T> && !std::is_same_v<std::remove_cvref_t<U>, result> && std::is_constructible_v<stored, U>)
   result(U &&value) : either_(std::in_place_index<0>, std::forward<U>(value)) {}
   result(failure failure) : either_(std::in_place_index<1>, std::move(failure.error)) {}
 
@@ -75,12 +78,12 @@ class [[nodiscard]] result {
   // Throws std::bad_variant_access where there is no value, or no error.
   stored &value() & { return std::get<0>(either_); }
   const stored &value() const & { return std::get<0>(either_); }
-  stored &&value() && { return std::get<0>(std::move(either_)); }
+  stored value() && { return std::get<0>(std::move(either_)); }
   const hashmill::error &error() const & { return std::get<1>(either_); }
   hashmill::error &&error() && { return std::get<1>(std::move(either_)); }
   stored &operator*() & { return value(); }
   const stored &operator*() const & { return value(); }
-  stored &&operator*() && { return std::move(*this).value(); }
+  stored operator*() && { return std::move(*this).value(); }
   stored *operator->() { return &value(); }
   const stored *operator->() const { return &value(); }
 
@@ -139,6 +142,7 @@ using file_digests = list<hm_file_digests, hm_file_digest, hm_file_digests_free>
 class bytes {
  public:
   explicit bytes(hm_bytes *handle) noexcept : handle_(handle) {}
+  // As long as this lives.
   std::span<const std::uint8_t> span() const noexcept { return {handle_->data, handle_->len}; }
   std::string_view text() const noexcept { return text_of(hm_view(handle_.get())); }
   operator view() const noexcept { return hm_view(handle_.get()); }

@@ -14,6 +14,9 @@ T must(hashmill::result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
+// A copy would ask whether there is a value, and take the answer for one.
+static_assert(!std::is_copy_constructible_v<hashmill::result<bool>> && std::is_move_constructible_v<hashmill::result<bool>>);
+
 static void hashing() {
   auto pool = must(hashmill::pool::create(2));
   auto one = must(hashmill::hash("abc"));
@@ -66,7 +69,8 @@ static void documents() {
   CHECK(must(ours.marks(text)).size() == 1);
   std::string keys;
   for (const hm_item &item : must(ours.map())) keys += std::string(hashmill::text_of(item.key)) + ",";
-  CHECK(keys == "count,text,");
+  for (const hm_item &item : *ours.map()) keys += std::string(hashmill::text_of(item.key)) + ",";
+  CHECK(keys == "count,text,count,text,");
   auto list = must(ours.put_object(hashmill::root, "list", HM_KIND_LIST));
   must(ours.insert(list, 0, hm_int(7)));
   must(ours.replace(list, 0, hm_int(8)));
