@@ -90,6 +90,7 @@ fn update(hasher: &mut Hasher, input: &[u8], pool: Option<&hm_pool>) {
 }
 
 /// Fills `out` with the output for an input: the first 32 bytes are the digest. `pool` may be NULL: then this thread does the work.
+/// The input may lie where the output goes.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hash(
@@ -99,22 +100,23 @@ pub extern "C" fn hm_hash(
     mut out: hm_room,
 ) -> Option<Box<hm_error>> {
     call(|| {
-        let (keyed, input, out) = (function.keyed()?, input.bytes("input")?, out.bytes("out")?);
+        let (keyed, input) = (function.keyed()?, input.bytes("input")?);
+        out.check("out")?;
         if out.len() == OUT_LEN && helped(pool, input.len()).is_none() {
             let mut digest = [Hash::from_bytes([0; OUT_LEN])];
             batch::hash_all(&keyed.mode(), &[input], &mut digest);
-            out.copy_from_slice(digest[0].as_bytes());
+            out.bytes("out")?.copy_from_slice(digest[0].as_bytes());
             return Ok(());
         }
         let mut hasher = Hasher::with_mode(&keyed.mode());
         update(&mut hasher, input, pool);
-        hasher.finalize_xof().fill(out);
+        hasher.finalize_xof().fill(out.bytes("out")?);
         Ok(())
     })
 }
 
 /// The digests of many inputs, side by side in the lanes of the processor, and on the threads of `pool` unless it is NULL. `out` has
-/// room for 32 bytes for each input, in their order.
+/// room for 32 bytes for each input, in their order; inputs may lie there.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hash_many(
@@ -124,7 +126,8 @@ pub extern "C" fn hm_hash_many(
     mut out: hm_room,
 ) -> Option<Box<hm_error>> {
     call(|| {
-        let (keyed, inputs, out) = (function.keyed()?, inputs.bytes("inputs")?, out.bytes("out")?);
+        let (keyed, inputs) = (function.keyed()?, inputs.bytes("inputs")?);
+        out.check("out")?;
         if inputs.len().checked_mul(OUT_LEN) != Some(out.len()) {
             let (given, count) = (out.len(), inputs.len());
             let text = format!("out has {given} bytes: {count} inputs have digests of 32 bytes each");
@@ -135,7 +138,7 @@ pub extern "C" fn hm_hash_many(
             Some(pool) => pool.install(|| halves(&keyed.mode(), &inputs, &mut digests)),
             None => batch::hash_all(&keyed.mode(), &inputs, &mut digests),
         }
-        for (out, digest) in out.chunks_exact_mut(OUT_LEN).zip(&digests) {
+        for (out, digest) in out.bytes("out")?.chunks_exact_mut(OUT_LEN).zip(&digests) {
             out.copy_from_slice(digest.as_bytes());
         }
         Ok(())

@@ -215,11 +215,21 @@ impl hm_spans {
 }
 
 impl hm_room {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What [`bytes`](hm_room::bytes) would complain of.
+    pub(super) fn check(&self, what: &str) -> Result<(), hm_error> {
+        if self.len == 0 { Ok(()) } else { check(self.data, self.len, what) }
+    }
+
+    /// To be asked for when nothing of the caller's that may lie there is looked at any more.
     pub(super) fn bytes(&mut self, what: &str) -> Result<&mut [u8], hm_error> {
+        self.check(what)?;
         if self.len == 0 {
             return Ok(&mut []);
         }
-        check(self.data, self.len, what)?;
         // SAFETY: only C fills such a structure, and hands over what nobody else uses meanwhile. Bytes that were not written yet are
         // bytes: no compiler sees both sides.
         Ok(unsafe { slice::from_raw_parts_mut(self.data, self.len) })

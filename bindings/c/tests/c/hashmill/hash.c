@@ -16,6 +16,9 @@ static void answers(hm_pool *pool) {
   OK(hm_hash(hm_blake3(), hm_str("abc"), pool, hm_room_of(longer, 100)));
   CHECK(same(longer, ABC, 32));
   OK(hm_hash(hm_blake3(), nothing(), pool, hm_room_of(NULL, 0)));
+  OK(hm_hash(hm_blake3(), hm_span_of(one, 32), NULL, hm_room_of(other, 32)));
+  OK(hm_hash(hm_blake3(), hm_span_of(one, 32), pool, hm_room_of(one, 32)));
+  CHECK(same(one, other, 32));
   const char key[] = "0123456789abcdef0123456789abcdef";
   hm_function functions[] = {hm_blake3(), hm_blake3_keyed(hm_str(key)), hm_blake3_derive(hm_str("a purpose"))};
   for (int n = 0; n < 3; n++) {
