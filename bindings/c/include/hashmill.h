@@ -6,7 +6,8 @@
 // Memory: what a function gives is freed by the function whose name ends in _free, which takes NULL, too. In whatever order, and on
 // whatever thread: nothing needs another thing to be alive. What lies behind the pointers of a list is there until the list is freed.
 //
-// Threads: no function starts threads but those of a pool or of hm_files. Any number of threads may work with one handle at a time in
+// Threads: no function starts threads but those of a pool, of hm_files, and of documents whose options ask for them
+// (hm_doc_limits.parallel_from), which stay for other documents. Any number of threads may work with one handle at a time in
 // functions that take it as a pointer to const; for others a handle is one thread's at a time.
 //
 // Pointers: NULL for what is needed, and NULL with a length, are errors. A function keeps no pointer of the caller's.
@@ -155,7 +156,8 @@ typedef struct {
 typedef struct {
   // A key that is kept apart from the hashes and that all of them are bound to ("pepper"). The copy of it is wiped.
   hm_span secret;
-  // The most memory in use at any time, in KiB, by all threads together: calls wait for their turn. 0 for no bound.
+  // The most memory in use at any time, in KiB, by all threads together: calls wait for their turn, each on its own thread, and no
+  // pool helps. 0 for no bound.
   uint64_t memory_budget_kib;
   // What a stored string may ask for: memory in KiB. 0, as for the next three, for eight times what the policy does.
   uint32_t most_memory_kib;
@@ -246,7 +248,8 @@ typedef struct {
   uint64_t changes;
   // Steps of work that one call may cost beyond what bytes pay for.
   uint64_t steps;
-  // Bytes of a chunk from which several threads read it; `UINT64_MAX` keeps all work on the thread that calls.
+  // Bytes of a chunk from which several threads read it, which the library starts then and keeps; 0: no other than the one that
+  // calls.
   uint64_t parallel_from;
 } hm_doc_limits;
 
@@ -554,6 +557,7 @@ HM_MUST_USE hm_error *hm_pool_create(uint32_t threads, hm_pool **pool);
 void hm_pool_free(hm_pool *pool);
 
 // Fills `out` with the output for an input: the first 32 bytes are the digest. `pool` may be NULL: then this thread does the work.
+// The input may lie where the output goes.
 HM_MUST_USE
 hm_error *hm_hash(hm_function function,
                   hm_span input,
@@ -561,7 +565,7 @@ hm_error *hm_hash(hm_function function,
                   hm_room out);
 
 // The digests of many inputs, side by side in the lanes of the processor, and on the threads of `pool` unless it is NULL. `out` has
-// room for 32 bytes for each input, in their order.
+// room for 32 bytes for each input, in their order; inputs may lie there.
 HM_MUST_USE
 hm_error *hm_hash_many(hm_function function,
                        hm_spans inputs,

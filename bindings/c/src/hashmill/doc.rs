@@ -37,7 +37,8 @@ pub struct hm_doc_limits {
     changes: u64,
     /// Steps of work that one call may cost beyond what bytes pay for.
     steps: u64,
-    /// Bytes of a chunk from which several threads read it; `UINT64_MAX` keeps all work on the thread that calls.
+    /// Bytes of a chunk from which several threads read it, which the library starts then and keeps; 0: no other than the one that
+    /// calls.
     parallel_from: u64,
 }
 
@@ -103,7 +104,10 @@ pub(super) fn view<'d>(doc: Option<&'d hm_doc>, heads: Option<&hm_hashes>) -> Re
 }
 
 fn load_options(options: Option<&hm_doc_options>) -> Result<(LoadOptions, Limits), hm_error> {
-    let Some(options) = options else { return Ok((LoadOptions::new(), Limits::default())) };
+    let mut limits = Limits::default();
+    // Threads of the library's are started only where somebody asks for them.
+    limits.parallel_from = u64::MAX;
+    let Some(options) = options else { return Ok((LoadOptions::new().limits(limits), limits)) };
     let encoding = match options.text_encoding {
         HM_TEXT_CODE_POINTS => TextEncoding::UnicodeCodePoint,
         HM_TEXT_UTF8 => TextEncoding::Utf8CodeUnit,
@@ -112,7 +116,7 @@ fn load_options(options: Option<&hm_doc_options>) -> Result<(LoadOptions, Limits
         other => return Err(hm_error::new(HM_ARGUMENT, format!("options.text_encoding: {other} is none"))),
     };
     let or = |given: u64, default| if given == 0 { default } else { given };
-    let (given, mut limits) = (&options.limits, Limits::default());
+    let given = &options.limits;
     limits.inflated_bytes = or(given.inflated_bytes, limits.inflated_bytes);
     limits.operations = or(given.operations, limits.operations);
     limits.total = or(given.total, limits.total);

@@ -34,7 +34,8 @@ pub struct hm_policy {
 pub struct hm_password_options {
     /// A key that is kept apart from the hashes and that all of them are bound to ("pepper"). The copy of it is wiped.
     secret: hm_span,
-    /// The most memory in use at any time, in KiB, by all threads together: calls wait for their turn. 0 for no bound.
+    /// The most memory in use at any time, in KiB, by all threads together: calls wait for their turn, each on its own thread, and no
+    /// pool helps. 0 for no bound.
     memory_budget_kib: u64,
     /// What a stored string may ask for: memory in KiB. 0, as for the next three, for eight times what the policy does.
     most_memory_kib: u32,
@@ -172,7 +173,8 @@ pub extern "C" fn hm_passwords_create(
             let passwords = passwords.secret(secret.to_vec());
             if budget == 0 { passwords } else { passwords.memory_budget(budget) }
         };
-        let helped = pool.map(|pool| (pool.clone(), ready(Threads::Auto)));
+        // A thread of a pool that waited for memory would hold up those who are to give some back.
+        let helped = pool.filter(|_| budget == 0).map(|pool| (pool.clone(), ready(Threads::Auto)));
         *out = Some(Box::new(hm_passwords { alone: ready(Threads::Serial), helped, limits, syntax }));
         Ok(())
     })
