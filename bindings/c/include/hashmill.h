@@ -550,7 +550,7 @@ void hm_error_free(hm_error *error);
 // Frees bytes that a function gave, or nothing.
 void hm_bytes_free(hm_bytes *bytes);
 
-// Starts `threads` threads; 0 stands for as many as this process may have at a time.
+// Starts `threads` threads, at most 4096; 0 stands for as many as this process may have at a time.
 HM_MUST_USE hm_error *hm_pool_create(uint32_t threads, hm_pool **pool);
 
 // Frees a pool, whose threads end with the last that was made with it; or nothing.

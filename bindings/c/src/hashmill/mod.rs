@@ -42,3 +42,16 @@ const _: () = {
     assert!(size_of::<doc::hm_doc_limits>() == 48 && size_of::<doc::hm_doc_options>() == 72);
     assert!(size_of::<passwords::hm_password_options>() == 48 && size_of::<passwords::hm_verdict>() == 16);
 };
+
+/// What the header says of threads.
+const _: () = {
+    const fn everywhere<T: Send + Sync>() {}
+    everywhere::<error::hm_error>();
+    everywhere::<pool::hm_pool>();
+    everywhere::<hash::hm_hasher>();
+    everywhere::<files::hm_files>();
+    everywhere::<passwords::hm_passwords>();
+    everywhere::<values::hm_obj_id>();
+    everywhere::<doc::hm_doc>();
+    everywhere::<sync::hm_sync_state>();
+};

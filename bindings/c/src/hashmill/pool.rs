@@ -1,9 +1,9 @@
 //! Threads of the caller's choice.
 #![expect(unsafe_code, reason = "names that a linker finds")]
 
-use super::error::{HM_SYSTEM, hm_error};
+use super::error::{HM_ARGUMENT, HM_SYSTEM, hm_error};
 use super::pointers::{call, free, slot};
-use core::mem::MaybeUninit;
+use core::mem::{self, MaybeUninit};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::process;
 use std::sync::Arc;
@@ -16,6 +16,9 @@ pub struct hm_pool {
     process: u32,
 }
 
+/// More than any machine has processors.
+const MOST: u32 = 4096;
+
 impl hm_pool {
     /// The threads, if they are of this process.
     pub(super) fn here(&self) -> Option<&ThreadPool> {
@@ -23,7 +26,16 @@ impl hm_pool {
     }
 }
 
-/// Starts `threads` threads; 0 stands for as many as this process may have at a time.
+impl Drop for hm_pool {
+    /// In a child of `fork` nobody is there to be told to end, and whoever held a lock may have stayed with the parent.
+    fn drop(&mut self) {
+        if self.process != process::id() {
+            mem::forget(Arc::clone(&self.threads));
+        }
+    }
+}
+
+/// Starts `threads` threads, at most 4096; 0 stands for as many as this process may have at a time.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_pool_create(
@@ -32,6 +44,9 @@ pub extern "C" fn hm_pool_create(
 ) -> Option<Box<hm_error>> {
     call(|| {
         let out = slot(pool, None, "pool")?;
+        if threads > MOST {
+            return Err(hm_error::new(HM_ARGUMENT, format!("{threads} threads: {MOST} are the most")));
+        }
         // Said in any case: else the library of threads would ask the environment.
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, |all| all.get()),

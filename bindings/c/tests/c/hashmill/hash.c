@@ -1,6 +1,8 @@
 // BLAKE3 of memory and of files: answers, wrong arguments, threads, an order of destruction that is not that of creation.
 #include "check.h"
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const uint8_t ABC[32] = {0x64, 0x37, 0xb3, 0xac, 0x38, 0x46, 0x51, 0x33, 0xff, 0xb6, 0x3b, 0x75, 0x27, 0x3a, 0x8d, 0xb5,
                                 0x48, 0xc5, 0x58, 0x46, 0x5d, 0x79, 0xdb, 0x03, 0xfd, 0x35, 0x9c, 0x6c, 0xd5, 0xbd, 0x9d, 0x85};
@@ -98,6 +100,9 @@ static void wrong_arguments(void) {
   CHECK(hm_error_code(NULL) == HM_OK && hm_error_place(NULL) == UINT64_MAX && hm_error_system(NULL) == 0);
   CHECK(strcmp(hm_error_text(NULL), "no error") == 0);
   FAILS(HM_ARGUMENT, hm_pool_create(1, NULL));
+  hm_pool *none;
+  FAILS(HM_ARGUMENT, hm_pool_create(UINT32_MAX, &none));
+  CHECK(none == NULL);
 }
 
 static void files(const char *path, hm_pool *pool) {
@@ -142,6 +147,21 @@ static void *thread(void *pool) {
   return NULL;
 }
 
+// A child has none of the threads, and does without.
+static void forks(hm_pool *pool) {
+  fflush(stdout);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    answers(pool);
+    hm_pool_free(pool);
+    fflush(stdout);
+    _exit(0);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 int main(int count, char **arguments) {
   CHECK(count == 2);
   large = malloc(LARGE);
@@ -155,6 +175,7 @@ int main(int count, char **arguments) {
   pthread_t threads[THREADS];
   for (int n = 0; n < THREADS; n++) CHECK(pthread_create(&threads[n], NULL, thread, pool) == 0);
   for (int n = 0; n < THREADS; n++) CHECK(pthread_join(threads[n], NULL) == 0);
+  forks(pool);
   hm_pool_free(pool);
   free(large);
   puts("done");
