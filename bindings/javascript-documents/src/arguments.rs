@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use hashmill_doc::{ChangeHash, EditError, ExpandMark, Literal, ObjId, Prop};
-use js_sys::{Array, Object, RangeError, Reflect, Uint8Array};
+use js_sys::{Array, Date, Object, RangeError, Reflect, Uint8Array};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast as _, JsValue};
 
@@ -15,7 +15,8 @@ pub(crate) type Js<T = JsValue> = Result<T, JsValue>;
 /// Values may be nested as deep as this: what is deeper than the stack of the module would end it.
 const DEEPEST: usize = 1000;
 
-/// What a proxy may answer with an exception: it would leave a call that does not catch it with what it borrowed.
+/// What a proxy, or an object that has no more than a prototype of such objects, may answer with an exception: it would leave a
+/// call that does not catch it with what it borrowed.
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(catch, js_namespace = Object, js_name = keys)]
@@ -26,6 +27,16 @@ extern "C" {
     fn is_array(value: &JsValue) -> Js<bool>;
     #[wasm_bindgen(catch, js_namespace = Array, js_name = from)]
     fn array_from(value: &JsValue) -> Js<Array>;
+    #[wasm_bindgen(catch, js_namespace = Date, js_name = "prototype.getTime.call")]
+    pub(crate) fn time_of(date: &Date) -> Js<f64>;
+    #[wasm_bindgen(catch, js_namespace = Uint8Array, js_name = "prototype.set.call")]
+    fn set_from(bytes: &mut [u8], array: &Uint8Array) -> Js<()>;
+
+    /// An array whose length is not what somebody put in front of it.
+    #[wasm_bindgen(js_name = Uint8Array)]
+    type Honest;
+    #[wasm_bindgen(catch, method, final, getter, js_class = Uint8Array)]
+    fn length(this: &Honest) -> Js<u32>;
 }
 
 /// A plain array of the elements, where it is an array.
@@ -88,13 +99,15 @@ pub(crate) fn maybe_text(value: &JsValue, what: &str) -> Js<Option<String>> {
 }
 
 pub(crate) fn bytes(value: &JsValue, what: &str) -> Js<Vec<u8>> {
-    let array = value.dyn_ref::<Uint8Array>();
-    array.map(copy).ok_or_else(|| thrown(format_args!("{what} must be a Uint8Array")))
+    let array = value.dyn_ref().ok_or_else(|| thrown(format_args!("{what} must be a Uint8Array")))?;
+    copy(array)
 }
 
-/// The bytes of an array. One whose buffer went elsewhere has none, and cannot be asked for them.
-pub(crate) fn copy(array: &Uint8Array) -> Vec<u8> {
-    if array.length() == 0 { vec![] } else { array.to_vec() }
+/// The bytes of an array. What is one by its prototype only has none, and is refused, as is one whose buffer went elsewhere.
+pub(crate) fn copy(array: &Uint8Array) -> Js<Vec<u8>> {
+    let mut bytes = vec![0; array.unchecked_ref::<Honest>().length()? as usize];
+    set_from(&mut bytes, array)?;
+    Ok(bytes)
 }
 
 /// Numbers below zero are zero, as the original has it.

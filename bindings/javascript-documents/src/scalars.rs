@@ -6,7 +6,7 @@ use hashmill_doc::ScalarValue;
 use js_sys::{BigInt, Date, Function, Number, Uint8Array};
 use wasm_bindgen::{JsCast as _, JsValue};
 
-use crate::arguments::{Js, copy, thrown};
+use crate::arguments::{Js, copy, thrown, time_of};
 
 /// How the caller makes a value of its own of a scalar of some type, and takes it apart again.
 #[derive(Clone)]
@@ -109,8 +109,8 @@ pub(crate) fn untyped(value: &JsValue) -> Js<ScalarValue<'static>> {
         return signed(value).map(ScalarValue::Int).or_else(|_| unsigned(value).map(ScalarValue::Uint));
     }
     match (value.dyn_ref::<Date>(), value.dyn_ref::<Uint8Array>()) {
-        (Some(date), _) => Ok(ScalarValue::Timestamp(date.get_time() as i64)),
-        (_, Some(bytes)) => Ok(copy(bytes).into()),
+        (Some(date), _) => Ok(ScalarValue::Timestamp(time_of(date)? as i64)),
+        (_, Some(bytes)) => Ok(copy(bytes)?.into()),
         _ => Err(invalid("a value")),
     }
 }
@@ -125,7 +125,7 @@ pub(crate) fn typed(value: &JsValue, datatype: &str) -> Js<ScalarValue<'static>>
         "timestamp" => Some(ScalarValue::Timestamp(signed(value)?)),
         "str" => value.as_string().map(ScalarValue::from),
         "f64" => value.as_f64().map(ScalarValue::F64),
-        "bytes" => value.dyn_ref::<Uint8Array>().map(|bytes| copy(bytes).into()),
+        "bytes" => value.dyn_ref().map(copy).transpose()?.map(ScalarValue::from),
         "null" => Some(ScalarValue::Null),
         "map" | "list" | "text" | "table" => return Err(thrown("value not primitive")),
         _ => return Err(thrown(format_args!("unknown datatype {datatype}"))),
@@ -161,7 +161,10 @@ fn signed(value: &JsValue) -> Js<i64> {
     if value.is_bigint() {
         return i64::try_from(value.clone()).map_err(|_| out_of_range(value, i64::MIN, i64::MAX));
     }
-    let number = value.as_f64().or_else(|| value.dyn_ref::<Date>().map(Date::get_time));
+    let number = match value.dyn_ref::<Date>() {
+        Some(date) => Some(time_of(date)?),
+        None => value.as_f64(),
+    };
     number.map(|number| number as i64).ok_or_else(|| invalid("an integer"))
 }
 

@@ -69,6 +69,7 @@ fn peers_on_both_engines_meet_at_a_server_on_ours() {
 fn nothing_that_is_called_ends_the_engine() {
     let said = said("hostile.mjs", ["4000"]);
     assert_eq!((&said["ended"], &said["works"]), (&json!([]), &json!(true)));
+    assert_eq!(said["taken"], json!(0), "what only looks like a date or bytes");
     let calls = |name: &str| said[name].as_u64().expect("a number");
     assert!(calls("returned") > 4000 && calls("threw") > 4000, "{said}");
     assert!(calls("bytes") < 200 << 20, "{said}");
