@@ -21,8 +21,8 @@ const DEEPEST: usize = 1000;
 extern "C" {
     #[wasm_bindgen(catch, js_namespace = Object, js_name = keys)]
     fn keys_of(object: &JsValue) -> Js<Array>;
-    #[wasm_bindgen(catch, js_namespace = Object, js_name = assign)]
-    fn assign(target: &Object, source: &Object) -> Js<Object>;
+    #[wasm_bindgen(catch, js_namespace = Object, js_name = entries)]
+    fn entries_of(object: &Object) -> Js<Array>;
     #[wasm_bindgen(catch, js_namespace = Array, js_name = isArray)]
     fn is_array(value: &JsValue) -> Js<bool>;
     #[wasm_bindgen(catch, js_namespace = Array, js_name = from)]
@@ -44,11 +44,11 @@ pub(crate) fn elements(value: &JsValue) -> Js<Option<Array>> {
     if is_array(value)? { array_from(value).map(Some) } else { Ok(None) }
 }
 
-/// A plain object or array with the same in it.
+/// A plain object or array with the same in it. Assigning would take one key for what the copy inherits from.
 pub(crate) fn copied(object: &Object) -> Js<Object> {
     match elements(object)? {
         Some(list) => Ok(list.into()),
-        None => assign(&Object::new(), object),
+        None => Object::from_entries(&entries_of(object)?.into()),
     }
 }
 

@@ -37,6 +37,14 @@ pub(crate) fn set_key(object: &Object, key: &str, value: &JsValue) -> Js<()> {
     Reflect::define_property(object, &JsValue::from_str(key), &own).map(drop)
 }
 
+/// As [`set_key`] in a map; in a list, the element.
+pub(crate) fn set_prop(object: &Object, prop: &Prop<'_>, value: &JsValue) -> Js<()> {
+    match prop {
+        Prop::Map(key) => set_key(object, key, value),
+        Prop::Seq(index) => Reflect::set_u32(object, *index as u32, value).map(drop),
+    }
+}
+
 pub(crate) fn hash(hash: &ChangeHash) -> JsValue {
     JsValue::from_str(&hash.to_string())
 }
@@ -120,10 +128,7 @@ pub(crate) fn literal(literal: Literal, types: &Types) -> Js {
                 list.into()
             }
         };
-        match at {
-            Prop::Map(key) => set_key(&parent, &key, &value)?,
-            Prop::Seq(at) => Reflect::set_u32(&parent, at as u32, &value).map(drop)?,
-        }
+        set_prop(&parent, &at, &value)?;
     }
     Ok(root.get(0))
 }

@@ -9,7 +9,7 @@ use wasm_bindgen::{JsCast as _, JsValue};
 
 use crate::arguments::{Js, copied, thrown};
 use crate::document::Inner;
-use crate::exports::{object, set, set_key};
+use crate::exports::{object, set, set_key, set_prop};
 use crate::scalars::{self, Types};
 
 /// What stands in a text for what is no character.
@@ -210,21 +210,20 @@ impl Follow<'_> {
         let path: Vec<_> = patch.path.iter().collect();
         let mut current = root.clone();
         for (at, (_, prop)) in path.iter().enumerate() {
-            let prop = crate::exports::prop(prop);
-            let found = Reflect::get(&current, &prop)?;
+            let found = Reflect::get(&current, &crate::exports::prop(prop))?;
             if let Some(text) = found.dyn_ref::<JsString>() {
                 // What is in a block is not shown.
                 if at + 1 == path.len()
                     && let Some(new) = in_text(text, &patch.action)
                 {
-                    Reflect::set(&current, &prop, &new)?;
+                    set_prop(&current, prop, &new)?;
                 }
                 return Ok(());
             }
             let obj = path.get(at + 1).map_or(&patch.obj, |(obj, _)| *obj);
             let (mine, new) = self.mine(found.dyn_ref().ok_or(Misfit::NotThere)?, obj)?;
             if new {
-                Reflect::set(&current, &prop, &mine)?;
+                set_prop(&current, prop, &mine)?;
             }
             current = mine;
         }

@@ -76,6 +76,19 @@ fn nothing_that_is_called_ends_the_engine() {
 }
 
 #[test]
+fn what_is_shown_inherits_nothing_from_a_document() {
+    let shown = |map: &str| json!([true, null, map]);
+    let expected = [
+        r#"{"__proto__":{"admin":true}}"#,
+        r#"{"__proto__":{"admin":true},"a":1}"#,
+        r#"{"__proto__":{"admin":false},"a":1}"#,
+        r#"{"__proto__":{"admin":false,"__proto__":"text"},"a":1}"#,
+        r#"{"__proto__":{"admin":false,"__proto__":"texts"},"a":1}"#,
+    ];
+    assert_eq!(said("shown.mjs", [])["prototype"], json!(expected.map(shown)));
+}
+
+#[test]
 fn their_tests_pass_but_for_those_named_here() {
     let Ok(tests) = env::var("HASHMILL_AUTOMERGE_TESTS") else {
         let why = env::var("HASHMILL_NO_AUTOMERGE_TESTS").expect("`cargo xtask javascript` says why");

@@ -1,0 +1,27 @@
+// node shown.mjs   says how what our engine shows follows a document, where a key or the caller is in the way. HASHMILL_ENGINE
+// names the engine.
+import { createRequire } from "node:module"
+
+const engine = createRequire(import.meta.url)(process.env.HASHMILL_ENGINE)
+
+// A key of a peer that, assigned, is what the object inherits from: it stays a key of its own, and so does what is below it.
+function prototype() {
+  const doc = engine.create({ actor: "aabb" })
+  doc.putObject("_root", "__proto__", { admin: true })
+  let shown = doc.materialize()
+  const says = () => [Object.getPrototypeOf(shown) === Object.prototype, shown.admin ?? null, JSON.stringify(shown)]
+  const all = [says()]
+  for (const edit of [
+    () => doc.put("_root", "a", 1),
+    () => doc.put("_root/__proto__", "admin", false),
+    () => doc.putObject("_root/__proto__", "__proto__", "text"),
+    () => doc.splice("_root/__proto__/__proto__", 4, 0, "s"),
+  ]) {
+    edit()
+    shown = doc.applyPatches(shown)
+    all.push(says())
+  }
+  return all
+}
+
+console.log(JSON.stringify({ prototype: prototype() }))
