@@ -70,6 +70,14 @@ impl Inner {
         }
     }
 
+    /// What the caller did not get for an exception, it has not seen: the next time all is shown anew.
+    fn told(&mut self, told: Js) -> Js {
+        if told.is_err() {
+            self.doc.reset_diff_cursor();
+        }
+        told
+    }
+
     /// Makes what is open a change before something else does, which would not know the author.
     pub(crate) fn settle(&mut self) {
         if self.author.is_some() && self.doc.pending_ops() > 0 {
@@ -285,12 +293,13 @@ impl Automerge {
     pub fn materialize(&self, obj: &JsValue, at: JsValue, meta: &JsValue) -> Js {
         let at = heads(at)?;
         let mut inner = self.whole()?;
-        inner.doc.update_diff_cursor();
         let obj = match obj.as_string() {
             Some(obj) => inner.object(&obj)?.0,
             None => ObjId::Root,
         };
-        Show::new(inner.view(at.as_deref())?, &inner.types, inner.freeze, meta)?.whole(obj)
+        let shown = Show::new(inner.view(at.as_deref())?, &inner.types, inner.freeze, meta)?.whole(obj)?;
+        inner.doc.update_diff_cursor();
+        Ok(shown)
     }
 
     /// The document with everything in it.
@@ -303,16 +312,20 @@ impl Automerge {
     /// What shows the document, after all that is new.
     #[wasm_bindgen(js_name = applyPatches)]
     pub fn apply_patches(&self, object: &JsValue, meta: &JsValue) -> Js {
-        follow(&mut *self.whole()?, object, meta).map(|(shown, _)| shown)
+        let mut inner = self.whole()?;
+        let told = follow(&mut inner, object, meta).map(|(shown, _)| shown);
+        inner.told(told)
     }
 
     /// As `applyPatches`; gives what is new, too.
     #[wasm_bindgen(js_name = applyAndReturnPatches)]
     pub fn apply_and_return_patches(&self, object: &JsValue, meta: &JsValue) -> Js {
         let mut inner = self.whole()?;
-        let (shown, patches) = follow(&mut inner, object, meta)?;
-        let patches = exports::patches(&patches, &inner.types)?;
-        Ok(exports::object([("value", shown), ("patches", patches.into())])?.into())
+        let told = follow(&mut inner, object, meta).and_then(|(shown, patches)| {
+            let patches = exports::patches(&patches, &inner.types)?;
+            Ok(exports::object([("value", shown), ("patches", patches.into())])?.into())
+        });
+        inner.told(told)
     }
 
     /// What is new since the last time.

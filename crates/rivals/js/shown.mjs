@@ -24,4 +24,30 @@ function prototype() {
   return all
 }
 
-console.log(JSON.stringify({ prototype: prototype() }))
+// A constructor of the caller's throws once: the call after that shows what the one before would have shown.
+function again(show) {
+  const doc = engine.create({ actor: "aabb" })
+  let broken = false
+  const construct = (value) => {
+    if (broken) throw new Error("broken")
+    return { value }
+  }
+  doc.registerDatatype("counter", construct, () => undefined)
+  doc.put("_root", "a", 1)
+  const before = doc.materialize()
+  doc.put("_root", "count", 5, "counter")
+  broken = true
+  let threw = null
+  try { show(doc, before) } catch (error) { threw = error.message }
+  broken = false
+  return [threw, JSON.stringify(doc.applyPatches(before))]
+}
+
+console.log(JSON.stringify({
+  prototype: prototype(),
+  again: [
+    again((doc, before) => doc.applyPatches(before)),
+    again((doc, before) => doc.applyAndReturnPatches(before)),
+    again((doc) => doc.materialize()),
+  ],
+}))

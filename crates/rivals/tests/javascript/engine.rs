@@ -89,6 +89,12 @@ fn what_is_shown_inherits_nothing_from_a_document() {
 }
 
 #[test]
+fn what_a_constructor_threw_at_is_shown_the_next_time() {
+    let shown = json!(["broken", r#"{"a":1,"count":{"value":5}}"#]);
+    assert_eq!(said("shown.mjs", [])["again"], json!([shown, shown, shown]));
+}
+
+#[test]
 fn their_tests_pass_but_for_those_named_here() {
     let Ok(tests) = env::var("HASHMILL_AUTOMERGE_TESTS") else {
         let why = env::var("HASHMILL_NO_AUTOMERGE_TESTS").expect("`cargo xtask javascript` says why");
