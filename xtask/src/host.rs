@@ -8,9 +8,6 @@ use crate::b3sum;
 use crate::fatbin;
 use crate::python;
 
-/// Ends well where it is run by a version that is new enough.
-const NODE_20: &str = "process.exit(Number(process.versions.node.split('.')[0]) < 20 ? 1 : 0)";
-
 /// Something a step cannot do without.
 pub(crate) enum Need {
     /// A program on the search path, and the Debian package that brings it.
@@ -52,8 +49,8 @@ impl Need {
             Self::Tool { name, get } => find(name).is_none().then(|| format!("needs `{name}` ({get})")),
             Self::Tag => (!answers("git", &["describe", "--tags", "--abbrev=0", "--match=v*"]))
                 .then(|| "needs a tag of a release before (git fetch --tags); there is none yet".to_owned()),
-            Self::Node => (!answers("node", &["-e", NODE_20])).then(|| {
-                "needs `node` from version 20 on (Debian package nodejs, or a newer one)".to_owned()
+            Self::Node => (!has_node()).then(|| {
+                "needs `node` from version 20.11 on (Debian package nodejs, or a newer one)".to_owned()
             }),
             Self::NpmRegistry => (!answers("npm", &["view", "ws", "version", "--cache", "target/npm"]))
                 .then(|| "needs `npm` (Debian package npm) and a registry that answers it".to_owned()),
@@ -79,6 +76,19 @@ fn has_std(target: &str) -> bool {
     let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     let Ok(entries) = folder.read_dir() else { return false };
     entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libcore-"))
+}
+
+/// Whether Node is here, and new enough.
+fn has_node() -> bool {
+    let output = Command::new("node").arg("--version").stderr(Stdio::null()).output();
+    output.is_ok_and(|output| knows_folders(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Whether a version of Node tells scripts the folder that they lie in, as `import.meta.dirname`.
+fn knows_folders(version: &str) -> bool {
+    let mut numbers = version.trim().trim_start_matches('v').split('.').map(str::parse::<u32>);
+    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else { return false };
+    (major, minor) >= (20, 11)
 }
 
 /// Whether the nightly toolchain has the source of its `std`.
@@ -120,6 +130,19 @@ mod tests {
             Some("needs `no-such-program-anywhere` (Debian package nowhere)")
         );
         assert!(Need::Cargo { name: "no-such-subcommand", get: "nowhere" }.missing().is_some());
+    }
+
+    #[test]
+    fn node_is_asked_for_what_the_scripts_use() {
+        for (version, knows) in [
+            ("v20.11.0\n", true),
+            ("v22.0.1\n", true),
+            ("v20.10.9\n", false),
+            ("v18.20.4\n", false),
+            ("", false),
+        ] {
+            assert_eq!(knows_folders(version), knows, "{version}");
+        }
     }
 
     #[test]
