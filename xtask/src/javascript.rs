@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
+use crate::metadata;
 use crate::steps::Cmd;
 
 /// Where everything lies that is made here, in the repository.
@@ -15,6 +16,8 @@ const CRATE: &str = "bindings/javascript-documents";
 const TARGET: &str = "wasm32-unknown-unknown";
 /// What the crate is built with: the two know each other's format and no other.
 const WASM_BINDGEN: &str = "0.2.130";
+/// Of what that makes JavaScript with: the versions of all that it depends on.
+const LOCK: &str = include_str!("../probes/bindgen.lock");
 const BINARYEN: &str = "132.0.0";
 
 /// What the compiler may use, and so binaryen: all of it is in every browser, and in Node 20.
@@ -34,8 +37,13 @@ const FEATURES: [&str; 9] = [
 const REPOSITORY: &str = "https://github.com/automerge/automerge";
 const COMMIT: &str = "47908d6c04a0ce3fea0fa1d6b7f5ce6ba3e5792e";
 
-/// Builds the engine for Node, fast or small, and gives the file that programs load.
-pub(crate) fn engine(root: &Path, profile: &str, kind: &str) -> anyhow::Result<(Vec<Cmd>, String)> {
+/// Builds the engine for Node, fast or small, and gives the file that programs load. Cargo builds in the folder `target`.
+pub(crate) fn engine(
+    root: &Path,
+    target: &Path,
+    profile: &str,
+    kind: &str,
+) -> anyhow::Result<(Vec<Cmd>, String)> {
     let folder = root.join(FOLDER).join("bindgen");
     let source = root.join("xtask/probes/bindgen.rs");
     fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
@@ -46,15 +54,17 @@ pub(crate) fn engine(root: &Path, profile: &str, kind: &str) -> anyhow::Result<(
         source.display().to_string()
     );
     fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::write(folder.join("Cargo.lock"), LOCK)?;
     let out = format!("{FOLDER}/{profile}-{kind}");
-    let module = format!("target/{TARGET}/{profile}/hashmill_javascript_documents.wasm");
+    let module = target.join(TARGET).join(profile).join("hashmill_javascript_documents.wasm");
+    let module = module.to_string_lossy();
     let build = ["build", "--locked", "--target", TARGET, "--profile", profile];
     let package = ["-p", "hashmill-javascript-documents"];
     let flags = "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS";
     let bindgen = format!("{FOLDER}/bindgen/Cargo.toml");
     let commands = vec![
         Cmd::cargo(&[&build[..], &package].concat()).with(flags, "-Dwarnings -Ctarget-feature=+simd128"),
-        Cmd::cargo(&["run", "--manifest-path", &bindgen, "--", &module, &out, kind]),
+        Cmd::cargo(&["run", "--locked", "--manifest-path", &bindgen, "--", &module, &out, kind]),
     ];
     Ok((commands, format!("{out}/engine.js")))
 }
@@ -93,8 +103,9 @@ pub(crate) fn package(root: &Path) -> anyhow::Result<bool> {
     let binaryen = format!("binaryen@{BINARYEN}");
     run(root, &Cmd::new("npm", &["install", "--prefix", &tools, "--no-audit", "--no-fund", &binaryen]))?;
     fs::create_dir_all(&out)?;
+    let target = metadata::target(root)?;
     for (kind, name) in [("nodejs", "engine.cjs"), ("web", "engine.js")] {
-        let (commands, file) = engine(root, "wasm", kind)?;
+        let (commands, file) = engine(root, &target, "wasm", kind)?;
         commands.iter().try_for_each(|command| run(root, command))?;
         fs::copy(root.join(&file), out.join(name)).with_context(|| file)?;
     }
@@ -123,4 +134,24 @@ fn run(root: &Path, command: &Cmd) -> anyhow::Result<()> {
     let status = process.current_dir(root).status().with_context(|| command.program.clone())?;
     ensure!(status.success(), "{} {}: {status}", command.program, command.args.join(" "));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::env;
+
+    #[test]
+    fn the_module_is_taken_from_where_cargo_builds() {
+        let root = env::current_exe().expect("a program").with_extension("engine");
+        let (commands, _) = engine(&root, Path::new("/elsewhere"), "wasm", "web").expect("a folder");
+        let module = commands[1].args.iter().find(|word| word.ends_with(".wasm")).expect("a module");
+        assert!(Path::new(module).starts_with(Path::new("/elsewhere").join(TARGET)), "{module}");
+        // And it is read by what the lock file names, in the version that the module is made for.
+        assert!(commands[1].args.iter().any(|word| word == "--locked"));
+        let lock = fs::read_to_string(root.join(FOLDER).join("bindgen/Cargo.lock")).expect("a lock file");
+        let pinned = format!("name = \"wasm-bindgen-cli-support\"\nversion = \"{WASM_BINDGEN}\"\n");
+        assert!(lock.contains(&pinned));
+        fs::remove_dir_all(root).expect("a folder");
+    }
 }

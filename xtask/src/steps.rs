@@ -414,7 +414,8 @@ fn beside_javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     let install = Cmd::new("npm", &[&["ci", "--prefix", "crates/rivals/js"], &options[..]].concat());
     let features = tested_features(&metadata::packages(setting.root)?) + ",hashmill-rivals/javascript";
     let of = ["--locked", "--workspace", "--features", &features];
-    let (mut commands, engine) = javascript::engine(setting.root, "wasm-test", "nodejs")?;
+    let target = metadata::target(setting.root)?;
+    let (mut commands, engine) = javascript::engine(setting.root, &target, "wasm-test", "nodejs")?;
     let engine = setting.root.join(engine);
     let mut test = Cmd::cargo(&[&["test"], &of[..], &["--test", "javascript"]].concat())
         .with("HASHMILL_ENGINE", &engine.to_string_lossy())
