@@ -1,9 +1,10 @@
 //! Who keeps passwords: the processor, or a device that was asked for.
 //!
 //! What a device gives is believed where a mistake would show. A tag that matches a stored one is right, since no wrong one does
-//! by chance. A new string is checked before anybody has it, as it could lock its owner out: by the processor where it is one, by
-//! a second computation where there are many. Whether a password does not match, the processor says where it is one, and of many
-//! of the same costs it tries the first. The processor has the functions that are not Argon2, too.
+//! by chance. A new string is checked before anybody has it, as it could lock its owner out; so is every answer that a password does
+//! not match. Where it is one, the processor computes it. Of many of the same costs the processor computes one, and the device all
+//! of them a second time, in the reverse order: what is wrong with one place of it then meets another hash. The processor's one is
+//! that which the reverse order leaves in its place, if there is one. The processor has the functions that are not Argon2, too.
 
 use super::input::Secret;
 use super::stored;
@@ -118,12 +119,14 @@ impl Keeper {
             let made: Result<_, CreateError> = self.passwords.hash_many(new).into_iter().collect();
             return Ok(made?);
         };
-        let (made, again) = (self.made(device, new)?, self.made(device, new)?);
-        let first = made.first().zip(new.first());
+        let reverse: Vec<_> = new.iter().rev().copied().collect();
+        let (made, again) = (self.made(device, new)?, self.made(device, &reverse)?);
+        // Of an odd number, this one has the same place twice.
+        let middle = made.get(new.len() / 2).zip(new.get(new.len() / 2));
         let is_right =
-            first.is_none_or(|(hash, new)| self.passwords.verify_decoded(new.password, hash).is_ok());
+            middle.is_none_or(|(hash, new)| self.passwords.verify_decoded(new.password, hash).is_ok());
         let same = |(one, other): (&PasswordHash, &PasswordHash)| one.matches(other.tag());
-        if !is_right || !made.iter().zip(&again).all(same) {
+        if !is_right || !made.iter().zip(again.iter().rev()).all(same) {
             bail!(device.wrong());
         }
         Ok(made)
@@ -184,16 +187,28 @@ impl Keeper {
             Ok(computed) => computed,
             Err(why) => return vec![Err(Refusal::Unknown(why)); alike.len()],
         };
-        let matches: Vec<bool> =
-            alike.iter().zip(&computed).map(|((_, _, hash), tag)| hash.matches(tag)).collect();
-        let unmatched = matches.iter().position(|matches| !matches).map(|at| &alike[at]);
-        let refusal = match unmatched.map(|(_, password, hash)| self.passwords.verify_decoded(password, hash))
-        {
-            None => Refusal::Mismatch,
-            Some(Ok(())) => Refusal::Unknown(device.wrong()),
-            Some(Err(error)) => error.into(),
+        let mut verdicts = vec![Ok(()); alike.len()];
+        let is_unmatched = |at: &usize| !alike[*at].2.matches(&computed[*at]);
+        let reverse: Vec<usize> = (0..alike.len()).rev().filter(is_unmatched).collect();
+        let Some(foremost) = reverse.last() else { return verdicts };
+        let asked: Vec<_> = reverse.iter().map(|at| asked[*at]).collect();
+        let again = self.tags(device, first.params(), &asked);
+        let in_its_place = reverse.iter().enumerate().find(|(place, at)| place == *at);
+        let (_, password, hash) = alike[in_its_place.map_or(*foremost, |(_, at)| *at)];
+        let refusal = match (self.passwords.verify_decoded(password, hash), &again) {
+            (Ok(()), _) => Refusal::Unknown(device.wrong()),
+            (Err(_), Err(why)) => Refusal::Unknown(why.clone()),
+            (Err(error), Ok(_)) => error.into(),
         };
-        matches.into_iter().map(|matches| if matches { Ok(()) } else { Err(refusal.clone()) }).collect()
+        for at in &reverse {
+            verdicts[*at] = Err(refusal.clone());
+        }
+        for (at, tag) in reverse.into_iter().zip(again.into_iter().flatten()) {
+            if tag != computed[at] {
+                verdicts[at] = Err(Refusal::Unknown(device.wrong()));
+            }
+        }
+        verdicts
     }
 
     /// New hashes as the device makes them.
@@ -266,6 +281,19 @@ mod tests {
                 self.1.set(self.1.get() + 1);
             }
             Ok(())
+        }
+
+        fn wrong(&self) -> String {
+            "wrong".to_owned()
+        }
+    }
+
+    /// Wrong in one place of whatever it is given together, and always in the same way.
+    struct Sticks(usize);
+
+    impl Computer for Sticks {
+        fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
+            Flips(Some(self.0), Cell::new(0)).compute(params, jobs)
         }
 
         fn wrong(&self) -> String {
@@ -357,6 +385,42 @@ mod tests {
         assert_eq!(flips(Some(0)).verify(b"a", &own[0], true), unknown());
         let logins: Vec<(&[u8], &StoredHash)> = vec![(b"a", &own[0]), (b"b", &own[1]), (b"no", &own[2])];
         assert_eq!(flips(Some(1)).verify_many(&logins), [Ok(()), unknown(), unknown()]);
+    }
+
+    #[test]
+    fn a_bit_that_flips_behind_a_real_mismatch_refuses_nobody() {
+        let made = keeper(None).hash_many(&NEW).expect("hashes");
+        let own: Vec<_> = made.iter().map(stored).collect();
+        let logins: Vec<(&[u8], &StoredHash)> = vec![(b"no", &own[0]), (b"b", &own[1]), (b"c", &own[2])];
+        for number in [1, 2] {
+            let verdicts = flips(Some(number)).verify_many(&logins);
+            let mut right = [Err(Refusal::Mismatch), Ok(()), Ok(())];
+            right[number] = Err(Refusal::Unknown("wrong".to_owned()));
+            assert_eq!(verdicts, right, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_place_that_is_wrong_each_time_makes_no_string_and_refuses_nobody() {
+        let made = keeper(None).hash_many(&NEW).expect("hashes");
+        let own: Vec<_> = made.iter().map(stored).collect();
+        for place in 0..NEW.len() {
+            let sticks = || keeper(Some(Box::new(Sticks(place))));
+            for count in place + 1..=NEW.len() {
+                let made = sticks().hash_many(&NEW[..count]);
+                assert_eq!(made.expect_err("a wrong tag").to_string(), "wrong", "{place} of {count}");
+            }
+            // Every way to have some passwords right.
+            for knows in 0..1 << NEW.len() {
+                let knows = |at: usize| knows >> at & 1 == 1;
+                let login = |at: usize| (if knows(at) { NEW[at].password } else { &b"no"[..] }, &own[at]);
+                let logins: Vec<_> = (0..NEW.len()).map(login).collect();
+                for (at, verdict) in sticks().verify_many(&logins).into_iter().enumerate() {
+                    let not = if knows(at) { Err(Refusal::Mismatch) } else { Ok(()) };
+                    assert_ne!(verdict, not, "{at} with {place} wrong");
+                }
+            }
+        }
     }
 
     #[test]
