@@ -164,7 +164,20 @@ impl Device {
         &self.0.info
     }
 
-    /// For callers who make buffers on it.
+    /// Calls of the caller's to wgpu, which by itself ends the program where one of them fails. `bytes` are what they ask for, as far
+    /// as that is known.
+    ///
+    /// # Errors
+    /// What the driver says of them; [`Error::OutOfMemory`], [`Error::Lost`].
+    pub fn guarded<T>(
+        &self,
+        bytes: u64,
+        calls: impl FnOnce(&::wgpu::Device, &::wgpu::Queue) -> T,
+    ) -> Result<T, Error> {
+        guarded(&self.0.device, bytes, || calls(&self.0.device, &self.0.queue))
+    }
+
+    /// For callers who make buffers on it: see [`guarded`](Device::guarded).
     pub fn raw(&self) -> (&::wgpu::Device, &::wgpu::Queue) {
         (&self.0.device, &self.0.queue)
     }

@@ -39,30 +39,31 @@ impl BackEnd for Wgpu {
     }
 
     fn buffer(device: &Device, len: usize) -> Result<Buffer, Error> {
-        // A larger one would end in a report of the driver that nobody hears.
+        // What is longer than any buffer counts as missing memory, too.
         if len as u64 > device.info().buffer {
             return Err(Error::OutOfMemory { bytes: len as u64 });
         }
         let usage = api::BufferUsages::STORAGE | api::BufferUsages::COPY_SRC | api::BufferUsages::COPY_DST;
         let size = len.next_multiple_of(16).max(16) as u64;
         let descriptor = api::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
-        Ok(device.raw().0.create_buffer(&descriptor))
+        device.guarded(size, |raw, _| raw.create_buffer(&descriptor))
     }
 
     fn upload(device: &Device, buffer: &Buffer, bytes: &[u8]) -> Result<(), Error> {
-        let (raw, queue) = device.raw();
         let (whole, rest) = bytes.split_at(bytes.len() / ALIGNED * ALIGNED);
-        for (number, piece) in whole.chunks(PIECE).enumerate() {
-            queue.write_buffer(buffer, (number * PIECE) as u64, piece);
-            queue.submit([]);
-        }
-        if !rest.is_empty() {
-            let mut last = [0; ALIGNED];
-            last[..rest.len()].copy_from_slice(rest);
-            queue.write_buffer(buffer, whole.len() as u64, &last);
-            queue.submit([]);
-        }
-        let waited = raw.poll(api::PollType::wait_indefinitely());
+        device.guarded(bytes.len() as u64, |_, queue| {
+            for (number, piece) in whole.chunks(PIECE).enumerate() {
+                queue.write_buffer(buffer, (number * PIECE) as u64, piece);
+                queue.submit([]);
+            }
+            if !rest.is_empty() {
+                let mut last = [0; ALIGNED];
+                last[..rest.len()].copy_from_slice(rest);
+                queue.write_buffer(buffer, whole.len() as u64, &last);
+                queue.submit([]);
+            }
+        })?;
+        let waited = device.raw().0.poll(api::PollType::wait_indefinitely());
         waited.map(drop).map_err(|error| Error::Driver { reason: error.to_string() })
     }
 
@@ -88,5 +89,30 @@ impl BackEnd for Wgpu {
 
     fn nonces(device: &Device, pow: Pow, most: usize) -> Result<Box<dyn NonceEngine>, Error> {
         Ok(Box::new(Nonces::new(device, pow, most)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_driver_refuses_is_an_error() {
+        let device = match Wgpu::open() {
+            Ok(device) => device,
+            Err(error) => {
+                return hashmill_testkit::skip("buffers of wgpu that are refused", &error.to_string());
+            }
+        };
+        let small = Wgpu::buffer(&device, 16).expect("a buffer");
+        let error = Wgpu::upload(&device, &small, &[7; 64]).expect_err("it is too small");
+        assert!(matches!(error, Error::Driver { .. }), "{error}");
+        // More than fits the largest buffer, and more than there is of all.
+        let larger = device.guarded(1, |raw, _| {
+            let (size, usage) = (u64::MAX / 16 * 16, api::BufferUsages::STORAGE);
+            raw.create_buffer(&api::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
+        });
+        larger.expect_err("nobody has so much");
+        Wgpu::upload(&device, &small, &[7; 16]).expect("the device goes on");
     }
 }
