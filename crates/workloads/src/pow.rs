@@ -153,18 +153,23 @@ impl Workload for Nonces {
     }
 
     fn prepare(&self, spec: &Spec, _: u64) -> Result<Vec<[u8; 32]>, Fault> {
-        let params = Setting::of(spec, Plan::host())?.pow.params();
-        if (params.memory_kib(), params.passes()) == (2 << 20, 1) {
-            return BLOCKNET.iter().map(|digits| digest(digits)).collect();
-        }
-        room(params.blocks())?;
-        let mut engine = single(Plan::of(Kernel::portable()), params)?;
-        search(&mut engine, 4)
+        right(spec, 4)
     }
 
     fn reference(&self, _: &Spec, digests: &Vec<[u8; 32]>) -> Result<Digest, Fault> {
         Ok(Digest::new(&digests[0]))
     }
+}
+
+/// The right digests of the first nonces, four at most, from the processor or known.
+pub(crate) fn right(spec: &Spec, count: usize) -> Result<Vec<[u8; 32]>, Fault> {
+    let params = Setting::of(spec, Plan::host())?.pow.params();
+    if (params.memory_kib(), params.passes()) == (2 << 20, 1) {
+        return BLOCKNET.iter().take(count).map(|digits| digest(digits)).collect();
+    }
+    room(params.blocks())?;
+    let mut engine = single(Plan::of(Kernel::portable()), params)?;
+    search(&mut engine, count as u64)
 }
 
 fn digest(digits: &str) -> Result<[u8; 32], Fault> {
@@ -189,7 +194,7 @@ pub(crate) fn refused(error: EngineError) -> Fault {
 }
 
 /// The digests of nonces below `count`, in their order.
-fn search(engine: &mut dyn NonceEngine, count: u64) -> Result<Vec<[u8; 32]>, Fault> {
+pub(crate) fn search(engine: &mut dyn NonceEngine, count: u64) -> Result<Vec<[u8; 32]>, Fault> {
     let header = header();
     let job = NonceJob::new(&header, [0xff; 32]);
     let found = Mutex::new(vec![None; count as usize]);

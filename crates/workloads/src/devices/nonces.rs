@@ -3,7 +3,7 @@
 use super::back_end::{BackEnd, words};
 use super::fault;
 use crate::argon2::{number, plan};
-use crate::pow::{Setting, header, refused, start};
+use crate::pow::{self, Setting, header, refused, start};
 use crate::{all_threads, work};
 use hashmill_hash::argon2::pow::{Pow, ThreadPool};
 use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
@@ -11,31 +11,33 @@ use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload
 use hashmill_lab::model::floor::Work;
 use hashmill_lab::model::registry::{Offer, Registry};
 use hashmill_lab::model::units::Units;
+use std::cell::RefCell;
 use std::marker::PhantomData;
 
 const NAME: &str = "device-pow";
 /// Nonces of a case that does not say how many.
 const NONCES: u32 = 64;
 
-/// What is right: all were tried, and none was a hit. That digests are right, known answers say.
-const SEARCHED: &[u8] = b"searched";
-
 /// The workload, and the processor's rows. 2 GiB can be asked for by name.
 pub(super) fn register(registry: &mut Registry) {
-    let run = |workers: &mut (ThreadPool, u64), (): &()| search(&mut workers.0, workers.1);
+    let run = |workers: &mut Workers, _: &[u8; 32]| {
+        search(&mut workers.pool, workers.nonces)?;
+        Ok(workers.first)
+    };
     let init = |spec: &Spec| {
         let plan = plan(spec)?;
-        Ok((start(&Setting::of(spec, plan)?, plan)?, nonces(spec)?))
+        let mut pool = start(&Setting::of(spec, plan)?, plan)?;
+        Ok(Workers { first: first(&mut pool)?, pool, nonces: nonces(spec)? })
     };
-    let name = |_: &(ThreadPool, u64)| "all threads".to_owned();
-    let engine = Routine::new(init, name, run, |(): &()| Digest::new(SEARCHED));
+    let name = |_: &Workers| "all threads".to_owned();
+    let engine = Routine::new(init, name, run, |first: &[u8; 32]| Digest::new(first));
     registry.workload(Nonces, &[1 << 20, 64 << 20]).engine("cpu", engine, offer(&["backend", "sustained"]));
 }
 
 /// The rows of a device.
 pub(super) fn add<B: BackEnd>(registry: &mut Registry) {
     let classes = ["backend", "oneshot", "end-to-end", "sustained"];
-    registry.more_engines::<()>(NAME).engine(B::NAME, OnDevice::<B>(PhantomData), offer(&classes));
+    registry.more_engines::<[u8; 32]>(NAME).engine(B::NAME, OnDevice::<B>::new(), offer(&classes));
 }
 
 fn offer(classes: &[&str]) -> Offer {
@@ -49,11 +51,18 @@ fn nonces(spec: &Spec) -> Result<u64, Fault> {
     Ok(number(spec, "nonces", NONCES)?.into())
 }
 
-/// A range without a hit. The size of a case is the memory of one hash.
+struct Workers {
+    pool: ThreadPool,
+    nonces: u64,
+    first: [u8; 32],
+}
+
+/// A range without a hit. The size of a case is the memory of one hash. What is compared is the digest of nonce 0, which is a hit
+/// where everything is: a search without hits that computes wrong digests, or none, would go unnoticed.
 struct Nonces;
 
 impl Workload for Nonces {
-    type Input = ();
+    type Input = [u8; 32];
 
     fn name(&self) -> &str {
         NAME
@@ -72,12 +81,12 @@ impl Workload for Nonces {
         spec.size
     }
 
-    fn prepare(&self, _: &Spec, _: u64) -> Result<(), Fault> {
-        Ok(())
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<[u8; 32], Fault> {
+        Ok(pow::right(spec, 1)?[0])
     }
 
-    fn reference(&self, _: &Spec, (): &()) -> Result<Digest, Fault> {
-        Ok(Digest::new(SEARCHED))
+    fn reference(&self, _: &Spec, right: &[u8; 32]) -> Result<Digest, Fault> {
+        Ok(Digest::new(right))
     }
 }
 
@@ -90,7 +99,37 @@ fn search(engine: &mut dyn NonceEngine, count: u64) -> Result<(), Fault> {
     }
 }
 
-struct OnDevice<B>(PhantomData<fn() -> B>);
+/// The digest of nonce 0 as this engine computes it.
+fn first(engine: &mut dyn NonceEngine) -> Result<[u8; 32], Fault> {
+    Ok(pow::search(engine, 1)?[0])
+}
+
+/// Digests of nonce 0: asked for once for each work, when buffers are made for the first time, so that no class times it but in the
+/// first lap.
+#[derive(Default)]
+struct Firsts(RefCell<Vec<(Pow, [u8; 32])>>);
+
+impl Firsts {
+    fn of(&self, pow: Pow, engine: &mut dyn NonceEngine) -> Result<[u8; 32], Fault> {
+        if let Some((_, digest)) = self.0.borrow().iter().find(|(of, _)| *of == pow) {
+            return Ok(*digest);
+        }
+        let digest = first(engine)?;
+        self.0.borrow_mut().push((pow, digest));
+        Ok(digest)
+    }
+}
+
+struct OnDevice<B> {
+    firsts: Firsts,
+    back_end: PhantomData<fn() -> B>,
+}
+
+impl<B> OnDevice<B> {
+    fn new() -> OnDevice<B> {
+        OnDevice { firsts: Firsts::default(), back_end: PhantomData }
+    }
+}
 
 struct Opened<B: BackEnd> {
     device: B::Device,
@@ -99,10 +138,10 @@ struct Opened<B: BackEnd> {
 }
 
 impl<B: BackEnd> Engine for OnDevice<B> {
-    type Input = ();
+    type Input = [u8; 32];
     type Context = Opened<B>;
-    type Buffer = Box<dyn NonceEngine>;
-    type Output = ();
+    type Buffer = (Box<dyn NonceEngine>, [u8; 32]);
+    type Output = [u8; 32];
 
     fn init(&self, spec: &Spec) -> Result<Opened<B>, Fault> {
         let pow = Setting::of(spec, plan(spec)?)?.pow();
@@ -113,15 +152,79 @@ impl<B: BackEnd> Engine for OnDevice<B> {
         words(B::info(&opened.device))
     }
 
-    fn reserve(&self, opened: &mut Opened<B>, (): &()) -> Result<Box<dyn NonceEngine>, Fault> {
-        B::nonces(&opened.device, opened.pow, opened.nonces as usize).map_err(fault)
+    fn reserve(&self, opened: &mut Opened<B>, _: &[u8; 32]) -> Result<Self::Buffer, Fault> {
+        let mut engine = B::nonces(&opened.device, opened.pow, opened.nonces as usize).map_err(fault)?;
+        let first = self.firsts.of(opened.pow, &mut *engine)?;
+        Ok((engine, first))
     }
 
-    fn run(&self, opened: &mut Opened<B>, engine: &mut Box<dyn NonceEngine>, (): &()) -> Result<(), Fault> {
-        search(&mut **engine, opened.nonces)
+    fn run(
+        &self,
+        opened: &mut Opened<B>,
+        (engine, first): &mut Self::Buffer,
+        _: &[u8; 32],
+    ) -> Result<[u8; 32], Fault> {
+        search(&mut **engine, opened.nonces)?;
+        Ok(*first)
     }
 
-    fn digest(&self, (): &()) -> Digest {
-        Digest::new(SEARCHED)
+    fn digest(&self, first: &[u8; 32]) -> Digest {
+        Digest::new(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hashmill_hash::argon2::pow::SingleThread;
+    use hashmill_hash::argon2::{PagePolicy, Plan};
+    use hashmill_hash::engine::{EngineError, Hit, NonceLimits, Searched};
+    use hashmill_lab::model::key::Knobs;
+    use std::ops::Range;
+
+    /// Tries every nonce, and tells of hits what it likes.
+    struct Bent(SingleThread, fn(Hit) -> Option<Hit>);
+
+    impl NonceEngine for Bent {
+        fn name(&self) -> &str {
+            "bent"
+        }
+
+        fn limits(&self) -> NonceLimits {
+            self.0.limits()
+        }
+
+        fn search(
+            &mut self,
+            job: &NonceJob<'_>,
+            nonces: Range<u64>,
+            watch: &Watch,
+            hit: &(dyn Fn(Hit) + Sync),
+        ) -> Result<Searched, EngineError> {
+            let bend = self.1;
+            self.0.search(job, nonces, watch, &|found| bend(found).into_iter().for_each(hit))
+        }
+    }
+
+    #[test]
+    fn a_search_without_hits_that_computes_nothing_right_is_no_result() {
+        let class = "backend".parse().expect("a class");
+        let spec = Spec { class, size: 64 << 10, threads: 1, kernel: None, knobs: Knobs::default() };
+        let right = Nonces.prepare(&spec, 0).expect("a hash");
+        let right = Nonces.reference(&spec, &right).expect("a digest");
+        let pow = Setting::of(&spec, Plan::host()).expect("a case").pow();
+        let first = |bend| {
+            let single = SingleThread::new(pow, Plan::host(), PagePolicy::Transparent, 1).expect("memory");
+            let mut engine = Bent(single, bend);
+            search(&mut engine, 4).expect("nothing shows there");
+            Firsts::default().of(pow, &mut engine).map(|digest| Digest::new(&digest))
+        };
+        assert_eq!(first(Some), Ok(right));
+        let wrong = first(|mut hit| {
+            hit.digest[31] ^= 1;
+            Some(hit)
+        });
+        assert_ne!(wrong.expect("a digest"), right);
+        assert_eq!(first(|_| None), Err(Fault::failed("a nonce was left out")));
     }
 }
