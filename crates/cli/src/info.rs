@@ -50,6 +50,8 @@ struct Choice {
     /// What it kept, and why that is not used, if it is not.
     file: Option<String>,
     ignored: Option<String>,
+    /// Parts of it that are not used, and why.
+    faults: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -145,23 +147,25 @@ fn gather() -> Facts {
 }
 
 fn choice(found: &Found, measured: bool) -> Choice {
-    let built_in = Choice { tuned: false, measured, date: None, file: None, ignored: None };
+    let built_in =
+        Choice { tuned: false, measured, date: None, file: None, ignored: None, faults: Vec::new() };
     let name = |path: &Path| Some(shown(path).into_owned());
     match found {
         Found::Nothing => built_in,
         Found::Off => Choice { ignored: Some("HASHMILL_TUNE is off".to_owned()), ..built_in },
         Found::Ignored(path, why) => Choice { file: name(path), ignored: Some(why.clone()), ..built_in },
-        // Devices alone were measured.
-        Found::Kept(_, Kept { choice: None, .. }) => built_in,
-        Found::Kept(path, Kept { choice: Some(choice), .. }) => {
-            Choice { tuned: true, date: Some(choice.date().to_owned()), file: name(path), ..built_in }
+        Found::Kept(path, Kept { choice, faults, .. }) => {
+            let (date, faults) = (choice.as_ref().map(|choice| choice.date().to_owned()), faults.clone());
+            // Perhaps devices alone were measured.
+            let file = name(path).filter(|_| date.is_some() || !faults.is_empty());
+            Choice { tuned: date.is_some(), date, file, faults, ..built_in }
         }
     }
 }
 
 impl Choice {
     fn lines(&self) -> Vec<String> {
-        let Choice { tuned, measured, date, file, ignored } = self;
+        let Choice { tuned, measured, date, file, ignored, faults } = self;
         let file = file.as_deref();
         let first = match (tuned, measured) {
             (true, _) => format!(
@@ -177,7 +181,10 @@ impl Choice {
         let ignored = ignored.as_ref().map(|why| {
             format!("           {} is ignored: {why}", file.unwrap_or("what 'hashmill tune' kept"))
         });
-        [format!("choice     {first}")].into_iter().chain(ignored).collect()
+        let faults = faults
+            .iter()
+            .map(|fault| format!("           {}, {fault}: this is ignored", file.unwrap_or_default()));
+        [format!("choice     {first}")].into_iter().chain(ignored).chain(faults).collect()
     }
 }
 
@@ -257,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_choice_says_where_it_comes_from() {
-        let built_in = |measured| Choice { tuned: false, measured, date: None, file: None, ignored: None };
+        let built_in = |measured| choice(&Found::Nothing, measured);
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(built_in(true).lines(), ["choice     built in, measured on this kind of processor"]);
         let unknown = built_in(false).lines();
@@ -266,6 +273,10 @@ mod tests {
         assert_eq!(kept.lines(), ["choice     measured here on 2026-11-26: /f"]);
         let ignored = Choice { file: some("/f"), ignored: some("it is damaged"), ..built_in(true) };
         assert_eq!(ignored.lines()[1], "           /f is ignored: it is damaged");
+        let faults = vec!["entry 2 of devices: its date is none".to_owned()];
+        let kept = Found::Kept("/f".into(), Kept { faults, ..Kept::default() });
+        let lines = choice(&kept, true).lines();
+        assert_eq!(lines[1], "           /f, entry 2 of devices: its date is none: this is ignored");
         let off = choice(&Found::Off, true).lines();
         assert_eq!(off[1], "           what 'hashmill tune' kept is ignored: HASHMILL_TUNE is off");
     }

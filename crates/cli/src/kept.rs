@@ -13,12 +13,16 @@ use hashmill_hash::blake3::{Kernel, Plan, Role, Tuning};
 use hashmill_hash::isa::{Cpu, Vendor};
 use hashmill_machine as machine;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use serde_json::Value;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::PathBuf;
 
 /// The first line of the file. Another format would have another number.
-const FORMAT: &str = "hashmill-tune/1";
+const FORMAT: &str = "hashmill-tune/2";
+
+/// The same without devices.
+const FORMER: &str = "hashmill-tune/1";
 
 /// Of this program no file is as long.
 const MOST_BYTES: u64 = 64 << 10;
@@ -32,16 +36,16 @@ const BASIS: &str = "measured here by hashmill tune";
 /// With this value, the file is not looked at.
 const SWITCH: (&str, &str) = ("HASHMILL_TUNE", "off");
 
-/// The file, in the order in which people read it.
+/// The file, in the order in which people read it. Entries of devices are understood one by one.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Content {
+struct Content<D> {
     format: String,
     place: Place,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     choice: Option<Choice>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    devices: Vec<Tuned>,
+    devices: Vec<D>,
 }
 
 /// What was chosen, as far as somebody asked.
@@ -51,6 +55,8 @@ pub(crate) struct Kept {
     pub(crate) choice: Option<Choice>,
     /// The newest first.
     pub(crate) devices: Vec<Tuned>,
+    /// Entries of devices that hold nothing, and why.
+    pub(crate) faults: Vec<String>,
 }
 
 /// How Argon2 of these costs is laid out on a device, and how fast it is there.
@@ -62,6 +68,9 @@ pub(crate) struct Tuned {
     pub(crate) engine: String,
     /// Its name, memory and driver.
     pub(crate) device: String,
+    /// What kind of device that is. Empty where nobody said so.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) kind: String,
     pub(crate) memory_kib: u32,
     pub(crate) passes: u32,
     pub(crate) lanes: u32,
@@ -185,11 +194,10 @@ impl Kept {
 
     /// What this program would not have written, if anything.
     fn fault(&self, place: &Place) -> Option<String> {
-        if self.choice.is_none() && self.devices.is_empty() {
+        if self.choice.is_none() && self.devices.is_empty() && self.faults.is_empty() {
             return Some("it says nothing".to_owned());
         }
-        let choice = self.choice.as_ref().and_then(|choice| choice.fault(place));
-        choice.or_else(|| self.devices.iter().find_map(Tuned::fault))
+        self.choice.as_ref().and_then(|choice| choice.fault(place))
     }
 }
 
@@ -222,7 +230,17 @@ impl Tuned {
         if argon2::Params::new(self.memory_kib, self.passes, self.lanes).is_err() {
             return Some("it has costs that no hash can have".to_owned());
         }
-        machine::date::parse_utc(&self.measured).is_none().then(|| "a date of a device is none".to_owned())
+        #[cfg(feature = "gpu")]
+        if let Err(error) = self.tuning.parse::<hashmill_gpu::Tuning>() {
+            return Some(error.to_string());
+        }
+        machine::date::parse_utc(&self.measured).is_none().then(|| "its date is none".to_owned())
+    }
+
+    /// An entry of a device, or why it is none.
+    fn read(entry: Value) -> Result<Tuned, String> {
+        let tuned: Tuned = serde_json::from_value(entry).map_err(|error| error.to_string())?;
+        tuned.fault().map_or(Ok(tuned), Err)
     }
 }
 
@@ -279,6 +297,7 @@ impl Choice {
 }
 
 /// What there is.
+#[allow(clippy::large_enum_variant, reason = "there is one, and it does not stay")]
 pub(crate) enum Found {
     Nothing,
     /// Nobody looked.
@@ -355,21 +374,31 @@ fn read(path: &std::path::Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
+fn is_known(format: &str) -> bool {
+    [FORMAT, FORMER].contains(&format)
+}
+
 /// What a file says, or why it says nothing for here.
 fn judge(text: &str, here: &Place) -> Result<Kept, String> {
     let damaged = |error: &dyn std::fmt::Display| format!("it is damaged: {error}");
     let content = serde_json::from_str(text).map_err(|error| match serde_json::from_str(text) {
-        Ok(Head { format }) if format != FORMAT => format!("its format is {format}, not {FORMAT}"),
+        Ok(Head { format }) if !is_known(&format) => format!("its format is {format}, not {FORMAT}"),
         _ => damaged(&error),
     });
-    let Content { format, place, choice, devices } = content?;
-    if format != FORMAT {
+    let Content::<Value> { format, place, choice, devices } = content?;
+    if !is_known(&format) {
         return Err(format!("its format is {format}, not {FORMAT}"));
     }
     if let Some(why) = place.differs(here) {
         return Err(why);
     }
-    let kept = Kept { choice, devices };
+    let mut kept = Kept { choice, ..Kept::default() };
+    for (number, entry) in (1..).zip(devices) {
+        match Tuned::read(entry) {
+            Ok(tuned) => kept.devices.push(tuned),
+            Err(why) => kept.faults.push(format!("entry {number} of devices: {why}")),
+        }
+    }
     kept.fault(here).map_or(Ok(kept), |why| Err(damaged(&why)))
 }
 
@@ -391,26 +420,39 @@ impl Target {
         if path.is_dir() {
             bail!("{}: a directory is in its place", name());
         }
+        read(&path).with_context(name)?;
         drop(Beside::write(&path, b"", None, &mut Hold::ending().context("signals")?).with_context(name)?);
         Ok(Target(path))
     }
 
-    /// Puts what was chosen there, beside what holds already: whole or not at all.
+    /// Puts what was chosen there, beside what holds already: whole or not at all. What does not hold goes.
     pub(crate) fn keep(self, change: impl FnOnce(&mut Kept)) -> Result<PathBuf> {
         let Target(path) = self;
         let here = Place::here();
-        let before = read(&path).ok().flatten().and_then(|text| judge(&text, &here).ok());
+        let name = || format!("{}: nothing was kept", shown(&path));
+        // Two that read and write at the same time would lose what one of them has measured.
+        let _turn = turn(&path).with_context(name)?;
+        let before = read(&path).with_context(name)?.and_then(|text| judge(&text, &here).ok());
         let mut kept = before.unwrap_or_default();
         change(&mut kept);
-        let Kept { choice, mut devices } = kept;
+        let Kept { choice, mut devices, .. } = kept;
         devices.truncate(MOST_DEVICES);
         let content = Content { format: FORMAT.to_owned(), place: here, choice, devices };
         let text = serde_json::to_string_pretty(&content)? + "\n";
-        let name = || format!("{}: nothing was kept", shown(&path));
         let mut hold = Hold::ending().context("signals")?;
         let beside = Beside::write(&path, text.as_bytes(), None, &mut hold).with_context(name)?;
         beside.rename(&path).with_context(name)?;
         Ok(path)
+    }
+}
+
+/// Waits for everybody who writes the file now. The lock is of another file, as this one is replaced.
+fn turn(path: &std::path::Path) -> io::Result<File> {
+    let file = File::options().create(true).append(true).open(path.with_extension("lock"))?;
+    match file.lock() {
+        // Some file systems have none.
+        Err(error) if error.kind() != ErrorKind::Unsupported => Err(error),
+        _ => Ok(file),
     }
 }
 
@@ -427,7 +469,7 @@ pub(crate) fn forget() -> Result<Option<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn choice(kernel: &str) -> Choice {
         let name = || kernel.to_owned();
@@ -441,7 +483,7 @@ mod tests {
     }
 
     fn content(choice: Choice) -> Value {
-        let (choice, devices) = (Some(choice), Vec::new());
+        let (choice, devices) = (Some(choice), Vec::<Tuned>::new());
         let content = Content { format: FORMAT.to_owned(), place: Place::here(), choice, devices };
         serde_json::to_value(&content).expect("plain data")
     }
@@ -461,32 +503,55 @@ mod tests {
         assert_eq!(argon2::batch_width(plan, params(4097)), 3);
     }
 
+    /// What was measured of a device, as the file has it.
+    fn device(name: &str) -> Value {
+        json!({
+            "measured": "2026-11-26T12:00:00Z", "engine": "cuda", "device": name, "memory_kib": 64, "passes": 1, "lanes": 1,
+            "tuning": "hashes=4 strip-us=4000 ahead=0 grow=yes pairs=no shared=no", "hashes_per_second": 2.5, "of_processor": 1.0,
+        })
+    }
+
     #[test]
     fn devices_are_kept_beside_the_processor_and_without_it() {
-        let device = json!({
-            "measured": "2026-11-26T12:00:00Z", "engine": "cuda", "device": "a card", "memory_kib": 64, "passes": 1,
-            "lanes": 1, "tuning": "whatever", "hashes_per_second": 2.5, "of_processor": 1.0,
-        });
         let mut whole = content(choice("portable"));
-        whole["devices"] = json!([device]);
+        whole["devices"] = json!([device("a card")]);
         let kept = judge(&whole.to_string(), &Place::here()).expect("of here");
         assert_eq!((kept.choice, kept.devices.len()), (Some(choice("portable")), 1));
         whole.as_object_mut().expect("an object").remove("choice");
         let kept = judge(&whole.to_string(), &Place::here()).expect("of here");
         assert_eq!((kept.choice, kept.devices[0].hashes_per_second), (None, 2.5));
-        for (field, value, why) in [
-            ("passes", json!(0), "it has costs that no hash can have"),
-            ("measured", json!("tomorrow"), "a date of a device is none"),
-            ("of_processor", json!(-1.0), "its hashes in a second are no number"),
-        ] {
-            let mut other = whole.clone();
-            other["devices"][0][field] = value;
-            let error = judge(&other.to_string(), &Place::here()).expect_err(field);
-            assert_eq!(error, format!("it is damaged: {why}"));
-        }
         whole["devices"] = json!([]);
         let error = judge(&whole.to_string(), &Place::here()).expect_err("empty");
         assert_eq!(error, "it is damaged: it says nothing");
+    }
+
+    #[test]
+    fn a_faulty_entry_of_a_device_says_why_and_leaves_the_others() {
+        let faults = [
+            ("passes", json!(0), "it has costs that no hash can have"),
+            ("measured", json!("tomorrow"), "its date is none"),
+            ("of_processor", json!(-1.0), "its hashes in a second are no number"),
+            ("lanes", json!("two"), "invalid type: string \"two\", expected u32"),
+            #[cfg(feature = "gpu")]
+            ("tuning", json!("whatever"), "no tuning of a device: hashes is missing"),
+        ];
+        for (field, value, why) in faults {
+            let mut whole = content(choice("portable"));
+            whole["devices"] = json!([device("a"), device("b"), device("c")]);
+            whole["devices"][1][field] = value;
+            let kept = judge(&whole.to_string(), &Place::here()).expect("of here");
+            assert_eq!(kept.faults, [format!("entry 2 of devices: {why}")]);
+            let names: Vec<&str> = kept.devices.iter().map(|tuned| &*tuned.device).collect();
+            assert_eq!((names, kept.choice.is_some()), (vec!["a", "c"], true));
+        }
+    }
+
+    #[test]
+    fn what_an_earlier_program_kept_is_used() {
+        let mut whole = content(choice("portable"));
+        whole["format"] = json!("hashmill-tune/1");
+        let kept = judge(&whole.to_string(), &Place::here()).expect("of here");
+        assert_eq!(kept.choice, Some(choice("portable")));
     }
 
     #[test]
@@ -496,6 +561,7 @@ mod tests {
             measured: String::new(),
             engine: "wgpu".to_owned(),
             device: device.to_owned(),
+            kind: String::new(),
             memory_kib,
             passes: 1,
             lanes: 1,
@@ -538,7 +604,7 @@ mod tests {
             assert!(error.starts_with("it is damaged: "), "{error}");
         }
         for (pointer, value, why) in [
-            ("/format", json!("hashmill-tune/2"), "its format is hashmill-tune/2, not hashmill-tune/1"),
+            ("/format", json!("hashmill-tune/3"), "its format is hashmill-tune/3, not hashmill-tune/2"),
             ("/choice/blake3/many", json!("abacus"), "it is damaged: no kernel of BLAKE3 is called abacus"),
             ("/choice/argon2/kernel", json!(""), "it is damaged: no kernel of Argon2 is called "),
             ("/choice/argon2/lanes", json!([]), "it is damaged: its streams are no table"),
@@ -593,6 +659,38 @@ mod tests {
                 });
             }
         });
-        assert_eq!(fs::read_dir(folder.path()).expect("a directory").count(), 1, "nothing is left behind");
+        let left = fs::read_dir(folder.path()).expect("a directory").count();
+        assert_eq!(left, 2, "nothing is left behind but the file and its lock");
+    }
+
+    #[test]
+    fn nobody_loses_what_others_keep_at_the_same_time() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("tune.json");
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let path = &path;
+                scope.spawn(move || {
+                    for number in 0..8 {
+                        let tuned = Tuned::read(device(&format!("{thread} {number}"))).expect("an entry");
+                        let keep = |kept: &mut Kept| kept.devices.push(tuned);
+                        Target(path.clone()).keep(keep).expect("a folder that takes files");
+                    }
+                });
+            }
+        });
+        let text = read(&path).expect("a file").expect("it is there");
+        assert_eq!(judge(&text, &Place::here()).expect("whole").devices.len(), 32);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_replaced() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("tune.json");
+        fs::write(&path, vec![b' '; MOST_BYTES as usize + 1]).expect("a file");
+        let keep = |kept: &mut Kept| kept.choice = Some(choice("portable"));
+        let error = Target(path.clone()).keep(keep).expect_err("it may hold what others kept");
+        assert!(format!("{error:#}").ends_with("nothing was kept: it is too long"), "{error:#}");
+        assert_eq!(fs::metadata(&path).expect("a file").len(), MOST_BYTES + 1);
     }
 }

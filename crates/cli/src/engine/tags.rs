@@ -68,6 +68,7 @@ impl Tags {
     /// Memory laid out as `hashmill tune` has measured it, or as it is first guessed.
     fn made(&self, params: Params, most: usize) -> Result<Argon2, Error> {
         let tuned = kept::device(self.device.engine(), &self.device.info().model(), params);
+        // An entry whose line is none is not among what is kept, and `hashmill info` says so.
         match tuned.and_then(|tuned| tuned.tuning.parse::<Tuning>().ok()) {
             Some(tuning) => self.device.tuned(params, tuning.at_most(most)),
             None => self.device.argon2(params, most),

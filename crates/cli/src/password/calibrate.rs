@@ -253,6 +253,7 @@ mod tests {
             measured: "2026-11-26T12:00:00Z".to_owned(),
             engine: "cuda".to_owned(),
             device: "a card".to_owned(),
+            kind: "discrete".to_owned(),
             memory_kib,
             passes,
             lanes: 1,

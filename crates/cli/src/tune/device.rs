@@ -104,10 +104,12 @@ pub(super) fn run(low: &TuneArgs) -> Result<u8> {
     let measured = measured.with_context(|| low.engine.to_string())?;
     let noise = decide::noise(measured.iter().map(|measured| &measured.timing));
     let busy = busy(&before, &after, elapsed_ms, machine::threads(), 0.0);
-    let (date, model) = (machine::date::now_utc(), device.info().model());
+    let (date, model, kind) = (machine::date::now_utc(), device.info().model(), device.info().kind.name());
     let is_sure = noise <= TOO_NOISY;
     let keep = |kept: &mut kept::Kept| {
-        measured.iter().for_each(|measured| kept.take(measured.tuned(&date, device.engine(), &model)));
+        measured
+            .iter()
+            .for_each(|measured| kept.take(measured.tuned(&date, device.engine(), (&model, kind))));
     };
     let kept = target.filter(|_| is_sure).map(|target| target.keep(keep)).transpose();
     let path = kept.as_ref().ok().and_then(|path| path.as_ref()).map(|path| shown(path).into_owned());
@@ -248,12 +250,13 @@ fn by_processor(params: Params) -> Result<f64> {
 }
 
 impl Measured {
-    fn tuned(&self, date: &str, engine: &str, model: &str) -> Tuned {
+    fn tuned(&self, date: &str, engine: &str, (model, kind): (&str, &str)) -> Tuned {
         let way = &self.options[self.chosen];
         Tuned {
             measured: date.to_owned(),
             engine: engine.to_owned(),
             device: model.to_owned(),
+            kind: kind.to_owned(),
             memory_kib: self.memory_kib,
             passes: self.passes,
             lanes: self.lanes,

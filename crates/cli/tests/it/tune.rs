@@ -24,7 +24,7 @@ fn choice() -> Value {
     };
     let name = Some(cpu.brand().to_owned()).filter(|name| !name.is_empty()).or_else(machine::midr);
     json!({
-        "format": "hashmill-tune/1",
+        "format": "hashmill-tune/2",
         "place": {
             "hashmill": env!("CARGO_PKG_VERSION"),
             "processor": name.unwrap_or_default(),
