@@ -143,9 +143,15 @@ impl<R: Rooms> Fixed<R> {
         let filled = self.rooms.begin(first).and_then(|()| self.fill(streams, stop));
         let last = filled.and_then(|()| self.rooms.last_blocks(streams));
         let wiped = self.rooms.wipe(streams);
-        let last = last?;
-        wiped?;
-        Ok(last)
+        after(last, wiped)
+    }
+}
+
+/// What came of work whose memory was wiped afterwards. Being stopped is no mistake, and hides none.
+pub(crate) fn after<T>(done: Result<T, Error>, wiped: Result<(), Error>) -> Result<T, Error> {
+    match (done, wiped) {
+        (Ok(_) | Err(Error::Hash(HashError::Stopped)), Err(refused)) => Err(refused),
+        (done, _) => done,
     }
 }
 

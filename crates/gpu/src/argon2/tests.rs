@@ -25,6 +25,17 @@ fn threads_do_everything_once_and_name_the_first_error() {
 }
 
 #[test]
+fn memory_that_could_not_be_wiped_is_an_error_also_after_a_stop() {
+    let refused = || Error::Driver { reason: "no".to_owned() };
+    let stopped = || Err::<(), _>(Error::Hash(HashError::Stopped));
+    assert_eq!(after(stopped(), Err(refused())), Err(refused()));
+    assert_eq!(after(Ok(()), Err(refused())), Err(refused()));
+    assert_eq!(after(Err(Error::Lost), Err(refused())), Err::<(), _>(Error::Lost), "the first mistake");
+    assert_eq!(after(stopped(), Ok(())), stopped());
+    assert_eq!(after(Ok(1), Ok(())), Ok(1));
+}
+
+#[test]
 fn where_memory_is_refused_there_are_fewer_rooms_or_a_smaller_one() {
     let with_memory_for = |memory: u32, asked: &mut Vec<u32>| {
         let mut left = memory;

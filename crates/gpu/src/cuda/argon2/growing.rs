@@ -214,8 +214,10 @@ impl Growing {
         if !round.strips.iter().all(whole) {
             return Err(unfinished());
         }
-        let (last, mut ended) = (last.bytes()?, Zeroizing::new(Vec::new()));
-        for strip in round.strips.iter().filter(|strip| strip.ends) {
+        let ends = || round.strips.iter().filter(|strip| strip.ends);
+        // Were it to grow, the blocks would stay where it was.
+        let (last, mut ended) = (last.bytes()?, Zeroizing::new(Vec::with_capacity(ends().count())));
+        for strip in ends() {
             ended.extend_from_slice(&words(&last[strip.slot * BLOCK as usize..][..BLOCK as usize]));
         }
         if ended.is_empty() { Ok(()) } else { work.done(&ended) }
@@ -248,7 +250,7 @@ impl argon2::Device for Growing {
         let done = self.rounds(work, stop);
         let told = if done.is_err() { self.stop.set(true) } else { Ok(()) };
         let wiped = self.wipe();
-        done.and(told).and(wiped)
+        argon2::after(done, told.and(wiped))
     }
 }
 

@@ -266,12 +266,12 @@ impl argon2::Rooms for Rooms {
         let read = self.rooms.iter().zip(&ways).map(|(room, way)| {
             way.wait(&self.device)?;
             way.read(&self.device, &room.last_back, |bytes| {
-                bytes.chunks(BLOCK as usize).map(in_order).collect::<Vec<_>>()
+                Zeroizing::new(bytes.chunks(BLOCK as usize).map(in_order).collect::<Vec<_>>())
             })
         });
         let mut last = Zeroizing::new(Vec::with_capacity(streams as usize));
         for room in read.collect::<Vec<_>>() {
-            last.extend_from_slice(&Zeroizing::new(room?));
+            last.extend_from_slice(&room?);
         }
         Ok(last)
     }
