@@ -34,8 +34,8 @@ const THEIRS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Ends well where a version runs it that the package is for.
-const NEW_ENOUGH: &str = "import sys, venv; sys.exit(sys.version_info < (3, 11))";
+/// Ends well where a version runs it that the package is for, and has what an environment is made of: Debian leaves `ensurepip` out.
+const NEW_ENOUGH: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
 
 /// Pip could not download what it was asked for: the last of its words.
 #[derive(Debug)]
@@ -106,12 +106,24 @@ fn environment(root: &Path) -> anyhow::Result<PathBuf> {
     let folder = root.join(FOLDER).join("venv");
     let python = folder.join("bin/python");
     if !python.exists() {
-        let output = Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder).output()?;
-        ensure!(output.status.success(), "python3 -m venv: {}", String::from_utf8_lossy(&output.stderr));
+        make(Command::new("python3").args(["-m", "venv", "--clear"]), &folder)?;
     }
     let list = root.join(PACKAGE).join("requirements.txt");
     pip(Command::new(&python).args(["-m", "pip", "install", "--require-hashes", "-r"]).arg(list))?;
     Ok(python)
+}
+
+/// Makes `folder` by `command`, which is told where. It is there as a whole or not at all: one that was begun is begun again.
+fn make(command: &mut Command, folder: &Path) -> anyhow::Result<()> {
+    let part = folder.with_extension("part");
+    let output = command.arg(&part).output()?;
+    // `venv` says on the one stream what is missing, and on the other what broke.
+    let said = [output.stdout, output.stderr].concat();
+    ensure!(output.status.success(), "python3 -m venv: {}", String::from_utf8_lossy(&said).trim());
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    fs::rename(&part, folder).with_context(|| folder.display().to_string())
 }
 
 /// Unpacks the sources whose tests are run, if they are not there.
@@ -170,6 +182,24 @@ mod tests {
         ] {
             assert_eq!(no_network(said), None, "{said}");
         }
+    }
+
+    #[test]
+    fn an_environment_is_there_as_a_whole_or_not_at_all() {
+        let root = env::temp_dir().join(format!("xtask-python-{}", std::process::id()));
+        let folder = root.join("venv");
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
+        let begun = r#"mkdir -p "$0/bin" && touch "$0/bin/python" && echo "no ensurepip" && exit 1"#;
+        let error = make(&mut shell(begun), &folder).expect_err("an end in the middle");
+        assert!(error.to_string().contains("no ensurepip"), "{error}");
+        assert!(!folder.exists(), "half an environment is taken for one");
+        make(&mut shell(r#"touch "$0/bin/pip""#), &folder).expect("an environment");
+        assert!(folder.join("bin/pip").exists());
+        fs::remove_dir_all(&root).expect("the folder of this test");
     }
 
     #[test]

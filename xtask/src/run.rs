@@ -38,10 +38,7 @@ impl Ended {
 /// Runs every command of a step in `root`, the later ones even if an earlier one fails.
 pub(crate) fn step(root: &Path, name: &str, commands: &[Cmd], verbose: bool) -> anyhow::Result<Ended> {
     let started = Instant::now();
-    let folder = root.join("target/xtask");
-    fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
-    let path = folder.join(format!("{name}.log"));
-    let mut log = File::create(&path).with_context(|| format!("{}", path.display()))?;
+    let (path, mut log) = log_of(root, name)?;
     let mut tally = Tally::default();
     let mut failure = None;
     for command in commands {
@@ -75,6 +72,23 @@ pub(crate) fn step(root: &Path, name: &str, commands: &[Cmd], verbose: bool) -> 
         }
     }
     Ok(Ended { tally, failure, took: started.elapsed(), log: path })
+}
+
+/// How a step ended that could not say what to run.
+pub(crate) fn failed(root: &Path, name: &str, error: &anyhow::Error) -> anyhow::Result<Ended> {
+    let (path, mut log) = log_of(root, name)?;
+    writeln!(log, "{error:?}")?;
+    let failure = Some(format!("{error:#}"));
+    Ok(Ended { tally: Tally::default(), failure, took: Duration::ZERO, log: path })
+}
+
+/// The log of a step, empty.
+fn log_of(root: &Path, name: &str) -> anyhow::Result<(PathBuf, File)> {
+    let folder = root.join("target/xtask");
+    fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    let path = folder.join(format!("{name}.log"));
+    let log = File::create(&path).with_context(|| format!("{}", path.display()))?;
+    Ok((path, log))
 }
 
 /// What comes from a running process.

@@ -37,11 +37,43 @@ pub(crate) fn run(root: &Path, request: &Request) -> anyhow::Result<bool> {
 fn ended(root: &Path, step: &Step, request: &Request) -> anyhow::Result<Ended> {
     let lacking = step.runner.as_ref().and_then(Need::missing);
     let setting = Setting { root, filter: &request.filter, runs: lacking.is_none() };
-    let mut ended = run::step(root, step.name, &(step.commands)(&setting)?, request.verbose)?;
+    let commands = match (step.commands)(&setting) {
+        Ok(commands) => commands,
+        // The others go on.
+        Err(error) => return run::failed(root, step.name, &error),
+    };
+    let mut ended = run::step(root, step.name, &commands, request.verbose)?;
     ended.tally.skipped.extend(lacking.map(|reason| format!("built and not run: {reason}")));
     // A step may choose its tests by parts of their names, and names change.
     if step.filters && setting.runs && setting.filter.is_empty() {
         ended.must_have_tested();
     }
     Ok(ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_step_that_cannot_say_what_to_run_has_failed_and_ends_nothing_else() {
+        let root = env::temp_dir().join(format!("xtask-suite-{}", std::process::id()));
+        let step = Step {
+            name: "broken",
+            about: "",
+            quick: false,
+            filters: true,
+            applies: || true,
+            needs: &[],
+            runner: None,
+            commands: |_| anyhow::bail!("no environment"),
+        };
+        let request = Request { steps: vec![], filter: vec![], verbose: false };
+        let ended = ended(&root, &step, &request).expect("the end of a step");
+        assert_eq!(ended.failure.as_deref(), Some("no environment"));
+        assert!(fs::read_to_string(&ended.log).is_ok_and(|log| log.contains("no environment")));
+        fs::remove_dir_all(&root).expect("the folder of this test");
+    }
 }
