@@ -55,6 +55,15 @@ def test_values_of_one_length() -> None:
     assert hashed(pyarrow.chunked_array([], pyarrow.string())) == []
 
 
+def test_more_rows_than_memory_has_digests_for() -> None:
+    def nulls(rows: int) -> Any:
+        return pyarrow.Array.from_buffers(pyarrow.null(), rows, [None])
+
+    for values in (nulls(1 << 42), nulls(1 << 59), pyarrow.chunked_array([nulls(1 << 62)] * 4)):
+        with pytest.raises(MemoryError):
+            hash_arrow(values)
+
+
 def test_a_column_of_polars() -> None:
     series = polars.Series("names", VALUES)
     assert hashed(series) == expected(VALUES)

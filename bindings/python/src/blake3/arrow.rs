@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, GenericByteArray, Gener
 use arrow_buffer::{Buffer, NullBufferBuilder};
 use arrow_schema::DataType;
 use hashmill_hash::blake3::{Hash, OUT_LEN};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -62,9 +62,7 @@ pub(super) fn hash_arrow(
     let function = Function::of(key, derive_key_context)?;
     let threads = Most::of(max_threads)?.count();
     let chunks = boundary::chunks(values)?;
-    let rows = chunks.iter().map(|chunk| chunk.len()).sum();
-    let mut column =
-        Column { bytes: Vec::with_capacity(rows * OUT_LEN), nulls: NullBufferBuilder::new(rows) };
+    let mut column = Column::of(&chunks)?;
     for chunk in &chunks {
         for start in (0..chunk.len()).step_by(GROUP * threads) {
             let group = chunk.slice(start, (chunk.len() - start).min(GROUP * threads));
@@ -82,6 +80,16 @@ struct Column {
 }
 
 impl Column {
+    /// Room for all rows of `chunks`, which are as many as their maker says: nulls take no memory of it.
+    fn of(chunks: &[ArrayRef]) -> PyResult<Column> {
+        let rows = chunks.iter().try_fold(0_usize, |rows, chunk| rows.checked_add(chunk.len()));
+        let mut bytes = Vec::new();
+        let room = rows
+            .filter(|rows| rows.checked_mul(OUT_LEN).is_some_and(|len| bytes.try_reserve_exact(len).is_ok()));
+        let rows = room.ok_or_else(|| PyMemoryError::new_err("no memory for a digest of every row"))?;
+        Ok(Column { bytes, nulls: NullBufferBuilder::new(rows) })
+    }
+
     fn hash(&mut self, function: &Function, threads: usize, values: &ArrayRef) -> PyResult<()> {
         let rows = rows(values)?;
         let messages: Vec<&[u8]> = rows.iter().map(|row| row.unwrap_or_default()).collect();
