@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hashmill.documents import Counter, Document, StaleError, Text
+from hashmill.documents import Counter, Document, StaleError, SyncState, Text
 
 THREADS = 8
 
@@ -159,6 +159,74 @@ def test_forks_of_a_process_that_has_used_its_threads() -> None:
     assert answer.get(timeout=60) == (20_000, True)
     child.join(60)
     assert child.exitcode == 0
+
+
+def told_in_child(*works: Callable[[], object]) -> bool:
+    """Whether each work, in a fork of this moment, ends, and one of them by saying that it is a fork."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(60)
+            code = 0
+            for work in works:
+                try:
+                    work()
+                except RuntimeError as error:
+                    code = 3 if "forked" in str(error) else 1
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, 0)[1]
+    assert os.WIFEXITED(status) and os.WEXITSTATUS(status) in (0, 3), "a child hangs, or fails otherwise"
+    return os.WEXITSTATUS(status) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_that_is_forked_while_a_thread_works_on_a_document_does_not_hang() -> None:
+    doc = Document({"l": [f"{number} and more" for number in range(50_000)]})
+    state, events = SyncState(), doc.events()
+    end = threading.Event()
+
+    def work() -> None:
+        while not end.is_set():
+            doc.save()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        works: list[Callable[[], object]] = [
+            lambda: doc.update(a=1),
+            lambda: doc["l"],
+            events.news,
+            lambda: doc.generate_sync_message(state),
+        ]
+        assert any(told_in_child(*works) for _ in range(50))
+    finally:
+        end.set()
+        thread.join(60)
+    assert not told_in_child(*works), "a child of a moment without work goes on with the document"
+    doc["a"] = 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_does_not_wait_for_a_change_of_a_thread_that_it_has_not() -> None:
+    doc = Document({"a": 1})
+    opened, end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with doc.change():
+            opened.set()
+            end.wait(60)
+
+    holder = threading.Thread(target=hold, daemon=True)
+    holder.start()
+    assert opened.wait(60)
+    assert told_in_child(lambda: doc.update(a=2)) and told_in_child(doc.save)
+    end.set()
+    holder.join(60)
+    with doc.change():
+        assert not told_in_child(lambda: doc.update(a=2)), "the thread that forks has its change with it"
 
 
 def test_python_ends_with_a_change_open() -> None:

@@ -358,7 +358,7 @@ impl Document {
         state: &SyncState,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let message = self.0.whole(py, |doc| {
-            Ok(doc.sync().generate_sync_message(&mut state.lock()).as_ref().map(Message::encode))
+            Ok(doc.sync().generate_sync_message(&mut *state.lock()?).as_ref().map(Message::encode))
         })?;
         Ok(message.map(|message| PyBytes::new(py, &message)))
     }
@@ -374,7 +374,7 @@ impl Document {
         let message = decoded(py, message)?;
         let received = self
             .0
-            .change_whole(py, |doc| Ok(doc.sync().receive_sync_message(&mut state.lock(), message)?))?;
+            .change_whole(py, |doc| Ok(doc.sync().receive_sync_message(&mut *state.lock()?, message)?))?;
         let refused = PyDict::new(py);
         for (hash, why) in received.refused {
             refused.set_item(hash.to_string(), why.to_string())?;
@@ -384,7 +384,7 @@ impl Document {
 
     /// Whether the peer has all changes that are here, as far as is known.
     fn has_our_changes(&self, py: Python<'_>, state: &SyncState) -> PyResult<bool> {
-        self.0.whole(py, |doc| Ok(doc.sync().has_our_changes(&state.lock())))
+        self.0.whole(py, |doc| Ok(doc.sync().has_our_changes(&*state.lock()?)))
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {

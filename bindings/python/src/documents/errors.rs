@@ -22,6 +22,8 @@ pub(super) enum Failed {
     Open,
     /// The document is one of the past.
     Frozen,
+    /// A thread of the process that this one was forked from has it.
+    Forked,
     /// A fault in this library stopped a call in its middle.
     Broken,
 }
@@ -61,6 +63,9 @@ impl Failed {
             Self::Ended => own(py, "StaleError", "the change has ended"),
             Self::Open => own(py, "ChangeOpenError", "a change is open: end it first"),
             Self::Frozen => own(py, "ReadOnlyError", "this is the document as it was: fork it to write"),
+            Self::Forked => pyo3::exceptions::PyRuntimeError::new_err(
+                "forked while another thread worked on this: it has no state here, load the document again",
+            ),
             Self::Broken => broken(),
         }
     }

@@ -9,6 +9,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use super::errors::Failed;
+use super::forks::Home;
 use super::shared::Shared;
 use super::text::Text;
 use super::values::from_scalar;
@@ -102,11 +103,12 @@ pub(super) fn events<'py>(py: Python<'py>, patches: &[Patch]) -> PyResult<Bound<
 pub(crate) struct Events {
     doc: Arc<Shared>,
     observer: Mutex<Observer>,
+    home: Home,
 }
 
 impl Events {
     pub(super) fn new(doc: Arc<Shared>, observer: Observer) -> Self {
-        Self { doc, observer: Mutex::new(observer) }
+        Self { doc, observer: Mutex::new(observer), home: Home::new() }
     }
 }
 
@@ -115,6 +117,7 @@ impl Events {
     /// The steps since the last call, in the order in which they are to be taken.
     fn news<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let patches = self.doc.whole(py, |doc| {
+            self.home.check(|| self.observer.try_lock())?;
             let mut observer = self.observer.lock().unwrap_or_else(PoisonError::into_inner);
             Ok::<_, Failed>(observer.news(doc.document()).to_vec())
         })?;

@@ -8,6 +8,7 @@ mod change;
 mod document;
 mod errors;
 mod events;
+mod forks;
 mod hashes;
 mod list;
 mod map;

@@ -10,8 +10,9 @@
 //! the collector.
 
 use std::cell::Cell;
+use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 use std::time::Duration;
 
 use hashmill_doc::{AutoCommit, CommitOptions, ObjId, Prop, ReadDoc};
@@ -19,12 +20,14 @@ use pyo3::prelude::*;
 use pyo3::sync::RwLockExt;
 
 use super::errors::{self, Failed};
+use super::forks::Home;
 use super::values::{Found, place_of};
 
 /// A document and the lock on it.
 pub(super) struct Shared {
     inner: RwLock<Inner>,
     ended: Ended,
+    home: Home,
 }
 
 /// How many changes have ended, for those who wait for one.
@@ -45,6 +48,8 @@ pub(super) struct Inner {
 struct Open {
     /// The thread whose edits belong to it. Nothing if they are made through an object of their own.
     owner: Option<u64>,
+    /// The process that it was opened in.
+    process: u32,
     life: Life,
 }
 
@@ -99,14 +104,39 @@ impl Shared {
     }
 
     fn of(doc: AutoCommit, frozen: bool) -> Arc<Self> {
-        Arc::new(Self { inner: RwLock::new(Inner { doc, open: None, frozen }), ended: Ended::default() })
+        let inner = RwLock::new(Inner { doc, open: None, frozen });
+        Arc::new(Self { inner, ended: Ended::default(), home: Home::new() })
+    }
+
+    /// Whether the locks can be waited for: see [`Home::check`].
+    fn check(&self) -> Result<(), Failed> {
+        self.home.check(|| match (self.inner.try_write(), self.ended.count.try_lock()) {
+            (Err(TryLockError::WouldBlock), _) | (_, Err(TryLockError::WouldBlock)) => {
+                Err(TryLockError::WouldBlock)
+            }
+            both => Ok(both),
+        })
+    }
+
+    fn check_attached(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.check()).map_err(|failed| failed.raise(py))
     }
 
     fn lock_to_read(&self, py: Python<'_>) -> PyResult<RwLockReadGuard<'_, Inner>> {
+        match self.inner.try_read() {
+            Ok(inner) => return Ok(inner),
+            Err(TryLockError::Poisoned(_)) => return Err(errors::broken()),
+            Err(TryLockError::WouldBlock) => self.check_attached(py)?,
+        }
         self.inner.read_py_attached(py).map_err(|_| errors::broken())
     }
 
     fn lock_to_write(&self, py: Python<'_>) -> PyResult<RwLockWriteGuard<'_, Inner>> {
+        match self.inner.try_write() {
+            Ok(inner) => return Ok(inner),
+            Err(TryLockError::Poisoned(_)) => return Err(errors::broken()),
+            Err(TryLockError::WouldBlock) => self.check_attached(py)?,
+        }
         self.inner.write_py_attached(py).map_err(|_| errors::broken())
     }
 
@@ -126,9 +156,9 @@ impl Shared {
         py: Python<'_>,
         read: impl FnOnce(&Inner) -> Result<R, Failed> + Send,
     ) -> PyResult<R> {
-        let result = py.detach(|| match self.inner.read() {
-            Ok(inner) => read(&inner),
-            Err(_) => Err(Failed::Broken),
+        let result = py.detach(|| {
+            self.check()?;
+            read(&*self.inner.read().map_err(|_| Failed::Broken)?)
         });
         result.map_err(|failed| failed.raise(py))
     }
@@ -180,6 +210,9 @@ impl Shared {
         loop {
             drop(self.lock_when_closed(py)?);
             let result = py.detach(|| {
+                if let Err(failed) = self.check() {
+                    return Some(Err(failed));
+                }
                 let Ok(mut inner) = self.inner.write() else { return Some(Err(Failed::Broken)) };
                 // Somebody may have opened a change since.
                 let work = if inner.open.is_none() { work.take() } else { None };
@@ -193,6 +226,7 @@ impl Shared {
 
     /// Opens a change that lasts until [`Self::end`], after those of others.
     pub(super) fn begin(&self, py: Python<'_>, owned: bool) -> PyResult<Life> {
+        self.check_attached(py)?;
         let mut inner = self.lock_when_closed(py)?;
         if inner.frozen {
             drop(inner);
@@ -200,12 +234,13 @@ impl Shared {
         }
         let life = Life::new();
         let owner = owned.then(this_thread);
-        inner.open = Some(Open { owner, life: life.clone() });
+        inner.open = Some(Open { owner, process: process::id(), life: life.clone() });
         Ok(life)
     }
 
     /// Ends a change: commits it with `options`, or takes it back. Nothing happens if it has ended.
     pub(super) fn end(&self, py: Python<'_>, life: &Life, options: Option<&CommitOptions>) -> PyResult<bool> {
+        self.check_attached(py)?;
         let mut inner = self.lock_to_write(py)?;
         if !inner.open.as_ref().is_some_and(|open| open.life.is(life)) {
             return Ok(false);
@@ -247,7 +282,7 @@ impl Shared {
     ) -> PyResult<RwLockWriteGuard<'_, Inner>> {
         loop {
             let inner = self.lock_to_write(py)?;
-            match ready(&inner) {
+            match ready(&inner).and_then(|ready| if ready { Ok(true) } else { inner.check_process() }) {
                 Ok(true) => return Ok(inner),
                 Err(failed) => {
                     drop(inner);
@@ -273,6 +308,12 @@ impl Inner {
     pub(super) fn check_open(&self, life: &Life) -> Result<(), Failed> {
         let open = self.open.as_ref().is_some_and(|open| open.life.is(life));
         if open { Ok(()) } else { Err(Failed::Ended) }
+    }
+
+    /// Whether the open change, which is not this thread's, can end here: never ready, or never at all.
+    fn check_process(&self) -> Result<bool, Failed> {
+        let here = self.open.as_ref().is_none_or(|open| open.process == process::id());
+        if here { Ok(false) } else { Err(Failed::Forked) }
     }
 
     /// The place of an object that was found or made.

@@ -6,17 +6,34 @@ use hashmill_doc::sync::{Message, State};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::errors;
+use super::errors::{self, Failed};
+use super::forks::Home;
 use super::hashes::texts;
 
 /// What is known of one peer. One of them serves one conversation at a time.
 #[pyclass(frozen, module = "hashmill.documents")]
-pub(crate) struct SyncState(Mutex<State>);
+pub(crate) struct SyncState {
+    state: Mutex<State>,
+    home: Home,
+}
 
 impl SyncState {
     /// Locked after the document, never before it.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> Result<MutexGuard<'_, State>, Failed> {
+        self.home.check(|| self.state.try_lock())?;
+        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn of(state: State) -> Self {
+        Self { state: Mutex::new(state), home: Home::new() }
+    }
+
+    /// Reads.
+    fn read<R>(&self, py: Python<'_>, read: impl FnOnce(&State) -> R + Send) -> PyResult<R>
+    where
+        R: Send,
+    {
+        py.detach(|| self.lock().map(|state| read(&state))).map_err(|failed| failed.raise(py))
     }
 }
 
@@ -29,42 +46,41 @@ impl SyncState {
     #[new]
     #[pyo3(signature = (*, read_only = false))]
     fn new(read_only: bool) -> Self {
-        Self(Mutex::new(if read_only { State::new_read_only() } else { State::new() }))
+        Self::of(if read_only { State::new_read_only() } else { State::new() })
     }
 
     /// Reads what [`Self::encode`] wrote.
     #[staticmethod]
     fn decode(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        State::decode(data).map(|state| Self(Mutex::new(state))).map_err(|error| errors::state(py, &error))
+        State::decode(data).map(Self::of).map_err(|error| errors::state(py, &error))
     }
 
     /// What is worth keeping for the next conversation with this peer.
-    fn encode<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = self.lock().encode();
-        PyBytes::new(py, &bytes)
+    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.read(py, State::encode)?))
     }
 
     /// Heads of what both have, as far as is known.
     #[getter]
     fn shared_heads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let heads = self.lock().shared_heads().to_vec();
+        let heads = self.read(py, |state| state.shared_heads().to_vec())?;
         texts(py, &heads)
     }
 
     /// The heads that the peer named last.
     #[getter]
     fn their_heads<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let heads = self.lock().their_heads().map(<[_]>::to_vec);
+        let heads = self.read(py, |state| state.their_heads().map(<[_]>::to_vec))?;
         heads.map(|heads| texts(py, &heads)).transpose()
     }
 
     /// Whether changes of the peer are left alone.
     #[getter]
-    fn read_only(&self) -> bool {
-        self.lock().is_read_only()
+    fn read_only(&self, py: Python<'_>) -> PyResult<bool> {
+        self.read(py, State::is_read_only)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((slf.get_type().getattr("decode")?, (slf.get().encode(slf.py()),)))
+        Ok((slf.get_type().getattr("decode")?, (slf.get().encode(slf.py())?,)))
     }
 }

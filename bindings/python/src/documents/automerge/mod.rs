@@ -192,7 +192,7 @@ impl Document {
     }
 
     fn generate_sync_message(&self, py: Python<'_>, state: &SyncState) -> PyResult<Option<Message>> {
-        let message = self.0.whole(py, |doc| Ok(doc.sync().generate_sync_message(&mut state.lock())))?;
+        let message = self.0.whole(py, |doc| Ok(doc.sync().generate_sync_message(&mut *state.lock()?)))?;
         Ok(message.map(Message))
     }
 
@@ -204,7 +204,7 @@ impl Document {
     ) -> PyResult<()> {
         let message = message.get().0.clone();
         self.0.change_whole(py, |doc| {
-            Ok(doc.sync().receive_sync_message(&mut state.lock(), message).map(drop)?)
+            Ok(doc.sync().receive_sync_message(&mut *state.lock()?, message).map(drop)?)
         })
     }
 
