@@ -271,6 +271,24 @@ def test_counters_add_up() -> None:
         Counter(0) - -(2**63)
 
 
+def test_a_counter_grows_only_where_it_was_read() -> None:
+    doc = Document({"votes": Counter(3), "total": Counter(10), "l": [Counter(1), Counter(20)]})
+    doc["total"] = doc["votes"] + 5
+    doc["l"][1] = doc["l"][0] + 1
+    doc.update(new=doc["votes"] - 1)
+    assert (doc["votes"], doc["total"], doc["l"][1], doc["new"]) == (3, 8, 2, 2)
+    other = doc.fork()
+    other["votes"] = doc["votes"] + 1
+    old = doc["votes"] + 1
+    doc["votes"] = Counter(100)
+    doc["votes"] = old
+    assert other["votes"] == doc["votes"] == 4
+    with doc.change():
+        heads = doc.heads
+        doc["votes"] += 0
+    assert doc.heads == heads, "nothing was added, so nothing was written"
+
+
 def test_a_change_is_one_change_or_none() -> None:
     doc = Document({"l": [1]})
     with doc.change("Two things", time=1_700_000_000, author=b"me") as edited:
@@ -306,7 +324,7 @@ def test_an_edit_that_fails_leaves_nothing() -> None:
     doc = Document({"l": [1, 2, 3, 4], "m": {"a": Counter(1)}})
     heads = doc.heads
     with pytest.raises(TypeError):
-        doc.update({"b": 1, "m": Counter(0)}, c=doc["m"]["a"] + 1)
+        doc.update({"b": 1, "m": Counter(0)}, c=object())
     with pytest.raises(ValueError, match="3 values for an extended slice of 2"):
         doc["l"][::2] = [0, 0, 0]
     assert doc.heads == heads and "b" not in doc

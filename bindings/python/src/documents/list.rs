@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList};
 use super::errors::Failed;
 use super::shared::Place;
 use super::slices::{At, Slice, at, gap_in, index_in, out_of_range};
-use super::values::{Found, Input, conflicts, input, literal, literals, plain};
+use super::values::{Found, conflicts, input, literal, literals, plain};
 
 /// A list in a document.
 #[pyclass(frozen, sequence, module = "hashmill.documents")]
@@ -85,13 +85,10 @@ impl List {
         if self.0.is_there(py, now.into(), value)? {
             return Ok(());
         }
-        let input = input(value)?;
+        let input = input(&self.0, value)?;
         self.0.edit(py, |doc, obj| {
             let index = index_in(doc.length(obj), index)?;
-            match input {
-                Input::Growth(by) => Ok(doc.increment(obj, index, by)?),
-                Input::Value(value) => Ok(doc.put_literal(obj, index, value).map(drop)?),
-            }
+            input.put(doc, obj, &index.into())
         })
     }
 

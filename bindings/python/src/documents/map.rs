@@ -2,12 +2,11 @@
 
 use std::vec::IntoIter;
 
-use hashmill_doc::{AutoCommit, EditError, ObjId, ReadDoc, Transactable};
+use hashmill_doc::{ReadDoc, Transactable};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use super::errors::Failed;
 use super::shared::Place;
 use super::values::{Input, conflicts, input, literal, plain};
 
@@ -35,13 +34,6 @@ fn key_of<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     key.cast::<PyString>().map_err(|_| PyTypeError::new_err("the keys of a map are strings"))?.to_str()
 }
 
-fn put(doc: &mut AutoCommit, obj: &ObjId, key: &str, input: Input) -> Result<(), EditError> {
-    match input {
-        Input::Growth(by) => doc.increment(obj, key, by),
-        Input::Value(value) => doc.put_literal(obj, key, value).map(drop),
-    }
-}
-
 #[pymethods]
 impl Map {
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -54,8 +46,8 @@ impl Map {
         if self.0.is_there(py, name.into(), value)? {
             return Ok(());
         }
-        let input = input(value)?;
-        self.0.edit(py, |doc, obj| Ok(put(doc, obj, name, input)?))
+        let input = input(&self.0, value)?;
+        self.0.edit(py, |doc, obj| input.put(doc, obj, &name.into()))
     }
 
     /// Puts the entries of a mapping, or pairs of keys and values, as one edit.
@@ -73,11 +65,11 @@ impl Map {
         let inputs = all.items().iter().map(|item| {
             let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
             let key = key_of(&key)?.to_owned();
-            Ok((key, input(&value)?))
+            Ok((key, input(&self.0, &value)?))
         });
         let inputs: Vec<(String, Input)> = inputs.collect::<PyResult<_>>()?;
         self.0.edit(py, |doc, obj| {
-            inputs.into_iter().try_for_each(|(key, input)| put(doc, obj, &key, input)).map_err(Failed::from)
+            inputs.into_iter().try_for_each(|(key, input)| input.put(doc, obj, &key.as_str().into()))
         })
     }
 

@@ -6,14 +6,25 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
+use super::shared::Place;
+
 /// A number to which concurrent increments add up. `Counter(3)` is put into a document as a new counter; one that was read
-/// and grew by `+=` or `-=` is put back as an increment.
+/// and grew by `+=` or `-=` is put back to where it is as an increment, and elsewhere as a new counter.
 #[pyclass(frozen, module = "hashmill.documents")]
 pub(crate) struct Counter {
     #[pyo3(get)]
     pub(super) value: i64,
-    /// By how much it grew since it was read. Nothing of a counter that is not from a document.
-    pub(super) grown: Option<i64>,
+    /// Nothing of a counter that is not from a document.
+    pub(super) read: Option<ReadCounter>,
+}
+
+/// A counter that was read.
+#[derive(Clone)]
+pub(super) struct ReadCounter {
+    /// The operation that made it names it, as it does an object.
+    pub(super) counter: Place,
+    /// By how much it grew since.
+    pub(super) grown: i64,
 }
 
 impl Counter {
@@ -21,8 +32,14 @@ impl Counter {
         let too_large = || PyOverflowError::new_err("a counter holds 64 bits");
         let by = by.ok_or_else(too_large)?;
         let value = self.value.checked_add(by).ok_or_else(too_large)?;
-        let grown = self.grown.map(|grown| grown.checked_add(by).ok_or_else(too_large)).transpose()?;
-        Ok(Self { value, grown })
+        let read = match &self.read {
+            Some(ReadCounter { counter, grown }) => {
+                let grown = grown.checked_add(by).ok_or_else(too_large)?;
+                Some(ReadCounter { counter: counter.clone(), grown })
+            }
+            None => None,
+        };
+        Ok(Self { value, read })
     }
 }
 
@@ -31,7 +48,7 @@ impl Counter {
     #[new]
     #[pyo3(signature = (value = 0))]
     fn new(value: i64) -> Self {
-        Self { value, grown: None }
+        Self { value, read: None }
     }
 
     fn __int__(&self) -> i64 {

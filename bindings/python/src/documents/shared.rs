@@ -347,6 +347,12 @@ impl Place {
         self.life.as_ref().map_or(Ok(()), Life::check)
     }
 
+    /// Whether it is what is at a place of an object of its document.
+    pub(super) fn is_at(&self, doc: &AutoCommit, obj: &ObjId, prop: &Prop<'_>) -> Result<bool, Failed> {
+        let found = doc.get(obj, prop.clone())?;
+        Ok(self.check().is_ok() && found.is_some_and(|(_, id)| id == self.obj))
+    }
+
     /// Reads from the object.
     pub(super) fn read<R>(
         &self,

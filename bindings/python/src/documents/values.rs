@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hashmill_doc::{Literal, ObjId, ObjType, Prop, ReadDoc, ScalarValue, Value};
+use hashmill_doc::{AutoCommit, Literal, ObjId, ObjType, Prop, ReadDoc, ScalarValue, Transactable, Value};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOverflowError, PyRecursionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use pyo3::types::{
 use super::errors::Failed;
 use super::list::List;
 use super::map::Map;
-use super::scalars::{Counter, Timestamp, Unknown, unfit};
+use super::scalars::{Counter, ReadCounter, Timestamp, Unknown, unfit};
 use super::shared::{Inner, Place, Shared};
 use super::text::Text;
 
@@ -28,18 +28,35 @@ const MOST_VALUES: usize = 1 << 22;
 /// Something to be written.
 pub(super) enum Input {
     Value(Literal),
-    /// A counter that was read and grew.
-    Growth(i64),
+    /// A counter of this document, and what it has grown to.
+    Grown(ReadCounter, i64),
 }
 
-/// What may be written at a place.
-pub(super) fn input(value: &Bound<'_, PyAny>) -> PyResult<Input> {
+/// What may be written into `place`.
+pub(super) fn input(place: &Place, value: &Bound<'_, PyAny>) -> PyResult<Input> {
     if let Ok(counter) = value.cast::<Counter>()
-        && let Some(by @ (1.. | ..=-1)) = counter.get().grown
+        && let Counter { value, read: Some(read) } = counter.get()
+        && Arc::ptr_eq(&read.counter.doc, &place.doc)
     {
-        return Ok(Input::Growth(by));
+        return Ok(Input::Grown(read.clone(), *value));
     }
     literal(value).map(Input::Value)
+}
+
+impl Input {
+    /// Writes it. A counter that comes back to where it is grows there, together with what others add.
+    pub(super) fn put(self, doc: &mut AutoCommit, obj: &ObjId, prop: &Prop<'_>) -> Result<(), Failed> {
+        let value = match self {
+            Self::Grown(ReadCounter { counter, grown }, value) => {
+                if counter.is_at(doc, obj, prop)? {
+                    return if grown == 0 { Ok(()) } else { Ok(doc.increment(obj, prop.clone(), grown)?) };
+                }
+                Literal::Scalar(ScalarValue::Counter(value))
+            }
+            Self::Value(value) => value,
+        };
+        Ok(doc.put_literal(obj, prop.clone(), value).map(drop)?)
+    }
 }
 
 /// A value with everything in it.
@@ -240,6 +257,7 @@ pub(super) fn seconds(py: Python<'_>, seconds: i64) -> PyResult<Bound<'_, PyAny>
 pub(super) enum Found {
     Made(Py<PyAny>),
     Scalar(ScalarValue<'static>),
+    Counter(i64, Place),
     Object(ObjType, Place),
 }
 
@@ -252,6 +270,7 @@ impl Found {
     ) -> Result<Self, Failed> {
         Ok(match value {
             Value::Object(kind) => Self::Object(kind, inner.place(doc, id)),
+            Value::Scalar(ScalarValue::Counter(value)) => Self::Counter(value, inner.place(doc, id)),
             Value::Scalar(scalar) => match at_once(py, &scalar)? {
                 Some(made) => Self::Made(made.unbind()),
                 None => Self::Scalar(scalar.into_owned()),
@@ -263,6 +282,9 @@ impl Found {
         match self {
             Self::Made(made) => Ok(made.into_bound(py)),
             Self::Scalar(scalar) => from_scalar(py, &scalar),
+            Self::Counter(value, counter) => {
+                Counter { value, read: Some(ReadCounter { counter, grown: 0 }) }.into_bound_py_any(py)
+            }
             Self::Object(ObjType::List, place) => List(place).into_bound_py_any(py),
             Self::Object(ObjType::Text, place) => Text::at(place).into_bound_py_any(py),
             Self::Object(ObjType::Map | ObjType::Table, place) => Map(place).into_bound_py_any(py),
@@ -287,7 +309,7 @@ fn at_once<'py>(py: Python<'py>, scalar: &ScalarValue<'_>) -> PyResult<Option<Bo
 /// A scalar of a document.
 pub(super) fn from_scalar<'py>(py: Python<'py>, scalar: &ScalarValue<'_>) -> PyResult<Bound<'py, PyAny>> {
     match scalar {
-        ScalarValue::Counter(value) => Counter { value: *value, grown: Some(0) }.into_bound_py_any(py),
+        ScalarValue::Counter(value) => Counter { value: *value, read: None }.into_bound_py_any(py),
         ScalarValue::Timestamp(value) => datetime(py, *value),
         ScalarValue::Unknown { type_code, bytes } => {
             Unknown { type_code: *type_code, bytes: bytes.to_vec() }.into_bound_py_any(py)
