@@ -1,5 +1,6 @@
 """History, files, merges, syncs, marks, cursors and events."""
 
+import copy
 import pickle
 from typing import Any
 
@@ -165,6 +166,7 @@ def test_syncs() -> None:
     assert talk(one, kept, other, SyncState()) > 0 and other["more"] == 1
     reader = SyncState(read_only=True)
     assert reader.read_only and not kept.read_only
+    assert pickle.loads(pickle.dumps(reader)).read_only and copy.copy(reader).read_only and copy.deepcopy(reader).read_only
 
 
 def test_marks_and_spans() -> None:

@@ -49,10 +49,13 @@ impl SyncState {
         Self::of(if read_only { State::new_read_only() } else { State::new() })
     }
 
-    /// Reads what [`Self::encode`] wrote.
+    /// Reads what [`Self::encode`] wrote, which is not whether it is read-only.
     #[staticmethod]
-    fn decode(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        State::decode(data).map(Self::of).map_err(|error| errors::state(py, &error))
+    #[pyo3(signature = (data, read_only = false))]
+    fn decode(py: Python<'_>, data: &[u8], read_only: bool) -> PyResult<Self> {
+        let mut state = State::decode(data).map_err(|error| errors::state(py, &error))?;
+        state.set_read_only(read_only);
+        Ok(Self::of(state))
     }
 
     /// What is worth keeping for the next conversation with this peer.
@@ -80,7 +83,8 @@ impl SyncState {
         self.read(py, State::is_read_only)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((slf.get_type().getattr("decode")?, (slf.get().encode(slf.py())?,)))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, bool))> {
+        let (py, this) = (slf.py(), slf.get());
+        Ok((slf.get_type().getattr("decode")?, (this.encode(py)?, this.read_only(py)?)))
     }
 }
