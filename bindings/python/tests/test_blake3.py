@@ -404,3 +404,24 @@ def test_hashlib_takes_it_for_a_hash(tmp_path: Path) -> None:
     with (tmp_path / "file").open("rb") as file:
         digest = hashlib.file_digest(file, blake3)  # type: ignore[arg-type]
     assert digest.digest() == blake3(b"bytes").digest()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and limits of memory that count")
+def test_where_no_thread_can_be_started_the_caller_hashes() -> None:
+    program = """
+import resource
+from hashmill.blake3 import AUTO, blake3, hash_many
+data = [bytes([number]) * (1 << 20) for number in range(16)]
+expected = [blake3(each).digest() for each in data]
+assert hash_many(data) == expected
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (1 << 20),) * 2)
+assert hash_many(data, max_threads=AUTO) == expected
+import threading
+try:
+    threading.Thread(target=print).start()
+except RuntimeError:
+    print("no threads")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "no threads\n"), done.stderr

@@ -4,8 +4,8 @@ use std::io;
 use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use hashmill_files::{Digest, Error, Files, Input, Item, Mapping, Options, Output};
@@ -33,24 +33,32 @@ pub(super) fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], digests: &mut [Hash]
     }
     let total: usize = messages.iter().map(|message| cost(message)).sum();
     let share = total.div_ceil(threads).max(SHARE);
+    let mut parts = Vec::with_capacity(threads);
+    let (mut messages, mut digests) = (messages, digests);
+    while !messages.is_empty() {
+        let mut sum = 0;
+        let full = |message: &&[u8]| {
+            sum += cost(message);
+            sum >= share
+        };
+        let len = messages.iter().position(full).map_or(messages.len(), |last| last + 1);
+        let (now, later) = messages.split_at(len);
+        let (out, others) = digests.split_at_mut(len);
+        (messages, digests) = (later, others);
+        parts.push((now, Mutex::new(out)));
+    }
+    // A lock that one thread takes once: where none is started, the part is still here.
+    let work = &|(messages, digests): &(&[&[u8]], Mutex<&mut [Hash]>)| {
+        batch::hash_all(mode, messages, &mut digests.lock().unwrap_or_else(PoisonError::into_inner));
+    };
+    let Some((last, others)) = parts.split_last() else { return };
     thread::scope(|scope| {
-        let (mut messages, mut digests) = (messages, digests);
-        while !messages.is_empty() {
-            let mut sum = 0;
-            let full = |message: &&[u8]| {
-                sum += cost(message);
-                sum >= share
-            };
-            let len = messages.iter().position(full).map_or(messages.len(), |last| last + 1);
-            let (now, later) = messages.split_at(len);
-            let (out, others) = digests.split_at_mut(len);
-            (messages, digests) = (later, others);
-            if messages.is_empty() {
-                batch::hash_all(mode, now, out);
-            } else {
-                scope.spawn(move || batch::hash_all(mode, now, out));
+        for part in others {
+            if thread::Builder::new().spawn_scoped(scope, move || work(part)).is_err() {
+                work(part);
             }
         }
+        work(last);
     });
 }
 

@@ -94,7 +94,10 @@ class Passwords:
         return self._native.differences(hash)
 
     def hash_many(self, passwords: Iterable[str | Buffer]) -> list[str]:
-        """A hash for each password, on all cores."""
+        """A hash for each password, on all cores.
+
+        Ctrl-C ends the call at once; threads of this module hash on until they are through.
+        """
         return self._native.hash_many([_bytes(password) for password in passwords])
 
     @overload
@@ -111,7 +114,8 @@ class Passwords:
         """Whether the password is that of the hash, for each pair of them, on all cores.
 
         A hash that cannot be checked is an exception: raised for the first one, or in its place with `return_exceptions`. There,
-        compare with `is True`: an exception is no `False`.
+        compare with `is True`: an exception is no `False`. Ctrl-C ends the call at once; threads of this module check on until
+        they are through.
         """
         found = self._native.verify_many([(hash, _bytes(password)) for hash, password in logins])
         if return_exceptions:
