@@ -104,9 +104,8 @@ pub(super) fn view<'d>(doc: Option<&'d hm_doc>, heads: Option<&hm_hashes>) -> Re
 }
 
 fn load_options(options: Option<&hm_doc_options>) -> Result<(LoadOptions, Limits), hm_error> {
-    let mut limits = Limits::default();
     // Threads of the library's are started only where somebody asks for them.
-    limits.parallel_from = u64::MAX;
+    let mut limits = Limits { parallel_from: u64::MAX, ..Limits::default() };
     let Some(options) = options else { return Ok((LoadOptions::new().limits(limits), limits)) };
     let encoding = match options.text_encoding {
         HM_TEXT_CODE_POINTS => TextEncoding::UnicodeCodePoint,
