@@ -10,6 +10,9 @@ use super::errors::{self, Failed};
 use super::forks::Home;
 use super::hashes::texts;
 
+/// What makes a state again, and of what.
+type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, bool));
+
 /// What is known of one peer. One of them serves one conversation at a time.
 #[pyclass(frozen, module = "hashmill.documents")]
 pub(crate) struct SyncState {
@@ -83,7 +86,7 @@ impl SyncState {
         self.read(py, State::is_read_only)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, bool))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let (py, this) = (slf.py(), slf.get());
         Ok((slf.get_type().getattr("decode")?, (this.encode(py)?, this.read_only(py)?)))
     }
