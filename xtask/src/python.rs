@@ -161,8 +161,12 @@ fn pip(command: &mut Command) -> anyhow::Result<()> {
 }
 
 /// Why there was no download, if that is what pip complains of. A version that does not exist, or has another digest, is another
-/// matter.
+/// matter, even where the answer took several tries.
 fn no_network(said: &str) -> Option<&str> {
+    let versions = |line: &str| line.contains("(from versions: ") && !line.contains("(from versions: none)");
+    if said.contains("DO NOT MATCH THE HASHES") || said.lines().any(versions) {
+        return None;
+    }
     said.lines().map(str::trim).find(|line| line.contains("after connection broken by"))
 }
 
@@ -178,9 +182,17 @@ mod tests {
         for said in [
             "ERROR: No matching distribution found for x==99\n",
             "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
+            "ERROR: Could not find a version that satisfies the requirement x==99 (from versions: 1.0, 1.1)\n",
             "",
         ] {
             assert_eq!(no_network(said), None, "{said}");
+        }
+        let retry = nobody.lines().next().expect("a line");
+        for said in [
+            "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
+            "ERROR: Could not find a version that satisfies the requirement x==99 (from versions: 1.0, 1.1)\n",
+        ] {
+            assert_eq!(no_network(&format!("{retry}\n{said}")), None, "{said}");
         }
     }
 

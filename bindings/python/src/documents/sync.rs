@@ -10,9 +10,6 @@ use super::errors::{self, Failed};
 use super::forks::Home;
 use super::hashes::texts;
 
-/// What makes a state again, and of what.
-type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, bool));
-
 /// What is known of one peer. One of them serves one conversation at a time.
 #[pyclass(frozen, module = "hashmill.documents")]
 pub(crate) struct SyncState {
@@ -86,8 +83,8 @@ impl SyncState {
         self.read(py, State::is_read_only)
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let (py, this) = (slf.py(), slf.get());
-        Ok((slf.get_type().getattr("decode")?, (this.encode(py)?, this.read_only(py)?)))
+        Ok((slf.get_type().getattr("decode")?, (this.encode(py)?, this.read_only(py)?).into_pyobject(py)?))
     }
 }
