@@ -212,8 +212,14 @@ impl Tuned {
         self.engine == engine && self.device == model
     }
 
+    /// Whether the device computed more of them in a second than the processor beside it.
     #[cfg(feature = "gpu")]
-    fn has_costs(&self, params: argon2::Params) -> bool {
+    pub(crate) fn is_faster(&self) -> bool {
+        self.hashes_per_second > self.of_processor
+    }
+
+    #[cfg(feature = "gpu")]
+    pub(crate) fn has_costs(&self, params: argon2::Params) -> bool {
         self.costs() == (params.memory_kib(), params.passes(), params.lanes())
     }
 

@@ -1,5 +1,6 @@
 //! In programs without devices nobody is one.
 
+use super::Computer;
 use crate::flags::{self, EngineFlags};
 use anyhow::Result;
 use hashmill_hash::argon2::{Job, Params};
@@ -14,10 +15,6 @@ impl Tags {
         if flags.is_device() { Err(flags::absent("gpu")) } else { Ok(None) }
     }
 
-    pub(crate) fn compute(&self, _: Params, _: &mut [Job<'_>]) -> Result<(), String> {
-        match *self {}
-    }
-
     pub(crate) fn width(&self, _: Params, _: usize) -> Result<usize, String> {
         match *self {}
     }
@@ -25,8 +22,22 @@ impl Tags {
     pub(crate) fn device(&self) -> (&'static str, &str) {
         match *self {}
     }
+}
 
-    pub(crate) fn wrong(&self) -> String {
+impl Computer for Tags {
+    fn takes(&self, _: Params, _: usize) -> bool {
+        match *self {}
+    }
+
+    fn compute(&self, _: Params, _: &mut [Job<'_>]) -> Result<(), String> {
+        match *self {}
+    }
+
+    fn wrong(&self) -> String {
+        match *self {}
+    }
+
+    fn yields(&self, _: &str) -> bool {
         match *self {}
     }
 }

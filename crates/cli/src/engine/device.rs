@@ -40,6 +40,20 @@ impl Device {
         opened.map_err(|error| refused(flags, &error))
     }
 
+    /// Opens the one of this engine that measurements are kept under.
+    pub(super) fn of_model(engine: &str, model: &str) -> Result<Device, Error> {
+        let is_cuda = engine == EngineName::Cuda.name();
+        let devices = if is_cuda { cuda::devices()? } else { wgpu::devices() };
+        let number = devices.iter().position(|info| info.model() == model);
+        // A number names one device.
+        let asked = number.map_or_else(|| model.to_owned(), |number| number.to_string());
+        if is_cuda {
+            cuda::Device::find(&asked).map(Device::Cuda)
+        } else {
+            wgpu::Device::find(&asked).map(Device::Wgpu)
+        }
+    }
+
     /// The engine's name on the command line.
     pub(crate) fn engine(&self) -> &'static str {
         match self {

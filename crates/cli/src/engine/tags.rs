@@ -1,5 +1,6 @@
 //! Tags of Argon2 by a device.
 
+use super::Computer;
 use super::device::{Argon2, Device};
 use crate::flags::EngineFlags;
 use crate::kept;
@@ -31,12 +32,16 @@ impl Tags {
         Ok(Some(Tags { device, flags: flags.to_string(), last: RefCell::new(None) }))
     }
 
-    /// All tags.
+    /// The device of this engine that measurements are kept under.
     ///
     /// # Errors
-    /// What the device says, after the flags that asked for it.
-    pub(crate) fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
-        self.try_compute(params, jobs).map_err(|error| self.words(&error))
+    /// That there is none now; what its driver says.
+    pub(super) fn of_model(engine: &str, model: &str) -> Result<Tags, String> {
+        let flags = format!("--engine auto: {model}");
+        match Device::of_model(engine, model) {
+            Ok(device) => Ok(Tags { device, flags, last: RefCell::new(None) }),
+            Err(error) => Err(format!("{flags}: {error}")),
+        }
     }
 
     fn try_compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), Error> {
@@ -80,12 +85,26 @@ impl Tags {
         (self.device.engine(), &self.device.info().name)
     }
 
-    /// That it was found out to be wrong.
-    pub(crate) fn wrong(&self) -> String {
+    fn words(&self, error: &Error) -> String {
+        format!("{}: {error}", self.flags)
+    }
+}
+
+/// Whoever asked for a device gets its answers, and no others.
+impl Computer for Tags {
+    fn takes(&self, _: Params, _: usize) -> bool {
+        true
+    }
+
+    fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
+        self.try_compute(params, jobs).map_err(|error| self.words(&error))
+    }
+
+    fn wrong(&self) -> String {
         self.words(&Error::SelfTest { device: self.device.info().name.clone() })
     }
 
-    fn words(&self, error: &Error) -> String {
-        format!("{}: {error}", self.flags)
+    fn yields(&self, _: &str) -> bool {
+        false
     }
 }

@@ -9,7 +9,7 @@ use std::fmt;
 pub(crate) struct EngineFlags {
     /// What computes: auto, cpu, cuda, wgpu [default: auto]
     ///
-    /// auto is the processor, and `hashmill info` says why. cuda is a device of NVIDIA's driver, wgpu one that speaks Vulkan, Metal
+    /// auto is the processor, or for passwords a device that `hashmill tune` has measured to be faster; `hashmill info` says why. cuda is a device of NVIDIA's driver, wgpu one that speaks Vulkan, Metal
     /// or DirectX 12, in programs built with the feature gpu.
     #[arg(
         long,

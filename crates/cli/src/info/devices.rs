@@ -93,6 +93,10 @@ impl Devices {
                      the processor {of_processor:.1}"
                 ));
             }
+            if device.tuned.iter().any(Tuned::is_faster) {
+                let words = "password --engine auto takes it for as many of these as it computes sooner";
+                lines.push(format!("             {words}"));
+            }
             if let Some(tuned) = device.tuned.first() {
                 lines.push(format!("             measured here by hashmill tune, last on {}", tuned.date()));
             }

@@ -1,7 +1,7 @@
 //! `password bench`: how long named costs take on this machine.
 
 use super::{YES, print, print_json};
-use crate::engine::Tags;
+use crate::engine::{Computer as _, Tags};
 use crate::flags::{BenchArgs, Misuse};
 use crate::{kept, memory};
 use anyhow::{Error, Result, bail, ensure};

@@ -3,7 +3,7 @@
 use super::keeper::Keeper;
 use super::stored::words;
 use super::{YES, costs, input, print, print_json};
-use crate::engine::Tags;
+use crate::engine;
 use crate::flags::HashArgs;
 use crate::{kept, memory, out};
 use anyhow::{Context, Result};
@@ -26,12 +26,12 @@ struct Made {
 pub(super) fn run(low: &HashArgs) -> Result<u8> {
     let policy = costs::policy(&low.policy)?;
     memory::check(policy.params().blocks())?;
-    let tags = Tags::open(&low.engine)?;
+    let device = engine::computer(&low.engine)?;
     let secret = input::secret(&low.input, input::takes_stdin(&low.input))?;
     let password = input::new_password(&low.input)?;
     let mut salt = vec![0; policy.salt_len()];
     getrandom::fill(&mut salt).context("random bytes for the salt")?;
-    let keeper = Keeper::new(Passwords::new(policy).plan(kept::argon2()), secret, tags);
+    let keeper = Keeper::new(Passwords::new(policy).plan(kept::argon2()), secret, device);
     let hash = keeper.hash(&password, &salt, low.no_progress)?;
     if low.json {
         print_json(&made(&hash))?;

@@ -1,15 +1,16 @@
-//! Who keeps passwords: the processor, or a device that was asked for.
+//! Who keeps passwords: the processor, or a device that was asked for or is known to be faster.
 //!
 //! What a device gives is believed where a mistake would show. A tag that matches a stored one is right, since no wrong one does
 //! by chance. A new string is checked before anybody has it, as it could lock its owner out; so is every answer that a password does
 //! not match. Where it is one, the processor computes it. Of many of the same costs the processor computes one, and the device all
 //! of them a second time, in the reverse order: what is wrong with one place of it then meets another hash. The processor's one is
-//! that which the reverse order leaves in its place, if there is one. The processor has the functions that are not Argon2, too.
+//! that which the reverse order leaves in its place, if there is one. The processor has the functions that are not Argon2, too, and
+//! whatever a device has no answer for that nobody asked for.
 
 use super::input::Secret;
 use super::stored;
 use super::watch::watched;
-use crate::engine::Tags;
+use crate::engine::Computer;
 use anyhow::{Result, bail};
 use hashmill_hash::argon2::{Input, Job, Params};
 use hashmill_hash::password::foreign::StoredHash;
@@ -25,25 +26,6 @@ pub(super) struct Keeper {
     /// What the processor's passwords are bound to, once more.
     secret: Secret,
     device: Option<Box<dyn Computer>>,
-}
-
-/// Who computes tags of Argon2 in the processor's place.
-pub(super) trait Computer {
-    /// All of these, or why not.
-    fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String>;
-
-    /// That it was found out to be wrong.
-    fn wrong(&self) -> String;
-}
-
-impl Computer for Tags {
-    fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
-        Tags::compute(self, params, jobs)
-    }
-
-    fn wrong(&self) -> String {
-        Tags::wrong(self)
-    }
 }
 
 /// Why a password was not accepted.
@@ -69,11 +51,7 @@ type Computed = Vec<Zeroizing<Vec<u8>>>;
 
 impl Keeper {
     /// Passwords bound to this secret, on the device if there is one.
-    pub(super) fn new(passwords: Passwords, secret: Vec<u8>, tags: Option<Tags>) -> Keeper {
-        Keeper::with(passwords, secret, tags.map(|tags| Box::new(tags) as _))
-    }
-
-    fn with(passwords: Passwords, secret: Vec<u8>, device: Option<Box<dyn Computer>>) -> Keeper {
+    pub(super) fn new(passwords: Passwords, secret: Vec<u8>, device: Option<Box<dyn Computer>>) -> Keeper {
         let own = Zeroizing::new(secret.clone());
         Keeper { passwords: passwords.secret(secret), secret: own, device }
     }
@@ -97,13 +75,31 @@ impl Keeper {
         if self.device.is_some() { TOGETHER } else { 8 * hashmill_machine::threads() }
     }
 
+    /// Who has so many of these hashes, if not the processor.
+    fn device(&self, params: Params, count: usize) -> Option<&dyn Computer> {
+        self.device.as_deref().filter(|device| device.takes(params, count))
+    }
+
     /// The string to store for a password, beside a bar where that can be seen.
     pub(super) fn hash(&self, password: &[u8], salt: &[u8], hidden: bool) -> Result<PasswordHash> {
-        let policy = self.policy();
-        let Some(device) = self.device.as_deref() else {
-            let hash = |tell: super::watch::Tell<'_>| self.passwords.hash_watched(password, salt, tell);
-            return Ok(watched(policy.params(), hidden, hash)?);
-        };
+        let params = self.policy().params();
+        if let Some(device) = self.device(params, 1) {
+            match self.hash_on(device, password, salt, hidden) {
+                Err(error) if device.yields(&error.to_string()) => {}
+                made => return made,
+            }
+        }
+        let hash = |tell: super::watch::Tell<'_>| self.passwords.hash_watched(password, salt, tell);
+        Ok(watched(params, hidden, hash)?)
+    }
+
+    fn hash_on(
+        &self,
+        device: &dyn Computer,
+        password: &[u8],
+        salt: &[u8],
+        hidden: bool,
+    ) -> Result<PasswordHash> {
         let new = [NewPassword { password, salt }];
         let made = self.made(device, &new)?.remove(0);
         self.by_processor(password, &made, hidden).map_err(|error| match error {
@@ -115,10 +111,17 @@ impl Keeper {
 
     /// The same for each of many.
     pub(super) fn hash_many(&self, new: &[NewPassword<'_>]) -> Result<Vec<PasswordHash>> {
-        let Some(device) = self.device.as_deref() else {
-            let made: Result<_, CreateError> = self.passwords.hash_many(new).into_iter().collect();
-            return Ok(made?);
-        };
+        if let Some(device) = self.device(self.policy().params(), new.len()) {
+            match self.hash_many_on(device, new) {
+                Err(error) if device.yields(&error.to_string()) => {}
+                made => return made,
+            }
+        }
+        let made: Result<_, CreateError> = self.passwords.hash_many(new).into_iter().collect();
+        Ok(made?)
+    }
+
+    fn hash_many_on(&self, device: &dyn Computer, new: &[NewPassword<'_>]) -> Result<Vec<PasswordHash>> {
         let reverse: Vec<_> = new.iter().rev().copied().collect();
         let (made, again) = (self.made(device, new)?, self.made(device, &reverse)?);
         // Of an odd number, this one has the same place twice.
@@ -137,12 +140,24 @@ impl Keeper {
         let Some(hash) = stored.argon2() else {
             return Ok(self.passwords.verify_stored(password, stored)?);
         };
-        let Some(device) = self.device.as_deref() else {
-            return Ok(self.by_processor(password, hash, hidden)?);
-        };
-        let tag =
-            self.tags(device, hash.params(), &[self.asked(password, hash)]).map_err(Refusal::Unknown)?;
-        if hash.matches(&tag[0]) {
+        if let Some(device) = self.device(hash.params(), 1) {
+            match self.verify_on(device, password, hash, hidden) {
+                Err(Refusal::Unknown(why)) if device.yields(&why) => {}
+                verdict => return verdict,
+            }
+        }
+        Ok(self.by_processor(password, hash, hidden)?)
+    }
+
+    fn verify_on(
+        &self,
+        device: &dyn Computer,
+        password: &[u8],
+        hash: &PasswordHash,
+        hidden: bool,
+    ) -> Result<(), Refusal> {
+        let tag = self.tags(device, hash.params(), &[self.asked(password, hash)]);
+        if hash.matches(&tag.map_err(Refusal::Unknown)?[0]) {
             return Ok(());
         }
         match self.by_processor(password, hash, hidden) {
@@ -153,26 +168,27 @@ impl Keeper {
 
     /// The same for each of many.
     pub(super) fn verify_many(&self, logins: &[(&[u8], &StoredHash)]) -> Vec<Result<(), Refusal>> {
-        let Some(device) = self.device.as_deref() else {
-            let results = self.passwords.verify_stored_many(logins).into_iter();
-            return results.map(|result| Ok(result?)).collect();
-        };
         let mut results: Vec<Option<Result<(), Refusal>>> = vec![None; logins.len()];
-        let foreign = logins.iter().enumerate().filter(|(_, (_, stored))| stored.argon2().is_none());
-        let (places, foreign): (Vec<usize>, Vec<_>) = foreign.map(|(at, login)| (at, *login)).unzip();
-        for (at, result) in places.into_iter().zip(self.passwords.verify_stored_many(&foreign)) {
-            results[at] = Some(result.map_err(Refusal::from));
-        }
         let argon2 = logins.iter().enumerate();
         let argon2: Vec<_> =
             argon2.filter_map(|(at, (password, stored))| Some((at, *password, stored.argon2()?))).collect();
         for alike in by_costs(argon2, |(_, _, hash)| hash.params()) {
+            let Some(device) = self.device(alike[0].2.params(), alike.len()) else { continue };
             let verdicts = self.verdicts(device, &alike);
             for ((at, ..), verdict) in alike.into_iter().zip(verdicts) {
-                results[at] = Some(verdict);
+                match verdict {
+                    Err(Refusal::Unknown(why)) if device.yields(&why) => {}
+                    verdict => results[at] = Some(verdict),
+                }
             }
         }
-        results.into_iter().map(|result| result.expect("each is of Argon2 or is not")).collect()
+        let left = |(_, (result, _)): &(usize, (&Option<_>, _))| result.is_none();
+        let left = results.iter().zip(logins).enumerate().filter(left).map(|(at, (_, login))| (at, *login));
+        let (places, left): (Vec<usize>, Vec<_>) = left.unzip();
+        for (at, result) in places.into_iter().zip(self.passwords.verify_stored_many(&left)) {
+            results[at] = Some(result.map_err(Refusal::from));
+        }
+        results.into_iter().map(|result| result.expect("the processor has what no device answered")).collect()
     }
 
     /// Of hashes of the same costs.
@@ -266,7 +282,8 @@ mod tests {
     use super::*;
     use hashmill_hash::argon2::Hasher;
     use hashmill_hash::password::{Limits, Syntax};
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
+    use std::rc::Rc;
 
     const SALT: &[u8] = b"sixteen bytes ok";
 
@@ -286,6 +303,14 @@ mod tests {
         fn wrong(&self) -> String {
             "wrong".to_owned()
         }
+
+        fn takes(&self, _: Params, _: usize) -> bool {
+            true
+        }
+
+        fn yields(&self, _: &str) -> bool {
+            false
+        }
     }
 
     /// Wrong in one place of whatever it is given together, and always in the same way.
@@ -298,6 +323,14 @@ mod tests {
 
         fn wrong(&self) -> String {
             "wrong".to_owned()
+        }
+
+        fn takes(&self, _: Params, _: usize) -> bool {
+            true
+        }
+
+        fn yields(&self, _: &str) -> bool {
+            false
         }
     }
 
@@ -312,11 +345,51 @@ mod tests {
         fn wrong(&self) -> String {
             unreachable!("it says nothing")
         }
+
+        fn takes(&self, _: Params, _: usize) -> bool {
+            true
+        }
+
+        fn yields(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    /// Nobody asked for it, and what it does not get is the processor's.
+    struct Unasked<C> {
+        computer: C,
+        least: usize,
+        complaints: Rc<RefCell<Vec<String>>>,
+    }
+
+    impl<C: Computer> Computer for Unasked<C> {
+        fn takes(&self, _: Params, count: usize) -> bool {
+            count >= self.least && self.complaints.borrow().is_empty()
+        }
+
+        fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
+            self.computer.compute(params, jobs)
+        }
+
+        fn wrong(&self) -> String {
+            self.computer.wrong()
+        }
+
+        fn yields(&self, why: &str) -> bool {
+            self.complaints.borrow_mut().push(why.to_owned());
+            true
+        }
+    }
+
+    fn unasked<C: Computer + 'static>(computer: C, least: usize) -> (Keeper, Rc<RefCell<Vec<String>>>) {
+        let complaints = Rc::default();
+        let device = Unasked { computer, least, complaints: Rc::clone(&complaints) };
+        (keeper(Some(Box::new(device))), complaints)
     }
 
     fn keeper(device: Option<Box<dyn Computer>>) -> Keeper {
         let policy = Policy::new(Params::new(16, 1, 1).expect("good costs"));
-        Keeper::with(Passwords::new(policy).limits(Limits::NONE), b"pepper".to_vec(), device)
+        Keeper::new(Passwords::new(policy).limits(Limits::NONE), b"pepper".to_vec(), device)
     }
 
     fn flips(number: Option<usize>) -> Keeper {
@@ -432,5 +505,42 @@ mod tests {
         assert_eq!(lost.verify_many(&[(b"a", &made), (b"b", &made)]), [unknown(), unknown()]);
         assert_eq!(lost.hash_many(&NEW).expect_err("no device").to_string(), "lost");
         assert_eq!(lost.hash(b"a", SALT, true).expect_err("no device").to_string(), "lost");
+    }
+
+    #[test]
+    fn the_processor_goes_on_where_a_device_that_nobody_asked_for_fails() {
+        let processor = keeper(None);
+        let made = processor.hash_many(&NEW).expect("hashes");
+        let own: Vec<_> = made.iter().map(stored).collect();
+        let logins: Vec<(&[u8], &StoredHash)> = vec![(b"a", &own[0]), (b"no", &own[1]), (b"c", &own[2])];
+        let right = processor.verify_many(&logins);
+        let all = |keeper: &dyn Fn() -> (Keeper, Rc<RefCell<Vec<String>>>), is_fine: bool| {
+            let is_silent = |complaints: Rc<RefCell<Vec<String>>>| {
+                assert!(!is_fine || complaints.borrow().is_empty(), "{complaints:?}");
+                complaints.borrow().is_empty()
+            };
+            let (some, complaints) = keeper();
+            assert_eq!(some.verify_many(&logins), right);
+            let mut silent = vec![is_silent(complaints)];
+            let (some, complaints) = keeper();
+            assert_eq!(some.hash_many(&NEW).expect("hashes"), made);
+            silent.push(is_silent(complaints));
+            let (some, complaints) = keeper();
+            assert_eq!(some.hash(b"a", SALT, true).expect("a hash"), made[0]);
+            silent.push(is_silent(complaints));
+            for (login, right) in logins.iter().zip(&right) {
+                let (some, complaints) = keeper();
+                assert_eq!(some.verify(login.0, login.1, true), *right);
+                silent.push(is_silent(complaints));
+            }
+            silent
+        };
+        assert_eq!(all(&|| unasked(Flips(None, Cell::new(0)), 1), true), [true; 6]);
+        assert_eq!(all(&|| unasked(Lost, 1), false), [false; 6]);
+        assert_eq!(all(&|| unasked(Lost, 4), true), [true; 6], "it has nothing to do");
+        for number in 0..3 {
+            all(&|| unasked(Flips(Some(number), Cell::new(0)), 1), false);
+            all(&|| unasked(Sticks(number), 1), false);
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::input::{self, Secret};
 use super::keeper::{Keeper, Refusal};
 use super::lines::Lines;
 use super::{NO, UNKNOWN, YES, costs, print, print_json, stored};
-use crate::engine::Tags;
+use crate::engine;
 use crate::flags::{Misuse, UpgradeArgs};
 use crate::out::progress::{Bar, hushed};
 use crate::out::{self, Closed, Out, json, shown};
@@ -81,10 +81,10 @@ pub(super) fn run(low: &UpgradeArgs) -> Result<u8> {
     let syntax = costs::syntax(low.limits.lenient);
     let free = free_kib();
     let plan = kept::argon2();
-    let tags = Tags::open(&low.engine)?;
+    let device = engine::computer(&low.engine)?;
     let keeper = |secret| {
         let passwords = Passwords::new(policy).plan(plan).limits(limits).syntax(syntax);
-        let keeper = Keeper::new(passwords, secret, tags).memory_budget(free.unwrap_or(u64::MAX));
+        let keeper = Keeper::new(passwords, secret, device).memory_budget(free.unwrap_or(u64::MAX));
         Checker { keeper, limits, syntax, free }
     };
     match &low.stored.file {

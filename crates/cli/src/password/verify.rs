@@ -6,7 +6,7 @@ use super::entry::Layout;
 use super::keeper::Keeper;
 use super::stored;
 use super::{costs, input, print, print_json};
-use crate::engine::Tags;
+use crate::engine;
 use crate::flags::{Misuse, VerifyArgs};
 use crate::out::progress::hushed;
 use crate::{kept, memory, out};
@@ -18,9 +18,9 @@ pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
     let limits = costs::limits(&low.limits)?;
     let syntax = costs::syntax(low.limits.lenient);
     let plan = kept::argon2();
-    let tags = Tags::open(&low.engine)?;
+    let device = engine::computer(&low.engine)?;
     let keeper =
-        |secret| Keeper::new(Passwords::default().plan(plan).limits(limits).syntax(syntax), secret, tags);
+        |secret| Keeper::new(Passwords::default().plan(plan).limits(limits).syntax(syntax), secret, device);
     if let Some(file) = &low.stored.file {
         let password_on_stdin = low.passwords.is_none() && input::takes_stdin(&low.input);
         let lists_on_stdin = [Some(file), low.passwords.as_ref()].into_iter().flatten();

@@ -369,6 +369,23 @@ fn tuned_by(world: &World, engine: &str, model: &str, run: &dyn Fn(&[&str], &[u8
     let made = run(&hash, b"right").quiet_success();
     let verified = run(&["password", "verify", "--hash", made.trim_end()], b"right").quiet_success();
     assert_eq!(verified, "match\n");
+
+    // What was measured of it is used by whoever names no engine, too.
+    let auto = "password --engine auto takes it for as many of these as it computes sooner\n";
+    assert!(run(&["info"], b"").quiet_success().contains(auto));
+    world.write("hashes", format!("{made}{made}{made}"));
+    let check = ["password", "verify", "--file", "hashes"];
+    let wrong = run(&check, b"wrong");
+    assert_eq!((wrong.code(), wrong.text().matches(": no match\n").count(), &*wrong.err), (1, 3, ""));
+    let right = run(&check, b"right").quiet_success();
+    assert_eq!(right.matches(": match\n").count(), 3, "{right}");
+    world.write("state/hashmill/tune.json", file.to_string().replace(model, "One that left"));
+    let done = run(&check, b"right");
+    assert_eq!((done.code(), &*done.text()), (0, &*right));
+    let note = "take note: --engine auto: One that left: ";
+    assert_eq!(done.err.matches(note).count(), 1, "{}", done.err);
+    assert!(done.err.trim_end().ends_with("; the processor goes on"), "{}", done.err);
+    assert_eq!(run(&[&check[..], &["--engine", "cpu"]].concat(), b"right").quiet_success(), right);
 }
 
 #[test]
