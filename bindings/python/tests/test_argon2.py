@@ -281,6 +281,44 @@ def test_ctrl_c_ends_a_dear_hash() -> None:
     process.stdout.close()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "passwords.hash_many(['x'] * 9)",
+        "passwords.verify_many([(dear, 'x')] * 9)",
+        "passwords.hash('x')",
+        "passwords.verify(dear, 'x')",
+        "passwords.verify_dummy('x')",
+        "calibrate(10**9, max_memory_cost=1, measure=lambda _: Passwords(policy).hash('x') and 1)",
+    ],
+)
+def test_ctrl_c_ends_all_work(call: str) -> None:
+    """Not only the call: hashes that would take weeks are left by every thread that has one."""
+    program = f"""
+import os, signal, sys, threading, time
+from hashmill.argon2 import *
+policy = Parameters(Type.ID, 19, 16, 32, 2**32 - 1, 64, 1)
+passwords = Passwords(policy, limits="policy")
+dear = f"$argon2id$v=19$m=64,t={{2**32 - 1}},p=1$" + "c2FsdHNhbHRzYWx0c2FsdA$" + "a" * 42 + "A"
+threading.Thread(target=lambda: (time.sleep(0.3), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
+try:
+    {call}
+except KeyboardInterrupt:
+    pass
+else:
+    sys.exit("no signal")
+# Until half a second goes by in which nobody computes.
+used = -1.0
+while time.process_time() - used > 0.1:
+    used = time.process_time()
+    time.sleep(0.5)
+# And the memory is there for who comes next.
+assert Passwords(Parameters(Type.ID, 19, 16, 32, 1, 64, 1)).hash("x")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_module_measures() -> None:
     command = [sys.executable, "-m", "hashmill.argon2", "-n", "2", "--profile", "cheapest"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hashmill_hash::argon2::Params;
+use hashmill_hash::argon2::{Params, Stop};
 use hashmill_hash::password::{
     self, Limits, Login, NewPassword, PasswordHash, Policy, Preset, Syntax, VerifyError,
 };
@@ -74,23 +74,21 @@ impl Passwords {
     fn hash(&self, py: Python<'_>, password: &Bound<'_, PyAny>) -> PyResult<String> {
         let password = secret(password)?;
         let salt = self.salt()?;
-        let inner = Arc::clone(&self.inner);
-        let made = interruptible(py, || (), move || inner.hash(&password, &salt))?;
+        let made = self.stoppable(py, move |inner, stop| inner.hash_until(&password, &salt, stop))?;
         made.map(|hash| hash.to_string()).map_err(of_create)
     }
 
     fn verify(&self, py: Python<'_>, hash: &str, password: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (password, stored) = (secret(password)?, self.decode(hash)?);
-        let inner = Arc::clone(&self.inner);
-        let verdict = interruptible(py, || (), move || inner.verify_decoded(&password, &stored))?;
+        let verdict =
+            self.stoppable(py, move |inner, stop| inner.verify_decoded_until(&password, &stored, stop))?;
         verdict.map(|()| true).map_err(of_verify)
     }
 
     /// As much work as a check of a new hash, for names that nobody has. Never succeeds.
     fn verify_dummy(&self, py: Python<'_>, password: &Bound<'_, PyAny>) -> PyResult<bool> {
         let password = secret(password)?;
-        let inner = Arc::clone(&self.inner);
-        let verdict = interruptible(py, || (), move || inner.verify_dummy(&password))?;
+        let verdict = self.stoppable(py, move |inner, stop| inner.verify_dummy_until(&password, stop))?;
         verdict.map(|()| true).map_err(of_verify)
     }
 
@@ -102,15 +100,10 @@ impl Passwords {
     ) -> PyResult<Bound<'py, PyList>> {
         let logins = logins.into_iter().map(|(hash, password)| Ok((hash, secret(&password)?)));
         let logins = logins.collect::<PyResult<Vec<_>>>()?;
-        let inner = Arc::clone(&self.inner);
-        let verdicts = interruptible(
-            py,
-            || (),
-            move || {
-                let logins = logins.iter().map(|(stored, password)| Login { password, stored });
-                inner.verify_many(&logins.collect::<Vec<_>>())
-            },
-        )?;
+        let verdicts = self.stoppable(py, move |inner, stop| {
+            let logins = logins.iter().map(|(stored, password)| Login { password, stored });
+            inner.verify_many_until(&logins.collect::<Vec<_>>(), stop)
+        })?;
         let object = |verdict: Result<(), VerifyError>| match verdict {
             Ok(()) => true.into_pyobject(py).map(|known| known.to_owned().into_any()).map_err(PyErr::from),
             Err(VerifyError::Mismatch) => {
@@ -124,15 +117,10 @@ impl Passwords {
     fn hash_many(&self, py: Python<'_>, passwords: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
         let new = passwords.into_iter().map(|password| Ok((secret(&password)?, self.salt()?)));
         let new = new.collect::<PyResult<Vec<_>>>()?;
-        let inner = Arc::clone(&self.inner);
-        let made = interruptible(
-            py,
-            || (),
-            move || {
-                let new = new.iter().map(|(password, salt)| NewPassword { password, salt });
-                inner.hash_many(&new.collect::<Vec<_>>())
-            },
-        )?;
+        let made = self.stoppable(py, move |inner, stop| {
+            let new = new.iter().map(|(password, salt)| NewPassword { password, salt });
+            inner.hash_many_until(&new.collect::<Vec<_>>(), stop)
+        })?;
         made.into_iter().map(|hash| hash.map(|hash| hash.to_string()).map_err(of_create)).collect()
     }
 
@@ -149,6 +137,17 @@ impl Passwords {
 }
 
 impl Passwords {
+    /// The result of `work` on another thread. A signal that raises ends both.
+    fn stoppable<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&password::Passwords, &Stop) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        let stop = Arc::new(Stop::new());
+        let (inner, stopped) = (Arc::clone(&self.inner), Arc::clone(&stop));
+        interruptible(py, || stop.set(), move || work(&inner, &stopped))
+    }
+
     fn decode(&self, hash: &str) -> PyResult<PasswordHash> {
         PasswordHash::decode(hash, Syntax::Strict, &self.limits).map_err(|error| match error {
             error @ password::PhcError::OverLimit { .. } => of_phc(error),

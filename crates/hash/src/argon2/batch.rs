@@ -51,9 +51,22 @@ pub fn hash_batch_into(
     arenas: &mut [Arena],
     jobs: &mut [Job<'_>],
 ) -> Result<(), HashError> {
+    static NEVER: Stop = Stop::new();
+    hash_batch_until(plan, params, threads, arenas, jobs, &NEVER)
+}
+
+/// [`hash_batch_into`] that ends early when asked to, from another thread: with [`HashError::Stopped`], and tags of some jobs.
+pub(crate) fn hash_batch_until(
+    plan: Plan,
+    params: Params,
+    threads: usize,
+    arenas: &mut [Arena],
+    jobs: &mut [Job<'_>],
+    stop: &Stop,
+) -> Result<(), HashError> {
     assert!(!arenas.is_empty(), "a batch needs memory");
     let width = arenas.len().min(MAX_STREAMS);
-    jobs.chunks_mut(width).try_for_each(|jobs| side_by_side(plan, params, threads, arenas, jobs))
+    jobs.chunks_mut(width).try_for_each(|jobs| side_by_side(plan, params, threads, arenas, jobs, stop))
 }
 
 fn side_by_side(
@@ -62,13 +75,13 @@ fn side_by_side(
     threads: usize,
     arenas: &mut [Arena],
     jobs: &mut [Job<'_>],
+    stop: &Stop,
 ) -> Result<(), HashError> {
-    static NEVER: Stop = Stop::new();
     let kernel = plan.kernel();
     jobs.iter().try_for_each(|job| init_final::check(&job.input, job.tag.len()))?;
     // All memory before any work: nothing is left half done.
     arenas.iter_mut().zip(&*jobs).try_for_each(|(arena, _)| arena.reserve(params.blocks()))?;
-    {
+    let finished = {
         let mut matrices = ArrayVec::<Matrix<'_>, MAX_STREAMS>::new();
         for (arena, job) in arenas.iter_mut().zip(&*jobs) {
             let mut matrix = arena.matrix(params.shape())?;
@@ -79,14 +92,17 @@ fn side_by_side(
         let streams = matrices.len() * params.lanes() as usize;
         let width = if matrices.len() > 1 { plan.width_of_many(params) } else { plan.width(params) };
         let width = width.min(streams.div_ceil(threads));
-        Fill::new(plan, params, &matrices, width, &NEVER).wiping(true).run_on(threads);
+        let finished = Fill::new(plan, params, &matrices, width, stop).wiping(true).run_on(threads);
         for (matrix, job) in matrices.iter_mut().zip(&mut *jobs) {
-            init_final::finish(kernel, matrix, job.tag);
+            if finished {
+                init_final::finish(kernel, matrix, job.tag);
+            }
             matrix.wipe_last_blocks();
         }
-    }
+        finished
+    };
     arenas.iter_mut().zip(&*jobs).for_each(|(arena, _)| arena.set_clean());
-    Ok(())
+    if finished { Ok(()) } else { Err(HashError::Stopped) }
 }
 
 #[cfg(test)]

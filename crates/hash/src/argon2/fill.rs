@@ -102,11 +102,15 @@ impl<'a, 'm> Fill<'a, 'm> {
     }
 
     fn run_alone(&self, phases: Range<u64>) -> bool {
-        for phase in phases {
+        let mut phase = phases.start;
+        while phase < phases.end {
             for unit in 0..self.units() {
                 // SAFETY: one unit after another.
                 unsafe { self.unit(phase, unit) }
             }
+            // Nothing is computed any more, and there may be thousands of millions of phases.
+            let stopped = self.stopped.load(Ordering::Relaxed);
+            phase = if stopped { self.slices().max(phase + 1) } else { phase + 1 };
         }
         !self.stopped.load(Ordering::Relaxed)
     }

@@ -37,6 +37,8 @@ pub use crate::stop::Stop;
 #[cfg(feature = "std")]
 pub use crate::work_sharing::Threads;
 #[cfg(feature = "std")]
+pub(crate) use batch::hash_batch_until;
+#[cfg(feature = "std")]
 pub use batch::{Job, MAX_BATCH, batch_width, hash_batch_into};
 #[cfg(feature = "std")]
 pub use batches::Batches;

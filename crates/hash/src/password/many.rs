@@ -4,9 +4,9 @@
 //! one by one. Hashes of the same cost go together, costly ones first, so that no core waits long at the end.
 
 use super::error::{CreateError, VerifyError};
-use super::passwords::{Passwords, check_salt};
+use super::passwords::{NEVER, Passwords, check_salt};
 use super::stored::PasswordHash;
-use crate::argon2::{HashError, Input, Job, MAX_BATCH, Params, batch_width, hash_batch_into};
+use crate::argon2::{HashError, Input, Job, MAX_BATCH, Params, Stop, batch_width, hash_batch_until};
 use crate::work_sharing;
 use core::cmp::Reverse;
 use core::fmt;
@@ -88,9 +88,15 @@ impl Passwords {
     /// # Ok::<(), hashmill_hash::password::CreateError>(())
     /// ```
     pub fn verify_many(&self, logins: &[Login<'_>]) -> Vec<Result<(), VerifyError>> {
+        self.verify_many_until(logins, &NEVER)
+    }
+
+    /// [`verify_many`](Passwords::verify_many) that ends early when asked to, from another thread: what is not known by then is
+    /// [`HashError::Stopped`]. Memory is wiped all the same.
+    pub fn verify_many_until(&self, logins: &[Login<'_>], stop: &Stop) -> Vec<Result<(), VerifyError>> {
         let decoded: Vec<_> = logins.iter().map(|login| self.decode(login.stored)).collect();
         let decoded = || decoded.iter().map(|stored| stored.as_ref().map_err(|error| *error));
-        self.verdicts(logins.iter().map(|login| login.password).zip(decoded()))
+        self.verdicts(logins.iter().map(|login| login.password).zip(decoded()), stop)
     }
 
     /// The same for hashes that have been read, perhaps within other limits.
@@ -100,20 +106,25 @@ impl Passwords {
         logins: &[(&[u8], &PasswordHash)],
     ) -> Vec<Result<(), VerifyError>> {
         let allowed = |stored: &PasswordHash| self.stored_limits().check(stored.params());
-        self.verdicts(logins.iter().map(|(password, stored)| {
+        let logins = logins.iter().map(|(password, stored)| {
             (*password, allowed(stored).map(|()| *stored).map_err(VerifyError::OverLimit))
-        }))
+        });
+        self.verdicts(logins, &NEVER)
     }
 
     /// Computes whatever could be read and is allowed, and compares.
-    fn verdicts<'a>(&'a self, logins: impl Iterator<Item = Asked<'a>>) -> Vec<Result<(), VerifyError>> {
+    fn verdicts<'a>(
+        &'a self,
+        logins: impl Iterator<Item = Asked<'a>>,
+        stop: &Stop,
+    ) -> Vec<Result<(), VerifyError>> {
         let logins: Vec<_> = logins.collect();
         let work = logins.iter().map(|(password, stored)| {
             let stored = stored.ok()?;
             let input = self.input(password, stored.salt(), stored.associated_data());
             Some(Work::new(stored.params(), input, stored.tag_len()))
         });
-        let done = self.compute_many(work.collect());
+        let done = self.compute_many(work.collect(), stop);
         let verdict = |((_, stored), work): (Asked<'_>, Option<Work<'_>>)| {
             let stored = stored?;
             let work = work.expect("whatever was decoded was computed");
@@ -125,12 +136,22 @@ impl Passwords {
 
     /// [`hash`](Passwords::hash) for each password, in their order, on all threads of the current rayon pool.
     pub fn hash_many(&self, passwords: &[NewPassword<'_>]) -> Vec<Result<PasswordHash, CreateError>> {
+        self.hash_many_until(passwords, &NEVER)
+    }
+
+    /// [`hash_many`](Passwords::hash_many) that ends early when asked to, as
+    /// [`verify_many_until`](Passwords::verify_many_until) does.
+    pub fn hash_many_until(
+        &self,
+        passwords: &[NewPassword<'_>],
+        stop: &Stop,
+    ) -> Vec<Result<PasswordHash, CreateError>> {
         let (params, tag_len) = (self.policy().params(), self.policy().tag_len());
         let work = passwords.iter().map(|new| {
             check_salt(new.salt).ok()?;
             Some(Work::new(params, self.input(new.password, new.salt, &[]), tag_len))
         });
-        let done = self.compute_many(work.collect());
+        let done = self.compute_many(work.collect(), stop);
         let outcome = |(new, work): (&NewPassword<'_>, Option<Work<'_>>)| {
             let Some(mut work) = work else { return Err(CreateError::SaltLen { given: new.salt.len() }) };
             work.result?;
@@ -140,14 +161,14 @@ impl Passwords {
     }
 
     /// Computes everything that there is, wherever it stands.
-    fn compute_many<'a>(&self, mut work: Vec<Option<Work<'a>>>) -> Vec<Option<Work<'a>>> {
+    fn compute_many<'a>(&self, mut work: Vec<Option<Work<'a>>>, stop: &Stop) -> Vec<Option<Work<'a>>> {
         let mut order: Vec<&mut Work<'a>> = work.iter_mut().flatten().collect();
         order.sort_by_key(|work| work.order());
         let units = self.units(order);
         let threads = self.most_threads();
         let has_lanes = units.iter().any(|unit| unit[0].params.lanes() > 1);
         if threads == 1 || (units.len() < threads && has_lanes) {
-            units.into_iter().for_each(|unit| self.unit(unit, threads));
+            units.into_iter().for_each(|unit| self.unit(unit, threads, stop));
             return work;
         }
         let largest = units.iter().map(|unit| unit_kib(unit)).max().unwrap_or(0);
@@ -157,7 +178,7 @@ impl Passwords {
         let next = || units.lock().unwrap_or_else(PoisonError::into_inner).next();
         work_sharing::run(1, count, workers - 1, &|_, _| {
             if let Some(unit) = next() {
-                self.unit(unit, 1);
+                self.unit(unit, 1, stop);
             }
         });
         work
@@ -186,24 +207,34 @@ impl Passwords {
         units
     }
 
-    fn unit(&self, mut unit: Vec<&mut Work<'_>>, threads: usize) {
+    fn unit(&self, mut unit: Vec<&mut Work<'_>>, threads: usize, stop: &Stop) {
         let params = unit[0].params;
-        let together = self.together(params, threads, &mut unit);
+        let together = self.together(params, threads, &mut unit, stop);
         if together.is_err() && unit.len() > 1 {
             // One of them cannot be, or there is not memory for all: each for itself.
             for work in unit {
-                work.result = self.together(params, threads, &mut [&mut *work]);
+                work.result = self.together(params, threads, &mut [&mut *work], stop);
             }
         } else if let [work] = &mut unit[..] {
             work.result = together;
         }
     }
 
-    fn together(&self, params: Params, threads: usize, unit: &mut [&mut Work<'_>]) -> Result<(), HashError> {
+    fn together(
+        &self,
+        params: Params,
+        threads: usize,
+        unit: &mut [&mut Work<'_>],
+        stop: &Stop,
+    ) -> Result<(), HashError> {
+        // Before memory is waited for.
+        if stop.is_set() {
+            return Err(HashError::Stopped);
+        }
         let mut lease = self.pool.lease(params.blocks(), unit.len());
         let mut jobs: Vec<Job<'_>> =
             unit.iter_mut().map(|work| Job { input: work.input, tag: &mut work.tag }).collect();
-        hash_batch_into(self.kernel_plan(), params, threads, lease.arenas(), &mut jobs)
+        hash_batch_until(self.kernel_plan(), params, threads, lease.arenas(), &mut jobs, stop)
     }
 }
 
@@ -222,5 +253,32 @@ mod tests {
         assert_eq!(passwords.room_for(5000), 1, "one at a time at least");
         let limits = Limits { memory_kib: 64, ..limits };
         assert_eq!(passwords.limits(limits).room_for(64), 2, "new hashes need that much");
+    }
+
+    /// Hashes that would take weeks end, whether a thread has begun them or not, and leave nothing.
+    #[test]
+    fn what_is_stopped_ends_and_wipes() {
+        for (passes, lanes, budget) in [(u32::MAX, 1, 1 << 20), (u32::MAX, 1, 64), (1 << 22, 2, 1 << 20)] {
+            let policy = Policy::new(Params::new(64, passes, lanes).unwrap());
+            let passwords = Passwords::new(policy).limits(Limits::NONE).memory_budget(budget);
+            let stored = PasswordHash::new(policy.params(), vec![1; 16], vec![2; 32]).to_string();
+            let logins = [Login { password: b"x", stored: &stored }; 9];
+            let new = [NewPassword { password: b"x", salt: &[3; 16] }; 9];
+            let stop = Stop::new();
+            std::thread::scope(|scope| {
+                let hashed = scope.spawn(|| passwords.hash_many_until(&new, &stop));
+                let verified = scope.spawn(|| passwords.verify_many_until(&logins, &stop));
+                while passwords.pool.used_kib() == 0 {
+                    std::thread::yield_now();
+                }
+                stop.set();
+                let stopped = |error: &CreateError| matches!(error, CreateError::Hash(HashError::Stopped));
+                assert!(hashed.join().unwrap().iter().all(|hash| hash.as_ref().is_err_and(stopped)));
+                let stopped = Err(VerifyError::Hash(HashError::Stopped));
+                assert!(verified.join().unwrap().iter().all(|verdict| *verdict == stopped));
+            });
+            let (idle, empty) = passwords.pool.idle();
+            assert_eq!(empty, idle as u64 * policy.params().blocks(), "{lanes} lanes in {budget} KiB");
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::policy::{Difference, Policy};
 use super::pool::Pool;
 use super::stored::PasswordHash;
 use crate::argon2::{
-    Arena, Course, HashError, Hasher, Input, Job, Params, Plan, Step, Threads, hash_batch_into,
+    Arena, Course, HashError, Hasher, Input, Job, Params, Plan, Step, Stop, Threads, hash_batch_until,
 };
 use crate::work_sharing;
 use core::fmt;
@@ -28,6 +28,9 @@ pub struct Passwords {
     threads: Threads,
     pub(super) pool: Pool,
 }
+
+/// Of work that nobody stops.
+pub(super) static NEVER: Stop = Stop::new();
 
 /// Tags up to this many bytes, which are all that the default limits let through, are computed in place.
 const SHORT_TAG: usize = Limits::RECOMMENDED.max_tag;
@@ -104,7 +107,15 @@ impl Passwords {
     /// # Errors
     /// A salt that is too short or too long; memory that is refused.
     pub fn hash(&self, password: &[u8], salt: &[u8]) -> Result<PasswordHash, CreateError> {
-        self.hash_by(password, salt, |params, input, tag| self.compute(params, input, tag))
+        self.hash_until(password, salt, &NEVER)
+    }
+
+    /// [`hash`](Passwords::hash) that ends early when asked to, from another thread.
+    ///
+    /// # Errors
+    /// As `hash`; [`HashError::Stopped`] if that was before its end.
+    pub fn hash_until(&self, password: &[u8], salt: &[u8], stop: &Stop) -> Result<PasswordHash, CreateError> {
+        self.hash_by(password, salt, |params, input, tag| self.compute(params, input, tag, stop))
     }
 
     /// [`hash`](Passwords::hash) that tells after each quarter of a pass how far it is, for work that people wait for.
@@ -149,7 +160,20 @@ impl Passwords {
     /// # Errors
     /// As `verify`, but for costs over the limits [`VerifyError::OverLimit`].
     pub fn verify_decoded(&self, password: &[u8], stored: &PasswordHash) -> Result<(), VerifyError> {
-        self.verify_by(password, stored, |params, input, tag| self.compute(params, input, tag))
+        self.verify_decoded_until(password, stored, &NEVER)
+    }
+
+    /// [`verify_decoded`](Passwords::verify_decoded) that ends early when asked to, from another thread.
+    ///
+    /// # Errors
+    /// As `verify`; [`HashError::Stopped`] if that was before its end.
+    pub fn verify_decoded_until(
+        &self,
+        password: &[u8],
+        stored: &PasswordHash,
+        stop: &Stop,
+    ) -> Result<(), VerifyError> {
+        self.verify_by(password, stored, |params, input, tag| self.compute(params, input, tag, stop))
     }
 
     /// [`verify_decoded`](Passwords::verify_decoded) that tells after each quarter of a pass how far it is, for work that
@@ -221,11 +245,19 @@ impl Passwords {
     /// # Errors
     /// Always: [`VerifyError::Mismatch`], unless memory is refused.
     pub fn verify_dummy(&self, password: &[u8]) -> Result<(), VerifyError> {
+        self.verify_dummy_until(password, &NEVER)
+    }
+
+    /// [`verify_dummy`](Passwords::verify_dummy) that ends early when asked to, from another thread.
+    ///
+    /// # Errors
+    /// As `verify_dummy`; [`HashError::Stopped`] if that was before its end.
+    pub fn verify_dummy_until(&self, password: &[u8], stop: &Stop) -> Result<(), VerifyError> {
         let zeroes = |len| vec![0; len];
         let (salt, tag) = (zeroes(self.policy.salt_len()), zeroes(self.policy.tag_len()));
         // Whatever the limits: a guest whom nobody knows costs as much as one whose hash is new.
         let nobody = PasswordHash::new(self.policy.params(), salt, tag);
-        self.compare(password, &nobody, |params, input, tag| self.compute(params, input, tag))?;
+        self.compare(password, &nobody, |params, input, tag| self.compute(params, input, tag, stop))?;
         Err(VerifyError::Mismatch)
     }
 
@@ -259,10 +291,16 @@ impl Passwords {
         threads.count(true, work_sharing::available)
     }
 
-    pub(super) fn compute(&self, params: Params, input: &Input<'_>, tag: &mut [u8]) -> Result<(), HashError> {
+    pub(super) fn compute(
+        &self,
+        params: Params,
+        input: &Input<'_>,
+        tag: &mut [u8],
+        stop: &Stop,
+    ) -> Result<(), HashError> {
         let mut lease = self.pool.lease(params.blocks(), 1);
         let jobs = &mut [Job { input: *input, tag }];
-        hash_batch_into(self.plan, params, self.most_threads(), lease.arenas(), jobs)
+        hash_batch_until(self.plan, params, self.most_threads(), lease.arenas(), jobs, stop)
     }
 
     fn compute_watched(

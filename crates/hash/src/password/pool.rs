@@ -50,6 +50,12 @@ impl Pool {
         (state.idle.len(), empty.map(Arena::capacity).sum())
     }
 
+    /// How much memory hashes have now. For the same.
+    #[cfg(test)]
+    pub(super) fn used_kib(&self) -> u64 {
+        self.shared.get_or(Shared::default).state().used_kib
+    }
+
     pub(super) fn with_budget(self, budget_kib: u64) -> Pool {
         Pool { keep_kib: self.keep_kib.min(budget_kib), budget_kib, ..self }
     }

@@ -2,7 +2,7 @@
 
 use super::error::{CreateError, VerifyError};
 use super::limits::Quantity;
-use super::passwords::Passwords;
+use super::passwords::{NEVER, Passwords};
 use super::phc::{Malformed, PhcError};
 use super::policy::Policy;
 use crate::argon2::{HashError, Params, ParamsError, Variant, Version};
@@ -63,7 +63,7 @@ impl Passwords {
         let mut tag = Zeroizing::new([0; Output::MAX_LENGTH]);
         let tag = tag.get_mut(..policy.tag_len()).ok_or(Error::OutputSize)?;
         let input = self.input(password, &salt, &[]);
-        self.compute(params, &input, tag).map_err(|error| from_hash(&error))?;
+        self.compute(params, &input, tag, &NEVER).map_err(|error| from_hash(&error))?;
         let mut costs = ParamsString::new();
         for (name, value) in [("m", params.memory_kib()), ("t", params.passes()), ("p", params.lanes())] {
             costs.add_decimal(name, value)?;

@@ -33,7 +33,7 @@ class Passwords:
     "recommended" somewhere (2 GiB, seconds). `secret` is a key that is not stored with the hashes. `memory_budget` is the most
     memory in KiB that all calls take together: those that find no room wait.
 
-    Memory is kept for the next call, and wiped after each. Passwords that are `str` are taken in UTF-8.
+    Memory is kept for the next call, and wiped after each, also after one that Ctrl-C ends. Passwords that are `str` are taken in UTF-8.
     """
 
     __slots__ = ("_native", "parameters")
@@ -94,10 +94,7 @@ class Passwords:
         return self._native.differences(hash)
 
     def hash_many(self, passwords: Iterable[str | Buffer]) -> list[str]:
-        """A hash for each password, on all cores.
-
-        Ctrl-C ends the call at once; threads of this module hash on until they are through.
-        """
+        """A hash for each password, on all cores. Ctrl-C ends it."""
         return self._native.hash_many([_bytes(password) for password in passwords])
 
     @overload
@@ -114,8 +111,7 @@ class Passwords:
         """Whether the password is that of the hash, for each pair of them, on all cores.
 
         A hash that cannot be checked is an exception: raised for the first one, or in its place with `return_exceptions`. There,
-        compare with `is True`: an exception is no `False`. Ctrl-C ends the call at once; threads of this module check on until
-        they are through.
+        compare with `is True`: an exception is no `False`. Ctrl-C ends it.
         """
         found = self._native.verify_many([(hash, _bytes(password)) for hash, password in logins])
         if return_exceptions:
