@@ -198,6 +198,35 @@ def test_marks_and_spans() -> None:
             wrong()
 
 
+def test_a_rich_text_is_made_what_it_shall_be() -> None:
+    doc = Document({"t": Text("hello world")})
+    text = doc["t"]
+    text.update_spans([("hello ", {}), ("world", {"bold": True}), ("!", {})], expand="none")
+    assert text.spans() == [("hello ", {}), ("world", {"bold": True}), ("!", {})]
+    text.insert(11, "s")
+    assert text.spans()[1] == ("world", {"bold": True}), "it does not expand"
+    block = {"type": "heading", "depth": 2}
+    text.update_spans([(block, {}), (Text("hello"), {"link": "x"})], expands={"link": "both"})
+    assert text.spans() == [(block, {}), ("hello", {"link": "x"})]
+    text.insert(1, "oh ")
+    assert text.spans()[1] == ("oh hello", {"link": "x"})
+    again = doc.fork()["t"]
+    again.update_spans(text.spans())
+    assert again.spans() == text.spans()
+    heads = doc.heads
+    text.update_spans(text.spans())
+    assert doc.heads == heads, "what is there already is no change"
+    wrong: list[Any] = ["text", [5], [("a",)], [(5, {})], [("a", {"b": []})], [(block, {"a": 1})], [("a", 5)], 5]
+    for spans in wrong:
+        with pytest.raises((TypeError, ValueError)):
+            text.update_spans(spans)
+    with pytest.raises(ValueError, match="expands"):
+        text.update_spans([], expands={"bold": "up"})
+    assert doc.heads == heads
+    text.update_spans([])
+    assert text == ""
+
+
 def test_cursors() -> None:
     doc = typed()
     text = doc["t"]

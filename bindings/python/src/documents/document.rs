@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashmill_doc::sync::{Message, SyncDoc};
 use hashmill_doc::{
-    AutoCommit, CommitOptions, LoadOptions, Observer, OnPartialLoad, SaveOptions, Transactable, Verify,
+    AutoCommit, CommitOptions, Literal, LoadOptions, Observer, OnPartialLoad, SaveOptions, Transactable,
+    Verify,
 };
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -15,9 +16,11 @@ use super::change::Change;
 use super::errors::{self, Failed};
 use super::events::{Events, events};
 use super::hashes::{Actor, Hash, Heads, texts};
+use super::json;
 use super::map::Map;
 use super::shared::{Life, Place, Shared};
 use super::sync::{SyncState, decoded};
+use super::undo::Undo;
 use super::values::literal;
 
 /// How much memory and work a file may ask for, and how large a document may become.
@@ -84,15 +87,39 @@ impl Limits {
     }
 }
 
+pub(super) fn options(message: Option<&str>, time: Option<i64>, author: Option<&[u8]>) -> CommitOptions {
+    let mut options = CommitOptions::default();
+    if let Some(message) = message {
+        options = options.with_message(message);
+    }
+    if let Some(time) = time {
+        options = options.with_time(time);
+    }
+    if let Some(author) = author {
+        options = options.with_author(author);
+    }
+    options
+}
+
 /// Edits that are one change: `with doc.change("why"):`.
 #[pyclass(frozen, module = "hashmill.documents")]
 pub(crate) struct Edits {
     document: Py<Document>,
     options: CommitOptions,
+    /// Who remembers the change, and whether as a part of the last one.
+    undo: Option<(Py<Undo>, bool)>,
     open: Mutex<Option<Life>>,
 }
 
 impl Edits {
+    pub(super) fn new(
+        document: Py<Document>,
+        options: CommitOptions,
+        undo: Option<(Py<Undo>, bool)>,
+    ) -> Self {
+        Self { document, options, undo, open: Mutex::new(None) }
+    }
+
     fn take(&self) -> Option<Life> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -115,7 +142,12 @@ impl Edits {
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
         let life = self.take().ok_or_else(|| PyRuntimeError::new_err("this change was not entered"))?;
-        self.document.get().0.end(py, &life, kind.is_none().then_some(&self.options))?;
+        let record = |commit| {
+            if let Some((undo, join)) = &self.undo {
+                undo.get().record(commit, *join);
+            }
+        };
+        self.document.get().0.end(py, &life, kind.is_none().then_some(&self.options), record)?;
         Ok(false)
     }
 }
@@ -125,7 +157,7 @@ impl Drop for Edits {
     fn drop(&mut self) {
         if let Some(life) = self.take() {
             // There is nobody to tell: a lock that a fault left behind is told to the next call.
-            Python::try_attach(|py| drop(self.document.get().0.end(py, &life, None)));
+            Python::try_attach(|py| drop(self.document.get().0.end(py, &life, None, drop)));
         }
     }
 }
@@ -133,6 +165,22 @@ impl Drop for Edits {
 /// A document that several people edit at once, each at their own pace. It is the map at its root.
 #[pyclass(frozen, extends = Map, subclass, module = "hashmill.documents")]
 pub(crate) struct Document(pub(super) Arc<Shared>);
+
+/// A new document with what `contents` holds.
+fn filled(py: Python<'_>, contents: Option<Literal>, actor: Option<Actor>) -> PyResult<AutoCommit> {
+    let mut doc = AutoCommit::new();
+    if let Some(Actor(actor)) = actor {
+        doc.set_actor(actor);
+    }
+    if let Some(contents) = contents {
+        if !matches!(contents, Literal::Map(_)) {
+            return Err(PyTypeError::new_err("a document is made of a mapping"));
+        }
+        doc.init_root(&contents).map_err(|error| Failed::from(error).raise(py))?;
+        doc.commit();
+    }
+    Ok(doc)
+}
 
 impl Document {
     fn made(py: Python<'_>, shared: Arc<Shared>) -> PyResult<Py<Self>> {
@@ -151,19 +199,7 @@ impl Document {
         contents: Option<&Bound<'_, PyAny>>,
         actor: Option<Actor>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let mut doc = AutoCommit::new();
-        if let Some(Actor(actor)) = actor {
-            doc.set_actor(actor);
-        }
-        if let Some(contents) = contents {
-            let literal = literal(contents)?;
-            if !matches!(literal, hashmill_doc::Literal::Map(_)) {
-                return Err(PyTypeError::new_err("a document is made of a mapping"));
-            }
-            doc.init_root(&literal).map_err(|error| Failed::from(error).raise(py))?;
-            doc.commit();
-        }
-        let shared = Shared::new(doc);
+        let shared = Shared::new(filled(py, contents.map(literal).transpose()?, actor)?);
         Ok(PyClassInitializer::from(Map(Place::root(Arc::clone(&shared)))).add_subclass(Self(shared)))
     }
 
@@ -188,6 +224,18 @@ impl Document {
         }
         let doc = py.detach(|| AutoCommit::load_with(data, options));
         Self::made(py, Shared::new(doc.map_err(|error| errors::load(py, &error))?))
+    }
+
+    /// A new document with what stands in JSON. With `tagged` it is read as `to_json(tagged=True)` writes it.
+    #[staticmethod]
+    #[pyo3(signature = (data, *, tagged = false, actor = None))]
+    fn from_json(
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        tagged: bool,
+        actor: Option<Actor>,
+    ) -> PyResult<Py<Self>> {
+        Self::made(py, Shared::new(filled(py, Some(json::read(data, tagged)?), actor)?))
     }
 
     /// The whole document as bytes.
@@ -233,17 +281,26 @@ impl Document {
         time: Option<i64>,
         author: Option<&[u8]>,
     ) -> Edits {
-        let mut options = CommitOptions::default();
-        if let Some(message) = message {
-            options = options.with_message(message);
-        }
-        if let Some(time) = time {
-            options = options.with_time(time);
-        }
-        if let Some(author) = author {
-            options = options.with_author(author);
-        }
-        Edits { document: slf.unbind(), options, open: Mutex::new(None) }
+        Edits::new(slf.unbind(), options(message, time, author), None)
+    }
+
+    /// Makes a change that takes others back, whoever made them, as far as their effect is still to be seen; gives its name, or
+    /// nothing if there is none. To take back that change does the others again.
+    #[pyo3(signature = (changes, message = None, *, time = None, author = None))]
+    fn revert(
+        &self,
+        py: Python<'_>,
+        changes: Heads,
+        message: Option<&str>,
+        time: Option<i64>,
+        author: Option<&[u8]>,
+    ) -> PyResult<Option<String>> {
+        let options = options(message, time, author);
+        self.0.change_whole(py, |doc| {
+            let doc = doc.document();
+            let made = doc.revert(&changes.0, &options)?;
+            Ok(made.and_then(|commit| doc.hash(commit)).map(|hash| hash.to_string()))
+        })
     }
 
     /// Who writes here.

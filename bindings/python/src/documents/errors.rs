@@ -1,5 +1,6 @@
 //! What went wrong, as exceptions of Python. Those that Python has no name for are in `hashmill/documents/errors.py`.
 
+use hashmill_doc::json::ReadError;
 use hashmill_doc::sync::{ReadMessageError, ReadStateError};
 use hashmill_doc::{ApplyError, DecodeError, EditError, LimitError, LoadError};
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
@@ -133,6 +134,10 @@ pub(super) fn message(py: Python<'_>, error: &ReadMessageError) -> PyErr {
         ReadMessageError::Limit(error) => limit(py, error),
         _ => own(py, "FormatError", &error.to_string()),
     }
+}
+
+pub(super) fn json(py: Python<'_>, error: &ReadError) -> PyErr {
+    own(py, "FormatError", &error.to_string())
 }
 
 pub(super) fn state(py: Python<'_>, error: &ReadStateError) -> PyErr {

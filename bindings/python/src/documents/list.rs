@@ -1,6 +1,6 @@
 //! Lists. What `collections.abc.MutableSequence` makes of these calls is added in Python.
 
-use hashmill_doc::{AutoCommit, Literal, ObjId, ReadDoc, Transactable};
+use hashmill_doc::{AutoCommit, Literal, ObjId, ObjType, ReadDoc, Transactable};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -9,6 +9,7 @@ use super::errors::Failed;
 use super::shared::Place;
 use super::slices::{At, Slice, at, gap_in, index_in, out_of_range};
 use super::values::{Found, conflicts, input, literal, literals, plain};
+use super::{blame, json};
 
 /// A list in a document.
 #[pyclass(frozen, sequence, module = "hashmill.documents")]
@@ -154,6 +155,18 @@ impl List {
     /// The list and everything in it as dictionaries, lists, strings and numbers.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         plain(py, &self.0.read_long(py, |doc, obj| Ok(doc.hydrate(obj)?))?)
+    }
+
+    /// The list and everything in it as JSON. With `tagged` every kind of value is told apart, and can be read back; else it is
+    /// what another program wants to read. With `pretty` each value has a line.
+    #[pyo3(signature = (*, tagged = false, pretty = false))]
+    fn to_json(&self, py: Python<'_>, tagged: bool, pretty: bool) -> PyResult<String> {
+        json::written(py, &self.0, ObjType::List, tagged, pretty)
+    }
+
+    /// Start, end and name of the change that put each part of the list. `Document.change_by_hash` says who made it.
+    fn blame<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        blame::of_ranges(py, &self.0)
     }
 
     /// The id of this object, the same in every copy of the document.

@@ -2,13 +2,14 @@
 
 use std::vec::IntoIter;
 
-use hashmill_doc::{ReadDoc, Transactable};
+use hashmill_doc::{ObjType, ReadDoc, Transactable};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::shared::Place;
 use super::values::{Input, conflicts, input, literal, plain};
+use super::{blame, json};
 
 /// A map in a document.
 #[pyclass(frozen, subclass, module = "hashmill.documents")]
@@ -142,6 +143,18 @@ impl Map {
     /// The map and everything in it as dictionaries, lists, strings and numbers.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         plain(py, &self.0.read_long(py, |doc, obj| Ok(doc.hydrate(obj)?))?)
+    }
+
+    /// The map and everything in it as JSON. With `tagged` every kind of value is told apart, and can be read back; else it is
+    /// what another program wants to read. With `pretty` each value has a line.
+    #[pyo3(signature = (*, tagged = false, pretty = false))]
+    fn to_json(&self, py: Python<'_>, tagged: bool, pretty: bool) -> PyResult<String> {
+        json::written(py, &self.0, ObjType::Map, tagged, pretty)
+    }
+
+    /// The name of the change that put what is at each key. `Document.change_by_hash` says who made it.
+    fn blame<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        blame::of_keys(py, &self.0)
     }
 
     /// The id of this object, the same in every copy of the document.

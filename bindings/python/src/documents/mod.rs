@@ -4,12 +4,14 @@
 //! the other, [`errors`] does so with what went wrong, and the other files are the classes.
 
 mod automerge;
+mod blame;
 mod change;
 mod document;
 mod errors;
 mod events;
 mod forks;
 mod hashes;
+mod json;
 mod list;
 mod map;
 mod scalars;
@@ -17,6 +19,7 @@ mod shared;
 mod slices;
 mod sync;
 mod text;
+mod undo;
 mod values;
 
 use pyo3::prelude::*;
@@ -34,6 +37,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<change::Change>()?;
     module.add_class::<events::Events>()?;
     module.add_class::<sync::SyncState>()?;
+    module.add_class::<undo::Undo>()?;
     module.add_class::<scalars::Counter>()?;
     module.add_class::<scalars::Timestamp>()?;
     module.add_class::<scalars::Unknown>()?;

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 use std::time::Duration;
 
-use hashmill_doc::{AutoCommit, CommitOptions, ObjId, Prop, ReadDoc};
+use hashmill_doc::{AutoCommit, Commit, CommitOptions, ObjId, Prop, ReadDoc};
 use pyo3::prelude::*;
 use pyo3::sync::RwLockExt;
 
@@ -238,8 +238,14 @@ impl Shared {
         Ok(life)
     }
 
-    /// Ends a change: commits it with `options`, or takes it back. Nothing happens if it has ended.
-    pub(super) fn end(&self, py: Python<'_>, life: &Life, options: Option<&CommitOptions>) -> PyResult<bool> {
+    /// Ends a change: commits it with `options` and tells `committed`, or takes it back. Nothing happens if it has ended.
+    pub(super) fn end(
+        &self,
+        py: Python<'_>,
+        life: &Life,
+        options: Option<&CommitOptions>,
+        committed: impl FnOnce(Option<Commit>),
+    ) -> PyResult<bool> {
         self.check_attached(py)?;
         let mut inner = self.lock_to_write(py)?;
         if !inner.open.as_ref().is_some_and(|open| open.life.is(life)) {
@@ -247,7 +253,7 @@ impl Shared {
         }
         inner.open = None;
         match options {
-            Some(options) => drop(inner.doc.commit_with(options)),
+            Some(options) => committed(inner.doc.commit_with(options)),
             None => {
                 inner.doc.rollback();
                 life.0.store(false, Ordering::Relaxed);

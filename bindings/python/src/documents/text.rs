@@ -1,22 +1,24 @@
 //! Texts that are edited together: indexes and slices count code points, as those of `str` do.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use hashmill_doc::{
-    AutoCommit, CursorPosition, ExpandMark, Literal, Mark, MoveCursor, ObjId, ReadDoc, Span, Transactable,
-    Value,
+    AutoCommit, CursorPosition, ExpandMark, Literal, Mark, MarkSet, MoveCursor, ObjId, ReadDoc, ScalarValue,
+    Span, Transactable, UpdateSpansConfig, Value,
 };
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
+use super::blame;
 use super::errors::Failed;
 use super::events::{made_mark, marks_dict};
 use super::map::Map;
 use super::shared::Place;
 use super::slices::{At, Indexes, at, gap_in, index_in};
-use super::values::{only_scalar, plain};
+use super::values::{literal, only_scalar, plain};
 
 /// A text. `Text("…")` is one to be put into a document: read from there, it is edited, and says what it is now.
 #[pyclass(frozen, sequence, module = "hashmill.documents")]
@@ -93,6 +95,21 @@ fn expand_of(name: &str) -> PyResult<ExpandMark> {
         "both" => Ok(ExpandMark::Both),
         "none" => Ok(ExpandMark::None),
         _ => Err(PyValueError::new_err(r#"a mark expands "before", "after", "both" or "none""#)),
+    }
+}
+
+/// A pair of a string and its marks, or of what is in a block and none.
+fn span_of(span: &Bound<'_, PyAny>) -> PyResult<Span<'static>> {
+    let (part, marks): (Bound<'_, PyAny>, Bound<'_, PyAny>) = span.extract()?;
+    let marks: HashMap<String, Bound<'_, PyAny>> = marks.extract()?;
+    let marks = marks.into_iter().map(|(name, value)| Ok((name, only_scalar(&value)?.into_owned())));
+    let marks = marks.collect::<PyResult<MarkSet<'static>>>()?;
+    match literal(&part)? {
+        Literal::Scalar(ScalarValue::Str(text)) => Ok(Span::Text { text, marks }),
+        Literal::Text(text) => Ok(Span::Text { text: text.into(), marks }),
+        Literal::Map(entries) if marks.is_empty() => Ok(Span::Block(entries)),
+        Literal::Map(_) => Err(PyValueError::new_err("a block has no marks")),
+        _ => Err(PyTypeError::new_err("a span is text with marks, or the mapping of a block")),
     }
 }
 
@@ -254,6 +271,30 @@ impl Text {
             }
         }
         Ok(list)
+    }
+
+    /// Turns the text into `spans`, which are as `spans()` gives them, with few edits: characters stay, and blocks stay the same
+    /// objects. `expand` is how new marks expand, and `expands` how those of single names do.
+    #[pyo3(signature = (spans, *, expand = "after", expands = None))]
+    fn update_spans(
+        &self,
+        py: Python<'_>,
+        spans: &Bound<'_, PyAny>,
+        expand: &str,
+        expands: Option<HashMap<String, String>>,
+    ) -> PyResult<()> {
+        let spans: Vec<Span<'static>> =
+            spans.try_iter()?.map(|span| span_of(&span?)).collect::<PyResult<_>>()?;
+        let mut config = UpdateSpansConfig::default().with_default_expand(expand_of(expand)?);
+        for (name, expand) in expands.into_iter().flatten() {
+            config = config.with_mark_expand(name, expand_of(&expand)?);
+        }
+        self.place()?.edit(py, |doc, obj| Ok(doc.update_spans(obj, &config, spans)?))
+    }
+
+    /// Start, end and name of the change that put each part of the text. `Document.change_by_hash` says who made it.
+    fn blame<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        blame::of_ranges(py, self.place()?)
     }
 
     /// Puts a block, a new map, before an index: blocks divide a rich text into paragraphs and the like.

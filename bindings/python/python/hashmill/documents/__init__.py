@@ -27,6 +27,7 @@ from hashmill._hashmill.documents import (
     SyncState,
     Text,
     Timestamp,
+    Undo,
     Unknown,
 )
 
@@ -60,6 +61,7 @@ __all__ = [
     "SyncState",
     "Text",
     "Timestamp",
+    "Undo",
     "Unknown",
     "UnknownChangeError",
 ]

@@ -6,7 +6,7 @@ class DocumentError(Exception):
 
 
 class FormatError(DocumentError, ValueError):
-    """Bytes that are no document, change or message."""
+    """Bytes or JSON that are no document, change or message."""
 
 
 class ApplyError(DocumentError, ValueError):

@@ -297,7 +297,7 @@ impl Reads for Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         // There is nobody to tell: a lock that a fault left behind is told to the next call.
-        Python::try_attach(|py| drop(self.doc.end(py, &self.life, None)));
+        Python::try_attach(|py| drop(self.doc.end(py, &self.life, None, drop)));
     }
 }
 
@@ -316,7 +316,7 @@ impl Transaction {
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let options = CommitOptions::default();
-        let ended = self.doc.end(py, &self.life, kind.is_none().then_some(&options))?;
+        let ended = self.doc.end(py, &self.life, kind.is_none().then_some(&options), drop)?;
         if ended { Ok(()) } else { Err(Failed::Ended.raise(py)) }
     }
 

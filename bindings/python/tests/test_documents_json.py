@@ -1,0 +1,98 @@
+"""Documents as JSON: what other programs read, and what can be read back."""
+
+import json
+import threading
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from hashmill.documents import Counter, Document, FormatError, Text, Unknown
+
+EVERYTHING: dict[str, Any] = {
+    "none": None,
+    "bool": True,
+    "int": -(2**63),
+    "uint": 2**64 - 1,
+    "float": 1.5,
+    "nan": float("nan"),
+    "text": Text("é\U0001f600"),
+    "str": 'quotes " and \\',
+    "bytes": b"\0\xff",
+    "counter": Counter(7),
+    "time": datetime(2020, 1, 1, tzinfo=timezone.utc),
+    "unknown": Unknown(12, b"x"),
+    "list": [1, [], {}],
+    "__type": "map",
+}
+
+
+def test_what_is_tagged_is_read_back() -> None:
+    doc = Document(EVERYTHING)
+    said = doc.to_json(tagged=True)
+    again = Document.from_json(said, tagged=True, actor="ab")
+    assert again.actor == "ab" and again.to_json(tagged=True) == said
+    assert isinstance(again["text"], Text) and isinstance(again["counter"], Counter)
+    assert json.loads(said)["value"]["counter"] == {"__type": "counter", "value": 7}
+
+
+def test_what_is_plain_is_what_other_programs_read() -> None:
+    doc = Document(EVERYTHING)
+    plain = json.loads(doc.to_json())
+    assert plain["counter"] == 7 and plain["text"] == "é\U0001f600" and plain["nan"] is None
+    assert plain["bytes"] == [0, 255] and plain["uint"] == 2**64 - 1
+    assert json.loads(doc["list"].to_json()) == [1, [], {}] and doc["list"].to_json(pretty=True).count("\n") > 2
+    assert Document.from_json('{"a": [1, {"b": "c"}]}').to_python() == {"a": [1, {"b": "c"}]}
+    assert Document.from_json(b"{}").to_json() == "{}"
+    before = doc.heads
+    doc["list"].append(2)
+    assert json.loads(doc.at(before).to_json())["list"] == [1, [], {}]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["", "{", "[" * 200, b"\xff", b'{"a": "\xed\xa0\x80"}', '{"a": 1e999}', '{"a": 1} x', "{'a': 1}"],
+)
+def test_what_is_no_json(bad: str | bytes) -> None:
+    with pytest.raises(FormatError):
+        Document.from_json(bad)
+
+
+def test_what_is_no_document() -> None:
+    for other in ("[1]", "1", "null", '"text"'):
+        with pytest.raises(TypeError, match="mapping"):
+            Document.from_json(other)
+    with pytest.raises(FormatError):
+        Document.from_json('{"a": {"__type": "counter", "value": "x"}}', tagged=True)
+    assert Document.from_json('{"a": {"__type": "counter"}}')["a"] == {"__type": "counter"}
+    for wrong in (5, None, bytearray(b"{}")):
+        with pytest.raises(TypeError):
+            Document.from_json(wrong)  # type: ignore[arg-type]
+    with pytest.raises(UnicodeEncodeError):
+        Document.from_json('{"\udc80": 1}')
+
+
+def test_a_document_that_is_deeper_than_python_likes_is_written() -> None:
+    doc = Document({"l": []})
+    inner = doc["l"]
+    with doc.change():
+        for _ in range(5000):
+            inner.append([])
+            inner = inner[0]
+    assert doc.to_json() == '{"l":' + "[" * 5001 + "]" * 5001 + "}"
+
+
+def test_others_run_while_a_large_document_is_written_and_read() -> None:
+    doc = Document({"l": [{"key": number, "text": "x" * 10} for number in range(100_000)]})
+    counted, done = 0, threading.Event()
+
+    def work() -> None:
+        assert Document.from_json(doc.to_json()).to_python() == doc.to_python()
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while thread.is_alive():
+        counted += 1
+    thread.join()
+    assert done.is_set() and counted > 100
