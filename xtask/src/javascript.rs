@@ -2,12 +2,12 @@
 //! for the package, binaryen makes it smaller. And the tests of the implementation that it is to be the engine of, fetched.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
 
+use crate::checkout;
 use crate::metadata;
 use crate::steps::Cmd;
 
@@ -72,35 +72,7 @@ pub(crate) fn engine(
 
 /// The folder of the fetched tests, or why there is none.
 pub(crate) fn suite(root: &Path) -> Result<String, String> {
-    let folder = root.join(FOLDER).join("automerge");
-    let tests = folder.join("javascript/test");
-    if !tests.is_dir() {
-        whole(&folder, fetch).map_err(|words| format!("needs commit {COMMIT} of {REPOSITORY}: {words}"))?;
-    }
-    Ok(tests.to_string_lossy().into_owned())
-}
-
-fn fetch(folder: &Path) -> Result<(), String> {
-    let git = |args: &[&str]| {
-        let output = Command::new("git").arg("-C").arg(folder).args(args).output();
-        let output = output.map_err(|error| error.to_string())?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        if output.status.success() { Ok(()) } else { Err(said.lines().last().unwrap_or_default().to_owned()) }
-    };
-    git(&["init", "--quiet"])?;
-    // Files come one by one, as they are checked out.
-    git(&["fetch", "--quiet", "--depth=1", "--filter=blob:none", REPOSITORY, COMMIT])?;
-    git(&["checkout", "--quiet", COMMIT, "--", "javascript/test"])
-}
-
-/// Makes a folder of what `fill` puts into it, or none: what stopped half way is not there the next time.
-fn whole(folder: &Path, fill: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
-    let words = |error: io::Error| error.to_string();
-    let clear = |folder: &Path| if folder.exists() { fs::remove_dir_all(folder) } else { Ok(()) };
-    let part = folder.with_extension("part");
-    clear(&part).and_then(|()| fs::create_dir_all(&part)).map_err(words)?;
-    fill(&part)?;
-    clear(folder).and_then(|()| fs::rename(&part, folder)).map_err(words)
+    checkout::tests(&root.join(FOLDER).join("automerge"), REPOSITORY, COMMIT, "javascript/test")
 }
 
 /// Writes the package as it is published; gives whether that went well.
@@ -164,16 +136,5 @@ mod tests {
         let pinned = format!("name = \"wasm-bindgen-cli-support\"\nversion = \"{WASM_BINDGEN}\"\n");
         assert!(lock.contains(&pinned));
         fs::remove_dir_all(root).expect("a folder");
-    }
-
-    #[test]
-    fn what_was_fetched_half_is_fetched_again() {
-        let folder = env::current_exe().expect("a program").with_extension("fetched");
-        let write = |folder: &Path, name| fs::write(folder.join(name), "").map_err(|error| error.to_string());
-        let stopped = whole(&folder, |folder| write(folder, "one").and(Err("stopped".to_owned())));
-        assert_eq!((stopped, folder.exists()), (Err("stopped".to_owned()), false));
-        assert_eq!(whole(&folder, |folder| write(folder, "two")), Ok(()));
-        assert!(folder.join("two").exists() && !folder.join("one").exists());
-        fs::remove_dir_all(folder).expect("a folder");
     }
 }

@@ -7,6 +7,7 @@
 
 mod args;
 mod b3sum;
+mod checkout;
 mod codegen;
 mod curves;
 mod fatbin;

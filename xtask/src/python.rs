@@ -10,6 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, ensure};
 
+use crate::checkout;
 use crate::steps::Cmd;
 
 /// Where everything lies that this step makes, in the repository.
@@ -33,6 +34,11 @@ const THEIRS: [(&str, &[&str]); 2] = [
         ],
     ),
 ];
+
+/// Whose tests run on the names of the package `automerge`, which publishes them nowhere else: those of release 1.0.0rc1 and of
+/// what came after it.
+const AUTOMERGE: &str = "https://github.com/automerge/automerge-py";
+const AUTOMERGE_COMMIT: &str = "d0fe6afef142885101caa3cb45f281e034669911";
 
 /// Ends well where a version runs it that the package is for, and has what an environment is made of: Debian leaves `ensurepip` out.
 const NEW_ENOUGH: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
@@ -84,10 +90,16 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
     if !filter.is_empty() {
         test.extend(["-k", &filter]);
     }
+    // One of our tests runs them, or says why it does not.
+    let automerge = root.join(FOLDER).join("theirs/automerge-py");
+    let (variable, value) = match checkout::tests(&automerge, AUTOMERGE, AUTOMERGE_COMMIT, "tests") {
+        Ok(tests) => ("AUTOMERGE_PY_TESTS", tests),
+        Err(words) => ("AUTOMERGE_PY_MISSING", words),
+    };
     let mut commands = vec![
         Cmd::new(&python, &[&["-m", "maturin"], &build[..]].concat()),
         Cmd::new(&python, &[&["-m", "pip"], &install[..], &[&wheels, "hashmill"]].concat()),
-        Cmd::new(&python, &test),
+        Cmd::new(&python, &test).with(variable, &value),
     ];
     // Our modules under their names, and the words that this program counts tests by.
     let tests = root.join(PACKAGE).join("tests");

@@ -1,0 +1,56 @@
+//! Tests that others keep in their repository and publish nowhere else: one folder of it, at a commit that stands here.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+/// The folder `tests` of a repository at a commit, which is kept in `folder`, or why it cannot be had.
+pub(crate) fn tests(folder: &Path, repository: &str, commit: &str, tests: &str) -> Result<String, String> {
+    let there = folder.join(tests);
+    if !there.is_dir() {
+        whole(folder, |folder| fetch(folder, repository, commit, tests))
+            .map_err(|words| format!("needs commit {commit} of {repository}: {words}"))?;
+    }
+    Ok(there.to_string_lossy().into_owned())
+}
+
+fn fetch(folder: &Path, repository: &str, commit: &str, tests: &str) -> Result<(), String> {
+    let git = |args: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(folder).args(args).output();
+        let output = output.map_err(|error| error.to_string())?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() { Ok(()) } else { Err(said.lines().last().unwrap_or_default().to_owned()) }
+    };
+    git(&["init", "--quiet"])?;
+    // Files come one by one, as they are checked out.
+    git(&["fetch", "--quiet", "--depth=1", "--filter=blob:none", repository, commit])?;
+    git(&["checkout", "--quiet", commit, "--", tests])
+}
+
+/// Makes a folder of what `fill` puts into it, or none: what stopped half way is not there the next time.
+fn whole(folder: &Path, fill: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
+    let words = |error: io::Error| error.to_string();
+    let clear = |folder: &Path| if folder.exists() { fs::remove_dir_all(folder) } else { Ok(()) };
+    let part = folder.with_extension("part");
+    clear(&part).and_then(|()| fs::create_dir_all(&part)).map_err(words)?;
+    fill(&part)?;
+    clear(folder).and_then(|()| fs::rename(&part, folder)).map_err(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::env;
+
+    #[test]
+    fn what_was_fetched_half_is_fetched_again() {
+        let folder = env::current_exe().expect("a program").with_extension("fetched");
+        let write = |folder: &Path, name| fs::write(folder.join(name), "").map_err(|error| error.to_string());
+        let stopped = whole(&folder, |folder| write(folder, "one").and(Err("stopped".to_owned())));
+        assert_eq!((stopped, folder.exists()), (Err("stopped".to_owned()), false));
+        assert_eq!(whole(&folder, |folder| write(folder, "two")), Ok(()));
+        assert!(folder.join("two").exists() && !folder.join("one").exists());
+        fs::remove_dir_all(folder).expect("a folder");
+    }
+}
