@@ -97,6 +97,12 @@ impl Drop for Lent<'_> {
     }
 }
 
+/// The number of the interpreter that runs this.
+pub(crate) fn interpreter(_: Python<'_>) -> i64 {
+    // SAFETY: a thread that is attached has an interpreter.
+    unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) }
+}
+
 /// Names of capsules in the protocol.
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";

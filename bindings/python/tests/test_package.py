@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import hashmill
 import pytest
@@ -52,6 +56,47 @@ def test_the_readme_works() -> None:
     program = "\n".join(piece.split("```")[0] for piece in pieces)
     assert len(pieces) >= 2
     run("-c", program)
+
+
+def public(module: ModuleType) -> list[tuple[str, object]]:
+    """Names of a module and what they name: what is public of this package, and what is public of its classes."""
+    found = []
+    for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
+        value = getattr(module, name)
+        if not callable(value) or not value.__module__.startswith("hashmill"):
+            continue
+        found.append((f"{module.__name__}.{name}", value))
+        if inspect.isclass(value):
+            inside = [part for part in vars(value) if not part.startswith("_")]
+            described = [(part, getattr(value, part)) for part in inside if callable(getattr(value, part))]
+            # Fields are what the class says of them.
+            fields = {*getattr(value, "__dataclass_fields__", ()), *getattr(value, "__slots__", ())}
+            described += [(part, each) for part, each in vars(value).items() if part in inside and part not in fields]
+            described = [(part, each) for part, each in described if hasattr(each, "__get__")]
+            found += [(f"{module.__name__}.{name}.{part}", each) for part, each in described]
+    return found
+
+
+def test_every_public_name_says_what_it_is() -> None:
+    """The pages of the package are made of these words: `bindings/python/pages`."""
+    names = [module.name for module in pkgutil.walk_packages(hashmill.__path__, "hashmill.")]
+    modules = [importlib.import_module(name) for name in names if "._" not in name]
+    assert len(modules) > 10
+    assert [module.__name__ for module in modules if not module.__doc__] == []
+    assert [name for module in modules for name, value in public(module) if not value.__doc__] == []
+
+
+def test_a_second_interpreter_is_refused() -> None:
+    said = run(
+        "-c",
+        "import hashmill.blake3\n"
+        "try:\n    import _interpreters as interpreters\n"
+        "except ImportError:\n    import _xxsubinterpreters as interpreters\n"
+        "code = '''try:\n    import hashmill.blake3\nexcept ImportError as error:\n    print('refused:', error)'''\n"
+        "interpreters.run_string(interpreters.create(), code)\n"
+        "assert hashmill.blake3.blake3(b'x').digest()",
+    )
+    assert said.startswith("refused: ")
 
 
 def test_the_interpreter_ends_while_threads_hash() -> None:

@@ -28,6 +28,7 @@ impl Digests {
         self.0.len()
     }
 
+    /// How many rows have no digest, as they had no value.
     #[getter]
     fn null_count(&self) -> usize {
         self.0.null_count()

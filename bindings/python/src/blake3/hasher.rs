@@ -156,6 +156,7 @@ impl Hasher {
         Ok(hasher)
     }
 
+    /// Takes bytes, and gives the hasher itself. Other threads of Python run meanwhile.
     #[pyo3(signature = (data, /))]
     fn update<'py>(slf: Bound<'py, Self>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
         slf.get().take(slf.py(), Bytes::of(data)?.as_slice())?;
@@ -179,16 +180,19 @@ impl Hasher {
         }
     }
 
+    /// A hasher of its own in the same state.
     fn copy(&self, py: Python<'_>) -> PyResult<Hasher> {
         Ok(Hasher::with(self.briefly(py, |state| state.clone())?, self.threads))
     }
 
+    /// Begins again, with the same key or context.
     fn reset(&self, py: Python<'_>) -> PyResult<()> {
         self.briefly(py, |state| {
             state.reset();
         })
     }
 
+    /// So many bytes of output from a place on, 32 from the start where nothing is said. More can be taken afterwards.
     #[pyo3(signature = (length = blake3::OUT_LEN, *, seek = 0))]
     fn digest<'py>(&self, py: Python<'py>, length: usize, seek: u64) -> PyResult<Bound<'py, PyBytes>> {
         if (length, seek) == (blake3::OUT_LEN, 0) {
@@ -199,6 +203,7 @@ impl Hasher {
         PyBytes::new_with(py, length, |bytes| fill(py, &mut output, bytes))
     }
 
+    /// The same in hexadecimal digits.
     #[pyo3(signature = (length = blake3::OUT_LEN, *, seek = 0))]
     fn hexdigest<'py>(&self, py: Python<'py>, length: usize, seek: u64) -> PyResult<Bound<'py, PyString>> {
         if (length, seek) == (blake3::OUT_LEN, 0) {

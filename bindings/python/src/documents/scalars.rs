@@ -12,6 +12,7 @@ use super::shared::Place;
 /// and grew by `+=` or `-=` is put back to where it is as an increment, and elsewhere as a new counter.
 #[pyclass(frozen, module = "hashmill.documents")]
 pub(crate) struct Counter {
+    /// The number.
     #[pyo3(get)]
     pub(super) value: i64,
     /// Nothing of a counter that is not from a document.
@@ -98,6 +99,7 @@ impl Counter {
 #[pyclass(frozen, eq, hash, module = "hashmill.documents")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Timestamp {
+    /// Since 1970.
     #[pyo3(get)]
     pub(super) milliseconds: i64,
 }
@@ -122,6 +124,7 @@ impl Timestamp {
 #[pyclass(frozen, eq, hash, module = "hashmill.documents")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Unknown {
+    /// Its number, 10 to 15.
     #[pyo3(get)]
     pub(super) type_code: u8,
     pub(super) bytes: Vec<u8>,
@@ -138,6 +141,7 @@ impl Unknown {
         }
     }
 
+    /// Its bytes.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.bytes)

@@ -85,26 +85,32 @@ class PasswordHasher:
 
     @property
     def time_cost(self) -> int:
+        """Passes over memory."""
         return self._parameters.time_cost
 
     @property
     def memory_cost(self) -> int:
+        """Memory in KiB."""
         return self._parameters.memory_cost
 
     @property
     def parallelism(self) -> int:
+        """Lanes, and threads at most."""
         return self._parameters.parallelism
 
     @property
     def hash_len(self) -> int:
+        """Bytes of a hash."""
         return self._parameters.hash_len
 
     @property
     def salt_len(self) -> int:
+        """Bytes of a salt."""
         return self._parameters.salt_len
 
     @property
     def type(self) -> Type:
+        """The variant of Argon2."""
         return self._parameters.type
 
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:

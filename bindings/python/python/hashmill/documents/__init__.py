@@ -71,6 +71,7 @@ _NONE = object()
 
 
 def _pop(self: Map, key: str, default: object = _NONE) -> Any:
+    """Deletes a key and gives what was there, or `default` if there is no such key."""
     try:
         value = self[key]
     except KeyError:

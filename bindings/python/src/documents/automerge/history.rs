@@ -14,11 +14,13 @@ pub(crate) struct Message(pub(super) SyncMessage);
 
 #[pymethods]
 impl Message {
+    /// Reads a message.
     #[staticmethod]
     fn decode(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         decoded(py, data).map(Self)
     }
 
+    /// The message as bytes.
     fn encode<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.encode())
     }
@@ -30,11 +32,13 @@ pub(crate) struct Change(pub(super) hashmill_doc::Change);
 
 #[pymethods]
 impl Change {
+    /// Who made it.
     #[getter]
     fn actor_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.0.actor_id().as_bytes())
     }
 
+    /// Other actors whose operations it names.
     #[getter]
     fn other_actor_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.0.other_actor_ids().iter().map(|actor| PyBytes::new(py, actor.as_bytes())))
@@ -48,31 +52,37 @@ impl Change {
         true
     }
 
+    /// The counter of the last operation.
     #[getter]
     fn max_op(&self) -> u64 {
         self.0.max_op()
     }
 
+    /// The counter of the first operation.
     #[getter]
     fn start_op(&self) -> u64 {
         self.0.start_op()
     }
 
+    /// What its author says of it.
     #[getter]
     fn message(&self) -> Option<&str> {
         self.0.message()
     }
 
+    /// The changes it builds on.
     #[getter]
     fn deps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         hash_list(py, self.0.deps())
     }
 
+    /// Its name, 32 bytes.
     #[getter]
     fn hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         hash_bytes(py, &self.0.hash())
     }
 
+    /// Its number among the changes of its actor, from 1 on.
     #[getter]
     fn seq(&self) -> u64 {
         self.0.seq()
@@ -84,16 +94,19 @@ impl Change {
         local_time(py, self.0.timestamp() as f64)
     }
 
+    /// The change as it is stored, not deflated.
     #[getter]
     fn bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.bytes())
     }
 
+    /// The change as it is stored.
     #[getter]
     fn raw_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.raw_bytes())
     }
 
+    /// What a later version of the format may add.
     #[getter]
     fn extra_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.0.extra_bytes())
@@ -110,21 +123,25 @@ pub(crate) struct Mark(pub(super) MarkOf<'static>);
 
 #[pymethods]
 impl Mark {
+    /// Where it begins.
     #[getter]
     fn start(&self) -> usize {
         self.0.start
     }
 
+    /// Where it ends.
     #[getter]
     fn end(&self) -> usize {
         self.0.end
     }
 
+    /// Its name.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
+    /// Its value, with its type.
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<(ScalarType, Bound<'py, PyAny>)> {
         typed(py, &self.0.value)

@@ -144,11 +144,13 @@ impl Document {
         Self(Shared::new(doc))
     }
 
+    /// Who writes here.
     fn get_actor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let actor = self.0.whole(py, |doc| Ok(doc.get_actor().clone()))?;
         Ok(PyBytes::new(py, actor.as_bytes()))
     }
 
+    /// Says who writes from now on.
     fn set_actor(&self, py: Python<'_>, actor_id: &[u8]) -> PyResult<()> {
         self.0.change_whole(py, |doc| {
             doc.set_actor(ActorId::from(actor_id));
@@ -161,17 +163,20 @@ impl Document {
         Ok(Transaction { doc: Arc::clone(&self.0), life: self.0.begin(py, false)? })
     }
 
+    /// The whole document as bytes.
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.0.whole(py, |doc| Ok(doc.save()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// Reads a saved document.
     #[staticmethod]
     fn load(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         let doc = py.detach(|| AutoCommit::load(data)).map_err(|error| errors::load(py, &error))?;
         Ok(Self(Shared::new(doc)))
     }
 
+    /// The same document with another actor, now or as it was at some heads.
     #[pyo3(signature = (heads = None))]
     fn fork(&self, py: Python<'_>, heads: Option<Heads>) -> PyResult<Self> {
         let fork = self.0.whole(py, |doc| match heads {
@@ -181,21 +186,25 @@ impl Document {
         Ok(Self(Shared::new(fork)))
     }
 
+    /// Takes over what another document has and this one lacks; gives the new heads.
     fn merge<'py>(&self, py: Python<'py>, other: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
         let mut other = other.get().0.whole(py, |doc| Ok(doc.fork()))?;
         hash_list(py, &self.0.change_whole(py, |doc| Ok(doc.merge(&mut other)?))?)
     }
 
+    /// What is different between two moments.
     fn diff(&self, py: Python<'_>, before_heads: Heads, after_heads: Heads) -> PyResult<Vec<Patch>> {
         let patches = self.0.whole(py, |doc| Ok(doc.diff(&before_heads.0, &after_heads.0)?))?;
         Ok(patches.into_iter().map(Patch).collect())
     }
 
+    /// What to tell a peer next; nothing if there is nothing.
     fn generate_sync_message(&self, py: Python<'_>, state: &SyncState) -> PyResult<Option<Message>> {
         let message = self.0.whole(py, |doc| Ok(doc.sync().generate_sync_message(&mut *state.lock()?)))?;
         Ok(message.map(Message))
     }
 
+    /// Takes what a peer tells.
     fn receive_sync_message(
         &self,
         py: Python<'_>,
@@ -208,23 +217,28 @@ impl Document {
         })
     }
 
+    /// The hashes of the changes that no other change was made after.
     fn get_heads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         hash_list(py, &self.0.read_long(py, |inner| Ok(inner.doc.base_heads()))?)
     }
 
+    /// The last change that was made here, if there is one.
     fn get_last_local_change(&self, py: Python<'_>) -> PyResult<Option<Change>> {
         Ok(self.0.whole(py, |doc| Ok(doc.get_last_local_change()))?.map(Change))
     }
 
+    /// All changes but those that are named and what came before them.
     fn get_changes(&self, py: Python<'_>, have_deps: Heads) -> PyResult<Vec<Change>> {
         let changes = self.0.whole(py, |doc| Ok(doc.get_changes(&have_deps.0)))?;
         Ok(changes.into_iter().map(Change).collect())
     }
 
+    /// The kind of an object.
     fn object_type(&self, py: Python<'_>, obj_id: ObjectId) -> PyResult<ObjType> {
         self.kind(py, &obj_id)
     }
 
+    /// The value at a place of an object and its id, now or at some heads; nothing if there is none.
     #[pyo3(signature = (obj_id, prop, heads = None))]
     fn get<'py>(
         &self,
@@ -236,11 +250,13 @@ impl Document {
         self.value(py, &obj_id, prop, heads.as_ref())
     }
 
+    /// The keys of a map, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn keys(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<Vec<String>> {
         self.all_keys(py, &obj_id, heads.as_ref())
     }
 
+    /// All values of an object and their ids, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn values<'py>(
         &self,
@@ -251,16 +267,19 @@ impl Document {
         self.all_values(py, &obj_id, heads.as_ref())
     }
 
+    /// How many keys, elements or code points an object has, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn length(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<usize> {
         self.len(py, &obj_id, heads.as_ref())
     }
 
+    /// What a text says, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn text(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<String> {
         self.whole_text(py, &obj_id, heads.as_ref())
     }
 
+    /// All marks of a text, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn marks(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<Vec<Mark>> {
         self.all_marks(py, &obj_id, heads.as_ref())
@@ -320,14 +339,17 @@ impl Transaction {
         if ended { Ok(()) } else { Err(Failed::Ended.raise(py)) }
     }
 
+    /// The hashes of the changes that no other change was made after.
     fn get_heads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         hash_list(py, &self.reading(py, |inner| Ok(inner.doc.base_heads()))?)
     }
 
+    /// The kind of an object.
     fn object_type(&self, py: Python<'_>, obj_id: ObjectId) -> PyResult<ObjType> {
         self.kind(py, &obj_id)
     }
 
+    /// The value at a place of an object and its id, now or at some heads; nothing if there is none.
     #[pyo3(signature = (obj_id, prop, heads = None))]
     fn get<'py>(
         &self,
@@ -339,11 +361,13 @@ impl Transaction {
         self.value(py, &obj_id, prop, heads.as_ref())
     }
 
+    /// The keys of a map, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn keys(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<Vec<String>> {
         self.all_keys(py, &obj_id, heads.as_ref())
     }
 
+    /// All values of an object and their ids, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn values<'py>(
         &self,
@@ -354,21 +378,25 @@ impl Transaction {
         self.all_values(py, &obj_id, heads.as_ref())
     }
 
+    /// How many keys, elements or code points an object has, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn length(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<usize> {
         self.len(py, &obj_id, heads.as_ref())
     }
 
+    /// What a text says, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn text(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<String> {
         self.whole_text(py, &obj_id, heads.as_ref())
     }
 
+    /// All marks of a text, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn marks(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<Vec<Mark>> {
         self.all_marks(py, &obj_id, heads.as_ref())
     }
 
+    /// Puts a value of a type at a place.
     fn put(
         &self,
         py: Python<'_>,
@@ -381,6 +409,7 @@ impl Transaction {
         self.edit(py, |doc| doc.put(&obj_id.0, prop, value))
     }
 
+    /// Puts a new object at a place, and gives its id.
     fn put_object(
         &self,
         py: Python<'_>,
@@ -391,6 +420,7 @@ impl Transaction {
         self.edit(py, |doc| doc.put_object(&obj_id.0, prop, obj_type.into())).map(ObjectId)
     }
 
+    /// Inserts a value of a type before an index.
     fn insert(
         &self,
         py: Python<'_>,
@@ -403,6 +433,7 @@ impl Transaction {
         self.edit(py, |doc| doc.insert(&obj_id.0, index, value))
     }
 
+    /// Inserts a new object before an index, and gives its id.
     fn insert_object(
         &self,
         py: Python<'_>,
@@ -413,14 +444,17 @@ impl Transaction {
         self.edit(py, |doc| doc.insert_object(&obj_id.0, index, obj_type.into())).map(ObjectId)
     }
 
+    /// Adds to a counter.
     fn increment(&self, py: Python<'_>, obj_id: ObjectId, prop: Place<'_>, amount: i64) -> PyResult<()> {
         self.edit(py, |doc| doc.increment(&obj_id.0, prop, amount))
     }
 
+    /// Deletes what is at a place.
     fn delete(&self, py: Python<'_>, obj_id: ObjectId, prop: Place<'_>) -> PyResult<()> {
         self.edit(py, |doc| doc.delete(&obj_id.0, prop))
     }
 
+    /// Puts a mark on a range of a text.
     #[expect(clippy::too_many_arguments, reason = "the call is that of the other package")]
     fn mark(
         &self,
@@ -437,6 +471,7 @@ impl Transaction {
         self.edit(py, |doc| doc.mark(&obj_id.0, MarkOf::new(name, value, start, end), expand.into()))
     }
 
+    /// Takes the marks of a name off a range of a text.
     #[pyo3(signature = (obj_id, start, end, name, expand = ExpandMark::Neither))]
     fn unmark(
         &self,
@@ -450,6 +485,7 @@ impl Transaction {
         self.edit(py, |doc| doc.unmark(&obj_id.0, name, start, end, expand.into()))
     }
 
+    /// Deletes some code points of a text and inserts others.
     fn splice_text(
         &self,
         py: Python<'_>,

@@ -25,6 +25,7 @@ class ActorId:
 
     @staticmethod
     def random() -> ActorId:
+        """An actor that nobody is."""
         return ActorId(core.random_actor_id())
 
 
@@ -75,6 +76,7 @@ class ReadProxy(_At[core.Document]):
     """An object that is read."""
 
     def to_py(self) -> core.Thing:
+        """Everything in it as dictionaries, lists, strings and numbers."""
         return core.extract(self._source, self._obj_id)
 
     def _kinds(self) -> Any:
@@ -245,6 +247,7 @@ class ListWriteProxy(WriteProxy, MutableSequence[Any]):
         self._source.delete(self._obj_id, key)
 
     def insert(self, index: int, value: Any) -> None:
+        """Inserts a value before an index."""
         self._put(index, value, insert=True)
 
 
@@ -252,12 +255,15 @@ class MutableText(Text, WriteProxy):
     """A text that is written."""
 
     def splice(self, pos: int, delete_count: int, insert: str) -> None:
+        """Deletes some code points and inserts others."""
         self._source.splice_text(self._obj_id, pos, delete_count, insert)
 
     def insert(self, pos: int, text: str) -> None:
+        """Inserts text before an index."""
         self.splice(pos, 0, text)
 
     def delete(self, pos: int, count: int) -> None:
+        """Deletes some code points."""
         self.splice(pos, count, "")
 
 
