@@ -53,6 +53,9 @@ typedef struct hm_passwords hm_passwords;
 // while something that was made with it lives. A child of `fork` has no such threads: its callers do the work.
 typedef struct hm_pool hm_pool;
 
+// A request to stop. Any number of threads may use one at a time.
+typedef struct hm_stop hm_stop;
+
 // What is known of a peer, for one document: one for each connection.
 typedef struct hm_sync_state hm_sync_state;
 
@@ -189,6 +192,28 @@ typedef struct {
   hm_owner *owner;
 } hm_verdicts;
 
+// An object on a way through a document, and where the next one lies in it.
+typedef struct {
+  // The object.
+  const hm_obj_id *obj;
+  // The key there, if it is a map.
+  hm_span key;
+  // The index there, if it is a list or text.
+  size_t index;
+  // Whether it is the index that counts.
+  bool in_list;
+} hm_step;
+
+// A way through a document, from the root on.
+typedef struct {
+  // The first step.
+  const hm_step *items;
+  // How many.
+  size_t len;
+  // The library's.
+  hm_owner *owner;
+} hm_path;
+
 // The kind of a value.
 typedef uint32_t hm_kind;
 
@@ -282,6 +307,14 @@ typedef struct {
   hm_owner *owner;
 } hm_hashes;
 
+// Several values of the caller.
+typedef struct {
+  // The first.
+  const hm_value *items;
+  // How many.
+  size_t len;
+} hm_values;
+
 // Whether what is typed at the edge of a mark belongs to it.
 typedef uint32_t hm_expand;
 
@@ -307,6 +340,31 @@ typedef struct {
   hm_owner *owner;
 } hm_marks;
 
+// Where a cursor goes when its element is deleted.
+typedef uint32_t hm_move;
+
+// A part of a rich text: text under the same marks, or a block.
+typedef struct {
+  // The text. What is neither text nor a block appears as U+FFFC. Of a block it is that alone.
+  hm_span text;
+  // The marks on all of it, whose ranges are empty.
+  const hm_mark *marks;
+  // How many.
+  size_t marks_len;
+  // The block: a map, which says what it is; NULL for text. `hm_obj_path` ends in its index.
+  const hm_obj_id *block;
+} hm_part;
+
+// The parts of a rich text, in their order.
+typedef struct {
+  // The first.
+  const hm_part *items;
+  // How many.
+  size_t len;
+  // The library's.
+  hm_owner *owner;
+} hm_parts;
+
 // A change.
 typedef struct {
   // Its hash.
@@ -329,6 +387,12 @@ typedef struct {
   size_t deps_len;
   // All of it, for `hm_doc_apply_changes`.
   hm_span bytes;
+  // Who stands behind the actor, in its first change and if `hm_doc_commit_by` was told; else no bytes.
+  hm_span author;
+  // What else its writer put into it, the author among it, or no bytes.
+  hm_span extra;
+  // How many operations it has.
+  size_t operations;
 } hm_change;
 
 // Changes, each after those it depends on.
@@ -380,6 +444,42 @@ typedef struct {
   hm_owner *owner;
 } hm_patches;
 
+// What a peer says it has since it was last in step.
+typedef struct {
+  // The heads that both had then.
+  const hm_change_hash *last_sync;
+  // How many.
+  size_t last_sync_len;
+  // The changes after them, as a Bloom filter.
+  hm_span bloom;
+} hm_sync_have;
+
+// What a message says.
+typedef struct {
+  // The heads of the sender.
+  const hm_change_hash *heads;
+  // How many.
+  size_t heads_len;
+  // Changes that the sender asks for by name.
+  const hm_change_hash *needs;
+  // How many.
+  size_t needs_len;
+  // What the sender has.
+  const hm_sync_have *haves;
+  // How many.
+  size_t haves_len;
+  // Changes for the receiver, in chunks that follow each other, such as `hm_doc_load_incremental` takes.
+  const hm_span *changes;
+  // How many.
+  size_t changes_len;
+  // Whether the sender takes no changes.
+  bool read_only;
+  // Whether the receiver is to forget what it has sent.
+  bool reset;
+  // The library's.
+  hm_owner *owner;
+} hm_sync_message;
+
 // No error.
 #define HM_OK 0
 
@@ -424,6 +524,9 @@ typedef struct {
 
 // Changes that others depend on are missing.
 #define HM_MISSING 14
+
+// Somebody asked the call to stop.
+#define HM_STOPPED 15
 
 // Digests. There is no key.
 #define HM_MODE_HASH 0
@@ -500,6 +603,12 @@ typedef struct {
 
 // At both.
 #define HM_EXPAND_BOTH 3
+
+// To the next element that is there, or the end.
+#define HM_MOVE_AFTER 0
+
+// To the one before it that is there, or the start.
+#define HM_MOVE_BEFORE 1
 
 // `key` of a map has the value of `items` now.
 #define HM_PATCH_PUT_MAP 0
@@ -622,6 +731,35 @@ hm_error *hm_passwords_hash(const hm_passwords *passwords,
                             hm_span salt,
                             hm_bytes **stored);
 
+// A request that nobody has made yet.
+HM_MUST_USE hm_error *hm_stop_create(hm_stop **stop);
+
+// Asks the calls that look at it to end, from another thread or a handler of signals: they do after a quarter of a pass at most, with
+// `HM_STOPPED`. So do later ones. NULL asks nobody.
+void hm_stop_set(const hm_stop *stop);
+
+// Takes the request back.
+void hm_stop_clear(const hm_stop *stop);
+
+// Frees a request that no call looks at any more, or nothing.
+void hm_stop_free(hm_stop *stop);
+
+// As `hm_passwords_hash`, until somebody asks to stop.
+HM_MUST_USE
+hm_error *hm_passwords_hash_until(const hm_passwords *passwords,
+                                  hm_span password,
+                                  hm_span salt,
+                                  const hm_stop *stop,
+                                  hm_bytes **stored);
+
+// As `hm_passwords_verify`, until somebody asks to stop.
+HM_MUST_USE
+hm_error *hm_passwords_verify_until(const hm_passwords *passwords,
+                                    hm_span password,
+                                    hm_span stored,
+                                    const hm_stop *stop,
+                                    bool *upgrade);
+
 // NULL if a password is that of a stored string; `HM_MISMATCH` if it is another one. Then `upgrade`, unless it is NULL, says whether a
 // new hash should be stored, because the policy is stricter than what is.
 HM_MUST_USE
@@ -648,6 +786,9 @@ void hm_passwords_free(hm_passwords *passwords);
 
 // Overwrites a password of the caller's with zeros. No compiler leaves that out.
 HM_MUST_USE hm_error *hm_wipe(hm_room room);
+
+// Frees a way, or nothing.
+void hm_path_free(hm_path *path);
 
 // Frees a list, with the ids that it shows; or nothing.
 void hm_items_free(hm_items *items);
@@ -686,6 +827,12 @@ HM_MUST_USE hm_error *hm_doc_save(hm_doc *doc, hm_bytes **bytes);
 // What came since the last time something was saved, to be put behind that.
 HM_MUST_USE hm_error *hm_doc_save_incremental(hm_doc *doc, hm_bytes **bytes);
 
+// What came after `heads`, as changes one behind the other; hashes that are unknown here are passed over.
+HM_MUST_USE hm_error *hm_doc_save_after(hm_doc *doc, const hm_hashes *heads, hm_bytes **bytes);
+
+// The file of a document without compression: larger, and quicker to write.
+HM_MUST_USE hm_error *hm_doc_save_nocompress(hm_doc *doc, hm_bytes **bytes);
+
 // The same document with another actor, as it is or as it was at `heads`; both share everything until one of them changes it.
 HM_MUST_USE
 hm_error *hm_doc_fork(hm_doc *doc,
@@ -700,6 +847,9 @@ hm_error *hm_doc_merge(hm_doc *doc,
 // Who writes here.
 HM_MUST_USE hm_error *hm_doc_get_actor(const hm_doc *doc, hm_bytes **actor);
 
+// Who stands behind an actor, as `hm_doc_commit_by` was told: NULL where nobody said.
+HM_MUST_USE hm_error *hm_doc_get_author(const hm_doc *doc, hm_span actor, hm_bytes **author);
+
 // Writes as another actor from now on.
 HM_MUST_USE hm_error *hm_doc_set_actor(hm_doc *doc, hm_span actor);
 
@@ -712,6 +862,16 @@ hm_error *hm_doc_commit(hm_doc *doc,
                         bool *made,
                         hm_change_hash *hash);
 
+// As `hm_doc_commit`; says who stands behind the actor, too, by any bytes: one person may write as many actors. Only an actor's first
+// change records it.
+HM_MUST_USE
+hm_error *hm_doc_commit_by(hm_doc *doc,
+                           hm_span author,
+                           hm_span message,
+                           int64_t time,
+                           bool *made,
+                           hm_change_hash *hash);
+
 // Makes a change without edits, that says that everything before it was seen.
 HM_MUST_USE hm_error *hm_doc_empty_change(hm_doc *doc, hm_span message, int64_t time);
 
@@ -720,6 +880,14 @@ HM_MUST_USE hm_error *hm_doc_rollback(hm_doc *doc, size_t *operations);
 
 // How many operations there were since the last commit.
 HM_MUST_USE hm_error *hm_doc_pending_ops(const hm_doc *doc, size_t *operations);
+
+// Reads and writes the document as it was at `heads` until `hm_doc_integrate`: what is written then is concurrent to everything since.
+HM_MUST_USE
+hm_error *hm_doc_isolate(hm_doc *doc,
+                         const hm_hashes *heads);
+
+// Goes back to the whole document.
+HM_MUST_USE hm_error *hm_doc_integrate(hm_doc *doc);
 
 // The changes that no other change was made after, in ascending order.
 HM_MUST_USE hm_error *hm_doc_get_heads(hm_doc *doc, hm_hashes **heads);
@@ -767,6 +935,15 @@ HM_MUST_USE hm_error *hm_list_increment(hm_doc *doc, const hm_obj_id *obj, size_
 
 // Deletes an element of a list.
 HM_MUST_USE hm_error *hm_list_delete(hm_doc *doc, const hm_obj_id *obj, size_t index);
+
+// Deletes `count` elements of a list from `index` on, or before it when that is negative, and inserts values there. In a text, where
+// only strings can be inserted, `count` is of units.
+HM_MUST_USE
+hm_error *hm_splice(hm_doc *doc,
+                    const hm_obj_id *obj,
+                    size_t index,
+                    ptrdiff_t count,
+                    hm_values values);
 
 // Deletes `count` units of a text from `index` on, or before it when that is negative, and inserts a text there. Deleting past the end
 // stops at the end.
@@ -838,6 +1015,9 @@ HM_MUST_USE hm_error *hm_obj_size(const hm_doc *doc, const hm_obj_id *obj, const
 // The kind of an object.
 HM_MUST_USE hm_error *hm_obj_kind(const hm_doc *doc, const hm_obj_id *obj, hm_kind *kind);
 
+// The way from the root to an object: none for the root, and for an object that nothing leads to any more.
+HM_MUST_USE hm_error *hm_obj_path(const hm_doc *doc, const hm_obj_id *obj, const hm_hashes *heads, hm_path **path);
+
 // A text. What is no text in it appears as U+FFFC.
 HM_MUST_USE hm_error *hm_text(const hm_doc *doc, const hm_obj_id *obj, const hm_hashes *heads, hm_bytes **text);
 
@@ -863,16 +1043,42 @@ hm_error *hm_mark_clear(hm_doc *doc,
 // The marks of a text.
 HM_MUST_USE hm_error *hm_get_marks(const hm_doc *doc, const hm_obj_id *obj, const hm_hashes *heads, hm_marks **marks);
 
+// The marks at an index of a text, with empty ranges.
+HM_MUST_USE
+hm_error *hm_get_marks_at(const hm_doc *doc,
+                          const hm_obj_id *obj,
+                          size_t index,
+                          const hm_hashes *heads,
+                          hm_marks **marks);
+
 // Frees marks, or nothing.
 void hm_marks_free(hm_marks *marks);
 
-// A cursor at an index of a list or text, as bytes; `SIZE_MAX` stands for the end, however far it moves.
+// A cursor at an index of a list or text, as bytes: what is equal is the same cursor. `HM_CURSOR_START` and `HM_CURSOR_END` are indexes,
+// too: the start, whatever is inserted there, and the end, however far it moves. When its element is deleted it moves to the next one.
 HM_MUST_USE
 hm_error *hm_get_cursor(const hm_doc *doc,
                         const hm_obj_id *obj,
                         size_t index,
                         const hm_hashes *heads,
                         hm_bytes **cursor);
+
+// As `hm_get_cursor`, with a say in where it goes.
+HM_MUST_USE
+hm_error *hm_get_cursor_moving(const hm_doc *doc,
+                               const hm_obj_id *obj,
+                               size_t index,
+                               hm_move moving,
+                               const hm_hashes *heads,
+                               hm_bytes **cursor);
+
+// A cursor as a text.
+HM_MUST_USE hm_error *hm_cursor_text(hm_span cursor, hm_bytes **text);
+
+// Reads a cursor as `hm_cursor_text` writes it: "s", "e", or `<counter>@<actor in hex>`, with a minus if it moves before.
+HM_MUST_USE
+hm_error *hm_cursor_parse(hm_span text,
+                          hm_bytes **cursor);
 
 // The index at which a cursor is.
 HM_MUST_USE
@@ -882,6 +1088,21 @@ hm_error *hm_get_cursor_position(const hm_doc *doc,
                                  const hm_hashes *heads,
                                  size_t *index);
 
+// The parts of a rich text.
+HM_MUST_USE hm_error *hm_get_parts(const hm_doc *doc, const hm_obj_id *obj, const hm_hashes *heads, hm_parts **parts);
+
+// Frees parts, or nothing.
+void hm_parts_free(hm_parts *parts);
+
+// Puts a new block, an empty map, before an index of a text.
+HM_MUST_USE hm_error *hm_split_block(hm_doc *doc, const hm_obj_id *obj, size_t index, hm_obj_id **id);
+
+// Deletes the block at an index of a text, so that what it divided is joined.
+HM_MUST_USE hm_error *hm_join_block(hm_doc *doc, const hm_obj_id *obj, size_t index);
+
+// Puts a new block, an empty map, in the place of that at an index of a text.
+HM_MUST_USE hm_error *hm_replace_block(hm_doc *doc, const hm_obj_id *obj, size_t index, hm_obj_id **id);
+
 // All changes that are not among `have` and what came before them; of NULL, all. Hashes that are unknown here are passed over.
 HM_MUST_USE
 hm_error *hm_doc_get_changes(hm_doc *doc,
@@ -890,6 +1111,15 @@ hm_error *hm_doc_get_changes(hm_doc *doc,
 
 // The change of a hash, as a list of one, or of none.
 HM_MUST_USE hm_error *hm_doc_get_change_by_hash(hm_doc *doc, const hm_change_hash *hash, hm_changes **found);
+
+// The changes that another document has and this one lacks. It may be the same one.
+HM_MUST_USE hm_error *hm_doc_get_changes_added(hm_doc *doc, hm_doc *other, hm_changes **found);
+
+// The last change that was made here, by the actor who writes, as a list of one, or of none.
+HM_MUST_USE hm_error *hm_doc_get_last_local_change(hm_doc *doc, hm_changes **found);
+
+// Reads changes without a document, each of its own bytes. `limits` may be NULL.
+HM_MUST_USE hm_error *hm_changes_decode(hm_spans bytes, const hm_doc_limits *limits, hm_changes **found);
 
 // Frees changes, or nothing.
 void hm_changes_free(hm_changes *changes);
@@ -905,8 +1135,17 @@ hm_error *hm_doc_diff(hm_doc *doc,
 // The steps since the last time, or from nothing: for whoever shows a document.
 HM_MUST_USE hm_error *hm_doc_diff_incremental(hm_doc *doc, hm_patches **found);
 
+// The way from the root to the object of patch `index`, when all patches are applied.
+HM_MUST_USE hm_error *hm_patches_path(const hm_patches *patches, size_t index, hm_path **path);
+
 // Frees patches, or nothing.
 void hm_patches_free(hm_patches *patches);
+
+// Reads a message, for who looks at what peers say. `hm_receive_sync_message` takes the bytes.
+HM_MUST_USE hm_error *hm_sync_message_decode(hm_span bytes, hm_sync_message **message);
+
+// Frees what a message says, or nothing.
+void hm_sync_message_free(hm_sync_message *message);
 
 // A state for a peer of whom nothing is known.
 HM_MUST_USE hm_error *hm_sync_state_create(hm_sync_state **state);
@@ -919,6 +1158,18 @@ HM_MUST_USE hm_error *hm_sync_state_decode(hm_span bytes, hm_sync_state **state)
 
 // Heads of what both have, as far as this side knows.
 HM_MUST_USE hm_error *hm_sync_state_shared_heads(const hm_sync_state *state, hm_hashes **heads);
+
+// The heads that the peer was told last.
+HM_MUST_USE hm_error *hm_sync_state_last_sent_heads(const hm_sync_state *state, hm_hashes **heads);
+
+// The heads that the peer named last: NULL before its first message.
+HM_MUST_USE hm_error *hm_sync_state_their_heads(const hm_sync_state *state, hm_hashes **heads);
+
+// Not false: changes of the peer are left alone, and it is told so.
+HM_MUST_USE hm_error *hm_sync_state_set_read_only(hm_sync_state *state, bool read_only);
+
+// Whether the peer said that it takes no changes.
+HM_MUST_USE hm_error *hm_sync_state_is_peer_read_only(const hm_sync_state *state, bool *read_only);
 
 // The next message for the peer. NULL when all is said, or while an answer is awaited.
 HM_MUST_USE hm_error *hm_generate_sync_message(hm_doc *doc, hm_sync_state *state, hm_bytes **message);
@@ -937,6 +1188,10 @@ void hm_sync_state_free(hm_sync_state *state);
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
+
+// Indexes of cursors that stay at the start, or at the end.
+#define HM_CURSOR_START (SIZE_MAX - 1)
+#define HM_CURSOR_END SIZE_MAX
 
 // A string of C without the zero at its end. NULL has no bytes.
 static inline hm_span hm_str(const char *string) {
@@ -964,6 +1219,11 @@ static inline hm_spans hm_spans_of(const hm_span *items, size_t len) {
 static inline hm_room hm_room_of(void *data, size_t len) {
   hm_room room = {(uint8_t *)data, len};
   return room;
+}
+
+static inline hm_values hm_values_of(const hm_value *items, size_t len) {
+  hm_values values = {items, len};
+  return values;
 }
 
 // BLAKE3 without a key; with a key of 32 bytes; as a derivation of keys, in a context.

@@ -135,6 +135,8 @@ using marks = list<hm_marks, hm_mark, hm_marks_free>;
 using changes = list<hm_changes, hm_change, hm_changes_free>;
 using patches = list<hm_patches, hm_patch, hm_patches_free>;
 using hashes = list<hm_hashes, hm_change_hash, hm_hashes_free>;
+using path = list<hm_path, hm_step, hm_path_free>;
+using parts = list<hm_parts, hm_part, hm_parts_free>;
 using verdicts = list<hm_verdicts, hm_verdict, hm_verdicts_free>;
 using file_digests = list<hm_file_digests, hm_file_digest, hm_file_digests_free>;
 
@@ -163,6 +165,22 @@ result<Out> made(Call &&call) {
   Raw *raw = nullptr;
   if (hm_error *error = call(&raw)) return failure(hashmill::error(error));
   return Out(raw);
+}
+// What a call gives through its last pointer, which is no handle.
+template <class Out, class Call>
+result<Out> told(Call &&call) {
+  Out out{};
+  if (hm_error *error = call(&out)) return failure(hashmill::error(error));
+  return out;
+}
+// The same, or none where it leaves NULL.
+template <class Out, class Raw, class Call>
+result<std::optional<Out>> perhaps(Call &&call) {
+  Raw *raw = nullptr;
+  if (hm_error *error = call(&raw)) return failure(hashmill::error(error));
+  std::optional<Out> out;
+  if (raw) out.emplace(raw);
+  return out;
 }
 inline const hm_hashes *at(const hashes *heads) noexcept { return heads ? heads->get() : nullptr; }
 }  // namespace detail
@@ -243,10 +261,26 @@ class files {
 };
 
 inline result<hm_policy> policy(view preset) {
-  hm_policy out;
-  if (hm_error *error = hm_policy_preset(preset, &out)) return failure(hashmill::error(error));
-  return out;
+  return detail::told<hm_policy>([&](hm_policy *out) { return hm_policy_preset(preset, out); });
 }
+
+// Overwrites a secret with zeros.
+inline result<void> wipe(std::span<std::uint8_t> room) { return detail::checked(hm_wipe(hm_room_of(room.data(), room.size()))); }
+
+// A request to stop, which other threads make.
+class stop {
+ public:
+  static result<stop> create() {
+    return detail::made<stop, hm_stop>([](hm_stop **out) { return hm_stop_create(out); });
+  }
+  void set() const noexcept { hm_stop_set(handle_.get()); }
+  void clear() const noexcept { hm_stop_clear(handle_.get()); }
+  const hm_stop *get() const noexcept { return handle_.get(); }
+  explicit stop(hm_stop *handle) noexcept : handle_(handle) {}
+
+ private:
+  detail::owner<hm_stop, hm_stop_free> handle_;
+};
 
 // Makes and checks hashes of passwords.
 class passwords {
@@ -260,10 +294,18 @@ class passwords {
   }
   // Whether a new hash should be stored; an error unless the password matches.
   result<bool> verify(view password, view stored) const {
-    bool upgrade;
-    if (hm_error *error = hm_passwords_verify(handle_.get(), password, stored, &upgrade)) return failure(hashmill::error(error));
-    return upgrade;
+    return detail::told<bool>([&](bool *out) { return hm_passwords_verify(handle_.get(), password, stored, out); });
   }
+  result<bytes> hash_until(const stop &stop, view password, view salt = {}) const {
+    return detail::made<bytes, hm_bytes>(
+        [&](hm_bytes **out) { return hm_passwords_hash_until(handle_.get(), password, salt, stop.get(), out); });
+  }
+  result<bool> verify_until(const stop &stop, view password, view stored) const {
+    return detail::told<bool>(
+        [&](bool *out) { return hm_passwords_verify_until(handle_.get(), password, stored, stop.get(), out); });
+  }
+  // Always an error, after the time that a check takes: for a name that nobody has.
+  result<void> verify_dummy(view password) const { return detail::checked(hm_passwords_verify_dummy(handle_.get(), password)); }
   result<verdicts> verify_many(std::span<const view> words, std::span<const view> stored) const {
     std::vector<hm_span> one(words.begin(), words.end()), other(stored.begin(), stored.end());
     return detail::made<verdicts, hm_verdicts>([&](hm_verdicts **out) {
@@ -288,9 +330,17 @@ class object {
 };
 
 inline const object root{};
+inline bool same(object one, object other) noexcept { return hm_obj_id_equal(one.get(), other.get()); }
 
 class object_id {
  public:
+  static result<object_id> parse(view text) {
+    return detail::made<object_id, hm_obj_id>([&](hm_obj_id **out) { return hm_obj_id_parse(text, out); });
+  }
+  // An id of one's own of what a list shows.
+  static result<object_id> copy_of(object shown) {
+    return detail::made<object_id, hm_obj_id>([&](hm_obj_id **out) { return hm_obj_id_clone(shown.get(), out); });
+  }
   explicit object_id(hm_obj_id *handle) noexcept : handle_(handle) {}
   operator object() const noexcept { return handle_.get(); }
   result<bytes> text() const {
@@ -307,11 +357,80 @@ class sync_state {
   static result<sync_state> create() {
     return detail::made<sync_state, hm_sync_state>([](hm_sync_state **out) { return hm_sync_state_create(out); });
   }
+  static result<sync_state> decode(view kept) {
+    return detail::made<sync_state, hm_sync_state>([&](hm_sync_state **out) { return hm_sync_state_decode(kept, out); });
+  }
+  result<bytes> encode() const {
+    return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_sync_state_encode(handle_.get(), out); });
+  }
+  result<hashes> shared_heads() const {
+    return detail::made<hashes, hm_hashes>([&](hm_hashes **out) { return hm_sync_state_shared_heads(handle_.get(), out); });
+  }
+  result<hashes> last_sent_heads() const {
+    return detail::made<hashes, hm_hashes>([&](hm_hashes **out) { return hm_sync_state_last_sent_heads(handle_.get(), out); });
+  }
+  // None before the peer's first message.
+  result<std::optional<hashes>> their_heads() const {
+    return detail::perhaps<hashes, hm_hashes>([&](hm_hashes **out) { return hm_sync_state_their_heads(handle_.get(), out); });
+  }
+  result<void> set_read_only(bool read_only) { return detail::checked(hm_sync_state_set_read_only(handle_.get(), read_only)); }
+  result<bool> is_peer_read_only() const {
+    return detail::told<bool>([&](bool *out) { return hm_sync_state_is_peer_read_only(handle_.get(), out); });
+  }
   hm_sync_state *get() noexcept { return handle_.get(); }
   explicit sync_state(hm_sync_state *handle) noexcept : handle_(handle) {}
 
  private:
   detail::owner<hm_sync_state, hm_sync_state_free> handle_;
+};
+
+// What a message says.
+class sync_message {
+ public:
+  static result<sync_message> decode(view bytes) {
+    return detail::made<sync_message, hm_sync_message>([&](hm_sync_message **out) { return hm_sync_message_decode(bytes, out); });
+  }
+  // As long as this lives.
+  std::span<const hm_change_hash> heads() const noexcept { return {handle_->heads, handle_->heads_len}; }
+  std::span<const hm_change_hash> needs() const noexcept { return {handle_->needs, handle_->needs_len}; }
+  std::span<const hm_sync_have> haves() const noexcept { return {handle_->haves, handle_->haves_len}; }
+  std::span<const hm_span> changes() const noexcept { return {handle_->changes, handle_->changes_len}; }
+  bool read_only() const noexcept { return handle_->read_only; }
+  bool reset() const noexcept { return handle_->reset; }
+  explicit sync_message(hm_sync_message *handle) noexcept : handle_(handle) {}
+
+ private:
+  detail::owner<hm_sync_message, hm_sync_message_free> handle_;
+};
+
+// Changes that are read without a document.
+inline result<changes> decode_changes(std::span<const view> chunks, const hm_doc_limits *limits = nullptr) {
+  std::vector<hm_span> spans(chunks.begin(), chunks.end());
+  return detail::made<changes, hm_changes>(
+      [&](hm_changes **out) { return hm_changes_decode(hm_spans_of(spans.data(), spans.size()), limits, out); });
+}
+
+// The way to the object of a patch.
+inline result<path> path_of(const patches &patches, std::size_t index) {
+  return detail::made<path, hm_path>([&](hm_path **out) { return hm_patches_path(patches.get(), index, out); });
+}
+
+// A place that stays where it is while others edit.
+class cursor {
+ public:
+  static result<cursor> parse(view text) {
+    return detail::made<cursor, hm_bytes>([&](hm_bytes **out) { return hm_cursor_parse(text, out); });
+  }
+  result<bytes> text() const {
+    return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_cursor_text(view(bytes_), out); });
+  }
+  // What is worth keeping; a view of kept bytes is as good as a cursor.
+  std::span<const std::uint8_t> span() const noexcept { return bytes_.span(); }
+  operator view() const noexcept { return bytes_; }
+  explicit cursor(hm_bytes *handle) noexcept : bytes_(handle) {}
+
+ private:
+  bytes bytes_;
 };
 
 // A document. `heads` is when, and now without.
@@ -327,6 +446,12 @@ class document {
   result<bytes> save_incremental() {
     return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_doc_save_incremental(get(), out); });
   }
+  result<bytes> save_after(const hashes &heads) {
+    return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_doc_save_after(get(), heads.get(), out); });
+  }
+  result<bytes> save_nocompress() {
+    return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_doc_save_nocompress(get(), out); });
+  }
   result<void> load_incremental(view stream) { return detail::checked(hm_doc_load_incremental(get(), stream, nullptr)); }
   result<document> fork(const hashes *heads = nullptr) {
     return detail::made<document, hm_doc>([&](hm_doc **out) { return hm_doc_fork(get(), detail::at(heads), out); });
@@ -335,8 +460,31 @@ class document {
   result<void> commit(view message = {}, std::int64_t time = 0) {
     return detail::checked(hm_doc_commit(get(), message, time, nullptr, nullptr));
   }
+  result<void> commit_by(view author, view message = {}, std::int64_t time = 0) {
+    return detail::checked(hm_doc_commit_by(get(), author, message, time, nullptr, nullptr));
+  }
+  result<void> empty_change(view message = {}, std::int64_t time = 0) { return detail::checked(hm_doc_empty_change(get(), message, time)); }
+  result<bytes> actor() const { return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_doc_get_actor(get(), out); }); }
+  result<void> set_actor(view actor) { return detail::checked(hm_doc_set_actor(get(), actor)); }
+  result<std::optional<bytes>> author_of(view actor) const {
+    return detail::perhaps<bytes, hm_bytes>([&](hm_bytes **out) { return hm_doc_get_author(get(), actor, out); });
+  }
+  result<std::size_t> pending_ops() const {
+    return detail::told<std::size_t>([&](std::size_t *out) { return hm_doc_pending_ops(get(), out); });
+  }
+  // Until `integrate` everything is read and written as it was then.
+  result<void> isolate(const hashes &heads) { return detail::checked(hm_doc_isolate(get(), heads.get())); }
+  result<void> integrate() { return detail::checked(hm_doc_integrate(get())); }
   result<void> rollback() { return detail::checked(hm_doc_rollback(get(), nullptr)); }
   result<hashes> heads() { return detail::made<hashes, hm_hashes>([&](hm_hashes **out) { return hm_doc_get_heads(get(), out); }); }
+
+  result<hashes> missing_deps(const hashes *heads = nullptr) {
+    return detail::made<hashes, hm_hashes>([&](hm_hashes **out) { return hm_doc_get_missing_deps(get(), detail::at(heads), out); });
+  }
+  result<void> apply_changes(std::span<const view> chunks) {
+    std::vector<hm_span> spans(chunks.begin(), chunks.end());
+    return detail::checked(hm_doc_apply_changes(get(), hm_spans_of(spans.data(), spans.size())));
+  }
 
   result<void> put(object obj, view key, hm_value value) { return detail::checked(hm_map_put(get(), obj.get(), key, value)); }
   result<object_id> put_object(object obj, view key, hm_kind kind) {
@@ -353,6 +501,15 @@ class document {
   result<void> replace(object obj, std::size_t index, hm_value value) {
     return detail::checked(hm_list_put(get(), obj.get(), index, false, value));
   }
+  result<object_id> replace_object(object obj, std::size_t index, hm_kind kind) {
+    return detail::made<object_id, hm_obj_id>([&](hm_obj_id **out) { return hm_list_put_object(get(), obj.get(), index, false, kind, out); });
+  }
+  result<void> increment_at(object obj, std::size_t index, std::int64_t by) {
+    return detail::checked(hm_list_increment(get(), obj.get(), index, by));
+  }
+  result<void> splice(object obj, std::size_t index, std::ptrdiff_t count, std::span<const hm_value> values) {
+    return detail::checked(hm_splice(get(), obj.get(), index, count, hm_values_of(values.data(), values.size())));
+  }
   result<void> erase_at(object obj, std::size_t index) { return detail::checked(hm_list_delete(get(), obj.get(), index)); }
   result<void> splice_text(object obj, std::size_t index, std::ptrdiff_t count, view text) {
     return detail::checked(hm_splice_text(get(), obj.get(), index, count, text));
@@ -361,12 +518,37 @@ class document {
   result<void> mark(object obj, std::size_t start, std::size_t end, hm_expand expand, view name, hm_value value) {
     return detail::checked(hm_mark_create(get(), obj.get(), start, end, expand, name, value));
   }
+  result<void> unmark(object obj, std::size_t start, std::size_t end, hm_expand expand, view name) {
+    return detail::checked(hm_mark_clear(get(), obj.get(), start, end, expand, name));
+  }
+  result<object_id> split_block(object obj, std::size_t index) {
+    return detail::made<object_id, hm_obj_id>([&](hm_obj_id **out) { return hm_split_block(get(), obj.get(), index, out); });
+  }
+  result<void> join_block(object obj, std::size_t index) { return detail::checked(hm_join_block(get(), obj.get(), index)); }
+  result<object_id> replace_block(object obj, std::size_t index) {
+    return detail::made<object_id, hm_obj_id>([&](hm_obj_id **out) { return hm_replace_block(get(), obj.get(), index, out); });
+  }
 
   result<items> at(object obj, view key, const hashes *heads = nullptr) const {
     return detail::made<items, hm_items>([&](hm_items **out) { return hm_map_get(get(), obj.get(), key, detail::at(heads), out); });
   }
   result<items> at_index(object obj, std::size_t index, const hashes *heads = nullptr) const {
     return detail::made<items, hm_items>([&](hm_items **out) { return hm_list_get(get(), obj.get(), index, detail::at(heads), out); });
+  }
+  result<items> all_at(object obj, view key, const hashes *heads = nullptr) const {
+    return detail::made<items, hm_items>([&](hm_items **out) { return hm_map_get_all(get(), obj.get(), key, detail::at(heads), out); });
+  }
+  result<items> all_at_index(object obj, std::size_t index, const hashes *heads = nullptr) const {
+    return detail::made<items, hm_items>([&](hm_items **out) { return hm_list_get_all(get(), obj.get(), index, detail::at(heads), out); });
+  }
+  result<std::size_t> size(object obj = root, const hashes *heads = nullptr) const {
+    return detail::told<std::size_t>([&](std::size_t *out) { return hm_obj_size(get(), obj.get(), detail::at(heads), out); });
+  }
+  result<hm_kind> kind(object obj) const {
+    return detail::told<hm_kind>([&](hm_kind *out) { return hm_obj_kind(get(), obj.get(), out); });
+  }
+  result<hashmill::path> path(object obj, const hashes *heads = nullptr) const {
+    return detail::made<hashmill::path, hm_path>([&](hm_path **out) { return hm_obj_path(get(), obj.get(), detail::at(heads), out); });
   }
   result<items> map(object obj = root, const hashes *heads = nullptr) const {
     return detail::made<items, hm_items>([&](hm_items **out) { return hm_map_range(get(), obj.get(), view(), view(), detail::at(heads), out); });
@@ -380,24 +562,54 @@ class document {
   result<hashmill::marks> marks(object obj, const hashes *heads = nullptr) const {
     return detail::made<hashmill::marks, hm_marks>([&](hm_marks **out) { return hm_get_marks(get(), obj.get(), detail::at(heads), out); });
   }
+  result<hashmill::marks> marks_at(object obj, std::size_t index, const hashes *heads = nullptr) const {
+    return detail::made<hashmill::marks, hm_marks>([&](hm_marks **out) { return hm_get_marks_at(get(), obj.get(), index, detail::at(heads), out); });
+  }
+  result<hashmill::parts> parts(object obj, const hashes *heads = nullptr) const {
+    return detail::made<hashmill::parts, hm_parts>([&](hm_parts **out) { return hm_get_parts(get(), obj.get(), detail::at(heads), out); });
+  }
+  result<hashmill::cursor> cursor(object obj, std::size_t index, hm_move moving = HM_MOVE_AFTER, const hashes *heads = nullptr) const {
+    return detail::made<hashmill::cursor, hm_bytes>(
+        [&](hm_bytes **out) { return hm_get_cursor_moving(get(), obj.get(), index, moving, detail::at(heads), out); });
+  }
+  result<std::size_t> position(object obj, view cursor, const hashes *heads = nullptr) const {
+    return detail::told<std::size_t>(
+        [&](std::size_t *out) { return hm_get_cursor_position(get(), obj.get(), cursor, detail::at(heads), out); });
+  }
+  result<hashmill::changes> change(const hm_change_hash &hash) {
+    return detail::made<hashmill::changes, hm_changes>([&](hm_changes **out) { return hm_doc_get_change_by_hash(get(), &hash, out); });
+  }
+  // What another document has and this one lacks.
+  result<hashmill::changes> changes_added(document &other) {
+    return detail::made<hashmill::changes, hm_changes>([&](hm_changes **out) { return hm_doc_get_changes_added(get(), other.get(), out); });
+  }
+  result<hashmill::changes> last_local_change() {
+    return detail::made<hashmill::changes, hm_changes>([&](hm_changes **out) { return hm_doc_get_last_local_change(get(), out); });
+  }
   result<hashmill::changes> changes(const hashes *have = nullptr) {
     return detail::made<hashmill::changes, hm_changes>([&](hm_changes **out) { return hm_doc_get_changes(get(), detail::at(have), out); });
   }
   result<patches> diff(const hashes &before, const hashes &after) {
     return detail::made<patches, hm_patches>([&](hm_patches **out) { return hm_doc_diff(get(), before.get(), after.get(), out); });
   }
+  // What is new since the last call, or since the beginning.
+  result<patches> diff_incremental() {
+    return detail::made<patches, hm_patches>([&](hm_patches **out) { return hm_doc_diff_incremental(get(), out); });
+  }
 
   // The next message for a peer; none when all is said, or while an answer is awaited.
   result<std::optional<bytes>> message_for(sync_state &peer) {
-    hm_bytes *message = nullptr;
-    if (hm_error *error = hm_generate_sync_message(get(), peer.get(), &message)) return failure(hashmill::error(error));
-    return message ? std::optional<bytes>(bytes(message)) : std::nullopt;
+    return detail::perhaps<bytes, hm_bytes>([&](hm_bytes **out) { return hm_generate_sync_message(get(), peer.get(), out); });
+  }
+  // Gives the hashes of changes that were refused.
+  result<hashes> receive_telling(sync_state &peer, view message) {
+    return detail::made<hashes, hm_hashes>([&](hm_hashes **out) { return hm_receive_sync_message(get(), peer.get(), message, out); });
   }
   result<void> receive(sync_state &peer, view message) {
     return detail::checked(hm_receive_sync_message(get(), peer.get(), message, nullptr));
   }
 
-  // For functions of hashmill.h that are not here.
+  // For hashmill.h.
   hm_doc *get() noexcept { return handle_.get(); }
   const hm_doc *get() const noexcept { return handle_.get(); }
   explicit document(hm_doc *handle) noexcept : handle_(handle) {}

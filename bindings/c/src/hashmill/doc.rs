@@ -76,7 +76,10 @@ impl hm_doc {
         if self.broken { Err(broken()) } else { Ok(()) }
     }
 
-    fn edit<T>(&mut self, work: impl FnOnce(&mut AutoCommit) -> Result<T, hm_error>) -> Result<T, hm_error> {
+    pub(super) fn edit<T>(
+        &mut self,
+        work: impl FnOnce(&mut AutoCommit) -> Result<T, hm_error>,
+    ) -> Result<T, hm_error> {
         self.check()?;
         self.broken = true;
         let result = work(&mut self.doc);
@@ -103,9 +106,26 @@ pub(super) fn view<'d>(doc: Option<&'d hm_doc>, heads: Option<&hm_hashes>) -> Re
     }
 }
 
+impl hm_doc_limits {
+    pub(super) fn of(given: Option<&hm_doc_limits>) -> Limits {
+        // Threads of the library's are started only where somebody asks for them.
+        let limits = Limits { parallel_from: u64::MAX, ..Limits::default() };
+        let Some(given) = given else { return limits };
+        let or = |given: u64, default| if given == 0 { default } else { given };
+        Limits {
+            inflated_bytes: or(given.inflated_bytes, limits.inflated_bytes),
+            operations: or(given.operations, limits.operations),
+            total: or(given.total, limits.total),
+            changes: or(given.changes, limits.changes),
+            steps: or(given.steps, limits.steps),
+            parallel_from: or(given.parallel_from, limits.parallel_from),
+            ..limits
+        }
+    }
+}
+
 fn load_options(options: Option<&hm_doc_options>) -> Result<(LoadOptions, Limits), hm_error> {
-    // Threads of the library's are started only where somebody asks for them.
-    let mut limits = Limits { parallel_from: u64::MAX, ..Limits::default() };
+    let limits = hm_doc_limits::of(options.map(|options| &options.limits));
     let Some(options) = options else { return Ok((LoadOptions::new().limits(limits), limits)) };
     let encoding = match options.text_encoding {
         HM_TEXT_CODE_POINTS => TextEncoding::UnicodeCodePoint,
@@ -114,14 +134,6 @@ fn load_options(options: Option<&hm_doc_options>) -> Result<(LoadOptions, Limits
         HM_TEXT_GRAPHEMES => TextEncoding::GraphemeCluster,
         other => return Err(hm_error::new(HM_ARGUMENT, format!("options.text_encoding: {other} is none"))),
     };
-    let or = |given: u64, default| if given == 0 { default } else { given };
-    let given = &options.limits;
-    limits.inflated_bytes = or(given.inflated_bytes, limits.inflated_bytes);
-    limits.operations = or(given.operations, limits.operations);
-    limits.total = or(given.total, limits.total);
-    limits.changes = or(given.changes, limits.changes);
-    limits.steps = or(given.steps, limits.steps);
-    limits.parallel_from = or(given.parallel_from, limits.parallel_from);
     let partial = if options.keep_partial == 0 { OnPartialLoad::Error } else { OnPartialLoad::Ignore };
     let load = LoadOptions::new().text_encoding(encoding).limits(limits).on_partial_load(partial);
     let actor = options.actor.bytes("options.actor")?;
@@ -207,6 +219,27 @@ pub extern "C" fn hm_doc_save_incremental(
     save(doc, bytes, |doc| Ok(doc.save_incremental()))
 }
 
+/// What came after `heads`, as changes one behind the other; hashes that are unknown here are passed over.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_doc_save_after(
+    doc: Option<&mut hm_doc>,
+    heads: Option<&hm_hashes>,
+    bytes: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
+) -> Option<Box<hm_error>> {
+    save(doc, bytes, |doc| Ok(doc.save_after(&given(heads, "heads")?.hashes("heads")?)))
+}
+
+/// The file of a document without compression: larger, and quicker to write.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_doc_save_nocompress(
+    doc: Option<&mut hm_doc>,
+    bytes: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
+) -> Option<Box<hm_error>> {
+    save(doc, bytes, |doc| Ok(doc.save_nocompress()))
+}
+
 /// The same document with another actor, as it is or as it was at `heads`; both share everything until one of them changes it.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -257,6 +290,23 @@ pub extern "C" fn hm_doc_get_actor(
     })
 }
 
+/// Who stands behind an actor, as `hm_doc_commit_by` was told: NULL where nobody said.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_doc_get_author(
+    doc: Option<&hm_doc>,
+    actor: hm_span,
+    author: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let (out, doc) = (slot(author, None, "author")?, given(doc, "doc")?);
+        let actor = ActorId::from(actor.bytes("actor")?);
+        doc.check()?;
+        *out = doc.doc.get_author_for_actor(&actor).map(hm_bytes::new);
+        Ok(())
+    })
+}
+
 /// Writes as another actor from now on.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -286,10 +336,26 @@ pub extern "C" fn hm_doc_commit(
     made: Option<&mut MaybeUninit<bool>>,
     hash: Option<&mut MaybeUninit<hm_change_hash>>,
 ) -> Option<Box<hm_error>> {
+    hm_doc_commit_by(doc, hm_span::EMPTY, message, time, made, hash)
+}
+
+/// As `hm_doc_commit`; says who stands behind the actor, too, by any bytes: one person may write as many actors. Only an actor's first
+/// change records it.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_doc_commit_by(
+    doc: Option<&mut hm_doc>,
+    author: hm_span,
+    message: hm_span,
+    time: i64,
+    made: Option<&mut MaybeUninit<bool>>,
+    hash: Option<&mut MaybeUninit<hm_change_hash>>,
+) -> Option<Box<hm_error>> {
     call(|| {
         let (made, hash) =
             (made.map(|out| out.write(false)), hash.map(|out| out.write(hm_change_hash::NONE)));
-        let options = commit_options(message, time)?;
+        let (options, author) = (commit_options(message, time)?, author.bytes("author")?);
+        let options = if author.is_empty() { options } else { options.with_author(author) };
         edit(doc, |doc| {
             let Some(commit) = doc.commit_with(&options) else { return Ok(()) };
             if let Some(made) = made {
@@ -328,8 +394,11 @@ pub extern "C" fn hm_doc_rollback(
     operations: Option<&mut MaybeUninit<usize>>,
 ) -> Option<Box<hm_error>> {
     call(|| {
+        let operations = operations.map(|out| out.write(0));
         let count = edit(doc, |doc| Ok(doc.rollback()))?;
-        operations.map(|out| out.write(count));
+        if let Some(operations) = operations {
+            *operations = count;
+        }
         Ok(())
     })
 }
@@ -346,6 +415,31 @@ pub extern "C" fn hm_doc_pending_ops(
         doc.check()?;
         *out = doc.doc.pending_ops();
         Ok(())
+    })
+}
+
+/// Reads and writes the document as it was at `heads` until `hm_doc_integrate`: what is written then is concurrent to everything since.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_doc_isolate(
+    doc: Option<&mut hm_doc>,
+    heads: Option<&hm_hashes>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let heads = given(heads, "heads")?.hashes("heads")?;
+        edit(doc, |doc| Ok(doc.isolate(&heads)?))
+    })
+}
+
+/// Goes back to the whole document.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_doc_integrate(doc: Option<&mut hm_doc>) -> Option<Box<hm_error>> {
+    call(|| {
+        edit(doc, |doc| {
+            doc.integrate();
+            Ok(())
+        })
     })
 }
 

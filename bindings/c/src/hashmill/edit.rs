@@ -3,15 +3,15 @@
 
 use super::doc::{edit, hm_doc};
 use super::error::hm_error;
-use super::pointers::{call, hm_span};
+use super::pointers::{call, hm_span, hm_values};
 use super::values::{hm_kind, hm_obj_id, hm_value, object, object_kind};
 use core::mem::MaybeUninit;
-use hashmill_doc::{ObjId, Prop, Transactable};
+use hashmill_doc::{Literal, ObjId, Prop, Transactable};
 
 /// Where a new object's id goes, unless it is NULL.
 type Made<'a> = Option<&'a mut MaybeUninit<Option<Box<hm_obj_id>>>>;
 
-fn made(out: Made<'_>, make: impl FnOnce() -> Result<ObjId, hm_error>) -> Result<(), hm_error> {
+pub(super) fn made(out: Made<'_>, make: impl FnOnce() -> Result<ObjId, hm_error>) -> Result<(), hm_error> {
     let out = out.map(|out| out.write(None));
     let id = make()?;
     if let Some(out) = out {
@@ -144,6 +144,25 @@ pub extern "C" fn hm_list_delete(
     index: usize,
 ) -> Option<Box<hm_error>> {
     call(|| edit(doc, |doc| Ok(doc.delete(object(obj), Prop::Seq(index))?)))
+}
+
+/// Deletes `count` elements of a list from `index` on, or before it when that is negative, and inserts values there. In a text, where
+/// only strings can be inserted, `count` is of units.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_splice(
+    doc: Option<&mut hm_doc>,
+    obj: Option<&hm_obj_id>,
+    index: usize,
+    count: isize,
+    values: hm_values,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let values = values.values("values")?.iter();
+        let values = values.map(|value| Ok(Literal::Scalar(value.scalar()?.into_owned())));
+        let values = values.collect::<Result<Vec<_>, hm_error>>()?;
+        edit(doc, |doc| Ok(doc.splice(object(obj), index, count, values)?))
+    })
 }
 
 /// Deletes `count` units of a text from `index` on, or before it when that is negative, and inserts a text there. Deleting past the end

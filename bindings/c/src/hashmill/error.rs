@@ -44,6 +44,8 @@ pub const HM_RANGE: hm_code = 12;
 pub const HM_CONTRADICTION: hm_code = 13;
 /// Changes that others depend on are missing.
 pub const HM_MISSING: hm_code = 14;
+/// Somebody asked the call to stop.
+pub const HM_STOPPED: hm_code = 15;
 
 /// An error. A function gives NULL where there is none, and one that `hm_error_free` frees otherwise.
 #[derive(Debug)]
@@ -147,7 +149,11 @@ impl From<PolicyError> for hm_error {
 
 impl From<HashError> for hm_error {
     fn from(error: HashError) -> hm_error {
-        let code = if matches!(error, HashError::OutOfMemory { .. }) { HM_MEMORY } else { HM_ARGUMENT };
+        let code = match error {
+            HashError::OutOfMemory { .. } => HM_MEMORY,
+            HashError::Stopped => HM_STOPPED,
+            _ => HM_ARGUMENT,
+        };
         hm_error::of(code, &error)
     }
 }

@@ -1,14 +1,16 @@
 //! Changes, and patches: what is different between two moments.
 #![expect(unsafe_code, reason = "names that a linker finds")]
 
-use super::doc::{edit, hm_doc};
-use super::error::hm_error;
-use super::pointers::{Arena, call, free, given, hm_change_hash, hm_hashes, hm_owner, hm_span, slot};
+use super::doc::{edit, hm_doc, hm_doc_limits};
+use super::error::{HM_RANGE, hm_error};
+use super::pointers::{
+    Arena, call, free, given, hm_change_hash, hm_hashes, hm_owner, hm_span, hm_spans, slot, two,
+};
 use super::text::hm_mark;
-use super::values::{Found, Shown, Where, hm_item, hm_obj_id};
+use super::values::{Found, Shown, Where, hm_item, hm_obj_id, hm_path};
 use core::mem::MaybeUninit;
-use core::ptr;
-use hashmill_doc::{AutoCommit, Change, Mark, Patch, PatchAction, Prop};
+use core::ptr::{self, NonNull};
+use hashmill_doc::{AutoCommit, Change, Mark, Patch, PatchAction, Path, Prop};
 
 /// A change.
 #[repr(C)]
@@ -34,6 +36,12 @@ pub struct hm_change {
     deps_len: usize,
     /// All of it, for `hm_doc_apply_changes`.
     bytes: hm_span,
+    /// Who stands behind the actor, in its first change and if `hm_doc_commit_by` was told; else no bytes.
+    author: hm_span,
+    /// What else its writer put into it, the author among it, or no bytes.
+    extra: hm_span,
+    /// How many operations it has.
+    operations: usize,
 }
 
 /// Changes, each after those it depends on.
@@ -65,6 +73,9 @@ fn changes(found: &[Change]) -> Box<hm_changes> {
                 deps: before.as_ptr(),
                 deps_len: before.len(),
                 bytes: arena.show(change.raw_bytes()),
+                author: arena.show(change.author().unwrap_or_default()),
+                extra: arena.show(change.extra_bytes()),
+                operations: change.len(),
             };
             deps.push(before);
             item
@@ -104,6 +115,54 @@ pub extern "C" fn hm_doc_get_change_by_hash(
     call(|| {
         let (out, hash) = (slot(found, None, "found")?, given(hash, "hash")?.hash());
         *out = Some(changes(edit(doc, |doc| Ok(doc.get_change_by_hash(&hash)))?.as_slice()));
+        Ok(())
+    })
+}
+
+/// The changes that another document has and this one lacks. It may be the same one.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_doc_get_changes_added(
+    doc: Option<NonNull<hm_doc>>,
+    other: Option<NonNull<hm_doc>>,
+    found: Option<&mut MaybeUninit<Option<Box<hm_changes>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let out = slot(found, None, "found")?;
+        let added = match two(doc, other, ["doc", "other"])? {
+            Some((doc, other)) => doc.edit(|doc| other.edit(|other| Ok(doc.get_changes_added(other))))?,
+            None => Vec::new(),
+        };
+        *out = Some(changes(&added));
+        Ok(())
+    })
+}
+
+/// The last change that was made here, by the actor who writes, as a list of one, or of none.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_doc_get_last_local_change(
+    doc: Option<&mut hm_doc>,
+    found: Option<&mut MaybeUninit<Option<Box<hm_changes>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let out = slot(found, None, "found")?;
+        *out = Some(changes(edit(doc, |doc| Ok(doc.get_last_local_change()))?.as_slice()));
+        Ok(())
+    })
+}
+
+/// Reads changes without a document, each of its own bytes. `limits` may be NULL.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_changes_decode(
+    bytes: hm_spans,
+    limits: Option<&hm_doc_limits>,
+    found: Option<&mut MaybeUninit<Option<Box<hm_changes>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let (out, bytes) = (slot(found, None, "found")?, bytes.bytes("bytes")?);
+        *out = Some(changes(&Change::from_each(&bytes, &hm_doc_limits::of(limits))?));
         Ok(())
     })
 }
@@ -182,11 +241,14 @@ struct Parts {
     shown: Shown,
     items: Vec<Vec<hm_item>>,
     marks: Vec<Vec<hm_mark>>,
+    /// Shown when somebody asks: of many deep patches they would be far longer than the document.
+    paths: Vec<Path>,
 }
 
 impl Parts {
     fn patch(&mut self, patch: Patch) -> hm_patch {
         let obj = self.shown.ids(vec![hm_obj_id(patch.obj)]);
+        self.paths.push(patch.path);
         let none = hm_patch {
             kind: 0,
             obj,
@@ -276,7 +338,7 @@ fn patches(
     out: Option<&mut MaybeUninit<Option<Box<hm_patches>>>>,
     find: impl FnOnce(&mut AutoCommit) -> Result<Vec<Patch>, hm_error>,
 ) -> Result<(), hm_error> {
-    let (out, mut parts) = (slot(out, None, "patches")?, Parts::default());
+    let (out, mut parts) = (slot(out, None, "found")?, Parts::default());
     let items: Vec<_> = edit(doc, find)?.into_iter().map(|patch| parts.patch(patch)).collect();
     let (first, len) = (items.as_ptr(), items.len());
     *out = Some(Box::new(hm_patches { items: first, len, owner: hm_owner::of((items, parts)) }));
@@ -308,6 +370,24 @@ pub extern "C" fn hm_doc_diff_incremental(
     found: Option<&mut MaybeUninit<Option<Box<hm_patches>>>>,
 ) -> Option<Box<hm_error>> {
     call(|| patches(doc, found, |doc| Ok(doc.diff_incremental())))
+}
+
+/// The way from the root to the object of patch `index`, when all patches are applied.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_patches_path(
+    patches: Option<&hm_patches>,
+    index: usize,
+    path: Option<&mut MaybeUninit<Option<Box<hm_path>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let (out, patches) = (slot(path, None, "path")?, given(patches, "patches")?);
+        let parts = patches.owner.as_ref().and_then(|owner| owner.kept::<(Vec<hm_patch>, Parts)>());
+        let (_, parts) = given(parts, "patches->owner")?;
+        let beyond = || hm_error::new(HM_RANGE, format!("patch {index} of {}", parts.paths.len()));
+        *out = Some(hm_path::new(parts.paths.get(index).ok_or_else(beyond)?.iter()));
+        Ok(())
+    })
 }
 
 /// Frees patches, or nothing.

@@ -27,6 +27,8 @@ mod read;
 
 mod text;
 
+mod blocks;
+
 mod history;
 
 mod sync;
@@ -51,6 +53,7 @@ const _: () = {
     everywhere::<hash::hm_hasher>();
     everywhere::<files::hm_files>();
     everywhere::<passwords::hm_passwords>();
+    everywhere::<passwords::hm_stop>();
     everywhere::<values::hm_obj_id>();
     everywhere::<doc::hm_doc>();
     everywhere::<sync::hm_sync_state>();

@@ -5,8 +5,10 @@ use super::error::{HM_ARGUMENT, HM_SYSTEM, hm_error};
 use super::pointers::{call, free, given, hm_bytes, hm_owner, hm_room, hm_span, hm_spans, slot};
 use super::pool::hm_pool;
 use core::mem::MaybeUninit;
+use core::ops::ControlFlow;
 use core::ptr;
-use hashmill_hash::argon2::{Params, Threads, Variant};
+use hashmill_hash::argon2::{Params, Step, Threads, Variant};
+use hashmill_hash::engine::Stop;
 use hashmill_hash::password::{Limits, Login, PasswordHash, Passwords, Policy, Preset, Syntax};
 use zeroize::{Zeroize, Zeroizing};
 
@@ -117,6 +119,16 @@ impl hm_passwords {
         self.alone.policy()
     }
 
+    /// The salt that was given, or a random one.
+    fn salt(&self, given: hm_span) -> Result<Vec<u8>, hm_error> {
+        let mut salt = given.bytes("salt")?.to_vec();
+        if salt.is_empty() {
+            salt.resize(self.policy().salt_len(), 0);
+            getrandom::fill(&mut salt).map_err(|error| hm_error::of(HM_SYSTEM, &error))?;
+        }
+        Ok(salt)
+    }
+
     /// Whether a new hash should be stored instead.
     fn is_outdated(&self, stored: &[u8]) -> Result<bool, hm_error> {
         let stored = PasswordHash::decode(stored, self.syntax, &self.limits)?;
@@ -191,15 +203,98 @@ pub extern "C" fn hm_passwords_hash(
 ) -> Option<Box<hm_error>> {
     call(|| {
         let (out, passwords) = (slot(stored, None, "stored")?, given(passwords, "passwords")?);
-        let (password, mut salt) = (password.bytes("password")?, salt.bytes("salt")?.to_vec());
-        if salt.is_empty() {
-            salt.resize(passwords.policy().salt_len(), 0);
-            getrandom::fill(&mut salt).map_err(|error| hm_error::of(HM_SYSTEM, &error))?;
-        }
+        let (password, salt) = (password.bytes("password")?, passwords.salt(salt)?);
         let hash = passwords.work(|passwords| passwords.hash(password, &salt))?;
         *out = Some(hm_bytes::new(hash.to_string()));
         Ok(())
     })
+}
+
+/// A request to stop. Any number of threads may use one at a time.
+#[derive(Debug, Default)]
+pub struct hm_stop(Stop);
+
+/// A request that nobody has made yet.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_stop_create(
+    stop: Option<&mut MaybeUninit<Option<Box<hm_stop>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        *slot(stop, None, "stop")? = Some(Box::default());
+        Ok(())
+    })
+}
+
+/// Asks the calls that look at it to end, from another thread or a handler of signals: they do after a quarter of a pass at most, with
+/// `HM_STOPPED`. So do later ones. NULL asks nobody.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_stop_set(stop: Option<&hm_stop>) {
+    if let Some(hm_stop(stop)) = stop {
+        stop.set();
+    }
+}
+
+/// Takes the request back.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_stop_clear(stop: Option<&hm_stop>) {
+    if let Some(hm_stop(stop)) = stop {
+        stop.clear();
+    }
+}
+
+/// Frees a request that no call looks at any more, or nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_stop_free(stop: Option<Box<hm_stop>>) {
+    free(stop);
+}
+
+/// As `hm_passwords_hash`, until somebody asks to stop.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_passwords_hash_until(
+    passwords: Option<&hm_passwords>,
+    password: hm_span,
+    salt: hm_span,
+    stop: Option<&hm_stop>,
+    stored: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let (out, passwords) = (slot(stored, None, "stored")?, given(passwords, "passwords")?);
+        let (password, salt) = (password.bytes("password")?, passwords.salt(salt)?);
+        let hm_stop(stop) = given(stop, "stop")?;
+        let hash = passwords.work(|passwords| passwords.hash_watched(password, &salt, &mut until(stop)))?;
+        *out = Some(hm_bytes::new(hash.to_string()));
+        Ok(())
+    })
+}
+
+/// As `hm_passwords_verify`, until somebody asks to stop.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_passwords_verify_until(
+    passwords: Option<&hm_passwords>,
+    password: hm_span,
+    stored: hm_span,
+    stop: Option<&hm_stop>,
+    upgrade: Option<&mut MaybeUninit<bool>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let upgrade = upgrade.map(|out| out.write(false));
+        let (passwords, stored) = (given(passwords, "passwords")?, stored.bytes("stored")?);
+        let (password, hm_stop(stop)) = (password.bytes("password")?, given(stop, "stop")?);
+        let stored = PasswordHash::decode(stored, passwords.syntax, &passwords.limits)?;
+        passwords.work(|passwords| passwords.verify_decoded_watched(password, &stored, &mut until(stop)))?;
+        if let Some(upgrade) = upgrade {
+            *upgrade = passwords.policy().wants_rehash(&stored);
+        }
+        Ok(())
+    })
+}
+
+/// Looks at the request after each step.
+fn until(stop: &Stop) -> impl FnMut(Step) -> ControlFlow<()> {
+    |_| if stop.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// NULL if a password is that of a stored string; `HM_MISMATCH` if it is another one. Then `upgrade`, unless it is NULL, says whether a

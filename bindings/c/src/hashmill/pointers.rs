@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "pointers of callers")]
 
 use super::error::{HM_ARGUMENT, HM_NOT_UTF8, hm_error};
+use super::values::hm_value;
 use core::any::Any;
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
@@ -30,6 +31,16 @@ pub struct hm_span {
 pub struct hm_spans {
     /// The first.
     items: *const hm_span,
+    /// How many.
+    len: usize,
+}
+
+/// Several values of the caller.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hm_values {
+    /// The first.
+    items: *const hm_value,
     /// How many.
     len: usize,
 }
@@ -60,12 +71,16 @@ pub struct hm_bytes {
 /// What owns the memory that a list shows.
 #[derive(Debug)]
 pub struct hm_owner {
-    _kept: Box<dyn Any>,
+    kept: Box<dyn Any>,
 }
 
 impl hm_owner {
     pub(super) fn of(kept: impl Any) -> Option<Box<hm_owner>> {
-        Some(Box::new(hm_owner { _kept: Box::new(kept) }))
+        Some(Box::new(hm_owner { kept: Box::new(kept) }))
+    }
+
+    pub(super) fn kept<T: Any>(&self) -> Option<&T> {
+        self.kept.downcast_ref()
     }
 }
 
@@ -211,6 +226,13 @@ impl hm_spans {
     /// The bytes of each.
     pub(super) fn bytes(&self, what: &str) -> Result<Vec<&[u8]>, hm_error> {
         self.spans(what)?.iter().enumerate().map(|(n, span)| span.bytes(&format!("{what}[{n}]"))).collect()
+    }
+}
+
+impl hm_values {
+    pub(super) fn values(&self, what: &str) -> Result<&[hm_value], hm_error> {
+        // SAFETY: only C fills such a structure.
+        unsafe { shown(self.items, self.len, what) }
     }
 }
 

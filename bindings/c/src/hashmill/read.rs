@@ -4,7 +4,7 @@
 use super::doc::{hm_doc, view};
 use super::error::{HM_WRONG_TYPE, hm_error};
 use super::pointers::{call, hm_bytes, hm_hashes, hm_span, slot};
-use super::values::{Found, Where, hm_items, hm_kind, hm_obj_id, kind_of, object};
+use super::values::{Found, Where, hm_items, hm_kind, hm_obj_id, hm_path, kind_of, object};
 use core::mem::MaybeUninit;
 use core::ops::Bound;
 use hashmill_doc::{ListRangeItem, MapRangeItem, ObjId, View};
@@ -191,6 +191,23 @@ pub extern "C" fn hm_obj_kind(
     call(|| {
         let out = slot(kind, 0, "kind")?;
         *out = kind_of(view(doc, None)?.object_type(object(obj))?);
+        Ok(())
+    })
+}
+
+/// The way from the root to an object: none for the root, and for an object that nothing leads to any more.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_obj_path(
+    doc: Option<&hm_doc>,
+    obj: Option<&hm_obj_id>,
+    heads: Option<&hm_hashes>,
+    path: Option<&mut MaybeUninit<Option<Box<hm_path>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let out = slot(path, None, "path")?;
+        let way = view(doc, heads)?.path(object(obj))?;
+        *out = Some(hm_path::new(way.iter().map(|(obj, prop)| (obj, prop))));
         Ok(())
     })
 }

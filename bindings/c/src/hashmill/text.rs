@@ -6,7 +6,7 @@ use super::error::{HM_ARGUMENT, HM_MALFORMED, hm_error};
 use super::pointers::{Arena, call, free, hm_bytes, hm_hashes, hm_owner, hm_span, slot};
 use super::values::{hm_obj_id, hm_value, object};
 use core::mem::MaybeUninit;
-use hashmill_doc::{Cursor, CursorPosition, ExpandMark, Mark, Transactable};
+use hashmill_doc::{Cursor, CursorPosition, ExpandMark, Mark, MoveCursor, Transactable};
 
 /// Whether what is typed at the edge of a mark belongs to it.
 pub type hm_expand = u32;
@@ -50,6 +50,14 @@ impl hm_mark {
     pub(super) fn shown(mark: &Mark<'_>, arena: &mut Arena) -> hm_mark {
         let value = hm_value::scalar_shown(&mark.value, arena);
         hm_mark { start: mark.start, end: mark.end, name: arena.show(&*mark.name), value }
+    }
+}
+
+impl hm_marks {
+    fn new<'a>(found: impl Iterator<Item = Mark<'a>>) -> Box<hm_marks> {
+        let mut arena = Arena::default();
+        let items: Vec<hm_mark> = found.map(|mark| hm_mark::shown(&mark, &mut arena)).collect();
+        Box::new(hm_marks { items: items.as_ptr(), len: items.len(), owner: hm_owner::of((items, arena)) })
     }
 }
 
@@ -109,11 +117,26 @@ pub extern "C" fn hm_get_marks(
     marks: Option<&mut MaybeUninit<Option<Box<hm_marks>>>>,
 ) -> Option<Box<hm_error>> {
     call(|| {
-        let (out, mut arena) = (slot(marks, None, "marks")?, Arena::default());
-        let found = view(doc, heads)?.marks(object(obj))?;
-        let items: Vec<hm_mark> = found.iter().map(|mark| hm_mark::shown(mark, &mut arena)).collect();
-        let (first, len) = (items.as_ptr(), items.len());
-        *out = Some(Box::new(hm_marks { items: first, len, owner: hm_owner::of((items, arena)) }));
+        let out = slot(marks, None, "marks")?;
+        *out = Some(hm_marks::new(view(doc, heads)?.marks(object(obj))?.into_iter()));
+        Ok(())
+    })
+}
+
+/// The marks at an index of a text, with empty ranges.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_get_marks_at(
+    doc: Option<&hm_doc>,
+    obj: Option<&hm_obj_id>,
+    index: usize,
+    heads: Option<&hm_hashes>,
+    marks: Option<&mut MaybeUninit<Option<Box<hm_marks>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let out = slot(marks, None, "marks")?;
+        let found = view(doc, heads)?.get_marks(object(obj), index)?;
+        *out = Some(hm_marks::new(found.iter().map(|(name, value)| Mark::new(name, value.clone(), 0, 0))));
         Ok(())
     })
 }
@@ -124,7 +147,16 @@ pub extern "C" fn hm_marks_free(marks: Option<Box<hm_marks>>) {
     free(marks);
 }
 
-/// A cursor at an index of a list or text, as bytes; `SIZE_MAX` stands for the end, however far it moves.
+/// Where a cursor goes when its element is deleted.
+pub type hm_move = u32;
+
+/// To the next element that is there, or the end.
+pub const HM_MOVE_AFTER: hm_move = 0;
+/// To the one before it that is there, or the start.
+pub const HM_MOVE_BEFORE: hm_move = 1;
+
+/// A cursor at an index of a list or text, as bytes: what is equal is the same cursor. `HM_CURSOR_START` and `HM_CURSOR_END` are indexes,
+/// too: the start, whatever is inserted there, and the end, however far it moves. When its element is deleted it moves to the next one.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_get_cursor(
@@ -134,12 +166,69 @@ pub extern "C" fn hm_get_cursor(
     heads: Option<&hm_hashes>,
     cursor: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
 ) -> Option<Box<hm_error>> {
+    hm_get_cursor_moving(doc, obj, index, HM_MOVE_AFTER, heads, cursor)
+}
+
+/// As `hm_get_cursor`, with a say in where it goes.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_get_cursor_moving(
+    doc: Option<&hm_doc>,
+    obj: Option<&hm_obj_id>,
+    index: usize,
+    moving: hm_move,
+    heads: Option<&hm_hashes>,
+    cursor: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
+) -> Option<Box<hm_error>> {
+    const START: usize = usize::MAX - 1;
     call(|| {
         let out = slot(cursor, None, "cursor")?;
-        let at = if index == usize::MAX { CursorPosition::End } else { CursorPosition::Index(index) };
-        *out = Some(hm_bytes::new(view(doc, heads)?.get_cursor(object(obj), at)?.to_bytes()));
+        let at = match index {
+            usize::MAX => CursorPosition::End,
+            START => CursorPosition::Start,
+            index => CursorPosition::Index(index),
+        };
+        let moving = match moving {
+            HM_MOVE_AFTER => MoveCursor::After,
+            HM_MOVE_BEFORE => MoveCursor::Before,
+            _ => return Err(hm_error::new(HM_ARGUMENT, format!("moving: {moving} is none"))),
+        };
+        *out = Some(hm_bytes::new(view(doc, heads)?.get_cursor_moving(object(obj), at, moving)?.to_bytes()));
         Ok(())
     })
+}
+
+/// A cursor as a text.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_cursor_text(
+    cursor: hm_span,
+    text: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let out = slot(text, None, "text")?;
+        *out = Some(hm_bytes::new(read(cursor)?.to_string()));
+        Ok(())
+    })
+}
+
+/// Reads a cursor as `hm_cursor_text` writes it: "s", "e", or `<counter>@<actor in hex>`, with a minus if it moves before.
+#[must_use]
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_cursor_parse(
+    text: hm_span,
+    cursor: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
+) -> Option<Box<hm_error>> {
+    call(|| {
+        let (out, text) = (slot(cursor, None, "cursor")?, text.text("text")?);
+        let read: Cursor = text.parse().map_err(|error| hm_error::of(HM_MALFORMED, &error))?;
+        *out = Some(hm_bytes::new(read.to_bytes()));
+        Ok(())
+    })
+}
+
+fn read(cursor: hm_span) -> Result<Cursor, hm_error> {
+    Cursor::try_from(cursor.bytes("cursor")?).map_err(|error| hm_error::of(HM_MALFORMED, &error))
 }
 
 /// The index at which a cursor is.
@@ -153,8 +242,7 @@ pub extern "C" fn hm_get_cursor_position(
     index: Option<&mut MaybeUninit<usize>>,
 ) -> Option<Box<hm_error>> {
     call(|| {
-        let (out, bytes) = (slot(index, 0, "index")?, cursor.bytes("cursor")?);
-        let cursor = Cursor::try_from(bytes).map_err(|error| hm_error::of(HM_MALFORMED, &error))?;
+        let (out, cursor) = (slot(index, 0, "index")?, read(cursor)?);
         *out = view(doc, heads)?.get_cursor_position(object(obj), &cursor)?;
         Ok(())
     })

@@ -4,7 +4,8 @@
 use super::error::{HM_ARGUMENT, hm_error};
 use super::pointers::{Arena, call, free, given, hm_bytes, hm_owner, hm_span, slot};
 use core::mem::MaybeUninit;
-use hashmill_doc::{ObjId, ObjType, ScalarValue, Value};
+use core::ptr;
+use hashmill_doc::{ObjId, ObjType, Prop, ScalarValue, Value};
 use std::borrow::Cow;
 
 /// The kind of a value.
@@ -76,6 +77,32 @@ pub struct hm_item {
     id: *const hm_obj_id,
     /// Whether others were put there at the same time, and lost.
     conflict: bool,
+}
+
+/// An object on a way through a document, and where the next one lies in it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hm_step {
+    /// The object.
+    obj: *const hm_obj_id,
+    /// The key there, if it is a map.
+    key: hm_span,
+    /// The index there, if it is a list or text.
+    index: usize,
+    /// Whether it is the index that counts.
+    in_list: bool,
+}
+
+/// A way through a document, from the root on.
+#[repr(C)]
+#[derive(Debug)]
+pub struct hm_path {
+    /// The first step.
+    items: *const hm_step,
+    /// How many.
+    len: usize,
+    /// The library's.
+    owner: Option<Box<hm_owner>>,
 }
 
 /// Values.
@@ -203,7 +230,7 @@ impl Shown {
                 Where::Key(key) => (self.arena.show(key), 0),
                 Where::Index(index) => (hm_span::EMPTY, index),
             };
-            hm_item { key, index, value, id: core::ptr::null(), conflict: found.conflict }
+            hm_item { key, index, value, id: ptr::null(), conflict: found.conflict }
         };
         let mut items: Vec<hm_item> = found.into_iter().map(&mut show).collect();
         let ids = self.ids(ids);
@@ -211,6 +238,25 @@ impl Shown {
             item.id = ids.wrapping_add(place);
         }
         items
+    }
+
+    /// The steps of a way.
+    fn steps<'a>(&mut self, way: impl Iterator<Item = (&'a ObjId, &'a Prop<'static>)>) -> Vec<hm_step> {
+        let mut ids = Vec::new();
+        let mut step = |(obj, prop): (&ObjId, &Prop<'static>)| {
+            ids.push(hm_obj_id(obj.clone()));
+            let (key, index, in_list) = match prop {
+                Prop::Map(key) => (self.arena.show(&**key), 0, false),
+                Prop::Seq(index) => (hm_span::EMPTY, *index, true),
+            };
+            hm_step { obj: ptr::null(), key, index, in_list }
+        };
+        let mut steps: Vec<hm_step> = way.map(&mut step).collect();
+        let ids = self.ids(ids);
+        for (place, step) in steps.iter_mut().enumerate() {
+            step.obj = ids.wrapping_add(place);
+        }
+        steps
     }
 
     /// Keeps ids; gives the first.
@@ -227,6 +273,20 @@ impl hm_items {
         let items = shown.items(found);
         Box::new(hm_items { items: items.as_ptr(), len: items.len(), owner: hm_owner::of((items, shown)) })
     }
+}
+
+impl hm_path {
+    pub(super) fn new<'a>(way: impl Iterator<Item = (&'a ObjId, &'a Prop<'static>)>) -> Box<hm_path> {
+        let mut shown = Shown::default();
+        let steps = shown.steps(way);
+        Box::new(hm_path { items: steps.as_ptr(), len: steps.len(), owner: hm_owner::of((steps, shown)) })
+    }
+}
+
+/// Frees a way, or nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn hm_path_free(path: Option<Box<hm_path>>) {
+    free(path);
 }
 
 /// Frees a list, with the ids that it shows; or nothing.

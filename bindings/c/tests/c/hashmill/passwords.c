@@ -55,6 +55,40 @@ static void one_by_one(void) {
   hm_bytes_free(other);
 }
 
+static void *asks(void *stop) {
+  hm_stop_set(stop);
+  return NULL;
+}
+
+static void until(hm_pool *pool) {
+  hm_stop *stop;
+  hm_bytes *stored, *none;
+  bool upgrade;
+  OK(hm_stop_create(&stop));
+  hm_passwords *passwords = passwords_of(&policy, NULL, pool);
+  OK(hm_passwords_hash_until(passwords, hm_str("sesame"), hm_str("sixteen bytes ok"), stop, &stored));
+  OK(hm_passwords_verify_until(passwords, hm_str("sesame"), hm_view(stored), stop, &upgrade));
+  CHECK(!upgrade);
+  FAILS(HM_MISMATCH, hm_passwords_verify_until(passwords, hm_str("please"), hm_view(stored), stop, NULL));
+  // More passes than anybody waits for: it ends because another thread asks.
+  hm_policy endless = policy;
+  endless.passes = UINT32_MAX;
+  hm_passwords *long_ones = passwords_of(&endless, NULL, pool);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, asks, stop) == 0);
+  FAILS(HM_STOPPED, hm_passwords_hash_until(long_ones, hm_str("sesame"), nothing(), stop, &none));
+  CHECK(none == NULL && pthread_join(thread, NULL) == 0);
+  FAILS(HM_STOPPED, hm_passwords_verify_until(passwords, hm_str("sesame"), hm_view(stored), stop, &upgrade));
+  hm_stop_clear(stop);
+  OK(hm_passwords_verify_until(passwords, hm_str("sesame"), hm_view(stored), stop, NULL));
+  hm_stop_set(NULL);
+  hm_stop_clear(NULL);
+  hm_stop_free(stop);
+  hm_passwords_free(passwords);
+  hm_passwords_free(long_ones);
+  hm_bytes_free(stored);
+}
+
 static void together(hm_pool *pool) {
   hm_policy stricter = policy;
   stricter.memory_kib = 128;
@@ -138,6 +172,8 @@ int main(void) {
   hm_pool *pool;
   OK(hm_pool_create(2, &pool));
   one_by_one();
+  until(NULL);
+  until(pool);
   together(NULL);
   together(pool);
   wrong_arguments();
