@@ -1,5 +1,7 @@
 //! libhashmill: programs in C under sanitizers, and the header beside what it is made of.
 
+mod header;
+
 use crate::{has, prefix, said, scratch, source};
 use hashmill_doc::{ActorId, AutoCommit, CommitOptions, EditError, ObjType, ROOT, ScalarValue, Transactable};
 use std::fs;
