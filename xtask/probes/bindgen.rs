@@ -11,7 +11,8 @@ fn main() {
     bindgen.input_path(module).out_name("engine").typescript(false);
     match kind.as_str() {
         "nodejs" => bindgen.nodejs(true).expect("one kind"),
-        "web" => bindgen.web(true).expect("one kind"),
+        // A module that is fetched from beside its script unless it is told from where.
+        "web" => bindgen.web(true).expect("one kind").omit_default_module_path(false),
         other => panic!("{other} is no kind"),
     };
     bindgen.generate(folder).expect("a module");

@@ -416,9 +416,13 @@ fn beside_javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     let of = ["--locked", "--workspace", "--features", &features];
     let target = metadata::target(setting.root)?;
     let (mut commands, engine) = javascript::engine(setting.root, &target, "wasm-test", "nodejs")?;
+    let (for_browsers, script) = javascript::engine(setting.root, &target, "wasm-test", "web")?;
+    commands.extend(for_browsers);
     let engine = setting.root.join(engine);
+    let folder = setting.root.join(script).with_file_name("");
     let mut test = Cmd::cargo(&[&["test"], &of[..], &["--test", "javascript"]].concat())
         .with("HASHMILL_ENGINE", &engine.to_string_lossy())
+        .with("HASHMILL_ENGINE_FOR_BROWSERS", &folder.to_string_lossy())
         .tests(setting);
     test = match javascript::suite(setting.root) {
         Ok(tests) => test.with("HASHMILL_AUTOMERGE_TESTS", &tests),

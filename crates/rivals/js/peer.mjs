@@ -6,21 +6,11 @@
 import * as A from "@automerge/automerge"
 import { Repo } from "@automerge/automerge-repo"
 import { WebSocketClientAdapter } from "@automerge/automerge-repo-network-websocket"
+import { find } from "./handles.mjs"
 import { say } from "./say.mjs"
 
 const [server, verb, url, key, value] = process.argv.slice(2)
 const connect = () => new Repo({ network: [new WebSocketClientAdapter(server, 100)] })
-
-// A document that nobody has yet may come.
-async function find(repo, url) {
-  for (;;) {
-    try {
-      return await repo.find(url)
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-  }
-}
 
 // Waits until another peer has it, so that the server has.
 async function arrived(handle) {

@@ -1,6 +1,7 @@
 //! The JavaScript implementation and its sync servers, driven by Node: `cargo xtask javascript` installs them and builds the
 //! program that talks to them, and our engine for JavaScript.
 
+mod browser;
 mod engine;
 mod files;
 mod node;

@@ -1,0 +1,43 @@
+//! A real browser on our engine: two tabs and a peer on theirs, around their server.
+
+use crate::node::{Server, said};
+use hashmill_testkit::browser;
+use serde_json::{Value, json};
+use std::env;
+
+/// What all of them say, which must be the same.
+#[track_caller]
+fn agreed(said: &Value) -> &Value {
+    let all = said.as_array().expect("a list");
+    assert!(all.len() > 1 && all.iter().all(|one| *one == all[0]), "{said:#}");
+    &all[0]
+}
+
+#[test]
+fn applications_in_a_browser_run_on_our_engine() {
+    let what = "automerge-repo, ProseMirror and React in a browser";
+    let Some(chromium) = browser::find(what) else { return };
+    let data = tempfile::tempdir().expect("a directory");
+    let folder = tempfile::tempdir().expect("a directory");
+    let engine = env::var("HASHMILL_ENGINE_FOR_BROWSERS").expect("`cargo xtask javascript` builds it");
+    let server = Server::reference(data.path(), None);
+    let folder = folder.path().to_str().expect("a path of Unicode");
+    let said = said("browser.mjs", [chromium, &engine, &server.url(), folder]);
+
+    assert_eq!((&said["engine"], &said["complaints"]), (&json!("hashmill-javascript-documents"), &json!([])));
+    // Everybody wrote at once, two of them without a server.
+    assert_eq!(agreed(&said["lists"])["doc"]["list"].as_array().map(Vec::len), Some(150));
+    // So did two who typed into one text.
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let bold = json!({"type": "text", "text": "bold", "marks": [{"type": "strong"}]});
+    let paragraph = |content: Value| json!({"type": "paragraph", "attrs": {}, "content": content});
+    let typed = json!({"type": "doc", "attrs": {}, "content": [
+        {"type": "heading", "attrs": {"level": 2}, "content": [text("Title. Hello")]},
+        paragraph(json!([text("plain, then "), bold, text(" 😀")])),
+        paragraph(json!([text("the end")])),
+    ]});
+    assert_eq!(*agreed(&said["editors"]), typed);
+    assert_eq!(*agreed(&said["buttons"]), json!("42 of Ada, Grace"));
+    // What the browser kept is there after a reload, without anybody who tells.
+    assert_eq!(agreed(&said["kept"])["doc"]["count"], json!(42));
+}
