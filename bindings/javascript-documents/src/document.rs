@@ -332,8 +332,8 @@ impl Automerge {
     #[wasm_bindgen(js_name = diffIncremental)]
     pub fn diff_incremental(&self) -> Js<Array> {
         let mut inner = self.whole()?;
-        let patches = inner.doc.diff_incremental();
-        exports::patches(&patches, &inner.types)
+        let Inner { doc, types, .. } = &mut *inner;
+        doc.try_diff_incremental(|patches| exports::patches(&patches, types))
     }
 
     /// What is new counts from now on.

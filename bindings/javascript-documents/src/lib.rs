@@ -11,6 +11,7 @@ mod changes;
 mod document;
 mod editing;
 mod exports;
+mod fragments;
 mod history;
 mod limits;
 mod reading;

@@ -1,5 +1,8 @@
 //! Documents that commit by themselves.
 
+use std::borrow::Cow;
+use std::convert::Infallible;
+
 use smallvec::SmallVec;
 
 use crate::bundle::Bundle;
@@ -66,10 +69,10 @@ impl Default for Moment {
 }
 
 impl Moment {
-    fn clock(self, state: &State) -> Clock {
+    fn clock(&self, state: &State) -> Cow<'_, Clock> {
         match self {
-            Self::Before(row) => state.clock_before(row),
-            Self::At(clock) => clock,
+            Self::Before(row) => Cow::Owned(state.clock_before(*row)),
+            Self::At(clock) => Cow::Borrowed(clock),
         }
     }
 }
@@ -152,19 +155,31 @@ impl AutoCommit {
     ///
     /// Costs as [`Document::diff`], and nothing for finding the two moments while the document is not isolated.
     pub fn diff_incremental(&mut self) -> Vec<Patch> {
-        let (before, now) = (std::mem::take(&mut self.seen), self.now());
+        let Ok(patches) = self.try_diff_incremental(Ok::<_, Infallible>);
+        patches
+    }
+
+    /// As [`Self::diff_incremental`], for whom telling may fail: what `tell` failed at is new the next time, too.
+    pub fn try_diff_incremental<T, E>(
+        &mut self,
+        tell: impl FnOnce(Vec<Patch>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let now = self.now();
         // Who put another document in the place of this one has not seen any of it.
-        let before = if before.of == now.of { before.moment } else { Moment::default() };
+        let none = Moment::default();
+        let before = if self.seen.of == now.of { &self.seen.moment } else { &none };
         let state = self.doc.settled();
         let patches = match (before, &now.moment) {
-            (Moment::Before(row), Moment::Before(_)) => since(&state, row),
+            (Moment::Before(row), Moment::Before(_)) => since(&state, *row),
             (before, Moment::Before(_)) => {
                 diff(&state, &before.clock(&state), &state.clock_now(), Scope::ALL)
             }
             (before, Moment::At(now)) => diff(&state, &before.clock(&state), now, Scope::ALL),
         };
+        drop(state);
+        let told = tell(patches)?;
         self.seen = now;
-        patches
+        Ok(told)
     }
 
     /// Lets [`Self::diff_incremental`] tell what is new from now on.

@@ -17,6 +17,7 @@ mod edit;
 mod error;
 mod examine;
 mod fill;
+mod fragment;
 mod items;
 #[cfg(feature = "json")]
 pub mod json;
@@ -62,6 +63,7 @@ pub use error::{
     LoadError, OpFault, Place, Rule,
 };
 pub use examine::{Part, PartKind, examine};
+pub use fragment::Fragment;
 pub use items::{DocItem, DocIter, DocObjItem, ListRangeItem, MapRangeItem};
 pub use legacy::Change as ExpandedChange;
 pub use literal::{Elements, Entries, Literal};

@@ -1,9 +1,8 @@
 // node hostile.mjs ROUNDS   calls everything that our engine has, which HASHMILL_ENGINE names, with what it cannot use
 //
 // Every call returns or throws: none may end the module. Says how many returned, threw, and ended it.
-import { createRequire } from "node:module"
+import { engine, size } from "./engine.mjs"
 
-const engine = createRequire(import.meta.url)(process.env.HASHMILL_ENGINE)
 const rounds = Number(process.argv[2])
 const { log } = console
 // Nobody reads what documents say of themselves here.
@@ -114,5 +113,5 @@ for (let round = 0; round < rounds; round += 1) {
 // Whatever happened, it goes on.
 const after = made()
 said.works = after.text("/text") === "Hel\ufffclo 😀 wörld" && engine.load(after.save()).getHeads()[0] === after.getHeads()[0]
-said.bytes = process.memoryUsage().arrayBuffers
+said.bytes = size()
 log(JSON.stringify(said))

@@ -43,8 +43,23 @@ function again(show) {
   return [threw, JSON.stringify(doc.applyPatches(before))]
 }
 
+// The same where only what is new is asked for: it is not lost, and not everything comes again.
+function kept() {
+  const doc = engine.create({ actor: "aabb" })
+  let broken = true
+  doc.registerDatatype("counter", (value) => { if (broken) throw new Error("broken"); return { value } }, () => undefined)
+  doc.put("_root", "a", 1)
+  doc.updateDiffCursor()
+  doc.put("_root", "count", 5, "counter")
+  let threw = null
+  try { doc.diffIncremental() } catch (error) { threw = error.message }
+  broken = false
+  return [threw, doc.diffIncremental(), doc.diffIncremental()]
+}
+
 console.log(JSON.stringify({
   prototype: prototype(),
+  kept: kept(),
   again: [
     again((doc, before) => doc.applyPatches(before)),
     again((doc, before) => doc.applyAndReturnPatches(before)),

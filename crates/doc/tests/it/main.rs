@@ -14,6 +14,7 @@ mod decode;
 mod empty;
 mod files;
 mod forge;
+mod fragments;
 mod golden;
 mod history;
 mod hostile;

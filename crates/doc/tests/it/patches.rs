@@ -56,6 +56,24 @@ fn typing_is_one_step() {
 }
 
 #[test]
+fn what_could_not_be_told_is_new_the_next_time() {
+    let mut doc = AutoCommit::new();
+    let text = text_of(&mut doc, "text", "hello");
+    doc.update_diff_cursor();
+    for isolated in [false, true] {
+        if isolated {
+            let heads = doc.get_heads();
+            doc.isolate(&heads).unwrap();
+        }
+        doc.splice_text(&text, 5, 0, "!").unwrap();
+        let refused = doc.try_diff_incremental(|patches| Err::<(), _>(actions(patches)));
+        assert_eq!(refused, Err(vec![splice(5, "!")]));
+        assert_eq!(doc.try_diff_incremental(Ok::<_, ()>).map(actions), Ok(vec![splice(5, "!")]));
+        assert_eq!(doc.diff_incremental(), []);
+    }
+}
+
+#[test]
 fn each_kind_of_step() {
     let mut doc = AutoCommit::from(Document::new().with_actor(ActorId::from([1])));
     doc.put(&ROOT, "n", ScalarValue::counter(3)).unwrap();

@@ -12,6 +12,7 @@ mod doc_changes;
 mod doc_cursors;
 mod doc_decode;
 mod doc_files;
+mod doc_fragments;
 mod doc_items;
 mod doc_mutation;
 mod doc_names;

@@ -29,7 +29,8 @@ pub(crate) fn hashmill() -> Command {
 
 fn node(script: &str) -> Command {
     let mut command = Command::new("node");
-    command.arg("--no-warnings").arg(folder().join(script)).stdin(Stdio::null());
+    // The collector of garbage is called by name where it is looked at.
+    command.args(["--no-warnings", "--expose-gc"]).arg(folder().join(script)).stdin(Stdio::null());
     command
 }
 

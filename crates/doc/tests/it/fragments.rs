@@ -1,0 +1,71 @@
+//! Fragments: they cover a history, and a document is made of them again.
+
+use hashmill_doc::{ActorId, ChangeHash, Document, Fragment, Limits, LoadOptions, ROOT, Transactable as _};
+use std::collections::HashSet;
+
+/// Two actors who write in turn, and sometimes at the same time.
+fn document(changes: i64) -> Document {
+    let mut doc = Document::new().with_actor(ActorId::from([1]));
+    let mut other = doc.fork().with_actor(ActorId::from([2]));
+    for n in 0..changes {
+        let writer = if n % 3 == 0 { &mut other } else { &mut doc };
+        writer.transact(|tx| tx.put(ROOT, "n", n)).unwrap();
+        if n % 50 == 0 {
+            doc.merge(&other).unwrap();
+            other.merge(&doc).unwrap();
+        }
+    }
+    doc.merge(&other).unwrap();
+    doc
+}
+
+fn zeros(hash: &ChangeHash) -> usize {
+    hash.as_bytes().iter().take_while(|byte| **byte == 0).count()
+}
+
+#[test]
+fn fragments_cover_the_history() {
+    let doc = document(2000);
+    let all = doc.fragments(..).unwrap();
+    let members: HashSet<ChangeHash> = all.iter().flat_map(|fragment| fragment.members.clone()).collect();
+    let changes: HashSet<ChangeHash> = doc.get_changes(&[]).iter().map(|change| change.hash()).collect();
+    assert_eq!(members, changes);
+    for fragment in &all {
+        assert_eq!((fragment.level, fragment.members[0]), (zeros(&fragment.head), fragment.head));
+        assert!(fragment.members.iter().all(|hash| zeros(hash) <= fragment.level));
+        assert!(fragment.level == 0 || fragment.boundary.iter().all(|hash| zeros(hash) >= fragment.level));
+        let checkpoints = fragment.members[1..].iter().filter(|hash| zeros(hash) > 0);
+        assert!(checkpoints.eq(&fragment.checkpoints));
+        assert_eq!(doc.get_fragment(&fragment.head).unwrap().as_ref(), Some(fragment));
+    }
+    let (single, longer) = (doc.fragments(0..1).unwrap(), doc.fragments(1..).unwrap());
+    assert!(longer.len() > 2 && single.len() > 2);
+    assert_eq!([longer, single].concat(), all);
+    assert_eq!(doc.fragments(0..0).unwrap(), []);
+    assert_eq!(doc.get_fragment(&ChangeHash([0; 32])).unwrap(), None);
+    assert_eq!(Document::new().fragments(..).unwrap(), []);
+}
+
+#[test]
+fn a_document_is_made_of_fragments_again() {
+    let doc = document(1200);
+    let mut again = Document::new();
+    for fragment in doc.fragments(..).unwrap() {
+        again.load_incremental(&doc.fragment_bytes(&fragment).unwrap()).unwrap();
+    }
+    assert_eq!(again.get_heads(), doc.get_heads());
+    let nowhere = ChangeHash([9; 32]);
+    for members in [vec![nowhere], vec![nowhere; 2]] {
+        let fragment = Fragment { head: nowhere, level: 0, boundary: vec![], checkpoints: vec![], members };
+        assert!(doc.fragment_bytes(&fragment).unwrap_err().to_string().contains("is not in this document"));
+    }
+}
+
+#[test]
+fn fragments_cost_no_more_than_the_limits_allow() {
+    let limits = Limits { steps: 100, ..Limits::default() };
+    let doc = Document::load_with(&document(1500).save(), LoadOptions::new().limits(limits)).unwrap();
+    let refused = doc.fragments(..).unwrap_err().to_string();
+    assert_eq!(refused, "the input exceeds the limit of 100 steps that no bytes pay for");
+    assert!(doc.get_fragment(&doc.get_heads()[0]).is_ok(), "a single change is at hand");
+}
