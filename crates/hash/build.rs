@@ -9,7 +9,7 @@ use std::path::Path;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-check-cfg=cfg(kernels, values(\"x86_64\", \"aarch64\"))");
+    println!("cargo::rustc-check-cfg=cfg(kernels, values(\"x86_64\", \"aarch64\", \"wasm32\"))");
     println!("cargo::rustc-check-cfg=cfg(guides)");
     if Path::new("../../docs/password.md").is_file() {
         println!("cargo::rustc-cfg=guides");
@@ -22,6 +22,8 @@ fn main() {
         "aarch64" if has("neon") && target("ENDIAN") == "little" => {
             println!("cargo::rustc-cfg=kernels=\"aarch64\"");
         }
+        // A module that a machine without them loads is refused as a whole: nobody can ask, so the compiler is told.
+        "wasm32" if has("simd128") => println!("cargo::rustc-cfg=kernels=\"wasm32\""),
         _ => {}
     }
 }

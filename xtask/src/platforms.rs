@@ -55,12 +55,13 @@ const S390X: Target = Target {
 };
 
 /// The tests of a package run in its folder. Node 20 dies of memory that grows under WASI, whatever the program, so that
-/// there is enough from the start.
+/// there is enough from the start. With vectors, so that their kernels are beside the portable ones; what is built without is
+/// run as [`WASM`].
 const WASI: Target = Target {
     triple: "wasm32-wasip1",
     cc: None,
     runner: Some("node --no-warnings ../../xtask/probes/wasi.mjs"),
-    flags: "-Clink-arg=--initial-memory=1073741824",
+    flags: "-Ctarget-feature=+simd128 -Clink-arg=--initial-memory=1073741824",
 };
 
 const WASM: Target = Target {

@@ -29,11 +29,13 @@ pub enum Feature {
     Neon,
     /// SHA-3 instructions of aarch64 (`xar`, `eor3`).
     Sha3,
+    /// 128-bit vectors of WebAssembly.
+    Simd128,
 }
 
 impl Feature {
     /// Every feature, in the order in which they are listed to people.
-    pub const ALL: [Feature; 9] = [
+    pub const ALL: [Feature; 10] = [
         Feature::Ssse3,
         Feature::Sse41,
         Feature::Avx2,
@@ -43,6 +45,7 @@ impl Feature {
         Feature::ShaNi,
         Feature::Neon,
         Feature::Sha3,
+        Feature::Simd128,
     ];
 
     /// The name people use.
@@ -57,6 +60,7 @@ impl Feature {
             Feature::ShaNi => "SHA-NI",
             Feature::Neon => "NEON",
             Feature::Sha3 => "SHA3",
+            Feature::Simd128 => "SIMD128",
         }
     }
 
@@ -302,10 +306,16 @@ mod imp {
 
 #[cfg(not(any(target_arch = "x86_64", kernels = "aarch64")))]
 mod imp {
+    #[cfg(kernels = "wasm32")]
+    use super::Feature;
     use super::{Cpu, Features, Vendor};
 
     pub(super) fn detect() -> Cpu {
+        #[cfg(not(kernels = "wasm32"))]
         let features = Features::default();
+        // The kernels are compiled in only where the compiler itself may use vectors.
+        #[cfg(kernels = "wasm32")]
+        let features = Features::of(&[Feature::Simd128]);
         Cpu { vendor: Vendor::Other, family: 0, model: 0, stepping: 0, features, brand: [0; 48] }
     }
 }

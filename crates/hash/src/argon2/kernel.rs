@@ -8,6 +8,8 @@ use super::aarch64;
 use super::memory::{Block, Stream};
 use super::params::Shape;
 use super::portable;
+#[cfg(kernels = "wasm32")]
+use super::wasm32;
 #[cfg(kernels = "x86_64")]
 use super::x86_64;
 use crate::isa::Features;
@@ -137,6 +139,8 @@ impl kernels::Table for Table {
         &aarch64::neon::TABLE,
         #[cfg(kernels = "aarch64")]
         &aarch64::sha3::TABLE,
+        #[cfg(kernels = "wasm32")]
+        &wasm32::simd128::TABLE,
     ];
 
     fn name(&self) -> &'static str {

@@ -17,7 +17,7 @@ mod kernel;
 mod memory;
 #[cfg(feature = "std")]
 mod pages;
-#[cfg(any(kernels = "x86_64", kernels = "aarch64"))]
+#[cfg(any(kernels = "x86_64", kernels = "aarch64", kernels = "wasm32"))]
 mod pair;
 mod params;
 mod plan;
@@ -27,6 +27,8 @@ pub mod pow;
 mod segment;
 #[cfg(feature = "std")]
 mod steps;
+#[cfg(kernels = "wasm32")]
+mod wasm32;
 #[cfg(kernels = "x86_64")]
 mod x86_64;
 

@@ -8,6 +8,8 @@ use super::aarch64;
 use super::kernel::{Kernel, MAX_STREAMS, Table};
 use super::params::Params;
 use super::portable;
+#[cfg(kernels = "wasm32")]
+use super::wasm32;
 #[cfg(kernels = "x86_64")]
 use super::x86_64;
 #[cfg(kernels = "x86_64")]
@@ -161,6 +163,18 @@ static ROWS: &[&Row] = &[
         table: &aarch64::neon::TABLE,
         widths: &[(u32::MAX, 2)],
         nonces: 2,
+        far_from: [u32::MAX; 2],
+        parallel_from: 2048,
+    },
+    #[cfg(kernels = "wasm32")]
+    &Row {
+        kind: "WebAssembly with SIMD128",
+        basis: "measured in V8 on AMD EPYC (family 25, model 17), 2026-11-27",
+        measured: true,
+        fits: |_| true,
+        table: &wasm32::simd128::TABLE,
+        widths: &[(u32::MAX, 1)],
+        nonces: 1,
         far_from: [u32::MAX; 2],
         parallel_from: 2048,
     },

@@ -5,6 +5,8 @@
 
 #[cfg(kernels = "aarch64")]
 use super::aarch64;
+#[cfg(kernels = "wasm32")]
+use super::wasm32;
 #[cfg(kernels = "x86_64")]
 use super::x86_64;
 use super::{BLOCK_LEN, portable};
@@ -88,7 +90,7 @@ pub(super) struct Uniform {
     /// How many messages there are; lanes beyond repeat the last.
     pub(super) count: usize,
     #[cfg_attr(
-        not(any(kernels = "x86_64", kernels = "aarch64")),
+        not(any(kernels = "x86_64", kernels = "aarch64", kernels = "wasm32")),
         expect(dead_code, reason = "only kernels of several lanes want it")
     )]
     pub(super) blocks: usize,
@@ -216,6 +218,8 @@ impl kernels::Table for Table {
         &aarch64::NEON,
         #[cfg(kernels = "aarch64")]
         &aarch64::NEON_TWIN,
+        #[cfg(kernels = "wasm32")]
+        &wasm32::SIMD128,
     ];
 
     fn name(&self) -> &'static str {

@@ -24,6 +24,10 @@ mod xof;
 
 #[cfg(kernels = "aarch64")]
 mod aarch64;
+#[cfg(any(kernels = "aarch64", kernels = "wasm32"))]
+mod columns;
+#[cfg(kernels = "wasm32")]
+mod wasm32;
 #[cfg(kernels = "x86_64")]
 mod x86_64;
 

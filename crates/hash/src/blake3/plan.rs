@@ -7,6 +7,8 @@
 use super::aarch64;
 use super::hazmat::Mode;
 use super::kernel::{Kernel, MAX_LANES, Table, Wide};
+#[cfg(kernels = "wasm32")]
+use super::wasm32;
 #[cfg(kernels = "x86_64")]
 use super::x86_64;
 use super::{BLOCK_LEN, CHUNK_BLOCKS, CHUNK_LEN, Hash, KEY_LEN, OUT_LEN, portable, tree};
@@ -92,10 +94,20 @@ static ROWS: &[&Row] = &[
     &arm::FOUR_PIPES,
     #[cfg(kernels = "aarch64")]
     &arm::GENERIC_NEON,
+    #[cfg(kernels = "wasm32")]
+    &WASM,
     &PORTABLE,
 ];
 
 static PORTABLE: Row = Row { kind: "generic", basis: "runs everywhere", ..Row::forced(&portable::TABLE) };
+
+#[cfg(kernels = "wasm32")]
+static WASM: Row = Row {
+    kind: "wasm-simd128",
+    basis: "measured in V8 on AMD EPYC (family 25, model 17), 2026-11-27",
+    measured: true,
+    ..Row::forced(&wasm32::SIMD128)
+};
 
 /// One row per table, for callers who force a kernel.
 static FORCED: &[&Row] = &[
@@ -114,6 +126,8 @@ static FORCED: &[&Row] = &[
     &Row::forced(&aarch64::NEON),
     #[cfg(kernels = "aarch64")]
     &Row::forced(&aarch64::NEON_TWIN),
+    #[cfg(kernels = "wasm32")]
+    &Row::forced(&wasm32::SIMD128),
 ];
 
 /// The rows for aarch64.
