@@ -27,7 +27,8 @@ impl Variant {
         }
     }
 
-    pub(super) const fn number(self) -> u32 {
+    /// The number that is hashed for it: 0, 1 or 2.
+    pub const fn number(self) -> u32 {
         match self {
             Variant::D => 0,
             Variant::I => 1,

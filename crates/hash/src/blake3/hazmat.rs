@@ -158,6 +158,27 @@ pub fn merge_subtrees_root_xof(left: &ChainingValue, right: &ChainingValue, mode
     OutputReader::new(&top(left, right, mode), Plan::host())
 }
 
+/// The extended output of an input that was cut into tiles of one power of two of chunks, of which the last may be shorter, from the
+/// chaining values of all of them. What was in `tiles` is gone afterwards.
+///
+/// # Panics
+/// If there are not two tiles at least: a single one has a root of its own.
+pub fn merge_tiles_root_xof(tiles: &mut [ChainingValue], mode: Mode<'_>) -> OutputReader {
+    assert!(tiles.len() > 1, "{} tiles have no node above them", tiles.len());
+    let mut len = tiles.len();
+    while len > 2 {
+        // One level up; a tile without a neighbour goes up as it is.
+        for pair in 0..len / 2 {
+            tiles[pair] = merge_subtrees_non_root(&tiles[2 * pair], &tiles[2 * pair + 1], mode);
+        }
+        if len % 2 == 1 {
+            tiles[len / 2] = tiles[len - 1];
+        }
+        len = len.div_ceil(2);
+    }
+    merge_subtrees_root_xof(&tiles[0], &tiles[1], mode)
+}
+
 fn top(left: &ChainingValue, right: &ChainingValue, mode: Mode<'_>) -> Output {
     let key = mode.key();
     let block = lanes::parent_block(&[words(left), words(right)]);

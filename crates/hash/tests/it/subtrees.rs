@@ -3,7 +3,7 @@
 use crate::plans::{plans, twins};
 use hashmill_hash::blake3::hazmat::{
     HasherExt, Mode, hash_derive_key_context, left_subtree_len, max_subtree_len, merge_subtrees_non_root,
-    merge_subtrees_root, merge_subtrees_root_xof,
+    merge_subtrees_root, merge_subtrees_root_xof, merge_tiles_root_xof,
 };
 use hashmill_hash::blake3::{Hasher, hash};
 use hashmill_testkit::oracle::blake3::Oracle;
@@ -96,6 +96,27 @@ fn a_four_way_split_is_the_whole() {
     let left = merge_subtrees_non_root(&part(0), &part(1), Mode::Hash);
     let right = merge_subtrees_non_root(&part(2), &part(3), Mode::Hash);
     assert_eq!(merge_subtrees_root(&left, &right, Mode::Hash), hash(&input));
+}
+
+#[test]
+fn merged_tiles_are_the_whole() {
+    let input = paint(20_000);
+    for twin in twins() {
+        let host = hashmill_hash::blake3::Plan::host();
+        for (tile, len) in
+            [(1024, 1025), (1024, 2048), (1024, 2049), (2048, 13_000), (4096, 20_000), (1024, 20_000)]
+        {
+            let tiles = input[..len].chunks(tile).enumerate();
+            let mut values: Vec<_> = tiles
+                .map(|(i, part)| {
+                    twin.hasher(host).set_input_offset((i * tile) as u64).update(part).finalize_non_root()
+                })
+                .collect();
+            let mut output = [0; 100];
+            merge_tiles_root_xof(&mut values, twin.mode()).fill(&mut output);
+            assert_eq!(output, *twin.oracle.xof(&input[..len], 0, 100), "{len} bytes in tiles of {tile}");
+        }
+    }
 }
 
 #[test]
