@@ -65,6 +65,7 @@ impl<'a> Batch<'a> {
     }
 
     fn open(&mut self, path: &Path) -> Result<Opened, Error> {
+        self.work.go_on()?;
         let mut file = File::open(path)?;
         if !self.work.options.strategy.looks_first() {
             return file::hash(self.work, &file, &[]).map(Opened::Hashed);

@@ -38,6 +38,8 @@ pub enum Error {
     Pseudo(&'static str),
     /// The engine that was handed in: the device is gone, or has no memory left.
     Engine(EngineError),
+    /// The caller: it asked for an end, see [`Files::stop`](crate::Files::stop).
+    Stopped,
     /// The caller: this input cannot be hashed in this way, for the reason given.
     Refused(&'static str),
 }
@@ -57,6 +59,7 @@ impl fmt::Display for Error {
             Error::Special => f.write_str("neither a file nor a directory"),
             Error::Pseudo(kind) => write!(f, "a file system of kind {kind} holds no files"),
             Error::Engine(error) => write!(f, "the engine failed: {error}"),
+            Error::Stopped => f.write_str("stopped before the file was hashed"),
             Error::Refused(reason) => f.write_str(reason),
         }
     }

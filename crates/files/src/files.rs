@@ -13,6 +13,7 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Hashes files with one function. Threads and buffers are made when first needed and kept for the next file.
 ///
@@ -96,6 +97,12 @@ impl Files {
     /// Everything that could not be hashed. A digest of the rest would only look like an answer.
     pub fn hash_tree(&self, root: &Path) -> Result<Hash, Vec<(PathBuf, Error)>> {
         tree::hash(&self.0, root)
+    }
+
+    /// Asks for an end, from another thread: what is under way, and whatever is asked of this value from now on, fails with
+    /// [`Error::Stopped`]. Each thread hashes the tile to its end that it has, of at most a few MiB.
+    pub fn stop(&self) {
+        self.0.stop.store(true, Ordering::Relaxed);
     }
 
     /// What has been done so far, for a display on another thread.

@@ -51,6 +51,7 @@ fn alone(work: &Work, reader: &mut impl Read, mut tile: Buffer) -> Result<Digest
     let mut total = 0;
     let mut len = tile.len();
     while len > 0 {
+        work.go_on()?;
         state.update(&tile[..len]);
         total += len as u64;
         work.progress.add_bytes(len as u64);
@@ -72,6 +73,7 @@ fn in_turns(
     let mut len = tile.len();
     let mut ahead = work.buffers.take();
     while len > 0 {
+        work.go_on()?;
         let (read, _) =
             pool.install(|| rayon::join(|| fill(reader, &mut ahead), || state.update(&tile[..len])));
         total += len as u64;
@@ -102,7 +104,8 @@ fn pipeline(
     let (broken, failure) = (AtomicBool::new(false), OnceLock::new());
     let hash_tile = &|index: u64, tile: Buffer, len: usize| {
         let _alarm = Alarm(&broken);
-        match work.subtree(&mode, index * STREAM_TILE as u64, &tile[..len]) {
+        let value = work.go_on().and_then(|()| work.subtree(&mode, index * STREAM_TILE as u64, &tile[..len]));
+        match value {
             Ok(value) => lock(&merger).push(index, value),
             Err(error) => {
                 broken.store(true, Ordering::Relaxed);

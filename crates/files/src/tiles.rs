@@ -94,6 +94,7 @@ impl<S: Source> TiledFile<'_, S> {
     fn work(&self, merger: &Mutex<Merger<'_>>) -> Result<(), Error> {
         let mut scratch = self.source.scratch();
         while !self.stop.load(Ordering::Relaxed) {
+            self.work.go_on()?;
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(offset) = index.checked_mul(self.tile as u64).filter(|&offset| offset < self.len) else {
                 break;

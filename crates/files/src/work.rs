@@ -7,7 +7,7 @@ use crate::plan::{ARENA, Mapping, STREAM_TILE, Strategy};
 use crate::pool::{Buffers, Pool};
 use hashmill_hash::blake3::hazmat::{ChainingValue, Mode};
 use std::num::NonZero;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// How to work. The digests do not depend on it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +42,8 @@ pub(crate) struct Work {
     pub(crate) progress: Progress,
     /// Tiles of streams that wait for a thread or are in work on one.
     pub(crate) waiting: AtomicUsize,
+    /// Nobody wants digests any more.
+    pub(crate) stop: AtomicBool,
 }
 
 impl Work {
@@ -56,7 +58,13 @@ impl Work {
             arenas: Buffers::new(ARENA),
             progress: Progress::default(),
             waiting: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
         }
+    }
+
+    /// An error once somebody asked for an end. Whoever works looks before each file and each tile.
+    pub(crate) fn go_on(&self) -> Result<(), Error> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
     }
 
     /// The most bytes of a tile: what the caller wants, and the engine takes.

@@ -3,6 +3,7 @@
 mod engine;
 mod many;
 mod silent;
+mod stop;
 mod strategies;
 mod tree;
 mod update;
