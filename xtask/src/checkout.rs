@@ -1,4 +1,4 @@
-//! Tests that others keep in their repository and publish nowhere else: one folder of it, at a commit that stands here.
+//! Tests that others keep in their repository and publish nowhere else: some of its paths, at a commit that stands here.
 
 use std::fs;
 use std::io;
@@ -7,15 +7,20 @@ use std::process::Command;
 
 /// The folder `tests` of a repository at a commit, which is kept in `folder`, or why it cannot be had.
 pub(crate) fn tests(folder: &Path, repository: &str, commit: &str, tests: &str) -> Result<String, String> {
-    let there = folder.join(tests);
-    if !there.is_dir() {
-        whole(folder, |folder| fetch(folder, repository, commit, tests))
-            .map_err(|words| format!("needs commit {commit} of {repository}: {words}"))?;
-    }
-    Ok(there.to_string_lossy().into_owned())
+    fetched(folder, repository, commit, &[tests])?;
+    Ok(folder.join(tests).to_string_lossy().into_owned())
 }
 
-fn fetch(folder: &Path, repository: &str, commit: &str, tests: &str) -> Result<(), String> {
+/// Sees to it that `folder` has these paths of a repository at a commit; says why not.
+pub(crate) fn fetched(folder: &Path, repository: &str, commit: &str, paths: &[&str]) -> Result<(), String> {
+    if paths.iter().all(|path| folder.join(path).exists()) {
+        return Ok(());
+    }
+    whole(folder, |folder| fetch(folder, repository, commit, paths))
+        .map_err(|words| format!("needs commit {commit} of {repository}: {words}"))
+}
+
+fn fetch(folder: &Path, repository: &str, commit: &str, paths: &[&str]) -> Result<(), String> {
     let git = |args: &[&str]| {
         let output = Command::new("git").arg("-C").arg(folder).args(args).output();
         let output = output.map_err(|error| error.to_string())?;
@@ -25,7 +30,7 @@ fn fetch(folder: &Path, repository: &str, commit: &str, tests: &str) -> Result<(
     git(&["init", "--quiet"])?;
     // Files come one by one, as they are checked out.
     git(&["fetch", "--quiet", "--depth=1", "--filter=blob:none", repository, commit])?;
-    git(&["checkout", "--quiet", commit, "--", tests])
+    git(&[&["checkout", "--quiet", commit, "--"], paths].concat())
 }
 
 /// Makes a folder of what `fill` puts into it, or none: what stopped half way is not there the next time.

@@ -17,6 +17,7 @@ mod javascript;
 mod layouts;
 mod metadata;
 mod mutate;
+mod node;
 mod notices;
 mod platforms;
 mod python;

@@ -9,6 +9,7 @@ use crate::b3sum;
 use crate::host::Need;
 use crate::javascript;
 use crate::metadata::{self, Package};
+use crate::node;
 use crate::platforms;
 use crate::python;
 
@@ -231,6 +232,16 @@ const HERE: &[Step] = &[
         needs: &[Need::Python],
         runner: None,
         commands: |setting| python::run(setting.root, setting.filter),
+    },
+    Step {
+        name: "node",
+        about: "the package for Node: its tests, beside argon2 and blake3, whose own tests run on it; types, workers, ends",
+        quick: false,
+        filters: true,
+        applies: || consts::OS == "linux",
+        needs: &[Need::Node, Need::NpmRegistry],
+        runner: None,
+        commands: |setting| node::run(setting.root, setting.filter),
     },
     Step {
         name: "deny",

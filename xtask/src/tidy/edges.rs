@@ -42,6 +42,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("hashmill-c", &["hashmill-doc", "hashmill-files", "hashmill-hash"]),
     ("hashmill-python", &["hashmill-doc", "hashmill-files", "hashmill-hash"]),
+    ("hashmill-node", &["hashmill-files", "hashmill-hash"]),
     ("hashmill-javascript-documents", &["hashmill-doc"]),
     // An oracle that shared code with what it judges would agree with its mistakes.
     ("hashmill-testkit", &[]),

@@ -1,0 +1,32 @@
+'use strict';
+// What callers may hand in, as the library takes it; anything else is a TypeError or a RangeError here.
+
+const { constants } = require('node:buffer');
+
+/** The bytes themselves where they are bytes, else a copy. Strings are taken in UTF-8, lone surrogates in them as U+FFFD. */
+function bytesOf(input) {
+  if (input instanceof Uint8Array) {
+    // Who reads nothing of a buffer that was given away should hear of it: this throws then.
+    if (input.length === 0) new Uint8Array(input.buffer, 0, 0);
+    return input;
+  }
+  if (typeof input === 'string') return Buffer.from(input, 'utf8');
+  if (input instanceof ArrayBuffer || input instanceof SharedArrayBuffer) return new Uint8Array(input);
+  if (Array.isArray(input) && [...input].every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256)) {
+    return Uint8Array.from(input);
+  }
+  const type = input?.constructor?.name ?? typeof input;
+  throw new TypeError(`${type}: a string, a Uint8Array, an ArrayBuffer or an array of bytes is needed`);
+}
+
+/** A whole number up to `most`. */
+function numberOf(name, value, most, least = 0) {
+  if (typeof value !== 'number') throw new TypeError(`${name}: a number is needed`);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new RangeError(`${name} of ${value}: a whole number from ${least} to ${most} is needed`);
+}
+
+/** How many bytes of output. */
+const lengthOf = (value) => (value === 32 ? value : numberOf('length', value, constants.MAX_LENGTH));
+
+module.exports = { bytesOf, lengthOf, numberOf };

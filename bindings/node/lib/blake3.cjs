@@ -1,0 +1,339 @@
+'use strict';
+// BLAKE3: the names of the package `blake3`, and ours for what takes time.
+
+const { stat } = require('node:fs/promises');
+const { Transform } = require('node:stream');
+const { fileURLToPath } = require('node:url');
+const { bytesOf, lengthOf, numberOf } = require('./arguments.cjs');
+const { native, abortable, errorOf, settled } = require('./native.cjs');
+
+const defaultHashLength = 32;
+const maxHashBytes = 2n ** 64n - 1n;
+const MAX_U32 = 2 ** 32 - 1;
+
+/** Up to so many bytes are hashed at once: another thread would have begun later than this one ends. */
+const AT_ONCE = 128 * 1024;
+/** More than this is copied and hashed in pieces, so that Node goes on in between. */
+const PIECE = 2 * 1024 * 1024;
+/** Buffers of a list that go to another thread together, and bytes of them. */
+const GROUP = 16 * 1024;
+const GROUP_BYTES = 8 * 1024 * 1024;
+/** Milliseconds between two reports on a file. */
+const REPORT = 50;
+
+/** A digest is small, and Node has room for such. */
+const room = (length) => Buffer.allocUnsafe(lengthOf(length));
+
+function hash(input, { length = defaultHashLength } = {}) {
+  const out = room(length);
+  native.hash(bytesOf(input), out);
+  return out;
+}
+
+function keyedHash(key, input, { length = defaultHashLength } = {}) {
+  const out = room(length);
+  native.keyedHash(keyOf(key), bytesOf(input), out);
+  return out;
+}
+
+function deriveKey(context, material, { length = defaultHashLength } = {}) {
+  // Not in memory that other buffers share: this is a key.
+  const out = Buffer.alloc(lengthOf(length));
+  native.deriveKey(bytesOf(context), bytesOf(material), out);
+  return out;
+}
+
+function keyOf(key) {
+  const bytes = bytesOf(key);
+  if (bytes.length !== 32) throw new TypeError(`a key of ${bytes.length} bytes: 32 are needed`);
+  return bytes;
+}
+
+/** The output of a hash, from any position on. */
+class HashReader {
+  #native;
+
+  constructor(reader) {
+    this.#native = reader;
+  }
+
+  get position() {
+    return this.#native.position;
+  }
+
+  set position(value) {
+    if (typeof value !== 'bigint') throw new TypeError('position: a bigint is needed');
+    if (value < 0n || value > maxHashBytes) {
+      throw new RangeError(`position ${value}: one from 0 to ${maxHashBytes} is needed`);
+    }
+    this.#native.seek(value);
+  }
+
+  /** So many bytes, or as many as there are left. */
+  #left(bytes) {
+    const left = maxHashBytes - this.#native.position;
+    return left < BigInt(bytes) ? Number(left) : bytes;
+  }
+
+  readInto(target) {
+    if (!(target instanceof Uint8Array)) throw new TypeError('target: a Uint8Array is needed');
+    const length = this.#left(target.length);
+    this.#native.fill(target.subarray(0, length));
+    return length;
+  }
+
+  read(bytes) {
+    const out = Buffer.allocUnsafe(this.#left(lengthOf(bytes)));
+    this.#native.fill(out);
+    return out;
+  }
+
+  view(bytes) {
+    return this.read(bytes);
+  }
+
+  *[Symbol.iterator]() {
+    for (;;) {
+      const part = this.read(1024);
+      if (part.length === 0) return;
+      yield part;
+    }
+  }
+}
+
+/** A hash in progress; also a stream that takes bytes and gives the digest. */
+class NodeHash extends Transform {
+  #native;
+
+  constructor(hasher) {
+    super();
+    this.#native = hasher;
+  }
+
+  update(data, encoding) {
+    const isEncoded = typeof data === 'string' && encoding;
+    this.#native.update(isEncoded ? Buffer.from(data, encoding) : bytesOf(data));
+    return this;
+  }
+
+  digest(encoding, options) {
+    const isOptions = typeof encoding === 'object' && encoding !== null;
+    const { length = defaultHashLength } = (isOptions ? encoding : options) ?? {};
+    const out = room(length);
+    this.#native.digest(out);
+    return isOptions || encoding === undefined ? out : out.toString(encoding);
+  }
+
+  reader() {
+    return new HashReader(this.#native.reader());
+  }
+
+  /** There for the names' sake: memory goes with the object. */
+  dispose() {}
+
+  _transform(chunk, encoding, callback) {
+    let error = null;
+    try {
+      this.update(chunk, encoding);
+    } catch (caught) {
+      error = caught;
+    }
+    callback(error);
+  }
+
+  _flush(callback) {
+    callback(null, this.digest());
+  }
+}
+
+const createHash = () => new NodeHash(new native.Hasher());
+const createKeyed = (key) => new NodeHash(new native.Hasher(keyOf(key)));
+const createDeriveKey = (context) => new NodeHash(new native.Hasher(undefined, bytesOf(context)));
+
+/** What the functions below have in common. */
+function meant({ length = defaultHashLength, key, context, signal, onProgress, threads = 0 } = {}) {
+  if (key !== undefined && context !== undefined) throw new TypeError('key and context exclude one another');
+  if (context !== undefined && typeof context !== 'string') throw new TypeError('context: a string is needed');
+  if (onProgress !== undefined && typeof onProgress !== 'function') {
+    throw new TypeError('onProgress: a function is needed');
+  }
+  return {
+    length: lengthOf(length),
+    key: key === undefined ? undefined : keyOf(key),
+    context,
+    signal,
+    onProgress,
+    threads: numberOf('threads', threads, MAX_U32),
+  };
+}
+
+/** Bytes in pieces. Whoever takes one waits before the next, and the buffer may be another then. */
+function* pieces(bytes) {
+  const { length } = bytes;
+  for (let start = 0; start < length; start += PIECE) {
+    if (bytes.length !== length) {
+      throw new TypeError(`the buffer went from ${length} to ${bytes.length} bytes while it was hashed`);
+    }
+    yield bytes.subarray(start, start + PIECE);
+  }
+}
+
+/** The hash of what an iterator gives: large pieces on another thread, one of them while the next is fetched. */
+async function consume(iterator, total, stop, { length, key, context, onProgress }) {
+  const hasher = new native.Hasher(key, context === undefined ? undefined : bytesOf(context));
+  let done = 0;
+  let ahead;
+  try {
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+      for (const piece of pieces(bytesOf(next.value))) {
+        const later = piece.length > AT_ONCE ? hasher.updateLater(piece, stop) : undefined;
+        settled(await ahead);
+        ahead = later;
+        if (!later) hasher.update(piece);
+        done += piece.length;
+        onProgress?.(done, total);
+      }
+    }
+    settled(await ahead);
+  } catch (error) {
+    stop.set();
+    await iterator.return?.();
+    throw error;
+  }
+  const out = room(length);
+  hasher.digest(out);
+  return out;
+}
+
+async function hashAsync(input, options) {
+  const bytes = bytesOf(input);
+  if (options === undefined && bytes.length <= AT_ONCE) return hash(bytes);
+  const asked = meant(options);
+  const stop = new native.Stop();
+  return abortable(asked.signal, stop, () => consume([bytes].values(), bytes.length, stop, asked));
+}
+
+async function hashStream(source, options) {
+  const asked = meant(options);
+  const iterator = source?.[Symbol.asyncIterator]?.() ?? source?.[Symbol.iterator]?.();
+  if (iterator === undefined || typeof source === 'string' || ArrayBuffer.isView(source)) {
+    throw new TypeError('source: a stream, or something else that gives bytes piece by piece, is needed');
+  }
+  const work = new native.Stop();
+  const stop = {
+    set() {
+      work.set();
+      // A stream that gives nothing would never come to the end of its iterator.
+      if (typeof source.destroy === 'function') source.destroy();
+      else Promise.resolve(iterator.return?.()).catch(() => {});
+    },
+  };
+  return abortable(asked.signal, stop, () => consume(iterator, undefined, work, asked));
+}
+
+function pathOf(path) {
+  if (path instanceof URL) return fileURLToPath(path);
+  if (typeof path === 'string') return path;
+  throw new TypeError('path: a string or a URL is needed');
+}
+
+/** The answers for files, while `report` hears now and then how many bytes were hashed. */
+async function answers(paths, asked, report) {
+  const { key, context, length, threads, signal } = asked;
+  const job = new native.FilesJob(key, context, numberOf('length', length, MAX_U32), threads);
+  return abortable(signal, job, async () => {
+    let last = 0;
+    let thrown;
+    const tell = (bytes) => {
+      if (bytes > last) report((last = bytes));
+    };
+    const look = () => {
+      try {
+        tell(job.bytes ?? 0);
+      } catch (error) {
+        thrown ??= { error };
+        job.set();
+      }
+    };
+    const timer = report && setInterval(look, REPORT);
+    try {
+      const answer = await job.run(paths);
+      if (thrown) throw thrown.error;
+      const found = settled(answer);
+      if (report) tell(found.bytes);
+      return found;
+    } finally {
+      clearInterval(timer);
+    }
+  });
+}
+
+async function hashFile(path, options) {
+  const asked = meant(options);
+  const name = pathOf(path);
+  const { onProgress } = asked;
+  const total = onProgress && (await stat(name).catch(() => undefined))?.size;
+  const found = await answers([name], asked, onProgress && ((done) => onProgress(done, total)));
+  if (found.failures.length > 0) throw errorOf(found.failures[0].failure, name);
+  return found.digests;
+}
+
+async function hashFiles(paths, options) {
+  const asked = meant(options);
+  const names = Array.from(paths, pathOf);
+  const { length, onProgress } = asked;
+  const found = await answers(names, asked, onProgress && ((done) => onProgress(done, undefined)));
+  const failures = new Map(found.failures.map(({ index, failure }) => [index, failure]));
+  return names.map((name, index) => {
+    const failure = failures.get(index);
+    if (failure) return { status: 'rejected', reason: errorOf(failure, name) };
+    return { status: 'fulfilled', value: found.digests.subarray(index * length, (index + 1) * length) };
+  });
+}
+
+async function hashMany(list, options) {
+  const asked = meant(options);
+  if (asked.length !== defaultHashLength) throw new RangeError('length: digests of lists have 32 bytes');
+  const stop = new native.Stop();
+  return abortable(asked.signal, stop, async () => {
+    const digests = [];
+    let group = [];
+    let size = 0;
+    const flush = async () => {
+      const found = settled(await native.hashMany(group, asked.key, asked.context, stop));
+      for (let at = 0; at < found.length; at += 32) digests.push(found.subarray(at, at + 32));
+      asked.onProgress?.(digests.length, list.length);
+      [group, size] = [[], 0];
+    };
+    for (const message of list) {
+      const bytes = bytesOf(message);
+      group.push(bytes);
+      size += bytes.length;
+      if (group.length === GROUP || size > GROUP_BYTES) await flush();
+    }
+    if (group.length > 0) await flush();
+    return digests;
+  });
+}
+
+/** There for the names' sake. */
+const load = () => Promise.resolve();
+
+module.exports = {
+  NodeHash,
+  createDeriveKey,
+  createHash,
+  createKeyed,
+  defaultHashLength,
+  deriveKey,
+  hash,
+  hashAsync,
+  hashFile,
+  hashFiles,
+  hashMany,
+  hashStream,
+  inputToArray: bytesOf,
+  keyedHash,
+  load,
+  maxHashBytes,
+};

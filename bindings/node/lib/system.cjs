@@ -1,0 +1,14 @@
+'use strict';
+
+/** The name of this system, as the files of `prebuilds/` have it. */
+function system() {
+  const { platform, arch } = process;
+  const isGlibc = () => {
+    // Network interfaces are not asked for, which may take seconds.
+    process.report.excludeNetwork = true;
+    return process.report.getReport().header.glibcVersionRuntime !== undefined;
+  };
+  return `${platform}-${arch}${platform === 'linux' && !isGlibc() ? '-musl' : ''}`;
+}
+
+module.exports = { system };

@@ -1,0 +1,98 @@
+// Signals: before, during and after work. What was stopped no longer holds the pool of threads.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { argon2, blake3 } from '@hashmill/node';
+
+import { CHEAP, DEAR } from './support.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'hashmill-node-'));
+after(() => rmSync(folder, { recursive: true }));
+// Nothing but a hole: as long as a file that takes minutes, and no room on the disk.
+const huge = join(folder, 'huge');
+writeFileSync(huge, '');
+truncateSync(huge, 2 ** 40);
+const endless = function* () {
+  for (;;) yield Buffer.alloc(1 << 20);
+};
+
+const calls = {
+  'argon2.hash': (options) => argon2.hash('x', { ...DEAR, ...options }),
+  'argon2.verify': (options) =>
+    argon2.verify(`$argon2id$v=19$m=262144,t=32,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`, 'x', options),
+  hashFile: (options) => blake3.hashFile(huge, options),
+  'hashFile on one thread': (options) => blake3.hashFile(huge, { threads: 1, ...options }),
+  hashFiles: (options) => blake3.hashFiles([huge, huge], options),
+  hashAsync: (options) => blake3.hashAsync(Buffer.alloc(512 << 20), options),
+  hashStream: (options) => blake3.hashStream(endless(), options),
+  'hashStream of a stream that gives nothing': (options) => blake3.hashStream(new Readable({ read() {} }), options),
+  'hashStream of web streams': (options) => blake3.hashStream(new ReadableStream(), options),
+  hashMany: (options) => blake3.hashMany(Array(2_000_000).fill('x'), options),
+};
+
+describe('a signal', () => {
+  for (const [name, call] of Object.entries(calls)) {
+    it(`ends ${name} before it began, and in the middle`, async () => {
+      const reason = new Error('enough');
+      await assert.rejects(call({ signal: AbortSignal.abort(reason) }), reason);
+      await assert.rejects(call({ signal: AbortSignal.abort() }), { name: 'AbortError' });
+      for (const wait of [0, 20]) {
+        const control = new AbortController();
+        const work = call({ signal: control.signal });
+        setTimeout(() => control.abort(reason), wait);
+        await assert.rejects(work, reason);
+      }
+    });
+  }
+
+  it('that ends more work than there are threads leaves them to others', async () => {
+    const control = new AbortController();
+    const works = Array.from({ length: 16 }, () => calls['argon2.hash']({ signal: control.signal }));
+    await sleep(10);
+    control.abort();
+    const ends = await Promise.allSettled(works);
+    assert.ok(ends.every(({ reason }) => reason.name === 'AbortError'));
+    assert.match(await argon2.hash('x', CHEAP), /^\$argon2id\$/);
+  });
+
+  it('is forgotten when the work is done', async () => {
+    const control = new AbortController();
+    const signal = control.signal;
+    const stored = await argon2.hash('x', { ...CHEAP, signal });
+    const digest = await blake3.hashAsync(Buffer.alloc(1 << 20), { signal });
+    control.abort();
+    assert.equal(await argon2.verify(stored, 'x'), true);
+    assert.deepEqual(digest, blake3.hash(Buffer.alloc(1 << 20)));
+  });
+
+  it('is a signal', async () => {
+    await assert.rejects(argon2.hash('x', { ...CHEAP, signal: {} }), TypeError);
+    await assert.rejects(blake3.hashAsync('x', { signal: 7 }), TypeError);
+  });
+});
+
+describe('what a callback throws', () => {
+  const onProgress = () => {
+    throw new Error('from the callback');
+  };
+  it('ends the work', async () => {
+    let closed = false;
+    const source = (function* () {
+      try {
+        yield* endless();
+      } finally {
+        closed = true;
+      }
+    })();
+    await assert.rejects(blake3.hashStream(source, { onProgress }), /from the callback/);
+    assert.ok(closed);
+    await assert.rejects(blake3.hashAsync(Buffer.alloc(8 << 20), { onProgress }), /from the callback/);
+    await assert.rejects(blake3.hashMany(['x'], { onProgress }), /from the callback/);
+    await assert.rejects(blake3.hashFile(huge, { onProgress }), /from the callback/);
+  });
+});

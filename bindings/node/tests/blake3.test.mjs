@@ -1,0 +1,117 @@
+// BLAKE3: published vectors, and the packages whose names ours has.
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { describe, it } from 'node:test';
+
+import { blake3 } from '@hashmill/node';
+import wasm from 'blake3-wasm';
+import hashWasm from 'hash-wasm';
+
+import { LENGTHS, painted, read } from './support.mjs';
+
+const vectors = JSON.parse(read('crates/testkit/data/blake3_test_vectors.json'));
+const context = vectors.context_string;
+const hex = (digest) => Buffer.from(digest).toString('hex');
+
+describe('published vectors', () => {
+  for (const row of vectors.cases) {
+    it(`${row.input_len} bytes, in every way`, async () => {
+      const input = painted(row.input_len);
+      const key = Buffer.from(vectors.key);
+      const length = row.hash.length / 2;
+      const modes = [
+        [row.hash, {}, blake3.hash(input, { length }), blake3.createHash()],
+        [row.keyed_hash, { key }, blake3.keyedHash(key, input, { length }), blake3.createKeyed(key)],
+        [row.derive_key, { context }, blake3.deriveKey(context, input, { length }), blake3.createDeriveKey(context)],
+      ];
+      for (const [expected, options, once, hasher] of modes) {
+        assert.equal(hex(once), expected);
+        assert.equal(hasher.update(input).digest('hex', { length }), expected);
+        assert.equal(hex(hasher.reader().read(length)), expected);
+        assert.equal(hex(await blake3.hashAsync(input, { ...options, length })), expected);
+        const halves = [input.subarray(0, row.input_len / 2), input.subarray(row.input_len / 2)];
+        assert.equal(hex(await blake3.hashStream(halves, { ...options, length })), expected);
+        assert.deepEqual((await blake3.hashMany([input, input], options)).map(hex), Array(2).fill(expected.slice(0, 64)));
+      }
+    });
+  }
+});
+
+describe('beside the packages', async () => {
+  await wasm.load();
+  for (const length of LENGTHS) {
+    it(`${length} bytes`, async () => {
+      const input = painted(length);
+      const digest = blake3.hash(input);
+      assert.equal(hex(digest), await hashWasm.blake3(input));
+      if (length < 2 << 20) assert.equal(hex(digest), hex(wasm.createHash().update(input).digest()));
+      assert.deepEqual(await blake3.hashAsync(input), digest);
+      assert.deepEqual(await blake3.hashAsync(input, { onProgress() {} }), digest);
+      const parts = [input.subarray(0, length / 3), input.subarray(length / 3)];
+      for (const source of [parts, Readable.from(parts), new Blob(parts).stream()]) {
+        assert.deepEqual(await blake3.hashStream(source), digest);
+      }
+      const chunks = await Readable.from(parts).pipe(blake3.createHash()).toArray();
+      assert.deepEqual(chunks, [digest]);
+    });
+  }
+
+  it('has their names', () => {
+    const missing = Object.keys(wasm).filter((name) => !(name in blake3));
+    // What only the WebAssembly of theirs has a use for.
+    const inner = ['HashRaw', 'WasmHasher', 'getWasm', 'hashOneShot', 'MAX_SCRATCH_SIZE', 'scratch', 'setWasm', 'provideWasm'];
+    assert.deepEqual(missing.filter((name) => !inner.includes(name)), []);
+  });
+});
+
+describe('a hasher', () => {
+  it('takes text in an encoding, and gives it', () => {
+    assert.equal(blake3.createHash().update('00ff', 'hex').digest('hex'), hex(blake3.hash(Buffer.from([0, 255]))));
+    assert.equal(blake3.createHash().digest('base64'), blake3.hash('').toString('base64'));
+  });
+
+  it('goes on after a digest, and readers stay where they were', () => {
+    const hasher = blake3.createHash().update('hel');
+    const reader = hasher.reader();
+    const before = hasher.digest();
+    assert.deepEqual(hasher.update('lo').digest(), blake3.hash('hello'));
+    assert.deepEqual(reader.read(32), before);
+    reader.position = 2n ** 64n - 3n;
+    assert.equal(reader.readInto(new Uint8Array(8)), 2);
+    assert.equal([...reader].length, 0);
+  });
+
+  it('fails as a stream fails', async () => {
+    const broken = Readable.from((function* () {
+      yield Buffer.from('x');
+      throw new Error('the source broke');
+    })());
+    await assert.rejects(pipeline(broken, blake3.createHash()), /the source broke/);
+    await assert.rejects(blake3.hashStream([Buffer.from('x'), 7]), TypeError);
+  });
+});
+
+describe('lists', () => {
+  it('of twenty thousand, in order, with progress', async () => {
+    const list = Array.from({ length: 20_000 }, (_, index) => `message ${index}`);
+    const reports = [];
+    const digests = await blake3.hashMany(list, { onProgress: (done, total) => reports.push([done, total]) });
+    assert.equal(digests.length, list.length);
+    for (const index of [0, 1, 255, 256, 16_383, 16_384, 19_999]) {
+      assert.deepEqual(digests[index], blake3.hash(list[index]));
+    }
+    assert.deepEqual(reports, [[16_384, 20_000], [20_000, 20_000]]);
+    assert.deepEqual(await blake3.hashMany([]), []);
+  });
+});
+
+describe('both ways to load it', () => {
+  const require = createRequire(import.meta.url);
+  it('are one module', async () => {
+    assert.equal(require('@hashmill/node/blake3'), blake3);
+    assert.equal((await import('@hashmill/node/blake3')).hash, blake3.hash);
+    assert.equal((await import('@hashmill/node/argon2')).default, require('@hashmill/node').argon2);
+  });
+});

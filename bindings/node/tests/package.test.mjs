@@ -1,0 +1,35 @@
+// The package as its users meet it: the README runs, and the types fit those of what is replaced.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { describe, it } from 'node:test';
+
+import { read } from './support.mjs';
+
+const require = createRequire(import.meta.url);
+const node = (...args) => spawnSync(process.execPath, args, { encoding: 'utf8' });
+
+describe('the package', () => {
+  it('does what its README shows', () => {
+    const [, code] = /```js\n(.*?)```/s.exec(read('bindings/node/README.md'));
+    writeFileSync('readme.mjs', code);
+    const { stdout, stderr } = node('readme.mjs');
+    assert.equal(stderr, '');
+    const lines = stdout.trim().split('\n');
+    assert.equal(lines[0], 'true');
+    assert.match(lines[2], /^[0-9a-f]{64}$/);
+    assert.equal(lines[3], "3 [ 'fulfilled', 'rejected' ]");
+  });
+
+  it('has types that stand in for those of the packages', () => {
+    const flags = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023', '--types', 'node', '--skipLibCheck', 'false'];
+    const { stdout } = node(require.resolve('typescript/bin/tsc'), ...flags, 'tests/types.mts');
+    assert.equal(stdout, '');
+  });
+
+  it('says which system it has no library for', () => {
+    const source = "Object.defineProperty(process, 'arch', { value: 'riscv64' }); require('@hashmill/node')";
+    assert.match(node('-e', source).stderr, /cannot load its library for \w+-riscv64/);
+  });
+});

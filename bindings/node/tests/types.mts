@@ -1,0 +1,36 @@
+// What programs write who change an import: checked by `tsc --strict`, never run.
+import { createReadStream } from 'node:fs';
+
+import argon2, { type HashOptions } from '@hashmill/node/argon2';
+import * as blake3 from '@hashmill/node/blake3';
+import { argon2 as both, blake3 as hashes } from '@hashmill/node';
+import type * as npm from 'argon2-types';
+
+// Whoever was given the module that is replaced can be given ours.
+const replaced: typeof npm.hash & typeof both.hash = argon2.hash as typeof npm.hash;
+const compared: typeof npm.verify = argon2.verify;
+const rehashed: typeof npm.needsRehash = argon2.needsRehash;
+const options: HashOptions = { memoryCost: 1 << 10 } satisfies npm.HashOptions;
+
+const stored: string = await argon2.hash('password', options);
+const raw: Buffer = await argon2.hash(Buffer.from('password'), { raw: true, type: argon2.argon2id });
+const matches: boolean = await argon2.verify(stored, 'password', { signal: AbortSignal.timeout(1000) });
+
+const digest: Buffer = blake3.hash('text', { length: 64 });
+const hex: string = blake3.createHash().update(new Uint8Array(8)).digest('hex');
+const reader = blake3.createKeyed(Buffer.alloc(32)).reader();
+reader.position += 32n;
+for (const part of reader) part.byteLength satisfies number;
+createReadStream('file').pipe(blake3.createHash()).on('data', (data: Buffer) => data);
+const file: Buffer = await hashes.hashFile(new URL('file:///file'), { onProgress: (done, total) => [done, total] });
+const files = await hashes.hashFiles(['file'], { threads: 2 });
+const good = files.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+const many: Buffer[] = await blake3.hashMany([digest, 'text']);
+const streamed: Buffer = await blake3.hashStream(new Blob(['x']).stream());
+
+// @ts-expect-error Numbers are no bytes.
+blake3.hash(1);
+// @ts-expect-error There is no such type.
+argon2.hash('password', { type: 3 });
+
+export { compared, file, good, hex, many, matches, raw, rehashed, replaced, streamed };
