@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hashmill-lab", &["hashmill-machine"]),
     ("hashmill-files", &["hashmill-hash", "hashmill-machine"]),
     ("hashmill-gpu", &["hashmill-hash"]),
+    ("hashmill-manifest", &["hashmill-files", "hashmill-hash"]),
     (
         "hashmill-workloads",
         &[

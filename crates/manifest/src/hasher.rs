@@ -1,0 +1,199 @@
+//! A batch of rows in, their answers out.
+
+use std::fmt;
+use std::future;
+use std::panic;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use futures_util::future::{Either, select};
+use hashmill_files::{Files, Function, Mapping};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::{Answer, Failure, Found};
+use crate::error::Error;
+use crate::fetch::Fetch;
+use crate::inventory::{Ask, Row};
+use crate::local;
+use crate::options::Options;
+use crate::place::Place;
+use crate::stores::{self, Stores};
+
+/// Ends the work of whoever holds a clone of it.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(CancellationToken);
+
+impl Stop {
+    /// Nobody has said so yet.
+    pub fn new() -> Stop {
+        Stop::default()
+    }
+
+    /// Ends the work soon: requests at once, files of a disk after the one at hand.
+    pub fn stop(&self) {
+        self.0.cancel();
+    }
+
+    /// Whether somebody has.
+    pub fn is_stopped(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+/// Hashes what rows name. Threads and connections are kept for the next batch; a forked child has to make its own.
+pub struct Hasher {
+    shared: Arc<Shared>,
+    files: Files,
+    runtime: Runtime,
+}
+
+/// What every request needs.
+struct Shared {
+    options: Options,
+    stores: Stores,
+    permits: Semaphore,
+}
+
+impl Hasher {
+    /// Starts the threads that speak with stores.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for an option of no store, [`Error::Io`] if there are no threads.
+    pub fn new(options: Options) -> Result<Hasher, Error> {
+        let mut of_files = hashmill_files::Options::default();
+        of_files.threads = options.threads;
+        // A handler of a signal is not ours to bring into a program.
+        of_files.mapping = Mapping::Never;
+        let mut runtime = Builder::new_multi_thread();
+        if let Some(threads) = options.threads {
+            runtime.worker_threads(threads.get());
+        }
+        let runtime = runtime.enable_all().thread_name("hashmill").build();
+        let runtime = runtime.map_err(Error::io(Path::new("threads")))?;
+        let permits = Semaphore::new(options.connections.get().min(Semaphore::MAX_PERMITS));
+        let stores = Stores::new(&options)?;
+        let files = Files::new(Function::blake3(), of_files);
+        Ok(Hasher { shared: Arc::new(Shared { options, stores, permits }), files, runtime })
+    }
+
+    /// Whether any store has an option of this name: for who passes on an environment.
+    pub fn knows(option: &str) -> bool {
+        stores::knows(option)
+    }
+
+    /// The answers to all `rows`, in their order.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], and nothing else: what is wrong with a row is its answer.
+    pub fn answer(&self, rows: Vec<Row>, stop: &Stop) -> Result<Vec<Answer>, Error> {
+        let (mut urls, mut asks, mut results) = (Vec::new(), Vec::new(), Vec::new());
+        for row in rows {
+            urls.push(row.url);
+            let (ask, result) = match row.ask {
+                Ok(ask) => (Some(Arc::new(ask)), None),
+                Err(failure) => (None, Some(Err(failure))),
+            };
+            asks.push(ask);
+            results.push(result);
+        }
+        self.results(&asks, stop, |index, result| results[index] = Some(result));
+        let mut answers = Vec::with_capacity(results.len());
+        for ((url, ask), result) in urls.into_iter().zip(asks).zip(results) {
+            let result = result.ok_or(Error::Stopped)?;
+            let listed = ask.and_then(|ask| ask.blake3);
+            let matches = result.as_ref().ok().and_then(|found| Some(found.blake3 == listed?));
+            answers.push(Answer { url, result, matches });
+        }
+        Ok(answers)
+    }
+
+    /// Files and objects at the same time, each with a thread that waits for them.
+    fn results(
+        &self,
+        asks: &[Option<Arc<Ask>>],
+        stop: &Stop,
+        mut sink: impl FnMut(usize, Result<Found, Failure>),
+    ) {
+        let (mut files, mut objects) = (Vec::new(), Vec::new());
+        for (index, ask) in asks.iter().enumerate() {
+            match ask.as_ref().map(|ask| (ask, &ask.place)) {
+                Some((ask, Place::File(path))) => files.push((index, path.as_path(), &**ask)),
+                Some((ask, Place::Object(..))) => objects.push((index, Arc::clone(ask))),
+                None => {}
+            }
+        }
+        if objects.is_empty() {
+            return local::hash(&self.files, files, stop, sink);
+        }
+        if files.is_empty() {
+            return self.runtime.block_on(self.objects(objects, stop, sink));
+        }
+        let (sender, receiver) = mpsc::channel();
+        thread::scope(|scope| {
+            let others = sender.clone();
+            scope.spawn(move || {
+                local::hash(&self.files, files, stop, |index, result| drop(sender.send((index, result))));
+            });
+            scope.spawn(move || {
+                let send = |index, result| drop(others.send((index, result)));
+                self.runtime.block_on(self.objects(objects, stop, send));
+            });
+            receiver.iter().for_each(|(index, result)| sink(index, result));
+        });
+    }
+
+    async fn objects(
+        &self,
+        objects: Vec<(usize, Arc<Ask>)>,
+        stop: &Stop,
+        mut sink: impl FnMut(usize, Result<Found, Failure>),
+    ) {
+        // Dropped, it ends what it has started.
+        let mut tasks = JoinSet::new();
+        let mut objects = objects.into_iter();
+        loop {
+            while tasks.len() < self.shared.options.connections.get()
+                && let Some((index, ask)) = objects.next()
+            {
+                let shared = Arc::clone(&self.shared);
+                tasks.spawn(async move { (index, shared.found(&ask).await) });
+            }
+            let stopped = std::pin::pin!(stop.0.cancelled());
+            let next = std::pin::pin!(tasks.join_next());
+            match select(stopped, next).await {
+                Either::Left(_) | Either::Right((None, _)) => return,
+                Either::Right((Some(Ok((index, result))), _)) => sink(index, result),
+                Either::Right((Some(Err(error)), _)) => match error.try_into_panic() {
+                    Ok(panic) => panic::resume_unwind(panic),
+                    // Nobody aborts one of them.
+                    Err(_) => return,
+                },
+            }
+        }
+    }
+}
+
+impl Shared {
+    async fn found(&self, ask: &Ask) -> Result<Found, Failure> {
+        let Place::Object(store, path) = &ask.place else {
+            return future::pending().await;
+        };
+        let client = self.stores.client(store)?;
+        let connections = self.options.connections.get();
+        let fetch = Fetch { store: &*client, path, ask, permits: &self.permits, connections };
+        fetch.found(self.options.split).await
+    }
+}
+
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Options hold keys of stores.
+        f.debug_struct("Hasher")
+            .field("connections", &self.shared.options.connections)
+            .finish_non_exhaustive()
+    }
+}

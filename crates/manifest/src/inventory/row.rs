@@ -1,0 +1,272 @@
+//! What a row says: which columns mean what, and what is asked for.
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, Schema};
+use hashmill_hash::blake3;
+
+use crate::answer::{Failure, Kind};
+use crate::place::Place;
+
+/// The names of columns. Those that are not given are recognised by what S3 Inventory and our own answers call them.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Columns {
+    /// What is named in one piece: `url`, `uri` or `path`.
+    pub url: Option<String>,
+    /// Where there is no such column: `bucket`, which goes with `key`.
+    pub bucket: Option<String>,
+    /// `key`.
+    pub key: Option<String>,
+    /// What stands before `bucket`: `s3` if nothing is said.
+    pub scheme: Option<String>,
+    /// `size`.
+    pub size: Option<String>,
+    /// `e_tag` or `etag`.
+    pub etag: Option<String>,
+    /// `version_id` or `version`.
+    pub version: Option<String>,
+    /// The digest that is expected: `blake3`.
+    pub blake3: Option<String>,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    pub(crate) place: Place,
+    /// What is listed of it.
+    pub(crate) size: Option<u64>,
+    pub(crate) etag: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) blake3: Option<[u8; 32]>,
+}
+
+/// One row of an inventory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub(crate) url: Option<String>,
+    pub(crate) ask: Result<Ask, Failure>,
+}
+
+impl Row {
+    /// A row that names an object, and lists nothing of it.
+    pub fn of(url: impl Into<String>) -> Row {
+        let url = url.into();
+        let ask =
+            Place::of(&url).map(|place| Ask { place, size: None, etag: None, version: None, blake3: None });
+        Row { url: Some(url), ask }
+    }
+
+    /// Puts all that it says into a digest of rows.
+    pub(crate) fn hash(&self, hasher: &mut blake3::Hasher) {
+        let mut field = |bytes: Option<&[u8]>| {
+            // No length is so large: it says that there is nothing.
+            let len = bytes.map_or(u64::MAX, |bytes| bytes.len() as u64);
+            hasher.update(&len.to_le_bytes()).update(bytes.unwrap_or_default());
+        };
+        field(self.url.as_deref().map(str::as_bytes));
+        match &self.ask {
+            Ok(ask) => {
+                field(ask.size.map(u64::to_le_bytes).as_ref().map(<[u8; 8]>::as_slice));
+                field(ask.etag.as_deref().map(str::as_bytes));
+                field(ask.version.as_deref().map(str::as_bytes));
+                field(ask.blake3.as_ref().map(<[u8; 32]>::as_slice));
+            }
+            Err(failure) => field(Some(failure.words.as_bytes())),
+        }
+    }
+}
+
+/// The columns of one schema, by their numbers.
+struct Chosen {
+    name: Name,
+    size: Option<usize>,
+    etag: Option<usize>,
+    version: Option<usize>,
+    blake3: Option<usize>,
+}
+
+enum Name {
+    Url(usize),
+    Key { bucket: usize, key: usize },
+}
+
+impl Columns {
+    /// Whether these columns are in `schema`, and of types that say what they should.
+    pub(crate) fn check(&self, schema: &Schema) -> Result<(), String> {
+        self.chosen(schema).map(drop)
+    }
+
+    pub(crate) fn list_digests(&self, schema: &Schema) -> bool {
+        self.chosen(schema).is_ok_and(|chosen| chosen.blake3.is_some())
+    }
+
+    pub(crate) fn indices(&self, schema: &Schema) -> Vec<usize> {
+        let Ok(Chosen { name, size, etag, version, blake3 }) = self.chosen(schema) else { return Vec::new() };
+        let (name, bucket) = match name {
+            Name::Url(url) => (url, None),
+            Name::Key { bucket, key } => (key, Some(bucket)),
+        };
+        [Some(name), bucket, size, etag, version, blake3].into_iter().flatten().collect()
+    }
+
+    fn chosen(&self, schema: &Schema) -> Result<Chosen, String> {
+        let find =
+            |name: &str| schema.fields().iter().position(|field| field.name().eq_ignore_ascii_case(name));
+        // A column that is named must be there. One that is recognised may not be.
+        let column = |given: &Option<String>, known: &[&str], fits: fn(&DataType) -> bool| {
+            let index = match given {
+                Some(name) => {
+                    let exact = schema.fields().iter().position(|field| field.name() == name);
+                    Some(exact.or_else(|| find(name)).ok_or_else(|| format!("there is no column {name}"))?)
+                }
+                None => known.iter().find_map(|name| find(name)),
+            };
+            match index.map(|index| schema.field(index)) {
+                Some(field) if !fits(field.data_type()) => {
+                    Err(format!("the column {} of type {} cannot be used", field.name(), field.data_type()))
+                }
+                _ => Ok(index),
+            }
+        };
+        let name = match column(&self.url, &["url", "uri", "path"], is_text)? {
+            Some(url) if self.key.is_none() => Name::Url(url),
+            _ => {
+                let bucket = column(&self.bucket, &["bucket"], is_text)?;
+                let key = column(&self.key, &["key"], is_text)?;
+                let (bucket, key) =
+                    bucket.zip(key).ok_or("a column url, or columns bucket and key are needed")?;
+                Name::Key { bucket, key }
+            }
+        };
+        Ok(Chosen {
+            name,
+            size: column(&self.size, &["size"], is_number)?,
+            etag: column(&self.etag, &["e_tag", "etag"], is_text)?,
+            version: column(&self.version, &["version_id", "version"], is_text)?,
+            blake3: column(&self.blake3, &["blake3"], is_digest)?,
+        })
+    }
+}
+
+fn is_text(of: &DataType) -> bool {
+    match of {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
+fn is_number(of: &DataType) -> bool {
+    use DataType::{Int32, Int64, Null, UInt32, UInt64};
+    matches!(of, Int32 | Int64 | UInt32 | UInt64 | Null)
+}
+
+fn is_digest(of: &DataType) -> bool {
+    use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary};
+    is_text(of) || matches!(of, Binary | BinaryView | LargeBinary | FixedSizeBinary(32))
+}
+
+/// The rows of a batch: as many, in their order.
+///
+/// # Errors
+/// What is wrong with its columns, in words.
+pub fn rows(batch: &RecordBatch, columns: &Columns) -> Result<Vec<Row>, String> {
+    let schema = batch.schema();
+    let chosen = columns.chosen(&schema)?;
+    let column = |index: usize| batch.column(index).as_ref();
+    let texts = |index: Option<usize>| index.map(|index| bytes(column(index)));
+    let url: Values<'_, String> = match chosen.name {
+        Name::Url(url) => {
+            let url = bytes(column(url));
+            Box::new(move |row| Some(text(url(row)?)))
+        }
+        Name::Key { bucket, key } => {
+            let (bucket, key) = (bytes(column(bucket)), bytes(column(key)));
+            let scheme = columns.scheme.as_deref().unwrap_or("s3");
+            Box::new(move |row| Some(format!("{scheme}://{}/{}", text(bucket(row)?), text(key(row)?))))
+        }
+    };
+    let (etag, version, blake3) = (texts(chosen.etag), texts(chosen.version), texts(chosen.blake3));
+    let size = chosen.size.map(|index| numbers(column(index)));
+    let is_hex = chosen.blake3.is_some_and(|index| is_text(column(index).data_type()));
+    let row = |row: usize| {
+        let url = url(row);
+        let of = |values: &Option<Values<'_, &[u8]>>| {
+            // An empty one is how files of text say that there is none.
+            values.as_ref().and_then(|values| values(row)).map(text).filter(|text| !text.is_empty())
+        };
+        let digest = |bytes: &[u8]| if is_hex { hex(bytes) } else { bytes.try_into().ok() };
+        let ask = (|| {
+            let refused = |words: &str| Failure::new(Kind::Row, words);
+            let place = Place::of(url.as_deref().ok_or_else(|| refused("nothing is named"))?)?;
+            let size = size.as_ref().and_then(|size| size(row)).map(u64::try_from).transpose();
+            let listed = blake3.as_ref().and_then(|values| values(row));
+            let blake3 = listed
+                .map(|bytes| digest(bytes).ok_or_else(|| refused("what is expected is no digest of BLAKE3")));
+            Ok(Ask {
+                place,
+                size: size.map_err(|_| refused("the listed size is no size"))?,
+                etag: of(&etag),
+                version: of(&version),
+                blake3: blake3.transpose()?,
+            })
+        })();
+        Row { url, ask }
+    };
+    Ok((0..batch.num_rows()).map(row).collect())
+}
+
+/// The value of each row, `None` for a null.
+type Values<'a, T> = Box<dyn Fn(usize) -> Option<T> + 'a>;
+
+fn text(bytes: &[u8]) -> String {
+    // Only columns of text come here, which are UTF-8 by their type.
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn bytes(column: &dyn Array) -> Values<'_, &[u8]> {
+    macro_rules! values {
+        ($array:expr) => {{
+            let array = $array;
+            Box::new(move |row| array.is_valid(row).then(|| array.value(row).as_ref()))
+        }};
+    }
+    match column.data_type() {
+        DataType::Utf8 => values!(column.as_string::<i32>()),
+        DataType::LargeUtf8 => values!(column.as_string::<i64>()),
+        DataType::Utf8View => values!(column.as_string_view()),
+        DataType::Binary => values!(column.as_binary::<i32>()),
+        DataType::LargeBinary => values!(column.as_binary::<i64>()),
+        DataType::BinaryView => values!(column.as_binary_view()),
+        DataType::FixedSizeBinary(_) => values!(column.as_fixed_size_binary()),
+        DataType::Dictionary(..) => {
+            let dictionary = column.as_any_dictionary();
+            let (keys, values) = (dictionary.normalized_keys(), bytes(dictionary.values().as_ref()));
+            Box::new(move |row| if column.is_valid(row) { values(keys[row]) } else { None })
+        }
+        // All others were refused.
+        _ => Box::new(|_| None),
+    }
+}
+
+fn numbers(column: &dyn Array) -> Values<'_, i128> {
+    macro_rules! values {
+        ($type:ty) => {{
+            let array = column.as_primitive::<$type>();
+            Box::new(move |row| array.is_valid(row).then(|| i128::from(array.value(row))))
+        }};
+    }
+    match column.data_type() {
+        DataType::Int32 => values!(Int32Type),
+        DataType::Int64 => values!(Int64Type),
+        DataType::UInt32 => values!(UInt32Type),
+        DataType::UInt64 => values!(UInt64Type),
+        _ => Box::new(|_| None),
+    }
+}
+
+fn hex(text: &[u8]) -> Option<[u8; 32]> {
+    blake3::Hash::from_hex(text).ok().map(|hash| *hash.as_bytes())
+}

@@ -1,0 +1,236 @@
+//! Stores that fail, and what is said of it.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_array::Int64Array;
+use hashmill_hash::blake3::hash;
+use hashmill_manifest::inventory::Row;
+use hashmill_manifest::{Answer, Error, Failure, Hasher, Kind, Options, Stop};
+
+use crate::server::{Reply, Request, Server};
+use crate::{answers, listed, texts};
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.threads = NonZero::new(2);
+    options.retries = 2;
+    options.timeout = Duration::from_secs(20);
+    options
+}
+
+fn s3(server: &Server) -> Options {
+    let mut options = options();
+    for (name, value) in [
+        ("aws_endpoint", format!("http://{}", server.address)),
+        ("aws_region", "nowhere".to_owned()),
+        ("aws_access_key_id", "who".to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", "secret".to_owned()),
+        ("allow_http", "true".to_owned()),
+    ] {
+        options.store.insert(name.to_owned(), value);
+    }
+    options
+}
+
+fn one(options: Options, row: Row) -> Answer {
+    let mut answers = answers(options, vec![row]);
+    assert_eq!(answers.len(), 1);
+    answers.remove(0)
+}
+
+fn kind(answer: &Answer) -> Kind {
+    answer.result.as_ref().expect_err("no digest").kind
+}
+
+#[test]
+fn what_a_store_refuses_is_said_in_one_word() {
+    for (status, expected) in [
+        (404, Kind::Missing),
+        (403, Kind::Denied),
+        (401, Kind::Denied),
+        (412, Kind::Changed),
+        (400, Kind::Failed),
+    ] {
+        let server = Server::start(move |_, _| Reply::error(status));
+        assert_eq!(kind(&one(s3(&server), Row::of("s3://b/k"))), expected, "{status}");
+        assert_eq!(
+            kind(&one(options(), Row::of(format!("http://{}/k", server.address)))),
+            expected,
+            "{status}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_is_busy_is_asked_again() {
+    let server = Server::start(|request, before| match before {
+        0 | 1 => Reply::error(503),
+        _ => Reply::object(request, b"late", "t"),
+    });
+    let found = one(s3(&server), Row::of("s3://b/k")).result.expect("a digest");
+    assert_eq!((found.blake3, found.size), (*hash(b"late").as_bytes(), 4));
+    assert_eq!(server.requests.lock().expect("a list").len(), 3);
+
+    let server = Server::start(|_, _| Reply::error(503));
+    assert_eq!(kind(&one(s3(&server), Row::of("s3://b/k"))), Kind::Failed);
+    assert_eq!(server.requests.lock().expect("a list").len(), 3, "as often as was said");
+}
+
+#[test]
+fn a_body_that_breaks_off_goes_on_where_it_ended() {
+    let body: Vec<u8> = (0..100_000_u32).map(|i| (i % 251) as u8).collect();
+    let expected = *hash(&body).as_bytes();
+    let server = Server::start(move |request, before| {
+        let cut = (before == 0).then_some(70_000);
+        Reply { cut, ..Reply::object(request, &body, "t") }
+    });
+    let found = one(s3(&server), Row::of("s3://b/k")).result.expect("a digest");
+    assert_eq!((found.blake3, found.etag.as_deref()), (expected, Some("\"t\"")));
+    assert_eq!(server.requests.lock().expect("a list").len(), 2);
+}
+
+#[test]
+fn a_body_that_breaks_off_and_goes_on_with_another_object_has_no_digest() {
+    let server = Server::start(|request, before| {
+        let (body, tag) = if before == 0 { (vec![1; 100_000], "one") } else { (vec![2; 100_000], "two") };
+        Reply { cut: (before == 0).then_some(70_000), ..Reply::object(request, &body, tag) }
+    });
+    assert!(one(s3(&server), Row::of("s3://b/k")).result.is_err());
+}
+
+#[test]
+fn a_body_that_always_breaks_off_has_no_digest() {
+    let server =
+        Server::start(|request, _| Reply { cut: Some(5), ..Reply::object(request, &[7; 1000], "t") });
+    assert_eq!(kind(&one(s3(&server), Row::of("s3://b/k"))), Kind::Failed);
+}
+
+#[test]
+fn what_is_listed_is_what_must_be_found() {
+    let server = Server::start(|request, _| Reply::object(request, b"bytes", "now"));
+    let row = |size: i64, tag: &str| {
+        let columns = vec![
+            ("bucket", texts(["b"])),
+            ("key", texts(["k"])),
+            ("size", Arc::new(Int64Array::from(vec![size])) as _),
+            ("e_tag", texts([tag])),
+        ];
+        listed(columns).remove(0)
+    };
+    assert!(one(s3(&server), row(5, "now")).result.is_ok());
+    assert!(one(s3(&server), row(5, "\"now\"")).result.is_ok());
+    assert_eq!(kind(&one(s3(&server), row(6, "now"))), Kind::Changed);
+    assert_eq!(kind(&one(s3(&server), row(5, "then"))), Kind::Changed);
+    // One that is asked for a tag, and does not look.
+    let careless = Server::start(|request, _| {
+        Reply::object(&Request { path: request.path.clone(), fields: [].into() }, b"bytes", "now")
+    });
+    assert_eq!(kind(&one(s3(&careless), row(5, "then"))), Kind::Changed);
+}
+
+/// More than two parts.
+fn large() -> Vec<u8> {
+    (0..(33 << 20) + 12_345_u32).map(|i| (i % 251) as u8).collect()
+}
+
+fn of_size(body: &[u8]) -> Row {
+    let size = Arc::new(Int64Array::from(vec![body.len() as i64])) as _;
+    listed(vec![("url", texts(["s3://b/k"])), ("size", size)]).remove(0)
+}
+
+#[test]
+fn a_large_object_comes_in_parts() {
+    let body = large();
+    let (row, expected) = (of_size(&body), *hash(&body).as_bytes());
+    let whole = body.clone();
+    let server = Server::start(move |request, before| {
+        // The second part breaks off once.
+        Reply { cut: (before == 1).then_some(1000), ..Reply::object(request, &whole, "t") }
+    });
+    for connections in [1, 4] {
+        let mut options = s3(&server);
+        options.split = 1;
+        options.connections = NonZero::new(connections).expect("some");
+        let found = one(options, row.clone()).result.expect("a digest");
+        assert_eq!((found.blake3, found.size), (expected, body.len() as u64));
+    }
+    assert_eq!(server.requests.lock().expect("a list").len(), 3 + 1 + 3);
+
+    let server = Server::start(move |request, before| {
+        // Another object, as long, from the third request on.
+        Reply::object(request, &body, if before < 2 { "one" } else { "two" })
+    });
+    let mut options = s3(&server);
+    options.split = 1;
+    assert_eq!(kind(&one(options, row)), Kind::Changed);
+}
+
+#[test]
+fn parts_of_what_has_no_tag_are_not_put_together() {
+    let body = large();
+    let (row, expected) = (of_size(&body), *hash(&body).as_bytes());
+    let server = Server::start(move |request, _| {
+        let mut reply = Reply::object(request, &body, "x");
+        reply.fields.retain(|(name, _)| *name != "etag");
+        reply.fields.push(("etag", "W/\"weak\"".to_owned()));
+        reply
+    });
+    let mut options = s3(&server);
+    options.split = 1;
+    assert_eq!(one(options, row).result.expect("a digest").blake3, expected);
+    assert_eq!(server.requests.lock().expect("a list").len(), 2, "a part, then the whole");
+}
+
+#[test]
+fn each_of_many_rows_is_answered_once_in_its_place() {
+    let server = Server::start(|request, _| match request.path.as_bytes().last() {
+        Some(b'7') => Reply::error(404),
+        _ => Reply::object(request, request.path.as_bytes(), "t"),
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = crate::files(folder.path(), 200);
+    let mut rows = Vec::new();
+    for (index, (path, _)) in files.iter().enumerate() {
+        rows.push(Row::of(path.to_string_lossy()));
+        rows.push(Row::of(format!("s3://b/{index}")));
+        rows.push(Row::of("s3://b"));
+    }
+    let answers = answers(s3(&server), rows);
+    assert_eq!(answers.len(), 600);
+    for (index, (three, (_, bytes))) in answers.chunks(3).zip(&files).enumerate() {
+        assert_eq!(three[0].result.as_ref().expect("a digest").blake3, *hash(bytes).as_bytes());
+        match &three[1].result {
+            Err(Failure { kind: Kind::Missing, .. }) => assert_eq!(index % 10, 7),
+            result => assert_eq!(
+                result.as_ref().expect("a digest").blake3,
+                *hash(format!("/b/{index}").as_bytes()).as_bytes()
+            ),
+        }
+        assert_eq!(kind(&three[2]), Kind::Row);
+    }
+}
+
+#[test]
+fn work_on_a_server_that_says_nothing_can_be_stopped() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let hasher = Hasher::new(options()).expect("a hasher");
+    let stop = Stop::new();
+    let url = format!("http://{}/k", silent.local_addr().expect("an address"));
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| hasher.answer(vec![Row::of(url)], &stop));
+        // It has connected, so it waits.
+        let _held = silent.accept().expect("a connection");
+        stop.stop();
+        assert!(matches!(work.join().expect("no panic"), Err(Error::Stopped)));
+    });
+}
+
+#[test]
+fn an_option_that_no_store_has_is_refused() {
+    let mut options = options();
+    options.store.insert("aws_endpiont".to_owned(), "x".to_owned());
+    assert!(matches!(Hasher::new(options), Err(Error::Refused(what)) if what.contains("aws_endpiont")));
+    assert!(Hasher::knows("AWS_REGION") && !Hasher::knows("HOME"));
+}
