@@ -113,6 +113,60 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
     Ok(commands)
 }
 
+/// A Python without the lock for all threads.
+pub(crate) const FREE: &str = "python3.14t";
+
+/// The folder of what is built and installed for it.
+const FREE_FOLDER: &str = "target/python/free";
+
+/// Tests that need more packages than pytest: files, and tests of one file.
+const NOT_FREE: [&str; 7] = [
+    "--ignore=bindings/python/tests/test_blake3_arrow.py",
+    "--ignore=bindings/python/tests/test_documents_automerge.py",
+    "--ignore=bindings/python/tests/test_documents_model.py",
+    "--ignore=bindings/python/tests/test_documents_types.py",
+    "--deselect=tests/test_package.py::test_the_types_are_what_mypy_thinks",
+    "--deselect=tests/test_package.py::test_an_example_runs",
+    "--deselect=tests/test_package.py::test_every_public_name_says_what_it_is",
+];
+
+/// The same for [`FREE`], whose packages are few: ours stand in for those whose names they have, as what is asked here is what
+/// threads do.
+pub(crate) fn run_free(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
+    let folder = root.join(FREE_FOLDER);
+    let python = folder.join("venv/bin/python");
+    if !python.exists() {
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        make(Command::new(FREE).args(["-m", "venv", "--clear"]), &folder.join("venv"))?;
+    }
+    let list = root.join(PACKAGE).join("free.txt");
+    pip(Command::new(&python).args(["-m", "pip", "install", "--require-hashes", "-r"]).arg(list))?;
+    let wheels = folder.join("wheels");
+    if wheels.exists() {
+        fs::remove_dir_all(&wheels).with_context(|| wheels.display().to_string())?;
+    }
+    let (python, wheels) = (python.to_string_lossy(), wheels.to_string_lossy());
+    let manifest = format!("{PACKAGE}/Cargo.toml");
+    let profile = ["-m", "maturin", "build", "--profile", "dev", "--config", QUICKLY, "--locked"];
+    let build = ["--manifest-path", &manifest, "--interpreter", &python, "--out", &wheels];
+    let install =
+        ["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--force-reinstall", "--find-links"];
+    let mut test = [&["-m", "pytest", PACKAGE], &NOT_FREE[..]].concat();
+    let filter = filter.join(" or ");
+    if !filter.is_empty() {
+        test.extend(["-k", &filter]);
+    }
+    let theirs = root.join(PACKAGE).join("tests/theirs");
+    // A folder of its own: what is compiled depends on the interpreter.
+    let target = root.join(FREE_FOLDER).join("target");
+    Ok(vec![
+        Cmd::new(&python, &[&profile[..], &build].concat())
+            .with("CARGO_TARGET_DIR", &target.to_string_lossy()),
+        Cmd::new(&python, &[&install[..], &[&wheels, "hashmill"]].concat()),
+        Cmd::new(&python, &test).with("PYTHONPATH", &theirs.to_string_lossy()).with("PYTHON_GIL", "0"),
+    ])
+}
+
 /// The interpreter of the environment, which is made if it is not there, and brought to what the list says.
 fn environment(root: &Path) -> anyhow::Result<PathBuf> {
     let folder = root.join(FOLDER).join("venv");

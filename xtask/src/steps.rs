@@ -244,6 +244,16 @@ const HERE: &[Step] = &[
         commands: |setting| node::run(setting.root, setting.filter),
     },
     Step {
+        name: "free-threads",
+        about: "the package for a Python without the lock for all threads: its tests, with that lock gone",
+        quick: false,
+        filters: true,
+        applies: || consts::OS == "linux",
+        needs: &[Need::Tool { name: python::FREE, get: "Python 3.14, configured with --disable-gil" }],
+        runner: None,
+        commands: |setting| python::run_free(setting.root, setting.filter),
+    },
+    Step {
         name: "deny",
         about: "what ships has no other licences, sources or doubled crates than deny.toml allows",
         quick: false,

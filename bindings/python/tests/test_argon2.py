@@ -300,6 +300,7 @@ from hashmill.argon2 import *
 policy = Parameters(Type.ID, 19, 16, 32, 2**32 - 1, 64, 1)
 passwords = Passwords(policy, limits="policy")
 dear = f"$argon2id$v=19$m=64,t={{2**32 - 1}},p=1$" + "c2FsdHNhbHRzYWx0c2FsdA$" + "a" * 42 + "A"
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Thread(target=lambda: (time.sleep(0.3), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
 try:
     {call}

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import blake3 as theirs
-import numpy
 import pytest
 from hashmill import blake3 as ours
 from hashmill.blake3 import blake3, hash_file, hash_many, hash_tree
@@ -135,8 +134,8 @@ def test_what_cannot_be_read_has_an_exception_with_its_name(tmp_path: Path) -> N
     [
         (lambda: blake3("text"), TypeError),
         (lambda: blake3(array.array("i", [1])), BufferError),
-        (lambda: blake3(numpy.array([True])), BufferError),
-        (lambda: blake3(numpy.zeros(8, numpy.uint8)[::2]), (BufferError, ValueError)),
+        (lambda: blake3(memoryview(bytes(1)).cast("?")), BufferError),
+        (lambda: blake3(memoryview(bytes(8))[::2]), (BufferError, ValueError)),
         (lambda: blake3(key=b"short"), ValueError),
         (lambda: blake3(key=KEY, derive_key_context=""), ValueError),
         (lambda: blake3(derive_key_context="\ud800"), UnicodeEncodeError),
@@ -390,7 +389,7 @@ def test_nothing_leaks() -> None:
     gc.collect()
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert after - before < 20_000
+    assert after - before < 100_000, "five bytes a call; the smallest object has sixteen"
     assert _resident() - resident < 8 << 20
 
 

@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from types import ModuleType
 
@@ -26,6 +27,14 @@ def run(*arguments: str) -> str:
 
 def test_the_version_is_that_of_the_crate() -> None:
     assert len(hashmill.__version__.split(".")) == 3
+
+
+def test_the_lock_for_all_threads_stays_off() -> None:
+    """Of a Python that has none: a module that did not say it can do without would bring it back."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        assert run("-c", "import sys, hashmill.blake3; print(sys._is_gil_enabled())") == "False\n"
+    else:
+        assert "gil_used = false" in (PACKAGE / "src/lib.rs").read_text()
 
 
 def test_import_starts_no_thread_and_brings_no_other_package() -> None:
