@@ -25,9 +25,11 @@ unsafe fn bytes<'a>(first: *const c_void, len: usize) -> &'a [u8] {
     unsafe { core::slice::from_raw_parts(first.cast(), len) }
 }
 
-/// Nothing here panics but for a state that nobody initialised. It stays as it is then. Says whether the work was done.
-fn guarded(work: impl FnOnce()) -> bool {
-    catch_unwind(AssertUnwindSafe(work)).is_ok()
+/// Nothing here panics but for a state that nobody initialised. It stays as it is then. Says whether the work was done. Where there is a
+/// key, nothing of it stays on the stack.
+fn guarded(is_keyed: bool, work: impl FnOnce()) -> bool {
+    let work = || catch_unwind(AssertUnwindSafe(work)).is_ok();
+    if is_keyed { hazmat::forgetting(work) } else { work() }
 }
 
 /// # Safety
@@ -60,7 +62,7 @@ pub unsafe extern "C" fn blake3_hasher_init(this: *mut blake3_hasher) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blake3_hasher_init_keyed(this: *mut blake3_hasher, key: *const u8) {
     // SAFETY: the caller's.
-    unsafe { begin(this, &Mode::KeyedHash(&*key.cast())) }
+    hazmat::forgetting(|| unsafe { begin(this, &Mode::KeyedHash(&*key.cast())) });
 }
 
 /// A hasher that derives keys in a context, which a zero ends.
@@ -105,7 +107,7 @@ pub unsafe extern "C" fn blake3_hasher_update(
 ) {
     // SAFETY: the caller's.
     let (state, input) = unsafe { (&mut (*this).state, bytes(input, input_len)) };
-    guarded(|| state.update(input));
+    guarded(state.is_keyed(), || state.update(input));
 }
 
 /// Takes more input, by as many threads as there are processors where that is faster. The official implementation has threads of
@@ -122,8 +124,8 @@ pub unsafe extern "C" fn blake3_hasher_update_tbb(
     // SAFETY: the caller's.
     let (state, input) = unsafe { (&mut (*this).state, bytes(input, input_len)) };
     // A system that gives no threads ends the attempt before anything was taken.
-    if !guarded(|| state.update_parallel(input)) {
-        guarded(|| state.update(input));
+    if !guarded(state.is_keyed(), || state.update_parallel(input)) {
+        guarded(state.is_keyed(), || state.update(input));
     }
 }
 
@@ -153,7 +155,7 @@ pub unsafe extern "C" fn blake3_hasher_finalize_seek(
     }
     // SAFETY: the caller's. Bytes of a caller that were not written yet are bytes: no compiler sees both sides.
     let (state, out) = unsafe { (&(*this).state, core::slice::from_raw_parts_mut(out, out_len)) };
-    guarded(|| state.finalize_seek(seek, out));
+    guarded(state.is_keyed(), || state.finalize_seek(seek, out));
 }
 
 /// Back to before any input.

@@ -5,7 +5,7 @@ use super::error::{HM_ARGUMENT, hm_error};
 use super::pointers::{call, free, given, hm_room, hm_span, hm_spans, slot};
 use super::pool::hm_pool;
 use core::mem::MaybeUninit;
-use hashmill_hash::blake3::hazmat::{ContextKey, Mode, hash_derive_key_context};
+use hashmill_hash::blake3::hazmat::{ContextKey, Mode, forgetting, hash_derive_key_context};
 use hashmill_hash::blake3::{Hash, Hasher, KEY_LEN, OUT_LEN, Plan, batch};
 use zeroize::Zeroizing;
 
@@ -63,6 +63,10 @@ impl hm_function {
         }
     }
 
+    fn is_keyed(&self) -> bool {
+        self.mode != HM_MODE_HASH
+    }
+
     /// The words that derive a key, or the key.
     pub(super) fn key(&self) -> hm_span {
         self.key
@@ -71,6 +75,11 @@ impl hm_function {
     pub(super) fn number(&self) -> hm_mode {
         self.mode
     }
+}
+
+/// Does the work of a call. Where there is a key, nothing of it stays on the stack.
+fn hashing(is_keyed: bool, work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
+    if is_keyed { forgetting(|| call(work)) } else { call(work) }
 }
 
 /// Where a second thread may pay, the pool.
@@ -99,7 +108,7 @@ pub extern "C" fn hm_hash(
     pool: Option<&hm_pool>,
     mut out: hm_room,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    hashing(function.is_keyed(), || {
         let (keyed, input) = (function.keyed()?, input.bytes("input")?);
         out.check("out")?;
         if out.len() == OUT_LEN && helped(pool, input.len()).is_none() {
@@ -125,7 +134,7 @@ pub extern "C" fn hm_hash_many(
     pool: Option<&hm_pool>,
     mut out: hm_room,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    hashing(function.is_keyed(), || {
         let (keyed, inputs) = (function.keyed()?, inputs.bytes("inputs")?);
         out.check("out")?;
         if inputs.len().checked_mul(OUT_LEN) != Some(out.len()) {
@@ -178,7 +187,7 @@ pub extern "C" fn hm_hasher_create(
     function: hm_function,
     hasher: Option<&mut MaybeUninit<Option<Box<hm_hasher>>>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    hashing(function.is_keyed(), || {
         let out = slot(hasher, None, "hasher")?;
         *out = Some(Box::new(hm_hasher(Hasher::with_mode(&function.keyed()?.mode()))));
         Ok(())
@@ -193,7 +202,7 @@ pub extern "C" fn hm_hasher_update(
     input: hm_span,
     pool: Option<&hm_pool>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    hashing(hasher.as_ref().is_some_and(|hasher| hasher.0.is_keyed()), || {
         update(&mut given(hasher, "hasher")?.0, input.bytes("input")?, pool);
         Ok(())
     })
@@ -207,7 +216,7 @@ pub extern "C" fn hm_hasher_finalize(
     seek: u64,
     mut out: hm_room,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    hashing(hasher.as_ref().is_some_and(|hasher| hasher.0.is_keyed()), || {
         let (hasher, out) = (given(hasher, "hasher")?, out.bytes("out")?);
         if seek.checked_add(out.len() as u64).is_none() {
             return Err(hm_error::new(HM_ARGUMENT, "out reaches beyond the last byte of output"));
@@ -223,7 +232,7 @@ pub extern "C" fn hm_hasher_finalize(
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hasher_reset(hasher: Option<&mut hm_hasher>) -> Option<Box<hm_error>> {
-    call(|| {
+    hashing(hasher.as_ref().is_some_and(|hasher| hasher.0.is_keyed()), || {
         given(hasher, "hasher")?.0.reset();
         Ok(())
     })
@@ -236,7 +245,7 @@ pub extern "C" fn hm_hasher_clone(
     hasher: Option<&hm_hasher>,
     copy: Option<&mut MaybeUninit<Option<Box<hm_hasher>>>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    hashing(hasher.as_ref().is_some_and(|hasher| hasher.0.is_keyed()), || {
         let out = slot(copy, None, "copy")?;
         *out = Some(Box::new(hm_hasher(given(hasher, "hasher")?.0.clone())));
         Ok(())

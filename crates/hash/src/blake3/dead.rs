@@ -20,6 +20,17 @@ pub(super) fn wipe() {
     black_box(&mut [0_u8; DEPTH]);
 }
 
+/// Calls, and overwrites what the call has left on the stack.
+pub(super) fn forgetting<R>(call: impl FnOnce() -> R) -> R {
+    #[inline(never)]
+    fn alone<R>(call: impl FnOnce() -> R) -> R {
+        call()
+    }
+    let result = below(|| alone(call));
+    wipe();
+    result
+}
+
 /// Calls `call`, which is never inlined, lower than [`wipe`] begins to write. Frames have holes: what a call leaves at the
 /// place of a hole in the frames above `wipe`'s array stays there, and the address sanitizer's frames have many.
 #[inline(never)]

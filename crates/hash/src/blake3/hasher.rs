@@ -259,7 +259,7 @@ impl Hasher {
     }
 
     /// Whether there is a key to keep secret.
-    pub(super) fn is_keyed(&self) -> bool {
+    pub fn is_keyed(&self) -> bool {
         self.key.flags != 0
     }
 

@@ -11,7 +11,7 @@ use super::lanes::{self, Key};
 use super::xof::{Output, OutputReader};
 use super::{
     BLOCK_LEN, CHUNK_LEN, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, Hash, Hasher, IV, KEY_LEN, KEYED_HASH,
-    OUT_LEN, PARENT, Plan, tree,
+    OUT_LEN, PARENT, Plan, dead, tree,
 };
 
 /// The chaining value of a subtree.
@@ -19,6 +19,12 @@ pub type ChainingValue = [u8; OUT_LEN];
 
 /// A context string, hashed.
 pub type ContextKey = [u8; KEY_LEN];
+
+/// Calls, and overwrites what the call has left of keys on this thread's stack: for who cannot say what is moved and spilled
+/// below, as a binding to another language. What it gives is not overwritten, and nothing is when it panics.
+pub fn forgetting<R>(call: impl FnOnce() -> R) -> R {
+    dead::forgetting(call)
+}
 
 /// The three modes.
 #[derive(Clone, Copy)]

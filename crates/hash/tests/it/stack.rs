@@ -1,10 +1,11 @@
-//! After `BufferedHasher` and batches with a key, the key is nowhere on the stack: copies that calls made there are wiped.
+//! After `BufferedHasher`, batches with a key, and what runs inside `forgetting`, the key is nowhere on the stack: copies that
+//! calls made there are wiped.
 //!
 //! Tests are compiled without optimisation, so the calls below lend what they have and move nothing: copies that a caller
 //! makes are the caller's.
 
 use crate::plans::plans;
-use hashmill_hash::blake3::hazmat::Mode;
+use hashmill_hash::blake3::hazmat::{Mode, State, forgetting};
 use hashmill_hash::blake3::{BufferedHasher, Hash, Hasher, Plan, batch};
 use hashmill_testkit::stack::{READABLE, left_by};
 use hashmill_testkit::{paint, skip};
@@ -65,6 +66,21 @@ fn batches(leaks: &mut Vec<String>, plan: Plan, len: usize) {
     }
 }
 
+fn states(leaks: &mut Vec<String>, len: usize) {
+    let input = paint(len);
+    let place = Mutex::new(Box::new(State::new(&Mode::KeyedHash(&KEY))));
+    check(leaks, &format!("a state, {len} bytes"), &|| {
+        let mut state = place.lock().expect("no panic");
+        let mut out = [0; 100];
+        forgetting(|| {
+            state.update(&input);
+            state.finalize_seek(7, &mut out);
+            state.reset();
+        });
+        black_box(out);
+    });
+}
+
 #[test]
 fn no_key_is_left_on_the_stack() {
     if !READABLE {
@@ -77,6 +93,9 @@ fn no_key_is_left_on_the_stack() {
             buffered(&mut leaks, plan, len);
             batches(&mut leaks, plan, len);
         }
+    }
+    for len in [0, 1, 64, 1024, 1025, 5000, 70_000] {
+        states(&mut leaks, len);
     }
     assert!(leaks.is_empty(), "{} leaks\n{}", leaks.len(), leaks.join("\n"));
 }

@@ -46,6 +46,19 @@ fn their_example_hashes_what_it_reads() {
     assert_eq!(text, format!("{digest}\n"));
 }
 
+/// In libhashmill, too. Without optimisation of the program, so that it makes no copies of its own.
+#[test]
+fn nothing_of_a_key_stays_on_the_stack() {
+    let folder = scratch("wiped");
+    let file = source("wiped.c").display().to_string();
+    let include = format!("-I{}", prefix().join("include").display());
+    let libraries = ["libhashmill.a", "libblake3.a"].map(|name| prefix().join("lib").join(name));
+    let libraries = libraries.map(|library| library.display().to_string());
+    let needs = ["-lgcc_s", "-lpthread", "-lm", "-ldl"].map(str::to_owned);
+    let program = compile(&folder.join("wiped"), [include, file].iter().chain(&libraries).chain(&needs));
+    assert_eq!(said(&mut Command::new(program)), "done\n");
+}
+
 #[test]
 fn threads_outlive_forks_and_programs_that_let_go() {
     let folder = scratch("blake3-threads");

@@ -10,7 +10,7 @@ use core::fmt;
 /// A hasher in 1,904 bytes at most that may be copied, and forgotten: for who hands out memory to callers of C.
 ///
 /// A [`Hasher`] is made of it for each call, which costs some ten nanoseconds. It wipes nothing; who has a key in it
-/// wipes it.
+/// wipes it, and calls inside [`forgetting`](crate::blake3::hazmat::forgetting).
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct State {
@@ -40,6 +40,11 @@ impl State {
             depth: 0,
             stack: [[0; 8]; MAX_DEPTH + 1],
         }
+    }
+
+    /// Whether there is a key, or what a key is derived from.
+    pub fn is_keyed(&self) -> bool {
+        self.flags != 0
     }
 
     /// Takes more input, on the calling thread.
