@@ -154,6 +154,18 @@ fn blocks_ways_authors_and_messages() {
     }
 }
 
+/// Eight threads that read one document. The sanitizer does not see what Rust's atomics order, so this is for what has none: a
+/// pool's work would look like races.
+#[test]
+fn threads_that_read_a_document_do_not_race() {
+    if cfg!(not(target_pointer_width = "64")) {
+        return hashmill_testkit::skip("races in libhashmill", "the sanitizer wants pointers of 64 bits");
+    }
+    let compiler = Compiler { name: for_c()[0].name, options: vec!["-g", "-std=c11", "-fsanitize=thread"] };
+    let program = compiler.compile_as("tsan", &source("hashmill/documents.c"));
+    done(&program, &[&scratch("hashmill-documents-tsan").join("saved")]);
+}
+
 /// Other eyes than the sanitizers': also for what the library itself does.
 #[test]
 fn valgrind_finds_nothing() {
