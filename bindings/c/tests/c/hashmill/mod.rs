@@ -166,6 +166,23 @@ fn threads_that_read_a_document_do_not_race() {
     done(&program, &[&scratch("hashmill-documents-tsan").join("saved")]);
 }
 
+/// What the allocator keeps for itself counts as given out, so it keeps nothing here. A million rounds take half a minute with the
+/// library that ships.
+#[test]
+fn the_same_calls_again_and_again_take_no_more_memory() {
+    if cfg!(not(target_env = "gnu")) {
+        return hashmill_testkit::skip(
+            "memory of libhashmill over time",
+            "this allocator tells not how much it gave out",
+        );
+    }
+    let compiler =
+        Compiler { name: for_c()[0].name, options: vec!["-O1", "-Wall", "-Wextra", "-Werror", "-std=gnu11"] };
+    let mut program = Command::new(compiler.compile_as("loops", &source("hashmill/loops.c")));
+    let tunables = "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0";
+    assert_eq!(said(program.arg("20000").env("GLIBC_TUNABLES", tunables)), "done\n");
+}
+
 /// Other eyes than the sanitizers': also for what the library itself does.
 #[test]
 fn valgrind_finds_nothing() {
