@@ -1,9 +1,10 @@
 //! What JavaScript gives: values, checked.
 
 use std::fmt::Display;
+use std::hint::black_box;
 
 use hashmill_doc::{ChangeHash, EditError, ExpandMark, Literal, ObjId, Prop};
-use js_sys::{Array, Date, Object, RangeError, Reflect, Uint8Array};
+use js_sys::{Array, Date, JsString, Object, RangeError, Reflect, Uint8Array};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast as _, JsValue};
 
@@ -36,7 +37,7 @@ extern "C" {
     #[wasm_bindgen(js_name = Uint8Array)]
     type Honest;
     #[wasm_bindgen(catch, method, final, getter, js_class = Uint8Array)]
-    fn length(this: &Honest) -> Js<u32>;
+    fn length(this: &Honest) -> Js<f64>;
 }
 
 /// A plain array of the elements, where it is an array.
@@ -85,8 +86,37 @@ pub(crate) fn given(value: JsValue) -> Option<JsValue> {
     (!value.is_undefined() && !value.is_null()).then_some(value)
 }
 
+/// Of so many bytes and more it is asked whether there is room for them. A module that lacks memory ends.
+const LARGE: f64 = 16_777_216.0;
+/// What is left for the document besides.
+const RESERVE: f64 = 268_435_456.0;
+
+/// An exception where there is no room for so many bytes and what is made of them.
+fn room(bytes: f64) -> Js<()> {
+    if bytes < LARGE {
+        return Ok(());
+    }
+    let wanted = bytes * 4.0 + RESERVE;
+    // Taken in fact, and given back: what nobody looks at would be left out.
+    let mut probe = Vec::<u8>::new();
+    let taken = probe.try_reserve_exact(wanted as usize);
+    black_box(&probe);
+    if wanted > usize::MAX as f64 || taken.is_err() {
+        return Err(thrown(format_args!("the module has no room for {bytes} more bytes")));
+    }
+    Ok(())
+}
+
+/// What a string says, if it is one; what has no meaning in Unicode is replaced.
+pub(crate) fn string(value: &JsValue) -> Js<Option<String>> {
+    let Some(text) = value.dyn_ref::<JsString>() else { return Ok(None) };
+    // Each unit is up to three bytes.
+    room(f64::from(text.length()) * 3.0)?;
+    Ok(value.as_string())
+}
+
 pub(crate) fn text(value: &JsValue, what: &str) -> Js<String> {
-    value.as_string().ok_or_else(|| thrown(format_args!("{what} must be a string")))
+    string(value)?.ok_or_else(|| thrown(format_args!("{what} must be a string")))
 }
 
 pub(crate) fn array(value: &JsValue, what: &str) -> Js<Array> {
@@ -105,7 +135,9 @@ pub(crate) fn bytes(value: &JsValue, what: &str) -> Js<Vec<u8>> {
 
 /// The bytes of an array. What is one by its prototype only has none, and is refused, as is one whose buffer went elsewhere.
 pub(crate) fn copy(array: &Uint8Array) -> Js<Vec<u8>> {
-    let mut bytes = vec![0; array.unchecked_ref::<Honest>().length()? as usize];
+    let length = array.unchecked_ref::<Honest>().length()?;
+    room(length)?;
+    let mut bytes = vec![0; length as usize];
     set_from(&mut bytes, array)?;
     Ok(bytes)
 }
@@ -119,15 +151,15 @@ pub(crate) fn index(value: &JsValue, what: &str) -> Js<usize> {
 }
 
 /// A key or an index.
-pub(crate) fn prop(value: &JsValue) -> Option<Prop<'static>> {
-    match value.as_string() {
+pub(crate) fn prop(value: &JsValue) -> Js<Option<Prop<'static>>> {
+    Ok(match string(value)? {
         Some(key) => Some(key.into()),
         None => value.as_f64().map(|index| Prop::Seq(index as usize)),
-    }
+    })
 }
 
 pub(crate) fn needed_prop(value: &JsValue) -> Js<Prop<'static>> {
-    prop(value).ok_or_else(|| thrown("given property was not a string or integer"))
+    prop(value)?.ok_or_else(|| thrown("given property was not a string or integer"))
 }
 
 pub(crate) fn hash(value: &JsValue) -> Js<ChangeHash> {
@@ -191,7 +223,7 @@ pub(crate) fn literal(value: &JsValue, types: &Types) -> Js<Literal> {
 
 /// An object with everything in it, or a text. Strings in it are scalars, and the caller's types are not asked.
 pub(crate) fn object(value: &JsValue) -> Js<Literal> {
-    match (value.as_string(), literal_in(value, None, DEEPEST)?) {
+    match (string(value)?, literal_in(value, None, DEEPEST)?) {
         (Some(text), _) => Ok(Literal::Text(text)),
         (None, Literal::Scalar(_)) => Err(thrown("the value to insert must be an object")),
         (None, object) => Ok(object),
@@ -199,7 +231,9 @@ pub(crate) fn object(value: &JsValue) -> Js<Literal> {
 }
 
 fn literal_in(value: &JsValue, types: Option<&Types>, room: usize) -> Js<Literal> {
-    if let (Some(text), true) = (value.as_string(), types.is_some()) {
+    if types.is_some()
+        && let Some(text) = string(value)?
+    {
         return Ok(Literal::Text(text));
     }
     if !value.is_object() {

@@ -4,7 +4,9 @@ use hashmill_doc::{Literal, ObjType, ReadDoc as _, Transactable as _};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{Js, array, elements, index, literal, needed_prop, object, refused, text, thrown};
+use crate::arguments::{
+    Js, array, elements, index, literal, needed_prop, object, refused, string, text, thrown,
+};
 use crate::document::Automerge;
 use crate::scalars::{scalar, untyped};
 
@@ -83,7 +85,7 @@ impl Automerge {
     /// Deletes from a text, inserting text, or from a list, inserting scalars.
     pub fn splice(&self, obj: &JsValue, start: f64, delete: f64, new: &JsValue) -> Js<()> {
         let (obj, start, delete) = (text(obj, "the object")?, start as usize, delete as isize);
-        let new_text = new.as_string();
+        let new_text = string(new)?;
         let values = match elements(new)? {
             Some(values) => values.iter().map(|value| untyped(&value)).collect::<Js<Vec<_>>>()?,
             None => vec![],

@@ -17,7 +17,7 @@ impl Automerge {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);
         let inner = self.read()?;
         let obj = inner.object(&obj)?.0;
-        let Some(at) = prop(at) else { return Ok(JsValue::UNDEFINED) };
+        let Some(at) = prop(at)? else { return Ok(JsValue::UNDEFINED) };
         let found = inner.view(then.as_deref())?.get(&obj, at).map_err(thrown)?;
         Ok(match found {
             None => JsValue::UNDEFINED,
@@ -32,7 +32,7 @@ impl Automerge {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);
         let inner = self.read()?;
         let obj = inner.object(&obj)?.0;
-        let Some(at) = prop(at) else { return Ok(JsValue::NULL) };
+        let Some(at) = prop(at)? else { return Ok(JsValue::NULL) };
         let found = inner.view(then.as_deref())?.get(&obj, at).map_err(thrown)?;
         Ok(match found {
             None => JsValue::NULL,
@@ -51,7 +51,7 @@ impl Automerge {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);
         let inner = self.read()?;
         let obj = inner.object(&obj)?.0;
-        let Some(at) = prop(at) else { return Ok(Array::new()) };
+        let Some(at) = prop(at)? else { return Ok(Array::new()) };
         let found = inner.view(then.as_deref())?.get_all(&obj, at).map_err(thrown)?;
         let all = found.into_iter().map(|(value, id)| {
             let id = JsValue::from_str(&id.to_string());

@@ -6,7 +6,7 @@ use hashmill_doc::ScalarValue;
 use js_sys::{BigInt, Date, Function, Number, Uint8Array};
 use wasm_bindgen::{JsCast as _, JsValue};
 
-use crate::arguments::{Js, copy, thrown, time_of};
+use crate::arguments::{Js, copy, string, thrown, time_of};
 
 /// How the caller makes a value of its own of a scalar of some type, and takes it apart again.
 #[derive(Clone)]
@@ -96,7 +96,7 @@ pub(crate) fn untyped(value: &JsValue) -> Js<ScalarValue<'static>> {
         let whole = number.fract() == 0.0 && (1.0..9.3e18).contains(&number);
         return Ok(if whole { ScalarValue::Int(number as i64) } else { ScalarValue::F64(number) });
     }
-    if let Some(text) = value.as_string() {
+    if let Some(text) = string(value)? {
         return Ok(text.into());
     }
     if let Some(value) = value.as_bool() {
@@ -123,7 +123,7 @@ pub(crate) fn typed(value: &JsValue, datatype: &str) -> Js<ScalarValue<'static>>
         "uint" => Some(ScalarValue::Uint(unsigned(value)?)),
         "counter" => Some(ScalarValue::Counter(signed(value)?)),
         "timestamp" => Some(ScalarValue::Timestamp(signed(value)?)),
-        "str" => value.as_string().map(ScalarValue::from),
+        "str" => string(value)?.map(ScalarValue::from),
         "f64" => value.as_f64().map(ScalarValue::F64),
         "bytes" => value.dyn_ref().map(copy).transpose()?.map(ScalarValue::from),
         "null" => Some(ScalarValue::Null),

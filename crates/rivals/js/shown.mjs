@@ -57,7 +57,35 @@ function kept() {
   return [threw, doc.diffIncremental(), doc.diffIncremental()]
 }
 
+// Half of a character is none, in keys, texts and scalars; it counts as one unit as before.
+function halves() {
+  const doc = engine.create({ actor: "aabb" })
+  doc.putObject("_root", "text", "a\ud83db")
+  doc.put("_root", "\udc00", "\ud800\ud800")
+  doc.splice("/text", 3, 0, "😀\ude00")
+  doc.mark("/text", { start: 0, end: 2, expand: "both" }, "\ud800", "\udbff")
+  return [doc.materialize(), doc.length("/text"), doc.marks("/text")[0].name, engine.load(doc.save()).text("/text")]
+}
+
+// What there is no room for is refused, and the module goes on.
+function large() {
+  const doc = engine.create({ actor: "aabb" })
+  const text = "x".repeat(2 ** 29 - 24)
+  const said = [
+    () => engine.load(new Uint8Array(2 ** 32 - 1)),
+    () => doc.putObject("_root", "text", text),
+    () => doc.put("_root", text, 1),
+    () => doc.put("_root", "a", new Uint8Array(2 ** 30)),
+  ].map((call) => {
+    try { return call() } catch (error) { return `${error.name}: ${error.message}` }
+  })
+  doc.put("_root", "a", 1)
+  return [...said, doc.materialize()]
+}
+
 console.log(JSON.stringify({
+  halves: halves(),
+  large: large(),
   prototype: prototype(),
   kept: kept(),
   again: [

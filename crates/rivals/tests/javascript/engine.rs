@@ -71,6 +71,21 @@ fn nothing_that_is_called_ends_the_engine() {
 }
 
 #[test]
+fn half_a_character_is_replaced() {
+    let text = "a\u{fffd}b😀\u{fffd}";
+    let shown = json!({"text": text, "\u{fffd}": "\u{fffd}\u{fffd}"});
+    assert_eq!(said("shown.mjs", [])["halves"], json!([shown, 6, "\u{fffd}", text]));
+}
+
+#[test]
+fn what_there_is_no_room_for_is_refused() {
+    let no = |bytes: u64| format!("RangeError: the module has no room for {bytes} more bytes");
+    let text = 3 * ((1 << 29) - 24);
+    let said = &said("shown.mjs", [])["large"];
+    assert_eq!(*said, json!([no((1 << 32) - 1), no(text), no(text), no(1 << 30), {"a": 1}]));
+}
+
+#[test]
 fn what_is_freed_or_dropped_does_not_pile_up() {
     let said = said("leaks.mjs", ["20000"]);
     let bytes = |name: &str| said[name].as_u64().expect("a number");
