@@ -28,6 +28,7 @@ mod suite;
 mod tally;
 mod tidy;
 mod tune;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

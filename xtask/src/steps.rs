@@ -12,6 +12,7 @@ use crate::metadata::{self, Package};
 use crate::node;
 use crate::platforms;
 use crate::python;
+use crate::web;
 
 /// One row of the table.
 pub(crate) struct Step {
@@ -183,6 +184,16 @@ const HERE: &[Step] = &[
         needs: &[Need::Node, Need::NpmRegistry, Need::Std("wasm32-unknown-unknown")],
         runner: None,
         commands: beside_javascript,
+    },
+    Step {
+        name: "web",
+        about: "the package of hashes for browsers: in Node beside others, in a browser, and its types",
+        quick: false,
+        filters: false,
+        applies: everywhere,
+        needs: &[Need::Node, Need::NpmRegistry, Need::Std("wasm32-unknown-unknown")],
+        runner: None,
+        commands: web::step,
     },
     Step {
         name: "b3sum",

@@ -1,0 +1,3 @@
+export * as blake3 from "./blake3.js"
+export { default as argon2 } from "./argon2.js"
+export { load } from "./blake3.js"

@@ -1,0 +1,43 @@
+// Workers, from the first to the last: made, heard, and ended with the work.
+import { compiled } from "./engine.js"
+
+export const hasWorkers = () => typeof Worker === "function"
+
+/**
+ * Starts `count` workers, and hands each answer to `hear(answer, worker)` until that gives something else than undefined, with which
+ * the promise is kept. Whatever ends it, an abort too, ends the workers at once.
+ */
+export async function team(count, first, signal, hear) {
+  const module = await compiled()
+  signal?.throwIfAborted()
+  const workers = []
+  let stop
+  try {
+    return await new Promise((resolve, reject) => {
+      stop = () => reject(signal.reason)
+      signal?.addEventListener("abort", stop)
+      for (let i = 0; i < count; i += 1) {
+        const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" })
+        workers.push(worker)
+        worker.onerror = (event) => {
+          event.preventDefault?.()
+          reject(new Error(`the worker failed: ${event.message || "the page may not start it (Content-Security-Policy, worker-src)"}`))
+        }
+        worker.onmessageerror = () => reject(new Error("the worker could not read what it was sent"))
+        worker.onmessage = ({ data }) => {
+          try {
+            if (data.error) throw data.error
+            const result = hear(data, worker)
+            if (result !== undefined) resolve(result)
+          } catch (error) {
+            reject(error)
+          }
+        }
+        worker.postMessage({ ...first, module })
+      }
+    })
+  } finally {
+    signal?.removeEventListener("abort", stop)
+    for (const worker of workers) worker.terminate()
+  }
+}
