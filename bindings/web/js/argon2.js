@@ -1,7 +1,7 @@
 // Argon2: the names of the package `argon2`. Memory is given back with the worker, or the instance, that had it.
-import { toBytes, toNumber } from "./bytes.js"
+import { kept, toBytes, toNumber } from "./bytes.js"
 import { fresh, load, loaded } from "./engine.js"
-import { answer, begin, finish, step } from "./passwords.js"
+import { begin, finish, step } from "./passwords.js"
 import { pause, throwIfAborted } from "./pause.js"
 import { hasWorkers, team } from "./team.js"
 
@@ -13,6 +13,9 @@ export const argon2id = 2
 
 const defaults = { hashLength: 32, memoryCost: 65536, parallelism: 4, timeCost: 3, type: argon2id, version: 0x13 }
 const WORD = 2 ** 32 - 1
+/** More than anybody stores, and less than a module has room for. */
+const MOST_HASH = 2 ** 24
+const MOST_STORED = 65536
 const SALT = 16
 const LEAST_SALT = 8
 const NONE = new Uint8Array(0)
@@ -26,17 +29,17 @@ export async function hash(password, options = {}) {
     toNumber(memoryCost, "the memory", 1, WORD),
     toNumber(timeCost, "the time", 1, WORD),
     toNumber(parallelism, "the parallelism", 1, 2 ** 24 - 1),
-    toNumber(hashLength, "the hash's length", 4, WORD),
+    toNumber(hashLength, "the hash's length", 4, MOST_HASH),
   ]
-  const salt = rest.salt === undefined ? crypto.getRandomValues(new Uint8Array(SALT)) : toBytes(rest.salt, "the salt")
+  const salt = rest.salt === undefined ? crypto.getRandomValues(new Uint8Array(SALT)) : kept(rest.salt, "the salt")
   toNumber(salt.length, "the salt's length", LEAST_SALT, WORD)
   return work({
     costs,
     raw: Boolean(raw),
-    password: toBytes(password, "the password"),
+    password: kept(password, "the password"),
     salt,
-    secret: toBytes(rest.secret ?? NONE, "the secret"),
-    data: toBytes(rest.associatedData ?? NONE, "the associated data"),
+    secret: kept(rest.secret ?? NONE, "the secret"),
+    data: kept(rest.associatedData ?? NONE, "the associated data"),
   }, signal)
 }
 
@@ -44,8 +47,8 @@ export async function hash(password, options = {}) {
 export async function verify(digest, password, { secret = NONE, signal } = {}) {
   return work({
     text: toText(digest),
-    password: toBytes(password, "the password"),
-    secret: toBytes(secret, "the secret"),
+    password: kept(password, "the password"),
+    secret: kept(secret, "the secret"),
   }, signal)
 }
 
@@ -56,13 +59,15 @@ export function needsRehash(digest, options = {}) {
   const text = toText(digest)
   engine.room(text.length).set(text)
   const words = engine.calls.argon2_costs(text.length)
-  if (words > 0) throw new Error(new TextDecoder().decode(answer(engine, words)))
+  engine.renew()
+  if (words > 0) throw new Error(new TextDecoder().decode(engine.bytes.subarray(0, words)))
   const stored = new DataView(engine.bytes.buffer, engine.bytes.byteOffset, 16)
   return [version, memoryCost, timeCost, parallelism].some((number, i) => stored.getUint32(4 * i, true) !== Number(number))
 }
 
 function toText(digest) {
   if (typeof digest !== "string") throw new TypeError("the stored hash: expected a string")
+  toNumber(digest.length, "the stored hash's length", 0, MOST_STORED)
   return toBytes(digest)
 }
 
@@ -74,7 +79,7 @@ async function work(task, signal) {
   do {
     await pause()
     throwIfAborted(signal)
-  } while (step(engine) > 0)
+  } while (step(engine))
   return finish(engine, task)
 }
 

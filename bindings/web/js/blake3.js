@@ -1,6 +1,6 @@
 // BLAKE3: the names of the package `blake3`, and promises of digests for what is long.
 import { blobDigest } from "./blob.js"
-import { Hash, encode, toBytes, toKey, toNumber } from "./bytes.js"
+import { Hash, encode, kept, toBytes, toKey, toNumber } from "./bytes.js"
 import { ROOM, load, loaded } from "./engine.js"
 import { PIECE, pause, throwIfAborted } from "./pause.js"
 
@@ -11,6 +11,8 @@ export const maxHashBytes = 2n ** 64n - 1n
 export const inputToArray = (input) => toBytes(input)
 
 const MOST = Number.MAX_SAFE_INTEGER
+/** Of a promise: more is what readers are for. */
+const MOST_PROMISED = 2 ** 24
 const [PLAIN, KEYED, DERIVED] = [0, 1, 2]
 
 /** The digest of bytes or a text. */
@@ -49,6 +51,7 @@ export class BrowserHasher {
     const length = given?.length ?? 0
     if (length > 0) engine.room(length).set(given)
     engine.calls.blake3_start(kind, length)
+    engine.bytes.fill(0, 0, length)
   }
 
   update(input) {
@@ -174,9 +177,9 @@ class Reader {
 /** What is asked for: the kind of hash, and the key or context with it. */
 function asked({ key, context, length = 32 } = {}) {
   if (key !== undefined && context !== undefined) throw new TypeError("a key and a context exclude each other")
-  toNumber(length, "the length", 0, MOST)
-  if (key !== undefined) return { kind: KEYED, given: toKey(key).slice(), length }
-  if (context !== undefined) return { kind: DERIVED, given: toBytes(context, "the context").slice(), length }
+  toNumber(length, "the length", 0, MOST_PROMISED)
+  if (key !== undefined) return { kind: KEYED, given: kept(toKey(key)), length }
+  if (context !== undefined) return { kind: DERIVED, given: kept(context, "the context"), length }
   return { kind: PLAIN, given: new Uint8Array(0), length }
 }
 
@@ -192,7 +195,7 @@ export async function hashAsync(input, options = {}) {
 /** The digest of what a ReadableStream, or anything else that can be iterated, gives in pieces. */
 export async function hashStream(stream, options = {}) {
   if (stream?.[Symbol.asyncIterator] || stream?.[Symbol.iterator]) return digestOf(stream, options)
-  if (typeof stream?.getReader === "function") return digestOf(iterated(stream, options.signal), options)
+  if (typeof stream?.getReader === "function") return digestOf(iterated(stream), options)
   throw new TypeError("the stream: expected a ReadableStream or an iterable")
 }
 
@@ -202,6 +205,7 @@ export async function hashBlob(blob, options = {}) {
   const { kind, given, length } = asked(options)
   throwIfAborted(options.signal)
   await load()
+  throwIfAborted(options.signal)
   return blobDigest(blob, { ...options, kind, given, length }, (pieces) => digestOf(pieces, options, blob.size))
 }
 
@@ -211,23 +215,27 @@ async function digestOf(pieces, options, total) {
   const { kind, given, length } = asked(options)
   throwIfAborted(signal)
   await load()
+  throwIfAborted(signal)
   const hasher = new BrowserHasher(kind, given)
+  given.fill(0)
   let [done, since] = [0, 0]
-  for await (const piece of abortable(pieces, signal)) {
-    const bytes = toBytes(piece, "a piece of the stream")
-    hasher.update(bytes)
-    done += bytes.length
-    since += bytes.length
-    onProgress?.(done, total)
-    if (since >= PIECE) {
-      since = 0
-      await pause()
+  try {
+    for await (const piece of abortable(pieces, signal)) {
+      const bytes = toBytes(piece, "a piece of the stream")
+      hasher.update(bytes)
+      done += bytes.length
+      since += bytes.length
+      onProgress?.(done, total)
+      if (since >= PIECE) {
+        since = 0
+        await pause()
+      }
+      throwIfAborted(signal)
     }
-    throwIfAborted(signal)
+    return hasher.digest({ length })
+  } finally {
+    hasher.dispose()
   }
-  const digest = hasher.digest({ length })
-  hasher.dispose()
-  return digest
 }
 
 /** Waits for the next piece or for the abort, whichever is first. */
@@ -238,6 +246,7 @@ async function* abortable(pieces, signal) {
   const aborted = new Promise((_, reject) => (stop = () => reject(signal.reason)))
   aborted.catch(() => {})
   signal.addEventListener("abort", stop)
+  if (signal.aborted) stop()
   let open = true
   try {
     while (open) {

@@ -8,12 +8,15 @@ const TILE = 2 * 1024 * 1024
 /** A longer file has larger tiles. */
 const MOST_TILES = 8192
 const MOST_WORKERS = 4
+/** The number of a chunk is handed over in 32 bits. */
+const MOST = 2 ** 42
 /** What a worker has before it: one tile is read while another one is hashed. */
 const AHEAD = 2
 
 export async function blobDigest(blob, { kind, given, length, signal, onProgress, threads }, here) {
   if (threads !== undefined) toNumber(threads, "the threads", 0, 64)
   if (blob.size <= TILE || threads === 0 || !hasWorkers()) return here(pieces(blob))
+  if (blob.size > MOST) throw new RangeError(`a file of ${blob.size} bytes: at most ${MOST}`)
   let size = TILE
   while (blob.size / size > MOST_TILES) size *= 2
   const count = Math.ceil(blob.size / size)
@@ -54,8 +57,10 @@ async function* pieces(blob) {
     const piece = await coming
     const expected = Math.min(TILE, blob.size - at)
     if (piece.byteLength !== expected) throw new Error(`the file changed: ${piece.byteLength} bytes at ${at}, expected ${expected}`)
-    coming = read(at + TILE)
-    coming.catch(() => {})
+    if (at + TILE < blob.size) {
+      coming = read(at + TILE)
+      coming.catch(() => {})
+    }
     yield piece
   }
 }

@@ -12,6 +12,9 @@ export function toBytes(input, what = "the input") {
   throw new TypeError(`${what}: expected a string, a Uint8Array or an ArrayBuffer, got ${named(input)}`)
 }
 
+/** A copy: the work begins later, and the caller may wipe what it handed in. Not by `slice`, which for a Buffer is a view. */
+export const kept = (input, what) => new Uint8Array(toBytes(input, what))
+
 /** A view whose buffer was transferred, or became shorter, looks empty. */
 function alive(bytes) {
   if (bytes.length === 0) bytes.values()

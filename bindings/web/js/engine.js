@@ -14,18 +14,23 @@ export class Engine {
 
   /** Memory for `length` bytes at least, as it is now: a call that takes memory makes what was handed out before useless. */
   room(length) {
-    if (!(this.bytes?.length >= length)) {
-      const size = Math.max(length, this.bytes?.length || ROOM)
-      const place = this.calls.room(size)
-      this.bytes = new Uint8Array(this.calls.memory.buffer, place, size)
-      this.digest = this.bytes.subarray(0, 32)
-      this.state = new Uint8Array(this.calls.memory.buffer, this.calls.blake3_state(), this.calls.blake3_state_len())
-    }
+    if (!(this.bytes?.length >= length)) this.renew(Math.max(length, ROOM))
     return this.bytes
+  }
+
+  /** What was handed out, anew, after a call that may have taken memory, or moved the room and made it `length` bytes long. */
+  renew(length = this.bytes.length) {
+    const { memory, room, blake3_state, blake3_state_len } = this.calls
+    const size = Math.max(length, this.bytes?.length || ROOM)
+    const place = room(size)
+    if (this.bytes?.buffer === memory.buffer && this.bytes.byteOffset === place && this.bytes.length === size) return
+    this.bytes = new Uint8Array(memory.buffer, place, size)
+    this.digest = this.bytes.subarray(0, 32)
+    this.state = new Uint8Array(memory.buffer, blake3_state(), blake3_state_len())
   }
 }
 
-let provide = async () => {
+async function provide() {
   const answer = await fetch(new URL("./hashmill.wasm", import.meta.url))
   if (!answer.ok) throw new Error(`${answer.url}: ${answer.status} ${answer.statusText}`)
   // A server that does not know the type of such files is no reason to fail.

@@ -14,9 +14,12 @@ export function begin(engine, { costs, text, password, salt, secret, data }) {
   }
   const words = costs ? engine.calls.argon2_start(...costs, ...lengths) : engine.calls.argon2_verify(...lengths)
   if (words > 0) throw new Error(decoder.decode(answer(engine, words)))
+  engine.renew()
+  engine.bytes.fill(0)
 }
 
-export const step = (engine) => engine.calls.argon2_step()
+/** Whether there is more to do. */
+export const step = (engine) => engine.calls.argon2_step() !== 0
 
 /** The tag, the string to store, or whether the password is the one. */
 export function finish(engine, { costs, raw }) {
@@ -28,10 +31,12 @@ export function finish(engine, { costs, raw }) {
 /** All of it at once. */
 export function compute(engine, task) {
   begin(engine, task)
-  while (step(engine) > 0);
+  while (step(engine));
   return finish(engine, task)
 }
 
-/** What the module left in its room, wherever that is now. */
-export const answer = (engine, length) =>
-  new Uint8Array(engine.calls.memory.buffer, engine.calls.room(0), length).slice()
+/** What the module left in its room, which it may have moved. */
+function answer(engine, length) {
+  engine.renew(length)
+  return engine.bytes.slice(0, length)
+}

@@ -3,16 +3,49 @@ import { compiled } from "./engine.js"
 
 export const hasWorkers = () => typeof Worker === "function"
 
+let free
+const waiting = []
+
+/** Room for some of the `wanted` workers, when there is: pages may ask for any number of hashes at once. Gives how many. */
+function enter(wanted, signal) {
+  free ??= navigator.hardwareConcurrency || 1
+  return new Promise((resolve, reject) => {
+    const begin = (count) => {
+      signal?.removeEventListener("abort", stop)
+      resolve(count)
+    }
+    const stop = () => {
+      waiting.splice(waiting.indexOf(entry), 1)
+      reject(signal.reason)
+    }
+    const entry = { wanted, begin }
+    signal?.addEventListener("abort", stop, { once: true })
+    waiting.push(entry)
+    admit()
+  })
+}
+
+function admit() {
+  while (free > 0 && waiting.length > 0) {
+    const { wanted, begin } = waiting.shift()
+    const count = Math.min(wanted, free)
+    free -= count
+    begin(count)
+  }
+}
+
 /**
- * Starts `count` workers, and hands each answer to `hear(answer, worker)` until that gives something else than undefined, with which
+ * Starts `wanted` workers, or as many as may run, and hands each answer to `hear(answer, worker)` until that gives something else than undefined, with which
  * the promise is kept. Whatever ends it, an abort too, ends the workers at once.
  */
-export async function team(count, first, signal, hear) {
+export async function team(wanted, first, signal, hear) {
   const module = await compiled()
   signal?.throwIfAborted()
+  const count = await enter(wanted, signal)
   const workers = []
   let stop
   try {
+    signal?.throwIfAborted()
     return await new Promise((resolve, reject) => {
       stop = () => reject(signal.reason)
       signal?.addEventListener("abort", stop)
@@ -39,5 +72,7 @@ export async function team(count, first, signal, hear) {
   } finally {
     signal?.removeEventListener("abort", stop)
     for (const worker of workers) worker.terminate()
+    free += count
+    admit()
   }
 }

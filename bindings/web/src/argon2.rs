@@ -38,9 +38,17 @@ impl Costs {
     }
 }
 
+/// What a string that is only read may say.
+const ANY_COSTS: Limits = {
+    let mut limits = Limits::NONE;
+    (limits.min_salt, limits.max_salt) = (LIMITS.min_salt, LIMITS.max_salt);
+    (limits.min_tag, limits.max_tag) = (LIMITS.min_tag, LIMITS.max_tag);
+    limits
+};
+
 /// The version, memory, passes and lanes of a stored hash.
 pub(crate) fn costs(text: &[u8]) -> Result<[u32; 4], String> {
-    let params = decode(text, &Limits::NONE)?.params();
+    let params = decode(text, &ANY_COSTS)?.params();
     Ok([params.version().number(), params.memory_kib(), params.passes(), params.lanes()])
 }
 
@@ -83,10 +91,11 @@ impl Argon2 {
         Ok(())
     }
 
-    pub(crate) fn step(&mut self) -> u32 {
+    /// Computes a step; whether there are more.
+    pub(crate) fn step(&mut self) -> bool {
         let work = self.0.as_mut().expect(BEGUN);
         let step = work.steps.step().expect(NO_FORK);
-        step.map_or(0, |step| (step.of - step.done) as u32)
+        step.is_some_and(|step| step.done < step.of)
     }
 
     pub(crate) fn finish(&mut self, encoded: bool) -> Vec<u8> {

@@ -39,12 +39,12 @@ impl Blake3 {
         Blake3 { state: State::new(&Mode::Hash), tile: Hasher::new() }
     }
 
-    pub(crate) fn start(&mut self, kind: Kind) {
+    pub(crate) fn start(&mut self, kind: &Kind) {
         self.state = State::new(&kind.mode());
     }
 
-    pub(crate) fn start_tile(&mut self, kind: Kind, chunks: u64) {
-        self.tile = match &kind {
+    pub(crate) fn start_tile(&mut self, kind: &Kind, chunks: u64) {
+        self.tile = match kind {
             Kind::Hash => Hasher::new(),
             Kind::Keyed(key) => Hasher::new_keyed(key),
             Kind::Derive(key) => Hasher::new_from_context_key(key),
@@ -60,7 +60,7 @@ impl Blake3 {
         self.tile.finalize_non_root()
     }
 
-    pub(crate) fn merge(kind: Kind, values: &mut [u8]) -> OutputReader {
+    pub(crate) fn merge(kind: &Kind, values: &mut [u8]) -> OutputReader {
         hazmat::merge_tiles_root_xof(values.as_chunks_mut().0, kind.mode())
     }
 }

@@ -65,7 +65,7 @@ extern "C" fn blake3_hash(len: usize) {
 #[unsafe(no_mangle)]
 extern "C" fn blake3_start(kind: u32, len: usize) {
     let Module { room, blake3, .. } = module();
-    blake3.start(Kind::of(kind, &room[..len]));
+    blake3.start(&Kind::of(kind, &room[..len]));
 }
 
 /// Takes `len` more bytes.
@@ -86,7 +86,7 @@ extern "C" fn blake3_read(seek_low: u32, seek_high: u32, len: usize) {
 #[unsafe(no_mangle)]
 extern "C" fn blake3_tile_start(kind: u32, len: usize, chunks: u32) {
     let Module { room, blake3, .. } = module();
-    blake3.start_tile(Kind::of(kind, &room[..len]), u64::from(chunks));
+    blake3.start_tile(&Kind::of(kind, &room[..len]), u64::from(chunks));
 }
 
 /// Takes `len` more bytes of the tile.
@@ -108,7 +108,7 @@ extern "C" fn blake3_tile_end() {
 extern "C" fn blake3_merge(kind: u32, len: usize, tiles: usize, out: usize) {
     let room = &mut module().room;
     let (before, values) = room.split_at_mut(len);
-    let mut reader = Blake3::merge(Kind::of(kind, before), &mut values[..32 * tiles]);
+    let mut reader = Blake3::merge(&Kind::of(kind, before), &mut values[..32 * tiles]);
     reader.fill(&mut room[..out]);
 }
 
@@ -157,9 +157,9 @@ extern "C" fn argon2_costs(len: usize) -> usize {
     }
 }
 
-/// How many steps the hash has left, of at least one.
+/// Computes a step of the hash; whether there are more.
 #[unsafe(no_mangle)]
-extern "C" fn argon2_step() -> u32 {
+extern "C" fn argon2_step() -> bool {
     module().argon2.step()
 }
 

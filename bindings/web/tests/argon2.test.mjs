@@ -3,7 +3,7 @@ import assert from "node:assert/strict"
 import { createRequire } from "node:module"
 import path from "node:path"
 import { test } from "node:test"
-import { argon2 } from "./package.mjs"
+import { argon2, blake3 } from "./package.mjs"
 
 const theirs = createRequire(path.join(process.env.WEB_RIVALS, "package.json"))("hash-wasm")
 const salt = new Uint8Array(16).fill(2)
@@ -43,7 +43,7 @@ test("strings of npm argon2 are read, data and secret are part of the hash", asy
 })
 
 test("bad input is refused in words", async () => {
-  for (const options of [{ memoryCost: 7 }, { timeCost: 0 }, { parallelism: 0 }, { hashLength: 3 }, { type: 3 }, { version: 17 }, { memoryCost: 2 ** 32 }, { memoryCost: 1.5 }, { salt: new Uint8Array(7) }]) {
+  for (const options of [{ memoryCost: 7 }, { timeCost: 0 }, { parallelism: 0 }, { hashLength: 3 }, { hashLength: 2 ** 31 }, { type: 3 }, { version: 17 }, { memoryCost: 2 ** 32 }, { memoryCost: 1.5 }, { salt: new Uint8Array(7) }]) {
     await assert.rejects(argon2.hash("p", { ...cheap, ...options }), (error) => error.message.length > 10, JSON.stringify(options))
   }
   await assert.rejects(argon2.hash("p", { ...cheap, memoryCost: 2 ** 32 - 1 }), /memory/)
@@ -56,10 +56,37 @@ test("bad input is refused in words", async () => {
   assert.equal(await argon2.hash("a\ud800", { ...cheap, salt }), await argon2.hash("a\ufffd", { ...cheap, salt }))
 })
 
+test("what is handed in may be wiped at once", async () => {
+  const given = { password: Buffer.from("password"), salt: Buffer.from("somesalt"), secret: Buffer.from("pepper"), associatedData: Buffer.from("data") }
+  const { password, ...rest } = given
+  const expected = await argon2.hash("password", { ...cheap, salt: Buffer.from(rest.salt), secret: "pepper", associatedData: "data" })
+  const hashing = argon2.hash(password, { ...cheap, ...rest })
+  for (const bytes of Object.values(given)) bytes.fill(0)
+  assert.equal(await hashing, expected)
+  const [again, pepper] = [Buffer.from("password"), Buffer.from("pepper")]
+  const checking = argon2.verify(expected, again, { secret: pepper })
+  again.fill(0)
+  pepper.fill(0)
+  assert.ok(await checking)
+})
+
+test("a long stored string costs nothing, and nothing afterwards", async () => {
+  const long = (salt) => "$argon2id$v=19$m=64,t=1,p=1$" + "A".repeat(salt) + "$" + "A".repeat(43)
+  assert.throws(() => argon2.needsRehash(long(6e6)), RangeError)
+  assert.throws(() => argon2.needsRehash(long(60_000)), /byte/)
+  await assert.rejects(argon2.verify(long(6e6), "p"), RangeError)
+  // Many that are read make the module's memory grow at most once in a while: what was handed out must be renewed.
+  for (let i = 0; i < 200; i += 1) assert.throws(() => argon2.needsRehash("$argon2id$v=19$m=64,t=1,p=1,data=" + "A".repeat(4 * (10_000 - i)) + "$" + "A".repeat(22) + "$"), /byte/)
+  assert.equal(blake3.hash("abc").toString(), "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85")
+})
+
 test("an abort ends it, and the loop goes on meanwhile", async () => {
   await assert.rejects(argon2.hash("p", { signal: AbortSignal.abort() }), { name: "AbortError" })
   const reason = new Error("enough")
   const controller = new AbortController()
   setTimeout(() => controller.abort(reason))
+  const steps = new AbortController()
+  setTimeout(() => steps.abort(reason))
+  await assert.rejects(argon2.hash("p", { memoryCost: 8, timeCost: 2 ** 30 + 1, parallelism: 1, signal: steps.signal }), reason)
   await assert.rejects(argon2.hash("p", { memoryCost: 65536, timeCost: 50, parallelism: 1, signal: controller.signal }), reason)
 })

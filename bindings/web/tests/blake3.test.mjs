@@ -99,6 +99,11 @@ test("bad input is refused in words", async () => {
   assert.throws(() => disposed.update("x"), /disposed/)
   await assert.rejects(blake3.hashAsync("x", { key, context: "c" }), TypeError)
   await assert.rejects(blake3.hashStream(5), TypeError)
+  const wiped = Buffer.from(key)
+  const keyed = blake3.hashAsync("x", { key: wiped })
+  wiped.fill(0)
+  assert.equal(String(await keyed), String(blake3.keyedHash(key, "x")))
+  await assert.rejects(blake3.hashBlob(new Blob(["x"]), { length: 3e9 }), RangeError)
   await assert.rejects(blake3.hashBlob("x"), TypeError)
 })
 
@@ -123,6 +128,10 @@ test("an abort ends it with the reason, before, between and while it waits", asy
   await assert.rejects(blake3.hashBlob(new Blob(["x"]), { signal: AbortSignal.abort() }), { name: "AbortError" })
   const between = new AbortController()
   await assert.rejects(blake3.hashAsync(paint(20_000_000), { signal: between.signal, onProgress: () => between.abort(reason) }), reason)
+  const soon = new AbortController()
+  const begun = blake3.hashStream(new ReadableStream({ pull: () => new Promise(() => {}) }), { signal: soon.signal })
+  soon.abort(reason)
+  await assert.rejects(begun, reason)
   const waiting = new AbortController()
   let cancelled
   const never = new ReadableStream({ pull: () => new Promise(() => {}), cancel: () => { cancelled = true } })

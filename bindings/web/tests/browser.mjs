@@ -79,6 +79,29 @@ const tab = await on("index.html", {
     })
     assert.deepEqual(given, ["enough", "too long"])
   },
+  async "any number of hashes at once takes no more workers than there are processors"(tab) {
+    const [most, all, queued] = await tab.run(async () => {
+      const { argon2, blake3 } = await import("/package/index.js")
+      let [now, most] = [0, 0]
+      const Real = Worker
+      globalThis.Worker = class extends Real {
+        constructor(...words) { super(...words); now += 1; most = Math.max(most, now) }
+        terminate() { now -= 1; super.terminate() }
+      }
+      const costs = { memoryCost: 64, timeCost: 1, parallelism: 1 }
+      const many = Array.from({ length: 20 }, () => argon2.hash("p", costs))
+      const file = new Blob([new Uint8Array(9_000_000)])
+      const controller = new AbortController()
+      const queued = argon2.hash("p", { ...costs, signal: controller.signal }).catch((error) => error)
+      const hashed = blake3.hashBlob(file, { threads: 8 })
+      await Promise.resolve()
+      controller.abort("enough")
+      const all = (await Promise.all(many)).length + (await hashed).length
+      globalThis.Worker = Real
+      return [most <= navigator.hardwareConcurrency, all, await queued]
+    })
+    assert.deepEqual([most, all, queued], [true, 52, "enough"])
+  },
   async "passwords are hashed and checked in a worker"(tab) {
     const given = await tab.run(async () => {
       const { argon2 } = await import("/package/index.js")
