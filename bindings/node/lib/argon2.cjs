@@ -2,8 +2,7 @@
 // Argon2: the names and options of the package `argon2`, a signal, and limits on what a stored hash may cost.
 
 const { randomBytes } = require('node:crypto');
-const { promisify } = require('node:util');
-const { bytesOf, numberOf } = require('./arguments.cjs');
+const { bytesOf, numberOf, secretOf } = require('./arguments.cjs');
 const { native, abortable, settled } = require('./native.cjs');
 
 const argon2d = 0;
@@ -17,9 +16,13 @@ const DEFAULTS = { hashLength: 32, memoryCost: 1 << 16, parallelism: 4, timeCost
 const MAX_MEMORY_COST = 2 << 20;
 const MAX_PASSES_OF_ALL = 4;
 
-const generateSalt = promisify(randomBytes);
 const NONE = new Uint8Array();
 const base64 = (bytes) => Buffer.from(bytes).toString('base64').replaceAll('=', '');
+
+/** Wipes what was made here of what callers gave: the library has copies. */
+function wipe(secrets, given) {
+  secrets.forEach((secret, index) => secret !== given[index] && secret.buffer !== given[index] && secret.fill(0));
+}
 
 async function hash(password, options) {
   const { raw, salt: given, associatedData = NONE, secret = NONE, signal, ...rest } = { ...DEFAULTS, ...options };
@@ -31,13 +34,15 @@ async function hash(password, options) {
     type: numberOf('type', rest.type, argon2id),
     version: numberOf('version', rest.version, MAX_U32),
   };
-  const input = bytesOf(password);
   const data = bytesOf(associatedData);
-  const salt = bytesOf(given ?? (await generateSalt(16)));
+  const salt = bytesOf(given ?? randomBytes(16));
   const stop = new native.Stop();
-  const tag = await abortable(signal, stop, async () =>
-    settled(await native.argon2Hash(costs, input, salt, bytesOf(secret), data, stop)),
-  );
+  const tag = await abortable(signal, stop, async () => {
+    const secrets = [secretOf(password), secretOf(secret)];
+    const work = native.argon2Hash(costs, secrets[0], salt, secrets[1], data, stop);
+    wipe(secrets, [password, secret]);
+    return settled(await work);
+  });
   if (raw) return tag;
   const { memoryCost: m, parallelism: p, timeCost: t } = costs;
   const bound = data.length > 0 ? `,data=${base64(data)}` : '';
@@ -54,12 +59,14 @@ function isForeign(digest) {
 async function verify(digest, password, { secret = NONE, maxMemoryCost = MAX_MEMORY_COST, signal } = {}) {
   const memoryCost = numberOf('maxMemoryCost', maxMemoryCost, MAX_U32);
   const bounds = { memoryCost, work: memoryCost * MAX_PASSES_OF_ALL };
-  const input = bytesOf(password);
   if (isForeign(digest)) return false;
   const stop = new native.Stop();
-  return abortable(signal, stop, async () =>
-    settled(await native.argon2Verify(digest, input, bytesOf(secret), bounds, stop)),
-  );
+  return abortable(signal, stop, async () => {
+    const secrets = [secretOf(password), secretOf(secret)];
+    const work = native.argon2Verify(digest, ...secrets, bounds, stop);
+    wipe(secrets, [password, secret]);
+    return settled(await work);
+  });
 }
 
 function needsRehash(digest, options = {}) {

@@ -3,8 +3,11 @@
 
 const { constants } = require('node:buffer');
 
+const encoder = new TextEncoder();
+const isShared = (bytes) => bytes.buffer instanceof SharedArrayBuffer;
+
 /** The bytes themselves where they are bytes, else a copy. Strings are taken in UTF-8, lone surrogates in them as U+FFFD. */
-function bytesOf(input) {
+function viewOf(input) {
   if (input instanceof Uint8Array) {
     // Who reads nothing of a buffer that was given away should hear of it: this throws then.
     if (input.length === 0) new Uint8Array(input.buffer, 0, 0);
@@ -19,6 +22,15 @@ function bytesOf(input) {
   throw new TypeError(`${type}: a string, a Uint8Array, an ArrayBuffer or an array of bytes is needed`);
 }
 
+/** Bytes that nobody else writes to while the library reads them. */
+function bytesOf(input) {
+  const bytes = viewOf(input);
+  return isShared(bytes) ? new Uint8Array(bytes) : bytes;
+}
+
+/** The same of a secret, which must not come to lie in memory that Node shares among buffers. */
+const secretOf = (input) => bytesOf(typeof input === 'string' ? encoder.encode(input) : input);
+
 /** A whole number up to `most`. */
 function numberOf(name, value, most, least = 0) {
   if (typeof value !== 'number') throw new TypeError(`${name}: a number is needed`);
@@ -29,4 +41,4 @@ function numberOf(name, value, most, least = 0) {
 /** How many bytes of output. */
 const lengthOf = (value) => (value === 32 ? value : numberOf('length', value, constants.MAX_LENGTH));
 
-module.exports = { bytesOf, lengthOf, numberOf };
+module.exports = { bytesOf, isShared, lengthOf, numberOf, secretOf, viewOf };

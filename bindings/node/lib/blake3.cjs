@@ -4,7 +4,7 @@
 const { stat } = require('node:fs/promises');
 const { Transform } = require('node:stream');
 const { fileURLToPath } = require('node:url');
-const { bytesOf, lengthOf, numberOf } = require('./arguments.cjs');
+const { bytesOf, isShared, lengthOf, numberOf, secretOf, viewOf } = require('./arguments.cjs');
 const { native, abortable, errorOf, settled } = require('./native.cjs');
 
 const defaultHashLength = 32;
@@ -21,8 +21,8 @@ const GROUP_BYTES = 8 * 1024 * 1024;
 /** Milliseconds between two reports on a file. */
 const REPORT = 50;
 
-/** A digest is small, and Node has room for such. */
-const room = (length) => Buffer.allocUnsafe(lengthOf(length));
+/** A digest is small, and Node has room for such; a key gets memory that no other buffer shares. */
+const room = (length, isKey = false) => (isKey ? Buffer.alloc : Buffer.allocUnsafe)(lengthOf(length));
 
 function hash(input, { length = defaultHashLength } = {}) {
   const out = room(length);
@@ -37,14 +37,13 @@ function keyedHash(key, input, { length = defaultHashLength } = {}) {
 }
 
 function deriveKey(context, material, { length = defaultHashLength } = {}) {
-  // Not in memory that other buffers share: this is a key.
-  const out = Buffer.alloc(lengthOf(length));
-  native.deriveKey(bytesOf(context), bytesOf(material), out);
+  const out = room(length, true);
+  native.deriveKey(bytesOf(context), secretOf(material), out);
   return out;
 }
 
 function keyOf(key) {
-  const bytes = bytesOf(key);
+  const bytes = secretOf(key);
   if (bytes.length !== 32) throw new TypeError(`a key of ${bytes.length} bytes: 32 are needed`);
   return bytes;
 }
@@ -77,6 +76,11 @@ class HashReader {
 
   readInto(target) {
     if (!(target instanceof Uint8Array)) throw new TypeError('target: a Uint8Array is needed');
+    if (isShared(target)) {
+      const part = this.read(target.length);
+      target.set(part);
+      return part.length;
+    }
     const length = this.#left(target.length);
     this.#native.fill(target.subarray(0, length));
     return length;
@@ -104,10 +108,12 @@ class HashReader {
 /** A hash in progress; also a stream that takes bytes and gives the digest. */
 class NodeHash extends Transform {
   #native;
+  #isKey;
 
-  constructor(hasher) {
+  constructor(hasher, isKey = false) {
     super();
     this.#native = hasher;
+    this.#isKey = isKey;
   }
 
   update(data, encoding) {
@@ -119,7 +125,7 @@ class NodeHash extends Transform {
   digest(encoding, options) {
     const isOptions = typeof encoding === 'object' && encoding !== null;
     const { length = defaultHashLength } = (isOptions ? encoding : options) ?? {};
-    const out = room(length);
+    const out = room(length, this.#isKey);
     this.#native.digest(out);
     return isOptions || encoding === undefined ? out : out.toString(encoding);
   }
@@ -148,7 +154,7 @@ class NodeHash extends Transform {
 
 const createHash = () => new NodeHash(new native.Hasher());
 const createKeyed = (key) => new NodeHash(new native.Hasher(keyOf(key)));
-const createDeriveKey = (context) => new NodeHash(new native.Hasher(undefined, bytesOf(context)));
+const createDeriveKey = (context) => new NodeHash(new native.Hasher(undefined, bytesOf(context)), true);
 
 /** What the functions below have in common. */
 function meant({ length = defaultHashLength, key, context, signal, onProgress, threads = 0 } = {}) {
@@ -167,14 +173,22 @@ function meant({ length = defaultHashLength, key, context, signal, onProgress, t
   };
 }
 
-/** Bytes in pieces. Whoever takes one waits before the next, and the buffer may be another then. */
-function* pieces(bytes) {
-  const { length } = bytes;
+/** Bytes in pieces, as many as there are now. Whoever takes one waits before the next, and the buffer may be another then. */
+function* pieces(bytes, length = bytes.length) {
   for (let start = 0; start < length; start += PIECE) {
     if (bytes.length !== length) {
       throw new TypeError(`the buffer went from ${length} to ${bytes.length} bytes while it was hashed`);
     }
     yield bytes.subarray(start, start + PIECE);
+  }
+}
+
+/** Tells a source that no more is wanted. What it says to that decides nothing, and nobody waits for it. */
+function quietly(close) {
+  try {
+    Promise.resolve(close()).catch(() => {});
+  } catch {
+    // It is closed one way or another.
   }
 }
 
@@ -184,51 +198,73 @@ async function consume(iterator, total, stop, { length, key, context, onProgress
   let done = 0;
   let ahead;
   try {
-    for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
-      for (const piece of pieces(bytesOf(next.value))) {
-        const later = piece.length > AT_ONCE ? hasher.updateLater(piece, stop) : undefined;
-        settled(await ahead);
-        ahead = later;
-        if (!later) hasher.update(piece);
+    for (;;) {
+      // Nothing comes between a piece and its copy, unless the source itself takes a turn.
+      const step = iterator.next();
+      const next = typeof step?.then === 'function' ? await step : step;
+      if (next.done) break;
+      for (const part of pieces(viewOf(next.value))) {
+        const piece = bytesOf(part);
         done += piece.length;
+        if (ahead === undefined && piece.length <= AT_ONCE) {
+          hasher.update(piece);
+        } else {
+          const later = hasher.updateLater(piece, stop);
+          settled(await ahead);
+          ahead = later;
+          // Small ones that follow are hashed at once again.
+          if (piece.length <= AT_ONCE) ahead = settled(await later) ?? undefined;
+        }
         onProgress?.(done, total);
       }
     }
     settled(await ahead);
   } catch (error) {
     stop.set();
-    await iterator.return?.();
+    quietly(() => iterator.return?.());
     throw error;
   }
-  const out = room(length);
+  const out = room(length, context !== undefined);
   hasher.digest(out);
   return out;
 }
 
 async function hashAsync(input, options) {
-  const bytes = bytesOf(input);
+  const bytes = viewOf(input);
   if (options === undefined && bytes.length <= AT_ONCE) return hash(bytes);
   const asked = meant(options);
   const stop = new native.Stop();
-  return abortable(asked.signal, stop, () => consume([bytes].values(), bytes.length, stop, asked));
+  return abortable(asked.signal, stop, () => consume(pieces(bytes), bytes.length, stop, asked));
 }
 
-async function hashStream(source, options) {
-  const asked = meant(options);
+function iteratorOf(source) {
+  if (source instanceof ReadableStream) {
+    // Its own iterator hears of an end only after the read that is under way.
+    const reader = source.getReader();
+    return { next: () => reader.read(), return: () => reader.cancel() };
+  }
   const iterator = source?.[Symbol.asyncIterator]?.() ?? source?.[Symbol.iterator]?.();
   if (iterator === undefined || typeof source === 'string' || ArrayBuffer.isView(source)) {
     throw new TypeError('source: a stream, or something else that gives bytes piece by piece, is needed');
   }
+  return iterator;
+}
+
+async function hashStream(source, options) {
+  const asked = meant(options);
   const work = new native.Stop();
+  let iterator;
   const stop = {
     set() {
       work.set();
       // A stream that gives nothing would never come to the end of its iterator.
-      if (typeof source.destroy === 'function') source.destroy();
-      else Promise.resolve(iterator.return?.()).catch(() => {});
+      quietly(() => (typeof source.destroy === 'function' ? source.destroy() : iterator.return?.()));
     },
   };
-  return abortable(asked.signal, stop, () => consume(iterator, undefined, work, asked));
+  return abortable(asked.signal, stop, async () => {
+    iterator = iteratorOf(source);
+    return consume(iterator, undefined, work, asked);
+  });
 }
 
 function pathOf(path) {
@@ -300,18 +336,26 @@ async function hashMany(list, options) {
     let group = [];
     let size = 0;
     const flush = async () => {
+      if (group.length === 0) return;
       const found = settled(await native.hashMany(group, asked.key, asked.context, stop));
       for (let at = 0; at < found.length; at += 32) digests.push(found.subarray(at, at + 32));
       asked.onProgress?.(digests.length, list.length);
       [group, size] = [[], 0];
     };
     for (const message of list) {
-      const bytes = bytesOf(message);
+      const view = viewOf(message);
+      if (view.length > GROUP_BYTES) {
+        await flush();
+        digests.push(await consume(pieces(view), undefined, stop, { ...asked, onProgress: undefined }));
+        asked.onProgress?.(digests.length, list.length);
+        continue;
+      }
+      const bytes = bytesOf(view);
       group.push(bytes);
       size += bytes.length;
       if (group.length === GROUP || size > GROUP_BYTES) await flush();
     }
-    if (group.length > 0) await flush();
+    await flush();
     return digests;
   });
 }

@@ -5,8 +5,11 @@ function system() {
   const { platform, arch } = process;
   const isGlibc = () => {
     // Network interfaces are not asked for, which may take seconds.
+    const { excludeNetwork } = process.report;
     process.report.excludeNetwork = true;
-    return process.report.getReport().header.glibcVersionRuntime !== undefined;
+    const { header } = process.report.getReport();
+    process.report.excludeNetwork = excludeNetwork;
+    return header.glibcVersionRuntime !== undefined;
   };
   return `${platform}-${arch}${platform === 'linux' && !isGlibc() ? '-musl' : ''}`;
 }

@@ -86,7 +86,7 @@ fn hash(files: &Files, paths: Vec<String>, length: usize) -> std::result::Result
     digests.resize(room, 0);
     let mut failures = Vec::new();
     let mut indices = 0_u32..;
-    let items = paths.into_iter().map(|path| Item { path: path.into(), input: Input::File, tag: () });
+    let items = paths.into_iter().map(|path| item(path.into()));
     let take = |_: PathBuf, (), result: std::result::Result<Digest, Error>| {
         let Some(index) = indices.next() else { return ControlFlow::Break(()) };
         let place = &mut digests[index as usize * length..][..length];
@@ -106,4 +106,11 @@ fn hash(files: &Files, paths: Vec<String>, length: usize) -> std::result::Result
         }
         ControlFlow::Break(()) => Err(Failure::stopped()),
     }
+}
+
+/// The open of a FIFO waits for whoever writes to it, and nothing ends that wait: what is no file is left alone.
+fn item(path: PathBuf) -> Item<()> {
+    let is_other = path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    let input = if is_other { Input::Failed(Error::Special) } else { Input::File };
+    Item { path, input, tag: () }
 }

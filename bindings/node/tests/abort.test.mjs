@@ -32,6 +32,7 @@ const calls = {
   hashStream: (options) => blake3.hashStream(endless(), options),
   'hashStream of a stream that gives nothing': (options) => blake3.hashStream(new Readable({ read() {} }), options),
   'hashStream of web streams': (options) => blake3.hashStream(new ReadableStream(), options),
+  'hashMany of large ones': (options) => blake3.hashMany(Array(64).fill(Buffer.alloc(64 << 20)), options),
   hashMany: (options) => blake3.hashMany(Array(2_000_000).fill('x'), options),
 };
 
@@ -68,6 +69,26 @@ describe('a signal', () => {
     control.abort();
     assert.equal(await argon2.verify(stored, 'x'), true);
     assert.deepEqual(digest, blake3.hash(Buffer.alloc(1 << 20)));
+  });
+
+  it('closes the source, which does not decide what is said of it', async () => {
+    let canceled = false;
+    const source = new ReadableStream({ cancel: () => void (canceled = true) });
+    const control = new AbortController();
+    const work = blake3.hashStream(source, { signal: control.signal });
+    setTimeout(() => control.abort(), 5);
+    await assert.rejects(work, { name: 'AbortError' });
+    assert.ok(canceled);
+    const untouched = new ReadableStream();
+    await assert.rejects(blake3.hashStream(untouched, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+    assert.equal(untouched.locked, false);
+    const onProgress = () => {
+      throw new Error('from the callback');
+    };
+    for (const close of [() => new Promise(() => {}), () => Promise.reject(new Error('not this')), () => assert.fail('not this')]) {
+      const stubborn = { next: () => ({ done: false, value: 'x' }), return: close };
+      await assert.rejects(blake3.hashStream({ [Symbol.iterator]: () => stubborn }, { onProgress }), /from the callback/);
+    }
   });
 
   it('is a signal', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { argon2 } from '@hashmill/node';
+import { argon2, blake3 } from '@hashmill/node';
 import hashWasm from 'hash-wasm';
 import npm from 'argon2';
 
@@ -91,6 +91,21 @@ describe('strings', () => {
     const hash = await argon2.hash('a\ud800b', CHEAP);
     assert.equal(await argon2.verify(hash, 'a\ufffdb'), true);
     assert.equal(await argon2.verify(hash, Buffer.from('a\ufffdb')), true);
+  });
+  it('do not lie in memory that Node shares', async () => {
+    const password = 'a password that is found';
+    const pool = Buffer.from(blake3.hash('x').buffer);
+    for (let turn = 0; turn < 3; turn += 1) {
+      await argon2.verify(await argon2.hash(password, { ...CHEAP, secret: Buffer.from('12345678') }), password);
+      assert.equal(pool.includes(password), false);
+    }
+    const context = { context: 'a context' };
+    const keys = [blake3.deriveKey('a context', password), blake3.createDeriveKey('a context').update(Buffer.from('x')).digest(),
+      await blake3.hashAsync('x', context), await blake3.hashStream(['x'], context)];
+    for (const key of keys) assert.equal(key.buffer.byteLength, 32);
+    const [given, secret] = [Buffer.from('given'), Buffer.from('pepper')];
+    await argon2.hash(given, { ...CHEAP, secret });
+    assert.deepEqual([given, secret].map(String), ['given', 'pepper']);
   });
   it('short hashes of long salts, as options ask for', async () => {
     const hash = await argon2.hash('x', { ...CHEAP, hashLength: 4, salt: Buffer.alloc(100) });

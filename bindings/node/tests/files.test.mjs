@@ -1,5 +1,6 @@
 // BLAKE3 of files: every size, every fault, progress.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,6 +43,13 @@ describe('files', () => {
     assert.equal(reasons[2][0], 'rejected');
     await assert.rejects(blake3.hashFile(missing), { code: 'ENOENT', errno: -2, path: missing });
     assert.deepEqual(await blake3.hashFiles([]), []);
+  });
+
+  it('are files: nobody waits for the other end of a FIFO', async () => {
+    const fifo = join(folder, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    await assert.rejects(blake3.hashFile(fifo), { message: /neither a file/, path: fifo });
+    await assert.rejects(blake3.hashFile('/dev/null'), /neither a file/);
   });
 
   it('tell how far they are', async () => {
