@@ -8,6 +8,7 @@ mod blake3;
 mod boundary;
 mod call;
 mod documents;
+mod manifest;
 
 use std::sync::OnceLock;
 
@@ -28,5 +29,6 @@ fn _hashmill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     blake3::register(module)?;
     argon2::register(module)?;
-    documents::register(module)
+    documents::register(module)?;
+    manifest::register(module)
 }

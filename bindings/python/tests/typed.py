@@ -6,6 +6,8 @@ import io
 from pathlib import Path
 from typing import assert_type
 
+import pyarrow
+from hashmill import manifest
 from hashmill.argon2 import Parameters, PasswordHasher, Passwords, calibrate, profiles
 from hashmill.blake3 import Digests, blake3, hash_file, hash_many, hash_tree
 
@@ -37,3 +39,9 @@ blake3("text")  # type: ignore[arg-type]
 hash_many([1])  # type: ignore[list-item]
 Passwords("owasp", limits="none")  # type: ignore[arg-type]
 digests: Digests
+
+
+def inventories(batch: pyarrow.RecordBatch) -> None:
+    assert_type(manifest.verify("in.parquet", Path("out"), shard=(0, 2), store={"aws_region": "x"}), manifest.Summary)
+    assert_type(manifest.hash(["a", Path("b")], "out", shard="0/2").failed, dict[str, int])
+    manifest.Hasher(columns={"url": "name"}, max_threads=manifest.AUTO)(batch)

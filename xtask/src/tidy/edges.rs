@@ -44,6 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hashmill-c", &["hashmill-doc", "hashmill-files", "hashmill-hash"]),
     ("hashmill-python", &["hashmill-doc", "hashmill-files", "hashmill-hash"]),
     ("hashmill-node", &["hashmill-files", "hashmill-hash"]),
+    ("hashmill-python", &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-manifest"]),
     ("hashmill-javascript-documents", &["hashmill-doc"]),
     ("hashmill-web", &["hashmill-hash"]),
     // An oracle that shared code with what it judges would agree with its mistakes.

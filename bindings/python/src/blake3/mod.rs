@@ -6,6 +6,8 @@ mod many;
 mod mode;
 mod threads;
 
+use std::num::NonZero;
+
 use pyo3::prelude::*;
 
 /// Adds it to `parent`.
@@ -18,4 +20,9 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(many::hash_tree, &module)?)?;
     module.add_function(wrap_pyfunction!(arrow::hash_arrow, &module)?)?;
     parent.add_submodule(&module)
+}
+
+/// What `max_threads` says, for those who start threads of their own: `None` is one for each processor.
+pub(crate) fn most_of(max_threads: isize) -> PyResult<Option<NonZero<usize>>> {
+    Ok(threads::Most::of(max_threads)?.of_files())
 }

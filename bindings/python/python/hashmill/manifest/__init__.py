@@ -1,0 +1,215 @@
+"""What a Parquet inventory lists, hashed and verified: in S3, Google's and Azure's stores, on web servers, on disks.
+
+`hash` and `verify` work on a whole inventory, or on a shard of it, and go on where a run before them ended. A `Hasher` takes
+batches of Arrow and gives batches: what Ray's `map_batches` and Spark's `mapInArrow` call. `python -m hashmill.manifest` is the
+same for shells. Each row in is one row out, and what is wrong with a row stands in that row.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, overload
+
+from .._hashmill import manifest as _native
+from ..blake3 import AUTO
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    Path = str | os.PathLike[str]
+
+__all__ = ["AUTO", "PART_ROWS", "Hasher", "Summary", "hash", "verify"]
+
+PART_ROWS = _native.PART_ROWS
+
+_OF_STORES = ("AWS_", "AZURE_", "GOOGLE_")
+
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> object: ...
+
+
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[object, object]: ...
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How many rows had which answer, of all parts of a shard."""
+
+    rows: int
+    hashed: int
+    """Rows that have a digest, and `bytes` of these."""
+    bytes: int
+    matched: int
+    """Rows whose digest is the listed one."""
+    mismatched: int
+    failed: dict[str, int]
+    """Rows without a digest, by what stands in `status`."""
+    parts: int
+    """Parts that this run wrote; `skipped` were there."""
+    skipped: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether each row has a digest, and none another than the listed one."""
+        return self.hashed == self.rows and self.mismatched == 0
+
+
+class Hasher:
+    """Hashes what rows name: for a batch of Arrow there is a `pyarrow.RecordBatch`, for a table a `pyarrow.Table`, for an iterator
+    of batches an iterator of batches, with as many rows in the same order.
+
+    It can be pickled, and starts threads with its first batch only, so it may be sent to workers. Options are those of `hash`;
+    `max_threads` is 1, as schedulers start a worker for each processor.
+    """
+
+    def __init__(
+        self,
+        *,
+        columns: Mapping[str, str] | None = None,
+        store: Mapping[str, str] | None = None,
+        connections: int = 64,
+        max_threads: int = 1,
+        retries: int = 5,
+        timeout: float = 30.0,
+        split: int = 64 << 20,
+    ) -> None:
+        self._columns = dict(columns or {})
+        self._store = dict(store or {})
+        self._limits = {
+            "connections": connections,
+            "max_threads": max_threads,
+            "retries": retries,
+            "timeout": timeout,
+            "split": split,
+        }
+        self._engine = self._start()
+
+    def _start(self) -> _native.Engine:
+        # The environment is that of the process that asks, not of the one that pickled.
+        environment = {
+            name.lower(): value
+            for name, value in os.environ.items()
+            if name.startswith(_OF_STORES) and _native.knows(name)
+        }
+        given = {name.lower(): value for name, value in self._store.items()}
+        return _native.Engine(self._columns, environment | given, **self._limits)  # type: ignore[arg-type]
+
+    @overload
+    def __call__(self, batch: _ArrowArray) -> pyarrow.RecordBatch: ...
+    @overload
+    def __call__(self, batch: _ArrowStream) -> pyarrow.Table: ...
+    @overload
+    def __call__(self, batch: Iterable[_ArrowArray]) -> Iterator[pyarrow.RecordBatch]: ...
+    def __call__(self, batch: Any) -> Any:
+        """The answers to a batch, to a table, or to each of an iterator's batches."""
+        is_batch = hasattr(batch, "__arrow_c_array__")
+        if not is_batch and not hasattr(batch, "__arrow_c_stream__"):
+            return map(self, batch)
+        import pyarrow
+
+        answers = pyarrow.record_batch(self._engine.answer(batch))
+        return answers if is_batch else pyarrow.Table.from_batches([answers])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_engine"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._engine = self._start()
+
+    def __repr__(self) -> str:
+        # Options of stores may be secrets.
+        return f"Hasher(connections={self._limits['connections']}, max_threads={self._limits['max_threads']})"
+
+    def _run(
+        self,
+        inventory: Path | Iterable[Path],
+        out: Path,
+        shard: tuple[int, int] | str,
+        part_rows: int,
+        *,
+        verify: bool,
+    ) -> Summary:
+        paths = [inventory] if isinstance(inventory, (str, os.PathLike)) else list(inventory)
+        return Summary(**self._engine.run(paths, out, _shard(shard), part_rows, verify))
+
+
+def _shard(shard: tuple[int, int] | str) -> tuple[int, int]:
+    if isinstance(shard, str):
+        index, slash, count = shard.partition("/")
+        if not (slash and index.isdecimal() and count.isdecimal()):
+            raise ValueError(f"{shard!r}: a shard is written i/n, from 0/n to (n-1)/n")
+        shard = int(index), int(count)
+    return shard
+
+
+def hash(
+    inventory: Path | Iterable[Path],
+    out: Path,
+    *,
+    shard: tuple[int, int] | str = (0, 1),
+    part_rows: int = PART_ROWS,
+    columns: Mapping[str, str] | None = None,
+    store: Mapping[str, str] | None = None,
+    connections: int = 64,
+    max_threads: int = AUTO,
+    retries: int = 5,
+    timeout: float = 30.0,
+    split: int = 64 << 20,
+) -> Summary:
+    """Hashes what the rows of Parquet files, or of folders of them, name. Answers are Parquet files in the folder `out`.
+
+    `shard` is `(i, n)` or `"i/n"`, from 0 to n-1. Parts of `part_rows` rows are written whole or not at all, and a run that
+    finds some goes on with the others; one that finds those of another inventory raises `ValueError`.
+
+    `columns` says which columns mean `url`, or `bucket` and `key` after `scheme` (`"s3"`), and `size`, `etag`, `version`,
+    `blake3`, where they have other names than S3 Inventory or answers give them. `store` has options of clients, by the names
+    of the crate `object_store`; the environment's `AWS_…`, `GOOGLE_…` and `AZURE_…` are known too.
+
+    At most `connections` requests are under way, and each is tried again `retries` times. A store may be silent for `timeout`
+    seconds. Objects that are listed with at least `split` bytes come in several parts at once.
+    """
+    hasher = Hasher(
+        columns=columns,
+        store=store,
+        connections=connections,
+        max_threads=max_threads,
+        retries=retries,
+        timeout=timeout,
+        split=split,
+    )
+    return hasher._run(inventory, out, shard, part_rows, verify=False)
+
+
+def verify(
+    inventory: Path | Iterable[Path],
+    out: Path,
+    *,
+    shard: tuple[int, int] | str = (0, 1),
+    part_rows: int = PART_ROWS,
+    columns: Mapping[str, str] | None = None,
+    store: Mapping[str, str] | None = None,
+    connections: int = 64,
+    max_threads: int = AUTO,
+    retries: int = 5,
+    timeout: float = 30.0,
+    split: int = 64 << 20,
+) -> Summary:
+    """As `hash`, for inventories that list digests: the column `matches` says whether they are right, and `ok` whether all are.
+
+    What `hash` wrote is such an inventory.
+    """
+    hasher = Hasher(
+        columns=columns,
+        store=store,
+        connections=connections,
+        max_threads=max_threads,
+        retries=retries,
+        timeout=timeout,
+        split=split,
+    )
+    return hasher._run(inventory, out, shard, part_rows, verify=True)

@@ -1,0 +1,216 @@
+//! The part of the module that `hashmill.manifest` is made of: batches of Arrow in and out, and runs.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::{Array as _, RecordBatch, StructArray};
+use arrow_schema::DataType;
+use hashmill_hash::process::PerProcess;
+use hashmill_manifest::inventory::{Columns, Inventory, rows};
+use hashmill_manifest::run::{PART_ROWS, run};
+use hashmill_manifest::{Error, Hasher, Kind, Options, Shard, Stop, out};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+
+use crate::boundary;
+use crate::call::interruptible;
+
+/// Adds it to `parent`.
+pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let module = PyModule::new(parent.py(), "manifest")?;
+    module.add_class::<Engine>()?;
+    module.add_class::<Answers>()?;
+    module.add("PART_ROWS", PART_ROWS)?;
+    module.add_function(wrap_pyfunction!(knows, &module)?)?;
+    parent.add_submodule(&module)
+}
+
+/// Whether any store has an option of this name.
+#[pyfunction]
+fn knows(option: &str) -> bool {
+    Hasher::knows(option)
+}
+
+/// Hashes what batches and inventories name. Threads and connections start with the first call, in each process for itself.
+#[pyclass(frozen, name = "Engine", module = "hashmill._hashmill.manifest")]
+struct Engine {
+    options: Options,
+    columns: Columns,
+    hasher: PerProcess<OnceLock<Arc<Hasher>>>,
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (columns, store, *, connections, max_threads, retries, timeout, split))]
+    fn new(
+        columns: BTreeMap<String, String>,
+        store: BTreeMap<String, String>,
+        connections: usize,
+        max_threads: isize,
+        retries: usize,
+        timeout: f64,
+        split: u64,
+    ) -> PyResult<Engine> {
+        let mut options = Options::default();
+        options.connections =
+            NonZero::new(connections).ok_or_else(|| PyValueError::new_err("no connections"))?;
+        options.threads = crate::blake3::most_of(max_threads)?;
+        options.retries = retries;
+        options.timeout = Duration::try_from_secs_f64(timeout)
+            .ok()
+            .filter(|timeout| !timeout.is_zero())
+            .ok_or_else(|| PyValueError::new_err("a timeout is more than no seconds"))?;
+        options.split = split;
+        options.store = store;
+        let hasher = PerProcess::new(OnceLock::new());
+        Ok(Engine { options, columns: named(columns)?, hasher })
+    }
+
+    /// The answers to the rows of a batch, or of several: a row each, in one batch.
+    fn answer(&self, py: Python<'_>, batch: &Bound<'_, PyAny>) -> PyResult<Answers> {
+        let mut all = Vec::new();
+        for chunk in boundary::chunks(batch)? {
+            if !matches!(chunk.data_type(), DataType::Struct(_)) || chunk.null_count() > 0 {
+                return Err(PyTypeError::new_err("a record batch or a table is needed"));
+            }
+            let batch = RecordBatch::from(chunk.as_struct());
+            all.extend(rows(&batch, &self.columns).map_err(PyValueError::new_err)?);
+        }
+        let (hasher, stop) = (self.hasher()?, Stop::new());
+        let stopping = stop.clone();
+        let answers = interruptible(
+            py,
+            || stopping.stop(),
+            move || hasher.answer(all, &stop).map(|answers| out::batch(&answers)),
+        )?;
+        let batch = answers.map_err(failure)?.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Answers(batch.into()))
+    }
+
+    /// A shard of an inventory into a folder. What it says is how many rows had which answer.
+    #[pyo3(signature = (inventory, out, shard, part_rows, verify))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        inventory: Vec<PathBuf>,
+        out: PathBuf,
+        shard: (u64, u64),
+        part_rows: u64,
+        verify: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (index, count) = shard;
+        let shard = Shard::new(index, count)
+            .ok_or_else(|| PyValueError::new_err(format!("there is no shard {index} of {count}")))?;
+        let part_rows = NonZero::new(part_rows).ok_or_else(|| PyValueError::new_err("parts without rows"))?;
+        let (hasher, stop, columns) = (self.hasher()?, Stop::new(), self.columns.clone());
+        let stopping = stop.clone();
+        let outcome = interruptible(
+            py,
+            || stopping.stop(),
+            move || {
+                let inventory = Inventory::open(&inventory, columns)?;
+                if verify && !inventory.lists_digests() {
+                    return Err(Error::Refused("no column of digests to verify by".to_owned()));
+                }
+                run(&hasher, &inventory, &out, shard, part_rows, &stop)
+            },
+        )?;
+        let outcome = outcome.map_err(failure)?;
+        let (said, summary) = (PyDict::new(py), outcome.summary);
+        for (name, count) in [
+            ("rows", summary.rows),
+            ("hashed", summary.hashed),
+            ("bytes", summary.bytes),
+            ("matched", summary.matched),
+            ("mismatched", summary.mismatched),
+            ("parts", outcome.parts),
+            ("skipped", outcome.skipped),
+        ] {
+            said.set_item(name, count)?;
+        }
+        let failed = PyDict::new(py);
+        for (kind, count) in Kind::ALL.into_iter().zip(summary.failed) {
+            failed.set_item(kind.name(), count)?;
+        }
+        said.set_item("failed", failed)?;
+        Ok(said)
+    }
+}
+
+impl Engine {
+    fn hasher(&self) -> PyResult<Arc<Hasher>> {
+        let hasher = self.hasher.get_or(OnceLock::new);
+        if let Some(hasher) = hasher.get() {
+            return Ok(Arc::clone(hasher));
+        }
+        // Of two threads that come first at the same time, one starts some for nothing.
+        let new = Arc::new(Hasher::new(self.options.clone()).map_err(failure)?);
+        Ok(Arc::clone(hasher.get_or_init(|| new)))
+    }
+}
+
+/// Names of columns, by what they mean.
+fn named(names: BTreeMap<String, String>) -> PyResult<Columns> {
+    let mut columns = Columns::default();
+    for (meaning, name) in names {
+        let place = match meaning.as_str() {
+            "url" => &mut columns.url,
+            "bucket" => &mut columns.bucket,
+            "key" => &mut columns.key,
+            "scheme" => &mut columns.scheme,
+            "size" => &mut columns.size,
+            "etag" => &mut columns.etag,
+            "version" => &mut columns.version,
+            "blake3" => &mut columns.blake3,
+            _ => return Err(PyValueError::new_err(format!("{meaning}: no column has this meaning"))),
+        };
+        *place = Some(name);
+    }
+    Ok(columns)
+}
+
+fn failure(error: Error) -> PyErr {
+    match error {
+        Error::Io(path, error) => {
+            let words = error.to_string();
+            PyOSError::new_err((error.raw_os_error(), words, path))
+        }
+        Error::Refused(_) | Error::Inventory(..) | Error::Other(..) => {
+            PyValueError::new_err(error.to_string())
+        }
+        Error::Stopped => PyKeyboardInterrupt::new_err(()),
+        error => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// A batch of answers. `pyarrow.record_batch` and others take it without a copy.
+#[pyclass(frozen, name = "Answers", module = "hashmill._hashmill.manifest")]
+struct Answers(StructArray);
+
+#[pymethods]
+impl Answers {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(boundary::capsules(py, &self.0.to_data())?.0)
+    }
+
+    /// What is asked for is a wish by the protocol, and this is the only type there is.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema;
+        boundary::capsules(py, &self.0.to_data())
+    }
+}

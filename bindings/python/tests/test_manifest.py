@@ -1,0 +1,235 @@
+"""Inventories: files of this machine, shards, restarts, workers, signals."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet as parquet
+import pytest
+from hashmill.blake3 import blake3
+from hashmill.manifest import Hasher, hash, verify
+
+
+def answers(folder: Path) -> list[dict[str, Any]]:
+    """In the order of rows."""
+    files = sorted(folder.glob("part-*.parquet"))
+    return [row for file in files for row in parquet.read_table(file).to_pylist()]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    (tmp_path / "data").mkdir()
+    paths = [tmp_path / "data" / str(number) for number in range(40)]
+    for number, path in enumerate(paths):
+        path.write_bytes(bytes([number]) * number * 100)
+    return paths
+
+
+@pytest.fixture
+def inventory(tmp_path: Path, files: list[Path]) -> Path:
+    path = tmp_path / "inventory.parquet"
+    parquet.write_table(pyarrow.table({"url": [str(file) for file in files] + ["nothing"]}), path)
+    return path
+
+
+def digests(files: list[Path]) -> list[bytes]:
+    return [blake3(file.read_bytes()).digest() for file in files]
+
+
+def test_each_row_has_an_answer(tmp_path: Path, files: list[Path], inventory: Path) -> None:
+    summary = hash(inventory, tmp_path / "out", part_rows=7)
+    assert (summary.rows, summary.hashed, summary.failed["missing"], summary.ok) == (41, 40, 1, False)
+    rows = answers(tmp_path / "out")
+    assert [row["blake3"] for row in rows] == [*digests(files), None]
+    assert rows[3] == {
+        "url": str(files[3]),
+        "size": 300,
+        "blake3": blake3(b"\3" * 300).digest(),
+        "status": "hashed",
+        "error": None,
+        "matches": None,
+        "etag": None,
+        "version": None,
+    }
+    assert rows[40]["status"] == "missing" and rows[40]["error"]
+    again = hash(inventory, tmp_path / "out", part_rows=7)
+    assert (again.parts, again.skipped, again.rows) == (0, 6, 41)
+
+
+def test_shards_are_all_there_is(tmp_path: Path, files: list[Path], inventory: Path) -> None:
+    for index in range(3):
+        shard = (index, 3) if index else "0/3"
+        hash(inventory, tmp_path / "out", shard=shard, part_rows=7)
+    assert [row["blake3"] for row in answers(tmp_path / "out")] == [*digests(files), None]
+
+
+def test_what_was_hashed_can_be_verified(tmp_path: Path, files: list[Path], inventory: Path) -> None:
+    hash(inventory, tmp_path / "out")
+    with pytest.raises(ValueError, match="no column of digests"):
+        verify(inventory, tmp_path / "verified")
+    files[5].write_bytes(b"x" * 500)
+    summary = verify(tmp_path / "out", tmp_path / "verified")
+    assert (summary.matched, summary.mismatched, summary.ok) == (39, 1, False)
+    rows = answers(tmp_path / "verified")
+    assert [number for number, row in enumerate(rows) if row["matches"] is False] == [5]
+
+
+def test_wrong_arguments_are_exceptions(tmp_path: Path, inventory: Path) -> None:
+    out = tmp_path / "out"
+    for shard in ["", "1", "3/3", "x/y", (3, 3)]:
+        with pytest.raises(ValueError, match="shard"):
+            hash(inventory, out, shard=shard)
+    with pytest.raises(ValueError, match="aws_endpiont"):
+        hash(inventory, out, store={"aws_endpiont": "x"})
+    with pytest.raises(ValueError, match="meaning"):
+        hash(inventory, out, columns={"urls": "x"})
+    with pytest.raises(ValueError, match="no column x"):
+        hash(inventory, out, columns={"url": "x"})
+    for wrong in [{"connections": 0}, {"timeout": 0}, {"timeout": float("nan")}, {"part_rows": 0}, {"max_threads": 0}]:
+        with pytest.raises(ValueError):
+            hash(inventory, out, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError):
+        hash(tmp_path / "nowhere", out)
+    hash(inventory, out)
+    with pytest.raises(ValueError, match="another inventory"):
+        hash(inventory, out, part_rows=3)
+    with pytest.raises(NotADirectoryError):
+        hash(inventory, inventory / "out")
+
+
+def test_a_hasher_takes_batches_tables_and_iterators(files: list[Path]) -> None:
+    table = pyarrow.table({"path": [str(file) for file in files], "other": range(40)})
+    hasher = Hasher()
+    pairs = [(table, pyarrow.Table), (table.to_batches()[0], pyarrow.RecordBatch), (table.to_reader(), pyarrow.Table)]
+    for batch, kind in pairs:
+        answer = hasher(batch)
+        assert isinstance(answer, kind)
+        assert answer["blake3"].to_pylist() == digests(files)
+        assert answer.schema.field("blake3").type == pyarrow.binary(32)
+    several = list(hasher(iter(table.to_batches(max_chunksize=9))))
+    assert [len(batch) for batch in several] == [9, 9, 9, 9, 4]
+    assert hasher(table.slice(0, 0)).num_rows == 0
+    for wrong in [pyarrow.array(["x"]), pyarrow.array([{"url": "x"}, None])]:
+        with pytest.raises(TypeError):
+            hasher(wrong)
+    with pytest.raises(ValueError, match="url"):
+        hasher(pyarrow.table({"x": [1]}))
+
+
+def test_a_hasher_travels(files: list[Path]) -> None:
+    table = pyarrow.table({"url": [str(file) for file in files], "expected": digests(files)})
+    hasher = Hasher(columns={"blake3": "expected"}, store={"aws_region": "secret"})
+    assert "secret" not in repr(hasher)
+    assert pickle.loads(pickle.dumps(hasher))(table)["matches"].to_pylist() == [True] * 40
+    # Also after it has worked, and into a process that is a copy of this one.
+    for way in ["fork", "spawn"]:
+        with multiprocessing.get_context(way).Pool(2) as pool:
+            for batch in pool.map(hasher, table.to_batches(max_chunksize=10)):
+                assert batch["matches"].to_pylist() == [True] * 10
+
+
+def in_child(hasher: Hasher, table: pyarrow.Table) -> bool:
+    child = os.fork()
+    if child == 0:
+        right = False
+        try:
+            right = hasher(table)["status"].to_pylist() == ["hashed"] * table.num_rows
+        finally:
+            os._exit(0 if right else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def test_a_forked_child_makes_its_own_threads(files: list[Path]) -> None:
+    table = pyarrow.table({"url": [str(file) for file in files]})
+    hasher = Hasher(max_threads=2)
+    hasher(table)
+    assert in_child(hasher, table)
+    assert hasher(table).num_rows == 40
+
+
+def test_threads_share_a_hasher(files: list[Path]) -> None:
+    table = pyarrow.table({"url": [str(file) for file in files]})
+    hasher, results = Hasher(), []
+    threads = [threading.Thread(target=lambda: results.append(hasher(table)["blake3"].to_pylist())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [digests(files)] * 8
+
+
+def test_importing_it_starts_nothing() -> None:
+    program = (
+        "import hashmill.manifest as m, os, sys; h = m.Hasher()\n"
+        "print(len(os.listdir('/proc/self/task')), 'pyarrow' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "False"]
+
+
+def test_a_key_that_interrupts_ends_the_wait(tmp_path: Path) -> None:
+    """For a server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/x"
+
+        def interrupt() -> None:
+            connection, _ = server.accept()
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0)
+            connections.append(connection)
+
+        connections: list[socket.socket] = []
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            Hasher(timeout=600)(pyarrow.table({"url": [url]}))
+        thread.join()
+        connections[0].close()
+
+
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "hashmill.manifest", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_the_command_does_a_shard(tmp_path: Path, files: list[Path], inventory: Path) -> None:
+    out = tmp_path / "out"
+    first = command(inventory, "-o", out, "--shard", "0/2", "--part-rows", "10")
+    assert first.returncode == 0 and json.loads(first.stdout)["rows"] == 20, first.stderr
+    second = command(inventory, "-o", out, "--shard", "1/2", "--part-rows", "10")
+    assert second.returncode == 1 and json.loads(second.stdout)["failed"]["missing"] == 1
+    assert len(answers(out)) == 41
+    for wrong in [(inventory, "-o", out), (tmp_path / "nowhere", "-o", out), (inventory, "-o", out, "--shard", "2/2")]:
+        done = command(*wrong)
+        assert done.returncode == 2 and done.stderr.startswith("hashmill.manifest: ") and not done.stdout
+    verified = command(out, "-o", tmp_path / "v", "--verify", "--column", "blake3=blake3")
+    assert json.loads(verified.stdout)["matched"] == 40
+
+
+def test_a_run_that_is_killed_leaves_nothing_that_is_half(tmp_path: Path, files: list[Path], inventory: Path) -> None:
+    """It is killed as soon as it has written a part, whatever it does then."""
+    table = pyarrow.table({"url": [str(file) for file in files] * 250})
+    parquet.write_table(table, inventory)
+    out = tmp_path / "out"
+    program = [sys.executable, "-m", "hashmill.manifest", inventory, "-o", out, "--part-rows", "100"]
+    process = subprocess.Popen(list(map(str, program)))
+    while not list(out.glob("part-*")) and process.poll() is None:
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    left = len(list(out.glob("part-*")))
+    summary = hash(inventory, out, part_rows=100)
+    assert (summary.skipped, summary.parts) == (left, 100 - left) and left >= 1
+    assert [row["blake3"] for row in answers(out)] == digests(files) * 250
