@@ -1,0 +1,154 @@
+"""An S3-compatible server that checks signatures and policies: moto's, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pyarrow
+import pyarrow.parquet as parquet
+import pytest
+from botocore.config import Config
+from hashmill.blake3 import blake3
+from hashmill.manifest import Hasher, hash, verify
+
+POLICY = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {"Effect": "Allow", "Action": "s3:*", "Resource": "*"},
+        {"Effect": "Deny", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::bucket/closed/*"},
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    client: Any
+    store: dict[str, str]
+
+    def put(self, key: str, body: bytes) -> dict[str, Any]:
+        answer: dict[str, Any] = self.client.put_object(Bucket="bucket", Key=key, Body=body)
+        return answer
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    # What comes before signatures are asked for: a user, a policy, a key.
+    environment = os.environ | {"INITIAL_NO_AUTH_ACTION_COUNT": "3", "PYTHONUNBUFFERED": "1"}
+    program = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    with subprocess.Popen(program, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            found = None
+            said = []
+            while found is None and (line := process.stderr.readline()):
+                said.append(line)
+                found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+            assert found, "".join(said)
+            endpoint = f"http://127.0.0.1:{found[1]}"
+            nobody = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
+            users = boto3.client("iam", endpoint_url=endpoint, **nobody)
+            users.create_user(UserName="who")
+            users.put_user_policy(UserName="who", PolicyName="most", PolicyDocument=json.dumps(POLICY))
+            key = users.create_access_key(UserName="who")["AccessKey"]
+            store = {
+                "aws_endpoint": endpoint,
+                "aws_region": "us-east-1",
+                "aws_access_key_id": key["AccessKeyId"],
+                "aws_secret_access_key": key["SecretAccessKey"],
+                "allow_http": "true",
+            }
+            client = boto3.client(
+                "s3",
+                endpoint_url=endpoint,
+                region_name="us-east-1",
+                aws_access_key_id=key["AccessKeyId"],
+                aws_secret_access_key=key["SecretAccessKey"],
+                config=Config(s3={"addressing_style": "path"}),
+            )
+            client.create_bucket(Bucket="bucket")
+            yield Server(client, store)
+        finally:
+            process.kill()
+
+
+def answer(server: Server, **columns: list[Any]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = Hasher(store=server.store, retries=1)(pyarrow.table(columns)).to_pylist()
+    return rows
+
+
+def test_an_inventory_as_s3_writes_it(server: Server, tmp_path: Path) -> None:
+    keys = ["plain", "with space", "per%20cent", "ünï", "a/b/c", "plus+", "question?x=1", "#hash", "empty"]
+    bodies = {key: key.encode() * 1000 if key != "empty" else b"" for key in keys}
+    for key, body in bodies.items():
+        server.put(f"keys/{key}", body)
+    listed = server.client.list_objects_v2(Bucket="bucket", Prefix="keys/")["Contents"]
+    inventory = pyarrow.table(
+        {
+            "bucket": ["bucket"] * len(listed),
+            "key": [entry["Key"] for entry in listed],
+            "size": [entry["Size"] for entry in listed],
+            "e_tag": [entry["ETag"].strip('"') for entry in listed],
+        }
+    )
+    parquet.write_table(inventory, tmp_path / "inventory.parquet")
+    summary = hash(tmp_path / "inventory.parquet", tmp_path / "out", store=server.store)
+    assert summary.ok and summary.rows == len(keys)
+    assert summary.bytes == sum(map(len, bodies.values()))
+    rows = parquet.read_table(tmp_path / "out").to_pylist()
+    found = {row["url"].removeprefix("s3://bucket/keys/"): row["blake3"] for row in rows}
+    assert found == {key: blake3(body).digest() for key, body in bodies.items()}
+    assert verify(tmp_path / "out", tmp_path / "verified", store=server.store).matched == len(keys)
+
+
+def test_what_a_row_cannot_have_is_said(server: Server) -> None:
+    server.put("closed/x", b"secret")
+    server.put("open", b"open")
+    urls = ["s3://bucket/nothing", "s3://nobucket/x", "s3://bucket/closed/x", "s3://bucket/open"]
+    rows = answer(server, url=urls)
+    assert [row["status"] for row in rows] == ["missing", "missing", "denied", "hashed"]
+    wrong = Server(server.client, server.store | {"aws_secret_access_key": "another"})
+    assert answer(wrong, url=["s3://bucket/open"])[0]["status"] == "denied"
+
+
+def test_an_object_that_changed_since_it_was_listed(server: Server) -> None:
+    then = server.put("changing", b"then")
+    now = server.put("changing", b"now!")
+    assert then["ETag"] != now["ETag"]
+    rows = answer(server, url=["s3://bucket/changing"] * 3, etag=[then["ETag"], now["ETag"], None], size=[4, 4, 5])
+    assert [row["status"] for row in rows] == ["changed", "hashed", "changed"]
+    assert rows[1]["etag"] == now["ETag"] and rows[1]["blake3"] == blake3(b"now!").digest()
+
+
+def test_a_version_that_is_listed_is_the_one(server: Server) -> None:
+    server.client.create_bucket(Bucket="versions")
+    server.client.put_bucket_versioning(Bucket="versions", VersioningConfiguration={"Status": "Enabled"})
+    put = [server.client.put_object(Bucket="versions", Key="x", Body=body) for body in (b"one", b"two")]
+    versions = [answer["VersionId"] for answer in put]
+    rows = answer(server, url=["s3://versions/x"] * 3, version_id=[*versions, None])
+    assert [row["blake3"] for row in rows] == [blake3(body).digest() for body in (b"one", b"two", b"two")]
+
+
+def test_a_large_object_comes_in_parts(server: Server) -> None:
+    body = bytes(range(256)) * (35 << 12) + b"end"
+    server.put("large", body)
+    table = pyarrow.table({"url": ["s3://bucket/large"], "size": [len(body)]})
+    for connections in (1, 4):
+        row = Hasher(store=server.store, split=1, connections=connections)(table).to_pylist()[0]
+        assert row["blake3"] == blake3(body).digest(), row
+
+
+def test_the_environment_says_who_asks(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.put("open", b"open")
+    for name, value in server.store.items():
+        monkeypatch.setenv(name.upper() if name.startswith("aws_") else "AWS_ALLOW_HTTP", value)
+    row = Hasher()(pyarrow.table({"url": ["s3://bucket/open"]})).to_pylist()[0]
+    assert row["status"] == "hashed", row
