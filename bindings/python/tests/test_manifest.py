@@ -19,7 +19,7 @@ import pyarrow
 import pyarrow.parquet as parquet
 import pytest
 from hashmill.blake3 import blake3
-from hashmill.manifest import Hasher, hash, verify
+from hashmill.manifest import SPARK_SCHEMA, Hasher, hash, verify
 
 
 def answers(folder: Path) -> list[dict[str, Any]]:
@@ -120,6 +120,8 @@ def test_a_hasher_takes_batches_tables_and_iterators(files: list[Path]) -> None:
         assert answer.schema.field("blake3").type == pyarrow.binary(32)
     several = list(hasher(iter(table.to_batches(max_chunksize=9))))
     assert [len(batch) for batch in several] == [9, 9, 9, 9, 4]
+    assert several[0].schema.field("blake3").type == pyarrow.binary()
+    assert several[0].schema.names == SPARK_SCHEMA.replace(",", "").split()[::2]
     assert hasher(table.slice(0, 0)).num_rows == 0
     for wrong in [pyarrow.array(["x"]), pyarrow.array([{"url": "x"}, None])]:
         with pytest.raises(TypeError):

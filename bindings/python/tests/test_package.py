@@ -18,9 +18,9 @@ PACKAGE = Path(__file__).parent.parent
 EXAMPLES = sorted((PACKAGE / "examples").glob("*.py"))
 
 
-def run(*arguments: str) -> str:
+def run(*arguments: str, cwd: Path | None = None) -> str:
     """What a new interpreter says; that it ends well."""
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=300, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -40,7 +40,7 @@ def test_the_lock_for_all_threads_stays_off() -> None:
 def test_import_starts_no_thread_and_brings_no_other_package() -> None:
     said = run(
         "-c",
-        "import hashmill.blake3, hashmill.argon2, os, sys\n"
+        "import hashmill.blake3, hashmill.argon2, hashmill.manifest, os, sys\n"
         "print(len(os.listdir('/proc/self/task')))\n"
         "print({'pyarrow', 'polars', 'numpy', '_argon2_cffi_bindings'} & set(sys.modules))",
     )
@@ -59,12 +59,12 @@ def test_an_example_runs(example: Path) -> None:
     assert run(str(example))
 
 
-def test_the_readme_works() -> None:
+def test_the_readme_works(tmp_path: Path) -> None:
     """Its pieces of Python, one after another in one program."""
     pieces = (PACKAGE / "README.md").read_text().split("```python\n")[1:]
     program = "\n".join(piece.split("```")[0] for piece in pieces)
     assert len(pieces) >= 2
-    run("-c", program)
+    run("-c", program, cwd=tmp_path)
 
 
 def public(module: ModuleType) -> list[tuple[str, object]]:

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["AUTO", "PART_ROWS", "Hasher", "Summary", "hash", "verify"]
+__all__ = ["AUTO", "PART_ROWS", "SPARK_SCHEMA", "Hasher", "Summary", "hash", "verify"]
 
 PART_ROWS = _native.PART_ROWS
+
+SPARK_SCHEMA = (
+    "url string, size long, blake3 binary, status string, error string, matches boolean, etag string, version string"
+)
+"""What `DataFrame.mapInArrow` must be told of a `Hasher`."""
 
 _OF_STORES = ("AWS_", "AZURE_", "GOOGLE_")
 
@@ -60,7 +65,8 @@ class Summary:
 
 class Hasher:
     """Hashes what rows name: for a batch of Arrow there is a `pyarrow.RecordBatch`, for a table a `pyarrow.Table`, for an iterator
-    of batches an iterator of batches, with as many rows in the same order.
+    of batches an iterator of batches, with as many rows in the same order. In the latter, which are for Spark, digests are
+    `binary`, as `SPARK_SCHEMA` says; elsewhere they are of 32 bytes by their type.
 
     It can be pickled, and starts threads with its first batch only, so it may be sent to workers. Options are those of `hash`;
     `max_threads` is 1, as schedulers start a worker for each processor.
@@ -108,11 +114,19 @@ class Hasher:
         """The answers to a batch, to a table, or to each of an iterator's batches."""
         is_batch = hasattr(batch, "__arrow_c_array__")
         if not is_batch and not hasattr(batch, "__arrow_c_stream__"):
-            return map(self, batch)
+            return map(self._variable, batch)
         import pyarrow
 
         answers = pyarrow.record_batch(self._engine.answer(batch))
         return answers if is_batch else pyarrow.Table.from_batches([answers])
+
+    def _variable(self, batch: _ArrowArray) -> pyarrow.RecordBatch:
+        """Digests as binary of any length: Spark knows no other."""
+        import pyarrow
+
+        answers = self(batch)
+        index = answers.schema.get_field_index("blake3")
+        return answers.set_column(index, "blake3", answers.column(index).cast(pyarrow.binary()))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_engine"}
