@@ -86,6 +86,16 @@ def test_what_was_hashed_can_be_verified(tmp_path: Path, files: list[Path], inve
     assert [number for number, row in enumerate(rows) if row["matches"] is False] == [5]
 
 
+def test_what_was_not_compared_is_not_right(tmp_path: Path, files: list[Path]) -> None:
+    for number, listed in enumerate([pyarrow.array([None, None], pyarrow.binary(32)), pyarrow.nulls(2)]):
+        table = pyarrow.table({"url": [str(files[1]), str(files[2])], "blake3": listed})
+        parquet.write_table(table, tmp_path / "inventory.parquet")
+        summary = verify(tmp_path / "inventory.parquet", tmp_path / f"out{number}")
+        assert (summary.hashed, summary.matched, summary.ok) == (2, 0, False)
+    done = command(tmp_path / "inventory.parquet", "-o", tmp_path / "out1", "--verify")
+    assert done.returncode == 1, done.stderr
+
+
 def test_wrong_arguments_are_exceptions(tmp_path: Path, inventory: Path) -> None:
     out = tmp_path / "out"
     for shard in ["", "1", "3/3", "x/y", (3, 3)]:

@@ -22,6 +22,8 @@ pub(crate) const PART: u64 = 16 << 20;
 /// One object, and whom to ask.
 pub(crate) struct Fetch<'a> {
     pub(crate) store: &'a dyn ObjectStore,
+    /// The same without a second try, where tags may be weak.
+    pub(crate) once: Option<&'a dyn ObjectStore>,
     pub(crate) path: &'a Path,
     pub(crate) ask: &'a Ask,
     /// One for each request that may be under way.
@@ -44,7 +46,13 @@ impl Fetch<'_> {
 
     async fn whole(&self) -> Result<Found, Failure> {
         let _permit = self.permit().await;
-        let answer = self.get(self.asked()).await?;
+        let mut answer = self.get(self.asked()).await?;
+        // Where this one breaks off, it would go on by a tag that other bytes may have, too.
+        if let Some(once) = self.once
+            && answer.meta.e_tag.as_deref().is_some_and(|tag| !is_strong(tag))
+        {
+            answer = self.checked(once.get_opts(self.path, self.asked()).await)?;
+        }
         let meta = answer.meta.clone();
         let size = meta.size;
         let hasher = read(answer, Hasher::new(), size).await?;
@@ -55,7 +63,12 @@ impl Fetch<'_> {
     async fn parts(&self, size: u64) -> Result<Option<Found>, Failure> {
         let permit = self.permit().await;
         let options = GetOptions { range: Some((0..PART).into()), ..self.asked() };
-        let first = self.get(options).await?;
+        let first = match self.get(options).await {
+            Ok(first) => first,
+            // Also a server that knows no parts.
+            Err(failure) if failure.kind == Kind::Failed => return Ok(None),
+            Err(failure) => return Err(failure),
+        };
         let meta = first.meta.clone();
         let same = GetOptions {
             if_match: meta.e_tag.clone().filter(|tag| is_strong(tag)),
@@ -69,11 +82,19 @@ impl Fetch<'_> {
             let _permit = permit;
             subtree(first, 0, PART).await
         };
-        let same = &same;
+        let (same, first_meta) = (&same, &meta);
         let others = stream::iter((PART..size).step_by(PART as usize)).map(|offset| async move {
             let _permit = self.permit().await;
             let end = size.min(offset.saturating_add(PART));
             let answer = self.get(GetOptions { range: Some((offset..end).into()), ..same.clone() }).await?;
+            // Not every server looks at what it is asked by.
+            let ObjectMeta { e_tag, version, last_modified, .. } = &answer.meta;
+            if *e_tag != first_meta.e_tag
+                || *version != first_meta.version
+                || *last_modified != first_meta.last_modified
+            {
+                return Err(Failure::new(Kind::Changed, "the object changed while it was read"));
+            }
             subtree(answer, offset, end).await
         });
         let others = others.buffered(self.connections).try_collect::<Vec<_>>();
@@ -91,7 +112,11 @@ impl Fetch<'_> {
 
     /// An answer that is of the object that is listed, as far as its head says.
     async fn get(&self, options: GetOptions) -> Result<GetResult, Failure> {
-        let answer = self.store.get_opts(self.path, options).await.map_err(|error| failure(&error))?;
+        self.checked(self.store.get_opts(self.path, options).await)
+    }
+
+    fn checked(&self, answer: object_store::Result<GetResult>) -> Result<GetResult, Failure> {
+        let answer = answer.map_err(|error| failure(&error))?;
         let changed = |words| Err(Failure::new(Kind::Changed, words));
         match (self.ask.size, self.ask.etag.as_deref(), answer.meta.e_tag.as_deref()) {
             (Some(listed), _, _) if listed != answer.meta.size => {
@@ -99,6 +124,12 @@ impl Fetch<'_> {
             }
             (_, Some(listed), found) if found.map(bare) != Some(bare(listed)) => {
                 changed(format!("the tag {listed} is listed, {} found", found.unwrap_or("none")))
+            }
+            _ if self.ask.version.is_some()
+                && answer.meta.version.is_some()
+                && self.ask.version != answer.meta.version =>
+            {
+                changed("another version than the listed one was found".to_owned())
             }
             _ => Ok(answer),
         }

@@ -14,13 +14,13 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Answer, Failure, Found};
+use crate::answer::{Answer, Failure, Found, Kind};
 use crate::error::Error;
 use crate::fetch::Fetch;
 use crate::inventory::{Ask, Row};
 use crate::local;
 use crate::options::Options;
-use crate::place::Place;
+use crate::place::{Place, Store};
 use crate::stores::{self, Stores};
 
 /// Ends the work of whoever holds a clone of it.
@@ -182,9 +182,18 @@ impl Shared {
         let Place::Object(store, path) = &ask.place else {
             return future::pending().await;
         };
-        let client = self.stores.client(store)?;
-        let connections = self.options.connections.get();
-        let fetch = Fetch { store: &*client, path, ask, permits: &self.permits, connections };
+        if ask.version.is_some() && matches!(store, Store::Http(_)) {
+            return Err(Failure::new(Kind::Row, "a web server has no versions, but one is listed"));
+        }
+        let clients = self.stores.client(store)?;
+        let fetch = Fetch {
+            store: &*clients.store,
+            once: clients.once.as_deref(),
+            path,
+            ask,
+            permits: &self.permits,
+            connections: self.options.connections.get(),
+        };
         fetch.found(self.options.split).await
     }
 }

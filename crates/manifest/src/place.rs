@@ -69,9 +69,15 @@ fn file(path: &str) -> Result<Place, Failure> {
 
 fn bucket(rest: &str) -> Result<(&str, &str), Failure> {
     match rest.split_once('/') {
-        Some((bucket, key)) if !bucket.is_empty() && !key.is_empty() => Ok((bucket, key)),
+        Some((bucket, key)) if is_bucket(bucket) && !key.is_empty() => Ok((bucket, key)),
         _ => Err(refused("a bucket and a key are needed")),
     }
+}
+
+/// Whether it is a name, and nothing that would be read as another part of a URL. Azure has containers `at` accounts.
+fn is_bucket(name: &str) -> bool {
+    let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:@".contains(&byte);
+    name.bytes().all(of_name) && !matches!(name, "" | "." | "..")
 }
 
 /// An object by its very key. A client that would ask for another one, because it takes slashes or dots away, is not asked.
@@ -91,6 +97,9 @@ fn http(url: &str) -> Result<Place, Failure> {
         return Err(refused("a URL with a name or a password is not asked for"));
     }
     let path = parsed.path().strip_prefix('/').unwrap_or_default();
+    if path.to_ascii_lowercase().contains("%2f") {
+        return Err(refused("a URL with an escaped slash cannot be asked for"));
+    }
     let key = percent_decode_str(path).decode_utf8().map_err(|_| refused("escapes that are no UTF-8"))?;
     if key.is_empty() {
         return Err(refused("a URL without a path"));
@@ -142,6 +151,11 @@ mod tests {
             "s3://b",
             "s3://b/",
             "s3:///k",
+            "s3://b?list-type=2&x=/k",
+            "s3://b#/k",
+            "gs://../k",
+            "s3://b%2f/k",
+            "http://h/a%2Fb",
             "s3://b/a//b",
             "s3://b//a",
             "s3://b/a/",

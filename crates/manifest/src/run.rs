@@ -4,10 +4,12 @@
 //! answers these are. A run that is killed leaves whole parts. The next one reads the rows of these again, compares them with
 //! those that were answered, and goes on with what is missing: on whatever machine, with whatever number of shards.
 
-use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
 use std::num::NonZero;
 use std::path::Path;
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashmill_files::Replacement;
 use hashmill_hash::blake3;
@@ -109,21 +111,33 @@ fn claim(inventory: &Inventory, out: &Path, part_rows: NonZero<u64>) -> Result<(
     fs::create_dir_all(out).map_err(Error::io(out))?;
     let path = out.join(WHOSE);
     let ours = serde_json::to_vec(&whose).map_err(|error| Error::Io(path.clone(), error.into()))?;
-    match fs::read(&path) {
-        Ok(theirs) if theirs == ours => return Ok(()),
-        Ok(_) => {
-            let what =
-                "answers of another inventory, or in parts of another size, are here: take another folder";
-            return Err(Error::Other(path, what.to_owned()));
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(Error::Io(path, error)),
+    static CLAIMS: AtomicU64 = AtomicU64::new(0);
+    if !fs::exists(&path).map_err(Error::io(&path))? {
+        let own = out.join(format!(".{WHOSE}.{}.{}", process::id(), CLAIMS.fetch_add(1, Ordering::Relaxed)));
+        create(&own, &path, &ours).map_err(Error::io(&path))?;
     }
-    // Shards that begin at the same time write the same.
-    let write = || {
-        let mut file = Replacement::begin(&path)?;
-        file.write_all(&ours)?;
-        file.finish()
+    // Who else came at the same time may have been first.
+    if fs::read(&path).map_err(Error::io(&path))? == ours {
+        return Ok(());
+    }
+    let what = "answers of another inventory, or in parts of another size, are here: take another folder";
+    Err(Error::Other(path, what.to_owned()))
+}
+
+/// Makes the file by way of `own`, whole or not at all, and never in the place of one that is there.
+fn create(own: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = Replacement::begin(own)?;
+    file.write_all(bytes)?;
+    file.finish()?;
+    let linked = match fs::hard_link(own, path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        // Of a file system without links. A kill in the middle leaves one that is refused.
+        Err(_) => match File::create_new(path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            file => file.and_then(|mut file| file.write_all(bytes)),
+        },
+        linked => linked,
     };
-    write().map_err(Error::io(&path))
+    fs::remove_file(own)?;
+    linked
 }

@@ -19,7 +19,15 @@ use crate::place::Store;
 /// Clients that are kept. An inventory may name any number of servers; all are forgotten then, and made anew.
 const KEPT: usize = 1024;
 
-type Client = Result<Arc<dyn ObjectStore>, Failure>;
+type Client = Result<Clients, Failure>;
+
+/// Who asks one bucket or server.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    /// Who asks once and no more, for servers whose tags may be weak: those of stores never are.
+    pub(crate) once: Option<Arc<dyn ObjectStore>>,
+}
 
 /// All that have been asked so far.
 pub(crate) struct Stores {
@@ -41,6 +49,23 @@ impl Stores {
         if let Some(name) = options.store.keys().find(|name| !knows(name)) {
             return Err(Error::Refused(format!("{name}: no store has such an option")));
         }
+        let has = |wanted: AmazonS3ConfigKey, value: fn(&str) -> bool| {
+            let mut options = options.store.iter();
+            options.any(|(name, given)| {
+                AmazonS3ConfigKey::from_str(&name.to_ascii_lowercase()).is_ok_and(|key| key == wanted)
+                    && value(given)
+            })
+        };
+        let is_on = |value: &str| {
+            !matches!(value.to_ascii_lowercase().as_str(), "false" | "0" | "no" | "off" | "n" | "f")
+        };
+        if has(AmazonS3ConfigKey::Endpoint, |_| true)
+            && has(AmazonS3ConfigKey::VirtualHostedStyleRequest, is_on)
+        {
+            // The client would take the endpoint for the one of every bucket.
+            let what = "aws_endpoint with aws_virtual_hosted_style_request: buckets would not be told apart";
+            return Err(Error::Refused(what.to_owned()));
+        }
         // What TLS is calculated with is said once for a process. Who said so before us was not wrong.
         static CALCULATOR: Once = Once::new();
         CALCULATOR.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
@@ -55,16 +80,24 @@ impl Stores {
         if clients.len() >= KEPT {
             clients.clear();
         }
-        let client = self.make(store).map_err(|error| Failure::new(Kind::Failed, error.to_string()));
+        let client = self.clients(store).map_err(|error| Failure::new(Kind::Failed, error.to_string()));
         clients.insert(store.clone(), client.clone());
         client
     }
 
-    fn make(&self, store: &Store) -> object_store::Result<Arc<dyn ObjectStore>> {
+    fn clients(&self, store: &Store) -> object_store::Result<Clients> {
+        let once = match store {
+            Store::Http(_) => Some(self.make(store, 0)?),
+            _ => None,
+        };
+        Ok(Clients { store: self.make(store, self.options.retries)?, once })
+    }
+
+    fn make(&self, store: &Store, retries: usize) -> object_store::Result<Arc<dyn ObjectStore>> {
         let http = self.http();
         let retries = RetryConfig {
             backoff: BackoffConfig::default(),
-            max_retries: self.options.retries,
+            max_retries: retries,
             retry_timeout: Duration::from_secs(180),
         };
         Ok(match store {

@@ -22,8 +22,8 @@ pub use row::{Ask, Columns, Row, rows};
 
 use crate::error::Error;
 
-/// Rows that are read at a time.
-const BATCH: usize = 1 << 12;
+/// Rows that are read at a time: few, as a small file may say a long value as often as there are rows.
+const BATCH: usize = 256;
 
 /// The Parquet files of an inventory, one after the other.
 #[derive(Debug)]
@@ -105,7 +105,8 @@ impl Inventory {
 struct Rows<'a> {
     columns: &'a Columns,
     files: VecDeque<(&'a Part, Range<u64>)>,
-    reader: Option<(&'a Part, ParquetRecordBatchReader)>,
+    /// And how many rows it has to give.
+    reader: Option<(&'a Part, ParquetRecordBatchReader, u64)>,
     rows: vec::IntoIter<Row>,
 }
 
@@ -116,16 +117,22 @@ impl Rows<'_> {
             if let Some(row) = self.rows.next() {
                 return Ok(Some(row));
             }
-            if let Some((file, reader)) = &mut self.reader {
+            if let Some((file, reader, missing)) = &mut self.reader {
                 if let Some(batch) = guarded(&file.path, || Ok(reader.next().transpose()?))? {
+                    *missing = missing.saturating_sub(batch.num_rows() as u64);
                     let rows = rows(&batch, self.columns);
                     self.rows = rows.map_err(|what| Error::Inventory(file.path.clone(), what))?.into_iter();
                     continue;
                 }
+                if *missing > 0 {
+                    let what = format!("{missing} rows that it says it has are not there");
+                    return Err(Error::Inventory(file.path.clone(), what));
+                }
                 self.reader = None;
             }
             let Some((file, range)) = self.files.pop_front() else { return Ok(None) };
-            self.reader = Some((file, file.reader(range, self.columns)?));
+            let rows = range.end - range.start;
+            self.reader = Some((file, file.reader(range, self.columns)?, rows));
         }
     }
 }
@@ -152,9 +159,10 @@ impl Part {
         let metadata = guarded(&path, || ArrowReaderMetadata::load(&file, options))?;
         columns.check(metadata.schema()).map_err(|what| Error::Inventory(path.clone(), what))?;
         let rows = metadata.metadata().file_metadata().num_rows();
-        let groups: i128 =
-            metadata.metadata().row_groups().iter().map(|group| i128::from(group.num_rows())).sum();
-        let rows = u64::try_from(rows).ok().filter(|rows| i128::from(*rows) == groups);
+        let groups =
+            metadata.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok());
+        let groups = groups.sum::<Option<u64>>();
+        let rows = u64::try_from(rows).ok().filter(|rows| Some(*rows) == groups);
         let rows = rows.ok_or_else(|| {
             Error::Inventory(path.clone(), "its rows are not those of its groups".to_owned())
         })?;

@@ -78,6 +78,10 @@ impl Row {
     }
 }
 
+/// The most bytes of a name, and of a tag or version. No store has longer ones, and a small file may have any number of them.
+const NAME: usize = 16 << 10;
+const TAG: usize = 1 << 10;
+
 /// The columns of one schema, by their numbers.
 struct Chosen {
     name: Name,
@@ -180,12 +184,14 @@ pub fn rows(batch: &RecordBatch, columns: &Columns) -> Result<Vec<Row>, String> 
     let url: Values<'_, String> = match chosen.name {
         Name::Url(url) => {
             let url = bytes(column(url));
-            Box::new(move |row| Some(text(url(row)?)))
+            Box::new(move |row| Some(text(cut(url(row)?))))
         }
         Name::Key { bucket, key } => {
             let (bucket, key) = (bytes(column(bucket)), bytes(column(key)));
             let scheme = columns.scheme.as_deref().unwrap_or("s3");
-            Box::new(move |row| Some(format!("{scheme}://{}/{}", text(bucket(row)?), text(key(row)?))))
+            Box::new(move |row| {
+                Some(format!("{scheme}://{}/{}", text(cut(bucket(row)?)), text(cut(key(row)?))))
+            })
         }
     };
     let (etag, version, blake3) = (texts(chosen.etag), texts(chosen.version), texts(chosen.blake3));
@@ -195,11 +201,20 @@ pub fn rows(batch: &RecordBatch, columns: &Columns) -> Result<Vec<Row>, String> 
         let url = url(row);
         let of = |values: &Option<Values<'_, &[u8]>>| {
             // An empty one is how files of text say that there is none.
-            values.as_ref().and_then(|values| values(row)).map(text).filter(|text| !text.is_empty())
+            let value = values.as_ref().and_then(|values| values(row)).filter(|text| !text.is_empty());
+            match value {
+                Some(value) if value.len() > TAG => {
+                    Err(Failure::new(Kind::Row, "a tag or a version that is longer than any"))
+                }
+                value => Ok(value.map(text)),
+            }
         };
         let digest = |bytes: &[u8]| if is_hex { hex(bytes) } else { bytes.try_into().ok() };
         let ask = (|| {
             let refused = |words: &str| Failure::new(Kind::Row, words);
+            if url.as_ref().is_some_and(|url| url.len() > NAME) {
+                return Err(refused("a name that is longer than any"));
+            }
             let place = Place::of(url.as_deref().ok_or_else(|| refused("nothing is named"))?)?;
             let size = size.as_ref().and_then(|size| size(row)).map(u64::try_from).transpose();
             let listed = blake3.as_ref().and_then(|values| values(row));
@@ -208,8 +223,8 @@ pub fn rows(batch: &RecordBatch, columns: &Columns) -> Result<Vec<Row>, String> 
             Ok(Ask {
                 place,
                 size: size.map_err(|_| refused("the listed size is no size"))?,
-                etag: of(&etag),
-                version: of(&version),
+                etag: of(&etag)?,
+                version: of(&version)?,
                 blake3: blake3.transpose()?,
             })
         })();
@@ -220,6 +235,11 @@ pub fn rows(batch: &RecordBatch, columns: &Columns) -> Result<Vec<Row>, String> 
 
 /// The value of each row, `None` for a null.
 type Values<'a, T> = Box<dyn Fn(usize) -> Option<T> + 'a>;
+
+/// One byte more than a name may have shows that it is too long.
+fn cut(name: &[u8]) -> &[u8] {
+    &name[..name.len().min(NAME + 1)]
+}
 
 fn text(bytes: &[u8]) -> String {
     // Only columns of text come here, which are UTF-8 by their type.

@@ -109,3 +109,19 @@ fn columns_that_are_not_there_or_say_something_else_are_refused() {
     assert!(rows(&table(vec![("name", texts(["x"]))]), &named).is_ok());
     assert!(rows(&table(vec![("url", texts(["x"]))]), &named).is_err());
 }
+
+#[test]
+fn what_is_longer_than_any_name_is_cut_and_refused() {
+    let long = "x".repeat(100_000);
+    let rows = listed(vec![("url", texts([&*long, "y"])), ("etag", texts(["", &*long]))]);
+    let answers = answers(Options::default(), rows);
+    for answer in &answers {
+        assert_eq!(answer.result.as_ref().expect_err("too long").kind, Kind::Row);
+        assert!(answer.url.as_ref().expect("a name").len() < 20_000);
+    }
+    let rows = listed(vec![("bucket", texts([&*long])), ("key", texts([&*long]))]);
+    assert_eq!(
+        crate::answers(Options::default(), rows)[0].result.as_ref().expect_err("too long").kind,
+        Kind::Row
+    );
+}

@@ -229,3 +229,33 @@ fn a_full_disk_is_an_error_and_leaves_no_half_part() {
     fs::remove_file(out.join("part-000000000007-000000000014.parquet")).expect("it was there");
     assert_eq!(ground.run("out", Shard::ALL).expect("an outcome").summary.rows, 51);
 }
+
+#[test]
+fn of_runs_that_claim_a_folder_at_the_same_time_one_has_it() {
+    let ground = Ground::new();
+    for round in 0..20 {
+        let out = ground.path(&format!("out {round}"));
+        let claim = |rows: u64| {
+            let rows = NonZero::new(rows).expect("some");
+            let (out, ground) = (&out, &ground);
+            move || {
+                run(
+                    &ground.hasher,
+                    &ground.inventory(),
+                    out,
+                    Shard::new(0, 1000).expect("a shard"),
+                    rows,
+                    &Stop::new(),
+                )
+            }
+        };
+        std::thread::scope(|scope| {
+            let runs = [7, 8, 7, 8].map(|rows| (rows, scope.spawn(claim(rows))));
+            let done = runs.map(|(rows, run)| (rows, run.join().expect("no panic")));
+            let won: Vec<u64> =
+                done.iter().filter(|(_, result)| result.is_ok()).map(|(rows, _)| *rows).collect();
+            assert!(won == [7, 7] || won == [8, 8], "{done:?}");
+        });
+        assert_eq!(fs::read_dir(&out).expect("a folder").count(), 1, "nothing else is left");
+    }
+}

@@ -184,6 +184,75 @@ fn parts_of_what_has_no_tag_are_not_put_together() {
 }
 
 #[test]
+fn parts_of_two_states_are_not_put_together_by_a_careless_server() {
+    let body = large();
+    let row = of_size(&body);
+    for (first, later) in [(("one", "x"), ("two", "x")), (("one", "x"), ("one", "y"))] {
+        let body = body.clone();
+        let server = Server::start(move |request, before| {
+            let (tag, version) = if before < 2 { first } else { later };
+            let range = request.fields.get("range").map(|range| ("range".to_owned(), range.clone()));
+            let careless = Request { path: request.path.clone(), fields: range.into_iter().collect() };
+            let mut reply = Reply::object(&careless, &body, tag);
+            reply.fields.push(("x-amz-version-id", version.to_owned()));
+            reply
+        });
+        let mut options = s3(&server);
+        options.split = 1;
+        assert_eq!(kind(&one(options, row.clone())), Kind::Changed);
+    }
+}
+
+#[test]
+fn a_server_that_knows_no_parts_is_asked_for_the_whole() {
+    let body = large();
+    let (row, expected) = (of_size(&body), *hash(&body).as_bytes());
+    let server = Server::start(move |request, _| {
+        Reply::object(&Request { path: request.path.clone(), fields: [].into() }, &body, "t")
+    });
+    let mut options = s3(&server);
+    options.split = 1;
+    assert_eq!(one(options, row).result.expect("a digest").blake3, expected);
+}
+
+#[test]
+fn a_body_with_a_weak_tag_does_not_go_on_with_other_bytes() {
+    let server = Server::start(|request, before| {
+        let mut reply = Reply::object(request, &[before as u8; 100_000], "x");
+        reply.fields.retain(|(name, _)| *name != "etag");
+        reply.fields.push(("etag", "W/\"weak\"".to_owned()));
+        Reply { cut: (before < 2).then_some(70_000), ..reply }
+    });
+    assert_eq!(kind(&one(options(), Row::of(format!("http://{}/k", server.address)))), Kind::Failed);
+}
+
+#[test]
+fn a_listed_version_is_the_one_that_is_found() {
+    let server = Server::start(|request, _| {
+        let mut reply = Reply::object(request, b"bytes", "t");
+        reply.fields.push(("x-amz-version-id", "two".to_owned()));
+        reply
+    });
+    let row = |url: &str, version: &str| {
+        listed(vec![("url", texts([url])), ("version", texts([version]))]).remove(0)
+    };
+    assert!(one(s3(&server), row("s3://b/k", "two")).result.is_ok());
+    assert_eq!(kind(&one(s3(&server), row("s3://b/k", "one"))), Kind::Changed);
+    let url = format!("http://{}/k", server.address);
+    assert_eq!(kind(&one(options(), row(&url, "two"))), Kind::Row);
+}
+
+#[test]
+fn buckets_that_would_not_be_told_apart_are_refused() {
+    let server = Server::start(|request, _| Reply::object(request, b"x", "t"));
+    let mut options = s3(&server);
+    options.store.insert("aws_virtual_hosted_style_request".to_owned(), "false".to_owned());
+    assert!(Hasher::new(options.clone()).is_ok());
+    options.store.insert("AWS_VIRTUAL_HOSTED_STYLE_REQUEST".to_owned(), "true".to_owned());
+    assert!(matches!(Hasher::new(options), Err(Error::Refused(_))));
+}
+
+#[test]
 fn each_of_many_rows_is_answered_once_in_its_place() {
     let server = Server::start(|request, _| match request.path.as_bytes().last() {
         Some(b'7') => Reply::error(404),

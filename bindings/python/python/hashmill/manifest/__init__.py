@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["AUTO", "PART_ROWS", "SPARK_SCHEMA", "Hasher", "Summary", "hash", "verify"]
+__all__ = ["AUTO", "PART_ROWS", "SPARK_SCHEMA", "Hasher", "Summary", "Verified", "hash", "verify"]
 
 PART_ROWS = _native.PART_ROWS
 
@@ -61,6 +61,16 @@ class Summary:
     def ok(self) -> bool:
         """Whether each row has a digest, and none another than the listed one."""
         return self.hashed == self.rows and self.mismatched == 0
+
+
+@dataclass(frozen=True)
+class Verified(Summary):
+    """The same of `verify`."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether each row has the listed digest. A row that lists none has nothing to be right about."""
+        return self.matched == self.rows
 
 
 class Hasher:
@@ -147,9 +157,9 @@ class Hasher:
         part_rows: int,
         *,
         verify: bool,
-    ) -> Summary:
+    ) -> dict[str, Any]:
         paths = [inventory] if isinstance(inventory, (str, os.PathLike)) else list(inventory)
-        return Summary(**self._engine.run(paths, out, _shard(shard), part_rows, verify))
+        return dict(self._engine.run(paths, out, _shard(shard), part_rows, verify))
 
 
 def _shard(shard: tuple[int, int] | str) -> tuple[int, int]:
@@ -196,7 +206,7 @@ def hash(
         timeout=timeout,
         split=split,
     )
-    return hasher._run(inventory, out, shard, part_rows, verify=False)
+    return Summary(**hasher._run(inventory, out, shard, part_rows, verify=False))
 
 
 def verify(
@@ -212,8 +222,8 @@ def verify(
     retries: int = 5,
     timeout: float = 30.0,
     split: int = 64 << 20,
-) -> Summary:
-    """As `hash`, for inventories that list digests: the column `matches` says whether they are right, and `ok` whether all are.
+) -> Verified:
+    """As `hash`, for inventories that list digests: the column `matches` says whether they are right, and `ok` whether each row has the listed one.
 
     What `hash` wrote is such an inventory.
     """
@@ -226,4 +236,4 @@ def verify(
         timeout=timeout,
         split=split,
     )
-    return hasher._run(inventory, out, shard, part_rows, verify=True)
+    return Verified(**hasher._run(inventory, out, shard, part_rows, verify=True))
