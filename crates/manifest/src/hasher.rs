@@ -33,7 +33,7 @@ impl Stop {
         Stop::default()
     }
 
-    /// Ends the work soon: requests at once, files of a disk after the one at hand.
+    /// Ends the work soon: requests at once, files of a disk after a few MiB.
     pub fn stop(&self) {
         self.0.cancel();
     }
@@ -47,7 +47,7 @@ impl Stop {
 /// Hashes what rows name. Threads and connections are kept for the next batch; a forked child has to make its own.
 pub struct Hasher {
     shared: Arc<Shared>,
-    files: Files,
+    of_files: hashmill_files::Options,
     runtime: Runtime,
 }
 
@@ -76,8 +76,7 @@ impl Hasher {
         let runtime = runtime.map_err(Error::io(Path::new("threads")))?;
         let permits = Semaphore::new(options.connections.get().min(Semaphore::MAX_PERMITS));
         let stores = Stores::new(&options)?;
-        let files = Files::new(Function::blake3(), of_files);
-        Ok(Hasher { shared: Arc::new(Shared { options, stores, permits }), files, runtime })
+        Ok(Hasher { shared: Arc::new(Shared { options, stores, permits }), of_files, runtime })
     }
 
     /// Whether any store has an option of this name: for who passes on an environment.
@@ -127,7 +126,7 @@ impl Hasher {
             }
         }
         if objects.is_empty() {
-            return local::hash(&self.files, files, stop, sink);
+            return self.files(files, stop, sink);
         }
         if files.is_empty() {
             return self.runtime.block_on(self.objects(objects, stop, sink));
@@ -136,7 +135,7 @@ impl Hasher {
         thread::scope(|scope| {
             let others = sender.clone();
             scope.spawn(move || {
-                local::hash(&self.files, files, stop, |index, result| drop(sender.send((index, result))));
+                self.files(files, stop, |index, result| drop(sender.send((index, result))));
             });
             scope.spawn(move || {
                 let send = |index, result| drop(others.send((index, result)));
@@ -144,6 +143,23 @@ impl Hasher {
             });
             receiver.iter().for_each(|(index, result)| sink(index, result));
         });
+    }
+
+    fn files(
+        &self,
+        asks: Vec<(usize, &Path, &Ask)>,
+        stop: &Stop,
+        sink: impl FnMut(usize, Result<Found, Failure>),
+    ) {
+        // One that is asked for an end does nothing any more.
+        let files = Arc::new(Files::new(Function::blake3(), self.of_files));
+        let (watched, stop) = (Arc::clone(&files), stop.clone());
+        let watch = self.runtime.spawn(async move {
+            stop.0.cancelled().await;
+            watched.stop();
+        });
+        local::hash(&files, asks, sink);
+        watch.abort();
     }
 
     async fn objects(

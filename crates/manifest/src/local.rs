@@ -9,7 +9,6 @@ use std::time::SystemTime;
 use hashmill_files::{Digest, Error, Files, Input, Item, Output};
 
 use crate::answer::{Failure, Found, Kind};
-use crate::hasher::Stop;
 use crate::inventory::Ask;
 
 /// What must be the same after a file was read as before.
@@ -25,11 +24,10 @@ impl State {
     }
 }
 
-/// Gives what is found of each file to `sink`, with its number, until there is no more or `stop` says so.
+/// Gives what is found of each file to `sink`, with its number, until there is no more, or somebody stops `files`.
 pub(crate) fn hash<'a>(
     files: &Files,
     asks: impl IntoIterator<Item = (usize, &'a Path, &'a Ask)>,
-    stop: &Stop,
     mut sink: impl FnMut(usize, Result<Found, Failure>),
 ) {
     let items = asks.into_iter().map(|(index, path, ask)| {
@@ -38,8 +36,11 @@ pub(crate) fn hash<'a>(
     });
     let answer =
         |path: PathBuf, (index, ask, state): (usize, &Ask, Option<State>), result: Result<Digest, Error>| {
+            if matches!(result, Err(Error::Stopped)) {
+                return ControlFlow::Break(());
+            }
             sink(index, end(&path, ask, state.as_ref(), result));
-            if stop.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            ControlFlow::Continue(())
         };
     let _: ControlFlow<()> = files.hash_many(items, answer);
 }

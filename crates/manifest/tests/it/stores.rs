@@ -297,6 +297,22 @@ fn work_on_a_server_that_says_nothing_can_be_stopped() {
 }
 
 #[test]
+fn work_on_a_file_that_takes_an_hour_can_be_stopped() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    if file.as_file().set_len(1 << 40).is_err() {
+        return hashmill_testkit::skip("a file of a tebibyte", "this file system has none");
+    }
+    let hasher = Hasher::new(options()).expect("a hasher");
+    let stop = Stop::new();
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| hasher.answer(vec![Row::of(file.path().to_string_lossy())], &stop));
+        std::thread::sleep(Duration::from_millis(50));
+        stop.stop();
+        assert!(matches!(work.join().expect("no panic"), Err(Error::Stopped)));
+    });
+}
+
+#[test]
 fn an_option_that_no_store_has_is_refused() {
     let mut options = options();
     options.store.insert("aws_endpiont".to_owned(), "x".to_owned());
