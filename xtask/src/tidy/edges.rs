@@ -42,7 +42,6 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("hashmill-c", &["hashmill-doc", "hashmill-files", "hashmill-hash"]),
-    ("hashmill-python", &["hashmill-doc", "hashmill-files", "hashmill-hash"]),
     ("hashmill-node", &["hashmill-files", "hashmill-hash"]),
     ("hashmill-python", &["hashmill-doc", "hashmill-files", "hashmill-hash", "hashmill-manifest"]),
     ("hashmill-javascript-documents", &["hashmill-doc"]),
