@@ -65,6 +65,7 @@ pub(crate) fn step(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     let small = format!("{package}/hashmill.wasm");
     words.extend(["-o", &small, &module]);
     let optimise = Cmd::new("node", &words);
+    let swizzle = Cmd::new("node", &["xtask/probes/swizzle.mjs", &small]);
     let compiler = format!("{rivals}/node_modules/typescript/bin/tsc");
     let types = Cmd::new("node", &[&compiler, "--project", &rivals]);
     let here = |cmd: Cmd| cmd.with("WEB_PACKAGE", &package).with("WEB_RIVALS", &rivals);
@@ -72,7 +73,7 @@ pub(crate) fn step(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     let said = ["--test-reporter-destination=stdout", "--test"];
     let tests = here(Cmd::new("node", &[&report[..], &said[..], &TESTS[..]].concat()));
     let browser = here(Cmd::new("node", &["bindings/web/tests/browser.mjs"]));
-    Ok(vec![build, install, link, optimise, types, tests, browser])
+    Ok(vec![build, install, link, optimise, swizzle, types, tests, browser])
 }
 
 /// The package by its name, for programs that import it so.

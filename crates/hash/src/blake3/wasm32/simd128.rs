@@ -142,10 +142,16 @@ unsafe impl columns::Column for Column {
         unsafe { v128_store(bytes.cast(), self.0) };
     }
 
-    /// In shifts, though two are by whole bytes: of a shuffle, which the compiler makes of a swizzle too, V8 builds the mask anew each time.
+    /// Two are by whole bytes. They would be swizzles, which V8 has one instruction for, if the compiler did not make shuffles of them, which
+    /// take V8 as long as shifts or longer: `xtask/probes/swizzle.mjs` makes swizzles of them again in a finished module.
     #[inline(always)]
     fn rotate<const BITS: usize>(self) -> Column {
-        Column(v128_or(u32x4_shr(self.0, BITS as u32), u32x4_shl(self.0, 32 - BITS as u32)))
+        let x = self.0;
+        Column(match BITS {
+            16 => u8x16_shuffle::<2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13>(x, x),
+            8 => u8x16_shuffle::<1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12>(x, x),
+            _ => v128_or(u32x4_shr(x, BITS as u32), u32x4_shl(x, 32 - BITS as u32)),
+        })
     }
 
     #[inline(always)]
