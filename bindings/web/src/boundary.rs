@@ -6,12 +6,13 @@
 
 use crate::argon2::{self, Argon2};
 use crate::blake3::{Blake3, Kind};
+use crate::room::Room;
 use core::cell::UnsafeCell;
 use hashmill_hash::blake3::hazmat::State;
 
 /// All that the module keeps.
 struct Module {
-    room: Vec<u8>,
+    room: Room,
     blake3: Blake3,
     argon2: Argon2,
 }
@@ -27,17 +28,14 @@ static MODULE: Shared = Shared(UnsafeCell::new(None));
 fn module() -> &'static mut Module {
     // SAFETY: one thread, and no export calls another, nor JavaScript: there is one reference at a time.
     let module = unsafe { &mut *MODULE.0.get() };
-    module.get_or_insert_with(|| Module { room: Vec::new(), blake3: Blake3::new(), argon2: Argon2::new() })
+    module.get_or_insert_with(|| Module { room: Room::new(), blake3: Blake3::new(), argon2: Argon2::new() })
 }
 
 /// Makes the room that large, and says where it is: its place changes, and its content goes, only by this.
 #[unsafe(no_mangle)]
 extern "C" fn room(len: usize) -> *mut u8 {
     let room = &mut module().room;
-    if room.len() < len {
-        *room = Vec::new();
-        *room = vec![0; len];
-    }
+    room.reserve(len);
     room.as_mut_ptr()
 }
 
@@ -167,7 +165,7 @@ extern "C" fn argon2_step() -> bool {
 #[unsafe(no_mangle)]
 extern "C" fn argon2_finish(encoded: bool) -> usize {
     let Module { room, argon2, .. } = module();
-    leave(room, &argon2.finish(encoded))
+    room.leave(&argon2.finish(encoded))
 }
 
 /// Ends a verification: whether the password is the one.
@@ -176,15 +174,6 @@ extern "C" fn argon2_matches() -> bool {
     module().argon2.matches()
 }
 
-fn said(room: &mut Vec<u8>, result: Result<(), String>) -> usize {
-    result.map_or_else(|words| leave(room, words.as_bytes()), |()| 0)
-}
-
-/// Leaves bytes in the room, which is made larger for them; gives their number.
-fn leave(room: &mut Vec<u8>, bytes: &[u8]) -> usize {
-    if room.len() < bytes.len() {
-        room.resize(bytes.len(), 0);
-    }
-    room[..bytes.len()].copy_from_slice(bytes);
-    bytes.len()
+fn said(room: &mut Room, result: Result<(), String>) -> usize {
+    result.map_or_else(|words| room.leave(words.as_bytes()), |()| 0)
 }

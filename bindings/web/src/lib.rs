@@ -8,3 +8,4 @@
 mod argon2;
 mod blake3;
 mod boundary;
+mod room;
