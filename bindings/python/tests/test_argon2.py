@@ -260,14 +260,15 @@ def test_calibrate_takes_memory_first_and_then_passes() -> None:
     assert Passwords(calibrate(0.002)).hash("x")
 
 
-def test_ctrl_c_ends_a_dear_hash() -> None:
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_ctrl_c_ends_a_dear_hash(lanes: int) -> None:
     program = (
         "import signal, sys\n"
         "from hashmill.argon2 import *\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try:\n"
         "    print('begun', flush=True)\n"
-        "    PasswordHasher(4_000_000_000, 65536, 1).hash('x')\n"
+        f"    PasswordHasher(4_000_000_000, 65536, {lanes}).hash('x')\n"
         "except KeyboardInterrupt:\n"
         "    sys.exit(7)\n"
     )
@@ -281,6 +282,7 @@ def test_ctrl_c_ends_a_dear_hash() -> None:
     process.stdout.close()
 
 
+@pytest.mark.parametrize("lanes", [1, 2])
 @pytest.mark.parametrize(
     "call",
     [
@@ -292,14 +294,14 @@ def test_ctrl_c_ends_a_dear_hash() -> None:
         "calibrate(10**9, max_memory_cost=1, measure=lambda _: Passwords(policy).hash('x') and 1)",
     ],
 )
-def test_ctrl_c_ends_all_work(call: str) -> None:
+def test_ctrl_c_ends_all_work(call: str, lanes: int) -> None:
     """Not only the call: hashes that would take weeks are left by every thread that has one."""
     program = f"""
 import os, signal, sys, threading, time
 from hashmill.argon2 import *
-policy = Parameters(Type.ID, 19, 16, 32, 2**32 - 1, 64, 1)
+policy = Parameters(Type.ID, 19, 16, 32, 2**32 - 1, 64, {lanes})
 passwords = Passwords(policy, limits="policy")
-dear = f"$argon2id$v=19$m=64,t={{2**32 - 1}},p=1$" + "c2FsdHNhbHRzYWx0c2FsdA$" + "a" * 42 + "A"
+dear = f"$argon2id$v=19$m=64,t={{2**32 - 1}},p={lanes}$" + "c2FsdHNhbHRzYWx0c2FsdA$" + "a" * 42 + "A"
 signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Thread(target=lambda: (time.sleep(0.3), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
 try:

@@ -9,6 +9,11 @@ use crate::stop::Stop;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+/// How many units several threads do before they look whether all is stopped: milliseconds of work, so that coming
+/// together costs nothing, and as little to walk through when nothing is computed any more.
+#[cfg(feature = "std")]
+const BLOCK_UNITS: u64 = 1 << 14;
+
 /// Several hashes of the same parameters, each with memory of its own, filled together.
 pub(super) struct Fill<'a, 'm> {
     kernel: Kernel,
@@ -102,17 +107,30 @@ impl<'a, 'm> Fill<'a, 'm> {
     }
 
     fn run_alone(&self, phases: Range<u64>) -> bool {
-        let mut phase = phases.start;
-        while phase < phases.end {
-            for unit in 0..self.units() {
-                // SAFETY: one unit after another.
-                unsafe { self.unit(phase, unit) }
+        self.in_blocks(phases, 1, |block| {
+            for phase in block {
+                for unit in 0..self.units() {
+                    // SAFETY: one unit after another.
+                    unsafe { self.unit(phase, unit) }
+                }
             }
-            // Nothing is computed any more, and there may be thousands of millions of phases.
-            let stopped = self.stopped.load(Ordering::Relaxed);
-            phase = if stopped { self.slices().max(phase + 1) } else { phase + 1 };
+        })
+    }
+
+    /// `run` for `most` phases at a time; once stopped, for nothing but the wiping, as there may be thousands of millions
+    /// of phases in which nothing is computed. Whether all were finished, and not stopped.
+    fn in_blocks(&self, phases: Range<u64>, most: u64, run: impl Fn(Range<u64>)) -> bool {
+        let mut next = phases.start;
+        while next < phases.end {
+            let end = phases.end.min(next.saturating_add(most));
+            run(next..end);
+            next = if self.is_stopped() { end.max(self.slices()) } else { end };
         }
-        !self.stopped.load(Ordering::Relaxed)
+        !self.is_stopped()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
     }
 
     /// [`run`](Fill::run) on up to `threads` threads, this one included.
@@ -143,11 +161,14 @@ impl<'a, 'm> Fill<'a, 'm> {
         if helpers == 0 {
             return self.run_alone(phases);
         }
-        crate::work_sharing::run(phases.end - phases.start, self.units(), helpers, &|phase, unit| {
-            // SAFETY: it finishes a phase before the next, and gives out each unit once.
-            unsafe { self.unit(phases.start + phase, unit) }
-        });
-        !self.stopped.load(Ordering::Relaxed)
+        // Threads come together at the end of a block only.
+        let most = (BLOCK_UNITS / self.units() as u64).max(1);
+        self.in_blocks(phases, most, |block| {
+            crate::work_sharing::run(block.end - block.start, self.units(), helpers, &|phase, unit| {
+                // SAFETY: it finishes a phase before the next, and gives out each unit once.
+                unsafe { self.unit(block.start + phase, unit) }
+            });
+        })
     }
 
     /// Computes one unit of one slice, or some of it if stopped; or wipes a unit.
@@ -158,7 +179,7 @@ impl<'a, 'm> Fill<'a, 'm> {
         let members = self.members(unit);
         let lane_of = |member: usize| (member / self.matrices.len()) as u32;
         if phase == self.slices() {
-            let stopped = self.stopped.load(Ordering::Relaxed);
+            let stopped = self.is_stopped();
             for member in members {
                 let (matrix, lane) = (&self.matrices[member % self.matrices.len()], lane_of(member));
                 // SAFETY: all slices are finished; this unit alone has this lane of this matrix.
@@ -223,6 +244,6 @@ impl<'a, 'm> Fill<'a, 'm> {
         if self.stops.iter().any(|stop| stop.is_set()) {
             self.stopped.store(true, Ordering::Relaxed);
         }
-        !self.stopped.load(Ordering::Relaxed)
+        !self.is_stopped()
     }
 }

@@ -433,7 +433,7 @@ fn a_hash_in_steps_is_the_same_hash() {
 fn a_stopped_hash_says_so_and_leaves_nothing() {
     let input = Input::new(b"password", b"somesalt");
     for threads in [Threads::Serial, Threads::AtMost(2)] {
-        let mut hasher = Hasher::new(Params::new(1 << 16, 100, 4).unwrap()).threads(threads);
+        let mut hasher = Hasher::new(Params::new(1 << 16, u32::MAX, 4).unwrap()).threads(threads);
         let stop = Stop::new();
         let mut tag = [7; 32];
         let result = std::thread::scope(|scope| {
