@@ -227,11 +227,7 @@ impl Passwords {
         unit: &mut [&mut Work<'_>],
         stop: &Stop,
     ) -> Result<(), HashError> {
-        // Before memory is waited for.
-        if stop.is_set() {
-            return Err(HashError::Stopped);
-        }
-        let mut lease = self.pool.lease(params.blocks(), unit.len());
+        let mut lease = self.pool.lease(params.blocks(), unit.len(), stop)?;
         let mut jobs: Vec<Job<'_>> =
             unit.iter_mut().map(|work| Job { input: work.input, tag: &mut work.tag }).collect();
         hash_batch_until(self.kernel_plan(), params, threads, lease.arenas(), &mut jobs, stop)

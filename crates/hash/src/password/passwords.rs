@@ -119,7 +119,7 @@ impl Passwords {
     }
 
     /// [`hash`](Passwords::hash) that tells after each quarter of a pass how far it is, for work that people wait for.
-    /// `watch` may break it off.
+    /// `watch` may break it off, but is not asked while the hash waits for memory.
     ///
     /// # Errors
     /// As `hash`; [`HashError::Stopped`] if broken off.
@@ -298,7 +298,7 @@ impl Passwords {
         tag: &mut [u8],
         stop: &Stop,
     ) -> Result<(), HashError> {
-        let mut lease = self.pool.lease(params.blocks(), 1);
+        let mut lease = self.pool.lease(params.blocks(), 1, stop)?;
         let jobs = &mut [Job { input: *input, tag }];
         hash_batch_until(self.plan, params, self.most_threads(), lease.arenas(), jobs, stop)
     }
@@ -310,7 +310,7 @@ impl Passwords {
         tag: &mut [u8],
         watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
     ) -> Result<(), HashError> {
-        let mut lease = self.pool.lease(params.blocks(), 1);
+        let mut lease = self.pool.lease(params.blocks(), 1, &NEVER)?;
         let threads = if self.most_threads() == 1 { Threads::Serial } else { self.threads };
         let hasher = Hasher::with_plan(params, self.plan).threads(threads);
         let mut lent = Lent::new(hasher, &mut lease.arenas()[0]);
@@ -368,6 +368,7 @@ pub(super) fn check_salt(salt: &[u8]) -> Result<(), CreateError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::password::{Login, NewPassword};
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
     /// However a hash ends, its memory is in the pool again, and empty.
@@ -395,6 +396,60 @@ mod tests {
             let ended = catch_unwind(AssertUnwindSafe(check));
             assert_eq!(matches!(ended, Ok(Ok(()))), index == 0);
             assert_eq!(passwords.pool.idle(), (1, 64), "one arena, all of it empty: {index}");
+        }
+    }
+
+    /// Whatever can be stopped can be while it waits for memory that another hash has.
+    #[test]
+    fn who_waits_for_memory_can_be_stopped() {
+        type Call<'a> = &'a (dyn Fn(&Stop) -> Vec<HashError> + Sync);
+        let policy = Policy::new(Params::new(64, 1, 1).unwrap());
+        let passwords = Passwords::new(policy).memory_budget(64);
+        let stored = PasswordHash::new(policy.params(), vec![1; 16], vec![2; 32]);
+        let text = stored.to_string();
+        let salt = &[3; 16];
+        let calls: [Call<'_>; 5] = [
+            &|stop| vec![stopped_create(passwords.hash_until(b"x", salt, stop))],
+            &|stop| vec![stopped_verify(passwords.verify_decoded_until(b"x", &stored, stop))],
+            &|stop| vec![stopped_verify(passwords.verify_dummy_until(b"x", stop))],
+            &|stop| {
+                let all = passwords.hash_many_until(&[NewPassword { password: b"x", salt }; 3], stop);
+                all.into_iter().map(stopped_create).collect()
+            },
+            &|stop| {
+                let all = passwords.verify_many_until(&[Login { password: b"x", stored: &text }; 3], stop);
+                all.into_iter().map(stopped_verify).collect()
+            },
+        ];
+        let held = passwords.pool.lease(64, 1, &NEVER).unwrap();
+        for call in calls {
+            let before = passwords.pool.calls();
+            let stop = Stop::new();
+            let ended = std::thread::scope(|scope| {
+                let running = scope.spawn(|| call(&stop));
+                while passwords.pool.calls() == before {
+                    std::thread::yield_now();
+                }
+                stop.set();
+                running.join().unwrap()
+            });
+            assert!(ended.iter().all(|error| *error == HashError::Stopped), "{ended:?}");
+        }
+        drop(held);
+        assert!(passwords.hash(b"x", salt).is_ok());
+    }
+
+    fn stopped_create(result: Result<PasswordHash, CreateError>) -> HashError {
+        match result {
+            Err(CreateError::Hash(error)) => error,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn stopped_verify(result: Result<(), VerifyError>) -> HashError {
+        match result {
+            Err(VerifyError::Hash(error)) => error,
+            other => panic!("{other:?}"),
         }
     }
 }

@@ -1,12 +1,17 @@
 //! Memory for hashes, kept between calls and shared by threads, within a budget.
 
-use crate::argon2::{Arena, MAX_BATCH, PagePolicy};
+use crate::argon2::{Arena, HashError, MAX_BATCH, PagePolicy, Stop};
 use crate::process::{PerProcess, Process};
 use arrayvec::ArrayVec;
+use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// How much idle memory is worth keeping, unless a single hash needs more.
 const KEEP_KIB: u64 = 256 * 1024;
+
+/// How often whoever waits for memory looks whether to stop: nobody is told of that.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Arenas that wait for the next hash, with nothing in them.
 pub(super) struct Pool {
@@ -29,10 +34,11 @@ struct State {
     idle: Vec<Arena>,
     /// What leases may use.
     used_kib: u64,
-    /// Numbers of the call that comes next and of the one whose turn it is: first come, first served, so that many
-    /// small hashes never keep a large one waiting for ever.
+    /// Number of the call that comes next.
     next_number: u64,
-    turn: u64,
+    /// Those that have no memory yet: first come, first served, so that many small hashes never keep a large one waiting
+    /// for ever.
+    waiting: VecDeque<u64>,
 }
 
 impl Pool {
@@ -56,6 +62,12 @@ impl Pool {
         self.shared.get_or(Shared::default).state().used_kib
     }
 
+    /// How many calls have come. For the same.
+    #[cfg(test)]
+    pub(super) fn calls(&self) -> u64 {
+        self.shared.get_or(Shared::default).state().next_number
+    }
+
     pub(super) fn with_budget(self, budget_kib: u64) -> Pool {
         Pool { keep_kib: self.keep_kib.min(budget_kib), budget_kib, ..self }
     }
@@ -72,7 +84,10 @@ impl Pool {
 
     /// Memory for `count` hashes of `kib` each, [`MAX_BATCH`] at most. Waits until the budget has room; what exceeds the
     /// whole budget runs alone.
-    pub(super) fn lease(&self, kib: u64, count: usize) -> Lease<'_> {
+    ///
+    /// # Errors
+    /// [`HashError::Stopped`], as soon as that is asked for; whoever comes next has the turn then.
+    pub(super) fn lease(&self, kib: u64, count: usize, stop: &Stop) -> Result<Lease<'_>, HashError> {
         let kib = kib * count as u64;
         let shared = self.shared.get_or(Shared::default);
         let mut state = shared.state();
@@ -80,10 +95,21 @@ impl Pool {
         state.next_number += 1;
         let has_room =
             |state: &State| state.used_kib == 0 || state.used_kib.saturating_add(kib) <= self.budget_kib;
-        while state.turn != number || !has_room(&state) {
-            state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        state.waiting.push_back(number);
+        loop {
+            if stop.is_set() {
+                state.waiting.retain(|waiting| *waiting != number);
+                drop(state);
+                shared.changed.notify_all();
+                return Err(HashError::Stopped);
+            }
+            if state.waiting.front() == Some(&number) && has_room(&state) {
+                break;
+            }
+            let woken = shared.changed.wait_timeout(state, LOOK_EVERY);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.turn += 1;
+        state.waiting.pop_front();
         state.used_kib += kib;
         let mut arenas = ArrayVec::<Arena, MAX_BATCH>::new();
         while arenas.len() < count
@@ -113,7 +139,7 @@ impl Pool {
         while arenas.len() < count {
             arenas.push(Arena::new(PagePolicy::default()));
         }
-        Lease { shared, keep_kib: self.keep_kib, process: Process::current(), arenas, kib }
+        Ok(Lease { shared, keep_kib: self.keep_kib, process: Process::current(), arenas, kib })
     }
 }
 
@@ -173,11 +199,21 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
+    fn lease(pool: &Pool, kib: u64, count: usize) -> Lease<'_> {
+        pool.lease(kib, count, &Stop::new()).unwrap()
+    }
+
+    fn await_calls(pool: &Pool, count: u64) {
+        while pool.calls() < count {
+            thread::yield_now();
+        }
+    }
+
     #[test]
     fn memory_is_kept_up_to_a_bound() {
         let pool = Pool::new(64);
         {
-            let mut lease = pool.lease(64, 2);
+            let mut lease = lease(&pool, 64, 2);
             for arena in lease.arenas() {
                 arena.reserve(64).unwrap();
             }
@@ -186,10 +222,10 @@ mod tests {
             pool.shared.get_or(Shared::default).state().idle.iter().map(Arena::capacity).sum::<u64>()
         };
         assert!(kept(&pool) >= 128);
-        let mut lease = pool.lease(64, 1);
-        assert!(lease.arenas()[0].capacity() >= 64, "used again");
-        lease.arenas()[0].reserve(KEEP_KIB + 1).unwrap();
-        drop(lease);
+        let mut again = lease(&pool, 64, 1);
+        assert!(again.arenas()[0].capacity() >= 64, "used again");
+        again.arenas()[0].reserve(KEEP_KIB + 1).unwrap();
+        drop(again);
         assert!(kept(&pool) <= KEEP_KIB, "too large to be kept");
         assert_eq!(pool.shared.get_or(Shared::default).state().used_kib, 0);
     }
@@ -198,29 +234,46 @@ mod tests {
     fn nobody_is_overtaken() {
         let pool = Pool::new(10).with_budget(20);
         let order = Mutex::new(Vec::new());
-        let waiting = |count| {
-            while pool.shared.get_or(Shared::default).state().next_number < count {
-                thread::yield_now();
-            }
-        };
         thread::scope(|scope| {
-            let held = pool.lease(10, 1);
+            let held = lease(&pool, 10, 1);
             scope.spawn(|| {
-                let lease = pool.lease(20, 1);
+                let lease = lease(&pool, 20, 1);
                 order.lock().unwrap().push(20);
                 drop(lease);
             });
-            waiting(2);
+            await_calls(&pool, 2);
             // There is room for this one now, but not if the large one shall ever come to its turn.
             scope.spawn(|| {
-                let lease = pool.lease(10, 1);
+                let lease = lease(&pool, 10, 1);
                 order.lock().unwrap().push(10);
                 drop(lease);
             });
-            waiting(3);
+            await_calls(&pool, 3);
             drop(held);
         });
         assert_eq!(order.into_inner().unwrap(), [20, 10]);
+    }
+
+    #[test]
+    fn who_stops_waiting_leaves_the_turn_to_the_next() {
+        let pool = Pool::new(10).with_budget(20);
+        let stop = Stop::new();
+        thread::scope(|scope| {
+            let held = lease(&pool, 10, 1);
+            let stopped = scope.spawn(|| pool.lease(20, 1, &stop).err());
+            await_calls(&pool, 2);
+            let next = scope.spawn(|| lease(&pool, 10, 1).kib);
+            await_calls(&pool, 3);
+            let last = scope.spawn(|| pool.lease(10, 1, &stop).err());
+            await_calls(&pool, 4);
+            stop.set();
+            assert_eq!(stopped.join().unwrap(), Some(HashError::Stopped));
+            assert_eq!(last.join().unwrap(), Some(HashError::Stopped));
+            assert_eq!(next.join().unwrap(), 10);
+            drop(held);
+        });
+        let state = pool.shared.get_or(Shared::default).state();
+        assert_eq!((state.used_kib, state.waiting.len()), (0, 0));
     }
 
     #[test]
@@ -232,25 +285,25 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..50 {
-                        let lease = pool.lease(10, 1);
+                        let held = lease(&pool, 10, 1);
                         most.fetch_max(used.fetch_add(10, Ordering::SeqCst) + 10, Ordering::SeqCst);
                         thread::yield_now();
                         used.fetch_sub(10, Ordering::SeqCst);
-                        drop(lease);
+                        drop(held);
                     }
                 });
             }
         });
         assert!(most.into_inner() <= 25);
         {
-            let mut lease = pool.lease(20, 1);
-            lease.arenas()[0].reserve(20).unwrap();
+            let mut large = lease(&pool, 20, 1);
+            large.arenas()[0].reserve(20).unwrap();
         }
-        let lease = pool.lease(10, 2);
-        let capacity: u64 = lease.arenas.iter().map(Arena::capacity).sum();
+        let two = lease(&pool, 10, 2);
+        let capacity: u64 = two.arenas.iter().map(Arena::capacity).sum();
         assert_eq!(capacity, 0, "an arena from before that is too large now was given back");
-        drop(lease);
-        drop(pool.lease(1000, 1));
+        drop(two);
+        drop(lease(&pool, 1000, 1));
         assert_eq!(
             pool.shared.get_or(Shared::default).state().used_kib,
             0,
