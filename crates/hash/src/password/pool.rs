@@ -1,8 +1,10 @@
 //! Memory for hashes, kept between calls and shared by threads, within a budget.
 
+use super::passwords::NEVER;
 use crate::argon2::{Arena, HashError, MAX_BATCH, PagePolicy, Stop};
 use crate::process::{PerProcess, Process};
 use arrayvec::ArrayVec;
+use core::ptr;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -106,8 +108,12 @@ impl Pool {
             if state.waiting.front() == Some(&number) && has_room(&state) {
                 break;
             }
-            let woken = shared.changed.wait_timeout(state, LOOK_EVERY);
-            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+            // Thousands may wait whom nobody stops: they are not woken to look.
+            state = if ptr::eq(stop, &NEVER) {
+                shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+            } else {
+                shared.changed.wait_timeout(state, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0
+            };
         }
         state.waiting.pop_front();
         state.used_kib += kib;
