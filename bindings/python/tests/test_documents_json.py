@@ -49,6 +49,11 @@ def test_what_is_plain_is_what_other_programs_read() -> None:
     assert json.loads(doc.at(before).to_json())["list"] == [1, [], {}]
 
 
+def test_an_integer_of_more_than_64_bits_becomes_a_float() -> None:
+    kept = Document.from_json('{"a": 18446744073709551615, "b": 12345678901234567890123}').to_python()
+    assert kept == {"a": 2**64 - 1, "b": 1.2345678901234568e22} and type(kept["b"]) is float
+
+
 @pytest.mark.parametrize(
     "bad",
     ["", "{", "[" * 200, b"\xff", b'{"a": "\xed\xa0\x80"}', '{"a": 1e999}', '{"a": 1} x', "{'a': 1}"],

@@ -226,7 +226,8 @@ impl Document {
         Self::made(py, Shared::new(doc.map_err(|error| errors::load(py, &error))?))
     }
 
-    /// A new document with what stands in JSON. With `tagged` it is read as `to_json(tagged=True)` writes it.
+    /// A new document with what stands in JSON. With `tagged` it is read as `to_json(tagged=True)` writes it. An integer
+    /// that 64 bits do not hold becomes a float, which keeps about 16 digits.
     #[staticmethod]
     #[pyo3(signature = (data, *, tagged = false, actor = None))]
     fn from_json(

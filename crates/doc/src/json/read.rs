@@ -22,7 +22,8 @@ pub enum ReadError {
 }
 
 /// Reads JSON. In [`Form::Plain`] objects are maps whatever their keys are, and strings are single values;
-/// [`Form::Tagged`] is read as it is written.
+/// [`Form::Tagged`] is read as it is written. A number with a point, or one that 64 bits do not hold, is floating point and
+/// keeps as many digits as that has.
 pub fn read(json: &[u8], form: Form) -> Result<Literal, ReadError> {
     literal(serde_json::from_slice(json)?, form)
 }
