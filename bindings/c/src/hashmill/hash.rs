@@ -77,7 +77,7 @@ impl hm_function {
     }
 }
 
-/// Does the work of a call. Where there is a key, nothing of it stays on the stack.
+/// Does the work of a call. Where there is a key, nothing of it stays on the stack of this thread; threads of a pool keep theirs.
 fn hashing(is_keyed: bool, work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
     if is_keyed { forgetting(|| call(work)) } else { call(work) }
 }

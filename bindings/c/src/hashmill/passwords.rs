@@ -5,9 +5,8 @@ use super::error::{HM_ARGUMENT, HM_SYSTEM, hm_error};
 use super::pointers::{call, free, given, hm_bytes, hm_owner, hm_room, hm_span, hm_spans, slot};
 use super::pool::hm_pool;
 use core::mem::MaybeUninit;
-use core::ops::ControlFlow;
 use core::ptr;
-use hashmill_hash::argon2::{Params, Step, Threads, Variant};
+use hashmill_hash::argon2::{Params, Threads, Variant};
 use hashmill_hash::engine::Stop;
 use hashmill_hash::password::{Limits, Login, PasswordHash, Passwords, Policy, Preset, Syntax};
 use zeroize::{Zeroize, Zeroizing};
@@ -263,7 +262,7 @@ pub extern "C" fn hm_passwords_hash_until(
         let (out, passwords) = (slot(stored, None, "stored")?, given(passwords, "passwords")?);
         let (password, salt) = (password.bytes("password")?, passwords.salt(salt)?);
         let hm_stop(stop) = given(stop, "stop")?;
-        let hash = passwords.work(|passwords| passwords.hash_watched(password, &salt, &mut until(stop)))?;
+        let hash = passwords.work(|passwords| passwords.hash_until(password, &salt, stop))?;
         *out = Some(hm_bytes::new(hash.to_string()));
         Ok(())
     })
@@ -284,17 +283,12 @@ pub extern "C" fn hm_passwords_verify_until(
         let (passwords, stored) = (given(passwords, "passwords")?, stored.bytes("stored")?);
         let (password, hm_stop(stop)) = (password.bytes("password")?, given(stop, "stop")?);
         let stored = PasswordHash::decode(stored, passwords.syntax, &passwords.limits)?;
-        passwords.work(|passwords| passwords.verify_decoded_watched(password, &stored, &mut until(stop)))?;
+        passwords.work(|passwords| passwords.verify_decoded_until(password, &stored, stop))?;
         if let Some(upgrade) = upgrade {
             *upgrade = passwords.policy().wants_rehash(&stored);
         }
         Ok(())
     })
-}
-
-/// Looks at the request after each step.
-fn until(stop: &Stop) -> impl FnMut(Step) -> ControlFlow<()> {
-    |_| if stop.is_set() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// NULL if a password is that of a stored string; `HM_MISMATCH` if it is another one. Then `upgrade`, unless it is NULL, says whether a
