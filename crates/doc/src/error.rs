@@ -326,6 +326,27 @@ pub enum BundleError {
     Decode(#[from] DecodeError),
 }
 
+/// Fragments that could not be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FragmentError {
+    /// The bytes of one cannot be read.
+    #[error("the bytes of fragment {head} cannot be read: {error}")]
+    Bytes {
+        /// Which one it is said to be.
+        head: ChangeHash,
+        /// What is wrong with them.
+        #[source]
+        error: LoadError,
+    },
+    /// The bytes of one are something else than changes up to its head.
+    #[error("the bytes of fragment {0} are not changes that end with it")]
+    Head(ChangeHash),
+    /// A change could not be applied.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
 /// A file that could not be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -6,7 +6,8 @@ use std::ops::RangeBounds;
 use crate::autocommit::AutoCommit;
 use crate::codec::limits::{Budget, cost};
 use crate::document::Document;
-use crate::error::{BundleError, LimitError};
+use crate::error::{BundleError, FragmentError, LimitError};
+use crate::storage::Part;
 use crate::store::state::State;
 use crate::types::{ChangeHash, ChangeIdx};
 
@@ -69,6 +70,26 @@ impl Document {
         }
         Ok(self.bundle(fragment.members.iter().copied())?.bytes().to_vec())
     }
+
+    /// Takes fragments, each as its head and its bytes, in any order. Where one is bad, none is taken.
+    pub fn add_fragments<B: AsRef<[u8]>>(
+        &mut self,
+        fragments: &[(ChangeHash, B)],
+    ) -> Result<(), FragmentError> {
+        let (mut budget, mut all) = (Budget::of_call(&self.limits), vec![]);
+        for (head, bytes) in fragments {
+            let head = *head;
+            let parts = self.parts(bytes.as_ref(), &mut budget);
+            match &mut parts.map_err(|error| FragmentError::Bytes { head, error })?[..] {
+                // Each is after what it depends on: the head, with all others in its past, is the last.
+                [Part::Changes(changes)] if changes.last().is_some_and(|last| last.hash() == head) => {
+                    all.append(changes);
+                }
+                _ => return Err(FragmentError::Head(head)),
+            }
+        }
+        Ok(self.apply_metered(all, &mut budget).map(drop)?)
+    }
 }
 
 impl AutoCommit {
@@ -85,6 +106,14 @@ impl AutoCommit {
     /// As [`Document::fragment_bytes`].
     pub fn fragment_bytes(&mut self, fragment: &Fragment) -> Result<Vec<u8>, BundleError> {
         self.document().fragment_bytes(fragment)
+    }
+
+    /// As [`Document::add_fragments`].
+    pub fn add_fragments<B: AsRef<[u8]>>(
+        &mut self,
+        fragments: &[(ChangeHash, B)],
+    ) -> Result<(), FragmentError> {
+        self.document().add_fragments(fragments)
     }
 }
 

@@ -59,8 +59,8 @@ pub use cursor::ParseCursorError;
 pub use document::{Commit, Document, Snapshot};
 pub use edit::{CommitOptions, Editor};
 pub use error::{
-    ApplyError, BundleError, DecodeError, EditError, Fault, Foreign, ForeignCursor, FormatError, LimitError,
-    LoadError, OpFault, Place, Rule,
+    ApplyError, BundleError, DecodeError, EditError, Fault, Foreign, ForeignCursor, FormatError,
+    FragmentError, LimitError, LoadError, OpFault, Place, Rule,
 };
 pub use examine::{Part, PartKind, examine};
 pub use fragment::Fragment;

@@ -1,6 +1,8 @@
 //! Fragments: they cover a history, and a document is made of them again.
 
-use hashmill_doc::{ActorId, ChangeHash, Document, Fragment, Limits, LoadOptions, ROOT, Transactable as _};
+use hashmill_doc::{
+    ActorId, ChangeHash, Document, Fragment, FragmentError, Limits, LoadOptions, ROOT, Transactable as _,
+};
 use std::collections::HashSet;
 
 /// Two actors who write in turn, and sometimes at the same time.
@@ -17,6 +19,12 @@ fn document(changes: i64) -> Document {
     }
     doc.merge(&other).unwrap();
     doc
+}
+
+/// The fragments of a document, as they are sent.
+fn pieces(doc: &Document) -> Vec<(ChangeHash, Vec<u8>)> {
+    let fragments = doc.fragments(..).unwrap().into_iter();
+    fragments.map(|fragment| (fragment.head, doc.fragment_bytes(&fragment).unwrap())).collect()
 }
 
 fn zeros(hash: &ChangeHash) -> usize {
@@ -50,15 +58,40 @@ fn fragments_cover_the_history() {
 fn a_document_is_made_of_fragments_again() {
     let doc = document(1200);
     let mut again = Document::new();
-    for fragment in doc.fragments(..).unwrap() {
-        again.load_incremental(&doc.fragment_bytes(&fragment).unwrap()).unwrap();
-    }
+    again.add_fragments(&pieces(&doc)).unwrap();
     assert_eq!(again.get_heads(), doc.get_heads());
     let nowhere = ChangeHash([9; 32]);
     for members in [vec![nowhere], vec![nowhere; 2]] {
         let fragment = Fragment { head: nowhere, level: 0, boundary: vec![], checkpoints: vec![], members };
         assert!(doc.fragment_bytes(&fragment).unwrap_err().to_string().contains("is not in this document"));
     }
+}
+
+#[test]
+fn one_bad_fragment_is_named_and_none_is_taken() {
+    let doc = document(600);
+    let all = pieces(&doc);
+    let refused = |change: fn(&mut Vec<(ChangeHash, Vec<u8>)>)| {
+        let mut bad = all.clone();
+        change(&mut bad);
+        let mut again = Document::new();
+        let error = again.add_fragments(&bad).unwrap_err();
+        assert_eq!(again.get_heads(), []);
+        error
+    };
+    let flipped = refused(|all| *all[1].1.last_mut().unwrap() ^= 1);
+    assert!(matches!(flipped, FragmentError::Bytes { head, .. } if head == all[1].0), "{flipped}");
+    let cut = refused(|all| all[0].1.truncate(20));
+    assert!(matches!(cut, FragmentError::Bytes { head, .. } if head == all[0].0), "{cut}");
+    assert_eq!(refused(|all| all[1].0 = ChangeHash([9; 32])), FragmentError::Head(ChangeHash([9; 32])));
+    assert_eq!(refused(|all| all[0].1.clear()), FragmentError::Head(all[0].0));
+    let of_another = refused(|all| all[0].1 = all[1].1.clone());
+    assert_eq!(of_another, FragmentError::Head(all[0].0));
+    // A document is no fragment, even one that ends with the head.
+    let mut whole = document(2);
+    let file = whole.save();
+    let head = whole.get_heads()[0];
+    assert_eq!(Document::new().add_fragments(&[(head, file)]), Err(FragmentError::Head(head)));
 }
 
 #[test]
