@@ -1,5 +1,6 @@
 //! What JavaScript gives: values, checked.
 
+use std::cell::Cell;
 use std::fmt::Display;
 use std::hint::black_box;
 
@@ -86,41 +87,138 @@ pub(crate) fn given(value: JsValue) -> Option<JsValue> {
     (!value.is_undefined() && !value.is_null()).then_some(value)
 }
 
-/// Of so many bytes and more it is asked whether there is room for them. A module that lacks memory ends.
+/// Whenever so many bytes more were taken it is asked whether there is room for them. A module that lacks memory ends.
 const LARGE: f64 = 16_777_216.0;
-/// What is left for the document besides.
-const RESERVE: f64 = 268_435_456.0;
+/// What is left for the document besides, and for what was not asked for.
+const RESERVE: f64 = 4.0 * LARGE;
+/// What an element of an array takes, besides what is in it.
+const ELEMENT: f64 = 64.0;
 
-/// An exception where there is no room for so many bytes and what is made of them.
-fn room(bytes: f64) -> Js<()> {
-    if bytes < LARGE {
-        return Ok(());
+/// How many bytes a call has taken: many that are small are as large as one.
+#[derive(Default)]
+pub(crate) struct Room(Cell<f64>);
+
+impl Room {
+    /// An exception where there is no room for so many bytes more and what is made of all.
+    fn take(&self, bytes: f64) -> Js<()> {
+        let before = self.0.get();
+        let all = before + bytes;
+        self.0.set(all);
+        if (before / LARGE).floor() == (all / LARGE).floor() {
+            return Ok(());
+        }
+        let wanted = all * 4.0 + RESERVE;
+        // Taken in fact, and given back: what nobody looks at would be left out.
+        let mut probe = Vec::<u8>::new();
+        let taken = probe.try_reserve_exact(wanted as usize);
+        black_box(&probe);
+        if wanted > usize::MAX as f64 || taken.is_err() {
+            return Err(thrown(format_args!("the module has no room for {all} more bytes")));
+        }
+        Ok(())
     }
-    let wanted = bytes * 4.0 + RESERVE;
-    // Taken in fact, and given back: what nobody looks at would be left out.
-    let mut probe = Vec::<u8>::new();
-    let taken = probe.try_reserve_exact(wanted as usize);
-    black_box(&probe);
-    if wanted > usize::MAX as f64 || taken.is_err() {
-        return Err(thrown(format_args!("the module has no room for {bytes} more bytes")));
+
+    /// What a string says, if it is one; what has no meaning in Unicode is replaced.
+    pub(crate) fn string(&self, value: &JsValue) -> Js<Option<String>> {
+        let Some(text) = value.dyn_ref::<JsString>() else { return Ok(None) };
+        // Each unit is up to three bytes.
+        self.take(f64::from(text.length()) * 3.0)?;
+        Ok(value.as_string())
     }
-    Ok(())
+
+    pub(crate) fn text(&self, value: &JsValue, what: &str) -> Js<String> {
+        self.string(value)?.ok_or_else(|| thrown(format_args!("{what} must be a string")))
+    }
+
+    /// A plain array of the elements, where it is an array.
+    pub(crate) fn elements(&self, value: &JsValue) -> Js<Option<Array>> {
+        let elements = elements(value)?;
+        elements.iter().try_for_each(|array| self.take(f64::from(array.length()) * ELEMENT))?;
+        Ok(elements)
+    }
+
+    pub(crate) fn array(&self, value: &JsValue, what: &str) -> Js<Array> {
+        self.elements(value)?.ok_or_else(|| thrown(format_args!("{what} must be an array")))
+    }
+
+    pub(crate) fn bytes(&self, value: &JsValue, what: &str) -> Js<Vec<u8>> {
+        let array = value.dyn_ref().ok_or_else(|| thrown(format_args!("{what} must be a Uint8Array")))?;
+        self.copy(array)
+    }
+
+    /// The bytes of an array. What is one by its prototype only has none, and is refused, as is one whose buffer went elsewhere.
+    pub(crate) fn copy(&self, array: &Uint8Array) -> Js<Vec<u8>> {
+        let length = array.unchecked_ref::<Honest>().length()?;
+        self.take(length)?;
+        let mut bytes = vec![0; length as usize];
+        set_from(&mut bytes, array)?;
+        Ok(bytes)
+    }
+
+    pub(crate) fn hashes(&self, value: &JsValue, what: &str) -> Js<Vec<ChangeHash>> {
+        self.array(value, what)?.iter().map(|value| hash(&value)).collect()
+    }
+
+    /// The entries of an object that are its own, with keys that are text.
+    pub(crate) fn entries(&self, object: &JsValue) -> Js<Vec<(String, JsValue)>> {
+        if !object.is_object() {
+            return Err(thrown("the value must be an object"));
+        }
+        let keys = keys_of(object)?;
+        self.take(f64::from(keys.length()) * ELEMENT)?;
+        let entries = keys.into_iter().map(|key| {
+            let value = Reflect::get(object, &key)?;
+            Ok((self.text(&key, "a key")?, value))
+        });
+        entries.collect()
+    }
+
+    /// A value with everything in it. Strings become texts, unless a type of the caller's says otherwise.
+    pub(crate) fn literal(&self, value: &JsValue, types: &Types) -> Js<Literal> {
+        self.literal_in(value, Some(types), DEEPEST)
+    }
+
+    fn literal_in(&self, value: &JsValue, types: Option<&Types>, levels: usize) -> Js<Literal> {
+        if types.is_some()
+            && let Some(text) = self.string(value)?
+        {
+            return Ok(Literal::Text(text));
+        }
+        if !value.is_object() {
+            return scalars::untyped(value, self).map(Literal::Scalar);
+        }
+        if let Some(types) = types
+            && let Some((datatype, inner)) = types.deconstruct(value)?
+        {
+            return scalars::typed(&inner, &datatype, self).map(Literal::Scalar);
+        }
+        if scalars::is_scalar_object(value) {
+            return scalars::untyped(value, self).map(Literal::Scalar);
+        }
+        let levels = levels.checked_sub(1).ok_or_else(|| {
+            thrown(format_args!("the value is nested more than {DEEPEST} levels deep, or contains itself"))
+        })?;
+        if let Some(array) = self.elements(value)? {
+            let elements = array.iter().map(|element| self.literal_in(&element, types, levels));
+            return elements.collect::<Js<_>>().map(Literal::List);
+        }
+        let entries = self.entries(value)?.into_iter();
+        let entries = entries.map(|(key, value)| Ok((key, self.literal_in(&value, types, levels)?)));
+        entries.collect::<Js<_>>().map(Literal::Map)
+    }
 }
 
-/// What a string says, if it is one; what has no meaning in Unicode is replaced.
+/// As [`Room::string`], of a call that takes one.
 pub(crate) fn string(value: &JsValue) -> Js<Option<String>> {
-    let Some(text) = value.dyn_ref::<JsString>() else { return Ok(None) };
-    // Each unit is up to three bytes.
-    room(f64::from(text.length()) * 3.0)?;
-    Ok(value.as_string())
+    Room::default().string(value)
 }
 
 pub(crate) fn text(value: &JsValue, what: &str) -> Js<String> {
-    string(value)?.ok_or_else(|| thrown(format_args!("{what} must be a string")))
+    Room::default().text(value, what)
 }
 
 pub(crate) fn array(value: &JsValue, what: &str) -> Js<Array> {
-    elements(value)?.ok_or_else(|| thrown(format_args!("{what} must be an array")))
+    Room::default().array(value, what)
 }
 
 /// A string, if there is one.
@@ -129,17 +227,7 @@ pub(crate) fn maybe_text(value: &JsValue, what: &str) -> Js<Option<String>> {
 }
 
 pub(crate) fn bytes(value: &JsValue, what: &str) -> Js<Vec<u8>> {
-    let array = value.dyn_ref().ok_or_else(|| thrown(format_args!("{what} must be a Uint8Array")))?;
-    copy(array)
-}
-
-/// The bytes of an array. What is one by its prototype only has none, and is refused, as is one whose buffer went elsewhere.
-pub(crate) fn copy(array: &Uint8Array) -> Js<Vec<u8>> {
-    let length = array.unchecked_ref::<Honest>().length()?;
-    room(length)?;
-    let mut bytes = vec![0; length as usize];
-    set_from(&mut bytes, array)?;
-    Ok(bytes)
+    Room::default().bytes(value, what)
 }
 
 /// Numbers below zero are zero, as the original has it.
@@ -167,7 +255,7 @@ pub(crate) fn hash(value: &JsValue) -> Js<ChangeHash> {
 }
 
 pub(crate) fn hashes(value: &JsValue, what: &str) -> Js<Vec<ChangeHash>> {
-    array(value, what)?.iter().map(|value| hash(&value)).collect()
+    Room::default().hashes(value, what)
 }
 
 /// Heads, if there are any.
@@ -204,56 +292,23 @@ pub(crate) fn expand(value: &JsValue) -> Js<ExpandMark> {
     }
 }
 
-/// The entries of an object that are its own, with keys that are text.
+/// As [`Room::entries`], of a call that takes one object.
 pub(crate) fn entries(object: &JsValue) -> Js<Vec<(String, JsValue)>> {
-    if !object.is_object() {
-        return Err(thrown("the value must be an object"));
-    }
-    let keys = keys_of(object)?.into_iter().map(|key| {
-        let value = Reflect::get(object, &key)?;
-        Ok((text(&key, "a key")?, value))
-    });
-    keys.collect()
+    Room::default().entries(object)
 }
 
-/// A value with everything in it. Strings become texts, unless a type of the caller's says otherwise.
+/// As [`Room::literal`], of a call that takes one value.
 pub(crate) fn literal(value: &JsValue, types: &Types) -> Js<Literal> {
-    literal_in(value, Some(types), DEEPEST)
+    Room::default().literal(value, types)
 }
 
 /// An object with everything in it, or a text. Strings in it are scalars, and the caller's types are not asked.
 pub(crate) fn object(value: &JsValue) -> Js<Literal> {
-    match (string(value)?, literal_in(value, None, DEEPEST)?) {
-        (Some(text), _) => Ok(Literal::Text(text)),
-        (None, Literal::Scalar(_)) => Err(thrown("the value to insert must be an object")),
-        (None, object) => Ok(object),
-    }
-}
-
-fn literal_in(value: &JsValue, types: Option<&Types>, room: usize) -> Js<Literal> {
-    if types.is_some()
-        && let Some(text) = string(value)?
-    {
+    if let Some(text) = string(value)? {
         return Ok(Literal::Text(text));
     }
-    if !value.is_object() {
-        return scalars::untyped(value).map(Literal::Scalar);
+    match Room::default().literal_in(value, None, DEEPEST)? {
+        Literal::Scalar(_) => Err(thrown("the value to insert must be an object")),
+        object => Ok(object),
     }
-    if let Some(types) = types
-        && let Some((datatype, inner)) = types.deconstruct(value)?
-    {
-        return scalars::typed(&inner, &datatype).map(Literal::Scalar);
-    }
-    if scalars::is_scalar_object(value) {
-        return scalars::untyped(value).map(Literal::Scalar);
-    }
-    let room = room.checked_sub(1).ok_or_else(|| {
-        thrown(format_args!("the value is nested more than {DEEPEST} levels deep, or contains itself"))
-    })?;
-    if let Some(array) = elements(value)? {
-        let elements = array.iter().map(|element| literal_in(&element, types, room));
-        return elements.collect::<Js<_>>().map(Literal::List);
-    }
-    let entries = entries(value)?.into_iter().map(|(key, value)| Ok((key, literal_in(&value, types, room)?)));
-    entries.collect::<Js<_>>().map(Literal::Map)
 }

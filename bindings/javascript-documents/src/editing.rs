@@ -4,9 +4,7 @@ use hashmill_doc::{Literal, ObjType, ReadDoc as _, Transactable as _};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{
-    Js, array, elements, index, literal, needed_prop, object, refused, string, text, thrown,
-};
+use crate::arguments::{Js, Room, index, literal, needed_prop, object, refused, string, text, thrown};
 use crate::document::Automerge;
 use crate::scalars::{scalar, untyped};
 
@@ -86,8 +84,9 @@ impl Automerge {
     pub fn splice(&self, obj: &JsValue, start: f64, delete: f64, new: &JsValue) -> Js<()> {
         let (obj, start, delete) = (text(obj, "the object")?, start as usize, delete as isize);
         let new_text = string(new)?;
-        let values = match elements(new)? {
-            Some(values) => values.iter().map(|value| untyped(&value)).collect::<Js<Vec<_>>>()?,
+        let room = Room::default();
+        let values = match room.elements(new)? {
+            Some(values) => values.iter().map(|value| untyped(&value, &room)).collect::<Js<Vec<_>>>()?,
             None => vec![],
         };
         let mut inner = self.edit()?;
@@ -105,8 +104,9 @@ impl Automerge {
     #[wasm_bindgen(js_name = spliceFromHydrate)]
     pub fn splice_hydrate(&self, obj: &JsValue, start: f64, delete: f64, values: &JsValue) -> Js<()> {
         let (obj, types) = (text(obj, "the object")?, self.types()?);
-        let values = array(values, "values")?;
-        let values = values.iter().map(|value| literal(&value, &types)).collect::<Js<Vec<_>>>()?;
+        let room = Room::default();
+        let values = room.array(values, "values")?;
+        let values = values.iter().map(|value| room.literal(&value, &types)).collect::<Js<Vec<_>>>()?;
         let mut inner = self.edit()?;
         let obj = inner.object(&obj)?.0;
         inner.doc.splice(&obj, start as usize, delete as isize, values).map_err(refused)

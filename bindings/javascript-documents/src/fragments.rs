@@ -7,7 +7,7 @@ use js_sys::{Array, Object};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{Js, array, bytes, given, hash, hashes, property, thrown};
+use crate::arguments::{Js, Room, given, hash, property, thrown};
 use crate::document::Automerge;
 use crate::exports::{self, object};
 use crate::limits::limits;
@@ -33,8 +33,9 @@ impl Automerge {
     /// The bytes of fragments: changes and bundles.
     #[wasm_bindgen(js_name = bundleFragmentMetadata)]
     pub fn bundle_fragment_metadata(&self, fragments: &JsValue) -> Js<Array> {
-        let fragments = array(fragments, "the fragments")?;
-        let fragments = fragments.iter().map(|value| fragment(&value)).collect::<Js<Vec<_>>>()?;
+        let room = Room::default();
+        let fragments = room.array(fragments, "the fragments")?;
+        let fragments = fragments.iter().map(|value| fragment(&value, &room)).collect::<Js<Vec<_>>>()?;
         let mut inner = self.whole()?;
         let all = fragments.iter().map(|fragment| inner.doc.fragment_bytes(fragment).map_err(thrown));
         all.map(|bytes| bytes.map(|bytes| exports::bytes(&bytes))).collect()
@@ -43,14 +44,15 @@ impl Automerge {
     /// Takes changes, which must be what is said of them.
     #[wasm_bindgen(js_name = addCommits)]
     pub fn add_commits(&self, commits: &JsValue) -> Js<()> {
-        let commits = array(commits, "the commits")?;
+        let room = Room::default();
+        let commits = room.array(commits, "the commits")?;
         let (mut said, mut each) = (vec![], vec![]);
         for commit in commits {
             said.push((
                 hash(&property(&commit, "head")?)?,
-                hashes(&property(&commit, "parents")?, "parents")?,
+                room.hashes(&property(&commit, "parents")?, "parents")?,
             ));
-            each.push(bytes(&property(&commit, "bytes")?, "bytes")?);
+            each.push(room.bytes(&property(&commit, "bytes")?, "bytes")?);
         }
         let changes = Change::from_each(&each, &limits()).map_err(thrown)?;
         for (change, (head, parents)) in changes.iter().zip(&said) {
@@ -64,15 +66,16 @@ impl Automerge {
         self.whole()?.doc.apply_changes(changes).map_err(thrown)
     }
 
-    /// Takes the bytes of fragments.
+    /// Takes the bytes of fragments, or nothing where one is wrong.
     #[wasm_bindgen(js_name = addFragments)]
     pub fn add_fragments(&self, fragments: &JsValue) -> Js<()> {
-        let mut file = vec![];
-        for value in array(fragments, "the fragments")? {
-            fragment(&value)?;
-            file.extend(bytes(&property(&value, "bytes")?, "bytes")?);
-        }
-        self.whole()?.doc.load_incremental(&file).map(drop).map_err(thrown)
+        let room = Room::default();
+        let all = room.array(fragments, "the fragments")?.into_iter().map(|value| {
+            let bytes = room.bytes(&property(&value, "bytes")?, "bytes")?;
+            Ok((fragment(&value, &room)?.head, bytes))
+        });
+        let all = all.collect::<Js<Vec<_>>>()?;
+        self.whole()?.doc.add_fragments(&all).map_err(thrown)
     }
 }
 
@@ -86,8 +89,8 @@ fn exported(fragment: &Fragment) -> Js<Object> {
     ])
 }
 
-fn fragment(value: &JsValue) -> Js<Fragment> {
-    let list = |name: &str| hashes(&property(value, name)?, name);
+fn fragment(value: &JsValue, room: &Room) -> Js<Fragment> {
+    let list = |name: &str| room.hashes(&property(value, name)?, name);
     Ok(Fragment {
         head: hash(&property(value, "head")?)?,
         level: level(&property(value, "level")?)?,

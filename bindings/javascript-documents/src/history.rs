@@ -5,7 +5,7 @@ use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{Js, array, bytes, given, hash, hashes, heads, hex, text, thrown};
+use crate::arguments::{Js, Room, given, hash, hashes, heads, hex, text, thrown};
 use crate::document::Automerge;
 use crate::exports;
 use crate::limits::limits;
@@ -89,8 +89,9 @@ impl Automerge {
     /// Takes changes.
     #[wasm_bindgen(js_name = applyChanges)]
     pub fn apply_changes(&self, changes: &JsValue) -> Js<()> {
-        let changes = array(changes, "the changes")?;
-        let changes = changes.iter().map(|change| bytes(&change, "a change")).collect::<Js<Vec<_>>>()?;
+        let room = Room::default();
+        let changes = room.array(changes, "the changes")?;
+        let changes = changes.iter().map(|change| room.bytes(&change, "a change")).collect::<Js<Vec<_>>>()?;
         let changes = Change::from_each(&changes, &limits()).map_err(thrown)?;
         self.whole()?.doc.apply_changes(changes).map_err(thrown)
     }

@@ -8,7 +8,7 @@ use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{Js, array, entries, expand, given, heads, index, literal, property, text, thrown};
+use crate::arguments::{Js, Room, entries, expand, given, heads, index, property, text, thrown};
 use crate::document::{Automerge, Inner};
 use crate::exports;
 use crate::scalars::{Types, scalar, untyped};
@@ -21,26 +21,26 @@ fn text_object(inner: &Inner, obj: &str) -> Js<ObjId> {
     }
 }
 
-fn block(value: &JsValue, types: &Types) -> Js<Literal> {
-    let value = literal(value, types)?;
+fn block(value: &JsValue, types: &Types, room: &Room) -> Js<Literal> {
+    let value = room.literal(value, types)?;
     if value.kind() == Some(ObjType::Map) { Ok(value) } else { Err(thrown("the block value must be a map")) }
 }
 
-fn span(value: &JsValue, types: &Types) -> Js<Span<'static>> {
+fn span(value: &JsValue, types: &Types, room: &Room) -> Js<Span<'static>> {
     let inner = property(value, "value")?;
     match property(value, "type")?.as_string().as_deref() {
         Some("text") => {
             let marks = match given(property(value, "marks")?) {
                 Some(marks) => {
-                    let marks = entries(&marks)?;
-                    let marks = marks.into_iter().map(|(name, value)| Ok((name, untyped(&value)?)));
+                    let marks = room.entries(&marks)?;
+                    let marks = marks.into_iter().map(|(name, value)| Ok((name, untyped(&value, room)?)));
                     marks.collect::<Js<MarkSet<'static>>>()?
                 }
                 None => MarkSet::default(),
             };
-            Ok(Span::marked(text(&inner, "the value of a span of text")?, marks))
+            Ok(Span::marked(room.text(&inner, "the value of a span of text")?, marks))
         }
-        Some("block") => match block(&inner, types)? {
+        Some("block") => match block(&inner, types, room)? {
             Literal::Map(entries) => Ok(Span::Block(entries)),
             _ => Err(thrown("block must be an object")),
         },
@@ -109,8 +109,9 @@ impl Automerge {
     #[wasm_bindgen(js_name = updateSpans)]
     pub fn update_spans(&self, obj: &JsValue, spans: &JsValue, how: &JsValue) -> Js<()> {
         let (obj, types, how) = (text(obj, "the object")?, self.types()?, config(how)?);
-        let spans = array(spans, "updateSpans args")?;
-        let spans = spans.iter().map(|value| span(&value, &types)).collect::<Js<Vec<_>>>()?;
+        let room = Room::default();
+        let spans = room.array(spans, "updateSpans args")?;
+        let spans = spans.iter().map(|value| span(&value, &types, &room)).collect::<Js<Vec<_>>>()?;
         let mut inner = self.edit()?;
         let obj = text_object(&inner, &obj)?;
         inner.doc.update_spans(&obj, &how, spans).map_err(thrown)
@@ -120,7 +121,7 @@ impl Automerge {
     #[wasm_bindgen(js_name = splitBlock)]
     pub fn split_block(&self, obj: &JsValue, at: &JsValue, value: &JsValue) -> Js<()> {
         let (obj, at) = (text(obj, "the object")?, index(at, "the index")?);
-        let value = block(value, &*self.types()?)?;
+        let value = block(value, &*self.types()?, &Room::default())?;
         let mut inner = self.edit()?;
         let obj = inner.object(&obj)?.0;
         let block = inner.doc.split_block(&obj, at).map_err(thrown)?;
@@ -140,7 +141,7 @@ impl Automerge {
     #[wasm_bindgen(js_name = updateBlock)]
     pub fn update_block(&self, obj: &JsValue, at: &JsValue, value: &JsValue) -> Js<()> {
         let (obj, at) = (text(obj, "the object")?, index(at, "the index")?);
-        let value = block(value, &*self.types()?)?;
+        let value = block(value, &*self.types()?, &Room::default())?;
         let mut inner = self.edit()?;
         let obj = inner.object(&obj)?.0;
         let block = inner.doc.replace_block(&obj, at).map_err(thrown)?;

@@ -6,7 +6,7 @@ use hashmill_doc::ScalarValue;
 use js_sys::{BigInt, Date, Function, Number, Uint8Array};
 use wasm_bindgen::{JsCast as _, JsValue};
 
-use crate::arguments::{Js, copy, string, thrown, time_of};
+use crate::arguments::{Js, Room, thrown, time_of};
 
 /// How the caller makes a value of its own of a scalar of some type, and takes it apart again.
 #[derive(Clone)]
@@ -91,12 +91,12 @@ pub(crate) fn is_scalar_object(value: &JsValue) -> bool {
 }
 
 /// A scalar whose type follows from what it is. A number without a fraction is an integer from one on, as the original has it.
-pub(crate) fn untyped(value: &JsValue) -> Js<ScalarValue<'static>> {
+pub(crate) fn untyped(value: &JsValue, room: &Room) -> Js<ScalarValue<'static>> {
     if let Some(number) = value.as_f64() {
         let whole = number.fract() == 0.0 && (1.0..9.3e18).contains(&number);
         return Ok(if whole { ScalarValue::Int(number as i64) } else { ScalarValue::F64(number) });
     }
-    if let Some(text) = string(value)? {
+    if let Some(text) = room.string(value)? {
         return Ok(text.into());
     }
     if let Some(value) = value.as_bool() {
@@ -110,22 +110,22 @@ pub(crate) fn untyped(value: &JsValue) -> Js<ScalarValue<'static>> {
     }
     match (value.dyn_ref::<Date>(), value.dyn_ref::<Uint8Array>()) {
         (Some(date), _) => Ok(ScalarValue::Timestamp(time_of(date)? as i64)),
-        (_, Some(bytes)) => Ok(copy(bytes)?.into()),
+        (_, Some(bytes)) => Ok(room.copy(bytes)?.into()),
         _ => Err(invalid("a value")),
     }
 }
 
 /// A scalar of a type that the caller names.
-pub(crate) fn typed(value: &JsValue, datatype: &str) -> Js<ScalarValue<'static>> {
+pub(crate) fn typed(value: &JsValue, datatype: &str, room: &Room) -> Js<ScalarValue<'static>> {
     let found = match datatype {
         "boolean" => value.as_bool().map(ScalarValue::Boolean),
         "int" => Some(ScalarValue::Int(signed(value)?)),
         "uint" => Some(ScalarValue::Uint(unsigned(value)?)),
         "counter" => Some(ScalarValue::Counter(signed(value)?)),
         "timestamp" => Some(ScalarValue::Timestamp(signed(value)?)),
-        "str" => string(value)?.map(ScalarValue::from),
+        "str" => room.string(value)?.map(ScalarValue::from),
         "f64" => value.as_f64().map(ScalarValue::F64),
-        "bytes" => value.dyn_ref().map(copy).transpose()?.map(ScalarValue::from),
+        "bytes" => value.dyn_ref().map(|bytes| room.copy(bytes)).transpose()?.map(ScalarValue::from),
         "null" => Some(ScalarValue::Null),
         "map" | "list" | "text" | "table" => return Err(thrown("value not primitive")),
         _ => return Err(thrown(format_args!("unknown datatype {datatype}"))),
@@ -136,10 +136,10 @@ pub(crate) fn typed(value: &JsValue, datatype: &str) -> Js<ScalarValue<'static>>
 /// As [`typed`] where the caller names a type, else as [`untyped`].
 pub(crate) fn scalar(value: &JsValue, datatype: &JsValue) -> Js<ScalarValue<'static>> {
     if datatype.is_undefined() || datatype.is_null() {
-        return untyped(value);
+        return untyped(value, &Room::default());
     }
     let datatype = datatype.as_string().ok_or_else(|| thrown("datatype is not a string"))?;
-    typed(value, &datatype)
+    typed(value, &datatype, &Room::default())
 }
 
 fn invalid(what: &str) -> JsValue {

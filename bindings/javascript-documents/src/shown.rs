@@ -7,7 +7,7 @@ use hashmill_doc::{ObjId, ObjType, Patch, PatchAction, Prop, ReadDoc as _, Scala
 use js_sys::{Array, Function, JsString, Object, Reflect, Symbol};
 use wasm_bindgen::{JsCast as _, JsValue};
 
-use crate::arguments::{Js, copied, thrown};
+use crate::arguments::{Js, Room, copied, thrown};
 use crate::document::Inner;
 use crate::exports::{object, set, set_key, set_prop};
 use crate::scalars::{self, Types};
@@ -293,7 +293,7 @@ impl Follow<'_> {
     fn grown(&self, old: &JsValue, by: i64) -> Result<JsValue, Misfit> {
         let raw =
             if old.is_object() { HIDDEN.with(|hidden| Reflect::get(old, &hidden.raw))? } else { old.clone() };
-        let ScalarValue::Counter(old) = scalars::typed(&raw, "counter")? else {
+        let ScalarValue::Counter(old) = scalars::typed(&raw, "counter", &Room::default())? else {
             return Err(Misfit::NotThere);
         };
         Ok(self.show.scalar(&ScalarValue::Counter(old.wrapping_add(by)))?)

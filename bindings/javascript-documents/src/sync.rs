@@ -10,7 +10,7 @@ use js_sys::{Array, Object};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{Js, array, bytes, entries, flag, given, hash, hashes, property, text, thrown};
+use crate::arguments::{Js, Room, array, bytes, entries, flag, given, hash, hashes, property, text, thrown};
 use crate::document::Automerge;
 use crate::exports::{self, object, set};
 
@@ -211,8 +211,10 @@ pub fn encode_sync_message(value: &JsValue) -> Js {
     message.heads = hashes(&property(value, "heads")?, "heads")?.into();
     message.need = hashes(&property(value, "need")?, "need")?.into();
     message.have = import_haves(&property(value, "have")?)?.into();
-    let changes = array(&property(value, "changes")?, "changes")?;
-    message.changes = changes.iter().map(|entry| bytes(&entry, "an entry of changes")).collect::<Js<_>>()?;
+    let room = Room::default();
+    let changes = room.array(&property(value, "changes")?, "changes")?;
+    message.changes =
+        changes.iter().map(|entry| room.bytes(&entry, "an entry of changes")).collect::<Js<_>>()?;
     if let Some(flags) = given(property(value, "supportedCapabilities")?) {
         let mut all = MessageFlags::new();
         for name in array(&flags, "supportedCapabilities")?.iter() {
@@ -268,10 +270,11 @@ fn haves(haves: &[Have]) -> Js {
 }
 
 fn import_haves(value: &JsValue) -> Js<Vec<Have>> {
-    let all = array(value, "have")?;
+    let room = Room::default();
+    let all = room.array(value, "have")?;
     let all = all.iter().map(|have| {
-        let last_sync = hashes(&property(&have, "lastSync")?, "lastSync")?.into();
-        let bloom = bytes(&property(&have, "bloom")?, "bloom")?;
+        let last_sync = room.hashes(&property(&have, "lastSync")?, "lastSync")?.into();
+        let bloom = room.bytes(&property(&have, "bloom")?, "bloom")?;
         Ok(Have { last_sync, bloom: BloomFilter::try_from(&bloom[..]).map_err(thrown)? })
     });
     all.collect()

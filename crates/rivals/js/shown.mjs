@@ -67,15 +67,46 @@ function halves() {
   return [doc.materialize(), doc.length("/text"), doc.marks("/text")[0].name, engine.load(doc.save()).text("/text")]
 }
 
+// A fragment that is bad, or another than is said, is refused, and those behind it are not dropped with it.
+function fragments() {
+  const doc = engine.create({ actor: "aabb" })
+  for (let n = 0; n < 3; n += 1) {
+    doc.put("_root", "n", n)
+    doc.commit()
+  }
+  const all = doc.getFragmentMetadata({})
+  const bytes = doc.bundleFragmentMetadata(all)
+  const [first, ...rest] = all.map((fragment, at) => ({ ...fragment, bytes: bytes[at] }))
+  const bad = Uint8Array.from(first.bytes)
+  bad[bad.length - 1] ^= 1
+  return [{ ...first, bytes: bad }, { ...first, bytes: rest[0].bytes }, first].map((first) => {
+    const again = engine.create({})
+    let threw = null
+    try { again.addFragments([first, ...rest]) } catch (error) { threw = error.message.replace(/[0-9a-f]{64}.*/, "") }
+    return [threw, again.getHeads().length]
+  })
+}
+
 // What there is no room for is refused, and the module goes on.
 function large() {
   const doc = engine.create({ actor: "aabb" })
   const text = "x".repeat(2 ** 29 - 24)
+  const chunk = new Uint8Array(15 << 20)
+  const hash = "00".repeat(32)
+  const fragment = { head: hash, level: 0, boundary: [], checkpoints: [], members: [hash] }
   const said = [
     () => engine.load(new Uint8Array(2 ** 32 - 1)),
     () => doc.putObject("_root", "text", text),
     () => doc.put("_root", text, 1),
     () => doc.put("_root", "a", new Uint8Array(2 ** 30)),
+    // Each of many is small.
+    () => doc.applyChanges(Array(320).fill(chunk)),
+    () => doc.addCommits(Array(320).fill({ head: hash, parents: [], bytes: chunk })),
+    () => doc.addFragments(Array(320).fill({ ...fragment, bytes: chunk })),
+    () => doc.putObject("_root", "list", Array(320).fill(chunk)),
+    () => doc.putObject("_root", "list", Array(320).fill("x".repeat(5 << 20))),
+    () => doc.putObjectFromHydrate("_root", "map", { a: Array(320).fill("x".repeat(5 << 20)) }),
+    () => doc.putObject("_root", "list", Array(1 << 24).fill(0)),
   ].map((call) => {
     try { return call() } catch (error) { return `${error.name}: ${error.message}` }
   })
@@ -85,6 +116,7 @@ function large() {
 
 console.log(JSON.stringify({
   halves: halves(),
+  fragments: fragments(),
   large: large(),
   prototype: prototype(),
   kept: kept(),
