@@ -1189,8 +1189,9 @@ void hm_sync_state_free(hm_sync_state *state);
 }  // extern "C"
 #endif  // __cplusplus
 
-// Indexes of cursors that stay at the start, or at the end.
+// The index of a cursor that stays at the start.
 #define HM_CURSOR_START (SIZE_MAX - 1)
+// The index of a cursor that stays at the end.
 #define HM_CURSOR_END SIZE_MAX
 
 // A string of C without the zero at its end. NULL has no bytes.
