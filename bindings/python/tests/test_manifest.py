@@ -6,8 +6,6 @@ import json
 import multiprocessing
 import os
 import pickle
-import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -191,24 +189,27 @@ def test_importing_it_starts_nothing() -> None:
     assert done.stdout.split() == ["1", "False"]
 
 
-def test_a_key_that_interrupts_ends_the_wait(tmp_path: Path) -> None:
-    """For a server that takes connections and says nothing."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        url = f"http://127.0.0.1:{server.getsockname()[1]}/x"
+def test_a_key_that_interrupts_ends_the_wait() -> None:
+    """For a server that takes connections and says nothing. In a process where no other package has a hand in signals."""
+    program = """if True:
+        import os, pyarrow, signal, socket, threading
+        from hashmill.manifest import Hasher
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        server = socket.create_server(("127.0.0.1", 0))
+        connections = []
 
-        def interrupt() -> None:
-            connection, _ = server.accept()
+        def interrupt():
+            connections.append(server.accept())
             os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0)
-            connections.append(connection)
 
-        connections: list[socket.socket] = []
-        thread = threading.Thread(target=interrupt)
-        thread.start()
-        with pytest.raises(KeyboardInterrupt):
-            Hasher(timeout=600)(pyarrow.table({"url": [url]}))
-        thread.join()
-        connections[0].close()
+        threading.Thread(target=interrupt).start()
+        try:
+            Hasher(timeout=600)(pyarrow.table({"url": [f"http://127.0.0.1:{server.getsockname()[1]}/x"]}))
+        except KeyboardInterrupt:
+            print("ended")
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "ended\n", done.stderr
 
 
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
