@@ -1,6 +1,6 @@
 //! The library that the package `@hashmill/node` loads. Only translation: `lib/` makes of it what JavaScript sees.
 //!
-//! What takes time runs on Node's threads for such work ([`work`]), on copies of the bytes that it was given: JavaScript may
+//! What takes time runs on Node's threads for such work (`work`), on copies of the bytes that it was given: JavaScript may
 //! detach, shrink or write to a buffer at any time, and Node says nothing of it. What is short runs at once, on the bytes
 //! themselves, which nobody can take away during a call.
 #![warn(clippy::disallowed_methods)]
