@@ -22,7 +22,7 @@ const LOCK: &str = include_str!("../probes/bindgen.lock");
 const BINARYEN: &str = "132.0.0";
 
 /// What the compiler may use, and so binaryen: all of it is in every browser, and in Node 20.
-const FEATURES: [&str; 9] = [
+pub(crate) const FEATURES: [&str; 9] = [
     "bulk-memory",
     "bulk-memory-opt",
     "extended-const",

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
+use crate::javascript::FEATURES;
 use crate::metadata;
 use crate::steps::{Cmd, Setting};
 
@@ -13,19 +14,6 @@ use crate::steps::{Cmd, Setting};
 const FOLDER: &str = "target/web";
 const CRATE: &str = "bindings/web";
 const TARGET: &str = "wasm32-unknown-unknown";
-
-/// What the compiler may use, and so binaryen: all of it is in every browser, and in Node 20.
-const FEATURES: [&str; 9] = [
-    "bulk-memory",
-    "bulk-memory-opt",
-    "extended-const",
-    "multivalue",
-    "mutable-globals",
-    "nontrapping-float-to-int",
-    "reference-types",
-    "sign-ext",
-    "simd",
-];
 
 const TESTS: [&str; 3] = [
     "bindings/web/tests/argon2.test.mjs",

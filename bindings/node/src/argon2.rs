@@ -1,9 +1,9 @@
 //! Argon2 with every parameter said, as the package `argon2` has it.
 
 use std::mem;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
-use hashmill_hash::argon2::{Arena, Hasher, Input, PagePolicy, Params, Stop as StopFlag, Variant, Version};
+use hashmill_hash::argon2::{Arenas, Hasher, Input, Params, Stop as StopFlag, Variant, Version};
 use hashmill_hash::password::{Limits, PasswordHash, Syntax};
 use napi::bindgen_prelude::{AsyncTask, Buffer};
 use napi_derive::napi;
@@ -12,8 +12,8 @@ use zeroize::Zeroizing;
 use crate::failure::Failure;
 use crate::work::{Stop, Work};
 
-/// Memory that is kept for the next hash at most, in KiB. It was wiped.
-const KEEP_KIB: u64 = 256 * 1024;
+/// Memory that is kept for the next hash: 256 MiB at most.
+static ARENAS: LazyLock<Arenas> = LazyLock::new(|| Arenas::new(256 << 10));
 
 /// The shortest salt of the reference implementation.
 const MIN_SALT: usize = 8;
@@ -155,32 +155,6 @@ fn tag(params: Params, inputs: &Inputs, len: usize, stop: &StopFlag) -> Result<Z
     tag.resize(len, 0);
     let input = Input::new(&inputs.password, &inputs.salt);
     let input = input.with_secret(&inputs.secret).with_associated_data(&inputs.associated_data);
-    let mut hasher = Hasher::new(params);
-    *hasher.arena() = take(params.blocks());
-    let done = hasher.hash_until(&input, &mut tag, stop);
-    give(mem::replace(hasher.arena(), Arena::new(PagePolicy::default())));
-    done?;
+    ARENAS.lend(Hasher::new(params), |hasher| hasher.hash_until(&input, &mut tag, stop))?;
     Ok(tag)
-}
-
-/// Memory of hashes: the system would have to fill it with zeroes each time.
-static IDLE: Mutex<Vec<Arena>> = Mutex::new(Vec::new());
-
-/// An arena, if possible the smallest that has so many blocks already.
-fn take(blocks: u64) -> Arena {
-    let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-    let fitting = idle.iter().enumerate().filter(|(_, arena)| arena.capacity() >= blocks);
-    match fitting.min_by_key(|(_, arena)| arena.capacity()).map(|(index, _)| index) {
-        Some(index) => idle.swap_remove(index),
-        None => Arena::new(PagePolicy::default()),
-    }
-}
-
-/// Keeps an arena, or gives memory back where that were too much: the oldest first, which is the coldest.
-fn give(arena: Arena) {
-    let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-    idle.push(arena);
-    while idle.iter().map(Arena::capacity).sum::<u64>() > KEEP_KIB {
-        drop(idle.remove(0));
-    }
 }

@@ -1,6 +1,5 @@
 //! The part of the module that `hashmill.argon2` is made of.
 
-mod arenas;
 mod failure;
 mod passwords;
 mod secret;

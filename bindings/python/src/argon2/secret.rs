@@ -1,22 +1,23 @@
 //! Functions on secrets, with every parameter said: what `hashmill.argon2.low_level` is made of.
 
-use std::mem;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use hashmill_hash::argon2::{HashError, Hasher, Input, Params, Stop, Variant, Version};
+use hashmill_hash::argon2::{Arenas, HashError, Hasher, Input, Params, Stop, Variant, Version};
 use hashmill_hash::password::{Limits, PasswordHash, Syntax, VerifyError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
-use super::arenas;
 use super::failure::{HashingError, VerificationError, of_hash, of_phc, of_verify};
 use crate::boundary::Bytes;
 use crate::call::interruptible;
 
 /// The shortest salt of the reference implementation.
 const MIN_SALT: usize = 8;
+
+/// Memory that is kept for the next hash: 256 MiB at most.
+static ARENAS: LazyLock<Arenas> = LazyLock::new(|| Arenas::new(256 << 10));
 
 /// Hashes of more work than this, in KiB times passes, look for signals: those below take some hundred milliseconds.
 const LONG_KIB: u64 = 1 << 19;
@@ -53,11 +54,9 @@ fn tag(
     let room = tag.try_reserve_exact(tag_len);
     room.map_err(|_| HashError::OutOfMemory { bytes: tag_len as u64 })?;
     tag.resize(tag_len, 0);
-    let mut hasher = Hasher::new(params);
-    *hasher.arena() = arenas::take(params.blocks());
-    let done = hasher.hash_until(&Input::new(secret, salt), &mut tag, stop);
-    arenas::give(mem::replace(hasher.arena(), arenas::none()));
-    done.map(|()| tag)
+    let input = Input::new(secret, salt);
+    ARENAS.lend(Hasher::new(params), |hasher| hasher.hash_until(&input, &mut tag, stop))?;
+    Ok(tag)
 }
 
 /// [`tag`] while others of Python run. Where it takes long, signals are looked for: one that raises ends it.

@@ -2,6 +2,8 @@
 #[cfg(kernels = "aarch64")]
 mod aarch64;
 #[cfg(feature = "std")]
+mod arenas;
+#[cfg(feature = "std")]
 mod batch;
 #[cfg(feature = "std")]
 mod batches;
@@ -38,6 +40,8 @@ mod tests;
 pub use crate::stop::Stop;
 #[cfg(feature = "std")]
 pub use crate::work_sharing::Threads;
+#[cfg(feature = "std")]
+pub use arenas::Arenas;
 #[cfg(feature = "std")]
 pub(crate) use batch::hash_batch_until;
 #[cfg(feature = "std")]

@@ -19,6 +19,7 @@ const SECRET: &[u8; 32] = b"Tell nobody: \xf1\x00\x07 the cellar key!";
 
 /// What cannot hold a secret, or is made to be shown.
 const PLAIN: &[(&str, &str)] = &[
+    ("argon2::Arenas", "shows nothing of its memory, which was wiped"),
     ("argon2::Batches", "a name, and settings of hashers"),
     ("argon2::HashError", "lengths and names"),
     ("argon2::Order", "a choice"),
