@@ -11,7 +11,7 @@ use arrow_array::{Array as _, RecordBatch, StructArray};
 use arrow_schema::DataType;
 use hashmill_hash::process::PerProcess;
 use hashmill_manifest::inventory::{Columns, Inventory, rows};
-use hashmill_manifest::run::{PART_ROWS, run};
+use hashmill_manifest::run::{PART_ROWS, run, verify as run_verify};
 use hashmill_manifest::{Error, Hasher, Kind, Options, Shard, Stop, out};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -115,9 +115,7 @@ impl Engine {
             || stopping.stop(),
             move || {
                 let inventory = Inventory::open(&inventory, columns)?;
-                if verify && !inventory.lists_digests() {
-                    return Err(Error::Refused("no column of digests to verify by".to_owned()));
-                }
+                let run = if verify { run_verify } else { run };
                 run(&hasher, &inventory, &out, shard, part_rows, &stop)
             },
         )?;

@@ -227,8 +227,16 @@ def test_the_command_does_a_shard(tmp_path: Path, files: list[Path], inventory: 
     for wrong in [(inventory, "-o", out), (tmp_path / "nowhere", "-o", out), (inventory, "-o", out, "--shard", "2/2")]:
         done = command(*wrong)
         assert done.returncode == 2 and done.stderr.startswith("hashmill.manifest: ") and not done.stdout
-    verified = command(out, "-o", tmp_path / "v", "--verify", "--column", "blake3=blake3")
-    assert json.loads(verified.stdout)["matched"] == 40
+    for wrong in [("--part-rows", "-1"), ("--connections", "0"), ("--retries", "-1"), ("--timeout", "0")]:
+        done = command(inventory, "-o", out, *wrong)
+        assert done.returncode == 2 and "Traceback" not in done.stderr and not done.stdout, done.stderr
+    verify = (out, "-o", tmp_path / "v", "--verify", "--column", "blake3=blake3")
+    verified = command(*verify)
+    assert json.loads(verified.stdout)["matched"] == 40 and not verified.stderr
+    again = command(*verify)
+    assert again.stdout != verified.stdout and "nothing was read: all 1 parts were there" in again.stderr
+    refused = command(inventory, "-o", tmp_path / "v", "--part-rows", "10")
+    assert refused.returncode == 2 and "take another folder" in refused.stderr
 
 
 def test_a_run_that_is_killed_leaves_nothing_that_is_half(tmp_path: Path, files: list[Path], inventory: Path) -> None:

@@ -34,6 +34,8 @@ struct Whose {
     format: u32,
     rows: u64,
     part_rows: u64,
+    /// Whether digests are compared: who verifies wants nothing that was read before anybody asked.
+    verify: bool,
     inventory: String,
 }
 
@@ -62,7 +64,37 @@ pub fn run(
     part_rows: NonZero<u64>,
     stop: &Stop,
 ) -> Result<Outcome, Error> {
-    claim(inventory, out, part_rows)?;
+    claim(inventory, out, part_rows, false)?;
+    answer(hasher, inventory, out, shard, part_rows, stop)
+}
+
+/// [`run`] for inventories whose files all list digests, in a folder of its own.
+///
+/// # Errors
+/// As `run`; [`Error::Refused`] if a file lists none.
+pub fn verify(
+    hasher: &Hasher,
+    inventory: &Inventory,
+    out: &Path,
+    shard: Shard,
+    part_rows: NonZero<u64>,
+    stop: &Stop,
+) -> Result<Outcome, Error> {
+    if !inventory.lists_digests() {
+        return Err(Error::Refused("no column of digests to verify by".to_owned()));
+    }
+    claim(inventory, out, part_rows, true)?;
+    answer(hasher, inventory, out, shard, part_rows, stop)
+}
+
+fn answer(
+    hasher: &Hasher,
+    inventory: &Inventory,
+    out: &Path,
+    shard: Shard,
+    part_rows: NonZero<u64>,
+    stop: &Stop,
+) -> Result<Outcome, Error> {
     let total = inventory.len();
     let own = shard.of(total.div_ceil(part_rows.get()));
     let border = |part: u64| part.saturating_mul(part_rows.get()).min(total);
@@ -104,10 +136,10 @@ pub fn run(
 }
 
 /// Writes whose answers the folder holds, or sees that it holds ours.
-fn claim(inventory: &Inventory, out: &Path, part_rows: NonZero<u64>) -> Result<(), Error> {
+fn claim(inventory: &Inventory, out: &Path, part_rows: NonZero<u64>, verify: bool) -> Result<(), Error> {
     let inventory_of = inventory.fingerprint().to_hex().to_string();
-    let whose =
-        Whose { format: 1, rows: inventory.len(), part_rows: part_rows.get(), inventory: inventory_of };
+    let (rows, part_rows) = (inventory.len(), part_rows.get());
+    let whose = Whose { format: 1, rows, part_rows, verify, inventory: inventory_of };
     fs::create_dir_all(out).map_err(Error::io(out))?;
     let path = out.join(WHOSE);
     let ours = serde_json::to_vec(&whose).map_err(|error| Error::Io(path.clone(), error.into()))?;
@@ -120,7 +152,8 @@ fn claim(inventory: &Inventory, out: &Path, part_rows: NonZero<u64>) -> Result<(
     if fs::read(&path).map_err(Error::io(&path))? == ours {
         return Ok(());
     }
-    let what = "answers of another inventory, or in parts of another size, are here: take another folder";
+    let what = "answers of another inventory, in parts of another size, or of hash where this is verify are here: \
+                take another folder";
     Err(Error::Other(path, what.to_owned()))
 }
 

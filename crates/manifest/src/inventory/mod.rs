@@ -70,7 +70,7 @@ impl Inventory {
     }
 
     /// Whether each file lists digests that rows may be compared with.
-    pub fn lists_digests(&self) -> bool {
+    pub(crate) fn lists_digests(&self) -> bool {
         self.files.iter().all(|file| self.columns.list_digests(file.metadata.schema()))
     }
 

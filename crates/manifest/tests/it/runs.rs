@@ -10,7 +10,7 @@ use arrow_array::FixedSizeBinaryArray;
 use arrow_array::cast::AsArray as _;
 use hashmill_hash::blake3::hash;
 use hashmill_manifest::inventory::{Columns, Inventory};
-use hashmill_manifest::run::{Outcome, run};
+use hashmill_manifest::run::{Outcome, run, verify};
 use hashmill_manifest::{Error, Hasher, Options, Shard, Stop};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -175,10 +175,17 @@ fn answers_are_an_inventory_to_verify_by() {
     fs::write(&ground.files[3].0, vec![9; 3 * 37]).expect("other bytes");
     fs::remove_file(&ground.files[4].0).expect("it was there");
     let inventory = Inventory::open(&[ground.path("out")], Columns::default()).expect("an inventory");
-    assert!(inventory.lists_digests() && !ground.inventory().lists_digests());
-    let summary = run(&ground.hasher, &inventory, &ground.path("verified"), Shard::ALL, PART, &Stop::new());
-    let summary = summary.expect("an outcome").summary;
+    let by = |inventory: &Inventory, out: &str| {
+        verify(&ground.hasher, inventory, &ground.path(out), Shard::ALL, PART, &Stop::new())
+    };
+    let summary = by(&inventory, "verified").expect("an outcome").summary;
     assert_eq!((summary.matched, summary.mismatched, summary.failed), (48, 1, [0, 2, 0, 0, 0]));
+    assert!(matches!(by(&ground.inventory(), "none"), Err(Error::Refused(_))), "it lists no digests");
+    assert!(!ground.path("none").exists());
+    // What was hashed before anybody asked for a comparison is no answer to that.
+    let hashed = run(&ground.hasher, &inventory, &ground.path("hashed"), Shard::ALL, PART, &Stop::new());
+    assert_eq!(hashed.expect("an outcome").summary.matched, 48);
+    assert!(matches!(by(&inventory, "hashed"), Err(Error::Other(..))));
 }
 
 #[test]

@@ -223,9 +223,10 @@ def verify(
     timeout: float = 30.0,
     split: int = 64 << 20,
 ) -> Verified:
-    """As `hash`, for inventories that list digests: the column `matches` says whether they are right, and `ok` whether each row has the listed one.
+    """As `hash`, for inventories that list digests: the column `matches` says whether they are right, and `ok` whether each row has
+    the listed one.
 
-    What `hash` wrote is such an inventory.
+    What `hash` wrote is such an inventory. A part that is in `out` is not read again: who verifies anew takes a new folder.
     """
     hasher = Hasher(
         columns=columns,

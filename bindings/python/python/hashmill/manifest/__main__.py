@@ -21,6 +21,12 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 2**63:
+        raise argparse.ArgumentTypeError(f"{text}: a number from 1 on is needed")
+    return int(text)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m hashmill.manifest", description="Hash or verify what Parquet inventories list."
@@ -31,10 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--verify", action="store_true", help="the inventory must list digests")
     parser.add_argument("--column", action="append", default=[], type=_pair, metavar="MEANING=NAME")
     parser.add_argument("--store", action="append", default=[], type=_pair, metavar="OPTION=VALUE")
-    parser.add_argument("--part-rows", type=int, default=PART_ROWS)
-    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--part-rows", type=_count, default=PART_ROWS)
+    parser.add_argument("--connections", type=_count, default=64)
     parser.add_argument("--max-threads", type=int, default=AUTO)
-    parser.add_argument("--retries", type=int, default=5)
+    parser.add_argument("--retries", type=int, choices=range(1001), default=5, metavar="N")
     parser.add_argument("--timeout", type=float, default=30.0, help="seconds that a store may be silent")
     parser.add_argument("--version", action="version", version=__version__)
     args = parser.parse_args(arguments)
@@ -55,7 +61,12 @@ def main(arguments: list[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         print(f"hashmill.manifest: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("hashmill.manifest: interrupted: the same command goes on where this one ended", file=sys.stderr)
+        return 130
     print(json.dumps(dataclasses.asdict(summary)))
+    if summary.skipped and not summary.parts:
+        print(f"hashmill.manifest: nothing was read: all {summary.skipped} parts were there", file=sys.stderr)
     return 0 if summary.ok else 1
 
 
