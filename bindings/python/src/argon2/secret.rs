@@ -1,5 +1,6 @@
 //! Functions on secrets, with every parameter said: what `hashmill.argon2.low_level` is made of.
 
+use std::mem;
 use std::sync::{Arc, LazyLock};
 
 use hashmill_hash::argon2::{Arenas, HashError, Hasher, Input, Params, Stop, Variant, Version};
