@@ -173,13 +173,16 @@ function meant({ length = defaultHashLength, key, context, signal, onProgress, t
   };
 }
 
-/** Bytes in pieces, as many as there are now. Whoever takes one waits before the next, and the buffer may be another then. */
+/** Whoever waits may find a buffer that was given away, or resized. */
+function unchanged(bytes, length) {
+  if (bytes.length === length) return bytes;
+  throw new TypeError(`the buffer went from ${length} to ${bytes.length} bytes while it was hashed`);
+}
+
+/** Bytes in pieces, as many as there are now. Whoever takes one waits before the next. */
 function* pieces(bytes, length = bytes.length) {
   for (let start = 0; start < length; start += PIECE) {
-    if (bytes.length !== length) {
-      throw new TypeError(`the buffer went from ${length} to ${bytes.length} bytes while it was hashed`);
-    }
-    yield bytes.subarray(start, start + PIECE);
+    yield unchanged(bytes, length).subarray(start, start + PIECE);
   }
 }
 
@@ -331,6 +334,9 @@ async function hashMany(list, options) {
   const asked = meant(options);
   if (asked.length !== defaultHashLength) throw new RangeError('length: digests of lists have 32 bytes');
   const stop = new native.Stop();
+  // As they are now: those behind have their turn later. Strings, which nobody changes, have no such length.
+  const messages = [...list];
+  const lengths = messages.map((message) => message?.byteLength);
   return abortable(asked.signal, stop, async () => {
     const digests = [];
     let group = [];
@@ -339,15 +345,17 @@ async function hashMany(list, options) {
       if (group.length === 0) return;
       const found = settled(await native.hashMany(group, asked.key, asked.context, stop));
       for (let at = 0; at < found.length; at += 32) digests.push(found.subarray(at, at + 32));
-      asked.onProgress?.(digests.length, list.length);
+      asked.onProgress?.(digests.length, messages.length);
       [group, size] = [[], 0];
     };
-    for (const message of list) {
+    for (const [index, message] of messages.entries()) {
       const view = viewOf(message);
+      unchanged(view, lengths[index] ?? view.length);
       if (view.length > GROUP_BYTES) {
+        const all = pieces(view);
         await flush();
-        digests.push(await consume(pieces(view), undefined, stop, { ...asked, onProgress: undefined }));
-        asked.onProgress?.(digests.length, list.length);
+        digests.push(await consume(all, undefined, stop, { ...asked, onProgress: undefined }));
+        asked.onProgress?.(digests.length, messages.length);
         continue;
       }
       const bytes = bytesOf(view);

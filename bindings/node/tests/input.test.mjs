@@ -104,10 +104,13 @@ describe('a buffer that changes', () => {
       else assert.ok(reason instanceof TypeError);
       assert.equal(status, size > 2 << 20 ? 'rejected' : 'fulfilled');
     }
-    const buffer = new ArrayBuffer(SIZE, { maxByteLength: SIZE });
-    const work = blake3.hashMany(['x', new Uint8Array(buffer)]);
-    setTimeout(() => buffer.resize(0), 1);
-    await assert.rejects(work, TypeError);
+    // One that is long, and one that is short, with work before it.
+    for (const [size, before] of [[SIZE, 1], [100, 20_000]]) {
+      const buffer = new ArrayBuffer(size, { maxByteLength: size });
+      const work = blake3.hashMany([...Array(before).fill('x'), new Uint8Array(buffer)]);
+      buffer.resize(0);
+      await assert.rejects(work, { name: 'TypeError', message: new RegExp(`${size} to 0 bytes`) });
+    }
   });
 
   it('in its bytes gives a hash of some mixture', async () => {

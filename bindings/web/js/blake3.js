@@ -186,10 +186,15 @@ function asked({ key, context, length = 32 } = {}) {
 /** The digest of bytes or a text, in pieces between which others have their turn. */
 export async function hashAsync(input, options = {}) {
   const bytes = toBytes(input)
+  const { length } = bytes
   function* pieces() {
-    for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE)
+    for (let at = 0; at < length; at += PIECE) {
+      // It may have been given away, or resized, while others had their turn.
+      if (bytes.length !== length) throw new TypeError(`the input went from ${length} to ${bytes.length} bytes while it was hashed`)
+      yield bytes.subarray(at, at + PIECE)
+    }
   }
-  return digestOf(pieces(), options, bytes.length)
+  return digestOf(pieces(), options, length)
 }
 
 /** The digest of what a ReadableStream, or anything else that can be iterated, gives in pieces. */
