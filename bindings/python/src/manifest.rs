@@ -176,8 +176,10 @@ fn named(names: BTreeMap<String, String>) -> PyResult<Columns> {
 fn failure(error: Error) -> PyErr {
     match error {
         Error::Io(path, error) => {
-            let words = error.to_string();
-            PyOSError::new_err((error.raw_os_error(), words, path))
+            // Python writes the number itself.
+            let number = error.raw_os_error();
+            let words = error.to_string().replace(&format!(" (os error {})", number.unwrap_or_default()), "");
+            PyOSError::new_err((number, words, path.into_os_string()))
         }
         Error::Refused(_) | Error::Inventory(..) | Error::Other(..) => {
             PyValueError::new_err(error.to_string())

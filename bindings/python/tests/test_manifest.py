@@ -235,6 +235,13 @@ def test_the_command_does_a_shard(tmp_path: Path, files: list[Path], inventory: 
     assert json.loads(verified.stdout)["matched"] == 40 and not verified.stderr
     again = command(*verify)
     assert again.stdout != verified.stdout and "nothing was read: all 1 parts were there" in again.stderr
+    with open("/dev/full", "w") as full:
+        program = [sys.executable, "-m", "hashmill.manifest", inventory, "-o", tmp_path / "full"]
+        done = subprocess.run(list(map(str, program)), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 2 and done.stderr.startswith("hashmill.manifest: standard output: "), done.stderr
+    nowhere = command(tmp_path / "nowhere", "-o", out)
+    path = str(tmp_path / "nowhere")
+    assert nowhere.stderr == f"hashmill.manifest: [Errno 2] No such file or directory: {path!r}\n"
     refused = command(inventory, "-o", tmp_path / "v", "--part-rows", "10")
     assert refused.returncode == 2 and "take another folder" in refused.stderr
 
