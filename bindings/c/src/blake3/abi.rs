@@ -165,5 +165,6 @@ pub unsafe extern "C" fn blake3_hasher_finalize_seek(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blake3_hasher_reset(this: *mut blake3_hasher) {
     // SAFETY: the caller's.
-    unsafe { (*this).state.reset() }
+    let state = unsafe { &mut (*this).state };
+    guarded(state.is_keyed(), || state.reset());
 }
