@@ -35,6 +35,22 @@ fn damage(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
+/// Tells what was tried where it ended in a panic.
+struct Tried<'a> {
+    seed: &'a Path,
+    round: usize,
+    bytes: &'a [u8],
+}
+
+impl Drop for Tried<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let Tried { seed, round, bytes } = self;
+            eprintln!("{} round {round}: {bytes:02x?}", seed.display());
+        }
+    }
+}
+
 #[test]
 fn no_seed_needs_more_memory_than_its_limits_say() {
     let targets: Vec<&(&str, Body)> = TARGETS.iter().filter(|(name, _)| name.starts_with("doc_")).collect();
@@ -50,9 +66,8 @@ fn no_seed_needs_more_memory_than_its_limits_say() {
             for round in 0..ROUNDS {
                 let mut bytes = seed.clone();
                 (0..1 + rng.below(3)).for_each(|_| damage(&mut rng, &mut bytes));
-                // On a failure this line is in the captured output; the round says how far the generator had come.
-                println!("{} round {round}: {bytes:02x?}", path.display());
-                body(&bytes);
+                let tried = Tried { seed: &path, round, bytes: &bytes };
+                body(tried.bytes);
             }
             LIMITED.set_limit(usize::MAX).expect("no limit");
         }
