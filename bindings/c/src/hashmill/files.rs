@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "names that a linker finds")]
 
 use super::error::hm_error;
-use super::hash::{HM_MODE_DERIVE, Keyed, hm_function};
-use super::pointers::{call, free, given, hm_owner, hm_span, hm_spans, slot};
+use super::hash::{HM_MODE_DERIVE, Keyed, hashing, hm_function};
+use super::pointers::{free, given, hm_owner, hm_span, hm_spans, slot};
 use core::mem::MaybeUninit;
 use core::num::NonZero;
 use core::ptr;
@@ -48,7 +48,10 @@ pub struct hm_file_digests {
 
 /// What hashes files. Several threads may use one at a time.
 #[derive(Debug)]
-pub struct hm_files(Files);
+pub struct hm_files {
+    files: Files,
+    is_keyed: bool,
+}
 
 impl hm_file_digest {
     const NONE: hm_file_digest = hm_file_digest { bytes: [0; 32], len: 0, error: ptr::null() };
@@ -69,7 +72,8 @@ pub extern "C" fn hm_files_create(
     options: Option<&hm_file_options>,
     files: Option<&mut MaybeUninit<Option<Box<hm_files>>>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    let is_keyed = function.is_keyed();
+    hashing(is_keyed, || {
         let out = slot(files, None, "files")?;
         let mut chosen = Options::default();
         chosen.mapping = Mapping::Never;
@@ -85,7 +89,7 @@ pub extern "C" fn hm_files_create(
             }
             _ => Function::blake3(),
         };
-        *out = Some(Box::new(hm_files(Files::new(function, chosen))));
+        *out = Some(Box::new(hm_files { files: Files::new(function, chosen), is_keyed }));
         Ok(())
     })
 }
@@ -98,9 +102,9 @@ pub extern "C" fn hm_files_hash(
     path: hm_span,
     digest: Option<&mut MaybeUninit<hm_file_digest>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    hashing(files.is_some_and(|files| files.is_keyed), || {
         let out = slot(digest, hm_file_digest::NONE, "digest")?;
-        *out = hm_file_digest::of(&given(files, "files")?.0.hash_file(path.path("path")?)?);
+        *out = hm_file_digest::of(&given(files, "files")?.files.hash_file(path.path("path")?)?);
         Ok(())
     })
 }
@@ -113,9 +117,9 @@ pub extern "C" fn hm_files_hash_many(
     paths: hm_spans,
     digests: Option<&mut MaybeUninit<Option<Box<hm_file_digests>>>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    hashing(files.is_some_and(|files| files.is_keyed), || {
         let out = slot(digests, None, "digests")?;
-        let files = &given(files, "files")?.0;
+        let files = &given(files, "files")?.files;
         let paths =
             paths.spans("paths")?.iter().enumerate().map(|(n, path)| path.path(&format!("paths[{n}]")));
         let paths = paths.collect::<Result<Vec<_>, _>>()?;

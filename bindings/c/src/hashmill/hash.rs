@@ -63,7 +63,7 @@ impl hm_function {
         }
     }
 
-    fn is_keyed(&self) -> bool {
+    pub(super) fn is_keyed(&self) -> bool {
         self.mode != HM_MODE_HASH
     }
 
@@ -78,7 +78,7 @@ impl hm_function {
 }
 
 /// Does the work of a call. Where there is a key, nothing of it stays on the stack of this thread; threads of a pool keep theirs.
-fn hashing(is_keyed: bool, work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
+pub(super) fn hashing(is_keyed: bool, work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
     if is_keyed { forgetting(|| call(work)) } else { call(work) }
 }
 
