@@ -1,6 +1,7 @@
 // The same calls again and again, on eight threads and in a forked child, of each group of functions: loops ROUNDS. What the allocator
 // has given out must not grow from one part of the rounds to the next.
 #include "check.h"
+#include <argon2.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -79,6 +80,53 @@ static void lives(void) {
   FAILS(HM_MALFORMED, hm_doc_load(hm_str("no document"), NULL, &doc));
 }
 
+// Of a document that is young: the history of one grows with every edit.
+static void edits(void) {
+  hm_doc *doc;
+  hm_obj_id *list, *text;
+  OK(hm_doc_create(NULL, &doc));
+  OK(hm_map_put_object(doc, NULL, hm_str("list"), HM_KIND_LIST, &list));
+  OK(hm_list_put(doc, list, 0, true, hm_string(hm_str("one"))));
+  OK(hm_list_put(doc, list, 0, false, hm_counter(5)));
+  OK(hm_list_increment(doc, list, 0, 2));
+  OK(hm_map_put_object(doc, NULL, hm_str("text"), HM_KIND_TEXT, &text));
+  OK(hm_splice_text(doc, text, 0, 0, hm_str("Hello you")));
+  OK(hm_update_text(doc, text, hm_str("Hello to all of you")));
+  OK(hm_doc_commit(doc, hm_str("begin"), 0, NULL, NULL));
+  OK(hm_splice_text(doc, text, 0, 5, hm_str("Bye")));
+  OK(hm_list_delete(doc, list, 0));
+  OK(hm_map_delete(doc, NULL, hm_str("list")));
+  OK(hm_doc_rollback(doc, NULL));
+  OK(hm_list_delete(doc, list, 0));
+  FAILS(HM_RANGE, hm_list_delete(doc, list, 7));
+  FAILS(HM_WRONG_TYPE, hm_splice_text(doc, list, 0, 0, hm_str("no text")));
+  hm_obj_id_free(list);
+  hm_obj_id_free(text);
+  hm_doc_free(doc);
+}
+
+static int lend(uint8_t **memory, size_t bytes) { return (*memory = malloc(bytes)) ? ARGON2_OK : ARGON2_MEMORY_ALLOCATION_ERROR; }
+
+static void take_back(uint8_t *memory, size_t bytes) {
+  (void)bytes;
+  free(memory);
+}
+
+static void libargon2(void) {
+  static const char *password = "sesame", *salt = "sixteen bytes ok";
+  uint8_t tag[32], word[6] = "sesame";
+  char stored[128];
+  argon2_context context = {.out = tag, .outlen = 32, .pwd = word, .pwdlen = 6, .salt = tag, .saltlen = 32, .t_cost = 1, .m_cost = 8,
+                            .lanes = 1, .threads = 1, .version = ARGON2_VERSION_13, .allocate_cbk = lend, .free_cbk = take_back};
+  CHECK(argon2id_hash_raw(1, 8, 1, password, 6, salt, 16, tag, sizeof tag) == ARGON2_OK);
+  CHECK(argon2d_ctx(&context) == ARGON2_OK);
+  CHECK(argon2i_hash_encoded(1, 8, 1, password, 6, salt, 16, 32, stored, sizeof stored) == ARGON2_OK);
+  CHECK(argon2i_verify(stored, password, 6) == ARGON2_OK);
+  CHECK(argon2i_verify(stored, password, 5) == ARGON2_VERIFY_MISMATCH);
+  CHECK(argon2id_verify(stored, password, 6) == ARGON2_DECODING_FAIL);
+  CHECK(argon2id_hash_raw(1, 7, 1, password, 6, salt, 16, tag, sizeof tag) == ARGON2_MEMORY_TOO_LITTLE);
+}
+
 static void passwords(void) {
   static hm_passwords *passwords;
   static hm_bytes *stored;
@@ -87,7 +135,11 @@ static void passwords(void) {
     OK(hm_passwords_hash(passwords, hm_str("sesame"), nothing(), &stored));
   }
   bool upgrade;
+  hm_bytes *other;
+  OK(hm_passwords_hash(passwords, hm_str("please"), nothing(), &other));
   OK(hm_passwords_verify(passwords, hm_str("sesame"), hm_view(stored), &upgrade));
+  FAILS(HM_MISMATCH, hm_passwords_verify(passwords, hm_str("sesame"), hm_view(other), &upgrade));
+  hm_bytes_free(other);
   FAILS(HM_MALFORMED, hm_passwords_verify(passwords, hm_str("sesame"), hm_str("$argon2"), &upgrade));
 }
 
@@ -115,7 +167,9 @@ int main(int count, char **arguments) {
   grows_not("hashes", hashes, rounds);
   grows_not("documents", documents, rounds);
   grows_not("lives of documents", lives, rounds);
+  grows_not("edits", edits, rounds);
   grows_not("passwords", passwords, rounds);
+  grows_not("libargon2", libargon2, rounds);
   pthread_t threads[THREADS];
   long each = rounds / THREADS / 4;
   for (int n = 0; n < THREADS; n++) CHECK(pthread_create(&threads[n], NULL, thread, &each) == 0);
@@ -123,7 +177,7 @@ int main(int count, char **arguments) {
   pid_t child = fork();
   if (child == 0) {
     alarm(600);
-    hashes(), documents(), lives(), passwords();
+    hashes(), documents(), lives(), edits(), passwords(), libargon2();
     _exit(0);
   }
   int status;

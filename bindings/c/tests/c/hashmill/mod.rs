@@ -64,7 +64,9 @@ impl Compiler {
         let (include, library) = (prefix().join("include"), prefix().join("lib/libhashmill.a"));
         let mut command = Command::new(self.name);
         command.args(&self.options).arg("-I").arg(include).arg(file).arg("-o").arg(&program);
-        said(command.arg(library).args(NEEDS));
+        // For who wants it.
+        let other = prefix().join("lib/libargon2.a");
+        said(command.args([library, other]).args(NEEDS));
         program
     }
 }
