@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises';
 const [folder = '.', filter = '', ...paths] = process.argv.slice(2);
 const built = Object.fromEntries(paths.map((path) => path.split('=')));
 const require = createRequire(join(resolve(folder), 'package.json'));
-const { blake3, argon2 } = require('@hashmill/node');
+const { blake3, argon2, passwords } = require('@hashmill/node');
 const wasm = require('blake3-wasm');
 const hashWasm = require('hash-wasm');
 const npmArgon2 = require(built.argon2 ? resolve(built.argon2) : 'argon2');
@@ -123,6 +123,15 @@ for (const [name, rival] of Object.entries(theirs)) {
       pairs: 15,
     });
   }
+}
+{
+  const logins = new passwords.Passwords('owasp');
+  const stored = await logins.hashMany(Array.from({ length: 64 }, (_, index) => `password ${index}`));
+  const pairs = stored.map((hash, index) => [hash, `password ${index}`]);
+  const verdicts = (found) => found.join();
+  await beside('argon2 64 logins 19 MiB, 2, 1', 'argon2', async () =>
+    verdicts((await logins.verifyMany(pairs)).map(({ value }) => value)), async () =>
+    verdicts(await Promise.all(pairs.map((pair) => npmArgon2.verify(...pair)))), { pairs: 5 });
 }
 
 /** Without its last call, the memory of `blake3-wasm` is full after some thousands. */

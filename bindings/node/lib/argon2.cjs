@@ -2,7 +2,7 @@
 // Argon2: the names and options of the package `argon2`, a signal, and limits on what a stored hash may cost.
 
 const { randomBytes } = require('node:crypto');
-const { bytesOf, numberOf, secretOf } = require('./arguments.cjs');
+const { bytesOf, numberOf, secretOf, wipe } = require('./arguments.cjs');
 const { native, abortable, settled } = require('./native.cjs');
 
 const argon2d = 0;
@@ -18,11 +18,6 @@ const MAX_PASSES_OF_ALL = 4;
 
 const NONE = new Uint8Array();
 const base64 = (bytes) => Buffer.from(bytes).toString('base64').replaceAll('=', '');
-
-/** Wipes what was made here of what callers gave: the library has copies. */
-function wipe(secrets, given) {
-  secrets.forEach((secret, index) => secret !== given[index] && secret.buffer !== given[index] && secret.fill(0));
-}
 
 async function hash(password, options) {
   const { raw, salt: given, associatedData = NONE, secret = NONE, signal, ...rest } = { ...DEFAULTS, ...options };

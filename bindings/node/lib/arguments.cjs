@@ -31,6 +31,11 @@ function bytesOf(input) {
 /** The same of a secret, which must not come to lie in memory that Node shares among buffers. */
 const secretOf = (input) => bytesOf(typeof input === 'string' ? encoder.encode(input) : input);
 
+/** Wipes what was made here of what callers gave: the library has copies. */
+function wipe(secrets, given) {
+  secrets.forEach((secret, index) => secret !== given[index] && secret.buffer !== given[index] && secret.fill(0));
+}
+
 /** A whole number up to `most`. */
 function numberOf(name, value, most, least = 0) {
   if (typeof value !== 'number') throw new TypeError(`${name}: a number is needed`);
@@ -41,4 +46,4 @@ function numberOf(name, value, most, least = 0) {
 /** How many bytes of output. */
 const lengthOf = (value) => (value === 32 ? value : numberOf('length', value, constants.MAX_LENGTH));
 
-module.exports = { bytesOf, isShared, lengthOf, numberOf, secretOf, viewOf };
+module.exports = { bytesOf, isShared, lengthOf, numberOf, secretOf, viewOf, wipe };

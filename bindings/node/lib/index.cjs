@@ -2,5 +2,6 @@
 
 const argon2 = require('./argon2.cjs');
 const blake3 = require('./blake3.cjs');
+const passwords = require('./passwords.cjs');
 
-module.exports = { argon2, blake3 };
+module.exports = { argon2, blake3, passwords };

@@ -135,7 +135,7 @@ fn decode(digest: &str, bounds: &Bounds) -> Result<PasswordHash, Failure> {
     Ok(PasswordHash::decode(digest, Syntax::Lenient, &limits)?)
 }
 
-fn variant(number: u32) -> Result<Variant, Failure> {
+pub(crate) fn variant(number: u32) -> Result<Variant, Failure> {
     match number {
         0 => Ok(Variant::D),
         1 => Ok(Variant::I),

@@ -15,4 +15,5 @@ mod failure;
 mod files;
 mod many;
 mod mode;
+mod passwords;
 mod work;

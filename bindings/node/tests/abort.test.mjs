@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { argon2, blake3 } from '@hashmill/node';
+import { argon2, blake3, passwords } from '@hashmill/node';
 
 import { CHEAP, DEAR } from './support.mjs';
 
@@ -21,7 +21,16 @@ const endless = function* () {
   for (;;) yield Buffer.alloc(1 << 20);
 };
 
+const slow = new passwords.Passwords(DEAR);
+const stored = `$argon2id$v=19$m=262144,t=100,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
 const calls = {
+  'Passwords.hash': (options) => slow.hash('x', options),
+  'Passwords.verify': (options) => slow.verify(stored, 'x', options),
+  'Passwords.verifyAndUpgrade': (options) => slow.verifyAndUpgrade(stored, 'x', options),
+  'Passwords.verifyDummy': (options) => slow.verifyDummy('x', options),
+  'Passwords.hashMany': (options) => slow.hashMany(Array(8).fill('x'), options),
+  'Passwords.verifyMany': (options) => slow.verifyMany(Array(8).fill([stored, 'x']), options),
   'argon2.hash': (options) => argon2.hash('x', { ...DEAR, ...options }),
   'argon2.verify': (options) =>
     argon2.verify(`$argon2id$v=19$m=262144,t=32,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`, 'x', options),

@@ -20,6 +20,7 @@ describe('the package', () => {
     assert.equal(lines[0], 'true');
     assert.match(lines[2], /^[0-9a-f]{64}$/);
     assert.equal(lines[3], "3 [ 'fulfilled', 'rejected' ]");
+    assert.equal(lines[4], 'true [ true, false ]');
   });
 
   it('has types that stand in for those of the packages', () => {

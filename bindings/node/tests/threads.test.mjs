@@ -86,22 +86,28 @@ describe('memory', () => {
   const loops = {
     hash: [1, 'blake3.hash(input)'],
     createHash: [5, "blake3.createHash().update(input).digest('hex')"],
+    'createHash of more than is held back': [5, 'blake3.createHash().update(large).digest()'],
     reader: [5, 'blake3.createHash().reader().read(64)'],
     hashAsync: [5, 'await blake3.hashAsync(input, { signal })'],
     'hashAsync on other threads': [200, 'await blake3.hashAsync(large, { signal })'],
     hashMany: [20, 'await blake3.hashMany([input, input], { signal })'],
     hashFile: [20, 'await blake3.hashFile(path, { signal })'],
+    'arguments of another type': [5, 'try { blake3.hash(7) } catch {} await argon2.hash(7).catch(() => 0)'],
     'a failure': [20, 'await blake3.hashFile("/missing").catch(() => 0)'],
     argon2: [50, 'await argon2.verify(await argon2.hash("x", CHEAP), "x", { signal })'],
+    passwords: [50, 'await cheap.verifyMany([[(await cheap.hashMany(["x"], { signal }))[0], "x"], ["no hash", "y"]])'],
+    'objects for passwords': [50, 'new passwords.Passwords(CHEAP, { secret: "pepper" }).needsRehash(stored)'],
   };
   for (const [name, [share, call]] of Object.entries(loops)) {
     it(`${name}: as much after many calls as after some`, () => {
       const source = `
-        const { blake3, argon2 } = load();
+        const { blake3, argon2, passwords } = load();
         const input = Buffer.alloc(1024);
         const large = Buffer.alloc(300_000);
         const path = process.execPath.replace(/[^/]*$/, 'env');
         const CHEAP = { memoryCost: 8, timeCost: 1, parallelism: 1 };
+        const cheap = new passwords.Passwords(CHEAP);
+        const stored = '$argon2id$v=19$m=8,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
         const { signal } = new AbortController();
         require('node:events').setMaxListeners(0, signal);
         // What is collected is given back in a turn of its own: Node calls no finalizer before.

@@ -3,7 +3,8 @@ import { createReadStream } from 'node:fs';
 
 import argon2, { type HashOptions } from '@hashmill/node/argon2';
 import * as blake3 from '@hashmill/node/blake3';
-import { argon2 as both, blake3 as hashes } from '@hashmill/node';
+import { POLICIES, Passwords, type Policy } from '@hashmill/node/passwords';
+import { argon2 as both, blake3 as hashes, passwords } from '@hashmill/node';
 import type * as npm from 'argon2-types';
 
 // Whoever was given the module that is replaced can be given ours.
@@ -28,9 +29,21 @@ const good = files.flatMap((result) => (result.status === 'fulfilled' ? [result.
 const many: Buffer[] = await blake3.hashMany([digest, 'text']);
 const streamed: Buffer = await blake3.hashStream(new Blob(['x']).stream());
 
+const policy: Policy = { memoryCost: 19456, timeCost: 2, parallelism: 1 };
+const logins = new Passwords(policy, { limits: 'policy', secret: 'pepper', memoryBudget: 1 << 20 });
+const hashed: string[] = await logins.hashMany(new Set(['one', new Uint8Array(8)]), { signal: AbortSignal.timeout(1000) });
+const verdicts = await logins.verifyMany(hashed.map((hash) => [hash, 'one'] as const));
+const right = verdicts.filter((verdict) => verdict.status === 'fulfilled' && verdict.value).length;
+const { matches: known, upgrade } = await new passwords.Passwords('owasp').verifyAndUpgrade(stored, 'password');
+const store: string = upgrade ?? stored;
+const nobody: false = await logins.verifyDummy('password');
+POLICIES['owasp']?.saltLength satisfies number | undefined;
+
+// @ts-expect-error A policy has all its costs.
+new Passwords({ memoryCost: 8 });
 // @ts-expect-error Numbers are no bytes.
 blake3.hash(1);
 // @ts-expect-error There is no such type.
 argon2.hash('password', { type: 3 });
 
-export { compared, file, good, hex, many, matches, raw, rehashed, replaced, streamed };
+export { compared, file, good, hex, known, many, matches, nobody, raw, rehashed, replaced, right, store, streamed };

@@ -1,0 +1,148 @@
+// Passwords under a policy, one at a time and many at once.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+
+import { blake3, passwords } from '@hashmill/node';
+import npm from 'argon2';
+
+import { CHEAP } from './support.mjs';
+
+const { POLICIES, Passwords } = passwords;
+const cheap = new Passwords(CHEAP);
+const dear = `$argon2id$v=19$m=262144,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
+describe('a policy', () => {
+  it('has a name, or costs', async () => {
+    assert.deepEqual(new Passwords().policy, POLICIES.owasp);
+    assert.match(await new Passwords().hash('x'), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
+    assert.deepEqual(cheap.policy, { ...CHEAP, type: 2, hashLength: 32, saltLength: 16 });
+    const short = new Passwords({ ...CHEAP, type: 1, hashLength: 16, saltLength: 8 });
+    assert.match(await short.hash('x'), /^\$argon2i\$v=19\$m=64,t=1,p=1\$[\w+/]{11}\$[\w+/]{22}$/);
+    for (const policy of Object.values(POLICIES)) assert.deepEqual(new Passwords(policy).policy, policy);
+  });
+
+  it('that does not exist is an error', () => {
+    for (const policy of ['other', 'toString', { ...CHEAP, memoryCost: 7 }, { ...CHEAP, timeCost: 0 }, { ...CHEAP, timeCost: 1.5 },
+      { ...CHEAP, parallelism: 2 ** 24 }, { ...CHEAP, type: 3 }, { ...CHEAP, saltLength: 7 }, { ...CHEAP, hashLength: 3 }]) {
+      assert.throws(() => new Passwords(policy), RangeError, JSON.stringify(policy));
+    }
+    for (const policy of [null, 7, {}, { ...CHEAP, memoryCost: '64' }]) assert.throws(() => new Passwords(policy), TypeError);
+    assert.throws(() => new Passwords(CHEAP, { limits: 'none' }), { name: 'RangeError', message: /around/ });
+    assert.throws(() => new Passwords(CHEAP, { limits: 7 }), TypeError);
+    assert.throws(() => new Passwords(CHEAP, { secret: 7 }), TypeError);
+    for (const memoryBudget of [-1, 1.5, NaN]) assert.throws(() => new Passwords(CHEAP, { memoryBudget }), RangeError);
+  });
+
+  it('says what should be stored instead', async () => {
+    const more = new Passwords({ ...CHEAP, timeCost: 2 });
+    const stored = await cheap.hash('x');
+    assert.equal(cheap.needsRehash(stored), false);
+    assert.equal(more.needsRehash(stored), true);
+    assert.match(more.differences(stored).join(), /1.*2/);
+    assert.deepEqual(cheap.differences(stored), []);
+    const { matches, upgrade, reason } = await more.verifyAndUpgrade(stored, 'x');
+    assert.deepEqual([matches, reason], [true, undefined]);
+    assert.equal(await more.verify(upgrade, 'x'), true);
+    const none = { upgrade: undefined, reason: undefined };
+    assert.deepEqual(await more.verifyAndUpgrade(upgrade, 'x'), { matches: true, ...none });
+    assert.deepEqual(await more.verifyAndUpgrade(stored, 'y'), { matches: false, ...none });
+    // What costs more stays.
+    assert.equal(cheap.needsRehash(upgrade), false);
+  });
+
+  it('without memory for an upgrade lets people in all the same', async () => {
+    const huge = new Passwords({ ...CHEAP, memoryCost: 2 ** 32 - 1 });
+    const { matches, upgrade, reason } = await huge.verifyAndUpgrade(await cheap.hash('x'), 'x');
+    assert.deepEqual([matches, upgrade], [true, undefined]);
+    assert.match(reason.message, /memory/);
+    await assert.rejects(huge.hash('x'), /memory/);
+    await assert.rejects(huge.hashMany(['x']), /memory/);
+  });
+});
+
+describe('a password', () => {
+  it('is checked by the package argon2, and its hashes here', async () => {
+    assert.equal(await npm.verify(await cheap.hash('x'), 'x'), true);
+    assert.equal(await cheap.verify(await npm.hash('x', CHEAP), 'x'), true);
+    assert.equal(await cheap.verify(await npm.hash('x', CHEAP), 'y'), false);
+  });
+
+  it('is bound to the secret', async () => {
+    const keyed = new Passwords(CHEAP, { secret: 'pepper' });
+    const stored = await keyed.hash('x');
+    assert.deepEqual([await keyed.verify(stored, 'x'), await cheap.verify(stored, 'x')], [true, false]);
+    assert.equal(await npm.verify(stored, 'x', { secret: Buffer.from('pepper') }), true);
+  });
+
+  it('of nobody is none', async () => assert.equal(await cheap.verifyDummy('x'), false));
+
+  it('is the one of the call, whatever becomes of its buffer', async () => {
+    const upgrading = new Passwords({ ...CHEAP, timeCost: 2 });
+    const stored = await cheap.hash('as it was');
+    const password = Buffer.from('as it was');
+    const works = [cheap.hash(password), cheap.hashMany([password]), upgrading.verifyAndUpgrade(stored, password)];
+    const checks = [cheap.verify(stored, password), cheap.verifyMany([[stored, password]])];
+    assert.equal(String(password), 'as it was');
+    password.fill(0);
+    const [one, [many], { upgrade }] = await Promise.all(works);
+    for (const hash of [one, many, upgrade]) assert.equal(await npm.verify(hash, 'as it was'), true);
+    assert.deepEqual(await Promise.all(checks), [true, [{ status: 'fulfilled', value: true }]]);
+  });
+
+  it('does not lie in memory that Node shares', async () => {
+    const password = 'a password that is looked for';
+    const pool = Buffer.from(blake3.hash('x').buffer);
+    const [stored] = await cheap.hashMany([password]);
+    await cheap.verifyMany([[stored, password]]);
+    await cheap.verifyAndUpgrade(stored, password);
+    assert.equal(pool.includes(password), false);
+  });
+
+  it('that is none is an error, and so is a hash that is none', async () => {
+    for (const value of [undefined, 7, {}, new Uint16Array(2)]) {
+      await assert.rejects(cheap.hash(value), TypeError);
+      await assert.rejects(cheap.hashMany(['x', value]), TypeError);
+      await assert.rejects(cheap.verifyDummy(value), TypeError);
+    }
+    const stored = await cheap.hash('x');
+    for (const hash of [undefined, 7, Buffer.from(stored)]) {
+      await assert.rejects(cheap.verify(hash, 'x'), TypeError);
+      await assert.rejects(cheap.verifyAndUpgrade(hash, 'x'), TypeError);
+      await assert.rejects(cheap.verifyMany([[hash, 'x']]), TypeError);
+      assert.throws(() => cheap.needsRehash(hash), TypeError);
+    }
+    for (const list of [undefined, 7, [7], 'x']) await assert.rejects(cheap.verifyMany(list), TypeError);
+    for (const list of [undefined, 7, 'x', Buffer.from('x')]) await assert.rejects(cheap.hashMany(list), TypeError);
+    for (const hash of ['', '$', '$argon2id$', '\ud800', 'a'.repeat(1e6)]) {
+      await assert.rejects(cheap.verify(hash, 'x'), SyntaxError);
+      assert.throws(() => cheap.differences(hash), SyntaxError);
+    }
+    await assert.rejects(cheap.hash('x', { signal: {} }), TypeError);
+  });
+});
+
+describe('many', () => {
+  it('in their order, with what went wrong in its place', async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `password ${index}`);
+    const stored = await cheap.hashMany(new Set(names));
+    assert.equal(new Set(stored).size, 100);
+    const logins = names.map((name, index) => [stored[index], index % 3 === 0 ? 'another' : Buffer.from(name)]);
+    const found = await cheap.verifyMany([...logins, ['no hash', 'x'], [dear, 'x']]);
+    assert.deepEqual(found.slice(0, 100).map(({ value }) => value), names.map((_, index) => index % 3 !== 0));
+    assert.ok(found[100].reason instanceof SyntaxError);
+    assert.ok(found[101].reason instanceof RangeError);
+    assert.deepEqual([await cheap.hashMany([]), await cheap.verifyMany([])], [[], []]);
+  });
+
+  it('hold to the budget, and to the limits', async () => {
+    const bounded = new Passwords(CHEAP, { memoryBudget: 64 });
+    const stored = await Promise.all(Array.from({ length: 16 }, () => bounded.hash('x')));
+    const found = await Promise.all([bounded.verifyMany(stored.map((hash) => [hash, 'x'])), bounded.hashMany(Array(16).fill('x'))]);
+    assert.ok(found[0].every(({ value }) => value));
+    const eight = await new Passwords({ ...CHEAP, memoryCost: 512 }).hash('x');
+    assert.equal(await cheap.verify(eight, 'x'), true);
+    await assert.rejects(new Passwords(CHEAP, { limits: 'policy' }).verify(eight, 'x'), { name: 'RangeError', message: /512 KiB/ });
+    await assert.rejects(cheap.verify(dear, 'x'), RangeError);
+    assert.equal(await new Passwords(CHEAP, { limits: 'recommended' }).verify(dear, 'x'), false);
+  });
+});
