@@ -9,8 +9,13 @@ const { native, abortable, errorOf, settled } = require('./native.cjs');
 
 const defaultHashLength = 32;
 const maxHashBytes = 2n ** 64n - 1n;
+const NONE = new Uint8Array();
 const MAX_U32 = 2 ** 32 - 1;
 
+/** Up to so many bytes are held back before a hasher is made in the library, which takes longer than to hash them. */
+const HELD = 4 * 1024;
+/** Bytes of an array that what is held back is written to, message behind message. Callers never see it. */
+const SLAB = 16 * 1024;
 /** Up to so many bytes are hashed at once: another thread would have begun later than this one ends. */
 const AT_ONCE = 128 * 1024;
 /** More than this is copied and hashed in pieces, so that Node goes on in between. */
@@ -46,6 +51,16 @@ function keyOf(key) {
   const bytes = secretOf(key);
   if (bytes.length !== 32) throw new TypeError(`a key of ${bytes.length} bytes: 32 are needed`);
   return bytes;
+}
+
+let slab = new Uint8Array(SLAB);
+let used = 0;
+
+/** Room for so many bytes that are held back. */
+function held(length) {
+  if (length > SLAB - used) [slab, used] = [new Uint8Array(SLAB), 0];
+  used += length;
+  return slab.subarray(used - length, used);
 }
 
 /** The output of a hash, from any position on. */
@@ -107,8 +122,11 @@ class HashReader {
 
 /** A hash in progress; also a stream that takes bytes and gives the digest. */
 class NodeHash extends Transform {
+  /** There from the start with a key or a context, else from when more has come than is held back. */
   #native;
   #isKey;
+  #held = NONE;
+  #length = 0;
 
   constructor(hasher, isKey = false) {
     super();
@@ -118,20 +136,47 @@ class NodeHash extends Transform {
 
   update(data, encoding) {
     const isEncoded = typeof data === 'string' && encoding;
-    this.#native.update(isEncoded ? Buffer.from(data, encoding) : bytesOf(data));
+    const bytes = isEncoded ? Buffer.from(data, encoding) : viewOf(data);
+    const length = this.#length + bytes.length;
+    if (this.#native === undefined && length <= HELD) {
+      if (length > this.#held.length) {
+        // Most messages come in one piece.
+        const room = held(this.#length === 0 ? length : HELD);
+        room.set(this.#held);
+        this.#held = room;
+      }
+      this.#held.set(bytes, this.#length);
+      this.#length = length;
+    } else {
+      this.#made().update(bytesOf(bytes));
+    }
     return this;
+  }
+
+  #message() {
+    return this.#held.subarray(0, this.#length);
+  }
+
+  #made() {
+    if (this.#native === undefined) {
+      this.#native = new native.Hasher();
+      this.#native.update(this.#message());
+      this.#held = NONE;
+    }
+    return this.#native;
   }
 
   digest(encoding, options) {
     const isOptions = typeof encoding === 'object' && encoding !== null;
     const { length = defaultHashLength } = (isOptions ? encoding : options) ?? {};
     const out = room(length, this.#isKey);
-    this.#native.digest(out);
+    if (this.#native === undefined) native.hash(this.#message(), out);
+    else this.#native.digest(out);
     return isOptions || encoding === undefined ? out : out.toString(encoding);
   }
 
   reader() {
-    return new HashReader(this.#native.reader());
+    return new HashReader(this.#made().reader());
   }
 
   /** There for the names' sake: memory goes with the object. */
@@ -152,7 +197,7 @@ class NodeHash extends Transform {
   }
 }
 
-const createHash = () => new NodeHash(new native.Hasher());
+const createHash = () => new NodeHash();
 const createKeyed = (key) => new NodeHash(new native.Hasher(keyOf(key)));
 const createDeriveKey = (context) => new NodeHash(new native.Hasher(undefined, bytesOf(context)), true);
 

@@ -83,6 +83,31 @@ describe('a hasher', () => {
     assert.equal([...reader].length, 0);
   });
 
+  it('holds back what is short, and nobody sees where', () => {
+    const cuts = [[0], [1, 1], [4096], [4097], [4095, 1, 1], [1, 4095], [1, 4096], [100, 300, 5000], [5000, 1], [0, 4096, 0, 1], Array(70).fill(64)];
+    // All at once: what they hold back lies side by side.
+    const hashers = cuts.map(() => blake3.createHash());
+    const messages = cuts.map(() => []);
+    for (let turn = 0; turn < 70; turn += 1) {
+      for (const [index, cut] of cuts.entries()) {
+        if (turn >= cut.length) continue;
+        const piece = painted(cut[turn] + index).subarray(index);
+        messages[index].push(Buffer.from(piece));
+        assert.equal(hashers[index].update(piece), hashers[index]);
+        piece.fill(0);
+        if (turn % 7 === 0) assert.deepEqual(hashers[index].digest(), blake3.hash(Buffer.concat(messages[index])));
+      }
+    }
+    for (const [index, hasher] of hashers.entries()) {
+      const message = Buffer.concat(messages[index]);
+      const shared = new Uint8Array(new SharedArrayBuffer(3));
+      assert.deepEqual(hasher.digest({ length: 64 }), blake3.hash(message, { length: 64 }));
+      assert.throws(() => hasher.update(7), TypeError);
+      if (index % 2 === 0) assert.deepEqual(hasher.reader().read(32), blake3.hash(message));
+      assert.deepEqual(hasher.update(shared).update('x').digest(), blake3.hash(Buffer.concat([message, shared, Buffer.from('x')])));
+    }
+  });
+
   it('fails as a stream fails', async () => {
     const broken = Readable.from((function* () {
       yield Buffer.from('x');
