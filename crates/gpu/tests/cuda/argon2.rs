@@ -109,7 +109,8 @@ fn several_cards_and_the_processor_search_together() {
         loop {
             let (searched, hits) = found(&mut engine, target, 0..600, &Watch::new()).unwrap();
             assert_eq!((searched.next, &hits), (600, &right.1));
-            let failed: Vec<_> = engine.failed().iter().map(|(name, _)| name.as_str()).collect();
+            let failed: Vec<_> =
+                engine.shares().filter(|share| share.failed.is_some()).map(|share| share.name).collect();
             match failed[..] {
                 [] if lost => (),
                 [] => break,

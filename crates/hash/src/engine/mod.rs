@@ -16,7 +16,7 @@ pub use batches::{BatchEngine, BatchLimits};
 pub use nonces::{Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch, self_test};
 pub use staging::{Memory, Staging, StagingPool};
 pub use subtrees::{Subtree, SubtreeEngine, SubtreeLimits, Tile};
-pub use together::Together;
+pub use together::{Share, Together};
 
 use core::fmt;
 

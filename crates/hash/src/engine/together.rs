@@ -15,24 +15,38 @@ use crate::argon2::Job;
 use core::fmt;
 use core::ops::Range;
 use core::time::Duration;
-use ledger::{Divisible, Ledger, Next};
+use ledger::{Divisible, Ledger, Next, Pace};
 use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
-/// Several engines that are one. Where one fails the others go on: see [`failed`](Together::failed).
+/// Several engines that are one. Where one fails the others go on: see [`shares`](Together::shares).
 ///
 /// Each brings the memory that it was made with: whoever makes several sees that there is enough for all.
 pub struct Together<E: ?Sized> {
     name: String,
     members: Vec<Member<E>>,
-    failed: Vec<(String, EngineError)>,
 }
 
 struct Member<E: ?Sized> {
     name: String,
-    engine: Box<E>,
+    /// Or why it is asked no more.
+    engine: Result<Box<E>, EngineError>,
+    pace: Pace,
+    done: u64,
+}
+
+/// What one of several engines has had of the work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Share<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// How much it has done, of whatever came to its end.
+    pub done: u64,
+    /// Why it fell out, if it did. It is asked no more.
+    pub failed: Option<&'a EngineError>,
 }
 
 impl Together<dyn NonceEngine> {
@@ -60,15 +74,39 @@ impl<E: ?Sized + Send> Together<E> {
         if engines.is_empty() {
             return Err(EngineError::InFlight { given: 0, most: u16::MAX.into() });
         }
-        let member = |engine: Box<E>| Member { name: name(&engine).to_owned(), engine };
+        let member = |engine: Box<E>| Member {
+            name: name(&engine).to_owned(),
+            engine: Ok(engine),
+            pace: Pace::default(),
+            done: 0,
+        };
         let members: Vec<_> = engines.into_iter().map(member).collect();
         let names: Vec<_> = members.iter().map(|member| member.name.as_str()).collect();
-        Ok(Together { name: names.join(" and "), members, failed: Vec::new() })
+        Ok(Together { name: names.join(" and "), members })
     }
 
-    /// Engines that fell out, by their names, and why. They are asked no more.
-    pub fn failed(&self) -> &[(String, EngineError)] {
-        &self.failed
+    /// With what somebody has measured that each engine does in a second, in their order: what is not known is found out, by giving
+    /// each an equal part.
+    #[must_use]
+    pub fn expecting(mut self, rates: impl IntoIterator<Item = Option<f64>>) -> Self {
+        for (member, rate) in self.members.iter_mut().zip(rates) {
+            member.pace = rate.map_or(Pace::default(), Pace::expected);
+        }
+        self
+    }
+
+    /// What each engine has had of the work so far, in the order in which they were given.
+    pub fn shares(&self) -> impl Iterator<Item = Share<'_>> {
+        self.members.iter().map(|member| Share {
+            name: &member.name,
+            done: member.done,
+            failed: member.engine.as_ref().err(),
+        })
+    }
+
+    /// Those that have not failed.
+    fn engines(&self) -> impl Iterator<Item = &E> {
+        self.members.iter().filter_map(|member| member.engine.as_deref().ok())
     }
 
     /// Shares `all` among the engines, a thread for each. How much was done, and what is left where they were stopped.
@@ -79,43 +117,51 @@ impl<E: ?Sized + Send> Together<E> {
         stop: &Stop,
         work: impl Fn(&mut E, P) -> Done<P> + Sync,
     ) -> Result<(u64, Vec<P>), EngineError> {
-        let ledger = Ledger::new(all, self.members.iter().map(|member| batch(&member.engine)));
+        let (mut engines, mut records) = (Vec::new(), Vec::new());
+        for Member { engine, pace, done, .. } in &mut self.members {
+            if let Ok(engine) = engine {
+                records.push((batch(engine), pace, done));
+                engines.push(engine);
+            }
+        }
+        let ledger = Ledger::new(all, records.iter().map(|(batch, pace, _)| (*batch, **pace)));
         let shared = Shared { ledger: Mutex::new(ledger), changed: Condvar::new(), stop };
-        let by = |(number, member): (usize, &mut Member<E>)| {
-            shared.by(number, |part| work(&mut member.engine, part))
-        };
+        let by = |(number, engine): (usize, &mut Box<E>)| shared.by(number, |part| work(&mut **engine, part));
         let ended: Vec<_> = thread::scope(|scope| {
-            let mut members = self.members.iter_mut().enumerate();
-            let own = members.next();
-            let start = |(number, member)| {
+            let mut engines = engines.into_iter().enumerate();
+            let own = engines.next();
+            let start = |(number, engine)| {
                 let by = &by;
-                let started = thread::Builder::new().spawn_scoped(scope, move || by((number, member)));
+                let started = thread::Builder::new().spawn_scoped(scope, move || by((number, engine)));
                 started.inspect_err(|_| shared.ledger().leave(number))
             };
-            let others: Vec<_> = members.map(start).collect();
+            let others: Vec<_> = engines.map(start).collect();
             let own = own.map(&by);
             let others = others.into_iter().map(|thread| match thread.map(ScopedJoinHandle::join) {
                 Ok(Ok(ended)) => ended,
                 Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                Err(error) => Err(EngineError::System { reason: error.to_string() }),
+                Err(error) => (0, Some(EngineError::System { reason: error.to_string() })),
             });
             own.into_iter().chain(others).collect()
         });
-        if let Some(error) = ended.iter().filter_map(|ended| ended.as_ref().err()).find(is_the_callers) {
+        let (left, paces) = shared.ledger.into_inner().unwrap_or_else(PoisonError::into_inner).end();
+        for (((_, pace, done), learnt), (count, _)) in records.into_iter().zip(paces).zip(&ended) {
+            *pace = learnt;
+            *done += count;
+        }
+        let all = ended.iter().map(|(count, _)| count).sum();
+        if let Some(error) = ended.iter().filter_map(|(_, error)| error.as_ref()).find(is_the_callers) {
             return Err(error.clone());
         }
-        let done = ended.iter().flatten().sum();
-        let mut members = Vec::new();
-        for (member, ended) in self.members.drain(..).zip(ended) {
-            match ended {
-                Ok(_) => members.push(member),
-                Err(error) => self.failed.push((member.name, error)),
+        let asked = self.members.iter_mut().filter(|member| member.engine.is_ok());
+        for (member, (_, error)) in asked.zip(ended) {
+            if let Some(error) = error {
+                member.engine = Err(error);
             }
         }
-        self.members = members;
-        match self.failed.last() {
-            Some((_, error)) if self.members.is_empty() => Err(error.clone()),
-            _ => Ok((done, shared.ledger.into_inner().unwrap_or_else(PoisonError::into_inner).left())),
+        match self.members.iter().filter_map(|member| member.engine.as_ref().err()).next_back() {
+            Some(error) if self.engines().next().is_none() => Err(error.clone()),
+            _ => Ok((all, left)),
         }
     }
 }
@@ -125,10 +171,11 @@ fn is_the_callers(error: &&EngineError) -> bool {
     matches!(error, EngineError::HeaderLen { .. } | EngineError::Function { .. } | EngineError::Forked)
 }
 
-impl<E: ?Sized> fmt::Debug for Together<E> {
+impl<E: ?Sized + Send> fmt::Debug for Together<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Together");
-        out.field("name", &self.name).field("failed", &self.failed).finish_non_exhaustive()
+        let shares: Vec<_> = self.shares().collect();
+        out.field("name", &self.name).field("shares", &shares).finish()
     }
 }
 
@@ -164,8 +211,8 @@ impl<P: Divisible> Shared<'_, P> {
         None
     }
 
-    /// Has an engine work for as long as there is something. How much it has done.
-    fn by(&self, engine: usize, mut work: impl FnMut(P) -> Done<P>) -> Result<u64, EngineError> {
+    /// Has an engine work for as long as there is something. How much it has done, and why it fell out, if so.
+    fn by(&self, engine: usize, mut work: impl FnMut(P) -> Done<P>) -> (u64, Option<EngineError>) {
         let _ends = EndsAll(self);
         let mut all = 0;
         while let Some(part) = self.next(engine) {
@@ -179,13 +226,13 @@ impl<P: Divisible> Shared<'_, P> {
                 }
                 Err((error, part)) => {
                     ledger.failed(engine, part);
-                    return Err(error);
+                    return (all, Some(error));
                 }
             }
             drop(ledger);
             self.changed.notify_all();
         }
-        Ok(all)
+        (all, None)
     }
 }
 
@@ -237,7 +284,7 @@ impl NonceEngine for Together<dyn NonceEngine> {
     /// Those of all that have not failed.
     fn limits(&self) -> NonceLimits {
         let none = NonceLimits::new(0, 0, Duration::ZERO);
-        self.members.iter().map(|member| member.engine.limits()).fold(none, |all, one| NonceLimits {
+        self.engines().map(|engine| engine.limits()).fold(none, |all, one| NonceLimits {
             in_flight: all.in_flight + one.in_flight,
             memory: all.memory + one.memory,
             batch: all.batch + one.batch,
@@ -315,7 +362,7 @@ impl BatchEngine for Together<dyn BatchEngine> {
     /// Those of all that have not failed.
     fn limits(&self) -> BatchLimits {
         let none = BatchLimits::new(0, 0, Duration::ZERO);
-        self.members.iter().map(|member| member.engine.limits()).fold(none, |all, one| BatchLimits {
+        self.engines().map(|engine| engine.limits()).fold(none, |all, one| BatchLimits {
             width: all.width + one.width,
             memory: all.memory + one.memory,
             stop_latency: all.stop_latency.max(one.stop_latency),

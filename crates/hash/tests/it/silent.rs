@@ -54,6 +54,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("engine::NonceJob", "a header and a target, known to all who mine"),
     ("engine::NonceLimits", "sizes"),
     ("engine::Searched", "counts"),
+    ("engine::Share", "the name of an engine, how much it has done, and why it fell out"),
     ("engine::StagingPool", "shows nothing of its memory"),
     ("engine::Subtree", "a value of a tree, which is an answer"),
     ("engine::SubtreeLimits", "sizes"),

@@ -18,20 +18,45 @@ const A_WHILE: f64 = 20.0;
 pub(super) struct Ledger<P> {
     /// What nobody has. The last is given away first.
     left: Vec<P>,
-    engines: Vec<Pace>,
+    engines: Vec<Engine>,
     /// How many engines have a part now.
     busy: usize,
 }
 
-/// What is known of an engine.
-#[derive(Clone, Copy)]
-struct Pace {
+struct Engine {
     /// What it should be given at least.
     batch: u64,
-    /// How much it has done in a second.
-    rate: Option<f64>,
+    pace: Pace,
     /// It works, or would take more.
     goes_on: bool,
+}
+
+/// What is known of how fast an engine is. It outlives a ledger.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Pace {
+    /// How much it does in a second.
+    rate: Option<f64>,
+    /// Learnt from a part of so much: some engines do a few in the time of many.
+    of: u64,
+    /// Seconds of the part that was done soonest.
+    least: Option<f64>,
+}
+
+impl Pace {
+    /// So much in a second, as somebody has measured with at least a batch.
+    pub(super) fn expected(rate: f64) -> Pace {
+        Pace { rate: Some(rate).filter(|rate| rate.is_finite() && *rate > 0.0), of: u64::MAX, least: None }
+    }
+
+    /// It did so much in so many seconds, as an engine with this batch.
+    fn learn(&mut self, count: u64, seconds: f64, batch: u64) {
+        self.least = Some(self.least.map_or(seconds, |least| least.min(seconds)));
+        // A part that is smaller than a batch says less than a larger one did.
+        if self.rate.is_none() || count >= self.of.min(batch) {
+            self.rate = Some(count as f64 / seconds);
+            self.of = count;
+        }
+    }
 }
 
 /// What an engine does that has nothing to do.
@@ -44,9 +69,9 @@ pub(super) enum Next<P> {
 }
 
 impl<P: Divisible> Ledger<P> {
-    /// All of this, for engines that should be given so much at least.
-    pub(super) fn new(all: P, batches: impl Iterator<Item = u64>) -> Ledger<P> {
-        let engines = batches.map(|batch| Pace { batch: batch.max(1), rate: None, goes_on: true });
+    /// All of this, for engines that should be given so much at least and of which so much is known.
+    pub(super) fn new(all: P, engines: impl Iterator<Item = (u64, Pace)>) -> Ledger<P> {
+        let engines = engines.map(|(batch, pace)| Engine { batch: batch.max(1), pace, goes_on: true });
         let left = if all.len() > 0 { vec![all] } else { Vec::new() };
         Ledger { left, engines: engines.collect(), busy: 0 }
     }
@@ -54,27 +79,34 @@ impl<P: Divisible> Ledger<P> {
     /// What this engine does next.
     pub(super) fn take(&mut self, engine: usize) -> Next<P> {
         let left = self.left.iter().map(Divisible::len).fold(0, u64::saturating_add);
-        let others: f64 = self.others(engine).filter_map(|other| other.rate).sum();
+        let others: f64 = self.others(engine).filter_map(|other| other.pace.rate).sum();
+        let least = self.others(engine).filter_map(|other| other.pace.least);
+        let soonest = least.min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
+        let all_known = self.others(engine).all(|other| other.pace.rate.is_some());
         let Some(last) = self.left.pop() else {
             return if self.busy == 0 { Next::End } else { Next::Wait };
         };
-        let Pace { batch, rate, .. } = self.engines[engine];
-        let share = match rate {
-            // A batch says what it does in a second, and what the others do.
-            None => batch,
-            Some(_) if self.others(engine).any(|other| other.rate.is_none()) => batch,
-            // The others are done with everything before it has done a batch.
-            Some(rate) if left as f64 * rate < batch as f64 * others => {
-                self.left.push(last);
-                self.engines[engine].goes_on = false;
-                return Next::Wait;
+        let count = self.engines.len() as u64;
+        let Engine { batch, pace, .. } = self.engines[engine];
+        let share = match pace.rate {
+            // A batch says what it does in a second, and what the others do; of little, less than a batch leaves some for all.
+            Some(rate) if all_known => {
+                // The others are done with everything before it has done anything: by their rates, and by what took the quickest of them least.
+                if pace.least.is_some_and(|least| soonest.max(left as f64 / others) < least) {
+                    self.left.push(last);
+                    self.engines[engine].goes_on = false;
+                    return Next::Wait;
+                }
+                let share = left as f64 * rate / (rate + others);
+                // Half of it: what it does in a second changes, and the others' estimates are no better.
+                let batches = (share / 2.0).min(rate * A_WHILE) / batch as f64;
+                match batches as u64 {
+                    0 => (share.ceil() as u64).clamp(batch.div_ceil(4), batch),
+                    batches => batches.saturating_mul(batch),
+                }
             }
-            Some(rate) => {
-                // Half of its share: what it does in a second changes, and the others' estimates are no better.
-                let half = left as f64 * rate / (rate + others) / 2.0;
-                let batches = half.min(rate * A_WHILE) / batch as f64;
-                (batches as u64).max(1).saturating_mul(batch)
-            }
+            _ if count == 1 => batch,
+            _ => batch.min(left.div_ceil(2 * count)),
         };
         self.busy += 1;
         self.engines[engine].goes_on = true;
@@ -87,15 +119,16 @@ impl<P: Divisible> Ledger<P> {
     }
 
     /// All others that have not taken their leave.
-    fn others(&self, engine: usize) -> impl Iterator<Item = &Pace> {
+    fn others(&self, engine: usize) -> impl Iterator<Item = &Engine> {
         let others = self.engines.iter().enumerate().filter(move |(number, _)| *number != engine);
         others.map(|(_, other)| other).filter(|other| other.goes_on)
     }
 
     /// An engine has done so much in so long, and gives back what is left of its part.
     pub(super) fn done(&mut self, engine: usize, count: u64, took: Duration, rest: Option<P>) {
+        let Engine { batch, pace, .. } = &mut self.engines[engine];
         if count > 0 {
-            self.engines[engine].rate = Some(count as f64 / took.as_secs_f64().max(1e-6));
+            pace.learn(count, took.as_secs_f64().max(1e-6), *batch);
         }
         self.give_back(rest);
     }
@@ -116,9 +149,9 @@ impl<P: Divisible> Ledger<P> {
         self.left.extend(part.filter(|part| part.len() > 0));
     }
 
-    /// What nobody has done.
-    pub(super) fn left(self) -> Vec<P> {
-        self.left
+    /// What nobody has done, and what is known of each engine now.
+    pub(super) fn end(self) -> (Vec<P>, Vec<Pace>) {
+        (self.left, self.engines.into_iter().map(|engine| engine.pace).collect())
     }
 }
 
@@ -138,22 +171,37 @@ mod tests {
         }
     }
 
-    /// An engine of a simulation: its batch takes so long, however little of it there is.
+    /// An engine of a simulation: its batch takes so long.
     #[derive(Clone, Copy)]
     struct Sim {
         batch: u64,
         seconds: f64,
+        /// However little of it there is.
+        whole: bool,
         /// It fails with this part.
         fails: Option<usize>,
     }
 
     const fn sim(batch: u64, seconds: f64) -> Sim {
-        Sim { batch, seconds, fails: None }
+        Sim { batch, seconds, whole: true, fails: None }
+    }
+
+    impl Sim {
+        fn takes(&self, count: u64) -> f64 {
+            let batches = count as f64 / self.batch.max(1) as f64;
+            (if self.whole { batches.ceil() } else { batches }) * self.seconds
+        }
     }
 
     /// When the last of them is done with so much, and how many parts each has had.
     fn simulated(engines: &[Sim], count: u64) -> (f64, Vec<usize>) {
-        let mut ledger = Ledger::new(0..count, engines.iter().map(|engine| engine.batch));
+        simulated_after(&mut vec![Pace::default(); engines.len()], engines, count)
+    }
+
+    /// The same, of engines of which so much is known.
+    fn simulated_after(paces: &mut Vec<Pace>, engines: &[Sim], count: u64) -> (f64, Vec<usize>) {
+        let known = engines.iter().map(|engine| engine.batch).zip(paces.iter().copied());
+        let mut ledger = Ledger::new(0..count, known);
         // When each is free, and what it has then done in how long.
         let mut free = vec![0.0; engines.len()];
         let mut has: Vec<Option<(Range<u64>, f64)>> = vec![None; engines.len()];
@@ -176,8 +224,7 @@ mod tests {
             match ledger.take(engine) {
                 Next::Do(part) => {
                     parts[engine] += 1;
-                    let took =
-                        part.len().div_ceil(engines[engine].batch.max(1)) as f64 * engines[engine].seconds;
+                    let took = engines[engine].takes(part.len());
                     free[engine] = time + took;
                     has[engine] = Some((part, took));
                 }
@@ -188,7 +235,10 @@ mod tests {
         seen.sort_unstable_by_key(|part| part.start);
         assert!(seen.windows(2).all(|two| two[0].end == two[1].start), "each once: {seen:?}");
         let whole = (seen.first().map_or(0, |part| part.start), seen.last().map_or(0, |part| part.end));
-        assert_eq!((whole, ledger.left.len(), ledger.busy), ((0, count), 0, 0));
+        assert_eq!((whole, ledger.busy), ((0, count), 0));
+        let (left, learnt) = ledger.end();
+        assert_eq!(left, []);
+        *paces = learnt;
         (end, parts)
     }
 
@@ -217,6 +267,34 @@ mod tests {
     }
 
     #[test]
+    fn lists_shorter_than_a_batch_have_something_for_all() {
+        let host = sim(4, 0.004);
+        for whole in [true, false] {
+            let card = Sim { whole, ..sim(4096, 1.0) };
+            let best = if whole { 1.0 } else { 4096.0 / (4096.0 + 1000.0) };
+            for engines in [[card, host], [host, card]] {
+                let mut paces = vec![Pace::default(); 2];
+                let ends = [(); 4].map(|()| simulated_after(&mut paces, &engines, 4096).0);
+                assert!(ends.iter().all(|end| *end < 2.1 * best), "{ends:?} of {best}");
+                // What takes as long for little as for much is learnt in steps.
+                let learnt = if whole { 1.9 } else { 1.5 };
+                assert!(ends[3] < learnt * best, "{ends:?} of {best}");
+                // Where somebody has measured it, from the first on.
+                let mut paces = engines.map(|sim| Pace::expected(sim.batch as f64 / sim.seconds)).to_vec();
+                let (end, parts) = simulated_after(&mut paces, &engines, 4096);
+                assert!(end < 1.5 * best, "{end} of {best}, {parts:?}");
+            }
+        }
+        // One that takes longer than the other needs for everything is not asked twice.
+        let slow = sim(4096, 40.0);
+        let mut paces = vec![Pace::default(); 2];
+        let [first, second] = [(); 2].map(|()| simulated_after(&mut paces, &[slow, host], 4096));
+        assert!(first.0 > 39.0 && second.0 < 4.2 && second.1[0] == 0, "{first:?}, {second:?}");
+        // Nonsense is as good as nothing.
+        assert!([f64::NAN, f64::INFINITY, 0.0, -1.0].iter().all(|rate| Pace::expected(*rate).rate.is_none()));
+    }
+
+    #[test]
     fn nothing_little_and_less_than_a_batch_are_done_once() {
         for count in [0, 1, 7, 100, 101] {
             for engines in
@@ -229,7 +307,7 @@ mod tests {
 
     #[test]
     fn parts_take_a_while_and_no_longer() {
-        let mut ledger = Ledger::new(0..u64::MAX, [10_u64].into_iter());
+        let mut ledger = Ledger::new(0..u64::MAX, [(10, Pace::default())].into_iter());
         assert_eq!(ledger.take(0), Next::Do(0..10));
         ledger.done(0, 10, Duration::from_secs(1), None);
         assert_eq!(ledger.take(0), Next::Do(10..210));
@@ -238,7 +316,7 @@ mod tests {
         ledger.done(0, 110, Duration::ZERO, None);
         assert!(matches!(ledger.take(0), Next::Do(Range { start: 210, .. })));
         // Of two, as long as nobody knows how fast the other is, a batch; and what it can once the other has left.
-        let mut ledger = Ledger::new(0..1000, [10_u64, 10].into_iter());
+        let mut ledger = Ledger::new(0..1000, [(10, Pace::default()); 2].into_iter());
         assert_eq!(ledger.take(0), Next::Do(0..10));
         ledger.done(0, 10, Duration::from_secs(1), None);
         assert_eq!(ledger.take(0), Next::Do(10..20));
