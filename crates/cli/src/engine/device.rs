@@ -1,12 +1,13 @@
 //! A device of either back end: finding the one that is meant, opening it, and what it makes.
 
 use crate::flags::{EngineFlags, EngineName, Misuse};
+use crate::kept::{self, Tuned};
 use anyhow::Result;
 use hashmill_files::{Files, Function, Options, Otherwise};
 use hashmill_gpu::{Error, Info, Kind, Tuning, cuda, wgpu};
 use hashmill_hash::argon2::{Job, Params};
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::engine::SubtreeEngine;
+use hashmill_hash::engine::{BatchEngine, SubtreeEngine};
 use hashmill_machine as machine;
 use std::fmt::Display;
 use std::num::NonZero;
@@ -77,12 +78,21 @@ impl Device {
         })
     }
 
-    /// Argon2 for at most so many hashes side by side, as it is laid out if nobody has measured.
+    /// Argon2 for at most so many hashes side by side, laid out as `hashmill tune` has measured it, or as it is first guessed.
     pub(super) fn argon2(&self, params: Params, most: usize) -> Result<Argon2, Error> {
+        // An entry whose line is none is not among what is kept, and `hashmill info` says so.
+        if let Some(tuning) = self.kept(params).and_then(|tuned| tuned.tuning.parse::<Tuning>().ok()) {
+            return self.tuned(params, tuning.at_most(most));
+        }
         Ok(match self {
             Device::Cuda(device) => Argon2::Cuda(cuda::Argon2::new(device, params, most)?),
             Device::Wgpu(device) => Argon2::Wgpu(wgpu::Argon2::new(device, params, most)?),
         })
+    }
+
+    /// What `hashmill tune` has measured of it at these costs.
+    pub(super) fn kept(&self, params: Params) -> Option<Tuned> {
+        kept::device(self.engine(), &self.info().model(), params)
     }
 
     /// Argon2 laid out like this, as far as memory allows.
@@ -130,6 +140,14 @@ impl Argon2 {
         match self {
             Argon2::Cuda(argon2) => argon2.width(),
             Argon2::Wgpu(argon2) => argon2.width(),
+        }
+    }
+
+    /// As one of several engines.
+    pub(super) fn engine(self) -> Box<dyn BatchEngine> {
+        match self {
+            Argon2::Cuda(argon2) => Box::new(argon2),
+            Argon2::Wgpu(argon2) => Box::new(argon2),
         }
     }
 }

@@ -1,16 +1,15 @@
 //! Tags of Argon2 by a device.
 
-use super::Computer;
 use super::device::{Argon2, Device};
+use super::{Asked, Computer};
 use crate::flags::EngineFlags;
-use crate::kept;
 use anyhow::Result;
-use hashmill_gpu::{Error, Tuning};
+use hashmill_gpu::Error;
 use hashmill_hash::argon2::{Job, Params};
 use std::cell::RefCell;
 
 /// What computes tags of Argon2 in the processor's place, with memory on the device for the parameters that came last.
-pub(crate) struct Tags {
+pub(super) struct Tags {
     device: Device,
     /// What asked for it.
     flags: String,
@@ -23,7 +22,7 @@ impl Tags {
     ///
     /// # Errors
     /// [`Misuse`](crate::flags::Misuse) where it is not there.
-    pub(crate) fn open(flags: &EngineFlags) -> Result<Option<Tags>> {
+    pub(super) fn open(flags: &EngineFlags) -> Result<Option<Tags>> {
         flags.check()?;
         if !flags.is_device() {
             return Ok(None);
@@ -48,14 +47,6 @@ impl Tags {
         self.with(params, jobs.len(), |argon2| argon2.hash(jobs))?
     }
 
-    /// How many of at most so many go side by side.
-    ///
-    /// # Errors
-    /// As for [`compute`](Tags::compute).
-    pub(crate) fn width(&self, params: Params, most: usize) -> Result<usize, String> {
-        self.with(params, most, |argon2| argon2.width()).map_err(|error| self.words(&error))
-    }
-
     /// Memory for at most so many of these hashes.
     fn with<T>(&self, params: Params, most: usize, work: impl FnOnce(&mut Argon2) -> T) -> Result<T, Error> {
         let most = most.min(self.device.room(params));
@@ -63,26 +54,11 @@ impl Tags {
         let kept = last.take().filter(|(of, room, _)| *of == params && *room >= most);
         let (of, room, mut argon2) = match kept {
             Some(kept) => kept,
-            None => (params, most, self.made(params, most)?),
+            None => (params, most, self.device.argon2(params, most)?),
         };
         let result = work(&mut argon2);
         *last = Some((of, room, argon2));
         Ok(result)
-    }
-
-    /// Memory laid out as `hashmill tune` has measured it, or as it is first guessed.
-    fn made(&self, params: Params, most: usize) -> Result<Argon2, Error> {
-        let tuned = kept::device(self.device.engine(), &self.device.info().model(), params);
-        // An entry whose line is none is not among what is kept, and `hashmill info` says so.
-        match tuned.and_then(|tuned| tuned.tuning.parse::<Tuning>().ok()) {
-            Some(tuning) => self.device.tuned(params, tuning.at_most(most)),
-            None => self.device.argon2(params, most),
-        }
-    }
-
-    /// The device's engine and name.
-    pub(crate) fn device(&self) -> (&'static str, &str) {
-        (self.device.engine(), &self.device.info().name)
     }
 
     fn words(&self, error: &Error) -> String {
@@ -106,5 +82,15 @@ impl Computer for Tags {
 
     fn yields(&self, _: &str) -> bool {
         false
+    }
+}
+
+impl Asked for Tags {
+    fn width(&self, params: Params, most: usize) -> Result<usize, String> {
+        self.with(params, most, |argon2| argon2.width()).map_err(|error| self.words(&error))
+    }
+
+    fn names(&self) -> (String, String) {
+        (self.device.engine().to_owned(), self.device.info().name.clone())
     }
 }

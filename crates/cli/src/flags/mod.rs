@@ -35,9 +35,9 @@ pub(crate) use doc::{
     MarkArgs, MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs, SpliceArgs, SquashArgs, SyncArgs,
     UndoArgs, ViewArgs,
 };
-pub(crate) use engine::EngineFlags;
 #[cfg(feature = "gpu")]
 pub(crate) use engine::EngineName;
+pub(crate) use engine::{EngineFlags, EnginesFlags};
 #[cfg(feature = "generate")]
 pub(crate) use generate::GenerateArgs;
 pub(crate) use info::InfoArgs;

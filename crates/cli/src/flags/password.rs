@@ -1,6 +1,6 @@
 //! The flags of `hashmill password`.
 
-use super::EngineFlags;
+use super::EnginesFlags;
 use clap::{Args, Subcommand};
 use hashmill_hash::argon2::Variant;
 use hashmill_hash::password::Preset;
@@ -58,7 +58,7 @@ pub(crate) struct HashArgs {
     pub(crate) no_progress: bool,
 
     #[command(flatten)]
-    pub(crate) engine: EngineFlags,
+    pub(crate) engine: EnginesFlags,
 }
 
 /// Check a password against a hash, or against every hash of a file
@@ -101,7 +101,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) limits: LimitFlags,
 
     #[command(flatten)]
-    pub(crate) engine: EngineFlags,
+    pub(crate) engine: EnginesFlags,
 }
 
 /// Check a password, and replace its hash by one of Argon2 as costly as asked for
@@ -160,7 +160,7 @@ pub(crate) struct UpgradeArgs {
     pub(crate) limits: LimitFlags,
 
     #[command(flatten)]
-    pub(crate) engine: EngineFlags,
+    pub(crate) engine: EnginesFlags,
 }
 
 /// Tell whether a hash should be replaced to meet the costs asked for
@@ -341,7 +341,7 @@ pub(crate) struct BenchArgs {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) engine: EngineFlags,
+    pub(crate) engine: EnginesFlags,
 }
 
 /// What new hashes look like.

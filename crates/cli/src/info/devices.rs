@@ -115,6 +115,12 @@ impl Devices {
             lines.push(format!("           none of NVIDIA's driver: {why}"));
         }
         lines.push(format!("           sum --engine auto takes the processor: {}", self.why));
+        if let (Some(place), _) | (None, Some(place)) = (self.cuda, self.wgpu) {
+            let engine = self.found[place].engine;
+            lines.push(format!(
+                "           password --engine cpu,{engine} shares a list of hashes among both"
+            ));
+        }
         lines
     }
 }

@@ -1,7 +1,7 @@
 //! `password bench`: how long named costs take on this machine.
 
 use super::{YES, print, print_json};
-use crate::engine::{Computer as _, Tags};
+use crate::engine::{self, Asked};
 use crate::flags::{BenchArgs, Misuse};
 use crate::{kept, memory};
 use anyhow::{Error, Result, bail, ensure};
@@ -31,7 +31,7 @@ struct Row {
     milliseconds: f64,
     /// Many at once: on all threads, or as many as a device does best.
     hashes_per_second: f64,
-    engine: &'static str,
+    engine: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<String>,
 }
@@ -46,7 +46,7 @@ pub(super) fn run(low: &BenchArgs) -> Result<u8> {
     if presets.is_empty() {
         bail!(Misuse("--max-memory: no preset needs as little".to_owned()));
     }
-    let tags = Tags::open(&low.engine)?;
+    let asked = engine::asked(&low.engine)?;
     if !low.json {
         print(&format!(
             "{:<28} {:>9} {:>2} {:>2} {:>10} {:>10}\n",
@@ -56,7 +56,7 @@ pub(super) fn run(low: &BenchArgs) -> Result<u8> {
     for preset in presets {
         let needed = u64::from(preset.policy().params().memory_kib());
         memory::check(needed.max(BUDGET_KIB))?;
-        let row = measure(preset, tags.as_ref())?;
+        let row = measure(preset, asked.as_deref())?;
         if low.json {
             print_json(&row)?;
         } else {
@@ -75,15 +75,15 @@ pub(super) fn run(low: &BenchArgs) -> Result<u8> {
     Ok(YES)
 }
 
-fn measure(preset: Preset, tags: Option<&Tags>) -> Result<Row> {
+fn measure(preset: Preset, asked: Option<&dyn Asked>) -> Result<Row> {
     let params = preset.policy().params();
-    let (median, rate) = match tags {
+    let (median, rate) = match asked {
         None => by_processor(preset)?,
-        Some(tags) => by_device(preset, tags)?,
+        Some(asked) => by_asked(preset, asked)?,
     };
-    let (engine, device) = tags.map_or(("cpu", None), |tags| {
-        let (engine, name) = tags.device();
-        (engine, Some(name.to_owned()))
+    let (engine, device) = asked.map_or(("cpu".to_owned(), None), |asked| {
+        let (engine, device) = asked.names();
+        (engine, Some(device))
     });
     Ok(Row {
         preset: preset.name(),
@@ -119,15 +119,15 @@ fn by_processor(preset: Preset) -> Result<Times> {
     Ok((median, per_second(count, clock.now_ns())))
 }
 
-fn by_device(preset: Preset, tags: &Tags) -> Result<Times> {
+fn by_asked(preset: Preset, asked: &dyn Asked) -> Result<Times> {
     let params = preset.policy().params();
     let input = Input::new(PASSWORD, SALT);
     let right = Hasher::with_plan(params, kept::argon2()).hash::<32>(&input)?;
     let all = |count: usize| {
         let mut computed = vec![[0; 32]; count];
         let mut jobs: Vec<_> = computed.iter_mut().map(|tag| Job { input, tag }).collect();
-        tags.compute(params, &mut jobs).map_err(Error::msg)?;
-        ensure!(computed.iter().all(|tag| *tag == right), tags.wrong());
+        asked.compute(params, &mut jobs).map_err(Error::msg)?;
+        ensure!(computed.iter().all(|tag| *tag == right), asked.wrong());
         Ok(())
     };
     // The first hash makes the memory.
@@ -135,7 +135,7 @@ fn by_device(preset: Preset, tags: &Tags) -> Result<Times> {
     let median = median_of(|| all(1))?;
     let (mut best, mut count) = (0.0, 1);
     loop {
-        let width = tags.width(params, count).map_err(Error::msg)?;
+        let width = asked.width(params, count).map_err(Error::msg)?;
         let clock = Monotonic::new();
         all(width)?;
         let took = clock.now_ns();

@@ -6,6 +6,7 @@ use super::input::{self, Secret};
 use super::keeper::{Keeper, Refusal};
 use super::lines::Lines;
 use super::{NO, UNKNOWN, YES, costs, stored};
+use crate::engine::Share;
 use crate::flags::{Misuse, VerifyArgs};
 use crate::memory;
 use crate::out::progress::{Bar, hushed};
@@ -14,8 +15,9 @@ use anyhow::Result;
 use hashmill_hash::password::foreign::StoredHash;
 use hashmill_hash::password::{Limits, Syntax};
 use hashmill_machine::free_kib;
+use serde::Serialize;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +29,12 @@ pub(super) enum Given<'a> {
     One(Secret),
     /// A file with one for each.
     Each(&'a Path),
+}
+
+/// Who has computed them, where several engines were asked for.
+#[derive(Serialize)]
+struct Engines {
+    engines: Vec<Share>,
 }
 
 /// How many answers of which kind.
@@ -75,6 +83,11 @@ pub(super) fn run(
         }
         out.flush()
     });
+    let engines = checker.keeper.shares();
+    if low.json && !engines.is_empty() {
+        let line = |out: &mut dyn Write| json::line(out, &Engines { engines });
+        let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) = out.print(line);
+    }
     // The bar goes before anything else is said.
     let ended = out.finish();
     let whole = match end {

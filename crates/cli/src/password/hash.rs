@@ -2,7 +2,7 @@
 
 use super::keeper::Keeper;
 use super::stored::words;
-use super::{YES, costs, input, print, print_json};
+use super::{By, YES, costs, input, print, print_json};
 use crate::engine;
 use crate::flags::HashArgs;
 use crate::{kept, memory, out};
@@ -34,7 +34,7 @@ pub(super) fn run(low: &HashArgs) -> Result<u8> {
     let keeper = Keeper::new(Passwords::new(policy).plan(kept::argon2()), secret, device);
     let hash = keeper.hash(&password, &salt, low.no_progress)?;
     if low.json {
-        print_json(&made(&hash))?;
+        print_json(&By { what: made(&hash), engines: keeper.shares() })?;
     } else {
         print(&format!("{hash}\n"))?;
     }

@@ -4,13 +4,14 @@
 //! by chance. A new string is checked before anybody has it, as it could lock its owner out; so is every answer that a password does
 //! not match. Where it is one, the processor computes it. Of many of the same costs the processor computes one, and the device all
 //! of them a second time, in the reverse order: what is wrong with one place of it then meets another hash. The processor's one is
-//! that which the reverse order leaves in its place, if there is one. The processor has the functions that are not Argon2, too, and
+//! that which the reverse order leaves in its place, if there is one. Of several engines one may have a hash the first time and another
+//! the second. The processor has the functions that are not Argon2, too, and
 //! whatever a device has no answer for that nobody asked for.
 
 use super::input::Secret;
 use super::stored;
 use super::watch::watched;
-use crate::engine::Computer;
+use crate::engine::{Computer, Share};
 use anyhow::{Result, bail};
 use hashmill_hash::argon2::{Input, Job, Params};
 use hashmill_hash::password::foreign::StoredHash;
@@ -73,6 +74,11 @@ impl Keeper {
     /// steadily.
     pub(super) fn at_once(&self) -> usize {
         if self.device.is_some() { TOGETHER } else { 8 * hashmill_machine::threads() }
+    }
+
+    /// What each of several engines has computed so far.
+    pub(super) fn shares(&self) -> Vec<Share> {
+        self.device.as_ref().map_or(Vec::new(), |device| device.shares())
     }
 
     /// Who has so many of these hashes, if not the processor.

@@ -19,10 +19,12 @@ mod upgrade;
 mod verify;
 mod watch;
 
+use crate::engine::Share;
 use crate::flags::PasswordCommand;
 use crate::os;
 use crate::out::{self, Unread, print};
 use anyhow::Result;
+use serde::Serialize;
 
 /// Done, or the answer is yes.
 const YES: u8 = 0;
@@ -56,7 +58,16 @@ pub(crate) fn run(command: PasswordCommand) -> u8 {
     })
 }
 
+/// What was done, and by whom, where several engines were asked for.
+#[derive(Serialize)]
+struct By<T> {
+    #[serde(flatten)]
+    what: T,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    engines: Vec<Share>,
+}
+
 /// Prints one JSON object on a line.
-fn print_json(object: &impl serde::Serialize) -> Result<()> {
+fn print_json(object: &impl Serialize) -> Result<()> {
     print(&(serde_json::to_string(object)? + "\n"))
 }

@@ -7,7 +7,7 @@ use super::entry::{Entry, Layout};
 use super::input::{self, Secret};
 use super::keeper::{Keeper, Refusal};
 use super::lines::Lines;
-use super::{NO, UNKNOWN, YES, costs, print, print_json, stored};
+use super::{By, NO, UNKNOWN, YES, costs, print, print_json, stored};
 use crate::engine;
 use crate::flags::{Misuse, UpgradeArgs};
 use crate::out::progress::{Bar, hushed};
@@ -101,6 +101,7 @@ fn of_one(keeper: impl FnOnce(Vec<u8>) -> Checker, low: &UpgradeArgs) -> Result<
     let secret = || input::secret(&low.input, input::takes_stdin(&low.input));
     let limits = costs::limits(&low.limits)?;
     // A hash that cannot be checked is told about before anybody is asked for anything.
+    let mut engines = Vec::new();
     let (fate, from, mishap) = match stored::decode(&*old, costs::syntax(low.limits.lenient), &limits) {
         Err(words) => (Fate::Unknown(words), None, None),
         Ok(hash) => {
@@ -118,6 +119,7 @@ fn of_one(keeper: impl FnOnce(Vec<u8>) -> Checker, low: &UpgradeArgs) -> Result<
                 let made = keeper.hash(&password, &salt(keeper)?, low.no_progress)?;
                 *new = hash.form().write(&made);
             }
+            engines = keeper.shares();
             let mishap = mishap(&fate, &hash, &password);
             (fate, Some(stored::kind(&hash)), mishap)
         }
@@ -128,7 +130,7 @@ fn of_one(keeper: impl FnOnce(Vec<u8>) -> Checker, low: &UpgradeArgs) -> Result<
         _ => None,
     };
     if low.json {
-        print_json(&Report { hash: new, ..report(&fate, from.as_deref()) })?;
+        print_json(&By { what: Report { hash: new, ..report(&fate, from.as_deref()) }, engines })?;
     } else if let Some(new) = new {
         print(&format!("{new}\n"))?;
     }
@@ -188,6 +190,7 @@ fn of_file(file: &Path, keeper: impl FnOnce(Vec<u8>) -> Checker, low: &UpgradeAr
     }
 
     let sum = Sum { file: &shown(file), entries: rows.len(), replaced, written };
+    let sum = By { what: sum, engines: checker.keeper.shares() };
     let mut out = Out::new(None);
     let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) = tell(&mut out, &rows, &sum, low);
     let ended = out.finish();
@@ -372,7 +375,7 @@ fn report<'a>(fate: &'a Fate, from: Option<&'a str>) -> Report<'a> {
     }
 }
 
-fn tell(out: &mut Out, rows: &[Row], sum: &Sum<'_>, low: &UpgradeArgs) -> ControlFlow<Closed> {
+fn tell(out: &mut Out, rows: &[Row], sum: &By<Sum<'_>>, low: &UpgradeArgs) -> ControlFlow<Closed> {
     for row in rows {
         if low.json {
             let (line, name) = (Some(row.entry.line), row.entry.name.as_deref());
@@ -398,7 +401,7 @@ fn tell(out: &mut Out, rows: &[Row], sum: &Sum<'_>, low: &UpgradeArgs) -> Contro
     if low.quiet {
         return ControlFlow::Continue(());
     }
-    let Sum { file, entries, replaced, .. } = sum;
+    let Sum { file, entries, replaced, .. } = &sum.what;
     let done = if low.dry_run { "would be replaced; nothing was written" } else { "replaced" };
     out.print(|out| writeln!(out, "{file}: {replaced} of {entries} hashes {done}"))
 }

@@ -5,7 +5,7 @@ use super::bulk::{self, Given};
 use super::entry::Layout;
 use super::keeper::Keeper;
 use super::stored;
-use super::{costs, input, print, print_json};
+use super::{By, costs, input, print, print_json};
 use crate::engine;
 use crate::flags::{Misuse, VerifyArgs};
 use crate::out::progress::hushed;
@@ -44,7 +44,7 @@ pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
     }
     let hash = low.stored.hash.as_deref().unwrap_or_default();
     // A hash that cannot be checked is told about before anybody is asked for a password.
-    let mut mishap = None;
+    let (mut mishap, mut engines) = (None, Vec::new());
     let answer = match stored::decode(hash.as_encoded_bytes(), syntax, &limits) {
         Err(words) => Answer::none(words),
         Ok(hash) => {
@@ -54,11 +54,13 @@ pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
             let keeper = keeper(input::secret(&low.input, input::takes_stdin(&low.input))?);
             let password = input::attempt(&low.input)?;
             mishap = input::mishap(&password);
-            Answer::from(keeper.verify(&password, &hash, low.no_progress || hushed(low.quiet)))
+            let verdict = keeper.verify(&password, &hash, low.no_progress || hushed(low.quiet));
+            engines = keeper.shares();
+            Answer::from(verdict)
         }
     };
     if low.json {
-        print_json(&answer)?;
+        print_json(&By { what: &answer, engines })?;
     } else if let Some(matches) = answer.matches
         && !low.quiet
     {

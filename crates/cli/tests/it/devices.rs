@@ -43,7 +43,7 @@ fn a_program_without_devices_says_so() {
 }
 
 /// `hashmill password` with this on standard input.
-fn password(world: &World, args: &[&str], input: &[u8]) -> Done {
+pub(crate) fn password(world: &World, args: &[&str], input: &[u8]) -> Done {
     world.run(&hashmill(), [&["password"], args].concat(), input)
 }
 
@@ -147,6 +147,17 @@ fn without_a_driver_everything_but_the_device_works() {
 /// The driver without a card that the tests of the library bring, where the program looks for NVIDIA's.
 #[cfg(all(feature = "gpu", target_os = "linux"))]
 fn with_driver(world: &World, args: &[&str], input: &[u8]) -> Option<Done> {
+    with_driver_that(world, &[], args, input)
+}
+
+/// The same driver, which is told something.
+#[cfg(all(feature = "gpu", target_os = "linux"))]
+pub(crate) fn with_driver_that(
+    world: &World,
+    told: &[(&str, &str)],
+    args: &[&str],
+    input: &[u8],
+) -> Option<Done> {
     let library = crate::shim::library("sum --engine cuda")?;
     let folder = world.path("driver");
     if !folder.exists() {
@@ -154,7 +165,7 @@ fn with_driver(world: &World, args: &[&str], input: &[u8]) -> Option<Done> {
         std::os::unix::fs::symlink(library, folder.join("libcuda.so.1")).expect("a link");
     }
     let mut command = std::process::Command::new(hashmill());
-    command.args(args).env("LD_LIBRARY_PATH", folder);
+    command.args(args).env("LD_LIBRARY_PATH", folder).envs(told.iter().copied());
     let mut child = world.start(&mut command);
     // Whoever needs none may have ended.
     let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));

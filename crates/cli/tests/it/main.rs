@@ -48,6 +48,8 @@ mod password_terminal;
 mod password_upgrade;
 mod progress;
 #[cfg(all(feature = "gpu", target_os = "linux"))]
+mod several_engines;
+#[cfg(all(feature = "gpu", target_os = "linux"))]
 #[path = "../../../gpu/tests/shim/mod.rs"]
 mod shim;
 mod sum;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <map>
@@ -226,7 +227,17 @@ struct State {
 
 // Kernels run under it: one device does one thing at a time.
 static std::recursive_mutex MUTEX;
-static State STATE;
+static State STATE = [] {
+    State state;
+    // What is said to a program that nobody can call into: how many devices there are, and in which launch one is lost.
+    if (auto count = getenv("SHIM_DEVICES")) {
+        state.devices = unsigned(atoi(count));
+    }
+    if (auto nth = getenv("SHIM_LOSES")) {
+        state.loses = atoi(nth);
+    }
+    return state;
+}();
 static thread_local std::vector<void *> CURRENT;
 
 // A context is known by its address, which says whose it is.

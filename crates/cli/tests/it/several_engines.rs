@@ -1,0 +1,156 @@
+//! `hashmill password --engine cpu,cuda`: several engines on one list.
+
+use crate::devices::{password, with_driver_that};
+use crate::world::{Done, World, finish, hashmill};
+use hashmill_hash::argon2::Params;
+use hashmill_hash::password::{NewPassword, Passwords, Policy};
+use std::io::Write as _;
+
+/// How many hashes there are, and how many of them are of another password.
+const COUNT: usize = 200;
+const OTHERS: usize = 7;
+
+/// A file of hashes of two costs, and what `verify` says of it.
+fn written(world: &World) -> String {
+    let mut lines = Vec::new();
+    for (passes, count) in [(1, COUNT - 20), (2, 20)] {
+        let salts: Vec<_> = (0..count as u64).map(|number| [number.to_le_bytes(); 2].concat()).collect();
+        let password = |at: usize| if at < OTHERS && passes == 1 { &b"other"[..] } else { b"right" };
+        let new = salts.iter().enumerate().map(|(at, salt)| NewPassword { password: password(at), salt });
+        let policy = Policy::new(Params::new(64, passes, 1).expect("good costs"));
+        let made = Passwords::new(policy).hash_many(&new.collect::<Vec<_>>());
+        lines.extend(made.into_iter().map(|hash| hash.expect("a hash").to_string() + "\n"));
+    }
+    world.write("hashes", lines.concat());
+    let alone = password(world, &["verify", "--file", "hashes", "--json", "--engine", "cpu"], b"right");
+    assert_eq!((alone.code(), &*alone.err), (1, ""));
+    assert_eq!(alone.text().matches("\"match\":false").count(), OTHERS);
+    alone.text()
+}
+
+/// What is said of the same file with several engines: what the processor says alone, and then how many each has computed, and whether
+/// it fell out.
+fn shares(done: &Done, alone: &str) -> Vec<(String, u64, bool)> {
+    assert_eq!(done.code(), 1, "{}", done.err);
+    let text = done.text();
+    let shares = text.strip_prefix(alone).unwrap_or_else(|| panic!("{text}"));
+    let shares: serde_json::Value = serde_json::from_str(shares).expect("one object more");
+    let shares = shares["engines"].as_array().expect("a list").iter().map(|share| {
+        let name = |key| share[key].as_str().unwrap_or("none");
+        let hashes = share["hashes"].as_u64().expect("a number");
+        (format!("{} {}", name("engine"), name("device")), hashes, share["failed"].is_string())
+    });
+    let shares: Vec<_> = shares.collect();
+    // Answers that are no are computed twice.
+    let all: u64 = shares.iter().map(|(_, hashes, _)| hashes).sum();
+    assert!(all >= (COUNT + OTHERS) as u64, "{shares:?}");
+    shares
+}
+
+const VERIFY: [&str; 5] = ["password", "verify", "--file", "hashes", "--json"];
+
+#[test]
+fn the_processor_and_a_device_share_a_list() {
+    let Some(name) = software() else { return };
+    let world = World::new();
+    let alone = written(&world);
+    let done = world.run(&hashmill(), [&VERIFY[..], &["--engine", "wgpu,cpu"]].concat(), b"right");
+    assert_eq!(done.err, "");
+    let shares = shares(&done, &alone);
+    assert!(shares.iter().all(|(_, _, failed)| !failed));
+    assert_eq!(shares.iter().map(|(_, hashes, _)| hashes).sum::<u64>(), (COUNT + OTHERS) as u64);
+    assert_eq!([&*shares[0].0, &*shares[1].0], ["cpu none", &format!("wgpu {name}")]);
+
+    // One alone, upgraded, and measured.
+    let costs = ["-m", "64", "-t", "1", "--engine", "cpu,wgpu"];
+    let made = password(&world, &[&["hash", "--json"], &costs[..]].concat(), b"a").quiet_success();
+    let made: serde_json::Value = serde_json::from_str(&made).expect("JSON");
+    assert_eq!(made["engines"].as_array().map(Vec::len), Some(2));
+    let hash = made["hash"].as_str().expect("a hash");
+    let verified = password(&world, &["verify", "--hash", hash, "--engine", "cpu,wgpu"], b"a");
+    assert_eq!(verified.quiet_success(), "match\n");
+    world.write("few", format!("{hash}\n{hash}\n"));
+    let costs = ["-m", "80", "-t", "1", "--engine", "cpu,wgpu"];
+    let upgraded = password(&world, &[&["upgrade", "--json", "--file", "few"], &costs[..]].concat(), b"a");
+    let sum = upgraded.quiet_success();
+    let sum: serde_json::Value = serde_json::from_str(sum.lines().last().expect("lines")).expect("JSON");
+    let hashes = |at: usize| sum["engines"][at]["hashes"].as_u64().expect("a number");
+    assert_eq!((sum["replaced"].as_u64(), hashes(0) + hashes(1)), (Some(2), 2 + 2 * 2));
+    assert_eq!(password(&world, &["verify", "--file", "few"], b"a").code(), 0);
+
+    for (flags, why) in [
+        (&["--engine", "cpu,auto"][..], "--engine auto chooses by itself: name no other beside it"),
+        (
+            &["--engine", "cpu,wgpu", "--device", "nobody"],
+            "--engine wgpu --device nobody: no device has \"nobody\" as ",
+        ),
+        (
+            &["--engine", "cpu,wgpu", "--device", "cuda:0"],
+            "--engine wgpu --device cuda:0: no device has \"cuda:0\" as ",
+        ),
+    ] {
+        let args = [&["verify", "--file", "hashes"], flags].concat();
+        let refused = password(&world, &args, b"right");
+        assert!(refused.code() == 2 && refused.err.contains(why), "{}", refused.err);
+    }
+    assert_eq!(world.sum(["few", "--engine", "cpu,wgpu"]).code(), 2, "files have one");
+}
+
+/// The name of the device that is software, or nothing, said aloud.
+fn software() -> Option<String> {
+    let devices = hashmill_gpu::wgpu::devices();
+    let best = hashmill_gpu::best(&devices);
+    if best.is_none() {
+        let why = "no device: mesa-vulkan-drivers brings one that is software";
+        hashmill_testkit::skip("password --engine cpu,wgpu", why);
+    }
+    best.map(|best| devices[best].name.clone())
+}
+
+#[test]
+fn two_devices_by_vulkan_share_a_list() {
+    let world = World::new();
+    let manifest = std::path::Path::new("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json");
+    let Ok(text) = std::fs::read(manifest) else {
+        return hashmill_testkit::skip(
+            "two devices by Vulkan",
+            "no software device whose driver can be named twice: mesa-vulkan-drivers brings it",
+        );
+    };
+    // The same driver by two names has its device twice.
+    world.write("again.json", text);
+    let twice = format!("{}:{}", manifest.display(), world.path("again.json").display());
+    let alone = written(&world);
+    let mut command = std::process::Command::new(hashmill());
+    command.args(VERIFY).args(["--engine", "wgpu", "--device", "0", "--device", "wgpu:1"]);
+    let mut child = world.start(command.env("VK_DRIVER_FILES", twice));
+    child.stdin.take().expect("a pipe").write_all(b"right").expect("it reads");
+    let done = finish(child);
+    let shares = shares(&done, &alone);
+    assert!(matches!(&shares[..], [(one, _, false), (other, _, false)] if one == other), "{shares:?}");
+}
+
+#[test]
+fn two_cards_share_a_list_and_one_that_is_lost_leaves_its_part_to_the_other() {
+    let world = World::new();
+    let verify = |told: &[(&str, &str)], flags: &[&str]| {
+        let told = [&[("SHIM_DEVICES", "2")], told].concat();
+        with_driver_that(&world, &told, &[&VERIFY[..], flags].concat(), b"right")
+    };
+    let two = ["--engine", "cuda", "--device", "0", "--device", "1"];
+    let alone = written(&world);
+    let Some(done) = verify(&[], &two) else { return };
+    assert_eq!(done.err, "");
+    let all = shares(&done, &alone);
+    assert!(matches!(&all[..], [(a, _, false), (b, _, false)] if a == "cuda Shim 0" && b == "cuda Shim 1"));
+    for flags in [&two[..], &["--engine", "cpu,cuda"]] {
+        // While known tags are computed, or beside the other.
+        for launch in ["3", "106", "210"] {
+            let done = verify(&[("SHIM_LOSES", launch)], flags).expect("as before");
+            let lost = shares(&done, &alone).into_iter().filter(|(_, _, failed)| *failed).count();
+            assert!(lost == 1 || (lost == 0 && launch != "3"), "{launch}: {lost}");
+            assert_eq!(done.err.matches("; its part is for the others\n").count(), lost, "{}", done.err);
+            assert_eq!(done.err.lines().count(), lost, "{}", done.err);
+        }
+    }
+}
