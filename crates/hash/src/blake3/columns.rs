@@ -63,24 +63,12 @@ pub(super) unsafe fn advance<C: Column, const STREAMS: usize>(lanes: &mut [Lanes
             (false, false) => (&lanes.words.middle, &lanes.words.middle, &FULL),
             (false, true) => (&lanes.words.last, &lanes.words.last, &lanes.words.last_len),
         };
-        // SAFETY: each lane has `blocks` readable blocks.
-        let m: [[C; 16]; STREAMS] = from_fn(|stream| unsafe {
-            load_blocks(from_fn(|lane| lanes.input[LANES * stream + lane].add(BLOCK_LEN * block)))
-        });
-        let mut v: [[C; 16]; STREAMS] = from_fn(|stream| {
+        let ends = from_fn(|stream| {
             let of = |words| column(words, stream);
-            let end = [
-                of(&lanes.words.counter_low),
-                of(&lanes.words.counter_high),
-                of(len),
-                of(flags) | of(more_flags),
-            ];
-            start(&cv[stream], end)
+            [of(&lanes.words.counter_low), of(&lanes.words.counter_high), of(len), of(flags) | of(more_flags)]
         });
-        rounds(&mut v, from_fn(|stream| &m[stream]));
-        for (cv, v) in cv.iter_mut().zip(&v) {
-            *cv = from_fn(|i| v[i] ^ v[i + 8]);
-        }
+        // SAFETY: each lane has `blocks` readable blocks.
+        unsafe { step(&mut cv, &lanes.input, block, ends) };
     }
     for (stream, cv) in cv.iter().enumerate() {
         // SAFETY: the caller gives a place for each lane.
@@ -88,10 +76,54 @@ pub(super) unsafe fn advance<C: Column, const STREAMS: usize>(lanes: &mut [Lanes
     }
 }
 
-/// See [`super::kernel::Wide::uniform`].
+/// See [`super::kernel::Wide::uniform`]. What is the same in all lanes never becomes words in memory, which for the one block of parents
+/// would take as long as the block.
 pub(super) unsafe fn uniform<C: Column, const STREAMS: usize>(job: &Uniform) {
-    // SAFETY: what the caller promises of the job holds for its lanes.
-    unsafe { advance::<C, STREAMS>(&mut [Lanes::of(job)], job.blocks) }
+    // SAFETY: the caller gives a key.
+    let key = unsafe { &*job.key };
+    let mut cv: [[C; 8]; STREAMS] = from_fn(|_| key.map(C::splat));
+    let input = job.inputs::<GROUP>();
+    let counters: [[C; 2]; STREAMS] = from_fn(|stream| counters(job.counter, job.step, stream));
+    for block in 0..job.blocks {
+        let flags = C::splat(job.flags.at(block == 0, block + 1 == job.blocks));
+        let ends = counters.map(|[low, high]| [low, high, C::splat(BLOCK_LEN as u32), flags]);
+        // SAFETY: each lane has as many readable blocks.
+        unsafe { step(&mut cv, &input, block, ends) };
+    }
+    for (stream, cv) in cv.iter().enumerate() {
+        // SAFETY: the caller gives a place for each lane.
+        unsafe { store_cvs(cv, job.cv.add(LANES * stream)) };
+    }
+}
+
+/// One block of each lane into its chaining value; `ends` are counter, length and flags.
+///
+/// # Safety
+/// The block at `block` of each input is readable.
+#[inline(always)]
+unsafe fn step<C: Column, const STREAMS: usize>(
+    cv: &mut [[C; 8]; STREAMS],
+    input: &[*const u8; GROUP],
+    block: usize,
+    ends: [[C; 4]; STREAMS],
+) {
+    // SAFETY: the caller's.
+    let m: [[C; 16]; STREAMS] = from_fn(|stream| unsafe {
+        load_blocks(from_fn(|lane| input[LANES * stream + lane].add(BLOCK_LEN * block)))
+    });
+    let mut v: [[C; 16]; STREAMS] = from_fn(|stream| start(&cv[stream], ends[stream]));
+    rounds(&mut v, from_fn(|stream| &m[stream]));
+    for (cv, v) in cv.iter_mut().zip(&v) {
+        *cv = from_fn(|i| v[i] ^ v[i + 8]);
+    }
+}
+
+/// The counters of the lanes of one stream, the low words and the high ones.
+#[inline(always)]
+fn counters<C: Column>(first: u64, step: bool, stream: usize) -> [C; 2] {
+    let all: [u64; LANES] =
+        from_fn(|lane| first.wrapping_add(if step { (LANES * stream + lane) as u64 } else { 0 }));
+    [column(&all.map(|counter| counter as u32), 0), column(&all.map(|counter| (counter >> 32) as u32), 0)]
 }
 
 /// The length of full blocks.
@@ -123,10 +155,8 @@ fn outputs<C: Column, const STREAMS: usize>(
     let cv: [C; 8] = job.cv.map(C::splat);
     let m: [C; 16] = from_fn(|i| C::splat(u32::from_le_bytes(job.block.as_chunks().0[i])));
     let mut v: [[C; 16]; STREAMS] = from_fn(|stream| {
-        let counters: [u64; LANES] = from_fn(|lane| counter.wrapping_add((LANES * stream + lane) as u64));
-        let low = counters.map(|counter| counter as u32);
-        let high = counters.map(|counter| (counter >> 32) as u32);
-        start(&cv, [column(&low, 0), column(&high, 0), C::splat(job.len), C::splat(job.flags)])
+        let [low, high] = counters(counter, true, stream);
+        start(&cv, [low, high, C::splat(job.len), C::splat(job.flags)])
     });
     rounds(&mut v, [&m; STREAMS]);
     v.map(|v| {

@@ -15,8 +15,8 @@ pub(in crate::blake3) static SIMD128: Table = Table {
     name: "simd128",
     needs: Features::of(&[Feature::Simd128]),
     run,
-    run_cost: 320,
-    wide: &[Wide { lanes: 4, cost: 545, advance: advance::<Column, 1>, uniform: uniform::<Column, 1> }],
+    run_cost: 300,
+    wide: &[Wide { lanes: 4, cost: 470, advance: advance::<Column, 1>, uniform: uniform::<Column, 1> }],
     xof: columns::xof::<Column, 1>,
 };
 
@@ -28,15 +28,13 @@ fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
     let last = input.len().saturating_sub(1) / BLOCK_LEN;
     for index in 0..=last {
         let rest = &input[index * BLOCK_LEN..];
-        let flags = flags.at(index == 0, index == last);
-        match rest.first_chunk() {
-            Some(block) => compress(&mut cv, block, counter, BLOCK_LEN as u32, flags),
-            None => {
-                let mut block = [0; BLOCK_LEN];
-                block[..rest.len()].copy_from_slice(rest);
-                compress(&mut cv, &block, counter, rest.len() as u32, flags);
-            }
-        }
+        let mut padded = [0; BLOCK_LEN];
+        let block = rest.first_chunk().unwrap_or_else(|| {
+            padded[..rest.len()].copy_from_slice(rest);
+            &padded
+        });
+        let len = rest.len().min(BLOCK_LEN) as u32;
+        compress(&mut cv, block, counter, len, flags.at(index == 0, index == last));
     }
     // SAFETY: two rows are a chaining value.
     unsafe {
@@ -50,18 +48,31 @@ fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
 fn compress(cv: &mut [Column; 2], block: &[u8; BLOCK_LEN], counter: u64, len: u32, flags: u32) {
     let end = u32x4(counter as u32, (counter >> 32) as u32, len, flags);
     let mut v = [cv[0], cv[1], Column(u32x4(IV[0], IV[1], IV[2], IV[3])), Column(end)];
-    let mut m = first_round(block);
-    for round in 0..7 {
-        half_round(&mut v, m[0], m[1]);
-        // The diagonals. The second row stays, as it is last to be ready.
-        v = [turn::<3>(v[0]), v[1], turn::<1>(v[2]), turn::<2>(v[3])];
-        half_round(&mut v, m[2], m[3]);
-        v = [turn::<1>(v[0]), v[1], turn::<3>(v[2]), turn::<2>(v[3])];
-        if round < 6 {
-            m = next_round(m);
-        }
-    }
+    let m = first_round(block);
+    round(&mut v, m);
+    // Not a loop: it would stay one, whose state changes registers at its end.
+    let m = next_round(m);
+    round(&mut v, m);
+    let m = next_round(m);
+    round(&mut v, m);
+    let m = next_round(m);
+    round(&mut v, m);
+    let m = next_round(m);
+    round(&mut v, m);
+    let m = next_round(m);
+    round(&mut v, m);
+    let m = next_round(m);
+    round(&mut v, m);
     *cv = [v[0] ^ v[2], v[1] ^ v[3]];
+}
+
+#[inline(always)]
+fn round(v: &mut [Column; 4], m: [Column; 4]) {
+    half_round(v, m[0], m[1]);
+    // The diagonals. The second row stays, as it is last to be ready.
+    *v = [turn::<3>(v[0]), v[1], turn::<1>(v[2]), turn::<2>(v[3])];
+    half_round(v, m[2], m[3]);
+    *v = [turn::<1>(v[0]), v[1], turn::<3>(v[2]), turn::<2>(v[3])];
 }
 
 #[inline(always)]
