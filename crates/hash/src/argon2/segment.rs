@@ -73,6 +73,10 @@ pub(super) trait Compress {
     #[inline(always)]
     unsafe fn publish() {}
 
+    /// Whether memory can be asked for ahead. Where it cannot, streams gain nothing from each other's company, nor blocks from being called
+    /// far, and the loops for either are not compiled.
+    const FETCHES: bool = true;
+
     /// Starts to fetch a block. Any address will do.
     fn fetch(block: *const Block);
 
@@ -191,7 +195,11 @@ pub(super) unsafe fn independent<C: Compress>(
 ) {
     // SAFETY: as for this function; the lengths agree.
     unsafe {
-        if let (Ok(streams), Ok(lists)) = (streams.try_into(), references.try_into()) {
+        if !C::FETCHES {
+            for (stream, list) in streams.iter().zip(references) {
+                independent_of::<C, 1>(strip, array::from_ref(stream), array::from_ref(list));
+            }
+        } else if let (Ok(streams), Ok(lists)) = (streams.try_into(), references.try_into()) {
             independent_of::<C, 1>(strip, streams, lists);
         } else if let (Ok(streams), Ok(lists)) = (streams.try_into(), references.try_into()) {
             independent_of::<C, 2>(strip, streams, lists);
@@ -211,7 +219,11 @@ pub(super) unsafe fn independent<C: Compress>(
 pub(super) unsafe fn dependent<C: Compress>(strip: &Strip<'_>, streams: &[Stream<'_>]) {
     // SAFETY: as for this function.
     unsafe {
-        if let Ok(streams) = streams.try_into() {
+        if !C::FETCHES {
+            for stream in streams {
+                dependent_of::<C, 1>(strip, array::from_ref(stream));
+            }
+        } else if let Ok(streams) = streams.try_into() {
             dependent_of::<C, 1>(strip, streams);
         } else if let Ok(streams) = streams.try_into() {
             dependent_of::<C, 2>(strip, streams);
@@ -233,7 +245,7 @@ unsafe fn independent_of<C: Compress, const N: usize>(
 ) {
     // SAFETY: as for this function.
     unsafe {
-        match (strip.slice.adds, strip.slice.far) {
+        match (strip.slice.adds, strip.slice.far && C::FETCHES) {
             (false, false) => independent_loop::<C, N, false, false>(strip, streams, references),
             (false, true) => independent_loop::<C, N, false, true>(strip, streams, references),
             (true, false) => independent_loop::<C, N, true, false>(strip, streams, references),
@@ -248,7 +260,7 @@ unsafe fn independent_of<C: Compress, const N: usize>(
 unsafe fn dependent_of<C: Compress, const N: usize>(strip: &Strip<'_>, streams: &[Stream<'_>; N]) {
     // SAFETY: as for this function.
     unsafe {
-        match (strip.slice.adds, strip.slice.far) {
+        match (strip.slice.adds, strip.slice.far && C::FETCHES) {
             (false, false) => dependent_loop::<C, N, false, false>(strip, streams),
             (false, true) => dependent_loop::<C, N, false, true>(strip, streams),
             // What is added to is in the caches when it is written.

@@ -20,7 +20,8 @@ impl Compress for Simd128 {
         unsafe { pair::compress::<Words, ADD>(prev, reference, dst) }
     }
 
-    /// A module cannot ask for memory ahead.
+    const FETCHES: bool = false;
+
     #[inline(always)]
     fn fetch(_: *const Block) {}
 }
