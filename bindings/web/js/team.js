@@ -6,6 +6,39 @@ export const hasWorkers = () => typeof Worker === "function"
 let free
 const waiting = []
 
+/** A worker that has the module and nothing to do: to start one takes as long as a small hash. It is hired before another one is started, and ends unhired. */
+let spare
+const UNHIRED = 10_000
+
+function hired(module) {
+  const worker = spare ?? started(module)
+  spare = undefined
+  return worker
+}
+
+function started(module) {
+  const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" })
+  worker.postMessage({ module })
+  return worker
+}
+
+/** Where no work waits, and a processor does. */
+function keepSpare(module) {
+  if (spare || waiting.length > 0 || free === 0) return
+  const worker = (spare = started(module))
+  const dismiss = () => {
+    if (spare !== worker) return
+    spare = undefined
+    worker.terminate()
+  }
+  // Whoever wants a worker next hears why there is none.
+  worker.onerror = (event) => {
+    event.preventDefault?.()
+    dismiss()
+  }
+  setTimeout(dismiss, UNHIRED)
+}
+
 /** Room for some of the `wanted` workers, when there is: pages may ask for any number of hashes at once. Gives how many. */
 function enter(wanted, signal) {
   free ??= navigator.hardwareConcurrency || 1
@@ -46,11 +79,11 @@ export async function team(wanted, first, signal, hear) {
   let stop
   try {
     signal?.throwIfAborted()
-    return await new Promise((resolve, reject) => {
+    const answer = await new Promise((resolve, reject) => {
       stop = () => reject(signal.reason)
       signal?.addEventListener("abort", stop)
       for (let i = 0; i < count; i += 1) {
-        const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" })
+        const worker = hired(module)
         workers.push(worker)
         worker.onerror = (event) => {
           event.preventDefault?.()
@@ -66,9 +99,12 @@ export async function team(wanted, first, signal, hear) {
             reject(error)
           }
         }
-        worker.postMessage({ ...first, module })
+        worker.postMessage(first)
       }
     })
+    // Later, as the page waits for the result now.
+    setTimeout(keepSpare, 0, module)
+    return answer
   } finally {
     signal?.removeEventListener("abort", stop)
     for (const worker of workers) worker.terminate()

@@ -1,4 +1,4 @@
-// What runs in a worker. The first message says what the work is; whatever fails is the answer.
+// What runs in a worker. The first message has the module, the second says what the work is; whatever fails is the answer.
 import { Engine } from "./engine.js"
 import { compute } from "./passwords.js"
 import { tiles } from "./tiles.js"
@@ -11,12 +11,14 @@ let turn = Promise.resolve()
 
 onmessage = ({ data }) => {
   if (data.module) {
-    turn = WebAssembly.instantiate(data.module, {}).then((instance) => {
-      engine = new Engine(instance)
-      if (data.blob) tile = tiles(engine, data)
+    turn = WebAssembly.instantiate(data.module, {}).then((instance) => { engine = new Engine(instance) })
+  } else if (data.password) {
+    turn = turn.then(() => compute(engine, data)).then((result) => postMessage({ result }))
+  } else if (data.blob) {
+    turn = turn.then(() => {
+      tile = tiles(engine, data)
+      postMessage({ ready: true })
     })
-    if (data.password) turn = turn.then(() => compute(engine, data)).then((result) => postMessage({ result }))
-    else turn = turn.then(() => postMessage({ ready: true }))
   } else {
     const bytes = tile.read(data.index)
     bytes.catch(() => {})

@@ -114,6 +114,31 @@ const tab = await on("index.html", {
     assert.deepEqual(given.slice(1, 4), [true, false, true])
     assert.match(given[4], /memory/)
   },
+  async "one worker waits for the next hash, and none that had a password"(tab) {
+    const [texts, started, ended] = await tab.run(async () => {
+      const { argon2 } = await import("/package/index.js")
+      const [started, ended] = [[], []]
+      const Real = Worker
+      globalThis.Worker = class extends Real {
+        constructor(...words) { super(...words); started.push(this) }
+        terminate() { ended.push(this); super.terminate() }
+      }
+      const costs = { salt: new Uint8Array(16), memoryCost: 64, timeCost: 1, parallelism: 1 }
+      const texts = []
+      for (const password of ["one", "two", "two"]) {
+        texts.push(await argon2.hash(password, costs))
+        const enough = ended.length + 1
+        while (started.length < enough) await new Promise((resume) => setTimeout(resume, 1))
+      }
+      globalThis.Worker = Real
+      return [texts, started.length, ended.length]
+    })
+    assert.equal(texts[1], texts[2])
+    assert.notEqual(texts[0], texts[1])
+    // The first may have been waiting since the test before.
+    assert.ok(ended === 3 || ended === 2, ended)
+    assert.equal(started, ended + 1)
+  },
   async "a file that changes on the disk is an error of the browser's"(tab) {
     const file = path.join(folder, "file")
     fs.writeFileSync(file, paint(9_000_000))
