@@ -12,31 +12,37 @@ const theirs = path.join(import.meta.dirname, "node_modules/@automerge/automerge
 fs.mkdirSync(folder, { recursive: true })
 fs.writeFileSync(path.join(folder, "index.html"), '<!doctype html><link rel="icon" href="data:,">')
 fs.writeFileSync(path.join(folder, "edits.json"), JSON.stringify(edits))
-await build({ entryPoints: ["@automerge/automerge/slim"], absWorkingDir: import.meta.dirname, outfile: path.join(folder, "slim.js"),
-  bundle: true, format: "esm", platform: "browser", logLevel: "warning" })
-fs.copyFileSync(path.join(theirs, "automerge.wasm"), path.join(folder, "automerge.wasm"))
+const module = { theirs: path.join(theirs, "automerge.wasm"), ours: path.join(engine, "engine_bg.wasm") }
+for (const who of ["theirs", "ours"]) fs.copyFileSync(module[who], path.join(folder, `${who}.wasm`))
+// As programs are published: one script for each engine, with the package in it and what calls the module.
+const slim = JSON.stringify("@automerge/automerge/slim")
+const scripts = {
+  theirs: `import * as A from ${slim}
+    export async function start(module) { await A.initializeWasm(module); return A }`,
+  ours: `import * as A from ${slim}
+    import init, * as engine from ${JSON.stringify(path.resolve(engine, "engine.js"))}
+    export async function start(module) { await init({ module_or_path: module }); A.use(engine); return A }`,
+}
+for (const who of ["theirs", "ours"]) {
+  await build({ stdin: { contents: scripts[who], resolveDir: import.meta.dirname }, outfile: path.join(folder, `${who}.js`),
+    bundle: true, minify: true, format: "esm", platform: "browser", logLevel: "warning" })
+}
 
-// In the page: the package, of which each engine has a copy of its own.
-const load = async (who) => {
-  const A = await import(`/slim.js?${who}`)
-  if (who === "theirs") {
-    await A.initializeWasm("/automerge.wasm")
-  } else {
-    const engine = await import("/engine/engine.js")
-    await engine.default()
-    A.use(engine)
-  }
-  return A
-}
-const start = async (load, who) => {
-  const start = performance.now()
-  const A = await (0, eval)(load)(who)
+// In a page of its own, what passes until there is an empty document: with all that is fetched for it, and with the script and
+// the bytes of the module at hand.
+const start = async (who, fetched) => {
+  let module = `/${who}.wasm`
+  const begun = performance.now()
+  const { start } = await import(`/${who}.js`)
+  if (fetched) module = await (await fetch(module)).arrayBuffer()
+  const begin = fetched ? performance.now() : begun
+  const A = await start(module)
   A.free(A.init())
-  return performance.now() - start
+  return performance.now() - begin
 }
-const times = async (load, rounds) => {
-  load = (0, eval)(load)
+const times = async (rounds) => {
   const edits = await (await fetch("/edits.json")).json()
+  const load = async (who) => (await import(`/${who}.js`)).start(`/${who}.wasm`)
   const A = { theirs: await load("theirs"), ours: await load("ours") }
   const paper = (A) => A.change(A.from({ text: "" }), (doc) => {
     for (const [at, del, text] of edits) A.splice(doc, ["text"], at, del, text)
@@ -72,16 +78,18 @@ const median = (times) => {
   const [sorted, middle] = [times.toSorted((a, b) => a - b), times.length >> 1]
   return times.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
-const site = await serve({ "/": folder, "/engine/": engine })
+const site = await serve({ "/": folder })
 const browser = await launch(program)
 const tab = () => browser.tab(`${site.url}/index.html`)
-const all = await (await tab()).run(times, load.toString(), Number(rounds))
-all.start = { theirs: [], ours: [] }
-for (let round = 0; round < 11; round += 1) {
-  for (const who of round % 2 ? ["ours", "theirs"] : ["theirs", "ours"]) {
-    const page = await tab()
-    all.start[who].push(await page.run(start, load.toString(), who))
-    await page.close()
+const all = await (await tab()).run(times, Number(rounds))
+for (const [name, fetched] of [["start", false], ["start, all fetched", true]]) {
+  all[name] = { theirs: [], ours: [] }
+  for (let round = 0; round < 11; round += 1) {
+    for (const who of round % 2 ? ["ours", "theirs"] : ["theirs", "ours"]) {
+      const page = await tab()
+      all[name][who].push(await page.run(start, who, fetched))
+      await page.close()
+    }
   }
 }
 await browser.close()
