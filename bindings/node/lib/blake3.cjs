@@ -127,6 +127,9 @@ class NodeHash extends Transform {
   #isKey;
   #held = NONE;
   #length = 0;
+  /** Room for a copy of a piece of a stream, and the copy, until it is hashed. */
+  #room = NONE;
+  #waiting = NONE;
 
   constructor(hasher, isKey = false) {
     super();
@@ -137,6 +140,7 @@ class NodeHash extends Transform {
   update(data, encoding) {
     const isEncoded = typeof data === 'string' && encoding;
     const bytes = isEncoded ? Buffer.from(data, encoding) : viewOf(data);
+    this.#take();
     const length = this.#length + bytes.length;
     if (this.#native === undefined && length <= HELD) {
       if (length > this.#held.length) {
@@ -151,6 +155,30 @@ class NodeHash extends Transform {
       this.#made().update(bytesOf(bytes));
     }
     return this;
+  }
+
+  /** Copies a piece, which is hashed when its source has asked for the next: files are read meanwhile. */
+  #later(piece) {
+    this.#take();
+    if (piece.length > this.#room.length) this.#room = new Uint8Array(piece.length);
+    this.#room.set(piece);
+    this.#waiting = this.#room.subarray(0, piece.length);
+    // Node asks in a tick, and microtasks come after all of those.
+    queueMicrotask(() => {
+      try {
+        this.#take();
+      } catch (error) {
+        this.destroy(error);
+      }
+    });
+  }
+
+  /** Hashes the piece that waits, before anything else is done. */
+  #take() {
+    if (this.#waiting.length === 0) return;
+    const piece = this.#waiting;
+    this.#waiting = NONE;
+    this.#made().update(piece);
   }
 
   #message() {
@@ -170,12 +198,14 @@ class NodeHash extends Transform {
     const isOptions = typeof encoding === 'object' && encoding !== null;
     const { length = defaultHashLength } = (isOptions ? encoding : options) ?? {};
     const out = room(length, this.#isKey);
+    this.#take();
     if (this.#native === undefined) native.hash(this.#message(), out);
     else this.#native.digest(out);
     return isOptions || encoding === undefined ? out : out.toString(encoding);
   }
 
   reader() {
+    this.#take();
     return new HashReader(this.#made().reader());
   }
 
@@ -185,7 +215,8 @@ class NodeHash extends Transform {
   _transform(chunk, encoding, callback) {
     let error = null;
     try {
-      this.update(chunk, encoding);
+      if (chunk instanceof Uint8Array && chunk.length > HELD && chunk.length <= AT_ONCE) this.#later(chunk);
+      else this.update(chunk, encoding);
     } catch (caught) {
       error = caught;
     }

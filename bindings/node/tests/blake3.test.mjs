@@ -108,6 +108,31 @@ describe('a hasher', () => {
     }
   });
 
+  it('takes pieces of a stream as they were, whatever is asked for before it hashed them', async () => {
+    const piece = () => painted(65_536);
+    const message = (count, ...rest) => Buffer.concat([...Array(count).fill(piece()), ...rest]);
+    const ways = [
+      [(hasher) => hasher.digest(), message(2)],
+      [(hasher) => Buffer.from(hasher.reader().read(32)), message(2)],
+      [(hasher) => hasher.update('x').digest(), message(2, Buffer.from('x'))],
+      [(hasher) => hasher.end('x').toArray().then(([digest]) => digest), message(2, Buffer.from('x'))],
+    ];
+    for (const [way, expected] of ways) {
+      const hasher = blake3.createHash();
+      for (let turn = 0; turn < 2; turn += 1) {
+        const bytes = piece();
+        hasher.write(bytes);
+        bytes.fill(0);
+      }
+      assert.deepEqual(await way(hasher), blake3.hash(expected));
+    }
+    // Who hears of a piece after the hasher may wipe it.
+    const source = Readable.from(Array.from({ length: 9 }, piece), { objectMode: false });
+    const hasher = source.pipe(blake3.createKeyed(Buffer.alloc(32)));
+    source.on('data', (bytes) => bytes.fill(0));
+    assert.deepEqual(await hasher.toArray(), [blake3.keyedHash(Buffer.alloc(32), message(9))]);
+  });
+
   it('fails as a stream fails', async () => {
     const broken = Readable.from((function* () {
       yield Buffer.from('x');
