@@ -142,7 +142,7 @@ fn gather() -> Facts {
             .collect(),
         transparent_huge_pages: machine::transparent_huge_pages(),
         #[cfg(feature = "gpu")]
-        devices: devices::Devices::find(&found.kept().devices),
+        devices: devices::Devices::find(&found.kept()),
     }
 }
 

@@ -4,6 +4,10 @@
 //! for one processor, one version of the program and the kernels that it had there: elsewhere, what is built in is used. What it
 //! says of a device holds for its name, memory and driver.
 
+mod tiles;
+
+pub(crate) use tiles::TunedTiles;
+
 use crate::os::{self, Hold};
 use crate::out::shown;
 use crate::replace::Beside;
@@ -39,13 +43,15 @@ const SWITCH: (&str, &str) = ("HASHMILL_TUNE", "off");
 /// The file, in the order in which people read it. Entries of devices are understood one by one.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Content<D> {
+struct Content<D, F> {
     format: String,
     place: Place,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     choice: Option<Choice>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     devices: Vec<D>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<F>,
 }
 
 /// What was chosen, as far as somebody asked.
@@ -55,6 +61,8 @@ pub(crate) struct Kept {
     pub(crate) choice: Option<Choice>,
     /// The newest first.
     pub(crate) devices: Vec<Tuned>,
+    /// How files are cut for them, the newest first.
+    pub(crate) files: Vec<TunedTiles>,
     /// Entries of devices that hold nothing, and why.
     pub(crate) faults: Vec<String>,
 }
@@ -192,9 +200,17 @@ impl Kept {
         self.devices.insert(0, new);
     }
 
+    /// The same of what was measured of files.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn take_tiles(&mut self, new: TunedTiles) {
+        self.files.retain(|old| !old.is_for(&new.engine, &new.device));
+        self.files.insert(0, new);
+    }
+
     /// What this program would not have written, if anything.
     fn fault(&self, place: &Place) -> Option<String> {
-        if self.choice.is_none() && self.devices.is_empty() && self.faults.is_empty() {
+        let no_device = self.devices.is_empty() && self.files.is_empty();
+        if self.choice.is_none() && no_device && self.faults.is_empty() {
             return Some("it says nothing".to_owned());
         }
         self.choice.as_ref().and_then(|choice| choice.fault(place))
@@ -356,6 +372,14 @@ pub(crate) fn device(engine: &str, model: &str, params: argon2::Params) -> Optio
     find().kept().devices.into_iter().find(|tuned| tuned.is_for(engine, model) && tuned.has_costs(params))
 }
 
+/// How files are cut for a device of this model.
+#[cfg(feature = "gpu")]
+pub(crate) fn tiles(engine: &str, model: &str) -> Option<hashmill_gpu::Tiles> {
+    let tuned = find().kept().files.into_iter().find(|tuned| tuned.is_for(engine, model))?;
+    // What is no such line was not kept.
+    tuned.tiles.parse().ok()
+}
+
 /// Not among what may be thrown away at any time: it took a minute to find out, and nobody would notice that it is gone.
 fn path() -> Option<PathBuf> {
     os::state_folder().map(|folder| folder.join("hashmill").join("tune.json"))
@@ -391,7 +415,7 @@ fn judge(text: &str, here: &Place) -> Result<Kept, String> {
         Ok(Head { format }) if !is_known(&format) => format!("its format is {format}, not {FORMAT}"),
         _ => damaged(&error),
     });
-    let Content::<Value> { format, place, choice, devices } = content?;
+    let Content::<Value, Value> { format, place, choice, devices, files } = content?;
     if !is_known(&format) {
         return Err(format!("its format is {format}, not {FORMAT}"));
     }
@@ -403,6 +427,12 @@ fn judge(text: &str, here: &Place) -> Result<Kept, String> {
         match Tuned::read(entry) {
             Ok(tuned) => kept.devices.push(tuned),
             Err(why) => kept.faults.push(format!("entry {number} of devices: {why}")),
+        }
+    }
+    for (number, entry) in (1..).zip(files) {
+        match TunedTiles::read(entry) {
+            Ok(tuned) => kept.files.push(tuned),
+            Err(why) => kept.faults.push(format!("entry {number} of files: {why}")),
         }
     }
     kept.fault(here).map_or(Ok(kept), |why| Err(damaged(&why)))
@@ -441,9 +471,10 @@ impl Target {
         let before = read(&path).with_context(name)?.and_then(|text| judge(&text, &here).ok());
         let mut kept = before.unwrap_or_default();
         change(&mut kept);
-        let Kept { choice, mut devices, .. } = kept;
+        let Kept { choice, mut devices, mut files, .. } = kept;
         devices.truncate(MOST_DEVICES);
-        let content = Content { format: FORMAT.to_owned(), place: here, choice, devices };
+        files.truncate(MOST_DEVICES);
+        let content = Content { format: FORMAT.to_owned(), place: here, choice, devices, files };
         let text = serde_json::to_string_pretty(&content)? + "\n";
         let mut hold = Hold::ending().context("signals")?;
         let beside = Beside::write(&path, text.as_bytes(), None, &mut hold).with_context(name)?;
@@ -489,8 +520,8 @@ mod tests {
     }
 
     fn content(choice: Choice) -> Value {
-        let (choice, devices) = (Some(choice), Vec::<Tuned>::new());
-        let content = Content { format: FORMAT.to_owned(), place: Place::here(), choice, devices };
+        let (choice, devices, files) = (Some(choice), Vec::<Tuned>::new(), Vec::<TunedTiles>::new());
+        let content = Content { format: FORMAT.to_owned(), place: Place::here(), choice, devices, files };
         serde_json::to_value(&content).expect("plain data")
     }
 

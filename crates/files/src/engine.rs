@@ -50,6 +50,12 @@ impl Engine {
         self.engine.limits().tile
     }
 
+    /// How many tiles it wants at the same time, if each is copied and launched.
+    pub(crate) fn slots(&self) -> Option<usize> {
+        let limits = self.engine.limits();
+        (!limits.in_place).then_some(limits.batch)
+    }
+
     /// What made the processor go on alone.
     pub(crate) fn failure(&self) -> Option<&EngineError> {
         self.failure.get()

@@ -1,5 +1,6 @@
 //! From an open file to its digest: asks for the facts, follows the route.
 
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::function::Digest;
 use crate::os;
@@ -23,6 +24,7 @@ pub(crate) fn hash(work: &Work, file: &File, prefix: &[u8]) -> Result<Digest, Er
         positioned: os::POSITIONED,
         mapping: work.options.mapping,
         most: work.most(),
+        slots: work.engine.as_ref().and_then(Engine::slots),
     };
     let rescue = Rescue::new(work.options.keep_going);
     let digest = match route(work.options.strategy, facts) {

@@ -111,6 +111,8 @@ pub(crate) struct Facts {
     pub(crate) mapping: Mapping,
     /// The most bytes of a tile that the caller wants.
     pub(crate) most: Option<NonZero<usize>>,
+    /// How many tiles a device wants at the same time: few and long ones, as each has to be copied and launched.
+    pub(crate) slots: Option<usize>,
 }
 
 /// Where tiles come from.
@@ -173,7 +175,11 @@ pub(crate) fn route(strategy: Strategy, facts: Facts) -> Route {
     }
     let tiles = |via, largest, workers| {
         let largest = facts.most.map_or(largest, |most| at_most(largest, most));
-        Route::Tiles { via, tile: tile(facts.len, workers, largest), workers }
+        let tile = match facts.slots {
+            Some(slots) if workers > 1 => tile_of_device(facts.len, slots.min(workers), largest),
+            _ => tile(facts.len, workers, largest),
+        };
+        Route::Tiles { via, tile, workers }
     };
     let (strategy, threads) = match (facts.mapping, strategy) {
         (Mapping::Never, Strategy::Mmap) => (Strategy::Pread, 1),
@@ -210,6 +216,13 @@ fn tile(len: u64, workers: usize, largest: usize) -> usize {
     power.min(largest as u64) as usize
 }
 
+/// The largest power of two that gives each slot of a device a tile, and it two at least: one has no value that is put together.
+fn tile_of_device(len: u64, slots: usize, largest: usize) -> usize {
+    let share = len / slots.max(2) as u64;
+    let power = 1 << share.max(SMALLEST_TILE as u64).ilog2();
+    power.min(largest as u64) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +236,7 @@ mod tests {
             positioned: true,
             mapping: Mapping::Guarded,
             most: None,
+            slots: None,
         }
     }
 
@@ -300,6 +314,28 @@ mod tests {
             assert_eq!(with(Strategy::Pread, 1 << 30, threads), PREAD_TILE);
             assert_eq!(with(Strategy::Read, 128 * 1024, threads), 0, "a stream has tiles of its own");
         }
+    }
+
+    #[test]
+    fn a_device_has_few_long_tiles_and_each_of_its_slots_one() {
+        let cut = |len, threads, slots, most| {
+            let facts = Facts { slots, most: NonZero::new(most), ..facts(len, threads) };
+            match route(Strategy::MmapParallel, facts) {
+                Route::Stream => panic!("a stream"),
+                Route::Tiles { tile, .. } => tile >> 10,
+            }
+        };
+        let of_device = |len, threads, slots| cut(len, threads, Some(slots), MMAP_TILE);
+        assert_eq!(of_device(64 << 20, 16, 8), 8 << 10);
+        assert_eq!(cut(64 << 20, 16, None, MMAP_TILE), 512, "for processors");
+        assert_eq!(of_device(64 << 20, 16, 16), 4 << 10);
+        assert_eq!(of_device(64 << 20, 4, 16), 8 << 10, "as many as there are threads");
+        assert_eq!(of_device(10 << 20, 16, 8), 1 << 10);
+        assert_eq!(of_device(1 << 40, 16, 8), 8 << 10);
+        assert_eq!(of_device(4 << 20, 16, 1), 2 << 10, "two at least");
+        assert_eq!(of_device(4 << 20, 64, 1000), 64);
+        assert_eq!(cut(64 << 20, 16, Some(8), 1 << 20), 1 << 10, "no more than it takes");
+        assert_eq!(of_device((4 << 20) - 1, 16, 8), 8 << 10, "one thread, and one tile for the processor");
     }
 
     #[test]

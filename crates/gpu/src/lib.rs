@@ -9,7 +9,7 @@
 //! | bytes of the host that an NVIDIA card shall hash | [`cuda::Blake3::hash_bytes`]; without a copy, [`cuda::Device::registered`] |
 //! | many short messages | [`wgpu::Blake3::hash_many`], [`cuda::Blake3::hash_many`] |
 //! | passwords or keys for Argon2 | [`wgpu::Argon2::hash`], [`cuda::Argon2::hash`] |
-//! | time to find out how a device is fastest | [`Tuning`] |
+//! | time to find out how a device is fastest | [`Tuning`], and for files [`Tiles`] |
 //! | several devices, or the processor beside one | `Together` of `hashmill_hash::engine`, [`Budget`] for their memory |
 //! | a proof of work | [`wgpu::Nonces`], [`cuda::Nonces`], engines for nonces |
 //! | files, and a device that should hash them | [`wgpu::Subtrees`], [`cuda::Subtrees`], engines for `hashmill_files::Files` |
@@ -39,6 +39,8 @@ mod info;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod subtrees;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
+mod tiles;
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod tuning;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
@@ -47,6 +49,8 @@ pub use budget::Budget;
 pub use error::{Error, Refusal};
 pub use info::{Info, Kind, best, find, why_processor};
 
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use tiles::Tiles;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use tuning::{Tuning, TuningError};
 

@@ -82,6 +82,12 @@ impl fmt::Display for Tuning {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TuningError(String);
 
+impl TuningError {
+    pub(crate) fn of(why: String) -> TuningError {
+        TuningError(why)
+    }
+}
+
 impl fmt::Display for TuningError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no tuning of a device: {}", self.0)

@@ -4,7 +4,7 @@ use crate::flags::{EngineFlags, EngineName, Misuse};
 use crate::kept::{self, Tuned};
 use anyhow::Result;
 use hashmill_files::{Files, Function, Options, Otherwise};
-use hashmill_gpu::{Error, Info, Kind, Tuning, cuda, wgpu};
+use hashmill_gpu::{Error, Info, Kind, Tiles, Tuning, cuda, wgpu};
 use hashmill_hash::argon2::{Job, Params};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::{BatchEngine, SubtreeEngine};
@@ -12,12 +12,6 @@ use hashmill_machine as machine;
 use std::fmt::Display;
 use std::num::NonZero;
 use std::sync::Arc;
-
-/// The largest tile that files are cut into.
-const TILE: usize = 8 << 20;
-
-/// Tiles on their way at the same time: more than these fill no bus.
-const IN_FLIGHT: usize = 8;
 
 /// A device that was opened.
 #[derive(Clone)]
@@ -71,11 +65,22 @@ impl Device {
         }
     }
 
-    fn subtrees(&self, mode: &Mode<'_>, in_flight: usize) -> Result<Arc<dyn SubtreeEngine>, Error> {
+    /// An engine for files that are cut like this.
+    pub(crate) fn subtrees(&self, mode: &Mode<'_>, tiles: Tiles) -> Result<Arc<dyn SubtreeEngine>, Error> {
+        let Tiles { bytes, count, .. } = tiles;
         Ok(match self {
-            Device::Cuda(device) => Arc::new(cuda::Subtrees::new(device, mode, TILE, in_flight)?),
-            Device::Wgpu(device) => Arc::new(wgpu::Subtrees::new(device, mode, TILE, in_flight)?),
+            Device::Cuda(device) => Arc::new(cuda::Subtrees::new(device, mode, bytes, count)?),
+            Device::Wgpu(device) => Arc::new(wgpu::Subtrees::new(device, mode, bytes, count)?),
         })
+    }
+
+    /// How files are cut for it by so many threads, as `hashmill tune` has measured it, or as it is first guessed.
+    fn tiles(&self, threads: usize) -> Tiles {
+        let kept = kept::tiles(self.engine(), &self.info().model());
+        let mut tiles = kept.unwrap_or_else(|| Tiles::guess(self.info())).fitting(self.info());
+        // Each thread has one.
+        tiles.count = tiles.count.min(threads.max(1));
+        tiles
     }
 
     /// Argon2 for at most so many hashes side by side, laid out as `hashmill tune` has measured it, or as it is first guessed.
@@ -157,7 +162,8 @@ pub(super) fn files(flags: &EngineFlags, function: Function, options: Options) -
     let refused = |error: &dyn Display| refused(flags, error);
     let threads = options.threads.map_or_else(machine::threads, NonZero::get);
     let mode = function.mode().ok_or_else(|| refused(&"this function has no subtrees"))?;
-    let engine = Device::open(flags)?.subtrees(&mode, threads.min(IN_FLIGHT));
+    let device = Device::open(flags)?;
+    let engine = device.subtrees(&mode, device.tiles(threads));
     let engine = engine.map_err(|error| refused(&error))?;
     let files = Files::with_engine(function, options, engine, Otherwise::Error);
     files.map_err(|error| refused(&error))

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 /// Measure which kernels are fastest on this processor, and use them from now on
 ///
-/// With `--engine cuda` or `--engine wgpu`: how Argon2 is best laid out on a device, and how fast it is beside the processor.
+/// With `--engine cuda` or `--engine wgpu`: how Argon2 is best laid out on a device and how files are best cut for it, and how fast it is
+/// beside the processor.
 ///
 /// Takes about a minute, and wants the machine to be idle. What is built in stays unless something else is surely faster. Digests
 /// are the same with every choice. It is kept in $XDG_STATE_HOME/hashmill/tune.json, for this processor and this version of the
@@ -26,7 +27,7 @@ pub(crate) struct TuneArgs {
     pub(crate) dry_run: bool,
 
     /// Measure nothing, and go back to what is built in
-    #[arg(long, conflicts_with_all = ["dry_run", "time", "json", "source", "engine", "device", "memory", "passes", "lanes", "hashes"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "time", "json", "source", "engine", "device", "memory", "passes", "lanes", "hashes", "files"])]
     pub(crate) forget: bool,
 
     /// About how long to measure: 20s, 90s
@@ -48,6 +49,10 @@ pub(crate) struct TuneArgs {
     /// On a device: at most so many hashes side by side [default: 4096]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) hashes: Option<u32>,
+
+    /// On a device: measure how files are best cut for it, and not Argon2
+    #[arg(long, conflicts_with_all = ["memory", "hashes"])]
+    pub(crate) files: bool,
 
     #[command(flatten)]
     pub(crate) engine: EngineFlags,

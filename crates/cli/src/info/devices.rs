@@ -1,6 +1,6 @@
 //! What `hashmill info` says of devices.
 
-use crate::kept::Tuned;
+use crate::kept::{Kept, Tuned, TunedTiles};
 use serde::Serialize;
 
 /// What could hash beside the processor.
@@ -32,13 +32,15 @@ struct Device {
     largest_buffer: u64,
     subgroup: u32,
     lacks: Option<String>,
-    /// What `hashmill tune` has measured and kept.
+    /// What `hashmill tune` has measured and kept: of Argon2, and of files.
     tuned: Vec<Tuned>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<TunedTiles>,
 }
 
 impl Devices {
     /// Asks the drivers.
-    pub(super) fn find(tuned: &[Tuned]) -> Devices {
+    pub(super) fn find(Kept { devices: tuned, files, .. }: &Kept) -> Devices {
         let (cuda, no_cuda) = match hashmill_gpu::cuda::devices() {
             Ok(found) => (found, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -62,6 +64,7 @@ impl Devices {
             subgroup: device.subgroup,
             lacks: device.lacks.clone(),
             tuned: tuned.iter().filter(|tuned| tuned.is_for(engine, &device.model())).cloned().collect(),
+            files: files.iter().find(|tuned| tuned.is_for(engine, &device.model())).cloned(),
         };
         Devices {
             found: numbers.zip(&found).map(device).collect(),
@@ -96,6 +99,13 @@ impl Devices {
             if device.tuned.iter().any(Tuned::is_faster) {
                 let words = "password --engine auto takes it for as many of these as it computes sooner";
                 lines.push(format!("             {words}"));
+            }
+            if let Some(TunedTiles { tiles, bytes_per_second, of_processor, .. }) = &device.files {
+                let rates = [bytes_per_second, of_processor].map(|rate| rate / 1e9);
+                lines.push(format!(
+                    "             files, {tiles}: {:.1} GB a second, the processor {:.1}",
+                    rates[0], rates[1]
+                ));
             }
             if let Some(tuned) = device.tuned.first() {
                 lines.push(format!("             measured here by hashmill tune, last on {}", tuned.date()));

@@ -1,7 +1,7 @@
-//! `hashmill tune --engine cuda|wgpu`: how Argon2 is best laid out on a device, and how fast it is beside the processor.
+//! `hashmill tune --engine cuda|wgpu`: how Argon2 is best laid out on a device and files are cut for it, and how fast it is beside the processor.
 
 use super::decide::{self, TOO_NOISY, Timing};
-use super::words;
+use super::{tiles, words};
 use crate::busy::busy;
 use crate::engine::device::Device;
 use crate::flags::{Misuse, TuneArgs};
@@ -48,6 +48,8 @@ struct Report<'a> {
     noise: f64,
     busy: Option<&'a str>,
     measured: &'a [Measured],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<&'a tiles::Measured>,
     /// Where it was kept, if it was.
     kept: Option<String>,
 }
@@ -81,28 +83,31 @@ pub(super) fn run(low: &TuneArgs) -> Result<u8> {
     if low.source {
         bail!(Misuse("--source is for the processor".to_owned()));
     }
-    let all = costs(low)?;
+    // Whoever names costs asks for these alone.
+    let (all, files) = if low.files { (Vec::new(), true) } else { (costs(low)?, low.memory.is_none()) };
     let device = Device::open(&low.engine)?;
     let target = if low.dry_run { None } else { Some(Target::prepare()?) };
     let done = Arc::new(AtomicU64::new(0));
     let bar = Bar::counting("measuring", &done, None, "batches");
     let (clock, before) = (Monotonic::new(), Load::read());
-    let budget = low.time / all.len() as u32;
+    let budget = low.time / (all.len() + usize::from(files)) as u32;
+    let tick = || {
+        done.fetch_add(1, Ordering::Relaxed);
+    };
     let most = low.hashes.unwrap_or(MOST) as usize;
     let measured: Result<Vec<Measured>> = all
         .into_iter()
-        .map(|params| {
-            measure(&device, (params, most.min(device.room(params))), budget, &|| {
-                done.fetch_add(1, Ordering::Relaxed);
-            })
-        })
+        .map(|params| measure(&device, (params, most.min(device.room(params))), budget, &tick))
         .collect();
+    let files = files.then(|| tiles::measure(&device, budget, &tick));
     let (after, elapsed_ms) = (Load::read(), clock.now_ns() / 1_000_000);
     if let Some(bar) = bar {
         bar.finish();
     }
     let measured = measured.with_context(|| low.engine.to_string())?;
-    let noise = decide::noise(measured.iter().map(|measured| &measured.timing));
+    let files = files.transpose().with_context(|| low.engine.to_string())?;
+    let timings = measured.iter().map(|measured| &measured.timing);
+    let noise = decide::noise(timings.chain(files.as_ref().map(|files| &files.timing)));
     let busy = busy(&before, &after, elapsed_ms, machine::threads(), 0.0);
     let (date, model, kind) = (machine::date::now_utc(), device.info().model(), device.info().kind.name());
     let is_sure = noise <= TOO_NOISY;
@@ -110,15 +115,20 @@ pub(super) fn run(low: &TuneArgs) -> Result<u8> {
         measured
             .iter()
             .for_each(|measured| kept.take(measured.tuned(&date, device.engine(), (&model, kind))));
+        if let Some(files) = &files {
+            kept.take_tiles(files.tuned(&date, device.engine(), &model));
+        }
     };
     let kept = target.filter(|_| is_sure).map(|target| target.keep(keep)).transpose();
     let path = kept.as_ref().ok().and_then(|path| path.as_ref()).map(|path| shown(path).into_owned());
     if low.json {
         let (engine, busy, measured) = (device.engine(), busy.as_deref(), &measured[..]);
-        let report = Report { engine, device: &model, date: &date, noise, busy, measured, kept: path };
+        let (device, date, files) = (&*model, &*date, files.as_ref());
+        let report = Report { engine, device, date, noise, busy, measured, files, kept: path };
         print(&(serde_json::to_string(&report)? + "\n"))?;
     } else {
-        let tables: String = measured.iter().map(Measured::table).collect();
+        let tables = measured.iter().map(Measured::table).chain(files.iter().map(tiles::Measured::table));
+        let tables: String = tables.collect();
         let kept = path.map(|path| format!("Used from now on: {path}\n")).unwrap_or_default();
         print(&format!("{model}\n{tables}{kept}"))?;
     }

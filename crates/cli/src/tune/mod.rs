@@ -7,6 +7,8 @@ mod decide;
 mod device;
 mod measure;
 mod survey;
+#[cfg(feature = "gpu")]
+mod tiles;
 mod words;
 
 use crate::busy::busy;
@@ -88,8 +90,8 @@ pub(crate) fn run(low: &TuneArgs) -> Result<u8> {
         #[cfg(not(feature = "gpu"))]
         return Err(crate::flags::absent("gpu"));
     }
-    if low.memory.is_some() || low.hashes.is_some() {
-        bail!(Misuse("costs and --hashes are for --engine cuda and --engine wgpu".to_owned()));
+    if low.memory.is_some() || low.hashes.is_some() || low.files {
+        bail!(Misuse("costs, --hashes and --files are for --engine cuda and --engine wgpu".to_owned()));
     }
     let target = if low.dry_run { None } else { Some(Target::prepare()?) };
     let done = Arc::new(AtomicU64::new(0));

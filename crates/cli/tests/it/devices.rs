@@ -412,8 +412,37 @@ fn a_device_is_tuned_and_what_is_kept_is_used() {
     let world = World::new();
     let run = |args: &[&str], input: &[u8]| world.run(&hashmill(), args, input);
     tuned_by(&world, "wgpu", &devices[best].model(), &run);
-    let why = "costs and --hashes are for --engine cuda and --engine wgpu";
+    let why = "costs, --hashes and --files are for --engine cuda and --engine wgpu";
     run(&["tune", "-m", "64", "-t", "1"], b"").failure(2, &[why]);
+    run(&["tune", "--files"], b"").failure(2, &[why]);
+
+    // How files are cut.
+    let done = run(&["tune", "--engine", "wgpu", "--files", "--dry-run", "--json", "--time", "1ms"], b"");
+    assert!([0, 1].contains(&done.code()), "{}", done.err);
+    let facts: serde_json::Value = serde_json::from_slice(&done.out).expect("JSON");
+    let options = facts["files"]["options"].as_array().expect("a list");
+    assert!(
+        options.len() > 1 && options.iter().all(|way| way["bytes_per_second"].as_f64() > Some(0.0)),
+        "{facts}"
+    );
+    assert_eq!(facts["measured"], serde_json::json!([]));
+    world.write("large", paint((20 << 20) + 77));
+    let right = world.sum(["large"]).quiet_success();
+    for (tiles, said) in [
+        ("bytes=1048576 count=1", "files, bytes=1048576 count=1: 1.2 GB a second, the processor 3.5\n"),
+        ("bytes=4194304 count=3", "files, bytes=4194304 count=3: 1.2 GB a second, the processor 3.5\n"),
+        ("bytes=3 count=3", "entry 1 of files: "),
+    ] {
+        let mut file = crate::tune::of_devices(serde_json::json!([]));
+        file["files"] = serde_json::json!([{
+            "measured": "2026-11-27T12:00:00Z", "engine": "wgpu", "device": devices[best].model(),
+            "tiles": tiles, "bytes_per_second": 1.2e9, "of_processor": 3.5e9,
+        }]);
+        world.write("state/hashmill/tune.json", file.to_string());
+        let text = run(&["info"], b"").quiet_success();
+        assert!(text.contains(said), "{text}");
+        assert_eq!(world.sum(["large", "--engine", "wgpu", "-j", "4"]).quiet_success(), right);
+    }
 }
 
 #[test]
