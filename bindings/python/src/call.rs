@@ -23,6 +23,16 @@ pub(crate) fn interruptible<T: Send + 'static>(
     stop: impl FnOnce(),
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
+    watched(py, stop, |_| Ok(()), work)
+}
+
+/// The same; `look` looks as often as signals are looked for, and what it raises ends the wait like a signal.
+pub(crate) fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    stop: impl FnOnce(),
+    mut look: impl FnMut(Python<'_>) -> PyResult<()>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
     let (sender, mut receiver) = mpsc::channel();
     thread::Builder::new().spawn(move || sender.send(work()))?;
     loop {
@@ -32,7 +42,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
         match heard {
             Ok(value) => return Ok(value),
             Err(RecvTimeoutError::Timeout) => {
-                if let Err(raised) = py.check_signals() {
+                if let Err(raised) = py.check_signals().and_then(|()| look(py)) {
                     stop();
                     return Err(raised);
                 }

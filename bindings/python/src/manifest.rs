@@ -1,6 +1,7 @@
 //! The part of the module that `hashmill.manifest` is made of: batches of Arrow in and out, and runs.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -12,13 +13,16 @@ use arrow_schema::DataType;
 use hashmill_hash::process::PerProcess;
 use hashmill_manifest::inventory::{Columns, Inventory, rows};
 use hashmill_manifest::run::{PART_ROWS, run, verify as run_verify};
-use hashmill_manifest::{Error, Hasher, Kind, Options, Shard, Stop, out};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
+use hashmill_manifest::{Error, Hasher, Kind, Options, Shard, Work, out};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyPermissionError, PyRuntimeError, PyTypeError,
+    PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
 use crate::boundary;
-use crate::call::interruptible;
+use crate::call::{interruptible, watched};
 
 /// Adds it to `parent`.
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -82,19 +86,20 @@ impl Engine {
             let batch = RecordBatch::from(chunk.as_struct());
             all.extend(rows(&batch, &self.columns).map_err(PyValueError::new_err)?);
         }
-        let (hasher, stop) = (self.hasher()?, Stop::new());
-        let stopping = stop.clone();
+        let (hasher, work) = (self.hasher()?, Work::new());
+        let stopping = work.clone();
         let answers = interruptible(
             py,
             || stopping.stop(),
-            move || hasher.answer(all, &stop).map(|answers| out::batch(&answers)),
+            move || hasher.answer(all, &work).map(|answers| out::batch(&answers)),
         )?;
         let batch = answers.map_err(failure)?.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Answers(batch.into()))
     }
 
-    /// A shard of an inventory into a folder. What it says is how many rows had which answer.
-    #[pyo3(signature = (inventory, out, shard, part_rows, verify))]
+    /// A shard of an inventory into a folder. What it says is how many rows had which answer. `progress` hears meanwhile how many
+    /// there are, how many are done and have failed, and how many bytes were read: what it raises ends the run.
+    #[pyo3(signature = (inventory, out, shard, part_rows, verify, progress))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -103,23 +108,33 @@ impl Engine {
         shard: (u64, u64),
         part_rows: u64,
         verify: bool,
+        progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (index, count) = shard;
         let shard = Shard::new(index, count)
             .ok_or_else(|| PyValueError::new_err(format!("there is no shard {index} of {count}")))?;
         let part_rows = NonZero::new(part_rows).ok_or_else(|| PyValueError::new_err("parts without rows"))?;
-        let (hasher, stop, columns) = (self.hasher()?, Stop::new(), self.columns.clone());
-        let stopping = stop.clone();
-        let outcome = interruptible(
+        let (hasher, work, columns) = (self.hasher()?, Work::new(), self.columns.clone());
+        let watching = work.clone();
+        let tell = |_: Python<'_>| match &progress {
+            Some(progress) => {
+                let now = watching.progress();
+                progress.call1((now.rows, now.done, now.failed, now.bytes)).map(drop)
+            }
+            None => Ok(()),
+        };
+        let outcome = watched(
             py,
-            || stopping.stop(),
+            || watching.stop(),
+            tell,
             move || {
-                let inventory = Inventory::open(&inventory, columns)?;
+                let inventory = Inventory::open(&hasher, &inventory, columns)?;
                 let run = if verify { run_verify } else { run };
-                run(&hasher, &inventory, &out, shard, part_rows, &stop)
+                run(&hasher, &inventory, &out, shard, part_rows, &work)
             },
         )?;
         let outcome = outcome.map_err(failure)?;
+        tell(py)?;
         let (said, summary) = (PyDict::new(py), outcome.summary);
         for (name, count) in [
             ("rows", summary.rows),
@@ -176,10 +191,19 @@ fn named(names: BTreeMap<String, String>) -> PyResult<Columns> {
 fn failure(error: Error) -> PyErr {
     match error {
         Error::Io(path, error) => {
+            let path = path.into_os_string();
+            let Some(number) = error.raw_os_error() else {
+                // What a store says has no number.
+                let words = format!("{}: {error}", path.display());
+                return match error.kind() {
+                    ErrorKind::NotFound => PyFileNotFoundError::new_err(words),
+                    ErrorKind::PermissionDenied => PyPermissionError::new_err(words),
+                    _ => PyOSError::new_err(words),
+                };
+            };
             // Python writes the number itself.
-            let number = error.raw_os_error();
-            let words = error.to_string().replace(&format!(" (os error {})", number.unwrap_or_default()), "");
-            PyOSError::new_err((number, words, path.into_os_string()))
+            let words = error.to_string().replace(&format!(" (os error {number})"), "");
+            PyOSError::new_err((number, words, path))
         }
         Error::Refused(_) | Error::Inventory(..) | Error::Other(..) => {
             PyValueError::new_err(error.to_string())

@@ -6,6 +6,9 @@ import json
 import multiprocessing
 import os
 import pickle
+import pty
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,7 +20,7 @@ import pyarrow
 import pyarrow.parquet as parquet
 import pytest
 from hashmill.blake3 import blake3
-from hashmill.manifest import SPARK_SCHEMA, Hasher, hash, verify
+from hashmill.manifest import SPARK_SCHEMA, Hasher, Progress, hash, verify
 
 
 def answers(folder: Path) -> list[dict[str, Any]]:
@@ -261,3 +264,75 @@ def test_a_run_that_is_killed_leaves_nothing_that_is_half(tmp_path: Path, files:
     summary = hash(inventory, out, part_rows=100)
     assert (summary.skipped, summary.parts) == (left, 100 - left) and left >= 1
     assert [row["blake3"] for row in answers(out)] == digests(files) * 250
+
+
+def test_progress_is_told_and_can_end_a_run(tmp_path: Path, files: list[Path], inventory: Path) -> None:
+    told: list[Progress] = []
+    hash(inventory, tmp_path / "out", part_rows=7, progress=told.append)
+    size = sum(len(file.read_bytes()) for file in files)
+    assert told[-1] == Progress(rows=41, done=41, failed=1, bytes=size)
+    hash(inventory, tmp_path / "out", part_rows=7, progress=told.append)
+    assert told[-1] == Progress(rows=41, done=41, failed=1, bytes=0)
+    verify(tmp_path / "out", tmp_path / "verified", progress=told.append, shard="0/1")
+    assert told[-1] == Progress(rows=41, done=41, failed=1, bytes=size)
+
+
+class Enough(Exception):
+    pass
+
+
+def test_what_progress_raises_ends_the_run(tmp_path: Path) -> None:
+    """For a server that takes connections and says nothing."""
+    told: list[Progress] = []
+
+    def enough(progress: Progress) -> None:
+        told.append(progress)
+        raise Enough
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/x"
+        parquet.write_table(pyarrow.table({"url": [url]}), tmp_path / "inventory.parquet")
+        with pytest.raises(Enough):
+            hash(tmp_path / "inventory.parquet", tmp_path / "out", timeout=600, progress=enough)
+    assert len(told) == 1
+
+
+def on_a_terminal(arguments: list[str | Path], interrupt: bool, **variables: str) -> tuple[int, str]:
+    """How it ends, and all that it wrote on standard error, which is a terminal."""
+    ours, theirs = pty.openpty()
+    program = [sys.executable, "-m", "hashmill.manifest", *map(str, arguments)]
+    environment = os.environ | {"TERM": "xterm"} | variables
+    process = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=theirs, env=environment)
+    os.close(theirs)
+    written = b""
+    try:
+        while True:
+            # The other end is closed: Linux says so by an error.
+            try:
+                read = os.read(ours, 4096)
+            except OSError:
+                break
+            written += read
+            if interrupt and b" rows" in written:
+                process.send_signal(signal.SIGINT)
+                interrupt = False
+            if not read:
+                break
+        return process.wait(timeout=60), written.decode()
+    finally:
+        process.kill()
+        os.close(ours)
+
+
+def test_a_terminal_shows_one_line_that_goes_again(tmp_path: Path, files: list[Path], inventory: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/x"
+        waiting = tmp_path / "waiting.parquet"
+        parquet.write_table(pyarrow.table({"url": [str(file) for file in files] + [url]}), waiting)
+        arguments = [waiting, "-o", tmp_path / "out", "--part-rows", "40", "--timeout", "600"]
+        code, written = on_a_terminal(arguments, True)
+        shown, _, left = written.rpartition("\r\x1b[K")
+        assert code == 130 and "\r40 of 41 rows, 76.2 KiB, " in shown and "\n" not in shown, written
+        assert left == "hashmill.manifest: interrupted: the same command goes on where this one ended\r\n"
+    # Nothing of work that is over soon.
+    assert on_a_terminal([inventory, "-o", tmp_path / "soon"], False) == (1, "")

@@ -152,3 +152,81 @@ def test_the_environment_says_who_asks(server: Server, monkeypatch: pytest.Monke
         monkeypatch.setenv(name.upper() if name.startswith("aws_") else "AWS_ALLOW_HTTP", value)
     row = Hasher()(pyarrow.table({"url": ["s3://bucket/open"]})).to_pylist()[0]
     assert row["status"] == "hashed", row
+
+
+def told(file: bytes) -> Any:
+    """All of an answer but the words of errors, which have times in them."""
+    return parquet.read_table(pyarrow.BufferReader(file)).drop(["error"]).to_pylist() if file[:4] == b"PAR1" else file
+
+
+def everything(server: Server, prefix: str) -> dict[str, Any]:
+    answers = {}
+    for entry in server.client.list_objects_v2(Bucket="bucket", Prefix=prefix)["Contents"]:
+        body = server.client.get_object(Bucket="bucket", Key=entry["Key"])["Body"].read()
+        answers[entry["Key"].removeprefix(prefix)] = told(body)
+    return answers
+
+
+def test_inventories_and_answers_lie_in_stores(server: Server, tmp_path: Path) -> None:
+    """One file, several, a folder with what is no data: they are the same inventory as on a disk, and have the same answers."""
+    bodies = [bytes([number]) * number for number in range(1, 31)]
+    for number, body in enumerate(bodies):
+        server.put(f"small/{number}", body)
+    urls = [f"s3://bucket/small/{number}" for number in range(30)] + ["s3://bucket/small/none"]
+    # Metadata that does not fit into what is read of a file's end at first.
+    wide = {f"column{number}": pyarrow.array(range(18)) for number in range(400)}
+    tables = [pyarrow.table({"url": urls[:13]}), pyarrow.table({"url": urls[13:]} | wide)]
+    for name, table in zip("ab", tables, strict=True):
+        parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=5)
+        server.put(f"inventory/{name}.parquet", (tmp_path / f"{name}.parquet").read_bytes())
+    server.put("inventory/_notes.parquet", b"no data")
+    assert hash(tmp_path, tmp_path / "out", store=server.store, part_rows=7).hashed == 30
+    expected = {file.name: told(file.read_bytes()) for file in (tmp_path / "out").iterdir()}
+    folder = "s3://bucket/inventory"
+    files = [f"{folder}/a.parquet", f"{folder}/b.parquet"]
+    for number, inventory in enumerate([folder, f"{folder}/", files, [tmp_path / "a.parquet", files[1]]]):
+        for index in range(3):
+            hash(inventory, f"s3://bucket/out{number}/", store=server.store, part_rows=7, shard=(index, 3))
+        assert everything(server, f"out{number}/") == expected
+    # It goes on with what is missing, and nothing else.
+    server.client.delete_object(Bucket="bucket", Key="out0/part-000000000007-000000000014.parquet")
+    again = hash(folder, "s3://bucket/out0", store=server.store, part_rows=7)
+    assert (again.parts, again.skipped, again.hashed) == (1, 4, 30)
+    assert everything(server, "out0/") == expected
+    with pytest.raises(ValueError, match="take another folder"):
+        hash(files[0], "s3://bucket/out0", store=server.store, part_rows=7)
+    verified = verify("s3://bucket/out0", "s3://bucket/verified", store=server.store)
+    assert (verified.matched, verified.rows) == (30, 31)
+
+
+def test_what_is_wrong_with_an_inventory_in_a_store(server: Server, tmp_path: Path) -> None:
+    server.put("closed/inventory.parquet", b"x")
+    server.put("broken/none.parquet", b"")
+    server.put("broken/text.parquet", b"x" * 1000)
+    server.put("broken/long.parquet", b"x" * 1000 + b"\xf0\x00\x00\x10PAR1")
+    server.put("notes/readme", b"x")
+    parquet.write_table(pyarrow.table({"x": [1]}), tmp_path / "x.parquet")
+    server.put("columns.parquet", (tmp_path / "x.parquet").read_bytes())
+    for name, kind in [
+        ("s3://bucket/nothing", FileNotFoundError),
+        ("s3://nobucket", OSError),
+        ("s3://bucket/closed/inventory.parquet", PermissionError),
+        ("s3://bucket/broken/none.parquet", OSError),
+        ("s3://bucket/broken/text.parquet", ValueError),
+        ("s3://bucket/broken/long.parquet", ValueError),
+        ("s3://bucket/columns.parquet", ValueError),
+        ("s3://bucket/notes", ValueError),
+        ("s3://", ValueError),
+        ("ftp://host/x", ValueError),
+    ]:
+        with pytest.raises(kind):
+            hash(name, tmp_path / "out", store=server.store, retries=1)
+    with pytest.raises(ValueError, match="web server"):
+        hash(_listing(tmp_path, ["nothing"]), "http://127.0.0.1/out")
+    with pytest.raises(FileNotFoundError):
+        hash(_listing(tmp_path, ["nothing"]), "s3://nobucket/out", store=server.store, retries=1)
+
+
+def _listing(folder: Path, urls: list[str]) -> Path:
+    parquet.write_table(pyarrow.table({"url": urls}), folder / "listing.parquet")
+    return folder / "listing.parquet"

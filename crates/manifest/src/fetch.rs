@@ -9,12 +9,13 @@ use hashmill_hash::blake3::Hasher;
 use hashmill_hash::blake3::hazmat::{
     ChainingValue, HasherExt as _, Mode, merge_subtrees_non_root, merge_subtrees_root,
 };
-use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectMeta, ObjectStore};
 use tokio::sync::Semaphore;
 
 use crate::answer::{Failure, Found, Kind};
 use crate::inventory::Ask;
+use crate::place::Object;
+use crate::work::Work;
 
 /// What is fetched at a time of an object that is fetched in parts: a whole subtree, and long beside what a request costs.
 pub(crate) const PART: u64 = 16 << 20;
@@ -24,12 +25,14 @@ pub(crate) struct Fetch<'a> {
     pub(crate) store: &'a dyn ObjectStore,
     /// The same without a second try, where tags may be weak.
     pub(crate) once: Option<&'a dyn ObjectStore>,
-    pub(crate) path: &'a Path,
+    pub(crate) object: &'a Object,
     pub(crate) ask: &'a Ask,
     /// One for each request that may be under way.
     pub(crate) permits: &'a Semaphore,
     /// As many.
     pub(crate) connections: usize,
+    /// Who hears of the bytes.
+    pub(crate) work: &'a Work,
 }
 
 impl Fetch<'_> {
@@ -51,11 +54,11 @@ impl Fetch<'_> {
         if let Some(once) = self.once
             && answer.meta.e_tag.as_deref().is_some_and(|tag| !is_strong(tag))
         {
-            answer = self.checked(once.get_opts(self.path, self.asked()).await)?;
+            answer = self.checked(once.get_opts(&self.object.path, self.asked()).await)?;
         }
         let meta = answer.meta.clone();
         let size = meta.size;
-        let hasher = read(answer, Hasher::new(), size).await?;
+        let hasher = read(answer, Hasher::new(), size, self.work).await?;
         Ok(found(*hasher.finalize().as_bytes(), meta))
     }
 
@@ -73,6 +76,7 @@ impl Fetch<'_> {
         let same = GetOptions {
             if_match: meta.e_tag.clone().filter(|tag| is_strong(tag)),
             version: self.ask.version.clone(),
+            extensions: self.object.extensions(),
             ..GetOptions::default()
         };
         if same.if_match.is_none() && same.version.is_none() {
@@ -80,7 +84,7 @@ impl Fetch<'_> {
         }
         let first = async move {
             let _permit = permit;
-            subtree(first, 0, PART).await
+            subtree(first, 0, PART, self.work).await
         };
         let (same, first_meta) = (&same, &meta);
         let others = stream::iter((PART..size).step_by(PART as usize)).map(|offset| async move {
@@ -95,7 +99,7 @@ impl Fetch<'_> {
             {
                 return Err(Failure::new(Kind::Changed, "the object changed while it was read"));
             }
-            subtree(answer, offset, end).await
+            subtree(answer, offset, end, self.work).await
         });
         let others = others.buffered(self.connections).try_collect::<Vec<_>>();
         let (first, others) = future::try_join(first, others).await?;
@@ -107,12 +111,13 @@ impl Fetch<'_> {
     fn asked(&self) -> GetOptions {
         let tag = self.ask.etag.as_deref().filter(|tag| is_strong(tag));
         let if_match = tag.map(|tag| format!("\"{}\"", bare(tag)));
-        GetOptions { if_match, version: self.ask.version.clone(), ..GetOptions::default() }
+        let (version, extensions) = (self.ask.version.clone(), self.object.extensions());
+        GetOptions { if_match, version, extensions, ..GetOptions::default() }
     }
 
     /// An answer that is of the object that is listed, as far as its head says.
     async fn get(&self, options: GetOptions) -> Result<GetResult, Failure> {
-        self.checked(self.store.get_opts(self.path, options).await)
+        self.checked(self.store.get_opts(&self.object.path, options).await)
     }
 
     fn checked(&self, answer: object_store::Result<GetResult>) -> Result<GetResult, Failure> {
@@ -142,7 +147,7 @@ impl Fetch<'_> {
 }
 
 /// Whether two answers with this tag have the same bytes.
-fn is_strong(tag: &str) -> bool {
+pub(crate) fn is_strong(tag: &str) -> bool {
     !tag.starts_with("W/")
 }
 
@@ -151,18 +156,18 @@ fn bare(tag: &str) -> &str {
     tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
 }
 
-async fn subtree(answer: GetResult, offset: u64, end: u64) -> Result<ChainingValue, Failure> {
+async fn subtree(answer: GetResult, offset: u64, end: u64, work: &Work) -> Result<ChainingValue, Failure> {
     if answer.range != (offset..end) {
         let words = format!("bytes {offset} to {end} were asked for, {:?} came", answer.range);
         return Err(Failure::new(Kind::Failed, words));
     }
     let mut hasher = Hasher::new();
     hasher.set_input_offset(offset);
-    Ok(read(answer, hasher, end - offset).await?.finalize_non_root())
+    Ok(read(answer, hasher, end - offset, work).await?.finalize_non_root())
 }
 
 /// Everything of an answer, which must be `size` bytes.
-async fn read(answer: GetResult, mut hasher: Hasher, size: u64) -> Result<Hasher, Failure> {
+async fn read(answer: GetResult, mut hasher: Hasher, size: u64, work: &Work) -> Result<Hasher, Failure> {
     let mut body = answer.into_stream();
     let mut missing = size;
     while let Some(bytes) = body.try_next().await.map_err(|error| failure(&error))? {
@@ -170,6 +175,7 @@ async fn read(answer: GetResult, mut hasher: Hasher, size: u64) -> Result<Hasher
             return Err(Failure::new(Kind::Failed, format!("more than {size} bytes came")));
         };
         missing = rest;
+        work.read(bytes.len() as u64);
         hasher.update(&bytes);
     }
     if missing > 0 {
@@ -197,7 +203,7 @@ fn found(blake3: [u8; 32], meta: ObjectMeta) -> Found {
 /// The most of what a store said that is kept for each row.
 const WORDS: usize = 500;
 
-fn failure(error: &object_store::Error) -> Failure {
+pub(crate) fn failure(error: &object_store::Error) -> Failure {
     use object_store::Error;
     let kind = match error {
         Error::NotFound { .. } => Kind::Missing,

@@ -12,7 +12,6 @@ use hashmill_files::{Files, Function, Mapping};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, Failure, Found, Kind};
 use crate::error::Error;
@@ -20,35 +19,16 @@ use crate::fetch::Fetch;
 use crate::inventory::{Ask, Row};
 use crate::local;
 use crate::options::Options;
-use crate::place::{Place, Store};
+use crate::place::{Object, Place, Store};
+use crate::remote::Remote;
 use crate::stores::{self, Stores};
-
-/// Ends the work of whoever holds a clone of it.
-#[derive(Clone, Debug, Default)]
-pub struct Stop(CancellationToken);
-
-impl Stop {
-    /// Nobody has said so yet.
-    pub fn new() -> Stop {
-        Stop::default()
-    }
-
-    /// Ends the work soon: requests at once, files of a disk after a few MiB.
-    pub fn stop(&self) {
-        self.0.cancel();
-    }
-
-    /// Whether somebody has.
-    pub fn is_stopped(&self) -> bool {
-        self.0.is_cancelled()
-    }
-}
+use crate::work::Work;
 
 /// Hashes what rows name. Threads and connections are kept for the next batch; a forked child has to make its own.
 pub struct Hasher {
     shared: Arc<Shared>,
     of_files: hashmill_files::Options,
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
 }
 
 /// What every request needs.
@@ -73,7 +53,7 @@ impl Hasher {
             runtime.worker_threads(threads.get());
         }
         let runtime = runtime.enable_all().thread_name("hashmill").build();
-        let runtime = runtime.map_err(Error::io(Path::new("threads")))?;
+        let runtime = Arc::new(runtime.map_err(Error::io(Path::new("threads")))?);
         let permits = Semaphore::new(options.connections.get().min(Semaphore::MAX_PERMITS));
         let stores = Stores::new(&options)?;
         Ok(Hasher { shared: Arc::new(Shared { options, stores, permits }), of_files, runtime })
@@ -88,7 +68,7 @@ impl Hasher {
     ///
     /// # Errors
     /// [`Error::Stopped`], and nothing else: what is wrong with a row is its answer.
-    pub fn answer(&self, rows: Vec<Row>, stop: &Stop) -> Result<Vec<Answer>, Error> {
+    pub fn answer(&self, rows: Vec<Row>, work: &Work) -> Result<Vec<Answer>, Error> {
         let (mut urls, mut asks, mut results) = (Vec::new(), Vec::new(), Vec::new());
         for row in rows {
             urls.push(row.url);
@@ -99,7 +79,7 @@ impl Hasher {
             asks.push(ask);
             results.push(result);
         }
-        self.results(&asks, stop, |index, result| results[index] = Some(result));
+        self.results(&asks, work, |index, result| results[index] = Some(result));
         let mut answers = Vec::with_capacity(results.len());
         for ((url, ask), result) in urls.into_iter().zip(asks).zip(results) {
             let result = result.ok_or(Error::Stopped)?;
@@ -110,36 +90,42 @@ impl Hasher {
         Ok(answers)
     }
 
+    /// What lies in a store, with whom to ask for it.
+    pub(crate) fn remote(&self, object: Object) -> Result<Remote, Failure> {
+        let store = self.shared.stores.client(&object.store)?.store;
+        Ok(Remote::new(Arc::clone(&self.runtime), store, object))
+    }
+
     /// Files and objects at the same time, each with a thread that waits for them.
     fn results(
         &self,
         asks: &[Option<Arc<Ask>>],
-        stop: &Stop,
+        work: &Work,
         mut sink: impl FnMut(usize, Result<Found, Failure>),
     ) {
         let (mut files, mut objects) = (Vec::new(), Vec::new());
         for (index, ask) in asks.iter().enumerate() {
             match ask.as_ref().map(|ask| (ask, &ask.place)) {
                 Some((ask, Place::File(path))) => files.push((index, path.as_path(), &**ask)),
-                Some((ask, Place::Object(..))) => objects.push((index, Arc::clone(ask))),
+                Some((ask, Place::Object(_))) => objects.push((index, Arc::clone(ask))),
                 None => {}
             }
         }
         if objects.is_empty() {
-            return self.files(files, stop, sink);
+            return self.files(files, work, sink);
         }
         if files.is_empty() {
-            return self.runtime.block_on(self.objects(objects, stop, sink));
+            return self.runtime.block_on(self.objects(objects, work, sink));
         }
         let (sender, receiver) = mpsc::channel();
         thread::scope(|scope| {
             let others = sender.clone();
             scope.spawn(move || {
-                self.files(files, stop, |index, result| drop(sender.send((index, result))));
+                self.files(files, work, |index, result| drop(sender.send((index, result))));
             });
             scope.spawn(move || {
                 let send = |index, result| drop(others.send((index, result)));
-                self.runtime.block_on(self.objects(objects, stop, send));
+                self.runtime.block_on(self.objects(objects, work, send));
             });
             receiver.iter().for_each(|(index, result)| sink(index, result));
         });
@@ -148,24 +134,24 @@ impl Hasher {
     fn files(
         &self,
         asks: Vec<(usize, &Path, &Ask)>,
-        stop: &Stop,
+        work: &Work,
         sink: impl FnMut(usize, Result<Found, Failure>),
     ) {
         // One that is asked for an end does nothing any more.
         let files = Arc::new(Files::new(Function::blake3(), self.of_files));
-        let (watched, stop) = (Arc::clone(&files), stop.clone());
+        let (watched, watching) = (Arc::clone(&files), work.clone());
         let watch = self.runtime.spawn(async move {
-            stop.0.cancelled().await;
+            watching.stopped().await;
             watched.stop();
         });
-        local::hash(&files, asks, sink);
+        work.reading(&files, || local::hash(&files, asks, sink));
         watch.abort();
     }
 
     async fn objects(
         &self,
         objects: Vec<(usize, Arc<Ask>)>,
-        stop: &Stop,
+        work: &Work,
         mut sink: impl FnMut(usize, Result<Found, Failure>),
     ) {
         // Dropped, it ends what it has started.
@@ -175,10 +161,10 @@ impl Hasher {
             while tasks.len() < self.shared.options.connections.get()
                 && let Some((index, ask)) = objects.next()
             {
-                let shared = Arc::clone(&self.shared);
-                tasks.spawn(async move { (index, shared.found(&ask).await) });
+                let (shared, work) = (Arc::clone(&self.shared), work.clone());
+                tasks.spawn(async move { (index, shared.found(&ask, &work).await) });
             }
-            let stopped = std::pin::pin!(stop.0.cancelled());
+            let stopped = std::pin::pin!(work.stopped());
             let next = std::pin::pin!(tasks.join_next());
             match select(stopped, next).await {
                 Either::Left(_) | Either::Right((None, _)) => return,
@@ -194,21 +180,22 @@ impl Hasher {
 }
 
 impl Shared {
-    async fn found(&self, ask: &Ask) -> Result<Found, Failure> {
-        let Place::Object(store, path) = &ask.place else {
+    async fn found(&self, ask: &Ask, work: &Work) -> Result<Found, Failure> {
+        let Place::Object(object) = &ask.place else {
             return future::pending().await;
         };
-        if ask.version.is_some() && matches!(store, Store::Http(_)) {
+        if ask.version.is_some() && matches!(object.store, Store::Http(_)) {
             return Err(Failure::new(Kind::Row, "a web server has no versions, but one is listed"));
         }
-        let clients = self.stores.client(store)?;
+        let clients = self.stores.client(&object.store)?;
         let fetch = Fetch {
             store: &*clients.store,
             once: clients.once.as_deref(),
-            path,
+            object,
             ask,
             permits: &self.permits,
             connections: self.options.connections.get(),
+            work,
         };
         fetch.found(self.options.split).await
     }

@@ -16,13 +16,16 @@
 mod answer;
 mod error;
 mod fetch;
+mod folder;
 mod hasher;
 mod local;
 mod options;
 mod part;
 mod place;
+mod remote;
 mod shard;
 mod stores;
+mod work;
 
 pub mod inventory;
 pub mod out;
@@ -30,9 +33,10 @@ pub mod run;
 
 pub use answer::{Answer, Failure, Found, Kind, Summary};
 pub use error::Error;
-pub use hasher::{Hasher, Stop};
+pub use hasher::Hasher;
 pub use options::Options;
 pub use shard::Shard;
+pub use work::{Progress, Work};
 
 /// What the page of the crate shows compiles and runs.
 #[cfg(doctest)]

@@ -1,19 +1,18 @@
 //! One file of answers: whole and in its place, or not there. What it answers, and how, stands in its metadata.
 
 use std::fs::File;
-use std::path::Path;
+use std::io::ErrorKind;
 
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader as _, SerializedFileReader};
 use serde::{Deserialize, Serialize};
-
-use hashmill_files::Replacement;
 
 use crate::answer::{Answer, Kind, Summary};
 use crate::error::Error;
+use crate::folder::Folder;
 use crate::out;
 
 /// The name of the metadata.
@@ -44,33 +43,38 @@ impl About {
     }
 }
 
-/// What is known of the part at `path`; `None` if there is none.
-pub(crate) fn read(path: &Path) -> Result<Option<About>, Error> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Error::Io(path.to_owned(), error)),
-    };
-    let other = |what: String| Error::Other(path.to_owned(), what);
+/// What is known of a part; `None` if there is none.
+pub(crate) fn read(folder: &Folder, name: &str) -> Result<Option<About>, Error> {
+    match folder {
+        Folder::Disk(disk) => match File::open(disk.join(name)) {
+            Ok(file) => about(folder, name, file).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::Io(disk.join(name), error)),
+        },
+        Folder::Store(_) => folder.read(name)?.map(|file| about(folder, name, file)).transpose(),
+    }
+}
+
+fn about(folder: &Folder, name: &str, file: impl ChunkReader + 'static) -> Result<About, Error> {
+    let other = |what: String| Error::Other(folder.path(name), what);
     let reader = SerializedFileReader::new(file).map_err(|error| other(error.to_string()))?;
     let metadata = reader.metadata().file_metadata();
     let found = metadata.key_value_metadata().into_iter().flatten().find(|pair| pair.key == KEY);
     let about = found.and_then(|pair| serde_json::from_str::<About>(pair.value.as_deref()?).ok());
     let about = about.filter(|about| u64::try_from(metadata.num_rows()) == Ok(about.rows));
-    about.map(Some).ok_or_else(|| other("no part that was written here".to_owned()))
+    about.ok_or_else(|| other("no part that was written here".to_owned()))
 }
 
-pub(crate) fn write(path: &Path, answers: &[Answer], about: &About) -> Result<(), Error> {
-    let about = serde_json::to_string(about).map_err(|error| Error::Io(path.to_owned(), error.into()))?;
+pub(crate) fn write(folder: &Folder, name: &str, answers: &[Answer], about: &About) -> Result<(), Error> {
+    let path = &folder.path(name);
+    let about = serde_json::to_string(about).map_err(|error| Error::Io(path.clone(), error.into()))?;
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_key_value_metadata(Some(vec![KeyValue::new(KEY.to_owned(), about)]))
         .build();
-    let file = Replacement::begin(path).map_err(Error::io(path))?;
     let batch = out::batch(answers).map_err(|error| Error::writing(path, error.into()))?;
-    let mut writer = ArrowWriter::try_new(file, out::schema(), Some(properties))
+    let mut writer = ArrowWriter::try_new(Vec::new(), out::schema(), Some(properties))
         .map_err(|error| Error::writing(path, error))?;
     writer.write(&batch).map_err(|error| Error::writing(path, error))?;
-    let file = writer.into_inner().map_err(|error| Error::writing(path, error))?;
-    file.finish().map_err(Error::io(path))
+    folder.write(name, writer.into_inner().map_err(|error| Error::writing(path, error))?)
 }

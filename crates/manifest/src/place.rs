@@ -1,11 +1,14 @@
 //! Where an object is: what a row names, taken apart. Nothing is asked for here.
 //!
 //! After `s3://bucket/`, `gs://` and `az://` the rest is the key as it is, with every `%`, `?` and `#`, as S3 Inventory and the
-//! programs of these stores have it. `http://`, `https://` and `file://` are URLs, whose escapes are escapes. Everything else is the
-//! path of a file.
+//! programs of these stores have it. `http://` and `https://` are URLs, which are asked for as they are; so is `file://`, whose
+//! escapes are escapes. Everything else is the path of a file.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{self, PathBuf};
 
+use http::Extensions;
+use http::uri::PathAndQuery;
 use object_store::path::Path;
 use percent_encoding::percent_decode_str;
 use url::{Position, Url};
@@ -17,8 +20,48 @@ use crate::answer::{Failure, Kind};
 pub(crate) enum Place {
     /// A file on a disk of this machine.
     File(PathBuf),
-    /// An object: what is before its name says which client is asked.
-    Object(Store, Path),
+    /// What a client asks for.
+    Object(Object),
+}
+
+/// An object: what is before its name says which client is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Object {
+    pub(crate) store: Store,
+    pub(crate) path: Path,
+    /// What a web server is asked for, where `path` is no more than what it is called in messages.
+    pub(crate) exact: Option<Exact>,
+}
+
+/// The end of a URL as it was written. Its query may be a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exact(pub(crate) PathAndQuery);
+
+impl Object {
+    /// What goes with each request for it.
+    pub(crate) fn extensions(&self) -> Extensions {
+        let mut extensions = Extensions::new();
+        if let Some(exact) = &self.exact {
+            extensions.insert(exact.clone());
+        }
+        extensions
+    }
+
+    /// An object in this one, which is a folder.
+    pub(crate) fn child(&self, name: &str) -> Object {
+        Object { path: self.path.clone().join(name), ..self.clone() }
+    }
+}
+
+impl fmt::Display for Object {
+    /// Without a query.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.store {
+            Store::S3(bucket) => write!(f, "s3://{bucket}/{}", self.path),
+            Store::Google(bucket) => write!(f, "gs://{bucket}/{}", self.path),
+            Store::Azure(root) | Store::Http(root) => write!(f, "{root}/{}", self.path),
+        }
+    }
 }
 
 /// What one client serves.
@@ -36,6 +79,25 @@ pub(crate) enum Store {
 
 impl Place {
     pub(crate) fn of(url: &str) -> Result<Place, Failure> {
+        Place::named(url, object)
+    }
+
+    /// The same of what may be a folder: a slash at its end says no more, and a bucket is one, too. Texts alone are URLs.
+    pub(crate) fn of_folder(path: &path::Path) -> Result<Place, Failure> {
+        match path.to_str() {
+            Some(url) if url.contains("://") => Place::named(url, |store, key| {
+                let key = key.trim_end_matches('/');
+                if key.is_empty() {
+                    Ok(Place::Object(Object { store, path: Path::default(), exact: None }))
+                } else {
+                    object(store, key)
+                }
+            }),
+            _ => Ok(Place::File(path.to_owned())),
+        }
+    }
+
+    fn named(url: &str, object: impl Fn(Store, &str) -> Result<Place, Failure>) -> Result<Place, Failure> {
         let Some((scheme, rest)) = url.split_once("://") else {
             return file(url);
         };
@@ -52,9 +114,13 @@ impl Place {
             "http" | "https" => http(url),
             "file" => {
                 let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
-                path.map(Place::File).ok_or_else(|| refused(format!("{url}: no URL of a file")))
+                path.map(Place::File).ok_or_else(|| refused("no URL of a file"))
             }
-            other => Err(refused(format!("{other}://: no store that is known"))),
+            // A word says which. Anything else may be the query of something that was cut off.
+            other if other.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+                Err(refused(format!("{other}://: no store that is known")))
+            }
+            _ => Err(refused("no store that is known")),
         }
     }
 }
@@ -68,8 +134,8 @@ fn file(path: &str) -> Result<Place, Failure> {
 }
 
 fn bucket(rest: &str) -> Result<(&str, &str), Failure> {
-    match rest.split_once('/') {
-        Some((bucket, key)) if is_bucket(bucket) && !key.is_empty() => Ok((bucket, key)),
+    match rest.split_once('/').unwrap_or((rest, "")) {
+        (bucket, key) if is_bucket(bucket) => Ok((bucket, key)),
         _ => Err(refused("a bucket and a key are needed")),
     }
 }
@@ -82,29 +148,28 @@ fn is_bucket(name: &str) -> bool {
 
 /// An object by its very key. A client that would ask for another one, because it takes slashes or dots away, is not asked.
 fn object(store: Store, key: &str) -> Result<Place, Failure> {
+    if key.is_empty() {
+        return Err(refused("a bucket and a key are needed"));
+    }
     match Path::parse(key) {
-        Ok(path) if path.as_ref() == key => Ok(Place::Object(store, path)),
+        Ok(path) if path.as_ref() == key => Ok(Place::Object(Object { store, path, exact: None })),
         _ => Err(refused("a key with empty parts, or parts of dots alone, cannot be asked for")),
     }
 }
 
 fn http(url: &str) -> Result<Place, Failure> {
     let parsed = Url::parse(url).map_err(|error| refused(error.to_string()))?;
-    if parsed.query().is_some() || parsed.fragment().is_some() {
-        return Err(refused("a URL with a query or a fragment cannot be asked for"));
+    if parsed.fragment().is_some() {
+        return Err(refused("a URL with a fragment cannot be asked for"));
     }
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Err(refused("a URL with a name or a password is not asked for"));
     }
-    let path = parsed.path().strip_prefix('/').unwrap_or_default();
-    if path.to_ascii_lowercase().contains("%2f") {
-        return Err(refused("a URL with an escaped slash cannot be asked for"));
-    }
-    let key = percent_decode_str(path).decode_utf8().map_err(|_| refused("escapes that are no UTF-8"))?;
-    if key.is_empty() {
-        return Err(refused("a URL without a path"));
-    }
-    object(Store::Http(parsed[..Position::BeforePath].to_owned()), &key)
+    let exact = PathAndQuery::try_from(&parsed[Position::BeforePath..Position::AfterQuery]);
+    let exact = exact.map_err(|_| refused("a path or a query that cannot be asked for"))?;
+    let path = Path::from(&*percent_decode_str(parsed.path()).decode_utf8_lossy());
+    let store = Store::Http(parsed[..Position::BeforePath].to_owned());
+    Ok(Place::Object(Object { store, path, exact: Some(Exact(exact)) }))
 }
 
 #[cfg(test)]
@@ -113,8 +178,40 @@ mod tests {
 
     fn at(url: &str) -> (Store, String) {
         match Place::of(url) {
-            Ok(Place::Object(store, path)) => (store, path.to_string()),
+            Ok(Place::Object(Object { store, path, .. })) => (store, path.to_string()),
             other => panic!("{url}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_a_web_server_is_asked_for_is_what_is_written() {
+        for end in ["/a%20b/c?x=%2F&y=+", "/a%2Fb", "/a//b/", "/", "/%ff?", "/a?b=c/d"] {
+            let Ok(Place::Object(object)) = Place::of(&format!("https://h{end}")) else { panic!("{end}") };
+            assert_eq!(object.exact.as_ref().expect("a URL").0, end);
+            assert!(!object.to_string().contains('?'), "{object}");
+        }
+    }
+
+    #[test]
+    fn a_folder_may_end_with_a_slash_and_be_a_bucket() {
+        let folder = |url: &str| {
+            Place::of_folder(path::Path::new(url)).map(|place| match place {
+                Place::Object(object) => object.to_string(),
+                Place::File(path) => path.display().to_string(),
+            })
+        };
+        for (url, name) in [
+            ("s3://b", "s3://b/"),
+            ("s3://b/", "s3://b/"),
+            ("gs://b/a/", "gs://b/a"),
+            ("az://c/a/b", "az://c/a/b"),
+            ("out", "out"),
+            ("http://h/a?secret", "http://h/a"),
+        ] {
+            assert_eq!(folder(url).expect("a place"), name);
+        }
+        for url in ["s3://", "s3://b/a//b", "ftp://h/x", "file://nowhere/x"] {
+            assert!(folder(url).is_err(), "{url}");
         }
     }
 
@@ -155,20 +252,15 @@ mod tests {
             "s3://b#/k",
             "gs://../k",
             "s3://b%2f/k",
-            "http://h/a%2Fb",
             "s3://b/a//b",
             "s3://b//a",
             "s3://b/a/",
             "s3://b/./a",
             "s3://b/../a",
             "ftp://h/x",
-            "http://h",
-            "http://h/",
-            "http://h/a?b",
+            "http://",
             "http://h/a#b",
             "http://u:p@h/a",
-            "http://h/%ff",
-            "http://h/a%2f%2fb",
         ] {
             assert_eq!(Place::of(url).expect_err(url).kind, Kind::Row, "{url}");
         }

@@ -5,8 +5,14 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
+use http::{HeaderMap, HeaderValue, Uri, header};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    ReqwestConnector,
+};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
@@ -14,7 +20,7 @@ use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, R
 use crate::answer::{Failure, Kind};
 use crate::error::Error;
 use crate::options::Options;
-use crate::place::Store;
+use crate::place::{Exact, Store};
 
 /// Clients that are kept. An inventory may name any number of servers; all are forgotten then, and made anew.
 const KEPT: usize = 1024;
@@ -109,6 +115,10 @@ impl Stores {
                 Arc::new(builder.with_bucket_name(bucket).build()?)
             }
             Store::Google(bucket) => {
+                // Without it, what is stored as gzip comes unpacked: other bytes, and another number of them.
+                let packed =
+                    HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+                let http = http.with_default_headers(packed);
                 let builder = GoogleCloudStorageBuilder::new().with_client_options(http).with_retry(retries);
                 let builder = self
                     .options::<GoogleConfigKey>()
@@ -124,8 +134,10 @@ impl Stores {
             }
             Store::Http(url) => {
                 // Who lists `http://` has said that it may be so.
-                let builder =
-                    HttpBuilder::new().with_client_options(http.with_allow_http(true)).with_retry(retries);
+                let builder = HttpBuilder::new()
+                    .with_client_options(http.with_allow_http(true))
+                    .with_retry(retries)
+                    .with_http_connector(Web);
                 let builder = self
                     .options::<ClientConfigKey>()
                     .fold(builder, |builder, (key, value)| builder.with_config(key, value));
@@ -148,5 +160,41 @@ impl Stores {
             .with_read_timeout(self.options.timeout)
             .with_connect_timeout(self.options.timeout)
             .with_pool_max_idle_per_host(self.options.connections.get())
+    }
+}
+
+/// Makes [`Exactly`].
+#[derive(Debug)]
+struct Web;
+
+impl HttpConnector for Web {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(Exactly(ReqwestConnector::default().connect(options)?)))
+    }
+}
+
+/// Asks web servers for the very URL that a row names. The client above writes paths in its own way and knows no queries: nor can
+/// it put one into what it says of an error.
+#[derive(Debug)]
+struct Exactly(HttpClient);
+
+#[async_trait]
+impl HttpService for Exactly {
+    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let Some(Exact(target)) = request.extensions_mut().remove::<Exact>() else {
+            return self.0.execute(request).await;
+        };
+        let is_secret = target.query().is_some();
+        let mut parts = std::mem::take(request.uri_mut()).into_parts();
+        parts.path_and_query = Some(target);
+        *request.uri_mut() =
+            Uri::from_parts(parts).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+        let answer = self.0.execute(request).await?;
+        if !is_secret || answer.status().is_success() {
+            return Ok(answer);
+        }
+        // Servers repeat what they were asked by, with the signature in it.
+        let (parts, _) = answer.into_parts();
+        Ok(HttpResponse::from_parts(parts, String::new().into()))
     }
 }

@@ -4,23 +4,33 @@ mod row;
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::vec;
 
+use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use bytes::Bytes;
+use futures_util::stream::TryStreamExt as _;
 use hashmill_hash::blake3;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    ArrowReaderBuilder, ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
 };
+use parquet::arrow::async_reader::{ParquetRecordBatchStream, ParquetRecordBatchStreamBuilder};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaDataReader;
 
 pub use row::{Ask, Columns, Row, rows};
 
 use crate::error::Error;
+use crate::hasher::Hasher;
+use crate::place::Place;
+use crate::remote::{Remote, RemoteFile};
 
 /// Rows that are read at a time: few, as a small file may say a long value as often as there are rows.
 const BATCH: usize = 256;
@@ -32,9 +42,17 @@ pub struct Inventory {
     columns: Columns,
 }
 
+/// Of a file in a store, so many bytes of its end are read first: more than there are in most metadata.
+const TAIL: u64 = 64 << 10;
+
+/// And at most so many: one that says it has more is damaged.
+const METADATA: u64 = 256 << 20;
+
 #[derive(Debug)]
 struct Part {
+    /// The file, or what one in a store is called.
     path: PathBuf,
+    remote: Option<RemoteFile>,
     metadata: ArrowReaderMetadata,
     /// The digest of the file's length and of its end, which has the place, the size and the bounds of everything in it.
     fingerprint: [u8; 32],
@@ -42,15 +60,31 @@ struct Part {
 }
 
 impl Inventory {
-    /// Opens files, and all Parquet files in folders, in the order of their names.
+    /// Opens files, and all Parquet files in folders, in the order of their names: on disks, and by URLs of stores and web
+    /// servers, which `hasher` asks.
     ///
     /// # Errors
     /// [`Error::Io`], and [`Error::Inventory`] if a file is not Parquet, or lacks columns.
-    pub fn open<P: AsRef<Path>>(paths: &[P], columns: Columns) -> Result<Inventory, Error> {
+    pub fn open<P: AsRef<Path>>(hasher: &Hasher, paths: &[P], columns: Columns) -> Result<Inventory, Error> {
         let mut files = Vec::new();
         for path in paths {
-            for path in listed(path.as_ref())? {
-                files.push(Part::open(path, &columns)?);
+            match Place::of_folder(path.as_ref()).map_err(|failure| Error::Refused(failure.words))? {
+                Place::File(path) => {
+                    for path in listed(&path)? {
+                        files.push(Part::open(path, &columns)?);
+                    }
+                }
+                Place::Object(object) => {
+                    let refused = |failure: crate::Failure| Error::Refused(failure.words);
+                    let remote = hasher.remote(object).map_err(refused)?;
+                    let found = match remote.open()? {
+                        Some(file) => vec![(remote.name(), file)],
+                        None => in_folder(&remote)?,
+                    };
+                    for (name, file) in found {
+                        files.push(Part::open_remote(name, file, &columns)?);
+                    }
+                }
             }
         }
         if files.is_empty() {
@@ -106,7 +140,7 @@ struct Rows<'a> {
     columns: &'a Columns,
     files: VecDeque<(&'a Part, Range<u64>)>,
     /// And how many rows it has to give.
-    reader: Option<(&'a Part, ParquetRecordBatchReader, u64)>,
+    reader: Option<(&'a Part, Reader, u64)>,
     rows: vec::IntoIter<Row>,
 }
 
@@ -118,7 +152,7 @@ impl Rows<'_> {
                 return Ok(Some(row));
             }
             if let Some((file, reader, missing)) = &mut self.reader {
-                if let Some(batch) = guarded(&file.path, || Ok(reader.next().transpose()?))? {
+                if let Some(batch) = guarded(&file.path, || reader.next())? {
                     *missing = missing.saturating_sub(batch.num_rows() as u64);
                     let rows = rows(&batch, self.columns);
                     self.rows = rows.map_err(|what| Error::Inventory(file.path.clone(), what))?.into_iter();
@@ -153,10 +187,48 @@ impl Iterator for Rows<'_> {
 impl Part {
     fn open(path: PathBuf, columns: &Columns) -> Result<Part, Error> {
         let mut file = File::open(&path).map_err(Error::io(&path))?;
-        let fingerprint = end(&mut file).map_err(Error::io(&path))?;
+        let len = file.metadata().map_err(Error::io(&path))?.len();
+        let fingerprint = end(&mut file, len).map_err(Error::io(&path))?;
         // What Arrow wrote beside Parquet's own schema says nothing that is needed here, and may be anything.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = guarded(&path, || ArrowReaderMetadata::load(&file, options))?;
+        Part::new(path, None, metadata, fingerprint, columns)
+    }
+
+    fn open_remote(path: PathBuf, file: RemoteFile, columns: &Columns) -> Result<Part, Error> {
+        let mut tail = file.tail(TAIL)?;
+        let parse = |tail: &Bytes| {
+            let mut reader = ParquetMetaDataReader::new();
+            reader.try_parse_sized(tail, file.len())?;
+            reader.finish()
+        };
+        let metadata = guarded(&path, || match parse(&tail) {
+            Err(ParquetError::NeedMoreData(needed)) => Ok(Err(needed as u64)),
+            metadata => metadata.map(Ok),
+        })?;
+        let metadata = match metadata {
+            Ok(metadata) => metadata,
+            Err(needed) if needed > METADATA => {
+                return Err(Error::Inventory(path, format!("metadata of {needed} bytes")));
+            }
+            Err(needed) => {
+                tail = file.tail(needed)?;
+                guarded(&path, || parse(&tail))?
+            }
+        };
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let metadata = guarded(&path, || ArrowReaderMetadata::try_new(Arc::new(metadata), options))?;
+        let fingerprint = end(&mut Cursor::new(&tail[..]), file.len()).map_err(Error::io(&path))?;
+        Part::new(path, Some(file), metadata, fingerprint, columns)
+    }
+
+    fn new(
+        path: PathBuf,
+        remote: Option<RemoteFile>,
+        metadata: ArrowReaderMetadata,
+        fingerprint: [u8; 32],
+        columns: &Columns,
+    ) -> Result<Part, Error> {
         columns.check(metadata.schema()).map_err(|what| Error::Inventory(path.clone(), what))?;
         let rows = metadata.metadata().file_metadata().num_rows();
         let groups =
@@ -166,13 +238,29 @@ impl Part {
         let rows = rows.ok_or_else(|| {
             Error::Inventory(path.clone(), "its rows are not those of its groups".to_owned())
         })?;
-        Ok(Part { path, metadata, fingerprint, rows })
+        Ok(Part { path, remote, metadata, fingerprint, rows })
     }
 
     /// Of the row groups that have rows of `range`, nothing but these.
-    fn reader(&self, range: Range<u64>, columns: &Columns) -> Result<ParquetRecordBatchReader, Error> {
+    fn reader(&self, range: Range<u64>, columns: &Columns) -> Result<Reader, Error> {
+        let metadata = self.metadata.clone();
+        if let Some(file) = &self.remote {
+            let builder = ParquetRecordBatchStreamBuilder::new_with_metadata(file.clone(), metadata);
+            let builder = self.narrowed(builder, range, columns);
+            return guarded(&self.path, || Ok(Reader::Remote(file.clone(), builder.build()?)));
+        }
         let file = File::open(&self.path).map_err(Error::io(&self.path))?;
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
+        let builder = self.narrowed(builder, range, columns);
+        guarded(&self.path, || Ok(Reader::File(builder.build()?)))
+    }
+
+    fn narrowed<T>(
+        &self,
+        builder: ArrowReaderBuilder<T>,
+        range: Range<u64>,
+        columns: &Columns,
+    ) -> ArrowReaderBuilder<T> {
         let (mut groups, mut first, mut next) = (Vec::new(), 0, 0);
         for (index, group) in builder.metadata().row_groups().iter().enumerate() {
             let own = next..next + group.num_rows() as u64;
@@ -184,11 +272,27 @@ impl Part {
         }
         let schema: &Schema = self.metadata.schema();
         let mask = ProjectionMask::roots(builder.parquet_schema(), columns.indices(schema));
-        builder = builder.with_row_groups(groups).with_projection(mask).with_batch_size(BATCH);
-        builder = builder
+        builder
+            .with_row_groups(groups)
+            .with_projection(mask)
+            .with_batch_size(BATCH)
             .with_offset((range.start - first) as usize)
-            .with_limit((range.end - range.start) as usize);
-        guarded(&self.path, || builder.build())
+            .with_limit((range.end - range.start) as usize)
+    }
+}
+
+/// Rows of a file, in batches.
+enum Reader {
+    File(ParquetRecordBatchReader),
+    Remote(RemoteFile, ParquetRecordBatchStream<RemoteFile>),
+}
+
+impl Reader {
+    fn next(&mut self) -> Result<Option<RecordBatch>, ParquetError> {
+        match self {
+            Reader::File(reader) => Ok(reader.next().transpose()?),
+            Reader::Remote(file, stream) => file.wait(stream.try_next()),
+        }
     }
 }
 
@@ -200,7 +304,7 @@ fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, ParquetError>) -> Re
     }
 }
 
-/// The file, or the Parquet files of the folder. Names with a dot or a line before them are not data: so do others have it.
+/// The file, or the Parquet files of the folder.
 fn listed(path: &Path) -> Result<Vec<PathBuf>, Error> {
     if !fs::metadata(path).map_err(Error::io(path))?.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -210,7 +314,7 @@ fn listed(path: &Path) -> Result<Vec<PathBuf>, Error> {
         let entry = entry.map_err(Error::io(path))?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.ends_with(".parquet") && !name.starts_with(['.', '_']) {
+        if is_data(&name) {
             files.push(entry.path());
         }
     }
@@ -218,17 +322,36 @@ fn listed(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// The digest of a file's length and of its metadata: eight bytes at its end say how long these are.
-fn end(file: &mut File) -> std::io::Result<[u8; 32]> {
-    let len = file.seek(SeekFrom::End(0))?;
+/// The same of a folder in a store. One that holds nothing is none.
+fn in_folder(folder: &Remote) -> Result<Vec<(PathBuf, RemoteFile)>, Error> {
+    let names = folder.list()?;
+    if names.is_empty() {
+        return Err(Error::Io(folder.name(), ErrorKind::NotFound.into()));
+    }
+    let files = names.iter().filter(|name| is_data(name)).map(|name| folder.child(name));
+    // One that went meanwhile is missing like any other.
+    let open = |file: Remote| {
+        Ok((file.name(), file.open()?.ok_or_else(|| Error::Io(file.name(), ErrorKind::NotFound.into()))?))
+    };
+    files.map(open).collect()
+}
+
+/// Whether a file of a folder is of the inventory. Names with a dot or a line before them are not data: so do others have it.
+fn is_data(name: &str) -> bool {
+    name.ends_with(".parquet") && !name.starts_with(['.', '_'])
+}
+
+/// The digest of a file's length and of its metadata: eight bytes at its end say how long these are. Of a file in a store, the end is
+/// all that is there.
+fn end(file: &mut (impl Read + Seek), len: u64) -> std::io::Result<[u8; 32]> {
+    let there = file.seek(SeekFrom::End(0))?;
     let mut hasher = blake3::Hasher::new();
     hasher.update(&len.to_le_bytes());
     let mut tail = [0; 8];
-    file.seek(SeekFrom::Start(len.saturating_sub(8)))?;
-    let read = file.take(8).read(&mut tail)?;
+    file.seek(SeekFrom::Start(there.saturating_sub(8)))?;
+    let read = file.by_ref().take(8).read(&mut tail)?;
     let metadata = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]])) + read as u64;
-    let start = len.saturating_sub(metadata);
-    file.seek(SeekFrom::Start(start))?;
+    file.seek(SeekFrom::Start(there.saturating_sub(metadata)))?;
     let mut rest = file.take(metadata);
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use hashmill_manifest::inventory::{Columns, Row, rows};
-use hashmill_manifest::{Answer, Hasher, Options, Stop};
+use hashmill_manifest::{Answer, Hasher, Options, Work};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
@@ -34,7 +34,7 @@ fn write(path: &Path, batch: &RecordBatch, group: usize) {
 }
 
 fn answers(options: Options, rows: Vec<Row>) -> Vec<Answer> {
-    Hasher::new(options).expect("a hasher").answer(rows, &Stop::new()).expect("answers")
+    Hasher::new(options).expect("a hasher").answer(rows, &Work::new()).expect("answers")
 }
 
 fn listed(columns: Vec<(&str, ArrayRef)>) -> Vec<Row> {

@@ -11,7 +11,7 @@ use arrow_array::cast::AsArray as _;
 use hashmill_hash::blake3::hash;
 use hashmill_manifest::inventory::{Columns, Inventory};
 use hashmill_manifest::run::{Outcome, run, verify};
-use hashmill_manifest::{Error, Hasher, Options, Shard, Stop};
+use hashmill_manifest::{Error, Hasher, Options, Shard, Work};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::{files, table, texts, write};
@@ -55,11 +55,11 @@ impl Ground {
     }
 
     fn inventory(&self) -> Inventory {
-        Inventory::open(&[self.path("inventory")], Columns::default()).expect("an inventory")
+        Inventory::open(&self.hasher, &[self.path("inventory")], Columns::default()).expect("an inventory")
     }
 
     fn run(&self, out: &str, shard: Shard) -> Result<Outcome, Error> {
-        run(&self.hasher, &self.inventory(), &self.path(out), shard, PART, &Stop::new())
+        run(&self.hasher, &self.inventory(), &self.path(out), shard, PART, &Work::new())
     }
 }
 
@@ -135,7 +135,7 @@ fn a_run_that_was_killed_at_any_step_goes_on_to_the_same_end() {
 #[test]
 fn a_run_that_is_stopped_says_so_and_leaves_whole_parts() {
     let ground = Ground::new();
-    let stop = Stop::new();
+    let stop = Work::new();
     stop.stop();
     let stopped = run(&ground.hasher, &ground.inventory(), &ground.path("out"), Shard::ALL, PART, &stop);
     assert!(matches!(stopped, Err(Error::Stopped)));
@@ -148,7 +148,7 @@ fn a_folder_of_another_run_is_refused() {
     ground.run("out", Shard::ALL).expect("an outcome");
     let other = NonZero::new(8).expect("some");
     let refused =
-        run(&ground.hasher, &ground.inventory(), &ground.path("out"), Shard::ALL, other, &Stop::new());
+        run(&ground.hasher, &ground.inventory(), &ground.path("out"), Shard::ALL, other, &Work::new());
     assert!(matches!(refused, Err(Error::Other(..))));
     write(&ground.path("inventory/b.parquet"), &table(vec![("url", texts(["x"; 31]))]), 11);
     assert!(matches!(ground.run("out", Shard::ALL), Err(Error::Other(..))));
@@ -174,16 +174,17 @@ fn answers_are_an_inventory_to_verify_by() {
     ground.run("out", Shard::ALL).expect("an outcome");
     fs::write(&ground.files[3].0, vec![9; 3 * 37]).expect("other bytes");
     fs::remove_file(&ground.files[4].0).expect("it was there");
-    let inventory = Inventory::open(&[ground.path("out")], Columns::default()).expect("an inventory");
+    let inventory =
+        Inventory::open(&ground.hasher, &[ground.path("out")], Columns::default()).expect("an inventory");
     let by = |inventory: &Inventory, out: &str| {
-        verify(&ground.hasher, inventory, &ground.path(out), Shard::ALL, PART, &Stop::new())
+        verify(&ground.hasher, inventory, &ground.path(out), Shard::ALL, PART, &Work::new())
     };
     let summary = by(&inventory, "verified").expect("an outcome").summary;
     assert_eq!((summary.matched, summary.mismatched, summary.failed), (48, 1, [0, 2, 0, 0, 0]));
     assert!(matches!(by(&ground.inventory(), "none"), Err(Error::Refused(_))), "it lists no digests");
     assert!(!ground.path("none").exists());
     // What was hashed before anybody asked for a comparison is no answer to that.
-    let hashed = run(&ground.hasher, &inventory, &ground.path("hashed"), Shard::ALL, PART, &Stop::new());
+    let hashed = run(&ground.hasher, &inventory, &ground.path("hashed"), Shard::ALL, PART, &Work::new());
     assert_eq!(hashed.expect("an outcome").summary.matched, 48);
     assert!(matches!(by(&inventory, "hashed"), Err(Error::Other(..))));
 }
@@ -196,15 +197,16 @@ fn a_listed_digest_alone_is_enough_to_compare() {
         FixedSizeBinaryArray::try_from_iter([hash(bytes).as_bytes()].into_iter()).expect("32 bytes");
     let listed = table(vec![("url", texts([path.to_str().expect("text")])), ("blake3", Arc::new(digests))]);
     write(&ground.path("one.parquet"), &listed, 1);
-    let inventory = Inventory::open(&[ground.path("one.parquet")], Columns::default()).expect("an inventory");
-    let outcome = run(&ground.hasher, &inventory, &ground.path("out"), Shard::ALL, PART, &Stop::new());
+    let inventory = Inventory::open(&ground.hasher, &[ground.path("one.parquet")], Columns::default())
+        .expect("an inventory");
+    let outcome = run(&ground.hasher, &inventory, &ground.path("out"), Shard::ALL, PART, &Work::new());
     assert_eq!(outcome.expect("an outcome").summary.matched, 1);
 }
 
 #[test]
 fn what_is_no_inventory_is_an_error_with_its_name() {
     let ground = Ground::new();
-    let open = |path: PathBuf| Inventory::open(&[path], Columns::default());
+    let open = |path: PathBuf| Inventory::open(&ground.hasher, &[path], Columns::default());
     for bytes in [&b""[..], b"PAR1", b"PAR1PAR1", &[0xff; 100]] {
         fs::write(ground.path("bad.parquet"), bytes).expect("a file");
         assert!(matches!(open(ground.path("bad.parquet")), Err(Error::Inventory(..))), "{bytes:?}");
@@ -252,7 +254,7 @@ fn of_runs_that_claim_a_folder_at_the_same_time_one_has_it() {
                     out,
                     Shard::new(0, 1000).expect("a shard"),
                     rows,
-                    &Stop::new(),
+                    &Work::new(),
                 )
             }
         };

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use arrow_array::Int64Array;
 use hashmill_hash::blake3::hash;
-use hashmill_manifest::inventory::Row;
-use hashmill_manifest::{Answer, Error, Failure, Hasher, Kind, Options, Stop};
+use hashmill_manifest::inventory::{Columns, Inventory, Row};
+use hashmill_manifest::{Answer, Error, Failure, Hasher, Kind, Options, Work};
 
 use crate::server::{Reply, Request, Server};
 use crate::{answers, listed, texts};
@@ -285,7 +285,7 @@ fn each_of_many_rows_is_answered_once_in_its_place() {
 fn work_on_a_server_that_says_nothing_can_be_stopped() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let hasher = Hasher::new(options()).expect("a hasher");
-    let stop = Stop::new();
+    let stop = Work::new();
     let url = format!("http://{}/k", silent.local_addr().expect("an address"));
     std::thread::scope(|scope| {
         let work = scope.spawn(|| hasher.answer(vec![Row::of(url)], &stop));
@@ -303,7 +303,7 @@ fn work_on_a_file_that_takes_an_hour_can_be_stopped() {
         return hashmill_testkit::skip("a file of a tebibyte", "this file system has none");
     }
     let hasher = Hasher::new(options()).expect("a hasher");
-    let stop = Stop::new();
+    let stop = Work::new();
     std::thread::scope(|scope| {
         let work = scope.spawn(|| hasher.answer(vec![Row::of(file.path().to_string_lossy())], &stop));
         std::thread::sleep(Duration::from_millis(50));
@@ -318,4 +318,90 @@ fn an_option_that_no_store_has_is_refused() {
     options.store.insert("aws_endpiont".to_owned(), "x".to_owned());
     assert!(matches!(Hasher::new(options), Err(Error::Refused(what)) if what.contains("aws_endpiont")));
     assert!(Hasher::knows("AWS_REGION") && !Hasher::knows("HOME"));
+}
+
+/// A server that gives a body for one request, and else says by what it was asked.
+fn signed(end: &'static str, body: Vec<u8>) -> Server {
+    Server::start(move |request, _| match request.path == end {
+        true => Reply::object(request, &body, "t"),
+        false => Reply { body: request.path.clone().into_bytes(), ..Reply::error(403) },
+    })
+}
+
+#[test]
+fn a_web_server_is_asked_for_a_url_as_it_is_written() {
+    for end in ["/a%20b%2Fc//d/?X-Sig=%2Fse+cret&y=%C3%A4", "/", "/%ff%25", "/a?", "/a?b?c=/d//e"] {
+        let server = signed(end, b"body".to_vec());
+        let found = one(options(), Row::of(format!("http://{}{end}", server.address))).result.expect(end);
+        assert_eq!(found.blake3, *hash(b"body").as_bytes());
+    }
+    let end = "/large?X-Sig=secret";
+    let body = large();
+    let (size, expected) = (body.len() as i64, *hash(&body).as_bytes());
+    let server = signed(end, body);
+    let url = format!("http://{}{end}", server.address);
+    let size = Arc::new(Int64Array::from(vec![size])) as _;
+    let mut options = options();
+    options.split = 1;
+    let row = listed(vec![("url", texts([url.as_str()])), ("size", size)]).remove(0);
+    assert_eq!(one(options, row).result.expect("a digest").blake3, expected);
+    assert_eq!(*server.requests.lock().expect("a list"), [end; 3], "each part by the whole URL");
+}
+
+#[test]
+fn what_is_secret_in_a_url_is_in_no_words() {
+    let server = signed("/other", Vec::new());
+    let broken =
+        Server::start(|request, _| Reply { cut: Some(5), ..Reply::object(request, &[7; 1000], "t") });
+    let failing =
+        Server::start(|request, _| Reply { body: request.path.clone().into_bytes(), ..Reply::error(503) });
+    let hasty = || {
+        let mut options = options();
+        options.retries = 0;
+        options
+    };
+    let nobody = "127.0.0.1:9".to_owned();
+    for address in [&server.address, &broken.address, &failing.address, &nobody] {
+        let url = format!("http://{address}/x?X-Sig=secret");
+        let failure = one(hasty(), Row::of(&*url)).result.expect_err("no digest");
+        assert!(!failure.words.contains("secret"), "{failure}");
+        let hasher = Hasher::new(hasty()).expect("a hasher");
+        let error = Inventory::open(&hasher, &[&url], Columns::default()).expect_err("no inventory");
+        assert!(
+            error.to_string().contains("/x") && !format!("{error} {error:?}").contains("secret"),
+            "{error}"
+        );
+    }
+    for url in
+        ["http://h/x?secret#part", "http://u:secret@h/x", "http://h:secret/x?y", "x?y=secret&z=http://h"]
+    {
+        let failure = one(hasty(), Row::of(url)).result.expect_err("no digest");
+        assert!(failure.kind == Kind::Row && !failure.words.contains("secret"), "{failure}");
+    }
+}
+
+#[test]
+fn an_inventory_comes_from_a_web_server_by_a_url_that_is_signed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("inventory.parquet");
+    let names: Vec<String> = (0..1000).map(|index| format!("file {index}")).collect();
+    crate::write(&path, &crate::table(vec![("url", texts(names.iter().map(String::as_str)))]), 100);
+    let hasher = Hasher::new(options()).expect("a hasher");
+    let body = std::fs::read(&path).expect("a file");
+    let server = signed("/x.parquet?X-Sig=secret", body.clone());
+    let url = format!("http://{}/x.parquet?X-Sig=secret", server.address);
+    let inventory = Inventory::open(&hasher, &[url], Columns::default()).expect("an inventory");
+    let own = Inventory::open(&hasher, &[path], Columns::default()).expect("an inventory");
+    let rows =
+        |inventory: &Inventory| inventory.rows(250..777).collect::<Result<Vec<Row>, _>>().expect("rows");
+    assert_eq!((inventory.len(), rows(&inventory)), (1000, rows(&own)));
+
+    // One that becomes another, as long, after it was opened.
+    let changing = Server::start(move |request, before| {
+        Reply::object(request, &body, if before < 2 { "one" } else { "two" })
+    });
+    let url = format!("http://{}/x", changing.address);
+    let inventory = Inventory::open(&hasher, &[url], Columns::default()).expect("an inventory");
+    let error = inventory.rows(0..1).next().expect("a row").expect_err("another file");
+    assert!(matches!(error, Error::Io(..)), "{error}");
 }

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from os import PathLike
 from typing import Final, TypedDict, final
 
@@ -35,6 +36,7 @@ class Engine:
         shard: tuple[int, int],
         part_rows: int,
         verify: bool,
+        progress: Callable[[int, int, int, int], object] | None,
     ) -> Said: ...
 
 @final

@@ -8,9 +8,9 @@ same for shells. Each row in is one row out, and what is wrong with a row stands
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
 from .._hashmill import manifest as _native
 from ..blake3 import AUTO
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["AUTO", "PART_ROWS", "SPARK_SCHEMA", "Hasher", "Summary", "Verified", "hash", "verify"]
+__all__ = ["AUTO", "PART_ROWS", "SPARK_SCHEMA", "Hasher", "Options", "Progress", "Summary", "Verified", "hash", "verify"]
 
 PART_ROWS = _native.PART_ROWS
 
@@ -71,6 +71,41 @@ class Verified(Summary):
     def ok(self) -> bool:
         """Whether each row has the listed digest. A row that lists none has nothing to be right about."""
         return self.matched == self.rows
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    rows: int
+    """Rows of the shard: 0 until the inventory was opened."""
+    done: int
+    """Rows that are answered, by this run or one before it. A part is counted when it is whole."""
+    failed: int
+    """Of these, rows without a digest or with another one than the listed."""
+    bytes: int
+    """Bytes that this run has read: those of objects under way, too."""
+
+
+class Options(TypedDict, total=False):
+    """What may be said of how the work is done. None of it changes a digest."""
+
+    columns: Mapping[str, str] | None
+    """Which columns mean `url`, or `bucket` and `key` after `scheme` (`"s3"`), and `size`, `etag`, `version`, `blake3`, where they
+    have other names than S3 Inventory or answers give them."""
+    store: Mapping[str, str] | None
+    """Options of clients of stores, by the names of the crate `object_store`. The environment's `AWS_…`, `GOOGLE_…` and `AZURE_…` are
+    known too."""
+    connections: int
+    """Requests that are under way at once: 64."""
+    max_threads: int
+    """Threads that hash: all processors for `hash` and `verify`, 1 for a `Hasher`."""
+    retries: int
+    """How often a request is tried again: 5 times."""
+    timeout: float
+    """How long a store may be silent: 30 seconds."""
+    split: int
+    """Objects that are listed with at least so many bytes, 64 MiB, come in several parts at once."""
 
 
 class Hasher:
@@ -155,11 +190,13 @@ class Hasher:
         out: Path,
         shard: tuple[int, int] | str,
         part_rows: int,
+        progress: Callable[[Progress], object] | None,
         *,
         verify: bool,
     ) -> dict[str, Any]:
         paths = [inventory] if isinstance(inventory, (str, os.PathLike)) else list(inventory)
-        return dict(self._engine.run(paths, out, _shard(shard), part_rows, verify))
+        tell = None if progress is None else lambda *numbers: progress(Progress(*numbers))
+        return dict(self._engine.run(paths, out, _shard(shard), part_rows, verify, tell))
 
 
 def _shard(shard: tuple[int, int] | str) -> tuple[int, int]:
@@ -177,36 +214,20 @@ def hash(
     *,
     shard: tuple[int, int] | str = (0, 1),
     part_rows: int = PART_ROWS,
-    columns: Mapping[str, str] | None = None,
-    store: Mapping[str, str] | None = None,
-    connections: int = 64,
-    max_threads: int = AUTO,
-    retries: int = 5,
-    timeout: float = 30.0,
-    split: int = 64 << 20,
+    progress: Callable[[Progress], object] | None = None,
+    **options: Unpack[Options],
 ) -> Summary:
-    """Hashes what the rows of Parquet files, or of folders of them, name. Answers are Parquet files in the folder `out`.
+    """Hashes what the rows of Parquet files, or of folders of them, name. Answers are Parquet files in the folder `out`. Files and
+    folders lie on a disk, or in a store: `"s3://bucket/inventory.parquet"`.
 
     `shard` is `(i, n)` or `"i/n"`, from 0 to n-1. Parts of `part_rows` rows are written whole or not at all, and a run that
     finds some goes on with the others; one that finds those of another inventory raises `ValueError`.
 
-    `columns` says which columns mean `url`, or `bucket` and `key` after `scheme` (`"s3"`), and `size`, `etag`, `version`,
-    `blake3`, where they have other names than S3 Inventory or answers give them. `store` has options of clients, by the names
-    of the crate `object_store`; the environment's `AWS_…`, `GOOGLE_…` and `AZURE_…` are known too.
-
-    At most `connections` requests are under way, and each is tried again `retries` times. A store may be silent for `timeout`
-    seconds. Objects that are listed with at least `split` bytes come in several parts at once.
+    `progress` is called in this thread, some times a second and at the end. What it raises stops the run and is raised here.
+    `options` are those of `Options`.
     """
-    hasher = Hasher(
-        columns=columns,
-        store=store,
-        connections=connections,
-        max_threads=max_threads,
-        retries=retries,
-        timeout=timeout,
-        split=split,
-    )
-    return Summary(**hasher._run(inventory, out, shard, part_rows, verify=False))
+    hasher = Hasher(**_all_processors(options))
+    return Summary(**hasher._run(inventory, out, shard, part_rows, progress, verify=False))
 
 
 def verify(
@@ -215,26 +236,17 @@ def verify(
     *,
     shard: tuple[int, int] | str = (0, 1),
     part_rows: int = PART_ROWS,
-    columns: Mapping[str, str] | None = None,
-    store: Mapping[str, str] | None = None,
-    connections: int = 64,
-    max_threads: int = AUTO,
-    retries: int = 5,
-    timeout: float = 30.0,
-    split: int = 64 << 20,
+    progress: Callable[[Progress], object] | None = None,
+    **options: Unpack[Options],
 ) -> Verified:
     """As `hash`, for inventories that list digests: the column `matches` says whether they are right, and `ok` whether each row has
     the listed one.
 
     What `hash` wrote is such an inventory. A part that is in `out` is not read again: who verifies anew takes a new folder.
     """
-    hasher = Hasher(
-        columns=columns,
-        store=store,
-        connections=connections,
-        max_threads=max_threads,
-        retries=retries,
-        timeout=timeout,
-        split=split,
-    )
-    return Verified(**hasher._run(inventory, out, shard, part_rows, verify=True))
+    hasher = Hasher(**_all_processors(options))
+    return Verified(**hasher._run(inventory, out, shard, part_rows, progress, verify=True))
+
+
+def _all_processors(options: Options) -> Options:
+    return {"max_threads": AUTO, **options}

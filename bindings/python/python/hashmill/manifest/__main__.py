@@ -8,10 +8,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
+import shutil
 import sys
+import time
+from collections import deque
 
 from .. import __version__
-from . import AUTO, PART_ROWS, hash, verify
+from . import AUTO, PART_ROWS, Progress, hash, verify
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -27,12 +31,56 @@ def _count(text: str) -> int:
     return int(text)
 
 
+class _Line:
+    """One line on standard error that says how far the work is, where that is a terminal and the work lasts. There are no colours, so
+    NO_COLOR asks for nothing."""
+
+    PATIENCE, TICK, WINDOW = 1.0, 0.1, 5.0
+    """Seconds: what is not worth a line, how often it moves, and what its rate is that of."""
+
+    def __init__(self) -> None:
+        self.is_wanted = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.is_shown = False
+        now = time.monotonic()
+        self.next = now + self.PATIENCE
+        self.read = deque([(now, 0)])
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now < self.next:
+            return
+        self.next = now + self.TICK
+        self.read.append((now, progress.bytes))
+        while now - self.read[0][0] > self.WINDOW and len(self.read) > 2:
+            self.read.popleft()
+        then, bytes = self.read[0]
+        words = f"{progress.done:,} of {progress.rows:,} rows, {_size(progress.bytes)}, {_size((progress.bytes - bytes) / (now - then))}/s"
+        if progress.failed:
+            words += f", {progress.failed:,} failed"
+        # Before it is written: a signal may come in the middle.
+        self.is_shown = True
+        # A line that is too long would go on in the next one, and stay there.
+        print("\r" + words[: shutil.get_terminal_size().columns - 1] + "\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self.is_shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _size(bytes: float) -> str:
+    units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
+    while bytes >= 1024 and len(units) > 1:
+        bytes /= 1024
+        units.pop(0)
+    return f"{bytes:.0f} B" if units[0] == "B" else f"{bytes:.1f} {units[0]}"
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m hashmill.manifest", description="Hash or verify what Parquet inventories list."
     )
-    parser.add_argument("inventory", nargs="+", help="a Parquet file, or a folder of them")
-    parser.add_argument("-o", "--out", required=True, help="the folder of the answers")
+    parser.add_argument("inventory", nargs="+", help="a Parquet file, or a folder of them, on a disk or in a store: s3://BUCKET/KEY")
+    parser.add_argument("-o", "--out", required=True, help="the folder of the answers, on a disk or in a store")
     parser.add_argument("--shard", default="0/1", help="which part of the work: i/n, from 0/n to (n-1)/n [0/1]")
     parser.add_argument("--verify", action="store_true", help="the inventory must list digests")
     parser.add_argument("--column", action="append", default=[], type=_pair, metavar="MEANING=NAME", help="a column by another name, as url=address")
@@ -42,22 +90,29 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--max-threads", type=int, default=AUTO, metavar="N", help="that hash [all processors]")
     parser.add_argument("--retries", type=int, choices=range(1001), default=5, metavar="N", help="of a request [%(default)s]")
     parser.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="how long a store may be silent [%(default)g]")
+    parser.add_argument("--split", type=_count, default=64 << 20, metavar="BYTES", help="objects from so many bytes on come in parts at once [%(default)s]")
     parser.add_argument("--version", action="version", version=__version__)
     args = parser.parse_args(arguments)
     work = verify if args.verify else hash
+    line = _Line()
     try:
-        summary = work(
-            args.inventory,
-            args.out,
-            shard=args.shard,
-            part_rows=args.part_rows,
-            columns=dict(args.column),
-            store=dict(args.store),
-            connections=args.connections,
-            max_threads=args.max_threads,
-            retries=args.retries,
-            timeout=args.timeout,
-        )
+        try:
+            summary = work(
+                args.inventory,
+                args.out,
+                shard=args.shard,
+                part_rows=args.part_rows,
+                columns=dict(args.column),
+                store=dict(args.store),
+                connections=args.connections,
+                max_threads=args.max_threads,
+                retries=args.retries,
+                timeout=args.timeout,
+                split=args.split,
+                progress=line if line.is_wanted else None,
+            )
+        finally:
+            line.clear()
     except (OSError, ValueError) as error:
         print(f"hashmill.manifest: {error}", file=sys.stderr)
         return 2

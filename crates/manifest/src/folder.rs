@@ -1,0 +1,110 @@
+//! The folder of answers, on a disk or in a store: files that are whole and in their place, or not there.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use hashmill_files::Replacement;
+
+use crate::error::Error;
+use crate::hasher::Hasher;
+use crate::place::{Object, Place, Store};
+use crate::remote::Remote;
+
+/// Where answers are written.
+pub(crate) enum Folder {
+    Disk(PathBuf),
+    Store(Remote),
+}
+
+impl Folder {
+    /// That of a path, or of a URL of a store.
+    pub(crate) fn at(hasher: &Hasher, path: &Path) -> Result<Folder, Error> {
+        match Place::of_folder(path).map_err(|failure| Error::Refused(failure.words))? {
+            Place::File(path) => {
+                fs::create_dir_all(&path).map_err(Error::io(&path))?;
+                Ok(Folder::Disk(path))
+            }
+            Place::Object(Object { store: Store::Http(_), .. }) => {
+                Err(Error::Refused("answers are not written to a web server".to_owned()))
+            }
+            Place::Object(object) => {
+                hasher.remote(object).map(Folder::Store).map_err(|failure| Error::Refused(failure.words))
+            }
+        }
+    }
+
+    /// What a file of it is called, for people.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        match self {
+            Folder::Disk(folder) => folder.join(name),
+            Folder::Store(remote) => remote.child(name).name(),
+        }
+    }
+
+    /// All of a file; `None` if there is none.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<Bytes>, Error> {
+        match self {
+            Folder::Disk(folder) => match fs::read(folder.join(name)) {
+                Ok(bytes) => Ok(Some(bytes.into())),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(Error::Io(folder.join(name), error)),
+            },
+            Folder::Store(remote) => remote.child(name).read(),
+        }
+    }
+
+    /// Writes a file, in the place of one that may be there.
+    pub(crate) fn write(&self, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
+        match self {
+            Folder::Disk(folder) => {
+                let path = folder.join(name);
+                let write = || {
+                    let mut file = Replacement::begin(&path)?;
+                    file.write_all(&bytes)?;
+                    file.finish()
+                };
+                write().map_err(Error::io(&path))
+            }
+            Folder::Store(remote) => remote.child(name).write(bytes),
+        }
+    }
+
+    /// Writes a file if there is none.
+    pub(crate) fn create(&self, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
+        static CLAIMS: AtomicU64 = AtomicU64::new(0);
+        match self {
+            Folder::Disk(folder) => {
+                let path = folder.join(name);
+                if fs::exists(&path).map_err(Error::io(&path))? {
+                    return Ok(());
+                }
+                let number = CLAIMS.fetch_add(1, Ordering::Relaxed);
+                let own = folder.join(format!(".{name}.{}.{number}", process::id()));
+                create(&own, &path, &bytes).map_err(Error::io(&path))
+            }
+            Folder::Store(remote) => remote.child(name).create(bytes),
+        }
+    }
+}
+
+/// Makes the file by way of `own`, whole or not at all, and never in the place of one that is there.
+fn create(own: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = Replacement::begin(own)?;
+    file.write_all(bytes)?;
+    file.finish()?;
+    let linked = match fs::hard_link(own, path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        // Of a file system without links. A kill in the middle leaves one that is refused.
+        Err(_) => match File::create_new(path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            file => file.and_then(|mut file| file.write_all(bytes)),
+        },
+        linked => linked,
+    };
+    fs::remove_file(own)?;
+    linked
+}

@@ -1,0 +1,216 @@
+//! One file in a store, or a folder there: inventories and answers that lie in one. Whoever asks waits.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use object_store::{GetOptions, GetResult, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
+use parquet::arrow::arrow_reader::ArrowReaderOptions;
+use parquet::arrow::async_reader::AsyncFileReader;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use tokio::runtime::Runtime;
+
+use crate::answer::{Failure, Kind};
+use crate::error::Error;
+use crate::fetch::{failure, is_strong};
+use crate::place::{Object, Store};
+
+/// Ranges of a file that are asked for at once.
+const RANGES: usize = 8;
+
+/// A file or a folder, and whom to ask.
+#[derive(Clone)]
+pub(crate) struct Remote {
+    runtime: Arc<Runtime>,
+    store: Arc<dyn ObjectStore>,
+    object: Object,
+}
+
+impl Remote {
+    pub(crate) fn new(runtime: Arc<Runtime>, store: Arc<dyn ObjectStore>, object: Object) -> Remote {
+        Remote { runtime, store, object }
+    }
+
+    /// A file of this folder.
+    pub(crate) fn child(&self, name: &str) -> Remote {
+        Remote { object: self.object.child(name), ..self.clone() }
+    }
+
+    /// What it is called, for people.
+    pub(crate) fn name(&self) -> PathBuf {
+        PathBuf::from(self.object.to_string())
+    }
+
+    /// Waits for what a store answers.
+    fn wait<T>(&self, answer: impl Future<Output = Result<T, Failure>>) -> Result<T, Error> {
+        self.runtime.block_on(answer).map_err(|failure| self.error(failure))
+    }
+
+    fn error(&self, failure: Failure) -> Error {
+        let kind = match failure.kind {
+            Kind::Missing => io::ErrorKind::NotFound,
+            Kind::Denied => io::ErrorKind::PermissionDenied,
+            _ => io::ErrorKind::Other,
+        };
+        Error::Io(self.name(), io::Error::new(kind, failure.words))
+    }
+
+    /// The file, to be read in parts; `None` if there is none.
+    pub(crate) fn open(&self) -> Result<Option<RemoteFile>, Error> {
+        // Not by HEAD: URLs that are signed are so for GET alone. Its first bytes tell the size as well.
+        let options = GetOptions {
+            range: Some((0..8).into()),
+            extensions: self.object.extensions(),
+            ..GetOptions::default()
+        };
+        let meta = match self.runtime.block_on(self.store.get_opts(&self.object.path, options)) {
+            Ok(answer) => answer.meta,
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(self.error(failure(&error))),
+        };
+        Ok(Some(RemoteFile { remote: self.clone(), meta: Arc::new(meta) }))
+    }
+
+    /// The names of what lies right in this folder, in their order.
+    pub(crate) fn list(&self) -> Result<Vec<String>, Error> {
+        if let Store::Http(_) = self.object.store {
+            return Ok(Vec::new());
+        }
+        let prefix = Some(&self.object.path).filter(|path| !path.is_root());
+        let found = self
+            .wait(async { self.store.list_with_delimiter(prefix).await.map_err(|error| failure(&error)) })?;
+        let names = found.objects.iter().filter_map(|meta| meta.location.filename().map(str::to_owned));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// All of a file; `None` if there is none.
+    pub(crate) fn read(&self) -> Result<Option<Bytes>, Error> {
+        let options = GetOptions { extensions: self.object.extensions(), ..GetOptions::default() };
+        let read = async {
+            match self.store.get_opts(&self.object.path, options).await {
+                Ok(answer) => answer.bytes().await.map(Some),
+                Err(object_store::Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        self.wait(read.map(|read| read.map_err(|error| failure(&error))))
+    }
+
+    /// Writes the file whole, in the place of one that may be there.
+    pub(crate) fn write(&self, bytes: Vec<u8>) -> Result<(), Error> {
+        self.wait(self.put(bytes.into(), PutMode::Overwrite).map(|put| put.map_err(|error| failure(&error))))
+    }
+
+    /// Writes it if there is none. Whether there was one is not said.
+    pub(crate) fn create(&self, bytes: Vec<u8>) -> Result<(), Error> {
+        let bytes = PutPayload::from(bytes);
+        match self.runtime.block_on(self.put(bytes.clone(), PutMode::Create)) {
+            Ok(())
+            | Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
+                Ok(())
+            }
+            // Of a store that knows no such condition.
+            Err(_) if self.read()?.is_some() => Ok(()),
+            Err(_) => {
+                self.wait(self.put(bytes, PutMode::Overwrite).map(|put| put.map_err(|error| failure(&error))))
+            }
+        }
+    }
+
+    async fn put(&self, bytes: PutPayload, mode: PutMode) -> object_store::Result<()> {
+        let options = PutOptions { mode, ..PutOptions::default() };
+        self.store.put_opts(&self.object.path, bytes, options).await.map(drop)
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A client holds keys.
+        f.debug_tuple("Remote").field(&self.object.to_string()).finish()
+    }
+}
+
+/// A file in one state of it.
+#[derive(Clone, Debug)]
+pub(crate) struct RemoteFile {
+    remote: Remote,
+    meta: Arc<ObjectMeta>,
+}
+
+impl RemoteFile {
+    pub(crate) fn len(&self) -> u64 {
+        self.meta.size
+    }
+
+    /// The last bytes: as many as `most`, or all.
+    pub(crate) fn tail(&self, most: u64) -> Result<Bytes, Error> {
+        let size = self.meta.size;
+        self.remote.wait(self.range(size.saturating_sub(most)..size))
+    }
+
+    /// Waits for what is read of it.
+    pub(crate) fn wait<T>(&self, answer: impl Future<Output = T>) -> T {
+        self.remote.runtime.block_on(answer)
+    }
+
+    async fn range(&self, range: Range<u64>) -> Result<Bytes, Failure> {
+        if range.is_empty() {
+            return Ok(Bytes::new());
+        }
+        let (object, first) = (&self.remote.object, &self.meta);
+        let options = GetOptions {
+            range: Some(range.clone().into()),
+            if_match: first.e_tag.clone().filter(|tag| is_strong(tag)),
+            extensions: object.extensions(),
+            ..GetOptions::default()
+        };
+        let answer =
+            self.remote.store.get_opts(&object.path, options).await.map_err(|error| failure(&error))?;
+        let GetResult { meta: ObjectMeta { size, e_tag, last_modified, .. }, .. } = &answer;
+        if (size, e_tag, last_modified) != (&first.size, &first.e_tag, &first.last_modified) {
+            return Err(Failure::new(Kind::Changed, "it changed while it was read"));
+        }
+        let bytes = answer.bytes().await.map_err(|error| failure(&error))?;
+        if bytes.len() as u64 != range.end - range.start {
+            return Err(Failure::new(Kind::Failed, format!("{} bytes came of {range:?}", bytes.len())));
+        }
+        Ok(bytes)
+    }
+}
+
+impl AsyncFileReader for RemoteFile {
+    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, Result<Bytes, ParquetError>> {
+        let read = self.range(range);
+        // What the store said is the system's, and no word about Parquet.
+        read.map(|read| read.map_err(|failure| ParquetError::External(Box::new(io::Error::other(failure)))))
+            .boxed()
+    }
+
+    fn get_byte_ranges(
+        &mut self,
+        ranges: Vec<Range<u64>>,
+    ) -> BoxFuture<'_, Result<Vec<Bytes>, ParquetError>> {
+        let file = self.clone();
+        let read = move |range| {
+            let mut file = file.clone();
+            async move { file.get_bytes(range).await }
+        };
+        stream::iter(ranges).map(read).buffered(RANGES).try_collect().boxed()
+    }
+
+    fn get_metadata<'a>(
+        &'a mut self,
+        _: Option<&'a ArrowReaderOptions>,
+    ) -> BoxFuture<'a, Result<Arc<ParquetMetaData>, ParquetError>> {
+        // It was read when the file was opened.
+        std::future::ready(Err(ParquetError::General("no metadata".to_owned()))).boxed()
+    }
+}
