@@ -100,6 +100,7 @@ impl Engine {
     /// A shard of an inventory into a folder. What it says is how many rows had which answer. `progress` hears meanwhile how many
     /// there are, how many are done and have failed, and how many bytes were read: what it raises ends the run.
     #[pyo3(signature = (inventory, out, shard, part_rows, verify, progress))]
+    #[expect(clippy::too_many_arguments, reason = "one wrapper in Python calls it")]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -108,7 +109,7 @@ impl Engine {
         shard: (u64, u64),
         part_rows: u64,
         verify: bool,
-        progress: Option<Bound<'py, PyAny>>,
+        progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (index, count) = shard;
         let shard = Shard::new(index, count)
@@ -116,7 +117,7 @@ impl Engine {
         let part_rows = NonZero::new(part_rows).ok_or_else(|| PyValueError::new_err("parts without rows"))?;
         let (hasher, work, columns) = (self.hasher()?, Work::new(), self.columns.clone());
         let watching = work.clone();
-        let tell = |_: Python<'_>| match &progress {
+        let tell = |_: Python<'_>| match progress {
             Some(progress) => {
                 let now = watching.progress();
                 progress.call1((now.rows, now.done, now.failed, now.bytes)).map(drop)
