@@ -193,30 +193,6 @@ mod tests {
         Ratio { middle, low: middle - reach, high: middle + reach }
     }
 
-    #[test]
-    fn tiles_that_are_over_before_the_next_launch_lose_to_longer_ones() {
-        // A file of 64 MiB, simulated: a launch of 200 µs for each tile that hides behind none, and copies of 10 GB a second.
-        let nanoseconds = |mib: f64, under_way: f64| {
-            let tiles = 64.0 / mib;
-            64e6 / 10.0 + tiles / under_way * 200_000.0
-        };
-        let ways = [(8.0, 8.0), (4.0, 8.0), (1.0, 8.0), (8.0, 16.0)];
-        let sampled = |drift: f64| -> Vec<Vec<f64>> {
-            let of = |(mib, under_way)| {
-                (0..8).map(|turn| nanoseconds(mib, under_way) * (1.0 + drift * f64::from(turn % 3))).collect()
-            };
-            ways.into_iter().map(of).collect()
-        };
-        let chosen = |in_use, drift| {
-            choose(&[Timing::new(64 << 20, in_use, sampled(drift))]).map(|choice| choice.option)
-        };
-        // From whatever is in use, the same way; all drift together, and pairs see nothing of it.
-        for drift in [0.0, 0.02] {
-            assert_eq!([2, 1, 0].map(|in_use| chosen(in_use, drift)), [Some(3); 3]);
-            assert_eq!(chosen(3, drift), Some(3));
-        }
-    }
-
     /// Option 1 is in use.
     fn timing(ratios: &[Ratio]) -> Timing {
         let times = ratios.iter().map(|ratio| 100.0 / ratio.middle).collect();

@@ -12,6 +12,7 @@ use crate::{FAILED, OK, memory};
 use anyhow::{Context as _, Result, bail, ensure};
 use hashmill_gpu::{Error, Tuning};
 use hashmill_hash::argon2::{Hasher, Input, Job, Params};
+use hashmill_hash::engine::EngineError;
 use hashmill_hash::password::{NewPassword, Passwords, Policy};
 use hashmill_machine::clock::{Clock, Monotonic};
 use hashmill_machine::{self as machine, Load};
@@ -33,7 +34,7 @@ const LEAST_ROUNDS: usize = 3;
 const SAMPLE: Duration = Duration::from_millis(20);
 
 /// How long the processor hashes.
-const OF_PROCESSOR: Duration = Duration::from_millis(500);
+pub(super) const OF_PROCESSOR: Duration = Duration::from_millis(500);
 
 const PASSWORD: &[u8] = b"correct horse battery staple";
 const SALT: &[u8] = b"sixteen bytes ok";
@@ -44,8 +45,9 @@ struct Report<'a> {
     engine: &'static str,
     device: &'a str,
     date: &'a str,
-    /// The median of what comparisons may be off by chance, as a part of one.
-    noise: f64,
+    /// The median of what comparisons of hashes may be off by chance, as a part of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    noise: Option<f64>,
     busy: Option<&'a str>,
     measured: &'a [Measured],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,21 +107,22 @@ pub(super) fn run(low: &TuneArgs) -> Result<u8> {
         bar.finish();
     }
     let measured = measured.with_context(|| low.engine.to_string())?;
-    let files = files.transpose().with_context(|| low.engine.to_string())?;
+    let (files, failure) = apart(files, !measured.is_empty()).with_context(|| low.engine.to_string())?;
     let timings = measured.iter().map(|measured| &measured.timing);
-    let noise = decide::noise(timings.chain(files.as_ref().map(|files| &files.timing)));
+    let noise = (!measured.is_empty()).then(|| decide::noise(timings));
+    let noises = [("Argon2", noise), ("files", files.as_ref().map(|files| files.noise))];
+    let [keeps_hashes, keeps_files] = noises.map(|(_, noise)| noise.is_some_and(is_sure));
     let busy = busy(&before, &after, elapsed_ms, machine::threads(), 0.0);
     let (date, model, kind) = (machine::date::now_utc(), device.info().model(), device.info().kind.name());
-    let is_sure = noise <= TOO_NOISY;
     let keep = |kept: &mut kept::Kept| {
-        measured
-            .iter()
-            .for_each(|measured| kept.take(measured.tuned(&date, device.engine(), (&model, kind))));
-        if let Some(files) = &files {
+        for measured in measured.iter().filter(|_| keeps_hashes) {
+            kept.take(measured.tuned(&date, device.engine(), (&model, kind)));
+        }
+        if let Some(files) = files.as_ref().filter(|_| keeps_files) {
             kept.take_tiles(files.tuned(&date, device.engine(), &model));
         }
     };
-    let kept = target.filter(|_| is_sure).map(|target| target.keep(keep)).transpose();
+    let kept = target.filter(|_| keeps_hashes || keeps_files).map(|target| target.keep(keep)).transpose();
     let path = kept.as_ref().ok().and_then(|path| path.as_ref()).map(|path| shown(path).into_owned());
     if low.json {
         let (engine, busy, measured) = (device.engine(), busy.as_deref(), &measured[..]);
@@ -136,11 +139,34 @@ pub(super) fn run(low: &TuneArgs) -> Result<u8> {
         out::remark(&format!("WARNING: {busy}"));
     }
     kept?;
-    if !is_sure {
-        out::complain(&super::too_noisy(noise));
-        return Ok(FAILED);
+    let noisy = too_noisy(noises);
+    noisy.iter().for_each(|line| out::complain(line));
+    match failure {
+        Some(error) => Err(error.context(low.engine.to_string())),
+        None if noisy.is_empty() => Ok(OK),
+        None => Ok(FAILED),
     }
-    Ok(OK)
+}
+
+/// What was measured of files, or why nothing was. That is for the end if something else was measured, which it takes nothing from.
+fn apart<T>(files: Option<Result<T>>, has_more: bool) -> Result<(Option<T>, Option<anyhow::Error>)> {
+    match files.transpose() {
+        Ok(files) => Ok((files, None)),
+        Err(error) if has_more => Ok((None, Some(error))),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether comparisons can tell something.
+fn is_sure(noise: f64) -> bool {
+    noise <= TOO_NOISY
+}
+
+/// A line for each kind of which nothing was kept. Each is judged for itself: the noise of one is no other's.
+fn too_noisy(noises: [(&str, Option<f64>); 2]) -> Vec<String> {
+    let noises = noises.into_iter().filter_map(|(what, noise)| Some((what, noise?)));
+    let noisy = noises.filter(|(_, noise)| !is_sure(*noise));
+    noisy.map(|(what, noise)| format!("{what}: {}", super::too_noisy(noise))).collect()
 }
 
 /// What to measure.
@@ -171,20 +197,7 @@ fn measure(
         batch(device, params, tuning, &right)
     };
     let all = device.tunings(params)?.into_iter().map(|tuning| tuning.at_most(most));
-    let mut options: Vec<Tuning> = Vec::new();
-    for tuning in all {
-        if options.contains(&tuning) {
-            continue;
-        }
-        match sample(tuning) {
-            // The first must work; another may be more than this device can.
-            Err(error) if !options.is_empty() && is_too_much(&error) => {}
-            sampled => {
-                sampled?;
-                options.push(tuning);
-            }
-        }
-    }
+    let options = possible(all, sample)?;
     let mut samples = vec![Vec::new(); options.len()];
     let (began, mut rounds) = (Instant::now(), 0);
     while rounds < LEAST_ROUNDS || began.elapsed() < budget {
@@ -215,9 +228,31 @@ fn measure(
     })
 }
 
+/// Those ways that the device can, each once, in their order: all are tried. The first must work; another may be too much.
+pub(super) fn possible<T: Copy + PartialEq>(
+    all: impl IntoIterator<Item = T>,
+    sample: impl Fn(T) -> Result<f64>,
+) -> Result<Vec<T>> {
+    let mut options = Vec::new();
+    for option in all {
+        if options.contains(&option) {
+            continue;
+        }
+        match sample(option) {
+            Err(error) if !options.is_empty() && is_too_much(&error) => {}
+            sampled => {
+                sampled?;
+                options.push(option);
+            }
+        }
+    }
+    Ok(options)
+}
+
 /// Whether a way failed because it is more than the device can.
 fn is_too_much(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::OutOfMemory { .. } | Error::Unfit { .. }))
+        || matches!(error.downcast_ref(), Some(EngineError::OutOfMemory { .. }))
 }
 
 fn input() -> Input<'static> {
@@ -292,5 +327,45 @@ impl Measured {
         text += &format!("  {of_processor:>12.1}  {:<14}  all threads of the processor\n", "");
         text += &format!("  chosen: {}: {why}\n", options[*chosen].tuning);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_for_a_device_is_left_out_but_for_the_first() {
+        let sample = |option: u32| match option {
+            0 => bail!(Error::OutOfMemory { bytes: 1 }),
+            1 => bail!(EngineError::OutOfMemory { bytes: 1 }),
+            2 => bail!(Error::Unfit { device: "a card".to_owned(), lacks: "it".to_owned() }),
+            3 => bail!(Error::Lost),
+            _ => Ok(1.0),
+        };
+        assert_eq!(possible([4, 0, 5, 1, 2, 4, 6], sample).expect("the first works"), [4, 5, 6]);
+        for all in [&[0, 4][..], &[4, 3]] {
+            assert!(possible(all.iter().copied(), sample).is_err(), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_of_files_takes_nothing_from_hashes() {
+        let fails = || Some(Err::<(), _>(anyhow::Error::new(Error::Lost)));
+        let (files, failure) = apart(fails(), true).expect("hashes were measured");
+        assert!(files.is_none() && failure.is_some());
+        assert!(apart(fails(), false).is_err(), "there is nothing to tell");
+        let (files, failure) = apart(Some(Ok(())), true).expect("measured");
+        assert!(files.is_some() && failure.is_none());
+    }
+
+    #[test]
+    fn noise_is_judged_by_kind() {
+        let lines = |hashes, files| too_noisy([("Argon2", hashes), ("files", files)]);
+        let [sure, unsure] = [Some(TOO_NOISY), Some(2.0 * TOO_NOISY)];
+        assert!(lines(sure, None).is_empty() && lines(None, sure).is_empty());
+        assert!(lines(sure, unsure).iter().map(|line| line.starts_with("files: comparisons")).eq([true]));
+        assert!(lines(unsure, sure).iter().map(|line| line.starts_with("Argon2: comparisons")).eq([true]));
+        assert_eq!(lines(unsure, Some(f64::NAN)).len(), 2);
     }
 }

@@ -1,9 +1,10 @@
 //! `hashmill tune --engine cuda|wgpu`: how files are best cut for a device.
 
 use super::decide::{self, Timing};
+use super::device::{OF_PROCESSOR, possible};
 use super::words;
 use crate::engine::device::Device;
-use crate::kept::TunedTiles;
+use crate::kept::{self, TunedTiles};
 use anyhow::{Context as _, Result, ensure};
 use hashmill_gpu::{Error, Tiles};
 use hashmill_hash::blake3::hazmat::{ChainingValue, HasherExt as _, Mode, merge_tiles_root_xof};
@@ -16,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The file that is measured lies in memory, and is this long.
+/// The file that is measured lies in memory, and is at least this long.
 const FILE: usize = 64 << 20;
 
 /// Each round gives two samples, and of fewer than six a ratio has no interval.
@@ -25,14 +26,18 @@ const LEAST_ROUNDS: usize = 3;
 /// All ways to cut.
 #[derive(Serialize)]
 pub(super) struct Measured {
+    /// How long the file was.
+    bytes: usize,
     options: Vec<Way>,
     /// Which of them.
     chosen: usize,
     why: String,
     /// Bytes in a second on all threads of the processor.
     of_processor: f64,
+    /// The median of what comparisons may be off by chance, as a part of one.
+    pub(super) noise: f64,
     #[serde(skip)]
-    pub(super) timing: Timing,
+    timing: Timing,
 }
 
 #[derive(Serialize)]
@@ -43,12 +48,17 @@ struct Way {
     faster: [f64; 3],
 }
 
+/// How long a file must be so that all of these are cut as `sum` cuts it, and each has twice as many tiles as go side by side.
+fn file_len(all: &[Tiles]) -> usize {
+    all.iter().map(|tiles| 2 * tiles.count * tiles.bytes).fold(FILE, usize::max)
+}
+
 /// All ways in turns, forth and back; then the processor. All digests are looked at.
 pub(super) fn measure(device: &Device, budget: Duration, tick: &dyn Fn()) -> Result<Measured> {
-    let bytes: Vec<u8> = (0..FILE).map(|at| (at * 7 + at / 251) as u8).collect();
-    let right = *blake3::hash(&bytes).as_bytes();
     let threads = machine::threads();
-    let options = Tiles::all(device.info(), threads);
+    let all = Tiles::all(device.info(), threads);
+    let bytes: Vec<u8> = (0..file_len(&all)).map(|at| (at * 7 + at / 251) as u8).collect();
+    let right = *blake3::hash(&bytes).as_bytes();
     // One at a time: each has memory of its own.
     let sample = |tiles: Tiles| -> Result<f64> {
         tick();
@@ -64,6 +74,7 @@ pub(super) fn measure(device: &Device, budget: Duration, tick: &dyn Fn()) -> Res
         }
         Ok(seconds * 1e9)
     };
+    let options = possible(all, sample)?;
     let mut samples = vec![Vec::new(); options.len()];
     let (began, mut rounds) = (Instant::now(), 0);
     while rounds < LEAST_ROUNDS || began.elapsed() < budget {
@@ -73,28 +84,42 @@ pub(super) fn measure(device: &Device, budget: Duration, tick: &dyn Fn()) -> Res
         }
         rounds += 1;
     }
-    let timing = Timing::new(FILE as u64, 0, samples);
+    let timing = Timing::new(bytes.len() as u64, 0, samples);
     let lines: Vec<String> = options.iter().map(Tiles::to_string).collect();
     let choice = decide::choose(std::slice::from_ref(&timing)).context("nothing was measured")?;
     let why = words::why(&choice, &lines, "what is guessed first");
     let way = |(at, tiles): (usize, String)| {
         let ratio = timing.ratios[at];
-        let bytes_per_second = FILE as f64 * 1e9 / timing.times[at];
+        let bytes_per_second = bytes.len() as f64 * 1e9 / timing.times[at];
         Way { tiles, bytes_per_second, faster: [ratio.middle, ratio.low, ratio.high] }
     };
     let options = lines.into_iter().enumerate().map(way).collect();
-    Ok(Measured { options, chosen: choice.option, why, of_processor: by_processor(&bytes, threads)?, timing })
+    Ok(Measured {
+        bytes: bytes.len(),
+        options,
+        chosen: choice.option,
+        why,
+        of_processor: by_processor(&bytes, threads)?,
+        noise: decide::noise([&timing].into_iter()),
+        timing,
+    })
 }
 
 /// Bytes in a second on all threads of the processor.
 fn by_processor(bytes: &[u8], threads: usize) -> Result<f64> {
+    let plan = kept::blake3();
     let value = |tile: Tile, bytes: &[u8]| {
-        let mut hasher = Hasher::new();
+        let mut hasher = Hasher::new().with_plan(plan);
         Ok(hasher.set_input_offset(tile.offset).update(bytes).finalize_non_root())
     };
-    let began = Instant::now();
-    digest(bytes, (1 << 20, threads), &value)?;
-    Ok(bytes.len() as f64 / began.elapsed().as_secs_f64())
+    let pass = || digest(bytes, (1 << 20, threads), &value).map(drop);
+    pass()?;
+    let (began, mut count) = (Instant::now(), 0);
+    while count == 0 || began.elapsed() < OF_PROCESSOR {
+        pass()?;
+        count += bytes.len();
+    }
+    Ok(count as f64 / began.elapsed().as_secs_f64())
 }
 
 type Value<'a> = &'a (dyn Fn(Tile, &[u8]) -> Result<ChainingValue> + Sync);
@@ -141,8 +166,8 @@ impl Measured {
     }
 
     pub(super) fn table(&self) -> String {
-        let Measured { options, chosen, why, of_processor, timing } = self;
-        let mut text = format!("\nBLAKE3 of a file of {} MiB: MB a second\n", FILE >> 20);
+        let Measured { bytes, options, chosen, why, of_processor, timing, .. } = self;
+        let mut text = format!("\nBLAKE3 of a file of {} MiB: MB a second\n", bytes >> 20);
         for (at, Way { tiles, bytes_per_second, .. }) in options.iter().enumerate() {
             let cell = match at {
                 0 => "first guess".to_owned(),
@@ -153,5 +178,53 @@ impl Measured {
         text += &format!("  {:>12.1}  {:<14}  all threads of the processor\n", of_processor / 1e6, "");
         text += &format!("  chosen: {}: {why}\n", options[*chosen].tiles);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// These ways, as lines.
+    fn all(lines: &[&str]) -> Vec<Tiles> {
+        lines.iter().map(|line| line.parse().expect("tiles")).collect()
+    }
+
+    #[test]
+    fn twice_as_many_under_way_are_measured_as_that() {
+        // What a large device is asked for where sixteen threads copy.
+        let lines = [
+            "bytes=8388608 count=8",
+            "bytes=4194304 count=8",
+            "bytes=2097152 count=8",
+            "bytes=1048576 count=8",
+            "bytes=8388608 count=4",
+            "bytes=8388608 count=16",
+        ];
+        let all = all(&lines);
+        let len = file_len(&all);
+        assert_eq!(len, 256 << 20);
+        // Simulated: each tile has a launch of 200 µs, and launches that are under way together hide behind each other.
+        let nanoseconds = |Tiles { bytes, count, .. }: &Tiles| {
+            let tiles = len / bytes;
+            len as f64 / 25.0 + tiles as f64 / *count.min(&tiles) as f64 * 200_000.0
+        };
+        for drift in [0.0, 0.02] {
+            // All drift together, and pairs see nothing of it.
+            let of =
+                |tiles| (0..8).map(|turn| nanoseconds(tiles) * (1.0 + drift * f64::from(turn % 3))).collect();
+            let samples: Vec<Vec<f64>> = all.iter().map(of).collect();
+            // From whatever is in use, the same way.
+            for in_use in 0..all.len() {
+                let timing = Timing::new(len as u64, in_use, samples.clone());
+                assert_eq!(decide::choose(&[timing]).map(|choice| choice.option), Some(5), "from {in_use}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_is_never_short() {
+        assert_eq!(file_len(&all(&["bytes=8388608 count=2", "bytes=8388608 count=1"])), FILE);
+        assert_eq!(file_len(&all(&["bytes=1048576 count=1"])), FILE);
     }
 }
