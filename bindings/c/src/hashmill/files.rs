@@ -4,6 +4,7 @@
 use super::error::hm_error;
 use super::hash::{HM_MODE_DERIVE, Keyed, hashing, hm_function};
 use super::pointers::{free, given, hm_owner, hm_span, hm_spans, slot};
+use core::hint::black_box;
 use core::mem::MaybeUninit;
 use core::num::NonZero;
 use core::ptr;
@@ -64,6 +65,20 @@ impl hm_file_digest {
     }
 }
 
+/// As [`hashing`], deeper: between whoever calls and what hashes there are paths, plans and threads, too.
+fn hashing_files(is_keyed: bool, work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
+    /// Overwrites as much of the stack as `hash_many` may have had.
+    #[inline(never)]
+    fn wipe() {
+        black_box(&mut [0_u8; 64 * 1024]);
+    }
+    let result = hashing(is_keyed, work);
+    if is_keyed {
+        wipe();
+    }
+    result
+}
+
 /// Makes ready. `options` may be NULL.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -102,7 +117,7 @@ pub extern "C" fn hm_files_hash(
     path: hm_span,
     digest: Option<&mut MaybeUninit<hm_file_digest>>,
 ) -> Option<Box<hm_error>> {
-    hashing(files.is_some_and(|files| files.is_keyed), || {
+    hashing_files(files.is_some_and(|files| files.is_keyed), || {
         let out = slot(digest, hm_file_digest::NONE, "digest")?;
         *out = hm_file_digest::of(&given(files, "files")?.files.hash_file(path.path("path")?)?);
         Ok(())
@@ -117,7 +132,7 @@ pub extern "C" fn hm_files_hash_many(
     paths: hm_spans,
     digests: Option<&mut MaybeUninit<Option<Box<hm_file_digests>>>>,
 ) -> Option<Box<hm_error>> {
-    hashing(files.is_some_and(|files| files.is_keyed), || {
+    hashing_files(files.is_some_and(|files| files.is_keyed), || {
         let out = slot(digests, None, "digests")?;
         let files = &given(files, "files")?.files;
         let paths =

@@ -7,6 +7,7 @@ use super::pool::hm_pool;
 use core::mem::MaybeUninit;
 use core::ptr;
 use hashmill_hash::argon2::{Params, Threads, Variant};
+use hashmill_hash::blake3::hazmat::forgetting;
 use hashmill_hash::engine::Stop;
 use hashmill_hash::password::{Limits, Login, PasswordHash, Passwords, Policy, Preset, Syntax};
 use zeroize::{Zeroize, Zeroizing};
@@ -135,6 +136,12 @@ impl hm_passwords {
     }
 }
 
+/// Does the work of a call that is handed a password or a secret. Nothing of it stays on the stack of this thread; threads of a pool keep
+/// theirs.
+fn secretly(work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
+    forgetting(|| call(work))
+}
+
 /// A policy that somebody recommends, by its name: "owasp-19m", "rfc9106-second", "libsodium-interactive" and others.
 #[must_use]
 #[unsafe(no_mangle)]
@@ -163,7 +170,7 @@ pub extern "C" fn hm_passwords_create(
     pool: Option<&hm_pool>,
     passwords: Option<&mut MaybeUninit<Option<Box<hm_passwords>>>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    secretly(|| {
         let out = slot(passwords, None, "passwords")?;
         let policy = given(policy, "policy")?.policy()?;
         let (mut limits, mut syntax) = (Limits::around(&policy), Syntax::Strict);
@@ -200,7 +207,7 @@ pub extern "C" fn hm_passwords_hash(
     salt: hm_span,
     stored: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    secretly(|| {
         let (out, passwords) = (slot(stored, None, "stored")?, given(passwords, "passwords")?);
         let (password, salt) = (password.bytes("password")?, passwords.salt(salt)?);
         let hash = passwords.work(|passwords| passwords.hash(password, &salt))?;
@@ -258,7 +265,7 @@ pub extern "C" fn hm_passwords_hash_until(
     stop: Option<&hm_stop>,
     stored: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    secretly(|| {
         let (out, passwords) = (slot(stored, None, "stored")?, given(passwords, "passwords")?);
         let (password, salt) = (password.bytes("password")?, passwords.salt(salt)?);
         let hm_stop(stop) = given(stop, "stop")?;
@@ -278,7 +285,7 @@ pub extern "C" fn hm_passwords_verify_until(
     stop: Option<&hm_stop>,
     upgrade: Option<&mut MaybeUninit<bool>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    secretly(|| {
         let upgrade = upgrade.map(|out| out.write(false));
         let (passwords, stored) = (given(passwords, "passwords")?, stored.bytes("stored")?);
         let (password, hm_stop(stop)) = (password.bytes("password")?, given(stop, "stop")?);
@@ -301,7 +308,7 @@ pub extern "C" fn hm_passwords_verify(
     stored: hm_span,
     upgrade: Option<&mut MaybeUninit<bool>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    secretly(|| {
         let upgrade = upgrade.map(|out| out.write(false));
         let (passwords, stored) = (given(passwords, "passwords")?, stored.bytes("stored")?);
         let password = password.bytes("password")?;
@@ -320,7 +327,7 @@ pub extern "C" fn hm_passwords_verify_dummy(
     passwords: Option<&hm_passwords>,
     password: hm_span,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    secretly(|| {
         let (passwords, password) = (given(passwords, "passwords")?, password.bytes("password")?);
         Ok(passwords.work(|passwords| passwords.verify_dummy(password))?)
     })
@@ -335,7 +342,7 @@ pub extern "C" fn hm_passwords_verify_many(
     stored: hm_spans,
     verdicts: Option<&mut MaybeUninit<Option<Box<hm_verdicts>>>>,
 ) -> Option<Box<hm_error>> {
-    call(|| {
+    secretly(|| {
         let (out, passwords) = (slot(verdicts, None, "verdicts")?, given(passwords, "passwords")?);
         let (words, strings) = (given_passwords.bytes("given_passwords")?, stored.spans("stored")?);
         if words.len() != strings.len() {

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STACK = 1 << 18, INPUT = 70000 };
+// The longest file is hashed on several threads.
+enum { STACK = 1 << 18, INPUT = 5 << 20 };
 static const uint8_t key[32] = "\x91whats the Elv\xe9sh word for fr\xcf" "en";
 static uint8_t *stack, *left, *input;
 // Memory of the caller's, in which a key may be: none of it is on a stack.
@@ -16,9 +17,10 @@ static blake3_hasher keyed, derived;
 static hm_hasher *hasher;
 static hm_files *files;
 static hm_passwords *passwords;
-static hm_bytes *stored;
+static hm_bytes *stored, *again;
+static hm_stop *stop;
 static char encoded[200], salt[] = "sixteen bytes ok", *path;
-static uint8_t out[INPUT], secret[32];
+static uint8_t out[200], secret[32];
 static size_t len;
 
 static void leaves_it(void) {
@@ -87,6 +89,16 @@ static void passwords_create(void) {
   fine(hm_passwords_create(&policy, &options, NULL, &passwords));
 }
 static void passwords_hash(void) { fine(hm_passwords_hash(passwords, the_key(), hm_str(salt), &stored)); }
+static void passwords_hash_until(void) {
+  fine(hm_stop_create(&stop));
+  fine(hm_passwords_hash_until(passwords, the_key(), hm_str(salt), stop, &again));
+}
+static void passwords_verify_until(void) { fine(hm_passwords_verify_until(passwords, the_key(), hm_view(again), stop, NULL)); }
+static void passwords_dummy(void) {
+  hm_error *error = hm_passwords_verify_dummy(passwords, the_key());
+  if (hm_error_code(error) != HM_MISMATCH) fine(error), exit(1);
+  hm_error_free(error);
+}
 static void passwords_verify(void) { fine(hm_passwords_verify(passwords, the_key(), hm_view(stored), NULL)); }
 static void passwords_many(void) {
   hm_span word = the_key(), string = hm_view(stored);
@@ -94,7 +106,7 @@ static void passwords_many(void) {
   fine(hm_passwords_verify_many(passwords, hm_spans_of(&word, 1), hm_spans_of(&string, 1), &verdicts));
   hm_verdicts_free(verdicts);
 }
-static void passwords_free(void) { hm_passwords_free(passwords), hm_bytes_free(stored); }
+static void passwords_free(void) { hm_passwords_free(passwords), hm_bytes_free(stored), hm_bytes_free(again), hm_stop_free(stop); }
 
 static void *run(void *call) {
   (*(void (**)(void))call)();
@@ -142,9 +154,10 @@ int main(int count, char **arguments) {
     {"hm_files_create", files_create}, {"hm_files_hash", files_hash}, {"hm_files_hash_many", files_many}, {"hm_files_free", files_free},
     {"argon2id_hash_raw", raw}, {"argon2id_hash_encoded", encode}, {"argon2id_verify", verify}, {"argon2id_ctx", with_secret},
     {"hm_passwords_create", passwords_create}, {"hm_passwords_hash", passwords_hash}, {"hm_passwords_verify", passwords_verify},
-    {"hm_passwords_verify_many", passwords_many}, {"hm_passwords_free", passwords_free},
+    {"hm_passwords_hash_until", passwords_hash_until}, {"hm_passwords_verify_until", passwords_verify_until},
+    {"hm_passwords_verify_dummy", passwords_dummy}, {"hm_passwords_verify_many", passwords_many}, {"hm_passwords_free", passwords_free},
   };
-  const size_t lens[] = {0, 1, 64, 100, 1024, 1025, 5000, 16 << 10, INPUT};
+  const size_t lens[] = {0, 1, 64, 100, 1024, 1025, 5000, 16 << 10, 70000, INPUT};
   int wrong = 0;
   if (count != 2) return 2;
   path = arguments[1];
