@@ -47,13 +47,18 @@ function withSecrets(given, call) {
 
 class Passwords {
   #native;
+  #policy;
 
   constructor(policy = 'owasp', { limits = 'around', secret = NONE, memoryBudget } = {}) {
-    this.policy = policyOf(policy);
+    this.#policy = policyOf(policy);
     if (typeof limits !== 'string') throw new TypeError('limits: a string is needed');
     const budget = memoryBudget === undefined ? undefined : numberOf('memoryBudget', memoryBudget, Number.MAX_SAFE_INTEGER);
-    const make = ([key]) => native.passwords(this.policy, limits, key, budget);
+    const make = ([key]) => native.passwords(this.#policy, limits, key, budget);
     this.#native = settled(withSecrets([secret], make));
+  }
+
+  get policy() {
+    return this.#policy;
   }
 
   /** What `work` promises for secrets, which are copied before this returns. */
@@ -63,7 +68,7 @@ class Passwords {
   }
 
   #salts(count = 1) {
-    return randomBytes(this.policy.saltLength * count);
+    return randomBytes(this.#policy.saltLength * count);
   }
 
   async hash(password, { signal } = {}) {

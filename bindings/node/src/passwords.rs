@@ -87,7 +87,10 @@ impl Passwords {
     #[napi(catch_unwind)]
     pub fn hash(&self, password: &[u8], salt: &[u8], stop: &Stop) -> AsyncTask<Work<String>> {
         let (password, salt) = (secret(password), salt.to_vec());
-        self.later(stop, move |inner, stop| Ok(inner.hash_until(&password, &salt, stop)?.to_string()))
+        self.later(stop, move |inner, stop| {
+            fits(salt.len(), inner.policy().salt_len())?;
+            Ok(inner.hash_until(&password, &salt, stop)?.to_string())
+        })
     }
 
     #[napi(catch_unwind)]
@@ -109,6 +112,7 @@ impl Passwords {
     ) -> AsyncTask<Work<Checked>> {
         let (password, salt, limits) = (secret(password), salt.to_vec(), self.limits);
         self.later(stop, move |inner, stop| {
+            fits(salt.len(), inner.policy().salt_len())?;
             let stored = decode(&stored, &limits)?;
             let matches = verdict(inner.verify_decoded_until(&password, &stored, stop))?;
             let mut checked = Checked { matches, upgrade: None, failure: None };
@@ -140,8 +144,12 @@ impl Passwords {
     ) -> AsyncTask<Work<Vec<String>>> {
         let (passwords, salts) = (secrets(&passwords), salts.to_vec());
         self.later(stop, move |inner, stop| {
-            let salts = salts.chunks_exact(inner.policy().salt_len());
-            let new = passwords.iter().zip(salts).map(|(password, salt)| NewPassword { password, salt });
+            let salt_len = inner.policy().salt_len();
+            fits(salts.len(), passwords.len() * salt_len)?;
+            let new = passwords
+                .iter()
+                .zip(salts.chunks_exact(salt_len))
+                .map(|(password, salt)| NewPassword { password, salt });
             let made = inner.hash_many_until(&new.collect::<Vec<_>>(), stop);
             made.into_iter().map(|hash| Ok(hash?.to_string())).collect()
         })
@@ -157,6 +165,7 @@ impl Passwords {
     ) -> AsyncTask<Work<Vec<Either<bool, Failure>>>> {
         let passwords = secrets(&passwords);
         self.later(stop, move |inner, stop| {
+            fits(stored.len(), passwords.len())?;
             let logins = stored.iter().zip(&passwords).map(|(stored, password)| Login { password, stored });
             let verdicts = inner.verify_many_until(&logins.collect::<Vec<_>>(), stop);
             if stop.is_set() {
@@ -232,6 +241,11 @@ fn secret(password: &[u8]) -> Secret {
 
 fn secrets(passwords: &[&[u8]]) -> Vec<Secret> {
     passwords.iter().map(|password| secret(password)).collect()
+}
+
+/// Whether lengths agree. Lists of two lengths are never cut to the shorter, which would lose what the caller asked for.
+fn fits(have: usize, want: usize) -> Result<(), Failure> {
+    if have == want { Ok(()) } else { Err(Failure::ours(&format!("{have} where {want} belong"))) }
 }
 
 /// What the package `argon2` stores has its costs in another order: the reading that is not strict.

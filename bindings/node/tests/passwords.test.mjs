@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { blake3, passwords } from '@hashmill/node';
 import npm from 'argon2';
 
-import { CHEAP } from './support.mjs';
+import { CHEAP, native } from './support.mjs';
 
 const { POLICIES, Passwords } = passwords;
 const cheap = new Passwords(CHEAP);
@@ -31,6 +31,33 @@ describe('a policy', () => {
     assert.throws(() => new Passwords(CHEAP, { limits: 7 }), TypeError);
     assert.throws(() => new Passwords(CHEAP, { secret: 7 }), TypeError);
     for (const memoryBudget of [-1, 1.5, NaN]) assert.throws(() => new Passwords(CHEAP, { memoryBudget }), RangeError);
+  });
+
+  it('stays as it is, and so do salts', async () => {
+    const logins = new Passwords({ ...CHEAP, saltLength: 16 });
+    assert.throws(() => (logins.policy = { saltLength: 8 }), TypeError);
+    assert.throws(() => (logins.policy.saltLength = 8), TypeError);
+    Object.defineProperty(logins, 'policy', { value: { saltLength: 8 } });
+    const { upgrade } = await new Passwords({ ...CHEAP, timeCost: 2 }).verifyAndUpgrade(await logins.hash('a'), 'a');
+    const stored = [await logins.hash('a'), upgrade, ...(await logins.hashMany(['a', 'b', 'c']))];
+    assert.equal(stored.length, 5);
+    for (const hash of stored) assert.match(hash, /\$[\w+/]{22}\$[\w+/]{43}$/);
+  });
+
+  it('is held to by the library itself, which makes no shorter lists', async () => {
+    const inner = native.passwords(cheap.policy, 'around', Buffer.alloc(0), undefined);
+    const [stop, password, stored] = [new native.Stop(), Buffer.from('a'), await cheap.hash('a')];
+    for (const length of [0, 8, 15, 17, 32, 64]) {
+      const salt = Buffer.alloc(length);
+      const works = [inner.hash(password, salt, stop), inner.verifyAndUpgrade(stored, password, salt, stop)];
+      works.push(inner.hashMany([password, password, password], salt, stop));
+      for (const { kind, message } of await Promise.all(works)) {
+        assert.equal(kind, 'Error');
+        assert.match(message, new RegExp(`${length} where (16|48) belong`));
+      }
+    }
+    assert.equal((await inner.hashMany([password, password, password], Buffer.alloc(48), stop)).length, 3);
+    assert.match((await inner.verifyMany([stored], [password, password], stop)).message, /1 where 2 belong/);
   });
 
   it('says what should be stored instead', async () => {

@@ -1,10 +1,15 @@
 // What tests share.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 
 /** The repository. */
 export const root = process.env.HASHMILL_ROOT;
 export const read = (path) => readFileSync(join(root, path), 'utf8');
+
+/** What the package has inside, as no program sees it. */
+const require = createRequire(import.meta.url);
+export const { native } = require(join(dirname(require.resolve('@hashmill/node')), 'native.cjs'));
 
 /** Bytes as BLAKE3's published vectors have them. */
 export const painted = (length) => Buffer.from(Uint8Array.from({ length }, (_, index) => index % 251));
