@@ -36,6 +36,17 @@ function wipe(secrets, given) {
   secrets.forEach((secret, index) => secret !== given[index] && secret.buffer !== given[index] && secret.fill(0));
 }
 
+/** A copy of an object that has no other names than these: one that is misspelt would be taken for one that was left out. */
+function knownOf(what, object, names) {
+  if (typeof object !== 'object' || object === null) throw new TypeError(`${what}: an object is needed`);
+  const known = {};
+  for (const name in object) {
+    if (!names.includes(name)) throw new TypeError(`${what}: ${name} is none of ${names.join(', ')}`);
+    known[name] = object[name];
+  }
+  return known;
+}
+
 /** A whole number up to `most`. */
 function numberOf(name, value, most, least = 0) {
   if (typeof value !== 'number') throw new TypeError(`${name}: a number is needed`);
@@ -46,4 +57,4 @@ function numberOf(name, value, most, least = 0) {
 /** How many bytes of output. */
 const lengthOf = (value) => (value === 32 ? value : numberOf('length', value, constants.MAX_LENGTH));
 
-module.exports = { bytesOf, isShared, lengthOf, numberOf, secretOf, viewOf, wipe };
+module.exports = { bytesOf, isShared, knownOf, lengthOf, numberOf, secretOf, viewOf, wipe };

@@ -2,7 +2,7 @@
 // Passwords under a policy: what is stored, what a stored hash may cost, upgrades, and many at once.
 
 const { randomBytes } = require('node:crypto');
-const { bytesOf, numberOf, secretOf, wipe } = require('./arguments.cjs');
+const { knownOf, numberOf, secretOf, wipe } = require('./arguments.cjs');
 const { native, abortable, errorOf, settled } = require('./native.cjs');
 
 const MAX_U32 = 2 ** 32 - 1;
@@ -18,8 +18,7 @@ function policyOf(policy) {
     if (Object.hasOwn(POLICIES, policy)) return POLICIES[policy];
     throw new RangeError(`policy ${JSON.stringify(policy)}: choose one of ${Object.keys(POLICIES).join(', ')}`);
   }
-  if (typeof policy !== 'object' || policy === null) throw new TypeError('policy: a name or an object is needed');
-  const given = { ...USUAL, ...policy };
+  const given = { ...USUAL, ...knownOf('policy', policy, NUMBERS) };
   return Object.freeze(Object.fromEntries(NUMBERS.map((name) => [name, numberOf(name, given[name], MAX_U32)])));
 }
 
@@ -49,10 +48,16 @@ class Passwords {
   #native;
   #policy;
 
-  constructor(policy = 'owasp', { limits = 'around', secret = NONE, memoryBudget } = {}) {
+  constructor(policy = 'owasp', options = {}) {
     this.#policy = policyOf(policy);
+    const given = { secret: NONE, ...knownOf('options', options, ['limits', 'secret', 'memoryBudget']) };
+    const { limits = 'around', secret, memoryBudget } = given;
+    // Most often a variable of the environment that is not set.
+    if (secret === undefined) throw new TypeError('secret: undefined is none; leave the name out if there is none');
     if (typeof limits !== 'string') throw new TypeError('limits: a string is needed');
-    const budget = memoryBudget === undefined ? undefined : numberOf('memoryBudget', memoryBudget, Number.MAX_SAFE_INTEGER);
+    const least = this.#policy.memoryCost;
+    const budget =
+      memoryBudget === undefined ? undefined : numberOf('memoryBudget', memoryBudget, Number.MAX_SAFE_INTEGER, least);
     const make = ([key]) => native.passwords(this.#policy, limits, key, budget);
     this.#native = settled(withSecrets([secret], make));
   }
@@ -62,7 +67,8 @@ class Passwords {
   }
 
   /** What `work` promises for secrets, which are copied before this returns. */
-  async #later(given, signal, work) {
+  async #later(given, options, work) {
+    const { signal } = knownOf('options', options ?? {}, ['signal']);
     const stop = new native.Stop();
     return abortable(signal, stop, async () => settled(await withSecrets(given, (secrets) => work(secrets, stop))));
   }
@@ -71,36 +77,36 @@ class Passwords {
     return randomBytes(this.#policy.saltLength * count);
   }
 
-  async hash(password, { signal } = {}) {
-    return this.#later([password], signal, ([bytes], stop) => this.#native.hash(bytes, this.#salts(), stop));
+  async hash(password, options) {
+    return this.#later([password], options, ([bytes], stop) => this.#native.hash(bytes, this.#salts(), stop));
   }
 
-  async verify(stored, password, { signal } = {}) {
+  async verify(stored, password, options) {
     const text = storedOf(stored);
-    return this.#later([password], signal, ([bytes], stop) => this.#native.verify(text, bytes, stop));
+    return this.#later([password], options, ([bytes], stop) => this.#native.verify(text, bytes, stop));
   }
 
-  async verifyAndUpgrade(stored, password, { signal } = {}) {
+  async verifyAndUpgrade(stored, password, options) {
     const text = storedOf(stored);
     const work = ([bytes], stop) => this.#native.verifyAndUpgrade(text, bytes, this.#salts(), stop);
-    const { matches, upgrade, failure } = await this.#later([password], signal, work);
+    const { matches, upgrade, failure } = await this.#later([password], options, work);
     return { matches, upgrade, reason: failure && errorOf(failure) };
   }
 
-  async verifyDummy(password, { signal } = {}) {
-    return this.#later([password], signal, ([bytes], stop) => this.#native.verifyDummy(bytes, stop));
+  async verifyDummy(password, options) {
+    return this.#later([password], options, ([bytes], stop) => this.#native.verifyDummy(bytes, stop));
   }
 
-  async hashMany(passwords, { signal } = {}) {
+  async hashMany(passwords, options) {
     const given = listOf('passwords', passwords);
-    return this.#later(given, signal, (all, stop) => this.#native.hashMany(all, this.#salts(all.length), stop));
+    return this.#later(given, options, (all, stop) => this.#native.hashMany(all, this.#salts(all.length), stop));
   }
 
-  async verifyMany(logins, { signal } = {}) {
+  async verifyMany(logins, options) {
     const pairs = listOf('logins', logins).map(([stored, password]) => [storedOf(stored), password]);
     const stored = pairs.map(([text]) => text);
     const given = pairs.map(([, password]) => password);
-    const found = await this.#later(given, signal, (all, stop) => this.#native.verifyMany(stored, all, stop));
+    const found = await this.#later(given, options, (all, stop) => this.#native.verifyMany(stored, all, stop));
     return found.map((verdict) =>
       typeof verdict === 'boolean'
         ? { status: 'fulfilled', value: verdict }

@@ -8,7 +8,7 @@ export type Policy = {
   readonly parallelism: number;
   /** 0, 1, 2 for Argon2d, i and id, which is taken unless said. */
   readonly type?: number;
-  /** Bytes of the hash: 32 unless said. */
+  /** Bytes of the hash, 16 at least: 32 unless said. */
   readonly hashLength?: number;
   /** Bytes of the salt: 16 unless said. */
   readonly saltLength?: number;
@@ -23,9 +23,12 @@ export type PasswordsOptions = {
    * whatever is `recommended` somewhere (2 GiB, seconds). What costs more is a RangeError before anything is computed.
    */
   limits?: 'around' | 'policy' | 'recommended';
-  /** A key that is not stored with the hashes, and that all of them are bound to. */
+  /** A key that is not stored with the hashes, and that all of them are bound to. One that is given as undefined is a TypeError. */
   secret?: Uint8Array | string;
-  /** The most memory in KiB that all calls take together: those that find no room wait. */
+  /**
+   * The most memory in KiB that all calls take together, as much at least as one new hash takes: those that find no room wait. A
+   * stored hash that needs more is computed alone.
+   */
   memoryBudget?: number;
 };
 
@@ -45,6 +48,8 @@ export type Checked = {
 /**
  * Hashes and checks passwords under one policy: a name of `POLICIES`, `owasp` unless said, or costs. Memory is kept for the next
  * call, and wiped after each. Passwords are copied before a call returns its promise, and the copies are wiped.
+ *
+ * A name that neither a policy nor options have is a TypeError.
  *
  * A stored hash may have its costs in any order, as the package `argon2` and libargon2 have them. What is none is a SyntaxError.
  */

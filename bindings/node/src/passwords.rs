@@ -199,6 +199,11 @@ impl Passwords {
             .with_salt_len(terms.salt_length as usize)
             .and_then(|policy| policy.with_tag_len(terms.hash_length as usize))
             .map_err(|error| Failure::range(&error))?;
+        let least = Limits::RECOMMENDED.min_tag;
+        if policy.tag_len() < least {
+            let words = format!("hashLength of {}: at least {least} are needed", policy.tag_len());
+            return Err(Failure::range(&words));
+        }
         let limits = match limits {
             "around" => Limits::around(&policy),
             "policy" => Limits::for_policy(&policy),

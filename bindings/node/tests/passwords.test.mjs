@@ -23,14 +23,33 @@ describe('a policy', () => {
 
   it('that does not exist is an error', () => {
     for (const policy of ['other', 'toString', { ...CHEAP, memoryCost: 7 }, { ...CHEAP, timeCost: 0 }, { ...CHEAP, timeCost: 1.5 },
-      { ...CHEAP, parallelism: 2 ** 24 }, { ...CHEAP, type: 3 }, { ...CHEAP, saltLength: 7 }, { ...CHEAP, hashLength: 3 }]) {
+      { ...CHEAP, parallelism: 2 ** 24 }, { ...CHEAP, type: 3 }, { ...CHEAP, saltLength: 7 }, { ...CHEAP, hashLength: 3 }, { ...CHEAP, hashLength: 15 }]) {
       assert.throws(() => new Passwords(policy), RangeError, JSON.stringify(policy));
     }
     for (const policy of [null, 7, {}, { ...CHEAP, memoryCost: '64' }]) assert.throws(() => new Passwords(policy), TypeError);
     assert.throws(() => new Passwords(CHEAP, { limits: 'none' }), { name: 'RangeError', message: /around/ });
     assert.throws(() => new Passwords(CHEAP, { limits: 7 }), TypeError);
     assert.throws(() => new Passwords(CHEAP, { secret: 7 }), TypeError);
-    for (const memoryBudget of [-1, 1.5, NaN]) assert.throws(() => new Passwords(CHEAP, { memoryBudget }), RangeError);
+    for (const memoryBudget of [-1, 0, 63, 64.5, NaN]) assert.throws(() => new Passwords(CHEAP, { memoryBudget }), RangeError);
+  });
+
+  it('has no names that nobody knows, and neither have options', async () => {
+    for (const other of [{ secret: 'pepper' }, { hashlength: 64 }, Object.create({ salt: 16 })]) {
+      const policy = Object.assign(other, CHEAP);
+      assert.throws(() => new Passwords(policy), { name: 'TypeError', message: /secret|hashlength|salt/ });
+    }
+    for (const options of [{ memorybudget: 64 }, { limit: 'policy' }, { signal: undefined }, { secret: undefined }, 'pepper', Buffer.from('x'), null, 7]) {
+      assert.throws(() => new Passwords(CHEAP, options), TypeError);
+    }
+    assert.throws(() => new Passwords(CHEAP, { secret: undefined }), { message: /^secret/ });
+    const stored = await cheap.hash('x', { signal: undefined });
+    const inherited = new Passwords(CHEAP, Object.create({ secret: 'pepper' }));
+    assert.equal(await inherited.verify(stored, 'x'), false);
+    for (const options of [{ secret: 'pepper' }, 'pepper']) {
+      const works = [cheap.hash('x', options), cheap.verify(stored, 'x', options), cheap.verifyAndUpgrade(stored, 'x', options)];
+      works.push(cheap.verifyDummy('x', options), cheap.hashMany(['x'], options), cheap.verifyMany([[stored, 'x']], options));
+      for (const work of works) await assert.rejects(work, TypeError);
+    }
   });
 
   it('stays as it is, and so do salts', async () => {
