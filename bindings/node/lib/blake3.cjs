@@ -4,7 +4,7 @@
 const { stat } = require('node:fs/promises');
 const { Transform } = require('node:stream');
 const { fileURLToPath } = require('node:url');
-const { bytesOf, isShared, lengthOf, numberOf, secretOf, viewOf } = require('./arguments.cjs');
+const { bytesOf, isShared, lengthOf, numberOf, secretOf, viewOf, wipe } = require('./arguments.cjs');
 const { native, abortable, errorOf, settled } = require('./native.cjs');
 
 const defaultHashLength = 32;
@@ -124,21 +124,36 @@ class HashReader {
 class NodeHash extends Transform {
   /** There from the start with a key or a context, else from when more has come than is held back. */
   #native;
+  #isKeyed;
+  /** Whether what it takes, and what it gives, are secrets. */
   #isKey;
   #held = NONE;
   #length = 0;
   /** Room for a copy of a piece of a stream, and the copy, until it is hashed. */
   #room = NONE;
   #waiting = NONE;
+  /** What went wrong with a piece of a stream: without it there is no digest. */
+  #failure;
 
   constructor(hasher, isKey = false) {
     super();
     this.#native = hasher;
+    this.#isKeyed = hasher !== undefined;
     this.#isKey = isKey;
   }
 
   update(data, encoding) {
     const isEncoded = typeof data === 'string' && encoding;
+    if (this.#isKey) {
+      const bytes = isEncoded ? Buffer.from(data, encoding) : secretOf(data);
+      try {
+        this.#take();
+        this.#native.update(bytes);
+      } finally {
+        wipe([bytes], [data]);
+      }
+      return this;
+    }
     const bytes = isEncoded ? Buffer.from(data, encoding) : viewOf(data);
     this.#take();
     const length = this.#length + bytes.length;
@@ -175,10 +190,16 @@ class NodeHash extends Transform {
 
   /** Hashes the piece that waits, before anything else is done. */
   #take() {
+    if (this.#failure) throw this.#failure.error;
     if (this.#waiting.length === 0) return;
     const piece = this.#waiting;
     this.#waiting = NONE;
-    this.#made().update(piece);
+    try {
+      this.#made().update(piece);
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
   }
 
   #message() {
@@ -187,9 +208,9 @@ class NodeHash extends Transform {
 
   #made() {
     if (this.#native === undefined) {
-      this.#native = new native.Hasher();
-      this.#native.update(this.#message());
-      this.#held = NONE;
+      const hasher = new native.Hasher();
+      hasher.update(this.#message());
+      [this.#native, this.#held] = [hasher, NONE];
     }
     return this.#native;
   }
@@ -215,9 +236,11 @@ class NodeHash extends Transform {
   _transform(chunk, encoding, callback) {
     let error = null;
     try {
-      if (chunk instanceof Uint8Array && chunk.length > HELD && chunk.length <= AT_ONCE) this.#later(chunk);
+      // What keys are made of is not copied.
+      if (!this.#isKeyed && chunk instanceof Uint8Array && chunk.length > HELD && chunk.length <= AT_ONCE) this.#later(chunk);
       else this.update(chunk, encoding);
     } catch (caught) {
+      this.#failure = { error: caught };
       error = caught;
     }
     callback(error);

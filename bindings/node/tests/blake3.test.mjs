@@ -1,5 +1,6 @@
 // BLAKE3: published vectors, and the packages whose names ours has.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,7 +10,7 @@ import { blake3 } from '@hashmill/node';
 import wasm from 'blake3-wasm';
 import hashWasm from 'hash-wasm';
 
-import { LENGTHS, painted, read } from './support.mjs';
+import { LENGTHS, native, painted, read } from './support.mjs';
 
 const vectors = JSON.parse(read('crates/testkit/data/blake3_test_vectors.json'));
 const context = vectors.context_string;
@@ -131,6 +132,52 @@ describe('a hasher', () => {
     const hasher = source.pipe(blake3.createKeyed(Buffer.alloc(32)));
     source.on('data', (bytes) => bytes.fill(0));
     assert.deepEqual(await hasher.toArray(), [blake3.keyedHash(Buffer.alloc(32), message(9))]);
+  });
+
+  it('hashes keying material where it lies', () => {
+    const piece = painted(65_536);
+    const update = native.Hasher.prototype.update;
+    const taken = [];
+    try {
+      native.Hasher.prototype.update = function (bytes) {
+        taken.push(bytes);
+        return update.call(this, bytes);
+      };
+      for (const hasher of [blake3.createDeriveKey(context), blake3.createKeyed(Buffer.alloc(32))]) {
+        hasher.write(piece);
+        assert.equal(taken.pop().buffer, piece.buffer);
+      }
+      const made = blake3.createDeriveKey(context).update('secret').update('00ff', 'hex').update([1, 2, 3]);
+      assert.deepEqual(made.digest(), blake3.deriveKey(context, Buffer.from('secret\x00\xff\x01\x02\x03', 'latin1')));
+      assert.equal(taken.length, 3);
+      for (const copy of taken) assert.ok(copy.every((byte) => byte === 0));
+      const own = Buffer.from('secret');
+      blake3.createDeriveKey(context).update(own);
+      assert.equal(String(own), 'secret');
+    } finally {
+      native.Hasher.prototype.update = update;
+    }
+  });
+
+  it('that lost a piece has no digest', async () => {
+    const update = native.Hasher.prototype.update;
+    const hashers = [blake3.createHash(), blake3.createKeyed(Buffer.alloc(32))];
+    const errors = hashers.map((hasher) => once(hasher, 'error'));
+    try {
+      native.Hasher.prototype.update = () => {
+        throw new Error('a piece is lost');
+      };
+      for (const hasher of hashers) {
+        hasher.write(painted(65_536));
+        assert.throws(() => hasher.digest(), /a piece is lost/);
+      }
+    } finally {
+      native.Hasher.prototype.update = update;
+    }
+    for (const [error] of await Promise.all(errors)) assert.match(error.message, /a piece is lost/);
+    for (const hasher of hashers) {
+      for (const call of [() => hasher.digest(), () => hasher.reader(), () => hasher.update('x')]) assert.throws(call, /a piece is lost/);
+    }
   });
 
   it('fails as a stream fails', async () => {
