@@ -85,8 +85,8 @@ impl<E: ?Sized + Send> Together<E> {
         Ok(Together { name: names.join(" and "), members })
     }
 
-    /// With what somebody has measured that each engine does in a second, in their order: what is not known is found out, by giving
-    /// each an equal part.
+    /// With what somebody has measured that each engine does in a second, in their order: what is not known is found out,
+    /// with a batch, or with half of an equal part where that is less.
     #[must_use]
     pub fn expecting(mut self, rates: impl IntoIterator<Item = Option<f64>>) -> Self {
         for (member, rate) in self.members.iter_mut().zip(rates) {
@@ -218,11 +218,12 @@ impl<P: Divisible> Shared<'_, P> {
         while let Some(part) = self.next(engine) {
             let began = Instant::now();
             let done = work(part);
+            let took = began.elapsed();
             let mut ledger = self.ledger();
             match done {
                 Ok((count, rest)) => {
                     all += count;
-                    ledger.done(engine, count, began.elapsed(), rest);
+                    ledger.done(engine, count, took, rest);
                 }
                 Err((error, part)) => {
                     ledger.failed(engine, part);

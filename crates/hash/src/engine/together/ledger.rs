@@ -14,6 +14,9 @@ pub(super) trait Divisible: Sized {
 /// more there is more to be done again if it fails.
 const A_WHILE: f64 = 20.0;
 
+/// What part of the time that others work alone may be lost by asking an engine again that was too slow.
+const FOR_TRIAL: f64 = 1.0 / 8.0;
+
 /// What is to be done, and how fast each engine is.
 pub(super) struct Ledger<P> {
     /// What nobody has. The last is given away first.
@@ -29,6 +32,10 @@ struct Engine {
     pace: Pace,
     /// It works, or would take more.
     goes_on: bool,
+    /// It has had a part.
+    had_part: bool,
+    /// Seconds of the others for everything, when it was found to be too slow.
+    spared: f64,
 }
 
 /// What is known of how fast an engine is. It outlives a ledger.
@@ -40,17 +47,21 @@ pub(super) struct Pace {
     of: u64,
     /// Seconds of the part that was done soonest.
     least: Option<f64>,
+    /// Seconds that asking it again may cost by now: a part can be slow by chance, as the first may be.
+    trial: f64,
 }
 
 impl Pace {
     /// So much in a second, as somebody has measured with at least a batch.
     pub(super) fn expected(rate: f64) -> Pace {
-        Pace { rate: Some(rate).filter(|rate| rate.is_finite() && *rate > 0.0), of: u64::MAX, least: None }
+        let rate = Some(rate).filter(|rate| rate.is_finite() && *rate > 0.0);
+        Pace { rate, of: u64::MAX, ..Pace::default() }
     }
 
     /// It did so much in so many seconds, as an engine with this batch.
     fn learn(&mut self, count: u64, seconds: f64, batch: u64) {
         self.least = Some(self.least.map_or(seconds, |least| least.min(seconds)));
+        self.trial = 0.0;
         // A part that is smaller than a batch says less than a larger one did.
         if self.rate.is_none() || count >= self.of.min(batch) {
             self.rate = Some(count as f64 / seconds);
@@ -71,7 +82,13 @@ pub(super) enum Next<P> {
 impl<P: Divisible> Ledger<P> {
     /// All of this, for engines that should be given so much at least and of which so much is known.
     pub(super) fn new(all: P, engines: impl Iterator<Item = (u64, Pace)>) -> Ledger<P> {
-        let engines = engines.map(|(batch, pace)| Engine { batch: batch.max(1), pace, goes_on: true });
+        let engines = engines.map(|(batch, pace)| Engine {
+            batch: batch.max(1),
+            pace,
+            goes_on: true,
+            had_part: false,
+            spared: 0.0,
+        });
         let left = if all.len() > 0 { vec![all] } else { Vec::new() };
         Ledger { left, engines: engines.collect(), busy: 0 }
     }
@@ -92,9 +109,12 @@ impl<P: Divisible> Ledger<P> {
             // A batch says what it does in a second, and what the others do; of little, less than a batch leaves some for all.
             Some(rate) if all_known => {
                 // The others are done with everything before it has done anything: by their rates, and by what took the quickest of them least.
-                if pace.least.is_some_and(|least| soonest.max(left as f64 / others) < least) {
+                let alone = soonest.max(left as f64 / others);
+                if pace.least.is_some_and(|least| alone < least - pace.trial) {
                     self.left.push(last);
-                    self.engines[engine].goes_on = false;
+                    let engine = &mut self.engines[engine];
+                    engine.goes_on = false;
+                    engine.spared = engine.spared.max(alone);
                     return Next::Wait;
                 }
                 let share = left as f64 * rate / (rate + others);
@@ -110,6 +130,7 @@ impl<P: Divisible> Ledger<P> {
         };
         self.busy += 1;
         self.engines[engine].goes_on = true;
+        self.engines[engine].had_part = true;
         if share >= last.len() {
             return Next::Do(last);
         }
@@ -151,7 +172,11 @@ impl<P: Divisible> Ledger<P> {
 
     /// What nobody has done, and what is known of each engine now.
     pub(super) fn end(self) -> (Vec<P>, Vec<Pace>) {
-        (self.left, self.engines.into_iter().map(|engine| engine.pace).collect())
+        let pace = |Engine { pace, had_part, spared, .. }| {
+            let earned = if had_part { 0.0 } else { spared * FOR_TRIAL };
+            Pace { trial: pace.trial + earned, ..pace }
+        };
+        (self.left, self.engines.into_iter().map(pace).collect())
     }
 }
 
@@ -292,6 +317,25 @@ mod tests {
         assert!(first.0 > 39.0 && second.0 < 4.2 && second.1[0] == 0, "{first:?}, {second:?}");
         // Nonsense is as good as nothing.
         assert!([f64::NAN, f64::INFINITY, 0.0, -1.0].iter().all(|rate| Pace::expected(*rate).rate.is_none()));
+    }
+
+    #[test]
+    fn what_was_slow_once_is_tried_again_and_what_is_slow_costs_little() {
+        let host = sim(4, 0.004);
+        // Ten times as fast, but for a first part that began late.
+        let card = Sim { whole: false, ..sim(500, 0.05) };
+        let mut paces = vec![Pace::default(); 2];
+        paces[0].learn(125, 1.0, 500);
+        paces[1].learn(4, 0.004, 4);
+        let ends = [(); 20].map(|()| simulated_after(&mut paces, &[card, host], 500).0);
+        assert!(ends[1] > 0.4 && ends[19] < 0.1, "{ends:?}");
+        // Ten times as slow as everything.
+        let mut paces = vec![Pace::default(); 2];
+        let slow = sim(4096, 40.0);
+        simulated_after(&mut paces, &[slow, host], 4096);
+        let ends = [(); 300].map(|()| simulated_after(&mut paces, &[slow, host], 4096).0);
+        let (all, trials) = (ends.iter().sum::<f64>(), ends.iter().filter(|end| **end > 39.0).count());
+        assert!(trials > 1 && all < 300.0 * 4.1 * (1.0 + 1.1 * FOR_TRIAL), "{trials}, {all}");
     }
 
     #[test]
