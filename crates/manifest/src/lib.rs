@@ -25,6 +25,7 @@ mod place;
 mod remote;
 mod shard;
 mod stores;
+mod web;
 mod work;
 
 pub mod inventory;

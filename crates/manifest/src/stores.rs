@@ -5,14 +5,9 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use http::{HeaderMap, HeaderValue, Uri, header};
+use http::{HeaderMap, HeaderValue, header};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
-    ReqwestConnector,
-};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
@@ -20,7 +15,8 @@ use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, R
 use crate::answer::{Failure, Kind};
 use crate::error::Error;
 use crate::options::Options;
-use crate::place::{Exact, Store};
+use crate::place::Store;
+use crate::web::Web;
 
 /// Clients that are kept. An inventory may name any number of servers; all are forgotten then, and made anew.
 const KEPT: usize = 1024;
@@ -160,41 +156,5 @@ impl Stores {
             .with_read_timeout(self.options.timeout)
             .with_connect_timeout(self.options.timeout)
             .with_pool_max_idle_per_host(self.options.connections.get())
-    }
-}
-
-/// Makes [`Exactly`].
-#[derive(Debug)]
-struct Web;
-
-impl HttpConnector for Web {
-    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(Exactly(ReqwestConnector::default().connect(options)?)))
-    }
-}
-
-/// Asks web servers for the very URL that a row names. The client above writes paths in its own way and knows no queries: nor can
-/// it put one into what it says of an error.
-#[derive(Debug)]
-struct Exactly(HttpClient);
-
-#[async_trait]
-impl HttpService for Exactly {
-    async fn call(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let Some(Exact(target)) = request.extensions_mut().remove::<Exact>() else {
-            return self.0.execute(request).await;
-        };
-        let is_secret = target.query().is_some();
-        let mut parts = std::mem::take(request.uri_mut()).into_parts();
-        parts.path_and_query = Some(target);
-        *request.uri_mut() =
-            Uri::from_parts(parts).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
-        let answer = self.0.execute(request).await?;
-        if !is_secret || answer.status().is_success() {
-            return Ok(answer);
-        }
-        // Servers repeat what they were asked by, with the signature in it.
-        let (parts, _) = answer.into_parts();
-        Ok(HttpResponse::from_parts(parts, String::new().into()))
     }
 }

@@ -1,7 +1,7 @@
 //! Stores that fail, and what is said of it.
 
 use std::num::NonZero;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arrow_array::Int64Array;
@@ -378,6 +378,45 @@ fn what_is_secret_in_a_url_is_in_no_words() {
         let failure = one(hasty(), Row::of(url)).result.expect_err("no digest");
         assert!(failure.kind == Kind::Row && !failure.words.contains("secret"), "{failure}");
     }
+}
+
+#[test]
+fn what_is_secret_stays_so_where_a_server_sends_on() {
+    let came = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&came);
+    let last = Server::start(move |request, _| {
+        seen.lock().expect("a list").push(request.fields.contains_key("referer"));
+        if request.path.starts_with("/good") {
+            return Reply::object(request, b"body", "t");
+        }
+        Reply { body: request.path.clone().into_bytes(), ..Reply::error(403) }
+    });
+    let to = last.address;
+    let first = Server::start(move |request, _| {
+        let end = request.path.split('?').next().unwrap_or_default();
+        let fields = vec![("location", format!("http://{to}{end}?X-Sig=secret"))];
+        Reply { fields, ..Reply::error(302) }
+    });
+    let at = |end: &str| one(options(), Row::of(format!("http://{}{end}", first.address))).result;
+    assert_eq!(at("/good?X-Sig=mine").expect("a digest").blake3, *hash(b"body").as_bytes());
+    let failure = at("/bad").expect_err("no digest");
+    assert!(failure.kind == Kind::Denied && !failure.words.contains("secret"), "{failure}");
+    assert_eq!(*came.lock().expect("a list"), [false, false], "nobody is told from where");
+}
+
+#[test]
+fn what_a_client_of_web_servers_is_told_is_done() {
+    let server =
+        Server::start(|request, _| Reply::object(request, request.fields["user-agent"].as_bytes(), "t"));
+    let of = |name: &str, value: &str| {
+        let mut options = options();
+        options.store.insert(name.to_owned(), value.to_owned());
+        one(options, Row::of(format!("http://{}/k", server.address))).result
+    };
+    assert_eq!(of("user_agent", "me").expect("a digest").blake3, *hash(b"me").as_bytes());
+    assert!(of("proxy_url", "http://127.0.0.1:9").is_err());
+    assert!(of("timeout", "no time").is_err());
+    assert!(of("timeout", "1m 30s").is_ok());
 }
 
 #[test]
