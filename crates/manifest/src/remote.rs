@@ -117,11 +117,14 @@ impl Remote {
             | Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
                 Ok(())
             }
-            // Of a store that knows no such condition.
-            Err(_) if self.read()?.is_some() => Ok(()),
-            Err(_) => {
+            // Of a store that is said to know no such condition. After any other error, somebody else may have been first.
+            Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. }) => {
+                if self.read()?.is_some() {
+                    return Ok(());
+                }
                 self.wait(self.put(bytes, PutMode::Overwrite).map(|put| put.map_err(|error| failure(&error))))
             }
+            Err(error) => Err(self.error(failure(&error))),
         }
     }
 

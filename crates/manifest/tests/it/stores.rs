@@ -7,7 +7,8 @@ use std::time::Duration;
 use arrow_array::Int64Array;
 use hashmill_hash::blake3::hash;
 use hashmill_manifest::inventory::{Columns, Inventory, Row};
-use hashmill_manifest::{Answer, Error, Failure, Hasher, Kind, Options, Work};
+use hashmill_manifest::run::{PART_ROWS, run};
+use hashmill_manifest::{Answer, Error, Failure, Hasher, Kind, Options, Shard, Work};
 
 use crate::server::{Reply, Request, Server};
 use crate::{answers, listed, texts};
@@ -443,4 +444,34 @@ fn an_inventory_comes_from_a_web_server_by_a_url_that_is_signed() {
     let inventory = Inventory::open(&hasher, &[url], Columns::default()).expect("an inventory");
     let error = inventory.rows(0..1).next().expect("a row").expect_err("another file");
     assert!(matches!(error, Error::Io(..)), "{error}");
+}
+
+#[test]
+fn a_claim_that_fails_is_not_written_without_its_condition() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("inventory.parquet");
+    crate::write(&path, &crate::table(vec![("url", texts(["nothing here"]))]), 1);
+    let conditions = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&conditions);
+    let server = Server::start(move |request, _| {
+        let condition = request.fields.get("if-none-match").cloned();
+        if request.fields.contains_key("content-length") {
+            seen.lock().expect("a list").push(condition.clone());
+        }
+        Reply::error(if condition.is_some() { 400 } else { 404 })
+    });
+    let try_it = |options: Options| {
+        let hasher = Hasher::new(options).expect("a hasher");
+        let inventory = Inventory::open(&hasher, &[&path], Columns::default()).expect("an inventory");
+        let out = std::path::Path::new("s3://b/out");
+        let error =
+            run(&hasher, &inventory, out, Shard::ALL, PART_ROWS, &Work::new()).expect_err("no folder");
+        assert!(matches!(error, Error::Io(..)), "{error}");
+        std::mem::take(&mut *conditions.lock().expect("a list"))
+    };
+    assert_eq!(try_it(s3(&server)), [Some("*".to_owned())]);
+    // Who has said that the store knows no conditions has it written without.
+    let mut without = s3(&server);
+    without.store.insert("aws_conditional_put".to_owned(), "disabled".to_owned());
+    assert_eq!(try_it(without), [None]);
 }
