@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
 use parquet::arrow::arrow_reader::ArrowReaderOptions;
 use parquet::arrow::async_reader::AsyncFileReader;
@@ -37,7 +38,17 @@ impl Remote {
         Remote { runtime, store, object }
     }
 
-    /// A file of this folder.
+    /// What the same store has by this path.
+    fn at(&self, path: Path) -> Remote {
+        Remote { object: Object { path, ..self.object.clone() }, ..self.clone() }
+    }
+
+    /// Whether it is a bucket, which is a folder and no file.
+    pub(crate) fn is_bucket(&self) -> bool {
+        self.object.path.is_root() && !matches!(self.object.store, Store::Http(_))
+    }
+
+    /// A file of this folder, by a name that is written the same in every store.
     pub(crate) fn child(&self, name: &str) -> Remote {
         Remote { object: self.object.child(name), ..self.clone() }
     }
@@ -77,18 +88,18 @@ impl Remote {
         Ok(Some(RemoteFile { remote: self.clone(), meta: Arc::new(meta) }))
     }
 
-    /// The names of what lies right in this folder, in their order.
-    pub(crate) fn list(&self) -> Result<Vec<String>, Error> {
+    /// What lies right in this folder, with its name, in the order of names.
+    pub(crate) fn list(&self) -> Result<Vec<(String, Remote)>, Error> {
         if let Store::Http(_) = self.object.store {
             return Ok(Vec::new());
         }
         let prefix = Some(&self.object.path).filter(|path| !path.is_root());
         let found = self
             .wait(async { self.store.list_with_delimiter(prefix).await.map_err(|error| failure(&error)) })?;
-        let names = found.objects.iter().filter_map(|meta| meta.location.filename().map(str::to_owned));
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        Ok(names)
+        let file = |meta: ObjectMeta| Some((meta.location.filename()?.to_owned(), self.at(meta.location)));
+        let mut files: Vec<(String, Remote)> = found.objects.into_iter().filter_map(file).collect();
+        files.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(files)
     }
 
     /// All of a file; `None` if there is none.

@@ -77,7 +77,8 @@ impl Inventory {
                 Place::Object(object) => {
                     let refused = |failure: crate::Failure| Error::Refused(failure.words);
                     let remote = hasher.remote(object).map_err(refused)?;
-                    let found = match remote.open()? {
+                    let file = if remote.is_bucket() { None } else { remote.open()? };
+                    let found = match file {
                         Some(file) => vec![(remote.name(), file)],
                         None => in_folder(&remote)?,
                     };
@@ -324,11 +325,11 @@ fn listed(path: &Path) -> Result<Vec<PathBuf>, Error> {
 
 /// The same of a folder in a store. One that holds nothing is none.
 fn in_folder(folder: &Remote) -> Result<Vec<(PathBuf, RemoteFile)>, Error> {
-    let names = folder.list()?;
-    if names.is_empty() {
+    let files = folder.list()?;
+    if files.is_empty() {
         return Err(Error::Io(folder.name(), ErrorKind::NotFound.into()));
     }
-    let files = names.iter().filter(|name| is_data(name)).map(|name| folder.child(name));
+    let files = files.into_iter().filter(|(name, _)| is_data(name)).map(|(_, file)| file);
     // One that went meanwhile is missing like any other.
     let open = |file: Remote| {
         Ok((file.name(), file.open()?.ok_or_else(|| Error::Io(file.name(), ErrorKind::NotFound.into()))?))

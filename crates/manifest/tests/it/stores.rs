@@ -475,3 +475,33 @@ fn a_claim_that_fails_is_not_written_without_its_condition() {
     without.store.insert("aws_conditional_put".to_owned(), "disabled".to_owned());
     assert_eq!(try_it(without), [None]);
 }
+
+#[test]
+fn a_bucket_is_an_inventory_whatever_its_files_are_called() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("inventory.parquet");
+    crate::write(&path, &crate::table(vec![("url", texts(["one", "two"]))]), 2);
+    let body = std::fs::read(&path).expect("a file");
+    let server = Server::start(move |request, _| match &*request.path {
+        "/b/a~1.parquet" | "/b/a%2520b.parquet" => Reply::object(request, &body, "t"),
+        path if path.contains("list-type=2") => {
+            let files = ["a~1.parquet", "a%20b.parquet", "notes"].map(|key| {
+                format!(
+                    "<Contents><Key>{key}</Key><LastModified>2026-11-27T00:00:00.000Z</LastModified>\
+                     <ETag>&quot;t&quot;</ETag><Size>{}</Size></Contents>",
+                    body.len()
+                )
+            });
+            let list = format!("<ListBucketResult>{}</ListBucketResult>", files.concat());
+            Reply { status: 200, fields: Vec::new(), body: list.into_bytes(), cut: None }
+        }
+        _ => Reply::error(404),
+    });
+    let hasher = Hasher::new(s3(&server)).expect("a hasher");
+    for url in ["s3://b", "s3://b/"] {
+        let inventory = Inventory::open(&hasher, &[url], Columns::default()).expect("an inventory");
+        assert_eq!(inventory.len(), 4);
+    }
+    let requests = server.requests.lock().expect("a list");
+    assert!(!requests.iter().any(|path| path == "/b" || path == "/b/"), "{requests:?}");
+}
