@@ -313,7 +313,7 @@ def on_a_terminal(arguments: list[str | Path], interrupt: bool, **variables: str
             except OSError:
                 break
             written += read
-            if interrupt and b" rows" in written:
+            if interrupt and b"40 of 41 rows" in written:
                 process.send_signal(signal.SIGINT)
                 interrupt = False
             if not read:

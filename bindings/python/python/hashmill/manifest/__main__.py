@@ -9,7 +9,6 @@ import argparse
 import dataclasses
 import json
 import os
-import shutil
 import sys
 import time
 from collections import deque
@@ -60,11 +59,22 @@ class _Line:
         # Before it is written: a signal may come in the middle.
         self.is_shown = True
         # A line that is too long would go on in the next one, and stay there.
-        print("\r" + words[: shutil.get_terminal_size().columns - 1] + "\x1b[K", end="", file=sys.stderr, flush=True)
+        try:
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+        except OSError:
+            columns = 80
+        self._write("\r" + words[: columns - 1] + "\x1b[K")
 
     def clear(self) -> None:
         if self.is_shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self._write("\r\x1b[K")
+
+    def _write(self, words: str) -> None:
+        # A terminal may hang up. The work goes on without one.
+        try:
+            print(words, end="", file=sys.stderr, flush=True)
+        except OSError:
+            self.next = float("inf")
 
 
 def _size(bytes: float) -> str:
