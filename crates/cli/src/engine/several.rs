@@ -38,6 +38,11 @@ trait Source {
     /// Its engine, and its device.
     fn names(&self) -> (&'static str, Option<&str>);
 
+    /// Whether it is the processor: its rate is kept beside what devices were measured to have.
+    fn is_processor(&self) -> bool {
+        false
+    }
+
     /// An engine for at most so many of these hashes, in what the budget has; none where that is nothing.
     fn engine(&self, params: Params, most: usize, budget: &mut Budget) -> Result<Option<Engine>, String>;
 
@@ -53,6 +58,10 @@ struct Processor;
 impl Source for Processor {
     fn names(&self) -> (&'static str, Option<&str>) {
         (EngineName::Cpu.name(), None)
+    }
+
+    fn is_processor(&self) -> bool {
+        true
     }
 
     fn engine(&self, params: Params, most: usize, budget: &mut Budget) -> Result<Option<Engine>, String> {
@@ -145,7 +154,7 @@ impl Several {
                 Ok(Some(engine)) => {
                     numbers.push(number);
                     engines.push(engine);
-                    kept.push(member.source.kept(params));
+                    kept.push((member.source.is_processor(), member.source.kept(params)));
                 }
                 Ok(None) => member.say("the others have the memory that is free"),
                 Err(why) => member.say(&why),
@@ -189,11 +198,13 @@ impl Several {
 }
 
 /// What each does in a second, as far as somebody has measured it. The processor, of which nothing is kept, was measured beside devices.
-fn expected(kept: &[Option<Tuned>]) -> Vec<Option<f64>> {
-    let of_processor = kept.iter().flatten().map(|tuned| tuned.of_processor).next();
-    kept.iter()
-        .map(|tuned| tuned.as_ref().map_or(of_processor, |tuned| Some(tuned.hashes_per_second)))
-        .collect()
+fn expected(kept: &[(bool, Option<Tuned>)]) -> Vec<Option<f64>> {
+    let of_processor = kept.iter().find_map(|(_, tuned)| Some(tuned.as_ref()?.of_processor));
+    let rate = |(is_processor, tuned): &(bool, Option<Tuned>)| match tuned {
+        None if *is_processor => of_processor,
+        tuned => Some(tuned.as_ref()?.hashes_per_second),
+    };
+    kept.iter().map(rate).collect()
 }
 
 impl Member {
@@ -363,9 +374,11 @@ mod tests {
         let several = several(toy, true);
         let failed = || several.shares()[1].failed.clone();
         // The processor may have done everything before.
-        while failed().is_none() {
+        let is_lost = (0..1000).any(|_| {
             compute(&several, params(1), 50).expect("tags");
-        }
+            failed().is_some()
+        });
+        assert!(is_lost, "it is asked twice");
         let before = several.shares()[1].hashes;
         compute(&several, params(2), 50).expect("tags");
         assert!(failed().is_some_and(|why| why.contains("lost")));
@@ -411,7 +424,9 @@ mod tests {
             hashes_per_second,
             of_processor: 7.0,
         };
-        assert_eq!(expected(&[None, Some(tuned(9.0))]), [Some(7.0), Some(9.0)]);
-        assert_eq!(expected(&[None, None]), [None, None]);
+        let (processor, card) = ((true, None), (false, None));
+        let all = [processor.clone(), (false, Some(tuned(9.0))), card.clone()];
+        assert_eq!(expected(&all), [Some(7.0), Some(9.0), None]);
+        assert_eq!(expected(&[processor, card]), [None, None]);
     }
 }

@@ -106,20 +106,20 @@ fn several_cards_and_the_processor_search_together() {
             alone.shim.lose(30);
         }
         // Until a card has had something to do for so long.
-        loop {
+        let ended = (0..500).any(|_| {
             let (searched, hits) = found(&mut engine, target, 0..600, &Watch::new()).unwrap();
             assert_eq!((searched.next, &hits), (600, &right.1));
             let failed: Vec<_> =
                 engine.shares().filter(|share| share.failed.is_some()).map(|share| share.name).collect();
             match failed[..] {
-                [] if lost => (),
-                [] => break,
+                [] => !lost,
                 [name] => {
                     assert!(lost && name.starts_with("Shim "));
-                    break;
+                    true
                 }
                 _ => panic!("{failed:?}"),
             }
-        }
+        });
+        assert!(ended, "a card that is to be lost is asked");
     }
 }
