@@ -8,11 +8,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use hashmill_files::Replacement;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::hasher::Hasher;
 use crate::place::{Object, Place, Store};
 use crate::remote::Remote;
+
+/// Says whose answers a folder holds.
+pub(crate) const WHOSE: &str = "_hashmill.json";
+
+/// What is written there: another run writes something else.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Whose {
+    pub(crate) format: u32,
+    pub(crate) rows: u64,
+    pub(crate) part_rows: u64,
+    /// Whether digests are compared: who verifies wants nothing that was read before anybody asked.
+    pub(crate) verify: bool,
+    pub(crate) inventory: String,
+}
 
 /// Where answers are written.
 pub(crate) enum Folder {
@@ -55,6 +70,21 @@ impl Folder {
             },
             Folder::Store(remote) => remote.child(name).read(),
         }
+    }
+
+    /// Refuses answers of which some are missing: who takes them for an inventory would find all of it right.
+    pub(crate) fn holds_all(&self, rows: u64) -> Result<(), Error> {
+        let Some(whose) = self.read(WHOSE)? else { return Ok(()) };
+        let path = self.path(WHOSE);
+        let wanted = match serde_json::from_slice(&whose) {
+            Ok(Whose { rows, .. }) => rows,
+            Err(error) => return Err(Error::Inventory(path, error.to_string())),
+        };
+        if rows == wanted {
+            return Ok(());
+        }
+        let what = format!("{rows} of {wanted} rows are answered here: finish the run, or name the files");
+        Err(Error::Inventory(path, what))
     }
 
     /// Writes a file, in the place of one that may be there.

@@ -8,11 +8,10 @@ use std::num::NonZero;
 use std::path::Path;
 
 use hashmill_hash::blake3;
-use serde::Serialize;
 
 use crate::answer::Summary;
 use crate::error::Error;
-use crate::folder::Folder;
+use crate::folder::{Folder, WHOSE, Whose};
 use crate::hasher::Hasher;
 use crate::inventory::{Inventory, Row};
 use crate::part::{self, About};
@@ -21,20 +20,6 @@ use crate::work::Work;
 
 /// Rows of a part, where nothing else is said: seconds of work that a kill undoes, files that can still be counted.
 pub const PART_ROWS: NonZero<u64> = NonZero::new(10_000).expect("more than none");
-
-/// Says whose answers a folder holds.
-const WHOSE: &str = "_hashmill.json";
-
-/// What is written there: another run writes something else.
-#[derive(Serialize)]
-struct Whose {
-    format: u32,
-    rows: u64,
-    part_rows: u64,
-    /// Whether digests are compared: who verifies wants nothing that was read before anybody asked.
-    verify: bool,
-    inventory: String,
-}
 
 /// How a run came out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

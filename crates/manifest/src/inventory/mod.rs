@@ -28,6 +28,7 @@ use parquet::file::metadata::ParquetMetaDataReader;
 pub use row::{Ask, Columns, Row, rows};
 
 use crate::error::Error;
+use crate::folder::Folder;
 use crate::hasher::Hasher;
 use crate::place::Place;
 use crate::remote::{Remote, RemoteFile};
@@ -70,21 +71,27 @@ impl Inventory {
         for path in paths {
             match Place::of_folder(path.as_ref()).map_err(|failure| Error::Refused(failure.words))? {
                 Place::File(path) => {
+                    let before = files.len();
                     for path in listed(&path)? {
                         files.push(Part::open(path, &columns)?);
+                    }
+                    if path.is_dir() {
+                        Folder::Disk(path).holds_all(rows_of(&files[before..]))?;
                     }
                 }
                 Place::Object(object) => {
                     let refused = |failure: crate::Failure| Error::Refused(failure.words);
                     let remote = hasher.remote(object).map_err(refused)?;
                     let file = if remote.is_bucket() { None } else { remote.open()? };
-                    let found = match file {
-                        Some(file) => vec![(remote.name(), file)],
-                        None => in_folder(&remote)?,
+                    let Some(file) = file else {
+                        let before = files.len();
+                        for (name, file) in in_folder(&remote)? {
+                            files.push(Part::open_remote(name, file, &columns)?);
+                        }
+                        Folder::Store(remote).holds_all(rows_of(&files[before..]))?;
+                        continue;
                     };
-                    for (name, file) in found {
-                        files.push(Part::open_remote(name, file, &columns)?);
-                    }
+                    files.push(Part::open_remote(remote.name(), file, &columns)?);
                 }
             }
         }
@@ -96,7 +103,7 @@ impl Inventory {
 
     /// How many rows there are.
     pub fn len(&self) -> u64 {
-        self.files.iter().map(|file| file.rows).sum()
+        rows_of(&self.files)
     }
 
     /// Whether there are none.
@@ -135,6 +142,10 @@ impl Inventory {
         }
         Rows { columns: &self.columns, files, reader: None, rows: Vec::new().into_iter() }
     }
+}
+
+fn rows_of(files: &[Part]) -> u64 {
+    files.iter().map(|file| file.rows).sum()
 }
 
 struct Rows<'a> {

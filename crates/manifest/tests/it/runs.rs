@@ -190,6 +190,23 @@ fn answers_are_an_inventory_to_verify_by() {
 }
 
 #[test]
+fn answers_of_which_some_are_missing_are_no_inventory() {
+    let ground = Ground::new();
+    let open = || Inventory::open(&ground.hasher, &[ground.path("out")], Columns::default());
+    ground.run("out", Shard::new(1, 2).expect("a shard")).expect("an outcome");
+    let error = open().expect_err("half of it").to_string();
+    assert!(error.contains(" of 51 rows are answered here"), "{error}");
+    // Each file is one all the same.
+    let names = parts(&ground.path("out")).into_keys().filter(|name| name.ends_with(".parquet"));
+    let files: Vec<_> = names.map(|name| ground.path("out").join(name)).collect();
+    assert!(Inventory::open(&ground.hasher, &files, Columns::default()).is_ok());
+    ground.run("out", Shard::new(0, 2).expect("a shard")).expect("an outcome");
+    assert_eq!(open().expect("all of it").len(), 51);
+    fs::write(ground.path("out/_hashmill.json"), "{").expect("a file");
+    assert!(matches!(open(), Err(Error::Inventory(..))));
+}
+
+#[test]
 fn a_listed_digest_alone_is_enough_to_compare() {
     let ground = Ground::new();
     let (path, bytes) = &ground.files[5];
