@@ -1,6 +1,7 @@
 //! What `hashmill info` says of devices.
 
 use crate::kept::{Kept, Tuned, TunedTiles};
+use hashmill_gpu::Kind;
 use serde::Serialize;
 
 /// What could hash beside the processor.
@@ -125,7 +126,9 @@ impl Devices {
             lines.push(format!("           none of NVIDIA's driver: {why}"));
         }
         lines.push(format!("           sum --engine auto takes the processor: {}", self.why));
-        if let (Some(place), _) | (None, Some(place)) = (self.cuda, self.wgpu) {
+        // What is software would take processors from the processor.
+        let is_apart = |place: &usize| self.found[*place].kind != Kind::Software.name();
+        if let Some(place) = self.cuda.or(self.wgpu).filter(is_apart) {
             let engine = self.found[place].engine;
             lines.push(format!(
                 "           password --engine cpu,{engine} shares a list of hashes among both"
