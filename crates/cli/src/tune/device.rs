@@ -197,16 +197,8 @@ fn measure(
         batch(device, params, tuning, &right)
     };
     let all = device.tunings(params)?.into_iter().map(|tuning| tuning.at_most(most));
-    let options = possible(all, sample)?;
-    let mut samples = vec![Vec::new(); options.len()];
-    let (began, mut rounds) = (Instant::now(), 0);
-    while rounds < LEAST_ROUNDS || began.elapsed() < budget {
-        let forth = 0..options.len();
-        for index in forth.clone().chain(forth.rev()) {
-            samples[index].push(sample(options[index])?);
-        }
-        rounds += 1;
-    }
+    let options = possible(all, &sample)?;
+    let samples = turns(&options, budget, sample)?;
     let timing = Timing::new(params.blocks() << 10, 0, samples);
     let lines: Vec<String> = options.iter().map(Tuning::to_string).collect();
     let choice = decide::choose(std::slice::from_ref(&timing)).context("nothing was measured")?;
@@ -247,6 +239,24 @@ pub(super) fn possible<T: Copy + PartialEq>(
         }
     }
     Ok(options)
+}
+
+/// Samples of each way, taken in turns, forth and back, as long as the budget lasts.
+pub(super) fn turns<T: Copy>(
+    options: &[T],
+    budget: Duration,
+    sample: impl Fn(T) -> Result<f64>,
+) -> Result<Vec<Vec<f64>>> {
+    let mut samples = vec![Vec::new(); options.len()];
+    let (began, mut rounds) = (Instant::now(), 0);
+    while rounds < LEAST_ROUNDS || began.elapsed() < budget {
+        let forth = 0..options.len();
+        for index in forth.clone().chain(forth.rev()) {
+            samples[index].push(sample(options[index])?);
+        }
+        rounds += 1;
+    }
+    Ok(samples)
 }
 
 /// Whether a way failed because it is more than the device can.

@@ -1,7 +1,7 @@
 //! `hashmill tune --engine cuda|wgpu`: how files are best cut for a device.
 
 use super::decide::{self, Timing};
-use super::device::{OF_PROCESSOR, possible};
+use super::device::{OF_PROCESSOR, possible, turns};
 use super::words;
 use crate::engine::device::Device;
 use crate::kept::{self, TunedTiles};
@@ -19,9 +19,6 @@ use std::time::{Duration, Instant};
 
 /// The file that is measured lies in memory, and is at least this long.
 const FILE: usize = 64 << 20;
-
-/// Each round gives two samples, and of fewer than six a ratio has no interval.
-const LEAST_ROUNDS: usize = 3;
 
 /// All ways to cut.
 #[derive(Serialize)]
@@ -74,16 +71,8 @@ pub(super) fn measure(device: &Device, budget: Duration, tick: &dyn Fn()) -> Res
         }
         Ok(seconds * 1e9)
     };
-    let options = possible(all, sample)?;
-    let mut samples = vec![Vec::new(); options.len()];
-    let (began, mut rounds) = (Instant::now(), 0);
-    while rounds < LEAST_ROUNDS || began.elapsed() < budget {
-        let forth = 0..options.len();
-        for index in forth.clone().chain(forth.rev()) {
-            samples[index].push(sample(options[index])?);
-        }
-        rounds += 1;
-    }
+    let options = possible(all, &sample)?;
+    let samples = turns(&options, budget, sample)?;
     let timing = Timing::new(bytes.len() as u64, 0, samples);
     let lines: Vec<String> = options.iter().map(Tiles::to_string).collect();
     let choice = decide::choose(std::slice::from_ref(&timing)).context("nothing was measured")?;
