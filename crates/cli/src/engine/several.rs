@@ -156,7 +156,7 @@ impl Several {
                     engines.push(engine);
                     kept.push((member.source.is_processor(), member.source.kept(params)));
                 }
-                Ok(None) => member.say("the others have the memory that is free"),
+                Ok(None) => member.say("no memory is left for such a hash"),
                 Err(why) => member.say(&why),
             }
         }
@@ -184,8 +184,10 @@ impl Several {
         for ((share, before), number) in made.engines.shares().zip(before).zip(&made.members) {
             let member = &mut members[*number];
             member.hashes += share.done - before;
-            if let Some(error) = share.failed {
+            if let Some(error) = share.failed.filter(|_| !member.is_lost) {
                 member.is_lost = true;
+                // Also of one that had no part in hashes of other costs.
+                member.why = None;
                 member.say(&error.to_string());
             }
         }
@@ -396,6 +398,14 @@ mod tests {
             assert_eq!((several.shares()[0].hashes, several.shares()[1].hashes), (18, 0));
             assert!(several.shares()[1].failed.is_some() && asked.borrow().len() == 2);
         }
+    }
+
+    #[test]
+    fn one_that_was_unfit_and_is_then_lost_is_said_to_be_lost() {
+        let several = several(from(None, 0).0, false);
+        several.members.borrow_mut()[0].say("unfit");
+        compute(&several, params(1), 1).expect_err("lost");
+        assert_eq!(several.shares()[0].failed.as_deref(), Some("the system refuses: lost"));
     }
 
     #[test]
