@@ -197,7 +197,7 @@ fn measure(
         batch(device, params, tuning, &right)
     };
     let all = device.tunings(params)?.into_iter().map(|tuning| tuning.at_most(most));
-    let options = possible(all, &sample)?;
+    let options = possible(all, sample)?;
     let samples = turns(&options, budget, sample)?;
     let timing = Timing::new(params.blocks() << 10, 0, samples);
     let lines: Vec<String> = options.iter().map(Tuning::to_string).collect();

@@ -71,7 +71,7 @@ pub(super) fn measure(device: &Device, budget: Duration, tick: &dyn Fn()) -> Res
         }
         Ok(seconds * 1e9)
     };
-    let options = possible(all, &sample)?;
+    let options = possible(all, sample)?;
     let samples = turns(&options, budget, sample)?;
     let timing = Timing::new(bytes.len() as u64, 0, samples);
     let lines: Vec<String> = options.iter().map(Tiles::to_string).collect();
