@@ -6,7 +6,11 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The kernels, compiled for every processor that they are for.
-const IMAGE: &[u8] = include_bytes!("kernels.fatbin");
+static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!("kernels.fatbin"));
+
+/// As the toolkit lays images out: the driver reads structures in them.
+#[repr(C, align(64))]
+struct Aligned<Bytes: ?Sized>(Bytes);
 
 /// The oldest processor that they are compiled for, its two numbers as one.
 const OLDEST: u32 = 75;
@@ -162,7 +166,7 @@ impl Device {
         }
         let multiprocessors = ordinal.attribute(Attribute::Multiprocessors)?;
         let context = ordinal.open()?;
-        let module = context.module(IMAGE)?;
+        let module = context.module(&IMAGE.0)?;
         let kernels = Kernels {
             leaves: module.kernel("blake3_leaves")?,
             tops: module.kernel("blake3_tops")?,

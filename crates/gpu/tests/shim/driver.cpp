@@ -903,7 +903,8 @@ EXPORT Code cuModuleLoadData(void **module, const void *image) {
     CALL(Context)
     uint32_t magic;
     memcpy(&magic, image, sizeof magic);
-    if (magic != 0xba55ed50) {
+    // It begins with a structure that has words of 64 bits.
+    if (magic != 0xba55ed50 || uintptr_t(image) % alignof(uint64_t)) {
         return INVALID_IMAGE;
     }
     *module = &MODULE;
