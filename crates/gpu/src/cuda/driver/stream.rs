@@ -248,6 +248,9 @@ impl Stream {
 
     /// Copies bytes that lie anywhere, and waits for it.
     pub(in super::super) fn upload_now(&self, to: &Memory, at: u64, from: &[u8]) -> Result<(), Error> {
+        if from.is_empty() {
+            return Ok(());
+        }
         let (pointer, current) = (to.at(at, from.len() as u64), self.context.enter()?);
         // SAFETY: the bytes are borrowed until the copy has ended.
         let code = unsafe {
@@ -277,6 +280,9 @@ impl Stream {
 
     /// Copies to anywhere, and waits for it.
     pub(in super::super) fn download_now(&self, from: &Memory, at: u64, to: &mut [u8]) -> Result<(), Error> {
+        if to.is_empty() {
+            return Ok(());
+        }
         let (pointer, current) = (from.at(at, to.len() as u64), self.context.enter()?);
         // SAFETY: the bytes are borrowed until the copy has ended.
         let code = unsafe {
