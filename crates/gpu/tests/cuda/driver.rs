@@ -1,6 +1,6 @@
 //! The driver: what it says of devices, and what becomes of one that is not there, or too old, or refuses.
 
-use crate::Alone;
+use crate::{Alone, device};
 use hashmill_gpu::cuda::{Blake3, Device, Driver};
 use hashmill_gpu::{Error, Kind, best};
 use hashmill_hash::blake3::hazmat::Mode;
@@ -136,6 +136,41 @@ fn a_refusal_has_the_drivers_own_name_and_words() {
     );
 }
 
+/// Whatever device it is.
+#[test]
+fn a_device_is_found_by_what_it_says_of_itself() {
+    let Some(held) = device("what a device says of itself") else { return };
+    let (device, all) = (&held.device, Device::list(&held.driver).unwrap());
+    let number = best(&all).expect("one that can be used");
+    let info = &all[number];
+    assert_eq!((device.info(), &info.lacks, info.subgroup), (info, &None, 32));
+    assert!(held.driver.version() >= 13_000 && device.free_memory().unwrap() <= info.memory.unwrap());
+    for asked in [&number.to_string(), info.id.as_ref().unwrap(), info.bus.as_ref().unwrap()] {
+        assert_eq!(Device::find_of(&held.driver, asked).unwrap().info(), info, "{asked}");
+    }
+    assert_eq!(Device::open_of(&held.driver, 99).map(|_| ()), Err(Error::NoDevice { found: all.len() }));
+}
+
+#[test]
+fn memory_that_no_device_has_is_an_error_and_what_is_given_back_is_free() {
+    let Some(device) = device("memory that no device has") else { return };
+    for bytes in [2 * device.info().memory.unwrap(), 1 << 60, u64::MAX] {
+        assert_eq!(device.buffer(bytes).map(|_| ()), Err(Error::OutOfMemory { bytes }));
+    }
+    if let Some(shim) = &device.shim {
+        shim.memory(16 << 20);
+    }
+    // More than half of what is free, twice.
+    for _ in 0..2 {
+        let free = device.free_memory().unwrap();
+        let bytes = free / 16 * 10;
+        let held = device.buffer(bytes).unwrap();
+        assert!(device.free_memory().unwrap() <= free - bytes);
+        assert_eq!(device.buffer(bytes).map(|_| ()), Err(Error::OutOfMemory { bytes }));
+        drop(held);
+    }
+}
+
 #[test]
 fn memory_that_is_not_there_is_an_error_and_what_is_given_back_is_free() {
     let Some(alone) = Alone::new("memory of devices") else { return };
@@ -155,8 +190,7 @@ fn memory_that_is_not_there_is_an_error_and_what_is_given_back_is_free() {
 
 #[test]
 fn buffers_hold_what_was_written_and_refuse_what_does_not_fit() {
-    let Some(alone) = Alone::new("buffers") else { return };
-    let device = alone.device();
+    let Some(device) = device("buffers") else { return };
     let buffer = device.buffer(100).unwrap();
     buffer.write(0, &[1; 100]).unwrap();
     buffer.write(40, &[2; 60]).unwrap();

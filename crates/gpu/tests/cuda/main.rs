@@ -1,4 +1,4 @@
-//! Devices of NVIDIA's driver, on a driver without a card: see `tests/shim`.
+//! Devices of NVIDIA's driver, on a driver without a card, or, as far as nothing is to go wrong, on a card: see `tests/shim`.
 #![cfg(feature = "cuda")]
 
 mod argon2;
@@ -9,11 +9,13 @@ mod failures;
 mod inputs;
 #[path = "../shim/mod.rs"]
 mod shim;
+mod sizes;
 
 use hashmill_gpu::Error;
 use hashmill_gpu::cuda::{self as back, Buffer, Device, Driver};
 use hashmill_hash::blake3::hazmat::{ContextKey, Mode, hash_derive_key_context};
 use hashmill_hash::blake3::{Hasher, Kernel, Plan};
+use hashmill_testkit::skip;
 use shim::Shim;
 use std::ops::Deref;
 use std::sync::MutexGuard;
@@ -21,7 +23,7 @@ use std::sync::MutexGuard;
 const KEY: &[u8; 32] = b"whats the Elvish word for friend";
 const CONTEXT: &str = "BLAKE3 2019-12-27 16:29:52 test vectors context";
 
-/// The driver, and what tests say to it, for one test at a time.
+/// The driver without a card, and what tests say to it, for one test at a time.
 struct Alone {
     shim: Shim,
     driver: Driver,
@@ -42,10 +44,22 @@ impl Alone {
     }
 }
 
-/// A device, and the driver that nobody else says anything to meanwhile.
+/// A device that nobody else has meanwhile: of the driver without a card, or a card.
 struct Held {
     device: Device,
-    _alone: Alone,
+    driver: Driver,
+    shim: Option<Shim>,
+    _guard: MutexGuard<'static, ()>,
+}
+
+impl Held {
+    /// What tests say to the driver. Nothing, said aloud, where it is that of a card.
+    fn shim(&self, what: &str) -> Option<&Shim> {
+        if self.shim.is_none() {
+            skip(what, "a card does not go wrong because a test says so");
+        }
+        self.shim.as_ref()
+    }
 }
 
 impl Deref for Held {
@@ -58,8 +72,15 @@ impl Deref for Held {
 
 /// Nothing, said aloud, where there is no compiler to make its driver.
 fn device(what: &str) -> Option<Held> {
-    let alone = Alone::new(what)?;
-    Some(Held { device: alone.device(), _alone: alone })
+    let (driver, shim, _guard) = if shim::on_card() {
+        let guard = shim::one_at_a_time();
+        (Driver::load().expect("HASHMILL_CARD=1 says so"), None, guard)
+    } else {
+        let Alone { driver, shim, _guard } = Alone::new(what)?;
+        (driver, Some(shim), _guard)
+    };
+    let device = Device::best_of(&driver).expect("there is one");
+    Some(Held { device, driver, shim, _guard })
 }
 
 /// The driver, once more.

@@ -192,8 +192,9 @@ fn memories_are_those_of_the_processor_in_each_order_of_threads() {
             for variant in Variant::ALL {
                 let params =
                     Params::new(memory, passes, lanes).unwrap().with_variant(variant).with_version(version);
-                for (kernel, order) in
-                    KERNELS.into_iter().flat_map(|kernel| ORDERS.map(|order| (kernel, order)))
+                for (kernel, order) in KERNELS
+                    .into_iter()
+                    .flat_map(|kernel| card.orders().iter().map(move |order| (kernel, *order)))
                 {
                     card.order(order);
                     let mut hashes = Fixed::new(&card, params, if memory < 100 { 3 } else { 1 });

@@ -1,21 +1,25 @@
-//! A card without a back end above it: memory, copies, launches, one after another.
+//! A card without a back end above it: memory, copies, launches, one after another. By the driver without a card, or NVIDIA's.
 #![allow(unsafe_code, reason = "the driver is a library of C functions")]
 
-use crate::shim::Shim;
+use crate::shim::{self, Shim};
+use libloading::Library;
 use std::ffi::{CString, c_char, c_uint, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::MutexGuard;
 
 type Handle = *mut c_void;
 
-/// A module of the driver has these first; nothing else of it is read here.
-const MODULE: u32 = 0xba55_ed50;
+/// As the back end has it: an image begins where words of 64 bits may.
+#[repr(C, align(64))]
+struct Aligned<Bytes: ?Sized>(Bytes);
+static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!("../../src/cuda/kernels.fatbin"));
 
-/// Orders of threads that are tried: that of their numbers, and drawn ones.
+/// Orders of threads that are tried: that of their numbers, and drawn ones. A card has its own each time.
 pub(crate) const ORDERS: [u64; 3] = [0, 1, 0xfeed];
 
 pub(crate) struct Card {
-    shim: Shim,
+    library: Library,
+    shim: Option<Shim>,
     stream: Handle,
     module: Handle,
     _alone: MutexGuard<'static, ()>,
@@ -39,32 +43,59 @@ pub(crate) struct Memory {
 impl Card {
     /// A card, or nothing, said aloud.
     pub(crate) fn new(what: &str) -> Option<Card> {
-        let shim = Shim::new(what)?;
-        let alone = shim.alone();
-        let mut card = Card { shim, stream: null_mut(), module: null_mut(), _alone: alone };
+        let (path, shim, alone) = if shim::on_card() {
+            ("libcuda.so.1".as_ref(), None, shim::one_at_a_time())
+        } else {
+            let shim = Shim::new(what)?;
+            let alone = shim.alone();
+            (shim::library(what)?, Some(shim), alone)
+        };
+        // SAFETY: it is the driver, or does what the driver's interface promises, as far as it is called.
+        let library = unsafe { Library::new(path) }.expect("HASHMILL_CARD=1 says so, or it was made before");
+        let mut card = Card { library, shim, stream: null_mut(), module: null_mut(), _alone: alone };
         let mut context: Handle = null_mut();
         // SAFETY: the types are those of the driver's interface.
         unsafe {
-            ok(card.shim.function::<unsafe extern "C" fn(c_uint) -> c_uint>("cuInit")(0));
+            ok(card.function::<unsafe extern "C" fn(c_uint) -> c_uint>("cuInit")(0));
             let retain = "cuDevicePrimaryCtxRetain";
-            ok(card.shim.function::<unsafe extern "C" fn(*mut Handle, i32) -> c_uint>(retain)(
-                &mut context,
-                0,
-            ));
+            ok(card.function::<unsafe extern "C" fn(*mut Handle, i32) -> c_uint>(retain)(&mut context, 0));
             let push = "cuCtxPushCurrent_v2";
-            ok(card.shim.function::<unsafe extern "C" fn(Handle) -> c_uint>(push)(context));
+            ok(card.function::<unsafe extern "C" fn(Handle) -> c_uint>(push)(context));
             let create = "cuStreamCreate";
             type Create = unsafe extern "C" fn(*mut Handle, c_uint) -> c_uint;
-            ok(card.shim.function::<Create>(create)(&mut card.stream, 0));
+            ok(card.function::<Create>(create)(&mut card.stream, 0));
             let load = "cuModuleLoadData";
-            type Load = unsafe extern "C" fn(*mut Handle, *const u32) -> c_uint;
-            ok(card.shim.function::<Load>(load)(&mut card.module, &MODULE));
+            type Load = unsafe extern "C" fn(*mut Handle, *const u8) -> c_uint;
+            ok(card.function::<Load>(load)(&mut card.module, IMAGE.0.as_ptr()));
         }
         Some(card)
     }
 
+    /// A function of the driver.
+    ///
+    /// # Safety
+    /// `T` is its type.
+    unsafe fn function<T: Copy>(&self, name: &str) -> T {
+        // SAFETY: as promised.
+        *unsafe { self.library.get::<T>(name.as_bytes()) }.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Those that can be tried here.
+    pub(crate) fn orders(&self) -> &'static [u64] {
+        if self.shim.is_some() { &ORDERS } else { &ORDERS[..1] }
+    }
+
     pub(crate) fn order(&self, seed: u64) {
-        self.shim.order(seed);
+        if let Some(shim) = &self.shim {
+            shim.order(seed);
+        }
+    }
+
+    /// Waits for all that was handed over.
+    fn wait(&self) {
+        type Wait = unsafe extern "C" fn(Handle) -> c_uint;
+        // SAFETY: the type is the driver's.
+        ok(unsafe { self.function::<Wait>("cuStreamSynchronize")(self.stream) });
     }
 
     /// New memory, with something in it that nobody wrote.
@@ -72,9 +103,7 @@ impl Card {
         let mut at = 0;
         // SAFETY: the type is the driver's.
         let alloc = unsafe {
-            self.shim.function::<unsafe extern "C" fn(*mut u64, usize) -> c_uint>("cuMemAlloc_v2")(
-                &mut at, len,
-            )
+            self.function::<unsafe extern "C" fn(*mut u64, usize) -> c_uint>("cuMemAlloc_v2")(&mut at, len)
         };
         ok(alloc);
         Memory { at, len }
@@ -104,29 +133,22 @@ impl Card {
     pub(crate) fn write(&self, memory: Memory, bytes: &[u8]) {
         assert!(bytes.len() <= memory.len, "it is as large as that");
         type Copy = unsafe extern "C" fn(u64, *const u8, usize, Handle) -> c_uint;
-        // SAFETY: the type is the driver's, and the bytes have been read when it returns.
+        // SAFETY: the type is the driver's, and the bytes are there until they have been read.
         ok(unsafe {
-            self.shim.function::<Copy>("cuMemcpyHtoDAsync_v2")(
-                memory.at,
-                bytes.as_ptr(),
-                bytes.len(),
-                self.stream,
-            )
+            self.function::<Copy>("cuMemcpyHtoDAsync_v2")(memory.at, bytes.as_ptr(), bytes.len(), self.stream)
         });
+        self.wait();
     }
 
     pub(crate) fn read(&self, memory: Memory) -> Vec<u8> {
         let mut bytes = vec![0; memory.len];
         type Copy = unsafe extern "C" fn(*mut u8, u64, usize, Handle) -> c_uint;
-        // SAFETY: the type is the driver's, and the bytes have been written when it returns.
+        // SAFETY: the type is the driver's, and the bytes are there until they have been written.
         ok(unsafe {
-            self.shim.function::<Copy>("cuMemcpyDtoHAsync_v2")(
-                bytes.as_mut_ptr(),
-                memory.at,
-                bytes.len(),
-                self.stream,
-            )
+            let copy = self.function::<Copy>("cuMemcpyDtoHAsync_v2");
+            copy(bytes.as_mut_ptr(), memory.at, bytes.len(), self.stream)
         });
+        self.wait();
         bytes
     }
 
@@ -166,12 +188,11 @@ impl Card {
         ) -> c_uint;
         // SAFETY: the types are the driver's; kernels keep to what they are given, and arguments are as many as each has.
         unsafe {
-            ok(self.shim.function::<Find>("cuModuleGetFunction")(&mut function, self.module, name.as_ptr()));
-            let launch = self.shim.function::<Launch>("cuLaunchKernel");
+            ok(self.function::<Find>("cuModuleGetFunction")(&mut function, self.module, name.as_ptr()));
+            let launch = self.function::<Launch>("cuLaunchKernel");
             ok(launch(function, grid, 1, 1, block, 1, 1, shared, self.stream, places.as_ptr(), null()));
-            let wait = self.shim.function::<unsafe extern "C" fn(Handle) -> c_uint>("cuStreamSynchronize");
-            ok(wait(self.stream));
         }
+        self.wait();
     }
 }
 
@@ -181,8 +202,8 @@ impl Drop for Card {
         // SAFETY: the types are the driver's, and what is released was retained.
         unsafe {
             let pop = "cuCtxPopCurrent_v2";
-            self.shim.function::<unsafe extern "C" fn(*mut Handle) -> c_uint>(pop)(&mut context);
-            self.shim.function::<unsafe extern "C" fn(i32) -> c_uint>("cuDevicePrimaryCtxRelease_v2")(0);
+            self.function::<unsafe extern "C" fn(*mut Handle) -> c_uint>(pop)(&mut context);
+            self.function::<unsafe extern "C" fn(i32) -> c_uint>("cuDevicePrimaryCtxRelease_v2")(0);
         }
     }
 }

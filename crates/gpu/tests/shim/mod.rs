@@ -2,6 +2,9 @@
 //!
 //! g++ makes a library of it, which is opened in the driver's place: by [`library`], once for each content. What is to go wrong, and
 //! when, is said to [`Shim`]; that and the memory are one for a process, so tests that say something hold [`Shim::alone`].
+//!
+//! With `HASHMILL_CARD=1` tests that need no more than a device run on the card of this machine instead, and with more than a
+//! processor in its place could do soon; with `HASHMILL_CARD=small` they do no more on it than without, for tools that watch kernels.
 #![allow(unsafe_code, reason = "a library of C functions, and our own")]
 #![allow(dead_code, reason = "not every test needs all of it")]
 
@@ -38,8 +41,33 @@ const FLAGS: [&str; 8] = [
     "simt.h",
 ];
 
+/// Whether tests that need no more than a device are to run on the card of this machine, by NVIDIA's own driver. Where there is none
+/// they fail.
+pub(crate) fn on_card() -> bool {
+    match env::var("HASHMILL_CARD").as_deref() {
+        Err(_) | Ok("") => false,
+        Ok("1" | "small") => true,
+        Ok(other) => panic!("HASHMILL_CARD is 1 or small, not {other:?}"),
+    }
+}
+
+/// The first where a card has time and memory for it, the other elsewhere.
+pub(crate) fn by_size<T>(large: T, small: T) -> T {
+    if env::var("HASHMILL_CARD").is_ok_and(|value| value == "1") { large } else { small }
+}
+
+/// Nobody else has the device meanwhile.
+pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static TESTS: Mutex<()> = Mutex::new(());
+    TESTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The library, or nothing, said aloud: what `what` would have tested is not tested then.
 pub(crate) fn library(what: &str) -> Option<&'static Path> {
+    if on_card() {
+        skip(what, "a card does not go wrong, or change its size, because a test says so");
+        return None;
+    }
     static MADE: OnceLock<Result<PathBuf, &'static str>> = OnceLock::new();
     match MADE.get_or_init(made) {
         Ok(path) => Some(path),
@@ -96,8 +124,7 @@ impl Shim {
 
     /// Nobody else says anything meanwhile; what was said before is forgotten.
     pub(crate) fn alone(&self) -> MutexGuard<'static, ()> {
-        static TESTS: Mutex<()> = Mutex::new(());
-        let guard = TESTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = one_at_a_time();
         self.reset();
         guard
     }

@@ -1,19 +1,37 @@
-//! Whole memories beside the processor's, and kernels that go wrong, on a driver without a card.
+//! Whole memories beside the processor's, on a driver without a card or on a card, and kernels that go wrong.
 
 use super::super::driver::Driver;
 use super::super::shim::{self, Shim};
 use super::grow::Course;
 use super::*;
 use crate::argon2::schedule::Strips;
-use crate::argon2::{Rooms as _, Words, together};
+use crate::argon2::{Rooms as _, Words, by_threads, together};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Variant, Version, hazmat};
 use std::sync::MutexGuard;
 
-/// The driver, for one test at a time.
+/// A device of the driver without a card, and what tests say to that, for one test at a time.
 struct Alone {
     shim: Shim,
     device: Device,
     _guard: MutexGuard<'static, ()>,
+}
+
+/// A device that nobody else has meanwhile: of the driver without a card, or a card.
+struct Held {
+    device: Device,
+    shim: Option<Shim>,
+    _guard: MutexGuard<'static, ()>,
+}
+
+/// Nothing, said aloud, where there is no compiler to make its driver.
+fn held(what: &str) -> Option<Held> {
+    if !shim::on_card() {
+        let Alone { shim, device, _guard } = alone(what)?;
+        return Some(Held { device, shim: Some(shim), _guard });
+    }
+    let guard = shim::one_at_a_time();
+    let device = Device::best().expect("HASHMILL_CARD=1 says so");
+    Some(Held { device, shim: None, _guard: guard })
 }
 
 fn alone(what: &str) -> Option<Alone> {
@@ -89,9 +107,10 @@ fn compare(device: &Device, params: Params, handful: Option<u32>) {
 
 #[test]
 fn memory_is_filled_as_the_processor_does() {
-    let Some(Alone { device, .. }) = &alone("memories of Argon2") else { return };
-    for (memory, passes, lanes) in [(8, 1, 1), (9, 2, 1), (71, 3, 2), (128, 1, 4), (560, 2, 1), (1100, 1, 2)]
-    {
+    let Some(Held { device, .. }) = &held("memories of Argon2") else { return };
+    let costs = [(8, 1, 1), (9, 2, 1), (71, 3, 2), (128, 1, 4), (560, 2, 1), (1100, 1, 2)];
+    let large = shim::by_size(&[(16_384, 1, 1), (16_384, 3, 4)][..], &[]);
+    for (memory, passes, lanes) in costs.iter().chain(large).copied() {
         for variant in Variant::ALL {
             for version in [Version::V10, Version::V13] {
                 if (passes, version) == (1, Version::V10) {
@@ -107,7 +126,7 @@ fn memory_is_filled_as_the_processor_does() {
 
 #[test]
 fn ranges_go_on_where_those_before_ended() {
-    let Some(Alone { device, .. }) = &alone("ranges of Argon2") else { return };
+    let Some(Held { device, .. }) = &held("ranges of Argon2") else { return };
     for variant in Variant::ALL {
         for (memory, passes, lanes) in [(100, 2, 3), (560, 1, 1)] {
             for handful in [1, 7, 33, 1000] {
@@ -118,10 +137,40 @@ fn ranges_go_on_where_those_before_ended() {
     }
 }
 
+#[test]
+fn tags_of_all_costs_are_those_of_the_processor_by_either_kernel() {
+    let Some(Held { device, .. }) = &held("costs of Argon2") else { return };
+    let memories = shim::by_size(&[8, 64, 1024, 65_536][..], &[8, 40]);
+    let costs = (1..=3).flat_map(|passes| (1..=4).map(move |lanes| (passes, lanes)));
+    let costs = costs.flat_map(|cost| memories.iter().map(move |memory| (cost, *memory)));
+    let all: Vec<_> = costs
+        .flat_map(|((passes, lanes), memory)| {
+            let params = Params::new(memory.max(8 * lanes), passes, lanes).unwrap();
+            Variant::ALL.map(|variant| params.with_variant(variant))
+        })
+        .collect();
+    let inputs = [&INPUTS[0].0, &INPUTS[1].0];
+    let mut right = vec![[[0; 32]; 2]; all.len()];
+    by_threads(&mut right, 1, |number, tags| {
+        *tags = inputs.map(|input| Hasher::new(all[number]).hash(input).unwrap());
+        Ok(())
+    })
+    .unwrap();
+    for (params, right) in all.into_iter().zip(right) {
+        for ahead in [0, u32::MAX] {
+            let mut tags = [[0; 32]; 2];
+            let jobs = inputs.into_iter().zip(&mut tags).map(|(input, tag)| Job { input: *input, tag });
+            let mut argon2 = Argon2::fixed(device, params, Tuning::guess(2, ahead)).unwrap();
+            argon2.hash(&mut jobs.collect::<Vec<_>>()).unwrap();
+            assert_eq!(tags, right, "{params:?}, {ahead}");
+        }
+    }
+}
+
 /// So many lanes that nothing is fetched ahead, and four of them are in a block of threads; one of the last is missing.
 #[test]
 fn many_lanes_are_filled_by_the_other_kernel() {
-    let Some(Alone { device, shim, .. }) = &alone("many lanes") else { return };
+    let Some(Held { device, shim, .. }) = &held("many lanes") else { return };
     let params = Params::new(72, 2, 3).unwrap();
     let count = 11 + 8 * device.multiprocessors() as usize / 3;
     let mut argon2 = Argon2::fixed(device, params, guess(device, params).at_most(count)).unwrap();
@@ -133,8 +182,10 @@ fn many_lanes_are_filled_by_the_other_kernel() {
         .zip(&mut tags)
         .map(|(password, tag)| Job { input: Input::new(password, b"somesalt"), tag })
         .collect();
-    // A launch of the other kernel would be lost in vain.
-    shim.skip("argon2_fill_ahead", 0);
+    if let Some(shim) = shim {
+        // A launch of the other kernel would be lost in vain.
+        shim.skip("argon2_fill_ahead", 0);
+    }
     argon2.hash(&mut jobs).unwrap();
     let mut hasher = Hasher::new(params);
     for (password, tag) in passwords.iter().zip(&tags) {
@@ -144,7 +195,7 @@ fn many_lanes_are_filled_by_the_other_kernel() {
 
 #[test]
 fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
-    let Some(Alone { device, .. }) = &alone("memories that are wiped") else { return };
+    let Some(Held { device, .. }) = &held("memories that are wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
     let mut fixed = three(device, params);
     let empty = |fixed: &Fixed<Room>| {
@@ -253,6 +304,31 @@ fn a_kernel_that_is_asked_to_stop_ends_early_and_is_not_taken_for_one_that_ran()
     }
 }
 
+/// However soon a device comes to it: a strip that takes much longer than it takes to ask.
+#[test]
+fn a_strip_that_is_asked_to_stop_after_it_was_launched_is_the_beginning_of_one() {
+    let Some(Held { device, .. }) = &held("strips that are asked to stop") else { return };
+    let blocks = if shim::on_card() { 1 << 18 } else { 4096 };
+    for (variant, ahead) in [(Variant::D, 1), (Variant::I, 1), (Variant::I, 0)] {
+        let params = Params::new(blocks, 1, 1).unwrap().with_variant(variant);
+        let right = hazmat::memory(Plan::host(), params, &INPUTS[0].0, INPUTS[0].1).unwrap();
+        let mut room = Room::new(device, params, 1, ahead).unwrap();
+        room.begin(&first(params)[..2]).unwrap();
+        let (strips, _) = together(&mut Strips::new(params), blocks / 4 - 2);
+        let way = room.fill(1, &strips, 0, 0).unwrap();
+        room.stop();
+        let filled = room.filled(&way, 1, 0, &Stop::new());
+        assert!(matches!(filled, Err(Error::Driver { .. })), "{variant}: {filled:?}");
+        let given = room.memory(0);
+        let done = given.iter().zip(&right).take_while(|(given, right)| given == right).count();
+        assert!((2..blocks as usize / 4).contains(&done), "{variant}: {done}");
+        // The next is not asked.
+        let mut fixed = Fixed::new(params, room, Tuning::guess(1, 0).strip);
+        let last = fixed.last_blocks(&first(params)[..2], &Stop::new()).unwrap();
+        assert_eq!(last[0], *right.last().unwrap());
+    }
+}
+
 #[test]
 fn a_bit_that_flips_while_a_device_is_tested_is_found() {
     let Some(Alone { device, shim, .. }) = &alone("bits that flip") else { return };
@@ -327,7 +403,7 @@ fn grown(device: &Device, params: Params, granules: u32, most: u64, count: u32) 
 
 #[test]
 fn hashes_that_take_memory_as_they_advance_have_the_tags_of_the_processor() {
-    let Some(Alone { device, .. }) = &alone("growing lanes") else { return };
+    let Some(Held { device, .. }) = &held("growing lanes") else { return };
     for variant in Variant::ALL {
         for version in [Version::V10, Version::V13] {
             let params = Params::new(512, 1, 1).unwrap().with_variant(variant).with_version(version);
@@ -340,6 +416,12 @@ fn hashes_that_take_memory_as_they_advance_have_the_tags_of_the_processor() {
     // Memory that is no multiple of a granule.
     let params = Params::new(1111, 1, 1).unwrap();
     grown(device, params, 2 * Course::of(params).unwrap().granules(1111) + 40, 8, 9);
+    // As much as people take, in a small part of a card.
+    let large = shim::by_size(&[(16_384, 3, 9, 30), (262_144, 2, 5, 8)][..], &[]);
+    for &(memory, wholes, most, count) in large {
+        let params = Params::new(memory, 1, 1).unwrap();
+        grown(device, params, wholes * Course::of(params).unwrap().granules(memory) + 5, most, count);
+    }
 }
 
 #[test]
