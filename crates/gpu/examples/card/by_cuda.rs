@@ -7,7 +7,7 @@ mod rows;
 pub(crate) use rows::SECTIONS;
 
 use crate::{Bench, PIECE, Result, same, speed, timed};
-use hashmill_gpu::cuda::{Argon2, Blake3, Buffer, Device, Driver, Registered, Subtrees};
+use hashmill_gpu::cuda::{Argon2, Blake3, Buffer, Device, Driver, Nonces, Registered, Subtrees};
 use hashmill_hash::argon2::{Params, Stop};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::Mode;

@@ -8,7 +8,7 @@ pub(crate) use rows::SECTIONS;
 
 use crate::{Bench, PIECE, Result, threads, timed};
 use hashmill_gpu::wgpu::api::{self, Buffer};
-use hashmill_gpu::wgpu::{Argon2, Blake3, Device, Subtrees};
+use hashmill_gpu::wgpu::{Argon2, Blake3, Device, Nonces, Subtrees};
 use hashmill_hash::argon2::Params;
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{Hash, Plan};

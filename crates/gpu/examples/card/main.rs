@@ -4,7 +4,7 @@
 //! Digests and tags are compared with the processor's: a wrong one is a line that says so, without a number. A line for each measurement: median, [least, most], samples.
 //! Words leave only the sections whose names begin with one of them, `cuda` and `wgpu` only one back end; `tiny` makes everything
 //! small, for software devices.
-//! What takes a minute and longer (`sustained-blake3`, `sustained-argon2`) is done only when its name is given.
+//! What takes two minutes (`sustained-blake3`, `sustained-argon2`, `sustained-nonces`) is done only when its name is given.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a developer tool speaks on the terminal")]
 
@@ -252,9 +252,9 @@ fn salted(password: &[u8]) -> Input<'_> {
     Input::new(password, b"sixteen bytes ok")
 }
 
-/// What is done in each quarter of a minute: `run` says how much it has done.
+/// What is done in each quarter of two minutes: `run` says how much it has done.
 fn quarters(bench: &Bench, name: &str, unit: &str, mut run: impl FnMut() -> Result<f64>) -> Result<()> {
-    let quarter = Duration::from_millis(if bench.tiny { 250 } else { 15_000 });
+    let quarter = Duration::from_millis(if bench.tiny { 250 } else { 30_000 });
     for number in 1..=4 {
         let (began, mut done) = (Instant::now(), 0.0);
         while began.elapsed() < quarter {

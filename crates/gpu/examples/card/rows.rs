@@ -1,23 +1,26 @@
 //! Rows of one back end, whatever it is: the module above says what its names mean.
 
 use super::{
-    Argon2, Blake3, Buffer, Device, Subtrees, buffer, by_itself, facts, fetched, rounds, settle, upload,
+    Argon2, Blake3, Buffer, Device, Nonces, Subtrees, buffer, by_itself, facts, fetched, rounds, settle,
+    upload,
 };
 use crate::{
     Bench, COSTS, GIB, IN_FLIGHT, LONGEST, MIB, PIECE, Result, Section, by_tiles, function, painted,
     quarters, salted, same, size, speed, spread, threads, timed,
 };
 use hashmill_gpu::Error;
+use hashmill_hash::argon2::pow::{Order, Pow, Recipe};
 use hashmill_hash::argon2::{self, HashError, Job, Stop};
 use hashmill_hash::blake3::batch::hash_all;
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{Hash, Hasher};
+use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
 use std::collections::VecDeque;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(crate) const SECTIONS: [(&str, Section); 9] = [
+pub(crate) const SECTIONS: [(&str, Section); 10] = [
     ("facts", facts),
     ("digests", digests),
     ("resident", resident),
@@ -27,6 +30,7 @@ pub(crate) const SECTIONS: [(&str, Section); 9] = [
     ("stop", stop),
     ("sustained-blake3", sustained_blake3),
     ("sustained-argon2", sustained_argon2),
+    ("sustained-nonces", sustained_nonces),
 ];
 
 fn digests(bench: &Bench) -> Result<()> {
@@ -278,5 +282,28 @@ fn sustained_argon2(bench: &Bench) -> Result<()> {
     let width = argon2.width();
     quarters(bench, &format!("sustained {}, {width} side by side", function(params)), "hashes/s", || {
         Ok(batch(&mut argon2, width, LONGEST).0?.len() as f64)
+    })
+}
+
+/// A search that finds nothing, of the function that takes most memory: where lanes grow, that is all that they can do.
+fn sustained_nonces(bench: &Bench) -> Result<()> {
+    let device = Device::best()?;
+    let params = bench.params(COSTS[0].0, COSTS[0].1)?;
+    let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
+    let mut engine = Nonces::new(&device, pow, bench.most())?;
+    let (job, watch) = (NonceJob::new(b"a header", [0; 32]), &Watch::new());
+    let name = format!("sustained search, {}, {} side by side", function(params), engine.limits().in_flight);
+    thread::scope(|scope| {
+        let search = scope.spawn(|| engine.search(&job, 0..u64::MAX, watch, &|_| ()));
+        let mut before = 0;
+        let measured = quarters(bench, &name, "hashes/s", || {
+            thread::sleep(Duration::from_millis(100));
+            let (now, ended) = (watch.hashes(), search.is_finished());
+            let done = (now - std::mem::replace(&mut before, now)) as f64;
+            if ended { Err("the search has ended".into()) } else { Ok(done) }
+        });
+        watch.stop().set();
+        search.join().expect("no panic")?;
+        measured
     })
 }
