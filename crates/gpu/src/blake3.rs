@@ -94,6 +94,32 @@ pub(crate) fn children(mut row: Vec<ChainingValue>, mode: Mode<'_>) -> [Chaining
 pub(crate) const BATCH: u64 = 32 << 20;
 pub(crate) const MOST_JOBS: u64 = 1 << 20;
 
+/// Messages that follow each other, and their places: as many at a time as are worth a thread.
+#[cfg(feature = "cuda")]
+pub(crate) fn shares<'a, 'b>(
+    messages: &'a [&'b [u8]],
+    out: &'a mut [Hash],
+) -> impl Iterator<Item = (&'a [&'b [u8]], &'a mut [Hash])> {
+    /// Bytes, and messages, of which each costs about as much as so many.
+    const SHARE: usize = 2 << 20;
+    const MESSAGE: usize = 256;
+    let mut rest = (messages, out);
+    std::iter::from_fn(move || {
+        let (messages, out) = std::mem::take(&mut rest);
+        let mut cost = 0;
+        let more = messages.iter().position(|message| {
+            cost += MESSAGE + message.len();
+            cost > SHARE
+        });
+        // The one that is too much for a share ends it.
+        let count = more.map_or(messages.len(), |last| last + 1);
+        let (share, messages) = messages.split_at(count);
+        let (places, out) = out.split_at_mut(count);
+        rest = (messages, out);
+        (!share.is_empty()).then_some((share, places))
+    })
+}
+
 /// Chunks of messages that wait for a device.
 #[derive(Default)]
 pub(crate) struct Batch {

@@ -166,7 +166,7 @@ impl Blake3 {
     }
 
     /// The digests of many messages: `out[i]` is that of `messages[i]`. For messages that lie in the memory of the host, as
-    /// short as they are; those of more than a chunk are put together by the processor.
+    /// short as they are; those of more than a chunk are put together by the processor. Several threads copy.
     ///
     /// # Errors
     /// What happens to the device. What is in `out` is of no meaning then.
@@ -174,6 +174,12 @@ impl Blake3 {
     /// # Panics
     /// If `out` and `messages` differ in length.
     pub fn hash_many(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
+        assert_eq!(messages.len(), out.len(), "one place for each digest");
+        let mut shares: Vec<_> = blake3::shares(messages, out).collect();
+        by_threads(&mut shares, 1, |_, (messages, out)| self.hash_share(messages, out))
+    }
+
+    fn hash_share(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
         let most = (BATCH as usize, MOST_JOBS as usize);
         // The host makes a batch while the device is at work on the one before.
         let (mut desks, mut before) = (Vec::new(), None::<(Desk, usize)>);

@@ -25,7 +25,7 @@ const TOGETHER: u32 = 4;
 pub(super) const NO_MARK: u8 = 0xff;
 
 /// How soon a request to stop is seen.
-pub(super) const STOP: Duration = Duration::from_micros(500);
+pub(super) const STOP: Duration = Duration::from_micros(200);
 
 /// Memory for so many hashes.
 pub(super) struct Room {
