@@ -17,8 +17,8 @@ namespace argon2 {
 // Words of a block.
 constexpr u32 WORDS = 128;
 
-// Blocks that are fetched before it is their turn: one gave 550 ns, two 495, four 465.
-constexpr u32 AHEAD = 4;
+// Blocks that are fetched before it is their turn.
+constexpr u32 AHEAD = 8;
 
 // A kernel looks whether it is to stop once in so many blocks, and heeds what it saw the time before, so that it never waits for that. With
 // 256, 1,248 lanes of an H100 took 1.3 ms to end: a block takes microseconds there.
@@ -104,16 +104,38 @@ INLINE void put_in_order(u64 *block, u32 thread, const Quad &q) {
     at[12] = q.d;
 }
 
+INLINE Quad load(u64 words) {
+    Quad q;
+#ifdef __CUDACC__
+    asm volatile("ld.global.v2.u64 {%0, %1}, [%4];\n\tld.global.v2.u64 {%2, %3}, [%4 + 512];"
+                 : "=l"(q.a), "=l"(q.b), "=l"(q.c), "=l"(q.d)
+                 : "l"(words)
+                 : "memory");
+#else
+    const ulonglong2 *at = reinterpret_cast<const ulonglong2 *>(words);
+    q = {at[0].x, at[0].y, at[WARP].x, at[WARP].y};
+#endif
+    return q;
+}
+
 INLINE Quad load(const u64 *block, u32 thread) {
-    const ulonglong2 *at = reinterpret_cast<const ulonglong2 *>(block) + thread;
-    ulonglong2 x = at[0], y = at[WARP];
-    return {x.x, x.y, y.x, y.y};
+    return load(reinterpret_cast<u64>(block) + 16 * thread);
+}
+
+INLINE void store(u64 words, const Quad &q) {
+#ifdef __CUDACC__
+    asm volatile("st.global.v2.u64 [%4], {%0, %1};\n\tst.global.v2.u64 [%4 + 512], {%2, %3};" ::"l"(q.a), "l"(q.b), "l"(q.c), "l"(q.d),
+                 "l"(words)
+                 : "memory");
+#else
+    ulonglong2 *at = reinterpret_cast<ulonglong2 *>(words);
+    at[0] = make_ulonglong2(q.a, q.b);
+    at[WARP] = make_ulonglong2(q.c, q.d);
+#endif
 }
 
 INLINE void store(u64 *block, u32 thread, const Quad &q) {
-    ulonglong2 *at = reinterpret_cast<ulonglong2 *>(block) + thread;
-    at[0] = make_ulonglong2(q.a, q.b);
-    at[WARP] = make_ulonglong2(q.c, q.d);
+    store(reinterpret_cast<u64>(block) + 16 * thread, q);
 }
 
 // Where a word of a block is in shared memory: those that threads want together are in no bank twice, by rows and by columns.
@@ -128,18 +150,22 @@ struct Member {
     u64 *words;
     // From whom its words come along diagonals.
     u32 one_on, two_on, three_on;
+    // Where in a block its words are, in bytes.
+    u32 offset;
     // At which byte its words are, by rows and by columns, and the same while they are turned along diagonals: nobody turns them back,
     // they are put where they belong.
     u32 row[4], column[4], row_turned[4], column_turned[4];
 
     INLINE_MEMBER Member(u64 *words) : thread(threadIdx.x % WARP), words(words) {
         u32 line = thread / 4, k = thread % 4, first = threadIdx.x / WARP * WORDS;
+        offset = 16 * thread;
         one_on = 4 * line + (k + 1) % 4;
         two_on = 4 * line + (k + 2) % 4;
         three_on = 4 * line + (k + 3) % 4;
 #pragma unroll
         for (u32 i = 0; i < 4; i++) {
-            u32 turned = (k + i) % 4;
+            // Those of b stay.
+            u32 turned = (k + i + 3) % 4;
             row[i] = kept(8 * (first + place(line, 4 * i + k)));
             row_turned[i] = kept(8 * (first + place(line, 4 * i + turned)));
             column[i] = kept(8 * (first + place(2 * i + k / 2, 2 * line + k % 2)));
@@ -155,23 +181,26 @@ struct Member {
     // with it, and gave what came out to others of the warp, along diagonals.
     INLINE_MEMBER Quad exchanged(const u32 (&to)[4], const u32 (&from)[4], const Quad &q) const {
         word(to[0]) = q.a;
-        word(to[1]) = q.b;
-        word(to[2]) = q.c;
         word(to[3]) = q.d;
+        word(to[2]) = q.c;
+        word(to[1]) = q.b;
         __syncwarp();
-        return {word(from[0]), word(from[1]), word(from[2]), word(from[3])};
-    }
-
-    INLINE_MEMBER void turn_along_diagonals(Quad &q) const {
-        q.b = __shfl_sync(ALL, q.b, one_on);
-        q.c = __shfl_sync(ALL, q.c, two_on);
-        q.d = __shfl_sync(ALL, q.d, three_on);
+        Quad r;
+        r.b = word(from[1]);
+        r.a = word(from[0]);
+        r.d = word(from[3]);
+        r.c = word(from[2]);
+        return r;
     }
 };
 
-// `mad.wide` instead of what the compiler makes of it was 3 % slower.
+// x + y + 2xy, where xy is of the low halves, and `y` comes last: with m = 2x + 1, of 33 bits, it is x + y's low half times m, and what
+// else there is goes to the high half alone. So no carry is waited for.
 INLINE u64 added(u64 x, u64 y) {
-    return x + y + 2 * (u64(u32(x)) * u32(y));
+    u32 low = u32(y), m = 2 * u32(x) + 1, top = u32(x) >> 31;
+    u64 sum = multiplied_apart(low, m, x);
+    u32 high = u32(sum >> 32) + (u32(y >> 32) + top * low);
+    return u64(high) << 32 | u32(sum);
 }
 
 INLINE void mix_until_first(Quad &q) {
@@ -193,14 +222,25 @@ INLINE void mix(Quad &q) {
     mix_rest(q);
 }
 
-// Rows, then columns. `early` is told the first word of each thread half a mixing before the end: that of thread 0 is the block's.
+// The same, and words go to where diagonals are: b, which is done last, stays, and the others go when they are done.
+INLINE void mix_and_turn(const Member &me, Quad &q) {
+    mix_until_first(q);
+    u64 a = __shfl_sync(ALL, q.a, me.three_on);
+    q.d = turn(q.d ^ q.a, 16);
+    q.a = a;
+    q.c = added(q.c, q.d);
+    q.d = __shfl_sync(ALL, q.d, me.two_on);
+    u64 c = q.c;
+    q.c = __shfl_sync(ALL, q.c, me.one_on);
+    q.b = turn(q.b ^ c, 63);
+}
+
+// Rows, then columns. `early` is told the first word of each thread half a mixing before the end: that of thread 1 is the block's.
 template <class Early> INLINE Quad permuted(const Member &me, Quad q, const Early &early) {
-    mix(q);
-    me.turn_along_diagonals(q);
+    mix_and_turn(me, q);
     mix(q);
     q = me.exchanged(me.row_turned, me.column, q);
-    mix(q);
-    me.turn_along_diagonals(q);
+    mix_and_turn(me, q);
     mix_until_first(q);
     early(q.a);
     mix_rest(q);
@@ -217,15 +257,15 @@ struct Window {
     u32 lane;
 
     // For block `index` of the segment.
-    INLINE_MEMBER u32 operator()(u64 word, u32 index) const {
+    template <class High> INLINE_MEMBER u32 operator()(u32 word, u32 index, const High &high) const {
         u32 whose = lane;
         if (p.lanes > 1 && !p.alone) {
-            whose = u32(word >> 32) % p.lanes;
+            whose = high() % p.lanes;
         }
         // Of its own lane all blocks but the last; of others, that one is missing only where it was the last of a segment.
         u32 area = whose == lane ? p.finished + index - 1 : p.finished - (index == 0);
         // Squaring prefers recent blocks.
-        u32 back = __umulhi(area, __umulhi(u32(word), u32(word)));
+        u32 back = __umulhi(area, __umulhi(word, word));
         u32 position = p.oldest + (area - 1 - back);
         if (position >= 4 * p.segment) {
             position -= 4 * p.segment;
@@ -235,30 +275,37 @@ struct Window {
 };
 
 // The same of a lane that is alone and in its first pass.
-struct Growing {
-    INLINE_MEMBER u32 operator()(u64 word, u32 index) const {
-        u32 area = index - 1;
-        return area - 1 - __umulhi(area, __umulhi(u32(word), u32(word)));
+struct Alone {
+    u32 finished;
+
+    template <class High> INLINE_MEMBER u32 operator()(u32 word, u32 index, const High &high) const {
+        u32 area = finished + index - 1;
+        return area - 1 - __umulhi(area, __umulhi(word, word));
     }
 };
 
-// Where the blocks of a hash are.
+// Which block of memory one of a hash is. Of neighbours, `one` says it where each thread has asked for its own before.
 struct Fixed {
-    u64 *hash;
+    INLINE_MEMBER u32 operator()(u32 block) const {
+        return block;
+    }
 
-    INLINE_MEMBER u64 *operator()(u32 block) const {
-        return hash + u64(block) * WORDS;
+    INLINE_MEMBER u32 one(u32 block, u32, u32) const {
+        return block;
     }
 };
 
+// Pages lie in shared memory, which a block would wait for.
 struct Granules {
-    u64 *pool;
     const u32 *pages;
     u32 shift;
 
-    INLINE_MEMBER u64 *operator()(u32 block) const {
-        u64 at = u64(pages[block >> shift]) << shift | (block & ((1u << shift) - 1));
-        return pool + at * WORDS;
+    INLINE_MEMBER u32 operator()(u32 block) const {
+        return pages[block >> shift] << shift | (block & ((1u << shift) - 1));
+    }
+
+    INLINE_MEMBER u32 one(u32, u32 each, u32 which) const {
+        return __shfl_sync(ALL, each, which);
     }
 };
 
@@ -319,31 +366,72 @@ struct Stop {
     }
 };
 
+// Blocks on their way to memory that threads share: each thread fetches what it takes itself.
+struct Ring {
+    ulonglong2 *mine;
+
+    INLINE_MEMBER Ring(u64 *words, const Member &me) : mine(reinterpret_cast<ulonglong2 *>(words) + me.thread) {}
+
+    INLINE_MEMBER ulonglong2 *place(u32 number) const {
+        return mine + number % AHEAD * 2 * WARP;
+    }
+
+    INLINE_MEMBER void fetch(u32 number, u64 words) const {
+        ulonglong2 *to = place(number);
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+        u32 at = u32(__cvta_generic_to_shared(to));
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\n\tcp.async.cg.shared.global [%0 + 512], [%1 + 512], 16;\n\t"
+                     "cp.async.commit_group;" ::"r"(at), "l"(words)
+                     : "memory");
+#else
+        Quad q = load(words);
+        to[0] = make_ulonglong2(q.a, q.b);
+        to[WARP] = make_ulonglong2(q.c, q.d);
+#endif
+    }
+
+    // Of the blocks that were fetched, the first that was not taken.
+    INLINE_MEMBER Quad take(u32 number) const {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
+#endif
+        const ulonglong2 *from = place(number);
+        ulonglong2 x = from[0], y = from[WARP];
+        return {x.x, x.y, y.x, y.y};
+    }
+
+    INLINE_MEMBER void settle() const {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+    }
+};
+
 // Some blocks of one lane: those from `from` up to `to`, counted from the block of the hash that `own` is.
 template <class Where> struct Lane {
     const Member &me;
     Where where;
+    // Where a thread's words of the first block of memory are.
+    u64 first;
     u32 own;
     // The block before.
     Quad last;
 
-    INLINE_MEMBER Quad at(u32 block) const {
-        return load(where(block), me.thread);
+    // The same of any block of memory.
+    INLINE_MEMBER u64 words(u32 place) const {
+        return multiplied(place, 1024, first);
     }
 
-    template <bool ADDS, class Early> INLINE_MEMBER void compute(u32 index, const Quad &shown, const Quad &old, const Early &early) {
-        Quad input = last ^ shown;
-        Quad rest = ADDS ? input ^ old : input;
-        Quad mixed = permuted(me, input, [&](u64 first) { early(first ^ rest.a); });
-        last = mixed ^ rest;
-        store(where(own + index), me.thread, last);
+    INLINE_MEMBER Quad at(u32 block) const {
+        return load(words(where(block)));
     }
 
     // Whether it came to the end: each block knows the next one's reference only when it is there. All but half a mixing, that is; the
     // block referred to is then on its way while the rest is computed.
     template <bool ADDS, class Reference>
     INLINE_MEMBER bool depend(const Reference &reference, u32 from, u32 to, Stop &stop) {
-        Quad shown = at(reference(__shfl_sync(ALL, last.a, 0), from));
+        u64 first = last.a;
+        Quad shown = at(reference(__shfl_sync(ALL, u32(first), 0), from, [&] { return __shfl_sync(ALL, u32(first >> 32), 0); }));
         Quad old = {}, next_old = {};
         if (ADDS) {
             next_old = at(own + from);
@@ -357,9 +445,20 @@ template <class Where> struct Lane {
                 old = next_old;
                 next_old = at(own + min(index + 1, to - 1));
             }
+            Quad input = last ^ shown;
+            Quad rest = ADDS ? input ^ old : input;
+            u32 low = __shfl_sync(ALL, u32(rest.a), 0);
             // Behind the end there is a block, too, that this would refer to.
-            compute<ADDS>(index, shown, old,
-                          [&](u64 first) { shown = at(reference(__shfl_sync(ALL, first, 0), index + 1)); });
+            Quad mixed = permuted(me, input, [&](u64 first) {
+                u32 word = __shfl_sync(ALL, u32(first), 1) ^ low;
+                shown = at(reference(word, index + 1, [&] {
+                    return __shfl_sync(ALL, u32(first >> 32), 1) ^ __shfl_sync(ALL, u32(rest.a >> 32), 0);
+                }));
+                // Before words go elsewhere.
+                __syncwarp();
+            });
+            last = mixed ^ rest;
+            store(words(where(own + index)), last);
         }
         return true;
     }
@@ -377,44 +476,62 @@ template <class Where> struct Lane {
             if (ADDS) {
                 old = at(own + index);
             }
-            compute<ADDS>(index, shown, old, Nothing());
+            Quad input = last ^ shown;
+            Quad rest = ADDS ? input ^ old : input;
+            last = permuted(me, input, Nothing()) ^ rest;
+            store(words(where(own + index)), last);
         }
         return true;
     }
 
-    // The same, and blocks are on their way while others are computed.
-    template <bool ADDS> INLINE_MEMBER bool follow_ahead(const u32 *table, u32 from, u32 to, Stop &stop) {
-        References references(table, from, to, me.thread);
-        Quad ring[AHEAD];
-        u32 named[AHEAD];
-#pragma unroll
-        for (u32 i = 0; i < AHEAD; i++) {
-            named[i] = references.take();
-            ring[i] = at(named[i]);
-        }
-        u32 whole = from + (to - from) / AHEAD * AHEAD;
+    // The same, and blocks are on their way while others are computed: `ring` is where they arrive. Threads look up 32 references and
+    // their places together, one each, long before they are wanted.
+    template <bool ADDS> INLINE_MEMBER bool follow_ahead(const u32 *table, u32 from, u32 to, Stop &stop, const Ring &ring) {
+        u32 end = to - 1;
+        u32 now = table[min(from + me.thread, end)], then = table[min(from + WARP + me.thread, end)];
+        u32 later = table[min(from + 2 * WARP + me.thread, end)];
+        u32 now_at = where(now), then_at = where(then);
 #pragma unroll 1
-        for (u32 index = from; index < whole; index += AHEAD) {
+        for (u32 i = 0; i < AHEAD; i++) {
+            ring.fetch(i, words(__shfl_sync(ALL, now_at, i)));
+        }
+#pragma unroll 1
+        for (u32 index = from; index < to; index += WARP) {
             if (stop.asked_meanwhile(index - from, me.thread)) {
+                ring.settle();
                 return false;
             }
-#pragma unroll
-            for (u32 i = 0; i < AHEAD; i++) {
-                Quad shown = ring[i];
-                // It was not there yet when it was fetched.
-                if (own + index + i - named[i] <= AHEAD) {
-                    shown = at(named[i]);
+            // Those that refer to a block which is not there yet when it is fetched.
+            u32 near = votes(own + index + me.thread - now <= AHEAD);
+            u32 next = __shfl_sync(ALL, now_at, AHEAD), each = where(min(own + index + me.thread, own + end));
+            Quad shown = ring.take(0);
+            u32 count = min(to - index, WARP);
+#pragma unroll 1
+            for (u32 i = 0; i < count; i++) {
+                if (near >> i & 1) {
+                    shown = load(words(__shfl_sync(ALL, now_at, i)));
                 }
-                named[i] = references.take();
-                ring[i] = at(named[i]);
-                Quad old = {};
+                u32 here = where.one(own + index + i, each, i);
+                // Behind the end the last one is fetched again and again.
+                ring.fetch(i, words(next));
+                next = __shfl_sync(ALL, i + 1 + AHEAD < WARP ? now_at : then_at, (i + 1 + AHEAD) % WARP);
+                Quad input = last ^ shown, old = {};
                 if (ADDS) {
-                    old = at(own + index + i);
+                    old = load(words(here));
                 }
-                compute<ADDS>(index + i, shown, old, Nothing());
+                shown = ring.take(i + 1);
+                Quad rest = ADDS ? input ^ old : input;
+                last = permuted(me, input, Nothing()) ^ rest;
+                store(words(here), last);
             }
+            now = then;
+            now_at = then_at;
+            then = later;
+            then_at = where(then);
+            later = table[min(index + 3 * WARP + me.thread, end)];
         }
-        return whole == to || follow<ADDS>(table, whole, to, stop);
+        ring.settle();
+        return true;
     }
 };
 
@@ -438,14 +555,18 @@ template <bool MANY> INLINE void fill(const Params &p, u64 *memory, const u32 *t
     }
     u32 lane = stream % p.lanes, length = 4 * p.segment;
     u32 start = lane * length, own = start + p.slice * p.segment;
-    Fixed where = {memory + u64(stream - lane) * length * WORDS};
+    u64 *hash = memory + u64(stream - lane) * length * WORDS;
     // That of the first block of a lane is its last.
     u32 before = p.slice * p.segment + p.from;
     before = start + (before == 0 ? length : before) - 1;
-    Lane<Fixed> here = {me, where, own, load(where(before), me.thread)};
+    Lane<Fixed> here = {me, Fixed(), reinterpret_cast<u64>(hash) + me.offset, own, load(hash + u64(before) * WORDS, me.thread)};
     const u32 *known = table + u64(lane) * p.segment;
+    // Behind the words of all warps.
+    Ring ring(words + blockDim.x / WARP * WORDS + threadIdx.x / WARP * AHEAD * WORDS, me);
     bool done;
-    if (!p.known) {
+    if (!p.known && p.lanes == 1 && p.pass == 0) {
+        done = here.template depend<false>(Alone{p.finished}, p.from, p.to, stop);
+    } else if (!p.known) {
         Window window = {p, lane};
         done = p.adds ? here.template depend<true>(window, p.from, p.to, stop)
                       : here.template depend<false>(window, p.from, p.to, stop);
@@ -453,8 +574,8 @@ template <bool MANY> INLINE void fill(const Params &p, u64 *memory, const u32 *t
         done = p.adds ? here.template follow<true>(known, p.from, p.to, stop)
                       : here.template follow<false>(known, p.from, p.to, stop);
     } else {
-        done = p.adds ? here.template follow_ahead<true>(known, p.from, p.to, stop)
-                      : here.template follow_ahead<false>(known, p.from, p.to, stop);
+        done = p.adds ? here.template follow_ahead<true>(known, p.from, p.to, stop, ring)
+                      : here.template follow_ahead<false>(known, p.from, p.to, stop, ring);
     }
     if (done) {
         mark(marks + stream, p.step, me.thread);
@@ -512,7 +633,7 @@ KERNEL __launch_bounds__(WARP) argon2_references(argon2::Params p, u32 *table) {
         u32 index = first + 4 * i;
         // The first two blocks of a lane refer to none.
         if (index < p.segment) {
-            here[index] = index < 2 && p.alone ? 0 : window(drawn[i], index);
+            here[index] = index < 2 && p.alone ? 0 : window(u32(drawn[i]), index, [&] { return u32(drawn[i] >> 32); });
         }
     }
 }
@@ -559,20 +680,21 @@ KERNEL __launch_bounds__(WARP, 8) argon2_grow(argon2::Grow p, u64 *pool, const u
     if (stop.asked()) {
         return;
     }
-    u32 *mine = reinterpret_cast<u32 *>(words + WORDS);
+    u32 *mine = reinterpret_cast<u32 *>(words + WORDS + AHEAD * WORDS);
+    Ring ring(words + WORDS, me);
     u32 granules = ((strip.to - 1) >> p.shift) + 1;
     for (u32 i = me.thread; i < granules; i += WARP) {
         mine[i] = pages[u64(stream) * p.stride + i];
     }
     __syncwarp();
-    Granules where = {pool, mine, p.shift};
+    Granules where = {mine, p.shift};
     u32 from = strip.from, to = strip.to;
-    Lane<Granules> here = {me, where, 0, {}};
+    Lane<Granules> here = {me, where, reinterpret_cast<u64>(pool) + me.offset, 0, {}};
     if (from == 0) {
         const u64 *blocks = first + u64(stream) * 2 * WORDS;
-        store(where(0), me.thread, in_order(blocks, me.thread));
+        store(here.words(where(0)), in_order(blocks, me.thread));
         here.last = in_order(blocks + WORDS, me.thread);
-        store(where(1), me.thread, here.last);
+        store(here.words(where(1)), here.last);
         if (me.thread == 0) {
             marks[stream] = 0;
         }
@@ -582,12 +704,12 @@ KERNEL __launch_bounds__(WARP, 8) argon2_grow(argon2::Grow p, u64 *pool, const u
     }
     if (from < min(to, p.known)) {
         u32 until = min(to, p.known);
-        if (!here.template follow_ahead<false>(table, from, until, stop)) {
+        if (!here.template follow_ahead<false>(table, from, until, stop, ring)) {
             return;
         }
         from = until;
     }
-    if (from < to && !here.template depend<false>(Growing(), from, to, stop)) {
+    if (from < to && !here.template depend<false>(Alone{0}, from, to, stop)) {
         return;
     }
     if (to == p.blocks) {

@@ -52,3 +52,40 @@ INLINE u64 turn(u64 x, u32 by) {
     }
     return u64(__funnelshift_r(high, low, by)) << 32 | __funnelshift_r(low, high, by);
 }
+
+// A bit for each thread of a warp.
+INLINE u32 votes(bool x) {
+#ifdef __CUDACC__
+    return __ballot_sync(ALL, x);
+#else
+    u32 bits = 0;
+    for (u32 i = 0; i < WARP; i++) {
+        bits |= __shfl_sync(ALL, u32(x), i) << i;
+    }
+    return bits;
+#endif
+}
+
+// The same number as `multiplied`, said so that ptxas makes one instruction of it: it makes three of the other where halves are apart.
+INLINE u64 multiplied_apart(u32 x, u32 y, u64 z) {
+#ifdef __CUDACC__
+    u32 low, high;
+    asm("mad.lo.cc.u32 %0, %2, %3, %4;\n\tmadc.hi.u32 %1, %2, %3, %5;"
+        : "=r"(low), "=r"(high)
+        : "r"(x), "r"(y), "r"(u32(z)), "r"(u32(z >> 32)));
+    return u64(high) << 32 | low;
+#else
+    return u64(x) * y + z;
+#endif
+}
+
+// x times y and z: one instruction.
+INLINE u64 multiplied(u32 x, u32 y, u64 z) {
+#ifdef __CUDACC__
+    u64 sum;
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(sum) : "r"(x), "r"(y), "l"(z));
+    return sum;
+#else
+    return u64(x) * y + z;
+#endif
+}

@@ -17,7 +17,7 @@ const OLDEST: u32 = 75;
 
 /// What every kernel needs of a device: the most threads of a block, and bytes that they share.
 const THREADS: u32 = 128;
-const SHARED: u32 = 4096;
+pub(super) const SHARED: u32 = 25 << 10;
 
 /// The oldest CUDA that a driver must know to take them.
 const OLDEST_DRIVER: i32 = 13_000;

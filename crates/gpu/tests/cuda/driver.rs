@@ -101,7 +101,7 @@ fn a_device_that_lacks_something_is_listed_and_not_used() {
     for (attribute, value, lacks) in [
         (75, 6, "compute capability 7.5: it has 6.0"),
         (1, 64, "groups of 128 threads"),
-        (8, 1024, "4096 bytes that threads share"),
+        (8, 1024, "25600 bytes that threads share"),
     ] {
         alone.shim.reset();
         alone.shim.attribute(attribute, value);

@@ -10,6 +10,9 @@ const KERNELS: [&str; 2] = ["argon2_fill", "argon2_fill_ahead"];
 const WORDS: usize = 128;
 const BLOCK: usize = 1024;
 
+/// Bytes of the blocks that are fetched ahead.
+const RING: u32 = 8 * 1024;
+
 /// Where a word of a block lies in the card's memory.
 fn place(word: usize) -> usize {
     let (row, column) = (word / 16, word % 16);
@@ -130,7 +133,8 @@ impl Fixed<'_> {
         }
         let at = [self.memory, self.table, self.marks, self.stop].map(|memory| Pointer(memory.at));
         let arguments = [Struct(&p), at[0], at[1], at[2], at[3]];
-        let size = (self.streams.div_ceil(warps), 32 * warps, 1024 * warps);
+        let ring = if kernel == "argon2_fill_ahead" { RING } else { 0 };
+        let size = (self.streams.div_ceil(warps), 32 * warps, (1024 + ring) * warps);
         self.card.launch(kernel, size, &arguments);
         self.step += 1;
     }
@@ -305,7 +309,7 @@ impl Growing<'_> {
             [self.pool, self.pages, self.table, self.strips, self.first, self.last, self.marks, self.stop];
         let mut arguments = vec![Struct(&p)];
         arguments.extend(memories.map(|memory| Pointer(memory.at)));
-        self.card.launch("argon2_grow", (streams, 32, 1024 + 4 * stride as u32), &arguments);
+        self.card.launch("argon2_grow", (streams, 32, 1024 + RING + 4 * stride as u32), &arguments);
     }
 
     /// Looks at a lane that has come to its end, and lets it begin another hash.

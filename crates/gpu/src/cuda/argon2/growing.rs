@@ -1,9 +1,9 @@
 //! Hashes of one pass and one lane that take memory as they advance: so more of them go side by side than fit as a whole.
 
-use super::super::device::Device;
+use super::super::device::{self, Device};
 use super::super::driver::{Arg, Flag, Memory, Pinned, Shape, Stream};
 use super::grow::{Course, MOST_TICKS, Plan, Strip};
-use super::room::{NO_MARK, STOP, references, table, unfinished, words};
+use super::room::{NO_MARK, RING, STOP, references, table, unfinished, words};
 use crate::argon2::schedule::{BLOCK, Pace};
 use crate::argon2::{self, Words, Work};
 use crate::{Error, Tuning};
@@ -14,10 +14,12 @@ use zeroize::Zeroizing;
 const THREADS: u32 = 32;
 
 /// Bytes that the threads of a lane share, besides the numbers of its granules.
-const SHARED: u32 = 1024;
+const SHARED: u32 = 1024 + RING;
 
 /// The most granules of a hash.
 const STRIDE: u32 = 4096;
+
+const _: () = assert!(SHARED + 4 * STRIDE <= device::SHARED, "every device that is used has as much");
 
 const FIRST: usize = 2 * BLOCK as usize;
 

@@ -15,6 +15,9 @@ const THREADS: u32 = 32;
 /// Bytes that the threads of a lane share.
 const SHARED: u32 = 1024;
 
+/// Bytes of the blocks that are on their way to a lane that fetches them ahead.
+pub(super) const RING: u32 = 8 * 1024;
+
 /// Where so many lanes are under way for each multiprocessor, nothing is fetched ahead: memory is full without it.
 const FULL: u32 = 8;
 
@@ -133,10 +136,12 @@ impl Rooms for Room {
             self.chapter = Some(wanted);
         }
         let kernels = self.device.kernels();
-        let (kernel, lanes) =
-            if streams > self.ahead { (&kernels.fill, TOGETHER) } else { (&kernels.fill_ahead, 1) };
-        let fill =
-            Shape { blocks: streams.div_ceil(lanes), threads: THREADS * lanes, shared: SHARED * lanes };
+        let (kernel, lanes, shared) = if streams > self.ahead {
+            (&kernels.fill, TOGETHER, TOGETHER * SHARED)
+        } else {
+            (&kernels.fill_ahead, 1, SHARED + RING)
+        };
+        let fill = Shape { blocks: streams.div_ceil(lanes), threads: THREADS * lanes, shared };
         for (strip, step) in strips.iter().zip(step..) {
             let numbers = self.numbers(streams, *strip, step);
             let slice = strip.in_table(params).map_or(0, |(_, slice)| slice);

@@ -270,8 +270,8 @@ fn a_kernel_that_is_asked_to_stop_ends_early_and_is_not_taken_for_one_that_ran()
         let params = Params::new(BLOCKS, 1, 1).unwrap().with_variant(variant);
         let (input, tag_len) = &INPUTS[0];
         let right = hazmat::memory(Plan::host(), params, input, *tag_len).unwrap();
-        // Before it is launched, at its beginning, and later: it looks once in 256 blocks, and heeds what it saw the time before.
-        for (waits, blocks) in [(None, 2..=2), (Some(0), 256..=260), (Some(10_000), 512..=516)] {
+        // Before it is launched, at its beginning, and later: it looks once in 64 blocks, and heeds what it saw the time before.
+        for (waits, blocks) in [(None, 2..=2), (Some(0), 64..=68), (Some(2_500), 128..=132)] {
             let mut room = Room::new(device, params, 1, ahead).unwrap();
             room.begin(&first(params)[..2]).unwrap();
             let (strips, _) = together(&mut Strips::new(params), BLOCKS / 4 - 2);
