@@ -194,6 +194,9 @@ struct Numbered {
 
 constexpr unsigned MOST_DEVICES = 8;
 
+// No launch has so many blocks while known tags are computed.
+constexpr unsigned MANY = 8;
+
 // One device, as far as it is open.
 struct Open {
     unsigned contexts = 0;
@@ -215,7 +218,8 @@ struct State {
     std::multimap<std::string, unsigned> skips;
     // How far behind the beginning of what the kernel wrote; after how many waits of its threads.
     std::multimap<std::string, Numbered> flips, stops;
-    int loses = -1;
+    // Which launch is lost; which of those with many blocks.
+    int loses = -1, loses_of_many = -1;
     std::array<Open, MOST_DEVICES> open;
 
     std::map<uint64_t, Memory> allocated;
@@ -229,12 +233,16 @@ struct State {
 static std::recursive_mutex MUTEX;
 static State STATE = [] {
     State state;
-    // What is said to a program that nobody can call into: how many devices there are, and in which launch one is lost.
+    // What is said to a program that nobody can call into: how many devices there are, and in which launch one is lost: of all, or of those
+    // with many blocks.
     if (auto count = getenv("SHIM_DEVICES")) {
         state.devices = unsigned(atoi(count));
     }
     if (auto nth = getenv("SHIM_LOSES")) {
         state.loses = atoi(nth);
+    }
+    if (auto nth = getenv("SHIM_LOSES_OF_MANY")) {
+        state.loses_of_many = atoi(nth);
     }
     return state;
 }();
@@ -938,8 +946,10 @@ EXPORT Code cuLaunchKernel(const Kernel *kernel, unsigned grid, unsigned grid_y,
         !stream || extra) {
         return INVALID_VALUE;
     }
-    Launch launch = {kernel, grid, block, shared, {}, due_now(STATE.skips, kernel->name),
-                     STATE.loses >= 0 && STATE.loses-- == 0, number_now(STATE.stops, kernel->name), number_now(STATE.flips, kernel->name)};
+    bool lose = STATE.loses >= 0 && STATE.loses-- == 0;
+    lose |= grid >= MANY && STATE.loses_of_many >= 0 && STATE.loses_of_many-- == 0;
+    Launch launch = {kernel, grid, block, shared, {}, due_now(STATE.skips, kernel->name), lose,
+                     number_now(STATE.stops, kernel->name), number_now(STATE.flips, kernel->name)};
     for (size_t i = 0; i < kernel->arguments; i++) {
         auto bytes = static_cast<const unsigned char *>(arguments[i]);
         launch.values.emplace_back(bytes, bytes + kernel->sizes[i]);
