@@ -177,8 +177,12 @@ struct Member {
         return *reinterpret_cast<u64 *>(reinterpret_cast<char *>(words) + byte);
     }
 
-    // Puts words in one place and takes others from another. Before threads come here again all have used what they took: they computed
-    // with it, and gave what came out to others of the warp, along diagonals.
+    // Puts words in one place and takes others from another.
+    //
+    // Nobody waits between taking words and putting the next in their place, and shuffles order no memory. They need not: what a quad
+    // takes (its columns, then its row) only the same quad puts anew. Each word that it puts is computed from every word that its four
+    // threads took: these were mixed, turned by shuffles and mixed again. So nothing can be put before all is taken, as no word is
+    // computed from itself. Whoever changes which quad puts what, or leaves out a mixing, has to wait here twice.
     INLINE_MEMBER Quad exchanged(const u32 (&to)[4], const u32 (&from)[4], const Quad &q) const {
         word(to[0]) = q.a;
         word(to[3]) = q.d;
