@@ -1,7 +1,8 @@
 //! Argon2 and searches for nonces on cards of NVIDIA: memory, tunings, several cards, wrong hits, cards that are lost.
 
-use crate::Alone;
 use crate::engines::nonces::{HEADER, found, salted};
+use crate::shim::{by_size, on_card};
+use crate::{Alone, device};
 use hashmill_gpu::Error;
 use hashmill_gpu::cuda::{Argon2, Device, Nonces};
 use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread};
@@ -15,19 +16,29 @@ fn params(memory: u32, passes: u32, lanes: u32) -> Params {
 /// None of them changes a tag, one from a file that asks for more than there is does no harm, and what is in use can be asked for again.
 #[test]
 fn every_tuning_gives_the_same_tags() {
-    let Some(alone) = Alone::new("tunings of Argon2") else { return };
-    let device = alone.device();
-    let (params, input) = (params(512, 1, 1), Input::new(b"password", b"somesalt"));
+    let Some(device) = device("tunings of Argon2") else { return };
+    let memory = match &device.shim {
+        Some(shim) => {
+            shim.memory(3 << 20);
+            3 << 20
+        }
+        None => device.info().memory.unwrap(),
+    };
+    let (params, input) = (params(by_size(1 << 18, 512), 1, 1), Input::new(b"password", b"somesalt"));
     let right: [u8; 32] = Hasher::new(params).hash(&input).unwrap();
-    alone.shim.memory(3 << 20);
     let tunings = device.tunings(params).unwrap();
-    assert_eq!(tunings[0].hashes, 4 * 28, "28 lanes for each of four multiprocessors");
-    let mut grown = 0;
-    let more = tunings[0].to_string().replace("hashes=112", "hashes=4294967295").parse().unwrap();
+    assert!(
+        device.shim.is_none() || tunings[0].hashes == 4 * 28,
+        "28 lanes for each of four multiprocessors"
+    );
+    let all = format!("hashes={}", tunings[0].hashes);
+    let more = tunings[0].to_string().replace(&all, "hashes=4294967295").parse().unwrap();
+    // Lanes that grow are fewer than twice as many as fit as a whole.
+    let (most, mut grown) = (2 * memory / (params.blocks() * 1024), 0);
     for tuning in tunings.into_iter().chain([more]) {
         let mut argon2 = Argon2::tuned(&device, params, tuning).unwrap();
         let used = argon2.tuning();
-        assert!(used.hashes < 12 && used.grow == argon2.grows(), "{used} of {tuning}");
+        assert!(u64::from(used.hashes) < most && used.grow == argon2.grows(), "{used} of {tuning}");
         grown += usize::from(used.grow);
         let mut tags = [[0; 32]; 7];
         let jobs = tags.iter_mut().map(|tag| Job { input, tag });
@@ -36,7 +47,7 @@ fn every_tuning_gives_the_same_tags() {
         drop(argon2);
         assert_eq!(Argon2::tuned(&device, params, used).unwrap().tuning(), used, "asked for again");
     }
-    assert!(grown > 2, "{grown}");
+    assert!(on_card() || grown > 2, "{grown}");
 }
 
 #[test]

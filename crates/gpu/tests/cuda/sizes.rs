@@ -157,17 +157,6 @@ fn more_hashes_than_fit_as_a_whole_have_the_tags_of_the_processor() {
     }
 }
 
-#[test]
-fn every_tuning_that_a_device_proposes_gives_the_same_tags() {
-    let Some(device) = device("tunings that are proposed") else { return };
-    let (params, passwords) = (params(by_size(4096, 512), 1, 1), passwords(5));
-    let right = right(params, &passwords);
-    for tuning in device.tunings(params).unwrap() {
-        let mut argon2 = Argon2::tuned(&device, params, tuning).unwrap();
-        assert_eq!(tags(&mut argon2, &passwords), right, "{tuning}");
-    }
-}
-
 /// Everything that is done on a device, so many times.
 fn work(device: &Device, seed: usize, times: usize) {
     let params = params(by_size(4096, 256), 1, 1);
@@ -195,7 +184,7 @@ fn work(device: &Device, seed: usize, times: usize) {
 fn threads_share_a_device_whose_engines_are_their_own() {
     let Some(held) = device("threads that share a device") else { return };
     thread::scope(|scope| {
-        for seed in 0..4 {
+        for seed in 0..by_size(4, 2) {
             let device = held.device.clone();
             scope.spawn(move || work(&device, seed, by_size(5, 1)));
         }
@@ -208,10 +197,10 @@ fn two_values_of_one_device_are_at_work_side_by_side() {
     let Some(Held { device, driver, .. }) = &device("two values of one device") else { return };
     thread::scope(|scope| {
         scope.spawn(|| {
-            for seed in 0..by_size(5, 2) {
+            for seed in 0..by_size(5, 1) {
                 work(&Device::best_of(driver).unwrap(), seed, 1);
             }
         });
-        work(device, 9, by_size(5, 2));
+        work(device, 9, by_size(5, 1));
     });
 }
