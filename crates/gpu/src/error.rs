@@ -109,9 +109,11 @@ impl fmt::Display for Error {
             Error::Hash(error) => error.fmt(f),
             Error::NoDriver { reason } => write!(f, "no driver: {reason}"),
             Error::NoDevice { found: 0 } => f.write_str("no device: no driver offers one"),
+            Error::NoDevice { found: 1 } => f.write_str("no device of this number: there is number 0 alone"),
             Error::NoDevice { found } => write!(f, "no device of this number: there are {found}, from 0 on"),
             Error::Which { asked, fits: 0, found } => {
-                write!(f, "no device has {asked:?} as its number, id, place or name: there are {found}")
+                let are = if *found == 1 { "is" } else { "are" };
+                write!(f, "no device has {asked:?} as its number, id, place or name: there {are} {found}")
             }
             Error::Which { asked, fits, .. } => {
                 write!(f, "{fits} devices have {asked:?} in their names or ids: choose by number")

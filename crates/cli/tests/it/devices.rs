@@ -193,6 +193,14 @@ fn a_card_of_nvidia_is_listed_and_gives_the_digests_of_the_processor() {
     let refused = ["sum", "--engine", "cuda", "--algorithm", "md5", "small"];
     let refused = with_driver(&world, &refused, b"").expect("as before");
     refused.failure(2, &["--engine cuda is for BLAKE3 and cannot be used with --algorithm md5"]);
+    for (count, there) in [("1", "there is 1"), ("2", "there are 2")] {
+        let seventh = ["sum", "--engine", "cuda", "--device", "7", "small"];
+        let refused = with_driver_that(&world, &[("SHIM_DEVICES", count)], &seventh, b"").expect("as before");
+        let why = format!(
+            "--engine cuda --device 7: no device has \"7\" as its number, id, place or name: {there} (see hashmill info)"
+        );
+        refused.failure(2, &[&why]);
+    }
 }
 
 /// Hashes, checks, upgrades and measures by a device, beside the processor.
