@@ -192,6 +192,11 @@ impl Place {
 }
 
 impl Kept {
+    /// How Argon2 is computed here. The plan stays for as long as the program runs, so whoever wants one asks once.
+    pub(crate) fn argon2(&self) -> argon2::Plan {
+        self.choice.as_ref().map_or_else(argon2::Plan::host, Choice::argon2)
+    }
+
     /// Takes what was measured of a device in the place of what was measured of it before.
     #[cfg(feature = "gpu")]
     pub(crate) fn take(&mut self, new: Tuned) {
@@ -363,13 +368,7 @@ pub(crate) fn blake3() -> Plan {
 
 /// How Argon2 is computed here.
 pub(crate) fn argon2() -> argon2::Plan {
-    find().kept().choice.map_or_else(argon2::Plan::host, |choice| choice.argon2())
-}
-
-/// How Argon2 of these costs is laid out on a device of this model.
-#[cfg(feature = "gpu")]
-pub(crate) fn device(engine: &str, model: &str, params: argon2::Params) -> Option<Tuned> {
-    find().kept().devices.into_iter().find(|tuned| tuned.is_for(engine, model) && tuned.has_costs(params))
+    find().kept().argon2()
 }
 
 /// How files are cut for a device of this model.

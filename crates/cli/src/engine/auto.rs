@@ -52,7 +52,7 @@ impl Computer for Auto {
         let is_it = |(of, _): &(Tuned, Tags)| of.is_for(&chosen.engine, &chosen.device);
         let (_, tags) = match opened.take().filter(is_it) {
             Some(same) => opened.insert(same),
-            None => opened.insert((chosen.clone(), Tags::of_model(&chosen.engine, &chosen.device)?)),
+            None => opened.insert((chosen.clone(), Tags::of(chosen, &self.faster)?)),
         };
         tags.compute(params, jobs)
     }

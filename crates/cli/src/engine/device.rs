@@ -84,9 +84,14 @@ impl Device {
     }
 
     /// Argon2 for at most so many hashes side by side, laid out as `hashmill tune` has measured it, or as it is first guessed.
-    pub(super) fn argon2(&self, params: Params, most: usize) -> Result<Argon2, Error> {
+    pub(super) fn argon2(
+        &self,
+        params: Params,
+        most: usize,
+        measured: Option<&Tuned>,
+    ) -> Result<Argon2, Error> {
         // An entry whose line is none is not among what is kept, and `hashmill info` says so.
-        if let Some(tuning) = self.kept(params).and_then(|tuned| tuned.tuning.parse::<Tuning>().ok()) {
+        if let Some(tuning) = measured.and_then(|tuned| tuned.tuning.parse::<Tuning>().ok()) {
             return self.tuned(params, tuning.at_most(most));
         }
         Ok(match self {
@@ -95,9 +100,10 @@ impl Device {
         })
     }
 
-    /// What `hashmill tune` has measured of it at these costs.
-    pub(super) fn kept(&self, params: Params) -> Option<Tuned> {
-        kept::device(self.engine(), &self.info().model(), params)
+    /// What of all that was kept was measured of it.
+    pub(super) fn kept(&self, all: &[Tuned]) -> Vec<Tuned> {
+        let model = self.info().model();
+        all.iter().filter(|tuned| tuned.is_for(self.engine(), &model)).cloned().collect()
     }
 
     /// Argon2 laid out like this, as far as memory allows.

@@ -7,7 +7,7 @@ use crate::kept::Tuned;
 use crate::{kept, out};
 use anyhow::{Result, bail};
 use hashmill_gpu::Budget;
-use hashmill_hash::argon2::{Batches, Job, PagePolicy, Params, Stop};
+use hashmill_hash::argon2::{Batches, Job, PagePolicy, Params, Plan, Stop};
 use hashmill_hash::engine::{BatchEngine, EngineError, Together};
 use hashmill_machine as machine;
 use std::cell::RefCell;
@@ -47,13 +47,21 @@ trait Source {
     fn engine(&self, params: Params, most: usize, budget: &mut Budget) -> Result<Option<Engine>, String>;
 
     /// What `hashmill tune` has measured of it.
-    fn kept(&self, params: Params) -> Option<Tuned>;
+    fn measured(&self, params: Params) -> Option<&Tuned>;
 }
 
 type Engine = Box<dyn BatchEngine>;
 
 /// All threads of the processor.
-struct Processor;
+struct Processor {
+    plan: Plan,
+}
+
+/// A device, with what was measured of it.
+struct Card {
+    device: Device,
+    kept: Vec<Tuned>,
+}
 
 impl Source for Processor {
     fn names(&self) -> (&'static str, Option<&str>) {
@@ -67,32 +75,32 @@ impl Source for Processor {
     fn engine(&self, params: Params, most: usize, budget: &mut Budget) -> Result<Option<Engine>, String> {
         // One hash that needs more than the budget was found to fit by whoever asks.
         let threads = budget.processor(params, machine::threads().min(most)).max(1);
-        let batches = Batches::new(params, kept::argon2(), PagePolicy::default(), threads);
+        let batches = Batches::new(params, self.plan, PagePolicy::default(), threads);
         batches.map(|batches| Some(Box::new(batches) as Engine)).map_err(|error| error.to_string())
     }
 
-    fn kept(&self, _: Params) -> Option<Tuned> {
+    fn measured(&self, _: Params) -> Option<&Tuned> {
         None
     }
 }
 
-impl Source for Device {
+impl Source for Card {
     fn names(&self) -> (&'static str, Option<&str>) {
-        (Device::engine(self), Some(&self.info().name))
+        (self.device.engine(), Some(&self.device.info().name))
     }
 
     fn engine(&self, params: Params, most: usize, budget: &mut Budget) -> Result<Option<Engine>, String> {
-        match budget.device(self.info(), params, most) {
+        match budget.device(self.device.info(), params, most) {
             0 => Ok(None),
-            most => match self.argon2(params, most) {
+            most => match self.device.argon2(params, most, self.measured(params)) {
                 Ok(argon2) => Ok(Some(argon2.engine())),
                 Err(error) => Err(error.to_string()),
             },
         }
     }
 
-    fn kept(&self, params: Params) -> Option<Tuned> {
-        Device::kept(self, params)
+    fn measured(&self, params: Params) -> Option<&Tuned> {
+        self.kept.iter().find(|tuned| tuned.has_costs(params))
     }
 }
 
@@ -114,10 +122,11 @@ impl Several {
     pub(super) fn open(flags: String, each: &[EngineFlags]) -> Result<Several> {
         let mut sources: Vec<(String, Box<dyn Source>)> = Vec::new();
         let mut devices: Vec<Device> = Vec::new();
+        let kept = kept::find().kept();
         for flags in each {
             if !flags.is_device() {
                 // It wants the least memory, and has it first.
-                sources.insert(0, (flags.to_string(), Box::new(Processor)));
+                sources.insert(0, (flags.to_string(), Box::new(Processor { plan: kept.argon2() })));
                 continue;
             }
             let device = Device::open(flags)?;
@@ -127,7 +136,8 @@ impl Several {
                 bail!(Misuse(format!("{flags}: the same device twice")));
             }
             devices.push(device.clone());
-            sources.push((flags.to_string(), Box::new(device)));
+            let kept = device.kept(&kept.devices);
+            sources.push((flags.to_string(), Box::new(Card { device, kept })));
         }
         Ok(Several::of(flags, sources))
     }
@@ -154,7 +164,7 @@ impl Several {
                 Ok(Some(engine)) => {
                     numbers.push(number);
                     engines.push(engine);
-                    kept.push((member.source.is_processor(), member.source.kept(params)));
+                    kept.push((member.source.is_processor(), member.source.measured(params).cloned()));
                 }
                 Ok(None) => member.say("no memory is left for such a hash"),
                 Err(why) => member.say(&why),
@@ -319,7 +329,7 @@ mod tests {
             }
         }
 
-        fn kept(&self, _: Params) -> Option<Tuned> {
+        fn measured(&self, _: Params) -> Option<&Tuned> {
             None
         }
     }
@@ -332,7 +342,7 @@ mod tests {
     fn several(toy: Origin, with_processor: bool) -> Several {
         let mut sources: Vec<(String, Box<dyn Source>)> = vec![("--engine wgpu".to_owned(), Box::new(toy))];
         if with_processor {
-            sources.insert(0, ("--engine cpu".to_owned(), Box::new(Processor)));
+            sources.insert(0, ("--engine cpu".to_owned(), Box::new(Processor { plan: Plan::host() })));
         }
         Several::of("--engine cpu,wgpu".to_owned(), sources)
     }

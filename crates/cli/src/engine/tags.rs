@@ -3,6 +3,7 @@
 use super::device::{Argon2, Device};
 use super::{Asked, Computer};
 use crate::flags::EngineFlags;
+use crate::kept::{self, Tuned};
 use anyhow::Result;
 use hashmill_gpu::Error;
 use hashmill_hash::argon2::{Job, Params};
@@ -11,6 +12,8 @@ use std::cell::RefCell;
 /// What computes tags of Argon2 in the processor's place, with memory on the device for the parameters that came last.
 pub(super) struct Tags {
     device: Device,
+    /// What `hashmill tune` has measured of it.
+    kept: Vec<Tuned>,
     /// What asked for it.
     flags: String,
     /// For so many hashes at most.
@@ -28,17 +31,18 @@ impl Tags {
             return Ok(None);
         }
         let device = Device::open(flags)?;
-        Ok(Some(Tags { device, flags: flags.to_string(), last: RefCell::new(None) }))
+        let kept = device.kept(&kept::find().kept().devices);
+        Ok(Some(Tags { device, kept, flags: flags.to_string(), last: RefCell::new(None) }))
     }
 
-    /// The device of this engine that measurements are kept under.
+    /// The device that this was measured of, with what else was measured of it.
     ///
     /// # Errors
     /// That there is none now; what its driver says.
-    pub(super) fn of_model(engine: &str, model: &str) -> Result<Tags, String> {
-        let flags = format!("--engine auto: {model}");
-        match Device::of_model(engine, model) {
-            Ok(device) => Ok(Tags { device, flags, last: RefCell::new(None) }),
+    pub(super) fn of(measured: &Tuned, all: &[Tuned]) -> Result<Tags, String> {
+        let flags = format!("--engine auto: {}", measured.device);
+        match Device::of_model(&measured.engine, &measured.device) {
+            Ok(device) => Ok(Tags { kept: device.kept(all), device, flags, last: RefCell::new(None) }),
             Err(error) => Err(format!("{flags}: {error}")),
         }
     }
@@ -54,7 +58,10 @@ impl Tags {
         let kept = last.take().filter(|(of, room, _)| *of == params && *room >= most);
         let (of, room, mut argon2) = match kept {
             Some(kept) => kept,
-            None => (params, most, self.device.argon2(params, most)?),
+            None => {
+                let measured = self.kept.iter().find(|tuned| tuned.has_costs(params));
+                (params, most, self.device.argon2(params, most, measured)?)
+            }
         };
         let result = work(&mut argon2);
         *last = Some((of, room, argon2));

@@ -4,6 +4,7 @@ use crate::devices::{password, with_driver_that};
 use crate::world::{Done, World, finish, hashmill};
 use hashmill_hash::argon2::Params;
 use hashmill_hash::password::{NewPassword, Passwords, Policy};
+use rustix::fs::inotify;
 use std::io::Write as _;
 
 /// How many hashes there are, and how many of them are of another password.
@@ -166,4 +167,63 @@ fn two_cards_share_a_list_and_one_that_is_lost_leaves_its_part_to_the_other() {
     let of_mixed = || lost(("SHIM_LOSES_OF_MANY", "2"), &mixed);
     let lost = (0..50).map(|_| of_mixed()).find(|lost| !lost.is_empty());
     assert_eq!(lost.as_deref(), Some(&[0][..]), "a card is asked");
+}
+
+#[test]
+fn what_was_measured_is_read_once_for_hashes_of_all_costs() {
+    let world = World::new();
+    let lines = |costs: &[u32]| {
+        let made = costs.iter().map(|passes| {
+            let policy = Policy::new(Params::new(64, *passes, 1).expect("good costs"));
+            Passwords::new(policy).hash(b"right", b"sixteen bytes ok").expect("a hash").to_string() + "\n"
+        });
+        made.collect::<String>()
+    };
+    std::fs::create_dir_all(world.path("state/hashmill")).expect("a folder");
+    let entry = serde_json::json!({
+        "measured": "2026-11-26T12:00:00Z", "engine": "cuda", "device": "One that left", "memory_kib": 64, "passes": 1,
+        "lanes": 1, "tuning": "hashes=4 strip-us=4000 ahead=0 grow=yes pairs=no shared=no", "hashes_per_second": 2.5,
+        "of_processor": 1.0,
+    });
+    let kept = crate::tune::of_devices(serde_json::json!([entry])).to_string();
+    world.write("state/hashmill/tune.json", kept);
+    world.write("one", lines(&[1])).write("three", lines(&[1, 2, 3]));
+    for engines in ["cuda", "cpu,cuda"] {
+        let opened = ["one", "three"].map(|file| {
+            let watched = Watched::new(&world.path("state/hashmill/tune.json"));
+            let verify = ["password", "verify", "--file", file, "--engine", engines];
+            let done = with_driver_that(&world, &[], &verify, b"right")?;
+            assert_eq!((done.code(), &*done.err), (0, ""), "{}", done.text());
+            Some(watched.opened())
+        });
+        let [Some(one), Some(three)] = opened else { return };
+        assert!(one > 0 && one == three, "{engines}: {one} times for one cost, {three} for three");
+    }
+}
+
+/// A file that the system watches.
+struct Watched(std::os::fd::OwnedFd);
+
+impl Watched {
+    fn new(path: &std::path::Path) -> Watched {
+        let watch = inotify::init(inotify::CreateFlags::NONBLOCK).expect("the system watches files");
+        // Two of a kind in a row would be one.
+        let kinds = inotify::WatchFlags::OPEN | inotify::WatchFlags::CLOSE_NOWRITE;
+        inotify::add_watch(&watch, path, kinds).expect("it is there");
+        Watched(watch)
+    }
+
+    /// How often it was opened.
+    fn opened(self) -> usize {
+        let mut memory = [std::mem::MaybeUninit::uninit(); 4096];
+        let mut events = inotify::Reader::new(self.0, &mut memory);
+        let mut count = 0;
+        loop {
+            match events.next() {
+                Ok(event) => count += usize::from(event.events().contains(inotify::ReadFlags::OPEN)),
+                Err(rustix::io::Errno::AGAIN) => return count,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
 }
