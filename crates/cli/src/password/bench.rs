@@ -136,6 +136,8 @@ fn by_asked(preset: Preset, asked: &dyn Asked) -> Result<Times> {
     let (mut best, mut count) = (0.0, 1);
     loop {
         let width = asked.width(params, count).map_err(Error::msg)?;
+        // Engines for so many are new: what each can do, and which share of several is its, they learn from the first list.
+        all(width)?;
         let clock = Monotonic::new();
         all(width)?;
         let took = clock.now_ns();
@@ -161,4 +163,61 @@ fn median_of(mut one: impl FnMut() -> Result<()>) -> Result<u64> {
 
 fn per_second(count: u64, ns: u64) -> f64 {
     count as f64 * 1e9 / ns.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Computer;
+    use hashmill_hash::argon2::Params;
+    use std::cell::{Cell, RefCell};
+
+    /// At most sixteen side by side. It notes how many each list has.
+    #[derive(Default)]
+    struct Wide {
+        tag: Cell<Option<[u8; 32]>>,
+        lists: RefCell<Vec<usize>>,
+    }
+
+    impl Computer for Wide {
+        fn takes(&self, _: Params, _: usize) -> bool {
+            true
+        }
+
+        fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
+            self.lists.borrow_mut().push(jobs.len());
+            let right = || Hasher::new(params).hash::<32>(&Input::new(PASSWORD, SALT)).expect("good inputs");
+            let tag = self.tag.get().unwrap_or_else(right);
+            self.tag.set(Some(tag));
+            jobs.iter_mut().for_each(|job| job.tag.copy_from_slice(&tag));
+            Ok(())
+        }
+
+        fn wrong(&self) -> String {
+            unreachable!("all tags are right")
+        }
+
+        fn yields(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    impl Asked for Wide {
+        fn width(&self, _: Params, most: usize) -> Result<usize, String> {
+            Ok(most.min(16))
+        }
+
+        fn names(&self) -> (String, String) {
+            unreachable!("nobody asks")
+        }
+    }
+
+    #[test]
+    fn what_engines_learn_is_learnt_before_they_are_measured() {
+        let wide = Wide::default();
+        let preset = Preset::by_name("argon2sharp-test").expect("a cheap one");
+        by_asked(preset, &wide).expect("times");
+        let many: Vec<usize> = wide.lists.take().into_iter().filter(|count| *count > 1).collect();
+        assert_eq!(many, [4, 4, 16, 16, 16, 16], "of sixty-four, sixteen go side by side");
+    }
 }
