@@ -57,6 +57,12 @@ impl Computer for Auto {
         tags.compute(params, jobs)
     }
 
+    fn give_back(&self) {
+        if let Some((_, tags)) = &*self.opened.borrow() {
+            tags.give_back();
+        }
+    }
+
     fn wrong(&self) -> String {
         self.opened.borrow().as_ref().map_or_else(String::new, |(_, tags)| tags.wrong())
     }

@@ -122,13 +122,16 @@ impl Device {
         }
     }
 
+    /// Whether its memory is the host's.
+    pub(super) fn is_of_host(&self) -> bool {
+        matches!(self.info().kind, Kind::Integrated | Kind::Software)
+    }
+
     /// For how many hashes there is memory, where the device takes that of the host: a quarter of what is free there.
     pub(crate) fn room(&self, params: Params) -> usize {
-        match (self.info().kind, machine::free_kib()) {
-            (Kind::Integrated | Kind::Software, Some(free)) => {
-                usize::try_from(free / 4 / params.blocks()).unwrap_or(usize::MAX).max(1)
-            }
-            _ => usize::MAX,
+        match machine::free_kib().filter(|_| self.is_of_host()) {
+            Some(free) => usize::try_from(free / 4 / params.blocks()).unwrap_or(usize::MAX).max(1),
+            None => usize::MAX,
         }
     }
 }

@@ -23,6 +23,9 @@ pub(crate) trait Computer {
     /// All of these, or why not.
     fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String>;
 
+    /// Somebody needs the memory of the host that it holds for further hashes. A card has its own.
+    fn give_back(&self) {}
+
     /// That it was found out to be wrong.
     fn wrong(&self) -> String;
 

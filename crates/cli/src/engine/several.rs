@@ -46,6 +46,11 @@ trait Source {
     /// An engine for at most so many of these hashes, in what the budget has; none where that is nothing.
     fn engine(&self, params: Params, most: usize, budget: &mut Budget) -> Result<Option<Engine>, String>;
 
+    /// An engine for one at a time, whatever the budget has, for where there is no other. None of a device, which knows its memory itself.
+    fn beyond(&self, _: Params) -> Result<Option<Engine>, String> {
+        Ok(None)
+    }
+
     /// What `hashmill tune` has measured of it.
     fn measured(&self, params: Params) -> Option<&Tuned>;
 }
@@ -63,6 +68,17 @@ struct Card {
     kept: Vec<Tuned>,
 }
 
+impl Processor {
+    /// An engine of so many threads; none of none.
+    fn hashing(&self, params: Params, threads: usize) -> Result<Option<Engine>, String> {
+        if threads == 0 {
+            return Ok(None);
+        }
+        let batches = Batches::new(params, self.plan, PagePolicy::default(), threads);
+        batches.map(|batches| Some(Box::new(batches) as Engine)).map_err(|error| error.to_string())
+    }
+}
+
 impl Source for Processor {
     fn names(&self) -> (&'static str, Option<&str>) {
         (EngineName::Cpu.name(), None)
@@ -73,10 +89,12 @@ impl Source for Processor {
     }
 
     fn engine(&self, params: Params, most: usize, budget: &mut Budget) -> Result<Option<Engine>, String> {
-        // One hash that needs more than the budget was found to fit by whoever asks.
-        let threads = budget.processor(params, machine::threads().min(most)).max(1);
-        let batches = Batches::new(params, self.plan, PagePolicy::default(), threads);
-        batches.map(|batches| Some(Box::new(batches) as Engine)).map_err(|error| error.to_string())
+        self.hashing(params, budget.processor(params, machine::threads().min(most)))
+    }
+
+    /// Whoever asks has found that one fits into what is free.
+    fn beyond(&self, params: Params) -> Result<Option<Engine>, String> {
+        self.hashing(params, 1)
     }
 
     fn measured(&self, _: Params) -> Option<&Tuned> {
@@ -151,25 +169,35 @@ impl Several {
         }
     }
 
-    /// Engines of all that have not failed, for at most so many hashes.
-    fn made(&self, params: Params, most: usize) -> Result<Made, String> {
-        // Half of what is free is left to whoever else there is.
-        let mut budget = Budget::new(machine::free_kib().map_or(u64::MAX, |free| free / 2 * 1024));
-        let (mut numbers, mut engines, mut kept) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, member) in self.members.borrow_mut().iter_mut().enumerate() {
-            if member.is_lost {
-                continue;
-            }
-            match member.source.engine(params, most, &mut budget) {
-                Ok(Some(engine)) => {
-                    numbers.push(number);
-                    engines.push(engine);
-                    kept.push((member.source.is_processor(), member.source.measured(params).cloned()));
-                }
-                Ok(None) => member.say("no memory is left for such a hash"),
-                Err(why) => member.say(&why),
+    /// Engines of all that have not failed, for at most so many hashes in this budget.
+    fn made(&self, params: Params, most: usize, budget: &mut Budget) -> Result<Made, String> {
+        let mut members = self.members.borrow_mut();
+        let (mut found, mut without) = (Vec::new(), Vec::new());
+        for (number, member) in members.iter().enumerate().filter(|(_, member)| !member.is_lost) {
+            match member.source.engine(params, most, budget) {
+                Ok(Some(engine)) => found.push((number, engine)),
+                Ok(None) => without.push((number, "no memory is left for such a hash".to_owned())),
+                Err(why) => without.push((number, why)),
             }
         }
+        if found.is_empty() {
+            without.retain_mut(|(number, why)| match members[*number].source.beyond(params) {
+                Ok(Some(engine)) => {
+                    found.push((*number, engine));
+                    false
+                }
+                Ok(None) => true,
+                Err(error) => {
+                    *why = error;
+                    true
+                }
+            });
+        }
+        without.iter().for_each(|(number, why)| members[*number].say(why));
+        let (numbers, engines): (Vec<usize>, Vec<Engine>) = found.into_iter().unzip();
+        let kept = numbers.iter().map(|number| &members[*number].source);
+        let kept: Vec<_> =
+            kept.map(|source| (source.is_processor(), source.measured(params).cloned())).collect();
         let rates = expected(&kept);
         let engines =
             Together::hashing(engines).map_err(|_| self.words("none of these can compute such a hash"))?;
@@ -182,7 +210,11 @@ impl Several {
         let kept = last.take().filter(|made| made.params == params && made.most >= most);
         let made = match kept {
             Some(made) => made,
-            None => self.made(params, most)?,
+            None => {
+                // Half of what is free is left to whoever else there is.
+                let half = machine::free_kib().map_or(u64::MAX, |free| free / 2 * 1024);
+                self.made(params, most, &mut Budget::new(half))?
+            }
         };
         Ok(work(last.insert(made)))
     }
@@ -236,8 +268,21 @@ impl Computer for Several {
     }
 
     fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
-        let done = self.with(params, jobs.len(), |made| self.try_compute(made, jobs))?;
-        done.map_err(|error| self.words(&error.to_string()))
+        let left = || self.members.borrow().iter().filter(|member| !member.is_lost).count();
+        loop {
+            let before = left();
+            let done = self.with(params, jobs.len(), |made| self.try_compute(made, jobs))?;
+            let Err(error) = done else { return Ok(()) };
+            self.give_back();
+            // All that had a part are lost, but not the processor where it had none for want of memory.
+            if !(1..before).contains(&left()) {
+                return Err(self.words(&error.to_string()));
+            }
+        }
+    }
+
+    fn give_back(&self) {
+        self.last.take();
     }
 
     fn wrong(&self) -> String {
@@ -408,6 +453,37 @@ mod tests {
             assert_eq!((several.shares()[0].hashes, several.shares()[1].hashes), (18, 0));
             assert!(several.shares()[1].failed.is_some() && asked.borrow().len() == 2);
         }
+    }
+
+    /// One hash, of which the budget has none, by engines that are made for it.
+    fn beyond_the_budget(several: &Several) -> Result<(), String> {
+        let made = several.made(params(1), 1, &mut Budget::new(0))?;
+        several.last.replace(Some(made));
+        compute(several, params(1), 1)
+    }
+
+    #[test]
+    fn what_is_beyond_the_budget_is_the_processors_only_where_nobody_else_has_it() {
+        let hashes =
+            |several: &Several| several.shares().iter().map(|share| share.hashes).collect::<Vec<_>>();
+        let both = several(from(None, usize::MAX).0, true);
+        beyond_the_budget(&both).expect("a tag");
+        assert_eq!(hashes(&both), [0, 1]);
+        assert_eq!(both.shares()[0].failed.as_deref(), Some("no memory is left for such a hash"));
+        for refuses in ["", "unfit"] {
+            let processor = several(from(Some(refuses), usize::MAX).0, true);
+            beyond_the_budget(&processor).expect("a tag");
+            assert_eq!(hashes(&processor), [1, 0]);
+            assert_eq!(processor.shares()[0].failed, None);
+        }
+        let neither = several(from(Some(""), usize::MAX).0, false);
+        let words = beyond_the_budget(&neither).expect_err("no memory");
+        assert!(words.ends_with("none of these can compute such a hash"), "{words}");
+        // Lost with the hash: it is done all the same.
+        let lost = several(from(None, 0).0, true);
+        beyond_the_budget(&lost).expect("a tag");
+        assert_eq!(hashes(&lost), [1, 0]);
+        assert!(lost.shares()[1].failed.is_some());
     }
 
     #[test]

@@ -83,6 +83,12 @@ impl Computer for Tags {
         self.try_compute(params, jobs).map_err(|error| self.words(&error))
     }
 
+    fn give_back(&self) {
+        if self.device.is_of_host() {
+            self.last.take();
+        }
+    }
+
     fn wrong(&self) -> String {
         self.words(&Error::SelfTest { device: self.device.info().name.clone() })
     }

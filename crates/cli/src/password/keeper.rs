@@ -27,6 +27,8 @@ pub(super) struct Keeper {
     /// What the processor's passwords are bound to, once more.
     secret: Secret,
     device: Option<Box<dyn Computer>>,
+    /// KiB that are free now, if the system tells.
+    free: fn() -> Option<u64>,
 }
 
 /// Why a password was not accepted.
@@ -54,7 +56,7 @@ impl Keeper {
     /// Passwords bound to this secret, on the device if there is one.
     pub(super) fn new(passwords: Passwords, secret: Vec<u8>, device: Option<Box<dyn Computer>>) -> Keeper {
         let own = Zeroizing::new(secret.clone());
-        Keeper { passwords: passwords.secret(secret), secret: own, device }
+        Keeper { passwords: passwords.secret(secret), secret: own, device, free: hashmill_machine::free_kib }
     }
 
     /// Bounds what the processor takes.
@@ -132,8 +134,7 @@ impl Keeper {
         let (made, again) = (self.made(device, new)?, self.made(device, &reverse)?);
         // Of an odd number, this one has the same place twice.
         let middle = made.get(new.len() / 2).zip(new.get(new.len() / 2));
-        let is_right =
-            middle.is_none_or(|(hash, new)| self.passwords.verify_decoded(new.password, hash).is_ok());
+        let is_right = middle.is_none_or(|(hash, new)| self.by_processor(new.password, hash, true).is_ok());
         let same = |(one, other): (&PasswordHash, &PasswordHash)| one.matches(other.tag());
         if !is_right || !made.iter().zip(again.iter().rev()).all(same) {
             bail!(device.wrong());
@@ -217,7 +218,7 @@ impl Keeper {
         let again = self.tags(device, first.params(), &asked);
         let in_its_place = reverse.iter().enumerate().find(|(place, at)| place == *at);
         let (_, password, hash) = alike[in_its_place.map_or(*foremost, |(_, at)| *at)];
-        let refusal = match (self.passwords.verify_decoded(password, hash), &again) {
+        let refusal = match (self.by_processor(password, hash, true), &again) {
             (Ok(()), _) => Refusal::Unknown(device.wrong()),
             (Err(_), Err(why)) => Refusal::Unknown(why.clone()),
             (Err(error), Ok(_)) => error.into(),
@@ -267,6 +268,10 @@ impl Keeper {
     }
 
     fn by_processor(&self, password: &[u8], hash: &PasswordHash, hidden: bool) -> Result<(), VerifyError> {
+        let is_too_little = |free: u64| free < hash.params().blocks();
+        if let (Some(device), Some(true)) = (&self.device, (self.free)().map(is_too_little)) {
+            device.give_back();
+        }
         watched(hash.params(), hidden, |tell| self.passwords.verify_decoded_watched(password, hash, tell))
     }
 }
@@ -547,6 +552,49 @@ mod tests {
         for number in 0..3 {
             all(&|| unasked(Flips(Some(number), Cell::new(0)), 1), false);
             all(&|| unasked(Sticks(number), 1), false);
+        }
+    }
+
+    /// Notes how often memory was asked back.
+    struct Holds(Flips, Rc<Cell<usize>>);
+
+    impl Computer for Holds {
+        fn takes(&self, _: Params, _: usize) -> bool {
+            true
+        }
+
+        fn compute(&self, params: Params, jobs: &mut [Job<'_>]) -> Result<(), String> {
+            self.0.compute(params, jobs)
+        }
+
+        fn give_back(&self) {
+            self.1.set(self.1.get() + 1);
+        }
+
+        fn wrong(&self) -> String {
+            self.0.wrong()
+        }
+
+        fn yields(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn memory_that_the_processor_lacks_is_asked_back() {
+        let kept: [fn() -> Option<u64>; 3] = [|| Some(15), || Some(16), || None];
+        for (free, right) in kept.into_iter().zip([4, 0, 0]) {
+            let asked = Rc::default();
+            let device = Holds(Flips(None, Cell::new(0)), Rc::clone(&asked));
+            let keeper = Keeper { free, ..keeper(Some(Box::new(device))) };
+            let made = keeper.hash_many(&NEW).expect("hashes");
+            assert_eq!(keeper.hash(b"a", SALT, true).expect("a hash"), made[0]);
+            let own: Vec<_> = made.iter().map(stored).collect();
+            assert!(keeper.verify(b"no", &own[0], true).is_err());
+            assert!(keeper.verify_many(&[(b"no", &own[0]), (b"b", &own[1])])[0].is_err());
+            // What matches the processor need not see.
+            keeper.verify(b"a", &own[0], true).expect("it matches");
+            assert_eq!(asked.get(), right);
         }
     }
 }
