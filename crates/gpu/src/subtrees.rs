@@ -260,6 +260,15 @@ impl<S: Slots> SubtreeEngine for Engine<S> {
         Ok(())
     }
 
+    fn compute_staged(&self, staging: &Staging, tile: Tile) -> Result<Subtree, EngineError> {
+        let work = self.work()?;
+        tile.check(if self.buffers.owns(staging) { staging.len() } else { 0 })?;
+        let mut slot = lock(&work.staged[staging.number()]);
+        let way = self.slots.begin_staged(&mut slot, tile, &staging[..tile.len]);
+        let value = way.and_then(|way| self.slots.value(&mut slot, &way));
+        Ok(Subtree::new(tile, work.heard(value)?))
+    }
+
     fn compute(&self, tile: Tile, bytes: &[u8]) -> Result<Subtree, EngineError> {
         let work = self.work()?;
         tile.check(bytes.len().min(self.limits.tile))?;
@@ -301,6 +310,10 @@ macro_rules! delegate {
 
             fn compute(&self, tile: Tile, bytes: &[u8]) -> Result<Subtree, EngineError> {
                 self.0.compute(tile, bytes)
+            }
+
+            fn compute_staged(&self, staging: &Staging, tile: Tile) -> Result<Subtree, EngineError> {
+                self.0.compute_staged(staging, tile)
             }
         }
 

@@ -41,6 +41,9 @@ fn values_are_those_of_the_portable_kernel_in_every_mode() {
                 let what = format!("{name} of {len} bytes at {offset}");
                 assert_eq!(engine.take(&never), Ok(Some(expected)), "{what}");
                 assert_eq!(engine.compute(tile, &input), Ok(expected), "{what}");
+                let mut staging = engine.stage().unwrap().expect("memory for a tile");
+                staging[..len].copy_from_slice(&input[..len]);
+                assert_eq!(engine.compute_staged(&staging, tile), Ok(expected), "{what}");
                 assert_eq!(engine.take(&never), Ok(None), "{what}");
             }
         }
@@ -67,11 +70,11 @@ fn many_threads_and_any_order_give_the_whole_digest() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(bytes) = input.chunks(TILE).nth(index) else { break };
             let tile = Tile::new(0, (index * TILE) as u64, bytes.len());
-            if index.is_multiple_of(4) {
-                note(engine.compute(tile, bytes).unwrap());
-            } else {
-                staging[..bytes.len()].copy_from_slice(bytes);
-                engine.submit(staging, tile, &never).unwrap();
+            staging[..bytes.len()].copy_from_slice(bytes);
+            match index % 4 {
+                0 => note(engine.compute(tile, bytes).unwrap()),
+                1 => note(engine.compute_staged(&staging, tile).unwrap()),
+                _ => engine.submit(staging, tile, &never).unwrap(),
             }
         }
         while values.lock().unwrap().len() < input.len().div_ceil(TILE) {
@@ -146,10 +149,14 @@ fn what_is_no_tile_is_refused_and_costs_no_memory() {
         let expected = Err(EngineError::Tile { offset, len, room: TILE });
         assert_eq!(submit(&engine, tile, &bytes, &never), expected);
         assert_eq!(engine.compute(tile, &bytes).map(|_| ()), expected);
+        let staging = engine.stage().unwrap().expect("memory");
+        assert_eq!(engine.compute_staged(&staging, tile).map(|_| ()), expected);
     }
     let other = self::engine(&device, 1);
     let foreign = other.stage().unwrap().expect("memory");
     let tile = Tile::new(0, 0, TILE);
+    let refused = engine.compute_staged(&foreign, tile).map(|_| ());
+    assert_eq!(refused, Err(EngineError::Tile { offset: 0, len: TILE, room: 0 }));
     let refused = engine.submit(foreign, tile, &never);
     assert_eq!(refused, Err(EngineError::Tile { offset: 0, len: TILE, room: 0 }));
     assert_eq!(submit(&engine, tile, &bytes, &never), Ok(()));

@@ -53,6 +53,10 @@ fn values_are_the_oracles_on_every_kernel_and_in_every_mode() {
                     let what = format!("{} of {len} bytes at {offset}, {plan:?}", twin.name);
                     assert_eq!(engine.take(&never), Ok(Some(Subtree::new(tile, expected))), "{what}");
                     assert_eq!(engine.compute(tile, &input), Ok(Subtree::new(tile, expected)), "{what}");
+                    let mut staging = engine.stage().unwrap().expect("memory for a tile");
+                    staging[..len].copy_from_slice(&input[..len]);
+                    let staged = engine.compute_staged(&staging, tile);
+                    assert_eq!(staged, Ok(Subtree::new(tile, expected)), "{what}");
                     assert_eq!(engine.take(&never), Ok(None), "{what}");
                 }
             }
@@ -171,7 +175,14 @@ fn a_tile_costs_no_allocation() {
 }
 
 /// An engine on top of ours that changes what comes out.
-struct Lying<F>(Subtrees, F);
+struct Lying<F>(Subtrees, F, Where);
+
+/// Which values are not those of the engine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    Taken,
+    Staged,
+}
 
 impl<F: Fn(Subtree) -> Option<Subtree> + Send + Sync> SubtreeEngine for Lying<F> {
     fn name(&self) -> &str {
@@ -191,7 +202,8 @@ impl<F: Fn(Subtree) -> Option<Subtree> + Send + Sync> SubtreeEngine for Lying<F>
     }
 
     fn take(&self, stop: &Stop) -> Result<Option<Subtree>, EngineError> {
-        Ok(self.0.take(stop)?.and_then(&self.1))
+        let subtree = self.0.take(stop)?;
+        Ok(if self.2 == Where::Taken { subtree.and_then(&self.1) } else { subtree })
     }
 
     fn abandon(&self) -> Result<(), EngineError> {
@@ -201,13 +213,18 @@ impl<F: Fn(Subtree) -> Option<Subtree> + Send + Sync> SubtreeEngine for Lying<F>
     fn compute(&self, tile: Tile, bytes: &[u8]) -> Result<Subtree, EngineError> {
         self.0.compute(tile, bytes)
     }
+
+    fn compute_staged(&self, staging: &Staging, tile: Tile) -> Result<Subtree, EngineError> {
+        let subtree = self.0.compute_staged(staging, tile)?;
+        Ok(if self.2 == Where::Staged { (self.1)(subtree).unwrap_or(subtree) } else { subtree })
+    }
 }
 
 #[test]
 fn an_engine_that_lies_is_found_out() {
     type Lie = fn(Subtree) -> Option<Subtree>;
-    let tested = |lie: Lie| self_test(&Lying(engine(2), lie), &Mode::Hash);
-    assert_eq!(tested(Some), Ok(()));
+    let tested = |lie: Lie, place| self_test(&Lying(engine(2), lie, place), &Mode::Hash);
+    assert_eq!(tested(Some, Where::Taken), Ok(()));
     let lies: [Lie; 5] = [
         |_| None,
         |subtree| Some(Subtree::new(subtree.tile, [0; 32])),
@@ -222,8 +239,12 @@ fn an_engine_that_lies_is_found_out() {
             Some(subtree)
         },
     ];
+    let found_out = || Err(EngineError::SelfTest { engine: "liar".to_owned() });
     for lie in lies {
-        assert_eq!(tested(lie), Err(EngineError::SelfTest { engine: "liar".to_owned() }));
+        assert_eq!(tested(lie, Where::Taken), found_out());
+    }
+    for lie in [lies[1], lies[3], lies[4]] {
+        assert_eq!(tested(lie, Where::Staged), found_out());
     }
     let keyed = self_test(&engine(2), &Mode::KeyedHash(&[1; 32]));
     assert!(matches!(keyed, Err(EngineError::SelfTest { .. })), "made for another function");
