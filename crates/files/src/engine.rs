@@ -3,9 +3,10 @@
 use crate::error::Error;
 use crate::function::Function;
 use crate::plan::STREAM_TILE;
+use crate::source::Seen;
 use hashmill_hash::blake3::hazmat::ChainingValue;
 use hashmill_hash::engine::subtrees::self_test;
-use hashmill_hash::engine::{EngineError, SubtreeEngine, Tile};
+use hashmill_hash::engine::{EngineError, Staging, SubtreeEngine, Tile};
 use std::sync::{Arc, OnceLock};
 
 /// What becomes of a file when an engine fails.
@@ -61,13 +62,35 @@ impl Engine {
         self.failure.get()
     }
 
+    /// Memory for a tile that the engine fetches by itself; nothing if all of it is in use, or the engine takes tiles where they lie.
+    pub(crate) fn stage(&self) -> Result<Option<Staging>, Error> {
+        if self.engine.limits().in_place {
+            return Ok(None);
+        }
+        Ok(self.ask(|engine| engine.stage())?.flatten())
+    }
+
     /// The value of a tile; nothing if the processor is to compute it.
-    pub(crate) fn value(&self, offset: u64, bytes: &[u8]) -> Result<Option<ChainingValue>, Error> {
+    pub(crate) fn value(&self, offset: u64, tile: Seen<'_>) -> Result<Option<ChainingValue>, Error> {
+        let Seen { bytes, lent } = tile;
+        let tile = Tile::new(0, offset, bytes.len());
+        let subtree = self.ask(|engine| match lent {
+            Some(staging) => engine.compute_staged(staging, tile),
+            None => engine.compute(tile, bytes),
+        })?;
+        Ok(subtree.map(|subtree| subtree.value))
+    }
+
+    /// What the engine answers; nothing once the processor goes on alone.
+    fn ask<T>(
+        &self,
+        question: impl FnOnce(&dyn SubtreeEngine) -> Result<T, EngineError>,
+    ) -> Result<Option<T>, Error> {
         if self.failure.get().is_some() {
             return Ok(None);
         }
-        match (self.engine.compute(Tile::new(0, offset, bytes.len()), bytes), self.otherwise) {
-            (Ok(subtree), _) => Ok(Some(subtree.value)),
+        match (question(&*self.engine), self.otherwise) {
+            (Ok(answer), _) => Ok(Some(answer)),
             (Err(error), Otherwise::Error) => Err(Error::Engine(error)),
             (Err(error), Otherwise::Processor) => {
                 // Of several threads the first says why.

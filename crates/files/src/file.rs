@@ -3,6 +3,7 @@
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::function::Digest;
+use crate::input::{InOrder, Input};
 use crate::os;
 use crate::plan::{Facts, MMAP_WINDOW, Route, Via, route};
 use crate::rescue::{Careful, Rescue};
@@ -32,8 +33,17 @@ pub(crate) fn hash(work: &Work, file: &File, prefix: &[u8]) -> Result<Digest, Er
             os::advise_sequential(file);
             stream::hash(work, &mut Cursor::new(prefix).chain(Careful::new(file, &rescue)))
         }
+        Route::StreamDirect => {
+            stream::hash(work, &mut Careful::new(InOrder::new(Input::direct(file, work)), &rescue))
+        }
         Route::Tiles { via: Via::Pread, tile, workers } => {
-            tiles::hash(work, &Pread::new(file, len, &work.buffers, &rescue), len, tile, workers)
+            os::advise_sequential(file);
+            let input = Input::new(file);
+            tiles::hash(work, &Pread::new(input, len, tile, &work.buffers, &rescue), len, tile, workers)
+        }
+        Route::Tiles { via: Via::Direct, tile, workers } => {
+            let input = Input::direct(file, work);
+            tiles::hash(work, &Pread::new(input, len, tile, &work.buffers, &rescue), len, tile, workers)
         }
         Route::Tiles { via: Via::Mmap, tile, workers } => {
             tiles::hash(work, &Mapped::new(file, len, MMAP_WINDOW, &rescue), len, tile, workers)

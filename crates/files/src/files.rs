@@ -9,7 +9,7 @@ use crate::work::{Options, Progress, Work};
 use crate::{file, stream, tree};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::engine::{EngineError, SubtreeEngine};
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +46,12 @@ impl Files {
     /// What happened to the engine, if the processor had to go on without it: see [`Otherwise::Processor`].
     pub fn engine_failure(&self) -> Option<&EngineError> {
         self.0.engine.as_ref()?.failure()
+    }
+
+    /// What was in the way of [`Strategy::Direct`](crate::Strategy::Direct) the first time that a file had to be read through the
+    /// system's cache all the same.
+    pub fn direct_failure(&self) -> Option<&io::Error> {
+        self.0.direct_failure.get()
     }
 
     /// The digest of the file at `path`, by the strategy and with the threads of the options.

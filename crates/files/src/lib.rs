@@ -33,6 +33,7 @@ mod file;
 mod files;
 mod filter;
 mod function;
+mod input;
 mod many;
 mod merge;
 mod names;

@@ -78,6 +78,11 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result
     fill_by(buffer, |rest, len| system::read_at(file, rest, offset + len as u64))
 }
 
+/// Reads once, to `buffer`, from `offset` on.
+pub(crate) fn read_once_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    system::read_at(file, buffer, offset)
+}
+
 /// Fills `buffer` by as many reads as it takes, each of which is told how much there is already.
 pub(crate) fn fill_by(
     buffer: &mut [u8],
@@ -136,6 +141,49 @@ pub(crate) fn advise_sequential(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     let _ = file;
+}
+
+/// A file that is read past the system's cache, and what has to be a multiple of what for that.
+pub(crate) struct PastCache {
+    pub(crate) file: File,
+    /// Of this, the address of the memory.
+    pub(crate) memory: usize,
+    /// Of this, the offset in the file and the length of a read.
+    pub(crate) offset: usize,
+}
+
+/// Opens an open file once more, past the system's cache; an error where the system or the file system has no such way.
+pub(crate) fn past_cache(file: &File) -> io::Result<PastCache> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        use rustix::fs::{AtFlags, StatxFlags, statx};
+        use std::os::unix::fs::OpenOptionsExt;
+        // What holds for all but strange disks, for kernels before 6.1 and file systems that do not tell: a read shows whether it is right.
+        const GUESS: u32 = 4096;
+        let (memory, offset) = match statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
+            Ok(facts) if StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN) => {
+                (facts.stx_dio_mem_align, facts.stx_dio_offset_align)
+            }
+            _ => (GUESS, GUESS),
+        };
+        if memory == 0 || offset == 0 {
+            let reason = "the file system reads this file through the cache only";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+        }
+        let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(fd_path(file))?;
+        Ok(PastCache { file, memory: memory as usize, offset: offset as usize })
+    }
+    #[cfg(target_vendor = "apple")]
+    {
+        let file = file.try_clone()?;
+        rustix::fs::fcntl_nocache(&file, true)?;
+        Ok(PastCache { file, memory: 1, offset: 1 })
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    {
+        let _ = file;
+        Err(io::Error::new(io::ErrorKind::Unsupported, "no way past this system's cache is known"))
+    }
 }
 
 /// Standard input as a file of its own, so that it can be asked what it is. `None` where that is not possible.

@@ -21,12 +21,21 @@ pub enum Strategy {
     Mmap,
     /// Map windows of the file, on all threads.
     MmapParallel,
+    /// Every thread reads tiles past the system's cache: what is there stays, and nothing else comes in. Where that cannot be, of a
+    /// file or at all, bytes are read through the cache, and [`Files::direct_failure`](crate::Files::direct_failure) says why.
+    Direct,
 }
 
 impl Strategy {
     /// All of them.
-    pub const ALL: [Strategy; 5] =
-        [Strategy::Auto, Strategy::Read, Strategy::Pread, Strategy::Mmap, Strategy::MmapParallel];
+    pub const ALL: [Strategy; 6] = [
+        Strategy::Auto,
+        Strategy::Read,
+        Strategy::Pread,
+        Strategy::Mmap,
+        Strategy::MmapParallel,
+        Strategy::Direct,
+    ];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
@@ -36,6 +45,7 @@ impl Strategy {
             Strategy::Pread => "pread",
             Strategy::Mmap => "mmap",
             Strategy::MmapParallel => "mmap-parallel",
+            Strategy::Direct => "direct",
         }
     }
 
@@ -120,6 +130,7 @@ pub(crate) struct Facts {
 pub(crate) enum Via {
     Pread,
     Mmap,
+    Direct,
 }
 
 /// How one open file is hashed.
@@ -127,6 +138,8 @@ pub(crate) enum Via {
 pub(crate) enum Route {
     /// From the first byte to the last; other threads hash while this one reads.
     Stream,
+    /// The same of a file of known size, past the system's cache.
+    StreamDirect,
     /// In tiles of `tile` bytes (a power of two) on `workers` threads, the calling one included.
     Tiles { via: Via, tile: usize, workers: usize },
 }
@@ -155,7 +168,8 @@ pub(crate) fn waiting_tiles(threads: usize) -> usize {
 /// The largest file that is mapped as a whole.
 pub(crate) const MMAP_WINDOW: usize = 32 * 1024 * 1024;
 
-/// The largest tile that is read, and the largest window of a larger file that is mapped.
+/// The largest tile that is read, and the largest window of a larger file that is mapped. A device has a tile of the latter length
+/// either way: it does not pass through a cache of the processor's.
 const PREAD_TILE: usize = 1024 * 1024;
 pub(crate) const MMAP_TILE: usize = 8 * 1024 * 1024;
 
@@ -171,7 +185,8 @@ pub(crate) fn fits_small(metadata: &Metadata) -> bool {
 pub(crate) fn route(strategy: Strategy, facts: Facts) -> Route {
     let threads = if facts.len < PARALLEL_FROM { 1 } else { facts.threads };
     if !facts.sized || !facts.tree {
-        return Route::Stream;
+        let direct = strategy == Strategy::Direct && facts.sized && facts.positioned;
+        return if direct { Route::StreamDirect } else { Route::Stream };
     }
     let tiles = |via, largest, workers| {
         let largest = facts.most.map_or(largest, |most| at_most(largest, most));
@@ -181,6 +196,7 @@ pub(crate) fn route(strategy: Strategy, facts: Facts) -> Route {
         };
         Route::Tiles { via, tile, workers }
     };
+    let read = if facts.slots.is_some() { MMAP_TILE } else { PREAD_TILE };
     let (strategy, threads) = match (facts.mapping, strategy) {
         (Mapping::Never, Strategy::Mmap) => (Strategy::Pread, 1),
         (Mapping::Never, Strategy::MmapParallel) => (Strategy::Pread, threads),
@@ -190,15 +206,16 @@ pub(crate) fn route(strategy: Strategy, facts: Facts) -> Route {
     match strategy {
         Strategy::Read => Route::Stream,
         Strategy::Auto if facts.len < SMALL as u64 => Route::Stream,
-        Strategy::Pread if !facts.positioned => Route::Stream,
-        Strategy::Pread => tiles(Via::Pread, PREAD_TILE, threads),
+        Strategy::Pread | Strategy::Direct if !facts.positioned => Route::Stream,
+        Strategy::Pread => tiles(Via::Pread, read, threads),
+        Strategy::Direct => tiles(Via::Direct, read, threads),
         Strategy::Mmap => tiles(Via::Mmap, MMAP_TILE, 1),
         Strategy::MmapParallel | Strategy::Auto => tiles(Via::Mmap, MMAP_TILE, threads),
     }
 }
 
 /// The smallest tile: below it, its own overhead would show.
-const SMALLEST_TILE: usize = 64 * 1024;
+pub(crate) const SMALLEST_TILE: usize = 64 * 1024;
 
 /// The largest tile under both limits: a power of two, because the tree is cut at such places only.
 fn at_most(largest: usize, most: NonZero<usize>) -> usize {
@@ -246,7 +263,7 @@ mod tests {
             assert_eq!(strategy.name().parse(), Ok(strategy));
         }
         assert_eq!("io_uring".parse::<Strategy>(), Err(UnknownStrategy));
-        assert_eq!(UnknownStrategy.to_string(), "strategies are auto read pread mmap mmap-parallel");
+        assert_eq!(UnknownStrategy.to_string(), "strategies are auto read pread mmap mmap-parallel direct");
     }
 
     #[test]
@@ -261,14 +278,18 @@ mod tests {
     fn what_must_be_taken_in_order_is_streamed() {
         for strategy in Strategy::ALL {
             let sha256 = Facts { tree: false, ..facts(1 << 30, 4) };
-            assert_eq!(route(strategy, sha256), Route::Stream, "{strategy}");
+            let right = if strategy == Strategy::Direct { Route::StreamDirect } else { Route::Stream };
+            assert_eq!(route(strategy, sha256), right, "{strategy}");
         }
     }
 
     #[test]
     fn a_system_without_positioned_reads_streams_instead() {
-        let facts = Facts { positioned: false, ..facts(1 << 30, 2) };
-        assert_eq!(route(Strategy::Pread, facts), Route::Stream);
+        for tree in [true, false] {
+            let facts = Facts { positioned: false, tree, ..facts(1 << 30, 2) };
+            assert_eq!(route(Strategy::Pread, facts), Route::Stream);
+            assert_eq!(route(Strategy::Direct, facts), Route::Stream);
+        }
     }
 
     #[test]
@@ -292,7 +313,7 @@ mod tests {
     fn one_thread_is_one_worker() {
         for strategy in Strategy::ALL {
             match route(strategy, facts(1 << 30, 1)) {
-                Route::Stream => {}
+                Route::Stream | Route::StreamDirect => {}
                 Route::Tiles { workers, .. } => assert_eq!(workers, 1, "{strategy}"),
             }
         }
@@ -303,7 +324,7 @@ mod tests {
         let with = |strategy, most: usize, threads| {
             let facts = Facts { most: NonZero::new(most), ..facts(1 << 30, threads) };
             match route(strategy, facts) {
-                Route::Stream => 0,
+                Route::Stream | Route::StreamDirect => 0,
                 Route::Tiles { tile, .. } => tile,
             }
         };
@@ -312,6 +333,7 @@ mod tests {
             assert_eq!(with(Strategy::Auto, 1, threads), 64 * 1024);
             assert_eq!(with(Strategy::MmapParallel, usize::MAX, threads), MMAP_TILE);
             assert_eq!(with(Strategy::Pread, 1 << 30, threads), PREAD_TILE);
+            assert_eq!(with(Strategy::Direct, 1 << 30, threads), PREAD_TILE);
             assert_eq!(with(Strategy::Read, 128 * 1024, threads), 0, "a stream has tiles of its own");
         }
     }
@@ -320,10 +342,14 @@ mod tests {
     fn a_device_has_few_long_tiles_and_each_of_its_slots_one() {
         let cut = |len, threads, slots, most| {
             let facts = Facts { slots, most: NonZero::new(most), ..facts(len, threads) };
-            match route(Strategy::MmapParallel, facts) {
-                Route::Stream => panic!("a stream"),
+            let tile = |strategy| match route(strategy, facts) {
+                Route::Stream | Route::StreamDirect => panic!("a stream"),
                 Route::Tiles { tile, .. } => tile >> 10,
+            };
+            if slots.is_some() {
+                assert_eq!(tile(Strategy::Direct), tile(Strategy::MmapParallel));
             }
+            tile(Strategy::MmapParallel)
         };
         let of_device = |len, threads, slots| cut(len, threads, Some(slots), MMAP_TILE);
         assert_eq!(of_device(64 << 20, 16, 8), 8 << 10);

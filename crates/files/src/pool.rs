@@ -57,8 +57,8 @@ impl Pool {
     }
 }
 
-/// Room for bytes that come from the system, at the start of a cache line: on Zen 4, a system call that copies to a
-/// place a quarter of a line further takes twice as long.
+/// Room for bytes that come from the system, at the start of a page. On Zen 4, a system call that copies to a place a quarter of a
+/// cache line further takes twice as long; and reads past the system's cache go to the start of a sector at least.
 pub(crate) struct Buffer {
     storage: Vec<u8>,
     start: usize,
@@ -68,12 +68,15 @@ pub(crate) struct Buffer {
 /// The length of a cache line, or a multiple of it.
 pub(crate) const LINE: usize = 64;
 
+/// The length of a page, or a multiple of that of a sector.
+pub(crate) const PAGE: usize = 4096;
+
 impl Buffer {
     /// `len` zeros.
     pub(crate) fn new(len: usize) -> Buffer {
-        let storage = vec![0; len + LINE];
+        let storage = vec![0; len + PAGE];
         // The vector never grows, so its bytes stay where they are.
-        let start = storage.as_ptr().align_offset(LINE).min(LINE);
+        let start = storage.as_ptr().align_offset(PAGE).min(PAGE);
         Buffer { storage, start, len }
     }
 }
@@ -108,6 +111,11 @@ impl Buffers {
     /// Buffers of `size` bytes.
     pub(crate) fn new(size: usize) -> Buffers {
         Buffers { size, free: PerProcess::new(Mutex::default()) }
+    }
+
+    /// How many bytes each has.
+    pub(crate) fn size(&self) -> usize {
+        self.size
     }
 
     /// Those of this process, for a call that takes and gives: asking which process it is takes a system call.
@@ -164,12 +172,12 @@ mod tests {
     }
 
     #[test]
-    fn buffers_begin_at_a_line_and_come_back() {
+    fn buffers_begin_at_a_page_and_come_back() {
         let buffers = Buffers::new(1000);
         let mut first = buffers.take();
         let second = buffers.take();
         for buffer in [&first, &second] {
-            assert_eq!((buffer.len(), buffer.as_ptr().align_offset(LINE)), (1000, 0));
+            assert_eq!((buffer.len(), buffer.as_ptr().align_offset(PAGE)), (1000, 0));
         }
         first.fill(7);
         buffers.give(first);

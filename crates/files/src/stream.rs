@@ -15,6 +15,7 @@ use crate::merge::Merger;
 use crate::os::fill;
 use crate::plan::{STREAM_TILE, waiting_tiles};
 use crate::pool::{Alarm, Buffer, lock};
+use crate::source::Seen;
 use crate::work::Work;
 use hashmill_hash::blake3::hazmat::Mode;
 use rayon::ThreadPool;
@@ -104,7 +105,9 @@ fn pipeline(
     let (broken, failure) = (AtomicBool::new(false), OnceLock::new());
     let hash_tile = &|index: u64, tile: Buffer, len: usize| {
         let _alarm = Alarm(&broken);
-        let value = work.go_on().and_then(|()| work.subtree(&mode, index * STREAM_TILE as u64, &tile[..len]));
+        let value = work
+            .go_on()
+            .and_then(|()| work.subtree(&mode, index * STREAM_TILE as u64, Seen::of(&tile[..len])));
         match value {
             Ok(value) => lock(&merger).push(index, value),
             Err(error) => {

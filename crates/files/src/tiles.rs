@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::function::Digest;
 use crate::merge::Merger;
 use crate::pool::{Alarm, lock};
-use crate::source::Source;
+use crate::source::{Seen, Source};
 use crate::work::Work;
 use hashmill_hash::blake3::hazmat::Mode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,8 +34,8 @@ pub(crate) fn hash<S: Source>(
         }
         _ => {
             // It fits into one tile, as only trees come here.
-            let mut scratch = source.scratch();
-            let hash = |bytes: &[u8]| work.function.start().update(bytes).finish();
+            let mut scratch = source.scratch(None)?;
+            let hash = |tile: Seen<'_>| work.function.start().update(tile.bytes).finish();
             let output = source.with(0, len as usize, &mut scratch, hash)?;
             work.progress.add_bytes(len);
             source.done(scratch);
@@ -92,7 +92,7 @@ impl<S: Source> TiledFile<'_, S> {
     }
 
     fn work(&self, merger: &Mutex<Merger<'_>>) -> Result<(), Error> {
-        let mut scratch = self.source.scratch();
+        let mut scratch = self.source.scratch(self.work.engine.as_ref())?;
         while !self.stop.load(Ordering::Relaxed) {
             self.work.go_on()?;
             let index = self.next.fetch_add(1, Ordering::Relaxed);
@@ -100,7 +100,7 @@ impl<S: Source> TiledFile<'_, S> {
                 break;
             };
             let len = (self.len - offset).min(self.tile as u64) as usize;
-            let hash = |bytes: &[u8]| self.work.subtree(&self.mode, offset, bytes);
+            let hash = |tile: Seen<'_>| self.work.subtree(&self.mode, offset, tile);
             let value = self.source.with(offset, len, &mut scratch, hash)??;
             lock(merger).push(index, value);
             self.work.progress.add_bytes(len as u64);

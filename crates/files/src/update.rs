@@ -69,14 +69,14 @@ fn windows(
 ) -> Result<(), Error> {
     let rescue = Rescue::new(false);
     let source = Mapped::new(file, len, MMAP_WINDOW, &rescue);
-    let mut scratch = source.scratch();
+    let mut scratch = source.scratch(None)?;
     let mut offset = 0;
     while offset < len {
         let now = (len - offset).min(MMAP_TILE as u64);
         // A window may turn out not to be what the file has, and is read then.
-        *hasher = source.with(offset, now as usize, &mut scratch, |bytes| {
+        *hasher = source.with(offset, now as usize, &mut scratch, |seen| {
             let mut next = hasher.clone();
-            update(&mut next, bytes);
+            update(&mut next, seen.bytes);
             next
         })?;
         offset += now;

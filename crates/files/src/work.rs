@@ -5,8 +5,11 @@ use crate::error::Error;
 use crate::function::Function;
 use crate::plan::{ARENA, Mapping, STREAM_TILE, Strategy};
 use crate::pool::{Buffers, Pool};
+use crate::source::Seen;
 use hashmill_hash::blake3::hazmat::{ChainingValue, Mode};
+use std::io;
 use std::num::NonZero;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// How to work. The digests do not depend on it.
@@ -42,6 +45,8 @@ pub(crate) struct Work {
     pub(crate) progress: Progress,
     /// Tiles of streams that wait for a thread or are in work on one.
     pub(crate) waiting: AtomicUsize,
+    /// Why the first file that was to be read past the system's cache was not.
+    pub(crate) direct_failure: OnceLock<io::Error>,
     /// Nobody wants digests any more.
     pub(crate) stop: AtomicBool,
 }
@@ -58,6 +63,7 @@ impl Work {
             arenas: Buffers::new(ARENA),
             progress: Progress::default(),
             waiting: AtomicUsize::new(0),
+            direct_failure: OnceLock::new(),
             stop: AtomicBool::new(false),
         }
     }
@@ -74,12 +80,17 @@ impl Work {
     }
 
     /// The chaining value of a tile, which lies `offset` bytes into a message that is longer.
-    pub(crate) fn subtree(&self, mode: &Mode<'_>, offset: u64, tile: &[u8]) -> Result<ChainingValue, Error> {
+    pub(crate) fn subtree(
+        &self,
+        mode: &Mode<'_>,
+        offset: u64,
+        tile: Seen<'_>,
+    ) -> Result<ChainingValue, Error> {
         let value = match &self.engine {
             Some(engine) => engine.value(offset, tile)?,
             None => None,
         };
-        Ok(value.unwrap_or_else(|| self.function.subtree(mode, offset, tile)))
+        Ok(value.unwrap_or_else(|| self.function.subtree(mode, offset, tile.bytes)))
     }
 }
 

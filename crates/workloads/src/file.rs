@@ -1,4 +1,4 @@
-//! Files as a workload: one file in the page cache, fetched by each strategy.
+//! Files as a workload: one file in the page cache, fetched by each strategy, past that cache by one of them.
 
 use crate::blake3::number;
 use crate::{input, thread_counts, work};

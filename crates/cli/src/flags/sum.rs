@@ -283,7 +283,9 @@ pub(crate) struct SumArgs {
     #[arg(long, help_heading = "Speed", hide_short_help = true)]
     pub(crate) no_mmap: bool,
 
-    /// How bytes are fetched: auto, read, pread, mmap, mmap-parallel [default: auto]
+    /// How bytes are fetched: auto, read, pread, mmap, mmap-parallel, direct [default: auto]
+    ///
+    /// direct reads past the system's cache, which keeps what is in it: for files that nobody reads again soon. Where the file system cannot, they are read through it, and a line says so.
     #[arg(
         long,
         value_name = "NAME",

@@ -16,7 +16,7 @@ use crate::flags::{EngineFlags, Misuse, SumArgs};
 use crate::kept;
 use crate::os;
 use crate::out::progress::{Bar, Survey, hushed};
-use crate::out::{Out, Target, shown};
+use crate::out::{Out, Target, remark, shown};
 use crate::program::Program;
 use crate::{FAILED, OK};
 use anyhow::{Context, Result, bail};
@@ -27,6 +27,7 @@ use hashmill_files::{FileId, Files, Filter, Function, Options, Strategy};
 use hashmill_hash::blake3::{KEY_LEN, Kernel, OUT_LEN, Plan};
 pub(crate) use operands::files_below;
 use operands::{Operands, Paths};
+use std::cell::RefCell;
 use std::fs::Metadata;
 use std::io::{IsTerminal, Read};
 use std::num::NonZero;
@@ -126,14 +127,16 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
         Arc::new(rules)
     });
     let make = |algorithm| Files::new(Function::by(algorithm).with_plan(high.plan), options);
+    let used = RefCell::new(Vec::new());
     let out = |phase, files: Vec<Arc<Files>>, survey: Option<Survey>| {
+        used.borrow_mut().clone_from(&files);
         let bar = if progress { Bar::over(phase, files, survey) } else { None };
         match target {
             Some(target) => Out::into_file(target, bar),
             None => Out::new(bar),
         }
     };
-    Ok(match action {
+    let code = match action {
         Action::Hash(how) => {
             let paths = match &files_from {
                 Some(from) => Paths::from(from)?,
@@ -209,7 +212,11 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
             expect::run(&hashers, &paths[0], &how, &mut out);
             out.finish().answer(OK, FAILED)
         }
-    })
+    };
+    if let Some(error) = used.borrow().iter().find_map(|files| files.direct_failure()) {
+        remark(&format!("--strategy direct: not everything was read past the system's cache: {error}"));
+    }
+    Ok(code)
 }
 
 /// The same rules, and these files are left out, too.

@@ -51,7 +51,7 @@ fn flags_that_make_no_sense() {
         ),
         (
             &["--strategy", "telepathy", "f"],
-            "invalid value 'telepathy' for '--strategy <NAME>': strategies are auto read pread mmap mmap-parallel (see --help)",
+            "invalid value 'telepathy' for '--strategy <NAME>': strategies are auto read pread mmap mmap-parallel direct (see --help)",
         ),
         (
             &["--strategy", "mmap", "--no-mmap", "f"],

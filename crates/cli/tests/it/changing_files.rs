@@ -31,7 +31,7 @@ fn assert_honest(done: &Done) -> u64 {
 
 #[test]
 fn truncated() {
-    for strategy in ["mmap", "mmap-parallel", "pread", "read", "auto"] {
+    for strategy in ["mmap", "mmap-parallel", "pread", "direct", "read", "auto"] {
         let world = World::new();
         // Nobody can say when the program is in the middle of the file; so try until it was.
         let seen = (0..40).any(|attempt| {
@@ -55,7 +55,7 @@ fn truncated() {
 
 #[test]
 fn grown() {
-    for strategy in ["mmap-parallel", "pread", "read", "auto"] {
+    for strategy in ["mmap-parallel", "pread", "direct", "read", "auto"] {
         let world = World::new();
         let done = change(&world, strategy, LEN + 12_345_678, Duration::from_millis(10));
         assert_eq!(done.code(), 0, "{strategy}: {}", done.err);

@@ -105,8 +105,9 @@ fn a_device_gives_the_digests_of_the_processor() {
     }
     let names = ["empty", "small", "some", "large"];
     let key = [7; 32];
-    for args in [&[][..], &["--keyed"], &["--derive-key", "c"], &["--length", "100"], &["--strategy", "read"]]
-    {
+    let modes = [&[][..], &["--keyed"], &["--derive-key", "c"], &["--length", "100"]];
+    let strategies = [&["--strategy", "read"][..], &["--strategy", "pread"], &["--strategy", "direct"]];
+    for args in modes.into_iter().chain(strategies) {
         let both = ["cpu", "wgpu"].map(|engine| {
             let engine = ["--engine", engine, "-j", "3"];
             let input = if args.contains(&"--keyed") { &key[..] } else { b"" };
@@ -184,7 +185,8 @@ fn a_card_of_nvidia_is_listed_and_gives_the_digests_of_the_processor() {
     let text = text.quiet_success();
     assert!(text.contains("cuda 0 Shim 0: discrete, CUDA, CUDA 13.0, compute capability 9.0\n"), "{text}");
     assert!(text.contains(" --engine cuda takes this one, unless --device names another\n"), "{text}");
-    for mode in [&[][..], &["--derive-key", "c"], &["--length", "100"]] {
+    let strategies = [&["--strategy", "pread"][..], &["--strategy", "direct"]];
+    for mode in [&[][..], &["--derive-key", "c"], &["--length", "100"]].into_iter().chain(strategies) {
         let right = world.sum(mode.iter().chain(&names)).quiet_success();
         let args: Vec<_> =
             ["sum", "--engine", "cuda"].into_iter().chain(mode.iter().copied()).chain(names).collect();

@@ -35,7 +35,7 @@ fn patched(bytes: &[u8], bad: &[Range<u64>]) -> Vec<u8> {
     bytes
 }
 
-const STRATEGIES: [&str; 5] = ["auto", "read", "pread", "mmap", "mmap-parallel"];
+const STRATEGIES: [&str; 6] = ["auto", "read", "pread", "mmap", "mmap-parallel", "direct"];
 
 #[test]
 fn the_first_bad_place_is_named_and_other_files_go_on() {

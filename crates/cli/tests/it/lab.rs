@@ -74,7 +74,7 @@ fn files_and_argon2_are_rows_too() {
         ],
     );
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(2);
-    assert_eq!(rows(&report).len(), 5 * threads + 3 + threads);
+    assert_eq!(rows(&report).len(), 6 * threads + 3 + threads);
     // What is right is said where it is something else.
     let ok = |row: &Value| {
         let side = &row["sides"][0];

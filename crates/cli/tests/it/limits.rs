@@ -66,7 +66,7 @@ fn named_pipes_among_files() {
     let refusals = ["./pipe: neither a file nor a directory", ".: no digest, as 1 below it failed"];
     assert_eq!(world.sum(["--tree", "."]).failure(1, &refusals), "");
     let bytes = vec![7; 3_000_000];
-    for strategy in ["auto", "read", "pread", "mmap", "mmap-parallel"] {
+    for strategy in ["auto", "read", "pread", "mmap", "mmap-parallel", "direct"] {
         thread::scope(|scope| {
             scope.spawn(|| {
                 let mut pipe = File::options().write(true).open(&path).expect("a reader at the other end");
@@ -124,7 +124,7 @@ fn memory_does_not_grow_with_the_file() {
     let world = World::new();
     File::create(world.path("f")).and_then(|file| file.set_len(4 << 30)).expect("a sparse file");
     let expected = format!("{}  f\n", zeros(4 << 30));
-    for strategy in ["read", "auto"] {
+    for strategy in ["read", "auto", "direct"] {
         let mut command = Command::new(hashmill());
         command.args(["sum", "--num-threads", "2", "--strategy", strategy, "f"]);
         let mut child = world.start(&mut command);

@@ -4,7 +4,7 @@ use crate::world::{World, digest, finish, hashmill};
 use hashmill_hash::blake3::{self, Hasher};
 use std::process::{Command, Stdio};
 
-const STRATEGIES: [&str; 5] = ["auto", "read", "pread", "mmap", "mmap-parallel"];
+const STRATEGIES: [&str; 6] = ["auto", "read", "pread", "mmap", "mmap-parallel", "direct"];
 
 #[test]
 fn files_and_standard_input() {
@@ -78,6 +78,26 @@ fn strategies_and_kernels_agree() {
         let done = world.sum(["--kernel", kernel.name(), "--engine", "cpu", "f", "small", "empty"]);
         assert_eq!(done.quiet_success(), expected, "{kernel:?}");
     }
+}
+
+/// Said once, whatever the number of files, and no failure.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_are_not_read_past_the_cache_are_told() {
+    let path = "/sys/kernel/notes";
+    let Ok(bytes) = std::fs::read(path) else {
+        return hashmill_testkit::skip("a file system that refuses direct reads", &format!("no {path} here"));
+    };
+    let world = World::new();
+    let line = format!("{}  {path}\n", digest(&bytes));
+    let said = "hashmill: --strategy direct: not everything was read past the system's cache: Invalid argument (os error 22)\n";
+    let done = world.sum(["--strategy", "direct", path, path]);
+    assert_eq!((done.code(), done.text(), &*done.err), (0, line.repeat(2), said));
+    world.write("list", &line);
+    let done = world.sum(["--strategy", "direct", "--check", "list"]);
+    assert_eq!((done.code(), done.text(), &*done.err), (0, format!("{path}: OK\n"), said));
+    let done = world.sum(["--strategy", "pread", path]);
+    assert_eq!(done.quiet_success(), line);
 }
 
 #[test]

@@ -3,18 +3,35 @@
 pub(crate) mod mmap;
 pub(crate) mod pread;
 
+use crate::engine::Engine;
 use crate::error::Error;
+use crate::input::Input;
 use crate::os;
 use crate::rescue::Rescue;
-use std::fs::File;
+use hashmill_hash::engine::Staging;
+
+/// The bytes of a tile.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// The memory that they lie in from its beginning on, if that was lent by the engine.
+    pub(crate) lent: Option<&'a Staging>,
+}
+
+impl<'a> Seen<'a> {
+    /// Bytes that lie anywhere.
+    pub(crate) fn of(bytes: &'a [u8]) -> Seen<'a> {
+        Seen { bytes, lent: None }
+    }
+}
 
 /// A way to get at the bytes of a tile.
 pub(crate) trait Source: Sync {
     /// What a thread needs for itself, such as a buffer.
     type Scratch;
 
-    /// Prepares one thread.
-    fn scratch(&self) -> Self::Scratch;
+    /// Prepares one thread, which hands its tiles to this engine.
+    fn scratch(&self, engine: Option<&Engine>) -> Result<Self::Scratch, Error>;
 
     /// Calls `hash` with the `len` bytes at `offset`, and again if what it saw the first time were not all of them.
     ///
@@ -25,7 +42,7 @@ pub(crate) trait Source: Sync {
         offset: u64,
         len: usize,
         scratch: &mut Self::Scratch,
-        hash: impl Fn(&[u8]) -> R,
+        hash: impl Fn(Seen<'_>) -> R,
     ) -> Result<R, Error>;
 
     /// Called once when all tiles are hashed: whether the file was the same all the time, as far as can be seen.
@@ -35,24 +52,25 @@ pub(crate) trait Source: Sync {
     fn done(&self, scratch: Self::Scratch);
 }
 
-/// Fills `tile` with the bytes at `offset` of a file that reported `len` bytes.
-fn read_tile<'a>(
-    file: &File,
+/// Reads the `tile` bytes at `offset` of a file that reported `len` bytes to the beginning of `room`.
+fn read_tile(
+    input: &Input<'_>,
     len: u64,
     offset: u64,
-    tile: &'a mut [u8],
+    room: &mut [u8],
+    tile: usize,
     rescue: &Rescue,
-) -> Result<&'a [u8], Error> {
-    let found = match os::read_at(file, tile, offset) {
+) -> Result<(), Error> {
+    let found = match input.read_at(room, tile, offset) {
         Err(error) if os::is_of_place(&error) => {
-            rescue.fill(tile, offset, |piece, at| os::read_at(file, piece, at))?
+            rescue.fill(&mut room[..tile], offset, |piece, at| os::read_at(input.file(), piece, at))?
         }
         found => found?,
     };
-    if found == tile.len() {
-        return Ok(tile);
+    if found == tile {
+        return Ok(());
     }
-    Err(match file.metadata() {
+    Err(match input.file().metadata() {
         Ok(now) if now.len() < len => Error::Shrunk { expected: len, found: now.len() },
         Ok(_) => Error::EndsEarly { reported: len, offset: offset + found as u64 },
         Err(error) => Error::Io(error),

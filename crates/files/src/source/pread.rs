@@ -1,41 +1,85 @@
-//! Tiles read at their offsets, into a buffer per thread that stays in that thread's cache.
+//! Tiles read at their offsets: into memory that the engine lends, or a buffer per thread that stays in that thread's cache.
 
-use super::{Source, read_tile};
+use super::{Seen, Source, read_tile};
+use crate::engine::Engine;
 use crate::error::Error;
-use crate::os;
+use crate::input::Input;
 use crate::pool::{Buffer, Buffers};
 use crate::rescue::Rescue;
-use std::fs::File;
+use hashmill_hash::engine::Staging;
 
 pub(crate) struct Pread<'a> {
-    file: &'a File,
+    input: Input<'a>,
     len: u64,
+    tile: usize,
     buffers: &'a Buffers,
     rescue: &'a Rescue,
 }
 
 impl<'a> Pread<'a> {
-    pub(crate) fn new(file: &'a File, len: u64, buffers: &'a Buffers, rescue: &'a Rescue) -> Pread<'a> {
-        os::advise_sequential(file);
-        Pread { file, len, buffers, rescue }
+    /// A file of `len` bytes, of which `tile` are read at once.
+    pub(crate) fn new(
+        input: Input<'a>,
+        len: u64,
+        tile: usize,
+        buffers: &'a Buffers,
+        rescue: &'a Rescue,
+    ) -> Pread<'a> {
+        Pread { input, len, tile, buffers, rescue }
+    }
+}
+
+/// Where the tiles of a thread go.
+pub(crate) enum Room {
+    /// A device fetches them from there by itself.
+    Lent(Staging),
+    Kept(Buffer),
+    /// For tiles that are longer than the buffers that are kept.
+    Long(Buffer),
+}
+
+impl Room {
+    fn bytes(&mut self) -> &mut [u8] {
+        match self {
+            Room::Lent(staging) => staging,
+            Room::Kept(buffer) | Room::Long(buffer) => buffer,
+        }
+    }
+
+    /// The first so many bytes.
+    fn seen(&self, len: usize) -> Seen<'_> {
+        match self {
+            Room::Lent(staging) => Seen { bytes: &staging[..len], lent: Some(staging) },
+            Room::Kept(buffer) | Room::Long(buffer) => Seen::of(&buffer[..len]),
+        }
     }
 }
 
 impl Source for Pread<'_> {
-    type Scratch = Buffer;
+    type Scratch = Room;
 
-    fn scratch(&self) -> Buffer {
-        self.buffers.take()
+    fn scratch(&self, engine: Option<&Engine>) -> Result<Room, Error> {
+        let lent = engine.map_or(Ok(None), Engine::stage)?;
+        // Nobody has promised where that begins.
+        if let Some(staging) = lent.filter(|lent| lent.len() >= self.tile && self.input.suits(lent)) {
+            return Ok(Room::Lent(staging));
+        }
+        Ok(if self.tile <= self.buffers.size() {
+            Room::Kept(self.buffers.take())
+        } else {
+            Room::Long(Buffer::new(self.tile))
+        })
     }
 
     fn with<R>(
         &self,
         offset: u64,
         len: usize,
-        scratch: &mut Buffer,
-        hash: impl Fn(&[u8]) -> R,
+        scratch: &mut Room,
+        hash: impl Fn(Seen<'_>) -> R,
     ) -> Result<R, Error> {
-        read_tile(self.file, self.len, offset, &mut scratch[..len], self.rescue).map(hash)
+        read_tile(&self.input, self.len, offset, scratch.bytes(), len, self.rescue)?;
+        Ok(hash(scratch.seen(len)))
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -43,7 +87,9 @@ impl Source for Pread<'_> {
         Ok(())
     }
 
-    fn done(&self, scratch: Buffer) {
-        self.buffers.give(scratch);
+    fn done(&self, scratch: Room) {
+        if let Room::Kept(buffer) = scratch {
+            self.buffers.give(buffer);
+        }
     }
 }

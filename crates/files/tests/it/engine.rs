@@ -4,7 +4,9 @@ use crate::short;
 use hashmill_files::{Error, Files, Function, Options, Otherwise, Strategy};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{Hasher, Plan, Subtrees, hash};
-use hashmill_hash::engine::{EngineError, Staging, Stop, Subtree, SubtreeEngine, SubtreeLimits, Tile};
+use hashmill_hash::engine::{
+    EngineError, Memory, Staging, StagingPool, Stop, Subtree, SubtreeEngine, SubtreeLimits, Tile,
+};
 use hashmill_testkit::paint;
 use std::io::Write;
 use std::num::NonZero;
@@ -13,19 +15,33 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use zeroize::Zeroizing;
 
 const MIB: usize = 1 << 20;
+const PAGE: usize = 4096;
 
 /// An engine on top of the processor's, which counts its tiles and is gone after so many of them.
 struct Mortal {
     engine: Subtrees,
     /// Tiles of files: not those that it is tested with.
     tiles: AtomicUsize,
+    /// Those in its own memory, the self-test's among them.
+    staged: AtomicUsize,
+    own: Option<StagingPool>,
     last: usize,
 }
 
 impl Mortal {
     fn new(mode: &Mode<'_>, last: usize) -> Arc<Mortal> {
+        Arc::new(Mortal::with(mode, last))
+    }
+
+    /// One that wants tiles in its own memory, which begins so many bytes behind the start of a page.
+    fn staging(last: usize, shift: usize) -> Arc<Mortal> {
+        let own = [(); 2].map(|()| Box::new(Own::new(2 * MIB, shift)) as Box<dyn Memory>);
+        Arc::new(Mortal { own: Some(StagingPool::new(own)), ..Mortal::with(&Mode::Hash, last) })
+    }
+
+    fn with(mode: &Mode<'_>, last: usize) -> Mortal {
         let engine = Subtrees::new(Plan::host(), mode, 2 * MIB, 2).unwrap();
-        Arc::new(Mortal { engine, tiles: AtomicUsize::new(0), last })
+        Mortal { engine, tiles: AtomicUsize::new(0), staged: AtomicUsize::new(0), own: None, last }
     }
 
     fn tiles(&self) -> usize {
@@ -39,15 +55,26 @@ impl SubtreeEngine for Mortal {
     }
 
     fn limits(&self) -> SubtreeLimits {
-        self.engine.limits()
+        let mut limits = self.engine.limits();
+        limits.in_place = self.own.is_none();
+        limits
     }
 
     fn stage(&self) -> Result<Option<Staging>, EngineError> {
-        self.engine.stage()
+        // As many as the engine has memory for: what is submitted is copied there.
+        match (self.engine.stage()?, &self.own) {
+            (Some(_), Some(own)) => own.lend(),
+            (staging, _) => Ok(staging),
+        }
     }
 
     fn submit(&self, staging: Staging, tile: Tile, stop: &Stop) -> Result<(), EngineError> {
-        self.engine.submit(staging, tile, stop)
+        if self.own.is_none() {
+            return self.engine.submit(staging, tile, stop);
+        }
+        let mut there = self.engine.stage()?.expect("as much as is lent");
+        there.copy_from_slice(&staging);
+        self.engine.submit(there, tile, stop)
     }
 
     fn take(&self, stop: &Stop) -> Result<Option<Subtree>, EngineError> {
@@ -58,6 +85,11 @@ impl SubtreeEngine for Mortal {
         self.engine.abandon()
     }
 
+    fn compute_staged(&self, staging: &Staging, tile: Tile) -> Result<Subtree, EngineError> {
+        self.staged.fetch_add(1, Ordering::Relaxed);
+        self.compute(tile, staging)
+    }
+
     fn compute(&self, tile: Tile, bytes: &[u8]) -> Result<Subtree, EngineError> {
         // The self-test asks for no more than 64 KiB, files are cut into no less.
         let counts = tile.len > 64 * 1024 || !tile.offset.is_multiple_of(1 << 50);
@@ -65,6 +97,33 @@ impl SubtreeEngine for Mortal {
             return Err(EngineError::System { reason: "gone".to_owned() });
         }
         self.engine.compute(tile, bytes)
+    }
+}
+
+/// Memory as a device's, or as nobody would have it.
+struct Own {
+    bytes: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Own {
+    fn new(len: usize, shift: usize) -> Own {
+        let bytes = vec![0; len + 2 * PAGE];
+        let start = bytes.as_ptr().align_offset(PAGE) + shift;
+        Own { bytes, start, len }
+    }
+}
+
+impl AsRef<[u8]> for Own {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[self.start..][..self.len]
+    }
+}
+
+impl AsMut<[u8]> for Own {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..][..self.len]
     }
 }
 
@@ -101,6 +160,45 @@ fn every_strategy_hands_tiles_to_the_engine() {
             assert_eq!(engine.tiles() >= 9, !alone, "{what}");
             assert_eq!(files.engine_failure(), None);
         }
+    }
+}
+
+/// Tiles are read to where the engine wants them; a third thread, for which it has no memory, keeps its own.
+#[test]
+fn what_is_read_goes_to_memory_that_the_engine_lends() {
+    let bytes = paint(17 * MIB + 77);
+    let file = on_disk(&bytes);
+    for strategy in [Strategy::Pread, Strategy::Direct, Strategy::Mmap] {
+        for (threads, shift) in [(1, 0), (3, 0), (1, 100)] {
+            let engine = Mortal::staging(usize::MAX, shift);
+            let files = made(options(strategy, threads), Arc::clone(&engine), Otherwise::Error);
+            let tested = engine.staged.load(Ordering::Relaxed);
+            for _ in 0..2 {
+                let digest = files.hash_file(file.path()).unwrap();
+                assert_eq!(short(&digest), *hash(&bytes).as_bytes(), "{strategy}, {threads} threads");
+            }
+            let staged = engine.staged.load(Ordering::Relaxed) - tested;
+            let all = engine.tiles();
+            let what = format!("{strategy}, {threads} threads, shift {shift}: {staged} of {all}");
+            // Whoever reads past the cache needs memory that begins at a sector.
+            let unfit = strategy == Strategy::Direct && shift > 0 && files.direct_failure().is_none();
+            match (strategy, threads) {
+                (Strategy::Mmap, _) => assert_eq!(staged, 0, "{what}"),
+                _ if unfit => assert_eq!(staged, 0, "{what}"),
+                (_, 1) => assert_eq!(staged, all, "{what}"),
+                _ => assert!((1..=all).contains(&staged), "{what}"),
+            }
+            let both = [(); 2].map(|()| engine.stage().unwrap().expect("everything came back"));
+            drop(both);
+        }
+    }
+    for last in [0, 3] {
+        let engine = Mortal::staging(last, 0);
+        let files = made(options(Strategy::Pread, 3), Arc::clone(&engine), Otherwise::Processor);
+        assert_eq!(short(&files.hash_file(file.path()).unwrap()), *hash(&bytes).as_bytes());
+        assert!(files.engine_failure().is_some());
+        let files = made(options(Strategy::Pread, 3), Mortal::staging(last, 0), Otherwise::Error);
+        assert!(matches!(files.hash_file(file.path()), Err(Error::Engine(_))));
     }
 }
 

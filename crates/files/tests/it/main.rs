@@ -1,5 +1,6 @@
 //! The crate as another program uses it.
 
+mod direct;
 mod engine;
 mod many;
 mod silent;

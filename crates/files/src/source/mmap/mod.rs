@@ -18,8 +18,10 @@ mod guard;
 #[path = "unguarded.rs"]
 mod guard;
 
-use super::{Source, read_tile};
+use super::{Seen, Source, read_tile};
+use crate::engine::Engine;
 use crate::error::Error;
+use crate::input::Input;
 use crate::os;
 use crate::pool::Buffer;
 use crate::rescue::Rescue;
@@ -53,18 +55,18 @@ impl<'a> Mapped<'a> {
 }
 
 /// Calls `hash` with a part of a window. Its value counts unless a page was missing.
-fn look<R>(window: &Window, part: Range<usize>, hash: impl Fn(&[u8]) -> R) -> Option<R> {
+fn look<R>(window: &Window, part: Range<usize>, hash: impl Fn(Seen<'_>) -> R) -> Option<R> {
     let bytes = &window.map[part];
     touch(bytes);
-    let value = hash(bytes);
+    let value = hash(Seen::of(bytes));
     (!window.watch.page_lost()).then_some(value)
 }
 
 impl Source for Mapped<'_> {
     type Scratch = Option<Buffer>;
 
-    fn scratch(&self) -> Option<Buffer> {
-        None
+    fn scratch(&self, _: Option<&Engine>) -> Result<Option<Buffer>, Error> {
+        Ok(None)
     }
 
     fn with<R>(
@@ -72,7 +74,7 @@ impl Source for Mapped<'_> {
         offset: u64,
         len: usize,
         scratch: &mut Option<Buffer>,
-        hash: impl Fn(&[u8]) -> R,
+        hash: impl Fn(Seen<'_>) -> R,
     ) -> Result<R, Error> {
         let seen = match &self.whole {
             Some(whole) => look(whole, offset as usize..offset as usize + len, &hash),
@@ -87,7 +89,8 @@ impl Source for Mapped<'_> {
             Some(buffer) if buffer.len() >= len => buffer,
             _ => scratch.insert(Buffer::new(len)),
         };
-        read_tile(self.file, self.len, offset, &mut buffer[..len], self.rescue).map(hash)
+        read_tile(&Input::new(self.file), self.len, offset, buffer, len, self.rescue)?;
+        Ok(hash(Seen::of(&buffer[..len])))
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -132,16 +135,16 @@ mod tests {
         let file = file_of(1 << 20);
         let rescue = Rescue::new(false);
         let mapped = Mapped::new(&file, 1 << 20, 1 << 16, &rescue);
-        let result = mapped.with(0, 1 << 20, &mut None, |bytes| {
+        let result = mapped.with(0, 1 << 20, &mut None, |seen| {
             file.set_len(5000).expect("truncation");
-            bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
+            seen.bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
         });
         assert!(matches!(result, Err(Error::Shrunk { expected: 0x10_0000, found: 5000 })), "{result:?}");
         assert!(matches!(mapped.check(), Err(Error::Shrunk { .. })));
 
         // The place in the list is free again, and a whole file is read without complaint.
         file.set_len(1 << 20).expect("growth");
-        assert!(matches!(mapped.with(0, 1 << 20, &mut None, |bytes| bytes.len()), Ok(0x10_0000)));
+        assert!(matches!(mapped.with(0, 1 << 20, &mut None, |seen| seen.bytes.len()), Ok(0x10_0000)));
     }
 
     #[test]
@@ -150,9 +153,9 @@ mod tests {
         let file = file_of(8192);
         let rescue = Rescue::new(false);
         let mapped = Mapped::new(&file, 8192, 4096, &rescue);
-        let result = mapped.with(0, 8192, &mut None, |bytes| {
+        let result = mapped.with(0, 8192, &mut None, |seen| {
             file.set_len(8000).expect("truncation");
-            bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
+            seen.bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
         });
         assert!(matches!(result, Ok(0)), "no page is lost: {result:?}");
         assert!(matches!(mapped.check(), Err(Error::Shrunk { expected: 8192, found: 8000 })));
@@ -170,7 +173,7 @@ mod tests {
             watches.push(watch);
         }
         let mut scratch = None;
-        assert!(matches!(mapped.with(0, 1 << 17, &mut scratch, |bytes| bytes.len()), Ok(0x2_0000)));
+        assert!(matches!(mapped.with(0, 1 << 17, &mut scratch, |seen| seen.bytes.len()), Ok(0x2_0000)));
         assert!(scratch.is_some(), "the bytes came through a buffer");
     }
 }
