@@ -214,19 +214,32 @@ fn tags(bench: &Bench) -> Result<()> {
                 &format_args!("{:.3} hashes/s", 1.0 / time),
             );
             let most = width * rounds(&argon2);
+            let measure = |argon2: &mut Argon2, count: usize| {
+                let (began, mut times) = (Instant::now(), Vec::new());
+                while times.len() < 5 && (times.is_empty() || began.elapsed().as_secs_f64() < 1.5) {
+                    let (tags, time) = timed(|| Ok(batch(argon2, count, LONGEST).0?))?;
+                    times.push(time);
+                    same(&tags[0], &zeroth)?;
+                    if count == most {
+                        same(&tags[width - 1], &last)?;
+                    }
+                }
+                let rate = spread(&times, "hashes/s", |time| count as f64 / time);
+                Ok(format!("{rate}; {}", spread(&times, "ms", |time| time * 1e3)))
+            };
             for count in [1, 16, 64].into_iter().filter(|&count| count < width).chain([most]) {
                 bench.row(&format!("{name}, {count} of at most {width} side by side"), || {
-                    let (began, mut times) = (Instant::now(), Vec::new());
-                    while times.len() < 5 && (times.is_empty() || began.elapsed().as_secs_f64() < 1.5) {
-                        let (tags, time) = timed(|| Ok(batch(&mut argon2, count, LONGEST).0?))?;
-                        times.push(time);
-                        same(&tags[0], &zeroth)?;
-                        if count == most {
-                            same(&tags[width - 1], &last)?;
-                        }
-                    }
-                    let rate = spread(&times, "hashes/s", |time| count as f64 / time);
-                    Ok(format!("{rate}; {}", spread(&times, "ms", |time| time * 1e3)))
+                    measure(&mut argon2, count)
+                });
+            }
+            let mut tuning = argon2.tuning();
+            if tuning.grow {
+                drop(argon2);
+                tuning.grow = false;
+                let mut argon2 = Argon2::tuned(&device, params, tuning)?;
+                let wholes = argon2.width();
+                bench.row(&format!("{name}, {wholes} that have all their memory"), || {
+                    measure(&mut argon2, wholes)
                 });
             }
             Ok("done".to_owned())
