@@ -329,8 +329,8 @@ impl Stream {
         let mut addresses: Vec<*mut c_void> =
             values.iter_mut().map(|value| value.0.as_mut_ptr().cast()).collect();
         let current = self.context.enter()?;
-        // SAFETY: the arguments are those of the kernel, whose parameters the design document lists, and are copied before the
-        // call ends. The kernel keeps to the memory that it is given.
+        // SAFETY: the arguments are those of the kernel, each no shorter than its parameter (the driver without a card copies as many
+        // bytes of as many), and are copied before the call ends. The kernel keeps to the memory that it is given.
         let code = unsafe {
             (current.0.call().cuLaunchKernel)(
                 kernel.raw,
