@@ -85,7 +85,7 @@ impl Direct<'_> {
                 Ok(0) => break,
                 Ok(more) => done += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                Err(error) if os::is_of_way(&error) => {
                     self.refused.store(true, Ordering::Relaxed);
                     note(self.work, error);
                 }

@@ -100,6 +100,16 @@ pub(crate) fn fill_by(
     Ok(len)
 }
 
+/// Whether an error is about reading past the cache: the same bytes may be readable through it. Some systems refuse the offset, some the
+/// file (one that is compressed), some the memory, where a device's cannot be held.
+pub(crate) fn is_of_way(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    let memory = error.raw_os_error() == Some(libc::EFAULT);
+    #[cfg(not(unix))]
+    let memory = false;
+    memory || matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+}
+
 /// Whether an error is about the place that was read, so that others may be readable: a sector, a block whose checksum does
 /// not fit, a disk or a server that does not answer.
 pub(crate) fn is_of_place(error: &io::Error) -> bool {

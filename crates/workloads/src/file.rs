@@ -52,6 +52,10 @@ impl Workload for OneFile {
         let content = input::bytes(spec.size, seed)?;
         let stored = NamedTempFile::new().and_then(|file| {
             std::fs::write(file.path(), content)?;
+            // Whoever reads past the cache would wait for what was written to it.
+            if spec.class.strategy() == Some("direct") {
+                file.as_file().sync_all()?;
+            }
             Ok(file)
         });
         // A full disk is a property of the machine, not of the engine.
@@ -79,6 +83,9 @@ fn sum() -> impl Engine<Input = Stored> {
     let name = |(_, size): &(Files, usize)| Plan::host().explain(*size).kernel.name().to_owned();
     let run = |(files, _): &mut (Files, usize), stored: &Stored| {
         let output = files.hash_file(stored.file.path()).map_err(Fault::failed)?.output;
+        if let Some(error) = files.direct_failure() {
+            return Err(Fault::unavailable(format!("files in the temporary folder past the cache: {error}")));
+        }
         output.bytes_at(0).ok_or_else(|| Fault::failed("a digest starts at offset 0"))
     };
     Routine::new(init, name, run, |digest: &[u8; 32]| Digest::new(digest))

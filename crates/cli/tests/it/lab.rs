@@ -78,7 +78,9 @@ fn files_and_argon2_are_rows_too() {
     // What is right is said where it is something else.
     let ok = |row: &Value| {
         let side = &row["sides"][0];
-        row["status"]["is"] == "ok" && side["digest"].is_string() && side["reference"].is_null()
+        let done = row["status"]["is"] == "ok" && side["digest"].is_string() && side["reference"].is_null();
+        // Not every temporary folder can be read past the cache.
+        done || (row["class"] == "file:direct" && row["status"]["is"] == "unavailable")
     };
     assert!(rows(&report).iter().all(ok), "{report}");
     assert!(rows(&report).iter().any(|row| row["class"] == "file:mmap-parallel"), "{report}");

@@ -4,6 +4,7 @@ use super::{Seen, Source, read_tile};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::input::Input;
+use crate::plan::SMALLEST_TILE;
 use crate::pool::{Buffer, Buffers};
 use crate::rescue::Rescue;
 use hashmill_hash::engine::Staging;
@@ -25,6 +26,8 @@ impl<'a> Pread<'a> {
         buffers: &'a Buffers,
         rescue: &'a Rescue,
     ) -> Pread<'a> {
+        // A small file needs no room for a long tile.
+        let tile = len.next_multiple_of(SMALLEST_TILE as u64).min(tile as u64) as usize;
         Pread { input, len, tile, buffers, rescue }
     }
 }
