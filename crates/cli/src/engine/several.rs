@@ -43,6 +43,11 @@ trait Source {
         false
     }
 
+    /// Whether its memory is the host's.
+    fn is_of_host(&self) -> bool {
+        self.is_processor()
+    }
+
     /// An engine for at most so many of these hashes, in what the budget has; none where that is nothing.
     fn engine(&self, params: Params, most: usize, budget: &mut Budget) -> Result<Option<Engine>, String>;
 
@@ -105,6 +110,10 @@ impl Source for Processor {
 impl Source for Card {
     fn names(&self) -> (&'static str, Option<&str>) {
         (self.device.engine(), Some(&self.device.info().name))
+    }
+
+    fn is_of_host(&self) -> bool {
+        self.device.is_of_host()
     }
 
     fn engine(&self, params: Params, most: usize, budget: &mut Budget) -> Result<Option<Engine>, String> {
@@ -194,6 +203,8 @@ impl Several {
             });
         }
         without.iter().for_each(|(number, why)| members[*number].say(why));
+        // Whoever takes part now has not failed, whatever it lacked before.
+        found.iter().for_each(|(number, _)| members[*number].why = None);
         let (numbers, engines): (Vec<usize>, Vec<Engine>) = found.into_iter().unzip();
         let kept = numbers.iter().map(|number| &members[*number].source);
         let kept: Vec<_> =
@@ -273,7 +284,7 @@ impl Computer for Several {
             let before = left();
             let done = self.with(params, jobs.len(), |made| self.try_compute(made, jobs))?;
             let Err(error) = done else { return Ok(()) };
-            self.give_back();
+            self.last.take();
             // All that had a part are lost, but not the processor where it had none for want of memory.
             if !(1..before).contains(&left()) {
                 return Err(self.words(&error.to_string()));
@@ -282,7 +293,12 @@ impl Computer for Several {
     }
 
     fn give_back(&self) {
-        self.last.take();
+        let members = self.members.borrow();
+        self.last.replace_with(|last| {
+            let of_host =
+                |made: &Made| made.members.iter().any(|member| members[*member].source.is_of_host());
+            last.take().filter(|made| !of_host(made))
+        });
     }
 
     fn wrong(&self) -> String {
@@ -483,6 +499,7 @@ mod tests {
         let lost = several(from(None, 0).0, true);
         beyond_the_budget(&lost).expect("a tag");
         assert_eq!(hashes(&lost), [1, 0]);
+        assert_eq!(lost.shares()[0].failed, None, "it has done all of it");
         assert!(lost.shares()[1].failed.is_some());
     }
 
