@@ -208,10 +208,17 @@ fn theirs(root: &Path, python: &Path) -> anyhow::Result<()> {
     let mut command = Command::new(python);
     command.args(["-m", "pip"]).args(download).arg("-d").arg(&folder).arg("-r").arg(list).env("PATH", path);
     pip(&mut command)?;
+    // Each is there as a whole or not at all.
+    let part = folder.join("part");
     for (source, _) in THEIRS {
         let archive = folder.join(format!("{source}.tar.gz"));
-        let output = Command::new(python).args(["-m", "tarfile", "-e"]).arg(archive).arg(&folder).output()?;
+        let output = Command::new(python).args(["-m", "tarfile", "-e"]).arg(archive).arg(&part).output()?;
         ensure!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
+        let whole = folder.join(source);
+        if whole.exists() {
+            fs::remove_dir_all(&whole).with_context(|| whole.display().to_string())?;
+        }
+        fs::rename(part.join(source), &whole).with_context(|| whole.display().to_string())?;
     }
     Ok(())
 }
