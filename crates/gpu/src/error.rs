@@ -119,7 +119,10 @@ impl fmt::Display for Error {
                 write!(f, "{fits} devices have {asked:?} in their names or ids: choose by number")
             }
             Error::Unfit { device, lacks } => write!(f, "{device} cannot be used: it lacks {lacks}"),
-            Error::OutOfMemory { bytes } => write!(f, "the device has no {bytes} bytes of memory left"),
+            Error::OutOfMemory { bytes } if *bytes < 1 << 20 => {
+                write!(f, "the device has no room for {bytes} bytes more")
+            }
+            Error::OutOfMemory { bytes } => write!(f, "the device has no room for {} MiB more", bytes >> 20),
             Error::Driver { reason } => write!(f, "the driver refuses: {reason}"),
             Error::Cuda(refusal) => refusal.fmt(f),
             Error::Lost => f.write_str("the device is gone, or was reset: the system's log may say why"),
