@@ -180,7 +180,8 @@ impl Blake3 {
     }
 
     fn hash_share(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
-        let most = (BATCH as usize, MOST_JOBS as usize);
+        // Each thread has two of these under way.
+        let most = (BATCH as usize / 8, MOST_JOBS as usize);
         // The host makes a batch while the device is at work on the one before.
         let (mut desks, mut before) = (Vec::new(), None::<(Desk, usize)>);
         blake3::many(self.params.mode(), most, messages, out, |batch, values| {

@@ -180,11 +180,17 @@ fn messages_of_every_length_have_their_digests() {
 fn messages_that_are_more_than_a_batch_go_in_several() {
     let Some(device) = device("batches of messages") else { return };
     let blake3 = Blake3::new(&device, &Mode::Hash).unwrap();
-    let input = paint(1 << 20);
-    let messages: Vec<_> =
-        (0..34).map(|i| &input[i * 1000..]).chain(input.chunks(1000)).chain([&input[..0]]).collect();
+    let input = paint(9 << 20);
+    let short = &input[..1 << 20];
+    // What follows a long message is another thread's, whatever it is.
+    let messages: Vec<_> = [short, &input]
+        .into_iter()
+        .chain((0..34).map(|i| &short[i * 1000..]))
+        .chain(short.chunks(1000))
+        .chain([&input[..0]])
+        .collect();
     // Nothing of one list is seen in the next, which finds the memory of the first.
-    for messages in [&messages[..], &messages[33..]] {
+    for messages in [&messages[..], &messages[35..]] {
         let mut digests = vec![Hash::from_bytes([0; 32]); messages.len()];
         blake3.hash_many(messages, &mut digests).unwrap();
         for (message, digest) in messages.iter().zip(digests) {
@@ -192,7 +198,7 @@ fn messages_that_are_more_than_a_batch_go_in_several() {
         }
     }
     let Some(shim) = device.shim("batches of messages that are left out") else { return };
-    shim.skip("blake3_messages", 1);
+    shim.skip("blake3_messages", 3);
     let refused = blake3.hash_many(&messages, &mut vec![Hash::from_bytes([0; 32]); messages.len()]);
     assert!(matches!(refused, Err(Error::Driver { .. })), "{refused:?}");
 }
