@@ -108,7 +108,7 @@ INLINE Quad load(u64 words) {
     Quad q;
 #ifdef __CUDACC__
     asm volatile("ld.global.v2.u64 {%0, %1}, [%4];\n\tld.global.v2.u64 {%2, %3}, [%4 + 512];"
-                 : "=l"(q.a), "=l"(q.b), "=l"(q.c), "=l"(q.d)
+                 : "=&l"(q.a), "=&l"(q.b), "=l"(q.c), "=l"(q.d)
                  : "l"(words)
                  : "memory");
 #else

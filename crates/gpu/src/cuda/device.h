@@ -71,7 +71,7 @@ INLINE u64 multiplied_apart(u32 x, u32 y, u64 z) {
 #ifdef __CUDACC__
     u32 low, high;
     asm("mad.lo.cc.u32 %0, %2, %3, %4;\n\tmadc.hi.u32 %1, %2, %3, %5;"
-        : "=r"(low), "=r"(high)
+        : "=&r"(low), "=r"(high)
         : "r"(x), "r"(y), "r"(u32(z)), "r"(u32(z >> 32)));
     return u64(high) << 32 | low;
 #else
