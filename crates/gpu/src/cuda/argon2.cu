@@ -196,8 +196,8 @@ struct Member {
     }
 };
 
-// x + y + 2xy, where xy is of the low halves, and `y` comes last: with m = 2x + 1, of 33 bits, it is x + y's low half times m, and what
-// else there is goes to the high half alone. So no carry is waited for.
+// x + y + 2xy, where xy is of the low halves; `y` is what is known last. With m = 2x + 1, which has 33 bits, that is x plus y's low half
+// times m. y's high half, and the product with m's top bit, go to the high half alone: no carry is waited for.
 INLINE u64 added(u64 x, u64 y) {
     u32 low = u32(y), m = 2 * u32(x) + 1, top = u32(x) >> 31;
     u64 sum = multiplied_apart(low, m, x);
@@ -368,7 +368,8 @@ struct Stop {
     }
 };
 
-// Blocks on their way to memory that threads share: each thread fetches what it takes itself.
+// Blocks on their way to memory that threads share: each thread fetches what it takes itself, and of its own lane what it stored itself,
+// nine blocks before or more. Nearer ones are loaded when it is their turn.
 struct Ring {
     ulonglong2 *mine;
 
