@@ -25,6 +25,18 @@
 #endif
 
 
+// Version of this header: the first number. Another one means that programs have to be changed; before 1.0.0 the second one does.
+#define HM_VERSION_MAJOR 0
+
+// The second number of the version.
+#define HM_VERSION_MINOR 1
+
+// The third number of the version.
+#define HM_VERSION_PATCH 0
+
+// The version as one number, which grows with it: `0x000100` for 0.1.0.
+#define HM_VERSION (((HM_VERSION_MAJOR << 16) | (HM_VERSION_MINOR << 8)) | HM_VERSION_PATCH)
+
 // A document with its whole history, and the edits since the last commit. Functions that take it as a pointer to const see those edits,
 // too; most others commit them first, without a message.
 typedef struct hm_doc hm_doc;
@@ -117,6 +129,8 @@ typedef struct {
   uint32_t map;
   // Not 0: of a file that cannot be read everywhere the rest is read, and the error says how much that is.
   uint32_t keep_going;
+  // For later versions: 0.
+  uint32_t reserved[5];
 } hm_file_options;
 
 // The digest of a file.
@@ -172,6 +186,8 @@ typedef struct {
   uint32_t lenient;
   // Memory times passes.
   uint64_t most_work_kib;
+  // For later versions: 0.
+  uint64_t reserved[4];
 } hm_password_options;
 
 // What became of one of many logins.
@@ -276,6 +292,8 @@ typedef struct {
   // Bytes of a chunk from which several threads read it, which the library starts then and keeps; 0: no other than the one that
   // calls.
   uint64_t parallel_from;
+  // For later versions: 0.
+  uint64_t reserved[4];
 } hm_doc_limits;
 
 // How a document is made or read. Zeros are a good choice.
@@ -288,6 +306,8 @@ typedef struct {
   uint32_t keep_partial;
   // Limits.
   hm_doc_limits limits;
+  // For later versions: 0.
+  uint64_t reserved[4];
 } hm_doc_options;
 
 // The hash of a change.
@@ -640,6 +660,9 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Version of the library that the program runs with, in the form of `HM_VERSION`, which is that of the header it was compiled with.
+uint32_t hm_version(void);
 
 // What kind of error it is; `HM_OK` for NULL.
 hm_code hm_error_code(const hm_error *error);

@@ -1,7 +1,8 @@
 // Hashmill for C++20: hashmill.h with owners, spans and results. Header only; link what hashmill.h needs.
 //
-// What can fail gives a result: std::expected where the standard library has it, and else a type with the same few members. What owns a
-// handle frees it, in whatever order. hashmill.h says what functions do, and which may work at the same time.
+// A function that can fail returns a result: a value or an error, with the members of std::expected that are used most. It is the same
+// type in every standard, so units compiled as C++20 and as C++23 may be linked into one program. Owners free their handles, in any
+// order. hashmill.h documents the functions, and which of them may run at the same time.
 #ifndef HASHMILL_HPP
 #define HASHMILL_HPP
 
@@ -18,11 +19,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-#include <version>
-// Before C++23 a loop over `*a_call()` would end the call's result first; this one's `*` gives the value itself then.
-#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L && __cpp_range_based_for >= 202211L
-#include <expected>
-#endif
 
 namespace hashmill {
 
@@ -49,18 +45,13 @@ class error {
   detail::owner<hm_error, hm_error_free> handle_;
 };
 
-// Before C++23 a loop over `*a_call()` would end the call's result first; this one's `*` gives the value itself then.
-#if defined(__cpp_lib_expected) && __cpp_lib_expected >= 202202L && __cpp_range_based_for >= 202211L
-template <class T>
-using result = std::expected<T, error>;
-using failure = std::unexpected<error>;
-#else
 struct failure {
   explicit failure(hashmill::error error) noexcept : error(std::move(error)) {}
   hashmill::error error;
 };
 
-// A value or an error.
+// A value or an error. Not std::expected where the standard library has it: the functions below would then return another type under
+// the same linker name in each standard, and a program of both would take one for the other.
 template <class T>
 class [[nodiscard]] result {
   using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
@@ -83,6 +74,7 @@ class [[nodiscard]] result {
   hashmill::error &&error() && { return std::get<1>(std::move(either_)); }
   stored &operator*() & { return value(); }
   const stored &operator*() const & { return value(); }
+  // The value itself, not a reference: before C++23 a loop over `*a_call()` destroys the result before its first turn.
   stored operator*() && { return std::move(*this).value(); }
   stored *operator->() { return &value(); }
   const stored *operator->() const { return &value(); }
@@ -90,7 +82,6 @@ class [[nodiscard]] result {
  private:
   std::variant<stored, hashmill::error> either_;
 };
-#endif
 
 // Bytes or text of whoever calls.
 class view {
@@ -241,7 +232,7 @@ class hasher {
 // What hashes files.
 class files {
  public:
-  static result<files> create(hm_function function = hm_blake3(), hm_file_options options = {0, 0, 0}) {
+  static result<files> create(hm_function function = hm_blake3(), hm_file_options options = {}) {
     return detail::made<files, hm_files>([&](hm_files **out) { return hm_files_create(function, &options, out); });
   }
   result<hm_file_digest> hash(view path) const {

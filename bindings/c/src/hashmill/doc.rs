@@ -2,7 +2,9 @@
 #![expect(unsafe_code, reason = "names that a linker finds")]
 
 use super::error::{HM_ARGUMENT, HM_INTERNAL, hm_error};
-use super::pointers::{call, free, given, hm_bytes, hm_change_hash, hm_hashes, hm_span, hm_spans, slot, two};
+use super::pointers::{
+    call, free, given, hm_bytes, hm_change_hash, hm_hashes, hm_span, hm_spans, slot, two, unused,
+};
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use hashmill_doc::{
@@ -40,6 +42,8 @@ pub struct hm_doc_limits {
     /// Bytes of a chunk from which several threads read it, which the library starts then and keeps; 0: no other than the one that
     /// calls.
     parallel_from: u64,
+    /// For later versions: 0.
+    reserved: [u64; 4],
 }
 
 /// How a document is made or read. Zeros are a good choice.
@@ -54,6 +58,8 @@ pub struct hm_doc_options {
     keep_partial: u32,
     /// Limits.
     limits: hm_doc_limits,
+    /// For later versions: 0.
+    reserved: [u64; 4],
 }
 
 /// A document with its whole history, and the edits since the last commit. Functions that take it as a pointer to const see those edits,
@@ -107,12 +113,14 @@ pub(super) fn view<'d>(doc: Option<&'d hm_doc>, heads: Option<&hm_hashes>) -> Re
 }
 
 impl hm_doc_limits {
-    pub(super) fn of(given: Option<&hm_doc_limits>) -> Limits {
+    /// The limits, with the defaults where there are none; `what` names them in errors.
+    pub(super) fn limits(given: Option<&hm_doc_limits>, what: &str) -> Result<Limits, hm_error> {
         // Threads of the library's are started only where somebody asks for them.
         let limits = Limits { parallel_from: u64::MAX, ..Limits::default() };
-        let Some(given) = given else { return limits };
+        let Some(given) = given else { return Ok(limits) };
+        unused(&given.reserved, what)?;
         let or = |given: u64, default| if given == 0 { default } else { given };
-        Limits {
+        Ok(Limits {
             inflated_bytes: or(given.inflated_bytes, limits.inflated_bytes),
             operations: or(given.operations, limits.operations),
             total: or(given.total, limits.total),
@@ -120,13 +128,14 @@ impl hm_doc_limits {
             steps: or(given.steps, limits.steps),
             parallel_from: or(given.parallel_from, limits.parallel_from),
             ..limits
-        }
+        })
     }
 }
 
 fn load_options(options: Option<&hm_doc_options>) -> Result<(LoadOptions, Limits), hm_error> {
-    let limits = hm_doc_limits::of(options.map(|options| &options.limits));
+    let limits = hm_doc_limits::limits(options.map(|options| &options.limits), "options.limits")?;
     let Some(options) = options else { return Ok((LoadOptions::new().limits(limits), limits)) };
+    unused(&options.reserved, "options")?;
     let encoding = match options.text_encoding {
         HM_TEXT_CODE_POINTS => TextEncoding::UnicodeCodePoint,
         HM_TEXT_UTF8 => TextEncoding::Utf8CodeUnit,

@@ -3,7 +3,7 @@
 
 use super::error::hm_error;
 use super::hash::{HM_MODE_DERIVE, Keyed, hashing, hm_function};
-use super::pointers::{free, given, hm_owner, hm_span, hm_spans, slot};
+use super::pointers::{free, given, hm_owner, hm_span, hm_spans, slot, unused};
 use core::hint::black_box;
 use core::mem::MaybeUninit;
 use core::num::NonZero;
@@ -21,6 +21,8 @@ pub struct hm_file_options {
     map: u32,
     /// Not 0: of a file that cannot be read everywhere the rest is read, and the error says how much that is.
     keep_going: u32,
+    /// For later versions: 0.
+    reserved: [u32; 5],
 }
 
 /// The digest of a file.
@@ -93,6 +95,7 @@ pub extern "C" fn hm_files_create(
         let mut chosen = Options::default();
         chosen.mapping = Mapping::Never;
         if let Some(options) = options {
+            unused(&options.reserved, "options")?;
             chosen.threads = NonZero::new(options.threads as usize);
             chosen.mapping = if options.map == 0 { Mapping::Never } else { Mapping::Guarded };
             chosen.keep_going = options.keep_going != 0;

@@ -162,7 +162,7 @@ pub extern "C" fn hm_changes_decode(
 ) -> Option<Box<hm_error>> {
     call(|| {
         let (out, bytes) = (slot(found, None, "found")?, bytes.bytes("bytes")?);
-        *out = Some(changes(&Change::from_each(&bytes, &hm_doc_limits::of(limits))?));
+        *out = Some(changes(&Change::from_each(&bytes, &hm_doc_limits::limits(limits, "limits")?)?));
         Ok(())
     })
 }

@@ -7,6 +7,8 @@
 mod pointers;
 
 // In the order of the header.
+mod version;
+
 mod error;
 
 mod pool;
@@ -38,11 +40,11 @@ mod sync;
 const _: () = {
     assert!(size_of::<pointers::hm_span>() == 16 && size_of::<pointers::hm_spans>() == 16);
     assert!(size_of::<pointers::hm_room>() == 16 && size_of::<pointers::hm_bytes>() == 24);
-    assert!(size_of::<hash::hm_function>() == 24 && size_of::<files::hm_file_options>() == 12);
+    assert!(size_of::<hash::hm_function>() == 24 && size_of::<files::hm_file_options>() == 32);
     assert!(size_of::<files::hm_file_digest>() == 48 && size_of::<passwords::hm_policy>() == 24);
     assert!(size_of::<values::hm_value>() == 48 && size_of::<values::hm_item>() == 88);
-    assert!(size_of::<doc::hm_doc_limits>() == 48 && size_of::<doc::hm_doc_options>() == 72);
-    assert!(size_of::<passwords::hm_password_options>() == 48 && size_of::<passwords::hm_verdict>() == 16);
+    assert!(size_of::<doc::hm_doc_limits>() == 80 && size_of::<doc::hm_doc_options>() == 136);
+    assert!(size_of::<passwords::hm_password_options>() == 80 && size_of::<passwords::hm_verdict>() == 16);
 };
 
 /// What the header says of threads.

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "names that a linker finds")]
 
 use super::error::{HM_ARGUMENT, HM_SYSTEM, hm_error};
-use super::pointers::{call, free, given, hm_bytes, hm_owner, hm_room, hm_span, hm_spans, slot};
+use super::pointers::{call, free, given, hm_bytes, hm_owner, hm_room, hm_span, hm_spans, slot, unused};
 use super::pool::hm_pool;
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -49,6 +49,8 @@ pub struct hm_password_options {
     lenient: u32,
     /// Memory times passes.
     most_work_kib: u64,
+    /// For later versions: 0.
+    reserved: [u64; 4],
 }
 
 /// What became of one of many logins.
@@ -176,6 +178,7 @@ pub extern "C" fn hm_passwords_create(
         let (mut limits, mut syntax) = (Limits::around(&policy), Syntax::Strict);
         let (mut secret, mut budget) = (Zeroizing::default(), 0);
         if let Some(options) = options {
+            unused(&options.reserved, "options")?;
             let or = |given: u32, default| if given == 0 { default } else { given };
             limits.memory_kib = or(options.most_memory_kib, limits.memory_kib);
             limits.passes = or(options.most_passes, limits.passes);

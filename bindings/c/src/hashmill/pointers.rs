@@ -258,6 +258,19 @@ impl hm_room {
     }
 }
 
+/// The reserved fields of a structure of options. A later version gives them meaning; a program that was compiled with its header and
+/// sets one must not have it ignored.
+pub(super) fn unused<T: Copy + Into<u64>>(reserved: &[T], what: &str) -> Result<(), hm_error> {
+    if reserved.iter().all(|&field| field.into() == 0) {
+        return Ok(());
+    }
+    let text = format!(
+        "{what}.reserved is not 0: the program was compiled with a later hashmill.h than this library's, {}",
+        env!("CARGO_PKG_VERSION")
+    );
+    Err(hm_error::new(HM_ARGUMENT, text))
+}
+
 /// A handle, or whatever else must not be NULL.
 pub(super) fn given<T>(handle: Option<T>, what: &str) -> Result<T, hm_error> {
     handle.ok_or_else(|| hm_error::new(HM_ARGUMENT, format!("{what} is NULL")))

@@ -2,7 +2,24 @@
 
 use crate::{has, prefix, said, scratch, source};
 use hashmill_hash::argon2::{Hasher, Input, Params};
+use std::path::Path;
 use std::process::Command;
+
+/// Every request is answered as CMake's own version files answer it.
+#[test]
+fn versions_are_found_as_cmake_finds_them() {
+    if !has("cmake") {
+        return hashmill_testkit::skip("versions found by CMake", "no `cmake` (Debian package cmake)");
+    }
+    let (build, prefix) = (scratch("cmake-versions"), prefix());
+    let define = |name: &str, path: &Path| format!("-D{name}={}", path.display());
+    let mut ask = Command::new("cmake");
+    ask.arg(define("PREFIX", &prefix))
+        .arg(define("BUILD", &build))
+        .arg("-P")
+        .arg(source("cmake/versions.cmake"));
+    assert_eq!(said(&mut ask).trim_end(), "-- 558 requests");
+}
 
 #[test]
 fn a_project_finds_all_libraries_shared_and_static() {

@@ -6,7 +6,7 @@
 enum { THREADS = 8, ROUNDS = 2000 };
 
 static hm_doc *doc_by(const char *actor) {
-  hm_doc_options options = {hm_str(actor), HM_TEXT_CODE_POINTS, 0, {0, 0, 0, 0, 0, 0}};
+  hm_doc_options options = {.actor = hm_str(actor)};
   hm_doc *doc;
   OK(hm_doc_create(&options, &doc));
   return doc;
@@ -143,7 +143,7 @@ static void wrong_arguments(hm_doc *doc, const hm_obj_id *list) {
   hm_error *error = hm_doc_load(hm_str("this is no document at all"), NULL, &other);
   CHECK(hm_error_code(error) == HM_MALFORMED && hm_error_place(error) == 0 && other == NULL);
   hm_error_free(error);
-  hm_doc_options options = {nothing(), 9, 0, {0, 0, 0, 0, 0, 0}};
+  hm_doc_options options = {.text_encoding = 9};
   FAILS(HM_ARGUMENT, hm_doc_create(&options, &other));
   FAILS(HM_ARGUMENT, hm_doc_create(NULL, NULL));
   hm_span chunks[] = {hm_str("no change")};
@@ -162,7 +162,7 @@ static void files_and_forks(hm_doc *doc, const hm_obj_id *text, const char *path
   OK(hm_doc_fork(doc, NULL, &fork));
   OK(hm_doc_load(hm_view(saved), NULL, &loaded));
   // Within limits that it does not keep.
-  hm_doc_options narrow = {nothing(), HM_TEXT_UTF8, 0, {0, 3, 3, 0, 0, UINT64_MAX}};
+  hm_doc_options narrow = {.text_encoding = HM_TEXT_UTF8, .limits = {.operations = 3, .total = 3, .parallel_from = UINT64_MAX}};
   hm_doc *none;
   FAILS(HM_LIMIT, hm_doc_load(hm_view(saved), &narrow, &none));
   hm_bytes_free(saved);

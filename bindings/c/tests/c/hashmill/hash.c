@@ -107,7 +107,7 @@ static void wrong_arguments(void) {
 
 static void files(const char *path, hm_pool *pool) {
   uint8_t digest[32];
-  hm_file_options options = {2, 1, 0};
+  hm_file_options options = {.threads = 2, .map = 1};
   hm_files *files, *keyed;
   OK(hm_files_create(hm_blake3(), &options, &files));
   OK(hm_files_create(hm_blake3_derive(hm_str("a purpose")), NULL, &keyed));

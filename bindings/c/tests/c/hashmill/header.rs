@@ -45,7 +45,7 @@ fn function(text: &str) -> Option<Function> {
     let parameter = |text: &str| {
         let name = text.trim().rsplit([' ', '*']).next()?;
         let kind = text.trim().strip_suffix(name)?.trim().to_owned();
-        Some(Parameter { kind, name: name.to_owned() }).filter(|_| !text.trim().is_empty())
+        Some(Parameter { kind, name: name.to_owned() }).filter(|_| !["", "void"].contains(&text.trim()))
     };
     let name = head.rsplit([' ', '*']).next()?.to_owned();
     Some(Function {
@@ -82,13 +82,30 @@ fn header_list_and_library_have_the_same_functions_each_with_a_comment() {
     assert_eq!(found, names);
 }
 
+/// The version that a program is compiled with is that of the packages, and the library says the same of itself.
+#[test]
+fn header_and_library_have_the_version_of_the_packages() {
+    let program = scratch("hashmill-version").join("version.c");
+    let text = "#include <hashmill.h>\n#include <stdio.h>\nint main(void) {\n  \
+        printf(\"%d.%d.%d\\n\", HM_VERSION_MAJOR, HM_VERSION_MINOR, HM_VERSION_PATCH);\n  \
+        return hm_version() != HM_VERSION;\n}\n";
+    fs::write(&program, text).expect("a file");
+    for compiler in for_c() {
+        let version = said(&mut Command::new(compiler.compile(&program)));
+        assert_eq!(version.trim_end(), env!("CARGO_PKG_VERSION"));
+    }
+}
+
 #[test]
 fn the_header_for_cpp_has_all_of_it() {
     let header = read("include/hashmill.hpp");
     let uses = |name: &str| header.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
     // What is left to another function that does the same and more.
     let replaced = ["hm_get_cursor"];
+    // The macros of hashmill.h serve C++ as they are.
+    let shared = ["hm_version"];
     let missing: Vec<_> = exported().into_iter().filter(|name| !uses(name)).collect();
+    let missing: Vec<_> = missing.iter().map(String::as_str).filter(|name| !shared.contains(name)).collect();
     assert_eq!(missing, replaced);
 }
 
@@ -182,7 +199,10 @@ fn wrong(function: &str, parameter: &Parameter) -> Vec<(String, &'static str, St
     };
     match kind.as_str() {
         kind if kind.ends_with('*') && is_optional(function, parameter) => {
-            vec![("NULL".into(), "FINE", format!("{name} is NULL"))]
+            let absent = ("NULL".into(), "FINE", format!("{name} is NULL"));
+            let reserved =
+                reserved(kind).into_iter().map(|options| (options, "HM_ARGUMENT", "reserved".into()));
+            [absent].into_iter().chain(reserved).collect()
         }
         kind if kind.ends_with('*') => vec![("NULL".into(), "HM_ARGUMENT", format!("{name} is NULL"))],
         "hm_span" => {
@@ -216,6 +236,23 @@ fn wrong(function: &str, parameter: &Parameter) -> Vec<(String, &'static str, St
         "bool" => vec![("true".into(), "ANY", String::new())],
         other => panic!("{function}: nothing is known of {other}"),
     }
+}
+
+/// Options with a reserved field that is set: the first and the last of each structure, and of the structures within.
+fn reserved(kind: &str) -> Vec<String> {
+    let fields: &[&str] = match kind {
+        "const hm_file_options *" => &[".reserved[0]", ".reserved[4]"],
+        "const hm_password_options *" | "const hm_doc_limits *" => &[".reserved[0]", ".reserved[3]"],
+        "const hm_doc_options *" => {
+            &[".reserved[0]", ".reserved[3]", ".limits.reserved[0]", ".limits.reserved[3]"]
+        }
+        options if options.ends_with("options *") || options.ends_with("limits *") => {
+            panic!("{options} must be able to grow: give it reserved fields and name them here")
+        }
+        _ => &[],
+    };
+    let kind = kind.trim_start_matches("const ").trim_end_matches(['*', ' ']);
+    fields.iter().map(|field| format!("&({kind}){{{field} = 1}}")).collect()
 }
 
 /// One call with one wrong argument, and what must be seen.
@@ -263,7 +300,7 @@ fn every_wrong_argument_is_an_error_and_leaves_nothing() {
     for function in functions() {
         let Function { gives, name, parameters, .. } = &function;
         if gives != "hm_error *" {
-            // They take NULL, and do nothing.
+            // They take NULL, and do nothing; `hm_version` takes nothing at all.
             assert!(parameters.iter().all(|parameter| parameter.kind.ends_with('*')), "{name}");
             writeln!(text, "  (void){name}({});", vec!["NULL"; parameters.len()].join(", ")).expect("a text");
             count += parameters.len();

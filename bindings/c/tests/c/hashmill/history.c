@@ -164,7 +164,7 @@ static void syncs(hm_doc *doc, const hm_obj_id *text) {
 }
 
 int main(void) {
-  hm_doc_options options = {hm_str("one of us"), HM_TEXT_CODE_POINTS, 0, {0, 0, 0, 0, 0, 0}};
+  hm_doc_options options = {.actor = hm_str("one of us")};
   hm_doc *doc;
   hm_obj_id *text;
   OK(hm_doc_create(&options, &doc));

@@ -192,10 +192,19 @@ fn valgrind_finds_nothing() {
         return hashmill_testkit::skip("libhashmill under valgrind", "no `valgrind`");
     }
     let compiler = Compiler { name: for_c()[0].name, options: vec!["-g", "-std=c11"] };
-    let program = compiler.compile_as("valgrind", &source("hashmill/history.c"));
-    let mut valgrind = Command::new("valgrind");
-    valgrind.args(["-q", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"]);
-    assert_eq!(said(valgrind.arg("--error-exitcode=9").arg(program)), "done\n");
+    // Threads of a pool leave what may look lost, which the file that is installed names.
+    let known = format!("--suppressions={}", prefix().join("share/hashmill/valgrind.supp").display());
+    for program in ["hashmill/history.c", "hashmill/pool.c"] {
+        let program = compiler.compile_as("valgrind", &source(program));
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args([
+            "-q",
+            "--leak-check=full",
+            "--errors-for-leak-kinds=definite,indirect,possible",
+            &known,
+        ]);
+        assert_eq!(said(valgrind.arg("--error-exitcode=9").arg(program)), "done\n");
+    }
 }
 
 /// The example of the README, linked as its page says.
@@ -220,6 +229,45 @@ fn programs_in_cpp_compile_and_run() {
         // The next standard, which has `std::expected` in some libraries: what it costs to compile is what this costs.
         compiler.options = vec!["-std=c++2b", "-Wall", "-Wextra", "-Werror"];
         done(&compiler.compile(&source("hashmill/example.cpp")), &[]);
+    }
+}
+
+/// Units of one program may be compiled as different standards, and by libraries with and without `std::expected`, which the macros
+/// stand in for where no compiler here has both.
+#[test]
+fn units_of_two_standards_are_one_program() {
+    let newer = [
+        "-std=c++2b",
+        "-U__cpp_range_based_for",
+        "-D__cpp_range_based_for=202211L",
+        "-Wno-builtin-macro-redefined",
+    ];
+    for compiler in compilers(["g++", "clang++"], "-std=c++20", "cpp") {
+        let folder = scratch(&format!("hashmill-mixed-{}", compiler.name));
+        let object = |name: &str, options: &[&str]| {
+            let (include, file) = (prefix().join("include"), folder.join(name));
+            let mut command = Command::new(compiler.name);
+            command
+                .args(["-O0", "-c"])
+                .args(options)
+                .arg("-I")
+                .arg(include)
+                .arg(source("hashmill/mixed.cpp"));
+            said(command.arg("-o").arg(&file));
+            file
+        };
+        for (first, second) in [(&["-std=c++20"][..], &newer[..]), (&newer[..], &["-std=c++20"][..])] {
+            let units =
+                [object("first.o", first), object("second.o", &[second, &["-DSECOND_UNIT"]].concat())];
+            // Either order decides which unit's copy of an inline function is kept.
+            for units in [[&units[0], &units[1]], [&units[1], &units[0]]] {
+                let program = folder.join("program");
+                let mut link = Command::new(compiler.name);
+                link.args(units).arg("-o").arg(&program).arg(prefix().join("lib/libhashmill.a")).args(NEEDS);
+                said(&mut link);
+                done(&program, &[]);
+            }
+        }
     }
 }
 

@@ -40,7 +40,7 @@ static void one_by_one(void) {
   OK(hm_passwords_verify(strict, hm_str("sesame"), hm_view(stored), &upgrade));
   CHECK(upgrade);
   // What is stored may not cost more than it may.
-  hm_password_options options = {hm_str("pepper"), 1 << 16, 0, 1, 0, 0, 0};
+  hm_password_options options = {.secret = hm_str("pepper"), .memory_budget_kib = 1 << 16, .most_passes = 1};
   hm_passwords *narrow = passwords_of(&policy, &options, NULL);
   FAILS(HM_LIMIT, hm_passwords_verify(narrow, hm_str("sesame"), hm_view(stored), NULL));
   options.most_passes = 0;
@@ -133,7 +133,7 @@ static void wrong_arguments(void) {
   FAILS(HM_ARGUMENT, hm_passwords_create(&wrong, NULL, NULL, &passwords));
   wrong = policy, wrong.tag_len = 1;
   FAILS(HM_ARGUMENT, hm_passwords_create(&wrong, NULL, NULL, &passwords));
-  hm_password_options options = {lie(), 0, 0, 0, 0, 0, 0};
+  hm_password_options options = {.secret = lie()};
   FAILS(HM_ARGUMENT, hm_passwords_create(&policy, &options, NULL, &passwords));
   passwords = passwords_of(&policy, NULL, NULL);
   FAILS(HM_ARGUMENT, hm_passwords_hash(passwords, lie(), nothing(), &stored));

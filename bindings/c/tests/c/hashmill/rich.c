@@ -135,8 +135,7 @@ static void authors(hm_doc *doc) {
   OK(hm_changes_decode(hm_spans_of(&changes->items[0].bytes, 1), NULL, &same));
   CHECK(same->len == 1 && memcmp(&same->items[0].hash, &changes->items[0].hash, 32) == 0);
   hm_changes_free(same);
-  hm_doc_limits narrow = {0, 0, 0, 0, 0, 0};
-  narrow.operations = 1;
+  hm_doc_limits narrow = {.operations = 1};
   FAILS(HM_LIMIT, hm_changes_decode(hm_spans_of(&changes->items[0].bytes, 1), &narrow, &same));
   CHECK(same == NULL);
   hm_changes_free(changes);
@@ -222,7 +221,7 @@ static void messages(hm_doc *doc) {
 }
 
 int main(void) {
-  hm_doc_options options = {hm_str("one of us"), HM_TEXT_CODE_POINTS, 0, {0, 0, 0, 0, 0, 0}};
+  hm_doc_options options = {.actor = hm_str("one of us")};
   hm_doc *doc;
   hm_obj_id *text;
   OK(hm_doc_create(&options, &doc));
