@@ -22,6 +22,7 @@ pub(crate) enum Command {
     Fatbin,
     FatbinCheck,
     Javascript,
+    NodePackage,
     Numbers,
     Notices,
     Tune,
@@ -62,6 +63,7 @@ impl Command {
             ("fatbin", []) => Ok(Self::Fatbin),
             ("fatbin", [word]) if word == "check" => Ok(Self::FatbinCheck),
             ("javascript-package", []) => Ok(Self::Javascript),
+            ("node-package", []) => Ok(Self::NodePackage),
             ("numbers", []) => Ok(Self::Numbers),
             ("notices", []) => Ok(Self::Notices),
             ("tune", []) => Ok(Self::Tune),
@@ -112,6 +114,7 @@ pub(crate) fn help() -> String {
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
          \x20 fatbin [check]            write the kernels for NVIDIA's cards and the table of them; check: say what is not as it would be\n\
          \x20 javascript-package        write the package of the engine for JavaScript below target/javascript/package\n\
+         \x20 node-package              build the package for Node for release, below target/node/package\n\
          \x20 tune                      measure this host (`hashmill tune`) and print its rows of the plans\n\
          \x20 layouts [SECONDS]         prove that the lab does not take link layout for speed; goes on where it stopped\n\
          \x20 fuzz [TARGET [SECONDS]]   search for new inputs with cargo-fuzz; all targets, 60 seconds each\n\

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, ensure};
 
@@ -84,12 +83,12 @@ pub(crate) fn package(root: &Path) -> anyhow::Result<bool> {
     let tools = format!("{FOLDER}/tools");
     fs::create_dir_all(root.join(&tools))?;
     let binaryen = format!("binaryen@{BINARYEN}");
-    run(root, &Cmd::new("npm", &["install", "--prefix", &tools, "--no-audit", "--no-fund", &binaryen]))?;
+    Cmd::new("npm", &["install", "--prefix", &tools, "--no-audit", "--no-fund", &binaryen]).run(root)?;
     fs::create_dir_all(&out)?;
     let target = metadata::target(root)?;
     for (kind, name) in [("nodejs", "engine.cjs"), ("web", "engine.js")] {
         let (commands, file) = engine(root, &target, "wasm", kind)?;
-        commands.iter().try_for_each(|command| run(root, command))?;
+        commands.iter().try_for_each(|command| command.run(root))?;
         fs::copy(root.join(&file), out.join(name)).with_context(|| file)?;
     }
     // Both kinds load the same module.
@@ -103,20 +102,12 @@ pub(crate) fn package(root: &Path) -> anyhow::Result<bool> {
     words.extend(features.iter().map(String::as_str));
     let (small_file, module) = (small.to_string_lossy(), module("web"));
     words.extend(["-o", &small_file, &module]);
-    run(root, &Cmd::new("node", &words))?;
+    Cmd::new("node", &words).run(root)?;
     println!("{}: {} bytes", small.display(), fs::metadata(&small)?.len());
     for name in ["package.json", "README.md", "index.d.ts", "LICENSE-APACHE", "LICENSE-MIT"] {
         fs::copy(root.join(CRATE).join(name), out.join(name)).with_context(|| name.to_owned())?;
     }
     Ok(true)
-}
-
-fn run(root: &Path, command: &Cmd) -> anyhow::Result<()> {
-    let mut process = Command::new(&command.program);
-    process.args(&command.args).envs(command.env.iter().map(|(name, value)| (name, value)));
-    let status = process.current_dir(root).status().with_context(|| command.program.clone())?;
-    ensure!(status.success(), "{} {}: {status}", command.program, command.args.join(" "));
-    Ok(())
 }
 
 #[cfg(test)]

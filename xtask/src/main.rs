@@ -74,6 +74,7 @@ fn execute(command: Command) -> anyhow::Result<bool> {
             Ok(true)
         }
         Command::Javascript => javascript::package(&root),
+        Command::NodePackage => node::package(&root).map(|()| true),
         Command::Numbers => curves::write(&root).map(|()| true),
     }
 }

@@ -27,15 +27,26 @@ const THEIRS: [(&str, &str, &str, &[&str]); 2] = [
     ),
 ];
 
-/// What builds the library, and installs and tests the package. The profile is the one that everything else is tested with.
+/// The package for this system, built as a release builds it: a folder that `npm install` takes.
+pub(crate) fn package(root: &Path) -> anyhow::Result<()> {
+    let folder = format!("{FOLDER}/package");
+    let library = format!("here={}", library(root, "dist")?);
+    Cmd::cargo(&["build", "--locked", "--profile", "dist", "-p", "hashmill-node"]).run(root)?;
+    Cmd::new("node", &["bindings/node/package.mjs", &folder, &library]).run(root)?;
+    println!("npm install {}", root.join(folder).display());
+    Ok(())
+}
+
+/// Where cargo puts the library.
+fn library(root: &Path, profile: &str) -> anyhow::Result<String> {
+    let name = format!("{}hashmill_node{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
+    Ok(metadata::target(root)?.join(profile).join(name).display().to_string())
+}
+
+/// The commands that build the library, and install and test the package. The profile is the one that everything else is tested with.
 pub(crate) fn run(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
-    let library = format!("{}hashmill_node{}", consts::DLL_PREFIX, consts::DLL_SUFFIX);
-    let library = metadata::target(root)?.join("debug").join(library);
-    let mut args = vec![
-        "bindings/node/tests/run.mjs".to_owned(),
-        format!("{FOLDER}/app"),
-        library.display().to_string(),
-    ];
+    let mut args =
+        vec!["bindings/node/tests/run.mjs".to_owned(), format!("{FOLDER}/app"), library(root, "debug")?];
     args.extend(filter.iter().map(|part| format!("--name={part}")));
     let mut skipped = Vec::new();
     for (package, repository, commit, paths) in THEIRS.iter().filter(|_| filter.is_empty()) {

@@ -3,7 +3,7 @@
 use std::env::consts;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 
 use crate::b3sum;
 use crate::host::Need;
@@ -73,6 +73,15 @@ impl Cmd {
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Runs it in the repository, with what it prints on this terminal.
+    pub(crate) fn run(&self, root: &Path) -> anyhow::Result<()> {
+        let mut process = std::process::Command::new(&self.program);
+        process.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
+        let status = process.current_dir(root).status().with_context(|| self.program.clone())?;
+        ensure!(status.success(), "{} {}: {status}", self.program, self.args.join(" "));
+        Ok(())
     }
 
     /// Ends a `cargo test`: every binary runs, what passing tests print is shown (a test says there what it skipped).

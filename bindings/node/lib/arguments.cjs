@@ -54,7 +54,19 @@ function numberOf(name, value, most, least = 0) {
   throw new RangeError(`${name} of ${value}: a whole number from ${least} to ${most} is needed`);
 }
 
+/**
+ * A list as it is now. Text and bytes are not lists, though JavaScript iterates over them: their letters would be taken for inputs.
+ */
+function listOf(name, list) {
+  const isOne = typeof list !== 'object' || list instanceof String || list instanceof URL || ArrayBuffer.isView(list);
+  if (isOne || typeof list?.[Symbol.iterator] !== 'function') {
+    const type = list?.constructor?.name ?? typeof list;
+    throw new TypeError(`${name}: a list is needed, not one ${type}; put a single one in brackets`);
+  }
+  return [...list];
+}
+
 /** How many bytes of output. */
 const lengthOf = (value) => (value === 32 ? value : numberOf('length', value, constants.MAX_LENGTH));
 
-module.exports = { bytesOf, isShared, knownOf, lengthOf, numberOf, secretOf, viewOf, wipe };
+module.exports = { bytesOf, isShared, knownOf, lengthOf, listOf, numberOf, secretOf, viewOf, wipe };

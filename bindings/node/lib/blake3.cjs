@@ -4,7 +4,7 @@
 const { stat } = require('node:fs/promises');
 const { Transform } = require('node:stream');
 const { fileURLToPath } = require('node:url');
-const { bytesOf, isShared, lengthOf, numberOf, secretOf, viewOf, wipe } = require('./arguments.cjs');
+const { bytesOf, isShared, lengthOf, listOf, numberOf, secretOf, viewOf, wipe } = require('./arguments.cjs');
 const { native, abortable, errorOf, settled } = require('./native.cjs');
 
 const defaultHashLength = 32;
@@ -418,7 +418,7 @@ async function hashFile(path, options) {
 
 async function hashFiles(paths, options) {
   const asked = meant(options);
-  const names = Array.from(paths, pathOf);
+  const names = listOf('paths', paths).map(pathOf);
   const { length, onProgress } = asked;
   const found = await answers(names, asked, onProgress && ((done) => onProgress(done, undefined)));
   const failures = new Map(found.failures.map(({ index, failure }) => [index, failure]));
@@ -434,7 +434,7 @@ async function hashMany(list, options) {
   if (asked.length !== defaultHashLength) throw new RangeError('length: digests of lists have 32 bytes');
   const stop = new native.Stop();
   // As they are now: those behind have their turn later. Strings, which nobody changes, have no such length.
-  const messages = [...list];
+  const messages = listOf('list', list);
   const lengths = messages.map((message) => message?.byteLength);
   return abortable(asked.signal, stop, async () => {
     const digests = [];

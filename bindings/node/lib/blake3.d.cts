@@ -65,21 +65,21 @@ export function hashAsync(input: HashInput, options?: HashOptions): Promise<Buff
 
 /** The hash of all that a stream gives, or another iterable. */
 export function hashStream(
-  source: AsyncIterable<HashInput> | Iterable<HashInput>,
+  source: AsyncIterable<HashInput> | (Iterable<HashInput> & object),
   options?: HashOptions,
 ): Promise<Buffer>;
 
 /** The hash of a file. Errors are as those of `node:fs`, with `code`, `errno` and `path`. */
 export function hashFile(path: string | URL, options?: FileOptions): Promise<Buffer>;
 
-/** The hash of each file, or why there is none, in their order. Progress is in bytes. */
+/** The hash of each file, or why there is none, in their order. Progress is in bytes. A single path is not a list. */
 export function hashFiles(
-  paths: Iterable<string | URL>,
+  paths: Iterable<string | URL> & object,
   options?: FileOptions,
 ): Promise<PromiseSettledResult<Buffer>[]>;
 
 /** The hash of each buffer, in their order: side by side, and on other threads. Progress is in buffers. */
-export function hashMany(list: readonly HashInput[], options?: Omit<HashOptions, 'length'>): Promise<Buffer[]>;
+export function hashMany(list: Iterable<HashInput> & object, options?: Omit<HashOptions, 'length'>): Promise<Buffer[]>;
 
 export const defaultHashLength: 32;
 export const maxHashBytes: bigint;

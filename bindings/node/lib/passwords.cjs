@@ -2,7 +2,7 @@
 // Passwords under a policy: what is stored, what a stored hash may cost, upgrades, and many at once.
 
 const { randomBytes } = require('node:crypto');
-const { knownOf, numberOf, secretOf, wipe } = require('./arguments.cjs');
+const { knownOf, listOf, numberOf, secretOf, wipe } = require('./arguments.cjs');
 const { native, abortable, errorOf, settled } = require('./native.cjs');
 
 const MAX_U32 = 2 ** 32 - 1;
@@ -25,12 +25,6 @@ function policyOf(policy) {
 function storedOf(stored) {
   if (typeof stored !== 'string') throw new TypeError('stored: a string is needed');
   return stored;
-}
-
-/** A list as it is now. A single password is none. */
-function listOf(name, list) {
-  if (typeof list === 'string' || ArrayBuffer.isView(list)) throw new TypeError(`${name}: a list is needed`);
-  return [...list];
 }
 
 /** What `call` gives for secrets, of which the library has copies when it returns. */
@@ -103,7 +97,10 @@ class Passwords {
   }
 
   async verifyMany(logins, options) {
-    const pairs = listOf('logins', logins).map(([stored, password]) => [storedOf(stored), password]);
+    const pairs = listOf('logins', logins).map((login) => {
+      const [stored, password] = listOf('a login', login);
+      return [storedOf(stored), password];
+    });
     const stored = pairs.map(([text]) => text);
     const given = pairs.map(([, password]) => password);
     const found = await this.#later(given, options, (all, stop) => this.#native.verifyMany(stored, all, stop));

@@ -65,10 +65,10 @@ export class Passwords {
   /** Takes as long as `verify` of a new hash, and is never a match: for names that nobody has. */
   verifyDummy(password: Uint8Array | string, options?: Ends): Promise<false>;
   /** A hash for each password, in their order, on all processors. */
-  hashMany(passwords: Iterable<Uint8Array | string>, options?: Ends): Promise<string[]>;
+  hashMany(passwords: Iterable<Uint8Array | string> & object, options?: Ends): Promise<string[]>;
   /** For each pair of a stored hash and a password, in their order: whether they match, or why nothing is known. On all processors. */
   verifyMany(
-    logins: Iterable<readonly [stored: string, password: Uint8Array | string]>,
+    logins: Iterable<readonly [stored: string, password: Uint8Array | string]> & object,
     options?: Ends,
   ): Promise<PromiseSettledResult<boolean>[]>;
   /** Whether a new hash were stronger somewhere, and nowhere cheaper. A stored hash that costs more than the policy stays. */

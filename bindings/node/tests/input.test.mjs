@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { argon2, blake3 } from '@hashmill/node';
+import { argon2, blake3, passwords } from '@hashmill/node';
 
-import { CHEAP } from './support.mjs';
+import { CHEAP, read } from './support.mjs';
 
 const expected = blake3.hash(Buffer.from([1, 2, 3]));
 
@@ -40,6 +40,31 @@ describe('bytes', () => {
       await assert.rejects(argon2.hash(input, CHEAP), TypeError);
     }
     for (const source of [undefined, 7, 'text', Buffer.from('x'), {}]) await assert.rejects(blake3.hashStream(source), TypeError);
+  });
+
+  it('and texts, bytes and paths are not lists of them', async () => {
+    const logins = new passwords.Passwords(CHEAP);
+    const taking = {
+      hashFiles: (list) => blake3.hashFiles(list),
+      hashMany: (list) => Promise.all([blake3.hashMany(list), logins.hashMany(list)]),
+      verifyMany: (list) => logins.verifyMany(list),
+    };
+    // Those are all: as the types have it.
+    const declared = ['blake3', 'passwords', 'argon2'].flatMap((name) => {
+      const text = read(`bindings/node/lib/${name}.d.cts`);
+      return [...text.matchAll(/(\w+)\(\s*\w+: (?:readonly )?(?:Iterable<|\w+\[\])/g)].map(([, name]) => name);
+    });
+    assert.deepEqual([...new Set(declared)].sort(), Object.keys(taking));
+    const single = ['', 'text', '/etc', new String('text'), Buffer.from('text'), new Uint8Array(2), new ArrayBuffer(2), new URL('file:///etc'),
+      undefined, null, 7, true, Symbol('x'), {}, { length: 1, 0: 'x' }, () => ['x'], Promise.resolve(['x'])];
+    for (const [name, call] of Object.entries(taking)) {
+      for (const input of single) {
+        await assert.rejects(async () => call(input), { name: 'TypeError', message: /list/ }, `${name} of ${String(input)}`);
+      }
+      assert.deepEqual((await call([])).flat(), []);
+    }
+    for (const login of ['ab', Buffer.from('ab'), undefined]) await assert.rejects(logins.verifyMany([login]), TypeError);
+    assert.equal((await blake3.hashMany(new Set(['a', 'b']))).length, 2);
   });
 
   it('keys, lengths, contexts and functions are checked', async () => {

@@ -10,6 +10,13 @@ import { read } from './support.mjs';
 const require = createRequire(import.meta.url);
 const node = (...args) => spawnSync(process.execPath, args, { encoding: 'utf8' });
 
+/** What the compiler of TypeScript says of files. */
+function types(...files) {
+  const flags = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023', '--types', 'node', '--skipLibCheck', 'false'];
+  const { stdout, stderr } = node(require.resolve('typescript/bin/tsc'), ...flags, ...files);
+  return stdout + stderr;
+}
+
 describe('the package', () => {
   it('does what its README shows', () => {
     const [, code] = /```js\n(.*?)```/s.exec(read('bindings/node/README.md'));
@@ -23,10 +30,15 @@ describe('the package', () => {
     assert.equal(lines[4], 'true [ true, false ]');
   });
 
+  it('shows code in its README that TypeScript takes, too', () => {
+    const blocks = [...read('bindings/node/README.md').matchAll(/```(js|ts)\n(.*?)```/gs)];
+    assert.notEqual(blocks.length, 0);
+    for (const [index, [, , code]] of blocks.entries()) writeFileSync(`readme-${index}.mts`, code);
+    assert.equal(types(...Array.from(blocks.keys(), (index) => `readme-${index}.mts`)), '');
+  });
+
   it('has types that stand in for those of the packages', () => {
-    const flags = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023', '--types', 'node', '--skipLibCheck', 'false'];
-    const { stdout } = node(require.resolve('typescript/bin/tsc'), ...flags, 'tests/types.mts');
-    assert.equal(stdout, '');
+    assert.equal(types('tests/types.mts'), '');
   });
 
   it('says which system it has no library for', () => {

@@ -43,6 +43,14 @@ POLICIES['owasp']?.saltLength satisfies number | undefined;
 new Passwords({ memoryCost: 8 });
 // @ts-expect-error Numbers are no bytes.
 blake3.hash(1);
+// @ts-expect-error A path is not a list of paths.
+blake3.hashFiles('file');
+// @ts-expect-error Nor is a text a list of texts.
+blake3.hashMany('text');
+// @ts-expect-error Nor is it a stream.
+blake3.hashStream('text');
+// @ts-expect-error Nor is a password a list of passwords.
+logins.hashMany('password');
 // @ts-expect-error There is no such type.
 argon2.hash('password', { type: 3 });
 
