@@ -25,9 +25,10 @@ impl Document {
     /// A document with the same history in which nothing is to be read: as many changes by as many actors, each with
     /// the same operations at the same places, of which the same win.
     ///
-    /// Characters become others of the same length in UTF-8 and UTF-16; keys and names of marks become numbers, the same ones
-    /// the same; bytes become zeros, and a number keeps its sign and its highest bit. Actors are numbered in their order.
-    /// Times and authors go. Booleans and nulls stay, and line feeds. Changes that wait for others are left out.
+    /// Characters become others of the same length in UTF-8 and UTF-16; keys, names of marks and values of marks become
+    /// numbers, equal ones the same number and others another one; bytes become zeros, and a number keeps its sign and its
+    /// highest bit. Actors are numbered in their order. Times and authors go. Booleans and nulls stay, and line feeds.
+    /// Changes that wait for others are left out.
     pub fn anonymise(&self) -> Result<Self, AnonymiseError> {
         let changes = self.get_changes(&[]);
         let mut mask = Mask::of(&changes);
@@ -47,6 +48,7 @@ impl Document {
 struct Mask {
     actors: HashMap<ActorId, ActorId>,
     names: HashMap<String, String>,
+    mark_values: MarkValues,
     /// Of the changes so far.
     hashes: HashMap<ChangeHash, ChangeHash>,
 }
@@ -59,7 +61,12 @@ impl Mask {
         // All of one length, so that they compare as those before: of two values at one time the same one wins.
         let numbered = actors.into_iter().zip(1_u128..);
         let actors = numbered.map(|(actor, number)| (actor, ActorId::from(number.to_be_bytes())));
-        Self { actors: actors.collect(), names: HashMap::new(), hashes: HashMap::new() }
+        Self {
+            actors: actors.collect(),
+            names: HashMap::new(),
+            mark_values: MarkValues::default(),
+            hashes: HashMap::new(),
+        }
     }
 
     fn change(&mut self, change: legacy::Change) -> legacy::Change {
@@ -85,7 +92,7 @@ impl Mask {
                 OpType::Increment(by) => OpType::Increment(magnitude(by)),
                 OpType::MarkBegin(mut mark) => {
                     mark.name = self.name(mark.name);
-                    mark.value = scalar(mark.value);
+                    mark.value = self.mark_values.mask(mark.value);
                     OpType::MarkBegin(mark)
                 }
                 action @ (OpType::Make(_) | OpType::Delete | OpType::MarkEnd(_)) => action,
@@ -111,6 +118,35 @@ impl Mask {
     fn name(&mut self, name: String) -> String {
         let number = self.names.len() + 1;
         self.names.entry(name).or_insert_with(|| format!("name {number}")).clone()
+    }
+}
+
+/// Numbers that stand for values of marks. Of neighbours with one name equal values are one mark and others are two, so values
+/// are not made equal here as they are elsewhere.
+#[derive(Default)]
+struct MarkValues {
+    /// By type and value in words.
+    numbers: HashMap<String, u32>,
+}
+
+impl MarkValues {
+    fn mask(&mut self, value: ScalarValue<'static>) -> ScalarValue<'static> {
+        let next = self.numbers.len() as u32 + 1;
+        let mut number = || *self.numbers.entry(format!("{value:?}")).or_insert(next);
+        match value {
+            ScalarValue::Null | ScalarValue::Boolean(_) => value,
+            ScalarValue::Int(_) => ScalarValue::Int(number().into()),
+            ScalarValue::Counter(_) => ScalarValue::Counter(number().into()),
+            ScalarValue::Timestamp(_) => ScalarValue::Timestamp(number().into()),
+            ScalarValue::Uint(_) => ScalarValue::Uint(number().into()),
+            ScalarValue::F64(float) if float.is_finite() && float != 0.0 => ScalarValue::F64(number().into()),
+            ScalarValue::F64(_) => value,
+            ScalarValue::Str(_) => ScalarValue::Str(format!("value {}", number()).into()),
+            ScalarValue::Bytes(_) => ScalarValue::Bytes(number().to_be_bytes().to_vec().into()),
+            ScalarValue::Unknown { type_code, .. } => {
+                ScalarValue::Unknown { type_code, bytes: number().to_be_bytes().to_vec().into() }
+            }
+        }
     }
 }
 
