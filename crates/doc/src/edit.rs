@@ -270,17 +270,40 @@ impl Editor<'_> {
         prop: &Prop<'_>,
         value: &ScalarValue<'_>,
     ) -> Result<(), EditError> {
-        let (number, kind) = self.object(obj)?;
         let mut scratch = Vec::new();
         let raw = encode(value, &mut scratch)?;
-        self.room(1, raw.bytes.len(), 0)?;
+        self.put_raw(obj, prop, raw.bytes.len(), Write::Scalar(raw))
+    }
+
+    /// As [`Self::put`], and writes a zero over one with the other sign too, though they are equal.
+    pub(crate) fn put_exactly(
+        &mut self,
+        obj: &ObjId,
+        prop: &Prop<'_>,
+        value: &ScalarValue<'_>,
+    ) -> Result<(), EditError> {
+        let mut scratch = Vec::new();
+        let raw = encode(value, &mut scratch)?;
+        self.put_raw(obj, prop, raw.bytes.len(), Write::Exact(raw))
+    }
+
+    /// Writes a scalar of so many bytes.
+    fn put_raw(
+        &mut self,
+        obj: &ObjId,
+        prop: &Prop<'_>,
+        bytes: usize,
+        write: Write<'_>,
+    ) -> Result<(), EditError> {
+        let (number, kind) = self.object(obj)?;
+        self.room(1, bytes, 0)?;
         match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => {
-                self.room(1, raw.bytes.len(), key.len())?;
-                self.write_key(number, key, Write::Scalar(raw)).map(drop)
+                self.room(1, bytes, key.len())?;
+                self.write_key(number, key, write).map(drop)
             }
             (Prop::Seq(index), ObjType::List | ObjType::Text) => {
-                self.write_element(number, *index, Write::Scalar(raw)).map(drop)
+                self.write_element(number, *index, write).map(drop)
             }
             _ => Err(EditError::WrongType { found: kind }),
         }
@@ -308,7 +331,7 @@ impl Editor<'_> {
         Ok(self.made(val))
     }
 
-    fn made(&self, val: Option<Val>) -> ObjId {
+    pub(crate) fn made(&self, val: Option<Val>) -> ObjId {
         let (_, number) = val.and_then(Val::as_object).expect("making an object always writes it");
         self.state.obj_id(number)
     }
@@ -355,7 +378,9 @@ impl Editor<'_> {
             (Write::Increment(_), _) if !there.iter().any(|value| value.val.is_counter()) => {
                 return Err(EditError::NotCounter);
             }
-            (Write::Scalar(raw), Some(winner)) if self.equal(winner, *raw) => {
+            (Write::Scalar(raw) | Write::Exact(raw), Some(winner))
+                if self.equal(winner, *raw, matches!(write, Write::Exact(_))) =>
+            {
                 return Ok(match there.len() {
                     1 => Resolved::Nothing,
                     n => Resolved::Losers(preds(&there[..n - 1])),
@@ -366,14 +391,15 @@ impl Editor<'_> {
         Ok(Resolved::Write(preds(there)))
     }
 
-    /// Whether a value that is there equals one to be written. A counter is what it has grown to, whoever made it grow.
-    fn equal(&self, there: &Visible, raw: RawValue<'_>) -> bool {
+    /// Whether a value that is there equals one to be written, bit for bit if that is to be `exact`. A counter is what it has
+    /// grown to, whichever actor incremented it.
+    fn equal(&self, there: &Visible, raw: RawValue<'_>, exact: bool) -> bool {
         let val = there.val;
         if val.as_object().is_some() || val.code != raw.code {
             return false;
         }
         match raw.code {
-            code::F64 => self.state.raw(val).decode() == raw.decode(),
+            code::F64 if !exact => self.state.raw(val).decode() == raw.decode(),
             code::COUNTER => {
                 let start = self.state.raw(val).number();
                 start.map(|start| start.wrapping_add(there.added)) == raw.number()
@@ -385,7 +411,7 @@ impl Editor<'_> {
     fn keyed(&mut self, obj: ObjIdx, write: &Write<'_>) -> KeyOp {
         let id = self.take(1);
         let (action, val) = match write {
-            Write::Scalar(raw) => (Action::Set, self.state.keep_raw(*raw)),
+            Write::Scalar(raw) | Write::Exact(raw) => (Action::Set, self.state.keep_raw(*raw)),
             Write::Object(kind) => (Action::make(*kind), self.state.make(id, *kind, obj)),
             Write::Increment(raw) => (Action::Increment, self.state.keep_raw(*raw)),
             Write::Delete => (Action::Delete, Val::NULL),
@@ -585,12 +611,13 @@ impl Editor<'_> {
         Some(encoding.measure(text))
     }
 
-    /// Inserts text as elements, which its encoding tells apart, the first behind `origin`.
-    fn insert_behind(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, text: &str) {
+    /// Inserts text, which is not empty, as elements that the encoding tells apart, the first behind `origin`; gives the id
+    /// of the last.
+    pub(crate) fn insert_behind(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, text: &str) -> OpId {
         if let Some(extent) = self.measure(text) {
             let id = self.take(extent.len);
             self.state.insert_text(obj, gap, origin, id, text);
-            return;
+            return id.plus(extent.len - 1);
         }
         let (mut gap, mut origin) = (gap, origin);
         for cluster in text.graphemes(true) {
@@ -605,6 +632,7 @@ impl Editor<'_> {
             gap = seq.behind(seq.find(id).expect("it was just inserted"));
             origin = id;
         }
+        origin
     }
 
     /// Deletes whole elements from unit `index` on until `count` units are gone or the sequence ends.
@@ -675,6 +703,8 @@ fn writable(made: ObjType) -> Result<(), EditError> {
 #[derive(Clone, Copy)]
 enum Write<'a> {
     Scalar(RawValue<'a>),
+    /// A scalar that replaces every other one, equal ones with other bits included.
+    Exact(RawValue<'a>),
     Object(ObjType),
     Increment(RawValue<'a>),
     Delete,

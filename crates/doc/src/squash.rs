@@ -1,60 +1,80 @@
-//! A document without its history.
+//! Copy of a document without its history.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
+use crate::codec::value::code;
 use crate::document::Document;
-use crate::edit::CommitOptions;
+use crate::edit::{CommitOptions, Editor, encode};
 use crate::error::EditError;
 use crate::legacy::OpType;
-use crate::mark::{ExpandMark, Span, UpdateSpansConfig};
+use crate::mark::ExpandMark;
 use crate::read::ReadDoc as _;
-use crate::store::state::State;
+use crate::store::log::Val;
+use crate::store::register::Visible;
+use crate::store::seq::Gap;
+use crate::store::state::{PLACEHOLDER, State};
 use crate::transaction::{Transactable as _, Transaction};
-use crate::types::{ActorId, ObjId, ObjType, ROOT, Value};
+use crate::types::{ActorId, ObjId, ObjIdx, ObjType, OpId, ROOT, TextEncoding, Value};
 use crate::view::View;
+
+/// An object and its copy, which is still empty.
+type Pair = (ObjId, ObjId);
 
 impl Document {
     /// A new document with what is in this one, as a single change by `actor`.
     ///
     /// The history goes, and with it what was overwritten and deleted, the values that lost a conflict, and who wrote what;
-    /// counters are what they have grown to. Marks and blocks stay. What a text holds that is neither character nor
-    /// block becomes U+FFFC, and a table a map. The new document has nothing in common with this one: the two are not to be merged.
+    /// counters are what they have grown to. Marks and blocks stay, and so does every element of a text, one that is not
+    /// exactly one character included. A table becomes a map; in a text, where a map would be a block, it becomes U+FFFC. The
+    /// new document has nothing in common with this one: the two are not to be merged.
     pub fn squash(&self, actor: ActorId, options: &CommitOptions) -> Result<Self, EditError> {
         let mut doc = Self::of(State::new(self.state.encoding), self.limits).with_actor(actor);
-        let values = self.hydrate(ROOT)?;
-        doc.transact_with(options, |tx| {
-            tx.init_root(&values)?;
-            self.enrich(tx)
-        })?;
+        doc.transact_with(options, |tx| self.copy_into(tx))?;
         Ok(doc)
     }
 
-    /// Puts marks and blocks into the texts of a transaction that has the same values.
-    fn enrich(&self, tx: &mut Transaction<'_>) -> Result<(), EditError> {
+    /// Copies every object with its contents, the outer ones first.
+    fn copy_into(&self, tx: &mut Transaction<'_>) -> Result<(), EditError> {
         let from = self.view();
-        let mut config = None;
-        let mut todo = vec![(ROOT, ROOT)];
-        while let Some((old, new)) = todo.pop() {
-            let mut blocks = true;
-            if from.object_type(&old)? == ObjType::Text {
-                let spans: Vec<Span<'_>> = from.spans(&old)?.collect();
-                blocks = spans.iter().any(|span| matches!(span, Span::Block(_)));
-                let marks =
-                    spans.iter().any(|span| matches!(span, Span::Text { marks, .. } if !marks.is_empty()));
-                if blocks || marks {
-                    let config = config.get_or_insert_with(|| self.mark_expands());
-                    tx.update_spans(&new, config, spans)?;
+        let mut expands = None;
+        let mut pending = VecDeque::from([(ROOT, ROOT)]);
+        while let Some((old, new)) = pending.pop_front() {
+            match from.object_type(&old)? {
+                ObjType::Map | ObjType::Table => {
+                    for item in from.map_range(&old, ..) {
+                        match item.value {
+                            Value::Scalar(value) => tx.put(&new, item.key, value)?,
+                            Value::Object(kind) => {
+                                pending.push_back((item.id, tx.put_object(&new, item.key, copied(kind))?));
+                            }
+                        }
+                    }
                 }
-            }
-            if blocks {
-                todo.extend(pairs(&from, &old, &tx.view(), &new));
+                ObjType::List => {
+                    for (index, (value, id)) in from.values_of(&old).into_iter().enumerate() {
+                        match value {
+                            Value::Scalar(value) => tx.insert(&new, index, value)?,
+                            Value::Object(kind) => {
+                                pending.push_back((id, tx.insert_object(&new, index, copied(kind))?));
+                            }
+                        }
+                    }
+                }
+                ObjType::Text => {
+                    pending.extend(copy_text(&from, &old, tx.editor(), &new)?);
+                    for mark in from.marks(&old)? {
+                        let expands = expands.get_or_insert_with(|| self.mark_expands());
+                        let expand = expands.get(&*mark.name).copied().unwrap_or_default();
+                        tx.mark(&new, mark, expand)?;
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    /// How marks were made to grow, by their names: as the last one of each.
-    fn mark_expands(&self) -> UpdateSpansConfig {
+    /// How marks expand, by their names: as the last one of each.
+    fn mark_expands(&self) -> HashMap<String, ExpandMark> {
         let mut expands = HashMap::new();
         for change in self.get_changes(&[]) {
             let mut begun = None;
@@ -74,16 +94,121 @@ impl Document {
                 }
             }
         }
-        UpdateSpansConfig { per_mark_expands: expands, ..UpdateSpansConfig::default() }
+        expands
     }
 }
 
-/// The objects in an object beside those at the same places in its copy.
-fn pairs(from: &View<'_>, old: &ObjId, to: &View<'_>, new: &ObjId) -> Vec<(ObjId, ObjId)> {
-    let both = from.values_of(old).into_iter().zip(to.values_of(new));
-    let objects = both.filter_map(|((a, old), (b, new))| match (a, b) {
-        (Value::Object(_), Value::Object(_)) => Some((old, new)),
-        _ => None,
+/// The kind of a copy. Tables can be read and not made.
+fn copied(kind: ObjType) -> ObjType {
+    if kind == ObjType::Table { ObjType::Map } else { kind }
+}
+
+/// Copies the elements of a text, each as one element; gives the objects among them with their copies.
+///
+/// Elements are inserted behind each other, not at units: some take no room, and clusters that are next to each other may
+/// be one when they are typed together.
+fn copy_text(from: &View<'_>, old: &ObjId, editor: Editor<'_>, new: &ObjId) -> Result<Vec<Pair>, EditError> {
+    let mut copy = TextCopy::new(from.state, editor, new)?;
+    let mut outcome = Ok(());
+    from.each_element(old, |winner, _| {
+        if outcome.is_ok() {
+            outcome = copy.element(&winner);
+        }
     });
-    objects.collect()
+    outcome?;
+    copy.flush()?;
+    Ok(copy.objects)
+}
+
+/// A text that grows at its end.
+struct TextCopy<'a, 'e> {
+    from: &'a State,
+    editor: Editor<'e>,
+    text: ObjIdx,
+    /// Where the next element goes, and the element before it.
+    gap: Gap,
+    last: OpId,
+    /// Characters that are still to be inserted, each as one element.
+    run: String,
+    objects: Vec<Pair>,
+}
+
+impl<'a, 'e> TextCopy<'a, 'e> {
+    fn new(from: &'a State, mut editor: Editor<'e>, text: &ObjId) -> Result<Self, EditError> {
+        let (text, _) = editor.object(text)?;
+        let (gap, last, _) = editor.gap(text, 0)?;
+        Ok(Self { from, editor, text, gap, last, run: String::new(), objects: vec![] })
+    }
+
+    fn element(&mut self, winner: &Visible) -> Result<(), EditError> {
+        if winner.val.code == code::STR {
+            let characters = self.from.heap.text(winner.val.bytes);
+            if is_single(characters) {
+                if !joins_nothing(characters, self.from.encoding) {
+                    self.flush()?;
+                    self.run.push_str(characters);
+                    return self.flush();
+                }
+                self.run.push_str(characters);
+                return Ok(());
+            }
+        }
+        self.flush()?;
+        match self.from.export(winner) {
+            (Value::Scalar(value), _) => {
+                let mut scratch = Vec::new();
+                let raw = encode(&value, &mut scratch)?;
+                self.editor.room(1, raw.bytes.len(), 0)?;
+                let val = self.editor.state.keep_raw(raw);
+                let id = self.editor.take(1);
+                self.insert(id, val);
+            }
+            (Value::Object(ObjType::Table), _) => {
+                self.run.push_str(PLACEHOLDER);
+                self.flush()?;
+            }
+            (Value::Object(kind), old) => {
+                self.editor.room(1, 0, 0)?;
+                let id = self.editor.take(1);
+                let val = self.editor.state.make(id, kind, self.text);
+                self.insert(id, val);
+                self.objects.push((old, self.editor.made(Some(val))));
+            }
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, id: OpId, value: Val) {
+        self.editor.state.insert_values(self.text, self.gap, self.last, id, &[value]);
+        self.go_behind(id);
+    }
+
+    /// Inserts the characters that wait.
+    fn flush(&mut self) -> Result<(), EditError> {
+        if self.run.is_empty() {
+            return Ok(());
+        }
+        self.editor.room(self.run.len(), self.run.len(), 0)?;
+        let last = self.editor.insert_behind(self.text, self.gap, self.last, &self.run);
+        self.run.clear();
+        self.go_behind(last);
+        Ok(())
+    }
+
+    fn go_behind(&mut self, last: OpId) {
+        let seq = self.editor.state.seq(self.text).expect("it is a text");
+        self.gap = seq.behind(seq.find(last).expect("it was just inserted"));
+        self.last = last;
+    }
+}
+
+/// Whether an element is exactly one character.
+fn is_single(characters: &str) -> bool {
+    let mut each = characters.chars();
+    each.next().is_some() && each.next().is_none()
+}
+
+/// Whether a character is an element of its own when it is inserted together with others.
+fn joins_nothing(character: &str, encoding: TextEncoding) -> bool {
+    encoding != TextEncoding::GraphemeCluster || (character.is_ascii() && character != "\r")
 }
