@@ -1,13 +1,15 @@
 //! Editing by result: the caller says what a text shall be, and the edits that make it so are found here.
 
 use std::convert::Infallible;
+use std::ops::Range;
 
 use similar::algorithms::{DiffHook, myers};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::edit::Editor;
 use crate::error::EditError;
-use crate::types::ObjId;
+use crate::store::seq::Kind;
+use crate::types::{ObjId, TextEncoding};
 use crate::view::View;
 
 /// Above this many pairs nothing is compared: comparing costs up to the square.
@@ -58,48 +60,166 @@ pub(crate) fn diff<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Step> {
     steps.0
 }
 
+/// Where the elements of a text start, in bytes and in units, and where the last one ends. Both ascend.
+struct Elements(Vec<(usize, usize)>);
+
+impl Elements {
+    /// Nothing for a text whose elements are characters that count alone: every place between characters is one between
+    /// elements.
+    fn of_odd(view: &View<'_>, obj: &ObjId, text: &str) -> Option<Self> {
+        let encoding = view.state.encoding;
+        let counted_alone =
+            encoding != TextEncoding::GraphemeCluster || (text.is_ascii() && !text.contains('\r'));
+        let seq = view.state.seq(view.state.resolve(obj).ok()?)?;
+        let mut there = seq.spans().filter(|span| span.visible);
+        if counted_alone && there.all(|span| span.kind == Kind::Text && span.reg.is_none()) {
+            return None;
+        }
+        let (mut starts, mut odd, mut end) = (vec![], !counted_alone, (0, 0));
+        view.each_element(obj, |winner, _| {
+            let (text, width) = view.state.rendered(winner.val);
+            odd |= text.chars().count() != 1;
+            starts.push(end);
+            end = (end.0 + text.len(), end.1 + width as usize);
+        });
+        starts.push(end);
+        odd.then_some(Self(starts))
+    }
+
+    /// Whether each edit begins and ends between elements, at the unit that the tokens before it add up to.
+    fn agree_with(&self, old: &[&str], steps: &[Step], encoding: TextEncoding) -> bool {
+        let mut at = (0, 0);
+        steps.iter().all(|step| {
+            let before = at;
+            if let Step::Keep { old: from, len } | Step::Delete { old: from, len } = *step {
+                at.0 += old[from..from + len].iter().map(|token| token.len()).sum::<usize>();
+                at.1 += old[from..from + len].iter().map(|token| encoding.width(token)).sum::<usize>();
+            }
+            let between = |place| self.0.binary_search(&place).is_ok();
+            matches!(step, Step::Keep { .. }) || (between(before) && between(at))
+        })
+    }
+
+    /// The last place between elements that is not behind a byte.
+    fn floor(&self, byte: usize) -> (usize, usize) {
+        self.0[self.0.partition_point(|(start, _)| *start <= byte) - 1]
+    }
+
+    /// The first place between elements that is not before a byte.
+    fn ceil(&self, byte: usize) -> (usize, usize) {
+        self.0[self.0.partition_point(|(start, _)| *start < byte)]
+    }
+}
+
+/// Bytes of the old text that go, and what comes for them.
+#[derive(Debug, PartialEq)]
+struct Replacement {
+    bytes: Range<usize>,
+    text: String,
+}
+
+/// What steps do, as few replacements as they are.
+fn replacements(old: &[&str], new: &[&str], steps: &[Step]) -> Vec<Replacement> {
+    let (mut all, mut at): (Vec<Replacement>, usize) = (vec![], 0);
+    let bytes = |tokens: &[&str]| tokens.iter().map(|token| token.len()).sum::<usize>();
+    for step in steps {
+        let (gone, come) = match *step {
+            Step::Keep { old: from, len } => {
+                at += bytes(&old[from..from + len]);
+                continue;
+            }
+            Step::Delete { old: from, len } => (bytes(&old[from..from + len]), String::new()),
+            Step::Insert { new: from, len } => (0, new[from..from + len].concat()),
+        };
+        match all.last_mut() {
+            Some(last) if last.bytes.end == at => {
+                last.bytes.end += gone;
+                last.text.push_str(&come);
+            }
+            _ => all.push(Replacement { bytes: at..at + gone, text: come }),
+        }
+        at += gone;
+    }
+    all
+}
+
+/// Extends replacements to whole elements, which cannot be divided: what stays of an element is written anew.
+fn whole_elements(old: &str, elements: &Elements, all: Vec<Replacement>) -> Vec<Replacement> {
+    // Each with the end that it had; what is from there to the end of its last element follows at last.
+    let mut whole: Vec<(Replacement, usize)> = vec![];
+    for Replacement { bytes, text } in all {
+        let (start, end) = (elements.floor(bytes.start).0, elements.ceil(bytes.end).0);
+        match whole.last_mut() {
+            // The last one ends in the element that this one begins in.
+            Some((last, ended)) if start < last.bytes.end => {
+                last.text.push_str(&old[*ended..bytes.start]);
+                last.text.push_str(&text);
+                last.bytes.end = last.bytes.end.max(end);
+                *ended = bytes.end;
+            }
+            _ => {
+                let text = [&old[start..bytes.start], &text].concat();
+                whole.push((Replacement { bytes: start..end, text }, bytes.end));
+            }
+        }
+    }
+    let finish = |(mut replacement, ended): (Replacement, usize)| {
+        replacement.text.push_str(&old[ended..replacement.bytes.end]);
+        replacement
+    };
+    whole.into_iter().map(finish).collect()
+}
+
 impl Editor<'_> {
     /// Turns a text into `new` with few edits, none of which divides a grapheme cluster.
     pub(crate) fn update_text(&mut self, obj: &ObjId, new: &str) -> Result<(), EditError> {
-        let old = View::now(self.state).text(obj)?;
-        let mut at = 0;
-        self.update(obj, &mut at, &old, new)
-    }
-
-    fn update(&mut self, obj: &ObjId, at: &mut usize, old: &str, new: &str) -> Result<(), EditError> {
-        let (before, after): (Vec<&str>, Vec<&str>) =
+        let view = View::now(self.state);
+        let (old, encoding) = (view.text(obj)?, self.state.encoding);
+        let (mut before, mut after): (Vec<&str>, Vec<&str>) =
             (old.graphemes(true).collect(), new.graphemes(true).collect());
-        if is_quick(&before, &after) {
-            let steps = diff(&before, &after);
-            return self.walk(obj, at, &before, &after, &steps);
+        if !is_quick(&before, &after) {
+            (before, after) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
         }
-        let (before, after): (Vec<&str>, Vec<&str>) =
-            (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
         let steps = diff(&before, &after);
-        self.walk(obj, at, &before, &after, &steps)
+        match Elements::of_odd(&view, obj, &old) {
+            Some(elements) if !elements.agree_with(&before, &steps, encoding) => {
+                let all = whole_elements(&old, &elements, replacements(&before, &after, &steps));
+                self.replace(obj, &elements, &all)
+            }
+            _ => self.walk(obj, &before, &after, &steps),
+        }
     }
 
-    fn walk(
+    /// Replaces whole elements, the last ones first so that units before them stay what they are.
+    fn replace(
         &mut self,
         obj: &ObjId,
-        at: &mut usize,
-        old: &[&str],
-        new: &[&str],
-        steps: &[Step],
+        elements: &Elements,
+        replacements: &[Replacement],
     ) -> Result<(), EditError> {
+        for Replacement { bytes, text } in replacements.iter().rev() {
+            let (start, end) = (elements.floor(bytes.start).1, elements.floor(bytes.end).1);
+            let units = isize::try_from(end - start).expect("no text in memory is longer");
+            self.splice_text(obj, start, units, text)?;
+        }
+        Ok(())
+    }
+
+    fn walk(&mut self, obj: &ObjId, old: &[&str], new: &[&str], steps: &[Step]) -> Result<(), EditError> {
         let encoding = self.state.encoding;
         let width = |pieces: &[&str]| pieces.iter().map(|piece| encoding.width(piece)).sum::<usize>();
+        let mut at = 0;
         for step in steps {
             match *step {
-                Step::Keep { old: from, len } => *at += width(&old[from..from + len]),
+                Step::Keep { old: from, len } => at += width(&old[from..from + len]),
                 Step::Delete { old: from, len } => {
                     let units = isize::try_from(width(&old[from..from + len]));
-                    self.splice_text(obj, *at, units.expect("no text in memory is longer"), "")?;
+                    self.splice_text(obj, at, units.expect("no text in memory is longer"), "")?;
                 }
                 Step::Insert { new: from, len } => {
                     let text = new[from..from + len].concat();
-                    self.splice_text(obj, *at, 0, &text)?;
-                    *at += encoding.width(&text);
+                    self.splice_text(obj, at, 0, &text)?;
+                    at += encoding.width(&text);
                 }
             }
         }
