@@ -222,7 +222,7 @@ fn put(
     anew: &mut HashMap<ObjId, ObjId>,
 ) -> Result<(), EditError> {
     match value {
-        Value::Scalar(value) => tx.put(obj, prop, value)?,
+        Value::Scalar(value) => tx.editor().put_exactly(obj, &prop, &value)?,
         Value::Object(kind) => drop(anew.insert(id, tx.put_object(obj, prop, kind)?)),
     }
     Ok(())

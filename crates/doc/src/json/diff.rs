@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::pointer::escape;
 use super::write::{Layout, string, write};
 use super::{Form, VALUE};
-use crate::types::{ObjId, ObjType, ROOT, Value};
+use crate::types::{ObjId, ObjType, ROOT, ScalarValue, Value};
 use crate::update::{Step, diff as steps};
 use crate::view::View;
 
@@ -50,6 +50,17 @@ struct Differ<'v, 'a, W> {
     pairs: Vec<(Way, ObjId)>,
 }
 
+/// Whether both are one scalar, bit for bit: zeros with two signs are written differently though they are equal.
+fn is_same_scalar((old, _): &Found<'_>, (new, _): &Found<'_>) -> bool {
+    match (old, new) {
+        (Value::Scalar(ScalarValue::F64(old)), Value::Scalar(ScalarValue::F64(new))) => {
+            old.to_bits() == new.to_bits()
+        }
+        (Value::Scalar(old), Value::Scalar(new)) => old == new,
+        _ => false,
+    }
+}
+
 impl<'a, W: Write> Differ<'_, 'a, W> {
     /// The way to a key or an index of what another one leads to.
     fn way(&mut self, from: Way, token: impl Into<String>) -> Way {
@@ -84,7 +95,7 @@ impl<'a, W: Write> Differ<'_, 'a, W> {
                 self.pairs.push((way, new.1));
                 Ok(())
             }
-            (Value::Scalar(a), Value::Scalar(b)) if a == b => Ok(()),
+            _ if is_same_scalar(old, &new) => Ok(()),
             _ => self.step("replace", (from, token), Some(new)),
         }
     }
@@ -116,7 +127,7 @@ impl<'a, W: Write> Differ<'_, 'a, W> {
         let (old, new): (Vec<Found<'a>>, Vec<Found<'a>>) =
             (self.before.values_of(id), self.after.values_of(id));
         let ids = |values: &[Found<'a>]| values.iter().map(|(_, id)| id.clone()).collect::<Vec<_>>();
-        // The index in the list as the steps so far have made it.
+        // The index in the list as the steps so far have made it, which is the index of the next element after.
         let mut at = 0;
         let (mut gone, mut come) = (0..0, 0..0);
         let all = steps(&ids(&old), &ids(&new));
@@ -147,10 +158,10 @@ impl<'a, W: Write> Differ<'_, 'a, W> {
             }
             (gone, come) = (0..0, 0..0);
             if let Some(&Step::Keep { old: from, len }) = step {
-                for (value, id) in &old[from..from + len] {
-                    if let Value::Object(_) = value {
-                        let inner = self.way(way, at.to_string());
-                        self.pairs.push((inner, id.clone()));
+                for old in &old[from..from + len] {
+                    // The same element: an object may have changed inside, and a counter may have grown.
+                    if !is_same_scalar(old, &new[at]) {
+                        self.value((way, &at.to_string()), old, new[at].clone())?;
                     }
                     at += 1;
                 }

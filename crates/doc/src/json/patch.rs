@@ -261,6 +261,7 @@ fn put(
         {
             tx.update_text(&text, new)?;
         }
+        (_, Literal::Scalar(value)) => tx.editor().put_exactly(obj, &prop, value)?,
         _ => drop(tx.put_literal(obj, prop, value)?),
     }
     Ok(())
