@@ -201,7 +201,7 @@ fn keys(
                 patches.push(PatchAction::PutMap { key: key.to_owned(), value, conflict });
                 shown.extend(winner.val.as_object().map(|(_, number)| number));
             }
-            Became::Grown(value) => patches.push(PatchAction::Increment { prop: prop(), value }),
+            Became::Grown { by, conflict } => patches.grow(prop(), by, conflict),
             Became::Conflict => patches.push(PatchAction::Conflict { prop: prop() }),
         }
     }

@@ -6,7 +6,7 @@ use super::{Patch, PatchAction, Path};
 use crate::mark::{Mark, MarkSet};
 use crate::store::register::Visible;
 use crate::store::state::State;
-use crate::types::{ObjId, ScalarValue, Value};
+use crate::types::{ObjId, Prop, ScalarValue, Value};
 
 /// A growing list of steps.
 pub(super) struct Patches<'a> {
@@ -42,6 +42,14 @@ impl<'a> Patches<'a> {
     pub(super) fn push(&mut self, action: PatchAction) {
         self.push_marks();
         self.done.push(Patch { obj: self.obj.clone(), path: self.path.clone(), action });
+    }
+
+    /// A counter grew, and others may have come beside it.
+    pub(super) fn grow(&mut self, prop: Prop<'static>, by: i64, conflict: bool) {
+        self.push(PatchAction::Increment { prop: prop.clone(), value: by });
+        if conflict {
+            self.push(PatchAction::Conflict { prop });
+        }
     }
 
     /// The last step, if it is about the same object.

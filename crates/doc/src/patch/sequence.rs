@@ -273,8 +273,8 @@ impl<'a, 'p> Walk<'a, 'p> {
             Became::Same => self.index += usize::from(!is.is_empty()),
             Became::Gone => self.patches.delete(index, 1),
             Became::Put(value, conflict) => self.put(winner(was), &value, conflict),
-            Became::Grown(value) => {
-                self.patches.push(PatchAction::Increment { prop: Prop::Seq(index), value });
+            Became::Grown { by, conflict } => {
+                self.patches.grow(Prop::Seq(index), by, conflict);
                 self.index += 1;
             }
             Became::Conflict => {

@@ -12,8 +12,8 @@ pub(super) enum Became {
     Gone,
     /// This one is there now; others are, too, if there is a conflict.
     Put(Visible, bool),
-    /// The counter that is there grew by this.
-    Grown(i64),
+    /// The counter that is there grew by this much, and may have others beside it that it had not.
+    Grown { by: i64, conflict: bool },
     /// What is there has others beside it now.
     Conflict,
 }
@@ -29,9 +29,15 @@ pub(super) fn became(before: &[Visible], after: &[Visible], conflicts: bool) -> 
     match before.last().filter(|old| old.id == winner.id) {
         None => Became::Put(*winner, conflict),
         Some(_) if conflicts && before.len() > 1 && !conflict => Became::Put(*winner, false),
-        Some(old) if old.added != winner.added => Became::Grown(winner.added.wrapping_sub(old.added)),
-        Some(_) if conflicts && conflict && before.len() == 1 => Became::Conflict,
-        Some(_) => Became::Same,
+        Some(old) => {
+            let (by, conflict) =
+                (winner.added.wrapping_sub(old.added), conflicts && conflict && before.len() == 1);
+            match (by, conflict) {
+                (0, false) => Became::Same,
+                (0, true) => Became::Conflict,
+                _ => Became::Grown { by, conflict },
+            }
+        }
     }
 }
 

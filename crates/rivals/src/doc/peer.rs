@@ -168,11 +168,19 @@ pub fn joined(patches: Vec<Told>, encoding: Encoding) -> (Vec<Told>, Vec<String>
                 text.push_str(more);
             }
             (_, Told::Marks(marks)) => all.extend_from_slice(marks),
+            (Some(Told::Other(before)), Told::Other(patch)) if is_conflict_of(before, patch) => {}
             _ => joined.push(patch),
         }
     }
     all.sort_unstable();
     (joined, all)
+}
+
+/// Whether a patch tells that a counter has others beside it now, after one that it grew. The official crate tells the increment
+/// alone.
+fn is_conflict_of(before: &str, patch: &str) -> bool {
+    let place = patch.rsplit_once(" conflict ");
+    place.is_some_and(|(of, prop)| before.starts_with(&format!("{of} increment {prop} ")))
 }
 
 /// A mark to be made.
