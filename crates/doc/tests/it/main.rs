@@ -22,11 +22,14 @@ mod hub;
 mod items;
 #[cfg(feature = "json")]
 mod json;
+#[cfg(feature = "json")]
+mod json_differences;
 mod leaked;
 mod limits;
 mod literals;
 mod malformed;
 mod marks;
+mod models;
 mod observers;
 mod opened;
 mod oracle;
@@ -43,7 +46,10 @@ mod shortcuts;
 mod spliced;
 mod sync;
 mod threads;
+mod transforms;
 mod undo;
+mod updated_texts;
+mod worlds;
 
 /// A small generator of numbers: tests must be the same everywhere.
 struct Rng(u64);

@@ -17,7 +17,7 @@ fn actor(actor: &ActorId) -> Actor {
     Actor(actor.as_bytes().into())
 }
 
-pub(super) fn id(obj: &ObjId) -> Option<Id> {
+pub(crate) fn id(obj: &ObjId) -> Option<Id> {
     match obj {
         ObjId::Root => None,
         ObjId::Id { counter, actor: by, .. } => Some(Id { counter: *counter, actor: actor(by) }),
@@ -56,7 +56,7 @@ pub(super) fn value(value: &ScalarValue<'_>) -> Value {
     }
 }
 
-pub(super) fn entry((shown, by): &(Shown<'_>, ObjId)) -> Entry {
+pub(crate) fn entry((shown, by): &(Shown<'_>, ObjId)) -> Entry {
     let value = match shown {
         Shown::Object(of) => Content::Object(kind(*of)),
         Shown::Scalar(scalar) => Content::Scalar(value(scalar)),
@@ -64,7 +64,7 @@ pub(super) fn entry((shown, by): &(Shown<'_>, ObjId)) -> Entry {
     Entry { id: id(by).expect("the root is no value"), value }
 }
 
-pub(super) fn marks(set: &MarkSet<'_>) -> BTreeMap<String, Value> {
+pub(crate) fn marks(set: &MarkSet<'_>) -> BTreeMap<String, Value> {
     set.iter().map(|(name, shown)| (name.to_owned(), value(shown))).collect()
 }
 
@@ -247,7 +247,7 @@ pub(super) fn saves(doc: &mut Document, history: &History, when: &str) {
 }
 
 /// Hands a change to both, and to the engine as it would come from elsewhere.
-pub(super) fn deliver(doc: &mut Document, history: &mut History, change: &Made) {
+pub(crate) fn deliver(doc: &mut Document, history: &mut History, change: &Made) {
     history.deliver(change.clone());
     give(doc, change);
 }
@@ -260,7 +260,7 @@ pub(super) fn give(doc: &mut Document, change: &Made) {
 }
 
 /// Tries every seed, and tells of all that fail.
-pub(super) fn each(seeds: Range<u64>, case: impl Fn(u64)) {
+pub(crate) fn each(seeds: Range<u64>, case: impl Fn(u64)) {
     let mut failed = vec![];
     for seed in seeds.clone() {
         if let Err(why) = catch_unwind(AssertUnwindSafe(|| case(seed))) {

@@ -1,11 +1,11 @@
 //! The engine beside the oracle, which knows the format and its meaning from the reference alone.
 
-mod compare;
+pub(crate) mod compare;
 mod cursors;
 mod files;
 mod first;
 mod mutated;
 mod orders;
 mod programs;
-mod steps;
+pub(crate) mod steps;
 mod talks;

@@ -1,4 +1,4 @@
-//! Patches, taken by somebody who knows nothing but them: what was shown becomes what the oracle shows.
+//! A model that hears nothing but patches: it becomes what the oracle shows, conflict flags included.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,24 @@ use super::compare::{deliver, each, entry, hash_of, id, marks, value};
 
 /// A unit of a text: a character with its marks, or a block.
 #[derive(Clone, Debug, PartialEq)]
-enum Unit {
+pub(crate) enum Unit {
     Char(char, BTreeMap<String, Value>),
     Block(Id),
 }
 
-/// What somebody shows of an object: what won.
+/// What wins at a place, and whether others are there too.
+pub(crate) type Winner = (Entry, bool);
+
+/// A model of an object.
 #[derive(Clone, Debug, PartialEq)]
-enum Screen {
-    Map(BTreeMap<String, Entry>),
-    List(Vec<Entry>),
+pub(crate) enum Screen {
+    Map(BTreeMap<String, Winner>),
+    List(Vec<Winner>),
     Text(Vec<Unit>),
 }
 
-type Screens = BTreeMap<Option<Id>, Screen>;
+/// A model of a document.
+pub(crate) type Screens = BTreeMap<Option<Id>, Screen>;
 
 fn empty(kind: Kind) -> Screen {
     match kind {
@@ -34,7 +38,7 @@ fn empty(kind: Kind) -> Screen {
     }
 }
 
-fn object(entry: &Entry) -> Option<(Id, Kind)> {
+pub(crate) fn object(entry: &Entry) -> Option<(Id, Kind)> {
     match entry.value {
         Content::Object(kind) => Some((entry.id.clone(), kind)),
         Content::Scalar(_) => None,
@@ -46,24 +50,25 @@ fn shown(state: &State) -> Screens {
     let (mut screens, mut open) = (Screens::new(), vec![None]);
     while let Some(name) = open.pop() {
         let there = &state.objects[&name];
-        let winner = |values: &[Entry]| values.last().cloned().expect("what is there has a value");
+        let winner =
+            |values: &[Entry]| (values.last().cloned().expect("what is there has a value"), values.len() > 1);
         let mut inside = vec![];
         let screen = match there.kind {
             Kind::Map | Kind::Table => {
                 let keys = there.keys.iter().map(|(key, values)| (key.clone(), winner(values)));
-                let keys: BTreeMap<String, Entry> = keys.collect();
-                inside.extend(keys.values().filter_map(object));
+                let keys: BTreeMap<String, Winner> = keys.collect();
+                inside.extend(keys.values().filter_map(|(entry, _)| object(entry)));
                 Screen::Map(keys)
             }
             Kind::List => {
-                let elements: Vec<Entry> = there.elements.iter().map(|e| winner(&e.values)).collect();
-                inside.extend(elements.iter().filter_map(object));
+                let elements: Vec<Winner> = there.elements.iter().map(|e| winner(&e.values)).collect();
+                inside.extend(elements.iter().filter_map(|(entry, _)| object(entry)));
                 Screen::List(elements)
             }
             Kind::Text => {
                 let mut units = vec![];
                 for element in &there.elements {
-                    let winner = winner(&element.values);
+                    let (winner, _) = winner(&element.values);
                     if winner.value == Content::Object(Kind::Map) {
                         units.push(Unit::Block(winner.id.clone()));
                         inside.extend(object(&winner));
@@ -82,7 +87,7 @@ fn shown(state: &State) -> Screens {
 }
 
 /// Takes one step.
-fn take(screens: &mut Screens, patch: &Patch) {
+pub(crate) fn take(screens: &mut Screens, patch: &Patch) {
     let come = |screens: &mut Screens, entry: &Entry| {
         if let Some((id, kind)) = object(entry) {
             screens.insert(Some(id), empty(kind));
@@ -93,37 +98,39 @@ fn take(screens: &mut Screens, patch: &Patch) {
     let now = match (on, &patch.action) {
         (Screen::Map(mut keys), action) => {
             match action {
-                PatchAction::PutMap { key, value, .. } => {
+                PatchAction::PutMap { key, value, conflict } => {
                     come(screens, &entry(value));
-                    keys.insert(key.clone(), entry(value));
+                    keys.insert(key.clone(), (entry(value), *conflict));
                 }
                 PatchAction::DeleteMap { key } => drop(keys.remove(key).expect("it was there")),
                 PatchAction::Increment { prop: Prop::Map(key), value: by } => {
-                    grow(keys.get_mut(&**key).expect("a counter"), *by);
+                    grow(&mut keys.get_mut(&**key).expect("a counter").0, *by);
                 }
-                PatchAction::Conflict { prop: Prop::Map(key) } => assert!(keys.contains_key(&**key)),
+                PatchAction::Conflict { prop: Prop::Map(key) } => {
+                    keys.get_mut(&**key).expect("a value").1 = true;
+                }
                 other => panic!("{other:?} in a map"),
             }
             Screen::Map(keys)
         }
         (Screen::List(mut elements), action) => {
             match action {
-                PatchAction::PutSeq { index, value, .. } => {
+                PatchAction::PutSeq { index, value, conflict } => {
                     come(screens, &entry(value));
-                    elements[*index] = entry(value);
+                    elements[*index] = (entry(value), *conflict);
                 }
                 PatchAction::Insert { index, values } => {
-                    for (n, (value, id, _)) in values.iter().enumerate() {
+                    for (n, (value, id, conflict)) in values.iter().enumerate() {
                         let new = entry(&(value.clone(), id.clone()));
                         come(screens, &new);
-                        elements.insert(index + n, new);
+                        elements.insert(index + n, (new, *conflict));
                     }
                 }
                 PatchAction::DeleteSeq { index, length } => drop(elements.drain(*index..index + length)),
                 PatchAction::Increment { prop: Prop::Seq(index), value: by } => {
-                    grow(&mut elements[*index], *by);
+                    grow(&mut elements[*index].0, *by);
                 }
-                PatchAction::Conflict { prop: Prop::Seq(index) } => assert!(*index < elements.len()),
+                PatchAction::Conflict { prop: Prop::Seq(index) } => elements[*index].1 = true,
                 other => panic!("{other:?} in a list"),
             }
             Screen::List(elements)
@@ -154,7 +161,6 @@ fn take(screens: &mut Screens, patch: &Patch) {
                         }
                     }
                 }
-                PatchAction::Conflict { prop: Prop::Seq(index) } => assert!(*index < units.len()),
                 other => panic!("{other:?} in a text"),
             }
             Screen::Text(units)
@@ -171,13 +177,17 @@ fn grow(entry: &mut Entry, by: i64) {
 }
 
 /// What can be reached from the root; the rest is forgotten.
-fn reached(mut screens: Screens) -> Screens {
+pub(crate) fn reached(mut screens: Screens) -> Screens {
     let (mut kept, mut open) = (Screens::new(), vec![None]);
     while let Some(name) = open.pop() {
         let screen = screens.remove(&name).unwrap_or_else(|| panic!("{name:?} is not shown"));
         match &screen {
-            Screen::Map(keys) => open.extend(keys.values().filter_map(object).map(|(id, _)| Some(id))),
-            Screen::List(elements) => open.extend(elements.iter().filter_map(object).map(|(id, _)| Some(id))),
+            Screen::Map(keys) => {
+                open.extend(keys.values().filter_map(|(entry, _)| object(entry)).map(|(id, _)| Some(id)));
+            }
+            Screen::List(elements) => {
+                open.extend(elements.iter().filter_map(|(entry, _)| object(entry)).map(|(id, _)| Some(id)));
+            }
             Screen::Text(units) => open.extend(units.iter().filter_map(|unit| match unit {
                 Unit::Block(id) => Some(Some(id.clone())),
                 Unit::Char(..) => None,
@@ -189,7 +199,7 @@ fn reached(mut screens: Screens) -> Screens {
 }
 
 #[test]
-fn whoever_takes_the_steps_shows_what_is_there() {
+fn a_model_that_hears_patches_is_what_the_oracle_shows() {
     let told = std::cell::Cell::new(0);
     each(0..60, |seed| {
         let (mut rng, mut forge) = (Rng::new(seed), Forge::new(seed, History::new()));
