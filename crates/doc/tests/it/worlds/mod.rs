@@ -227,6 +227,7 @@ fn edit(
 }
 
 /// Tries a property with these seeds, or with those of the environment. The property gives how many operations it saw.
+#[allow(clippy::print_stdout, reason = "a search tells what it did")]
 pub(crate) fn for_all(name: &str, seeds: Range<u64>, property: impl Fn(u64) -> usize) {
     let wanted = std::env::var("HASHMILL_DOC_WORLDS").ok();
     let (told, seeds) = match &wanted {
