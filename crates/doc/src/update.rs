@@ -61,12 +61,12 @@ pub(crate) fn diff<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Step> {
 }
 
 /// Where the elements of a text start, in bytes and in units, and where the last one ends. Both ascend.
-struct Elements(Vec<(usize, usize)>);
+pub(crate) struct Elements(Vec<(usize, usize)>);
 
 impl Elements {
     /// Nothing for a text whose elements are characters that count alone: every place between characters is one between
     /// elements.
-    fn of_odd(view: &View<'_>, obj: &ObjId, text: &str) -> Option<Self> {
+    pub(crate) fn of_odd(view: &View<'_>, obj: &ObjId, text: &str) -> Option<Self> {
         let encoding = view.state.encoding;
         let counted_alone =
             encoding != TextEncoding::GraphemeCluster || (text.is_ascii() && !text.contains('\r'));
@@ -101,12 +101,12 @@ impl Elements {
     }
 
     /// The last place between elements that is not behind a byte.
-    fn floor(&self, byte: usize) -> (usize, usize) {
+    pub(crate) fn floor(&self, byte: usize) -> (usize, usize) {
         self.0[self.0.partition_point(|(start, _)| *start <= byte) - 1]
     }
 
     /// The first place between elements that is not before a byte.
-    fn ceil(&self, byte: usize) -> (usize, usize) {
+    pub(crate) fn ceil(&self, byte: usize) -> (usize, usize) {
         self.0[self.0.partition_point(|(start, _)| *start < byte)]
     }
 }

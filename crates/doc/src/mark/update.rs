@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -11,7 +12,7 @@ use crate::error::EditError;
 use crate::literal::{Entries, Literal};
 use crate::store::state::PLACEHOLDER;
 use crate::types::{ObjId, ScalarValue, TextEncoding};
-use crate::update::{Step, diff, is_quick};
+use crate::update::{Elements, Step, diff, is_quick};
 use crate::view::View;
 
 /// How marks expand that an update of a rich text puts there.
@@ -192,6 +193,85 @@ fn changes<'a>(
     changes
 }
 
+/// Bytes of a text that go, and what comes for them; or a block that stays and becomes another one.
+struct Change<'n> {
+    bytes: Range<usize>,
+    /// Where they ended before they were extended to whole elements.
+    ended: usize,
+    come: Vec<Edit<'n>>,
+}
+
+impl<'n> Change<'n> {
+    fn types(&mut self, text: &str) {
+        match self.come.last_mut() {
+            Some(Edit::Type(before)) => before.push_str(text),
+            _ if text.is_empty() => {}
+            _ => self.come.push(Edit::Type(text.to_owned())),
+        }
+    }
+
+    fn comes(&mut self, edit: Edit<'n>) {
+        match edit {
+            Edit::Type(text) => self.types(&text),
+            edit => self.come.push(edit),
+        }
+    }
+}
+
+/// Makes edits that count bytes of `old` into edits that count units and divide no element: what stays of an element is
+/// typed anew.
+fn of_whole_elements<'n>(edits: Vec<Edit<'n>>, old: &str, elements: &Elements) -> Vec<Edit<'n>> {
+    let (mut all, mut at): (Vec<Change<'n>>, usize) = (vec![], 0);
+    for edit in edits {
+        let gone = match &edit {
+            Edit::Keep(bytes) => {
+                at += bytes;
+                continue;
+            }
+            Edit::Delete(bytes) => *bytes,
+            Edit::Become(_) => PLACEHOLDER.len(),
+            Edit::Type(_) | Edit::Split(_) => 0,
+        };
+        let (start, end) = (elements.floor(at).0, elements.ceil(at + gone).0);
+        let stays = matches!(edit, Edit::Become(_));
+        let last = all.last_mut().filter(|last| {
+            !stays
+                && !matches!(last.come[..], [Edit::Become(_)])
+                && (start < last.bytes.end || at == last.ended)
+        });
+        let change = match last {
+            Some(last) => {
+                last.types(&old[last.ended..at]);
+                last.bytes.end = last.bytes.end.max(end);
+                last
+            }
+            None => {
+                all.push(Change { bytes: start..end, ended: at, come: vec![] });
+                let change = all.last_mut().expect("it was just pushed");
+                change.types(&old[start..at]);
+                change
+            }
+        };
+        at += gone;
+        change.ended = at;
+        if !matches!(edit, Edit::Delete(_)) {
+            change.comes(edit);
+        }
+    }
+    let (mut whole, mut at) = (vec![], (0, 0));
+    for mut change in all {
+        change.types(&old[change.ended..change.bytes.end]);
+        let (start, end) = (elements.floor(change.bytes.start), elements.floor(change.bytes.end));
+        whole.push(Edit::Keep(start.1 - at.1));
+        if !matches!(change.come[..], [Edit::Become(_)]) && start.1 < end.1 {
+            whole.push(Edit::Delete(end.1 - start.1));
+        }
+        whole.append(&mut change.come);
+        at = end;
+    }
+    whole
+}
+
 /// The way from what a text says to what it shall say, marks aside.
 fn plan<'n>(view: &View<'_>, obj: &ObjId, spans: &'n [Span<'_>]) -> Result<Vec<Edit<'n>>, EditError> {
     let there: Vec<Span<'_>> = view.spans(obj)?.collect();
@@ -199,7 +279,15 @@ fn plan<'n>(view: &View<'_>, obj: &ObjId, spans: &'n [Span<'_>]) -> Result<Vec<E
     if !is_quick(&old, &new) {
         (old, new) = (tokens(&there, lines), tokens(spans, lines));
     }
-    Ok(edits(&old, &new, &diff(&old, &new), view.state.encoding))
+    let steps = diff(&old, &new);
+    let text = view.text(obj)?;
+    Ok(match Elements::of_odd(view, obj, &text) {
+        None => edits(&old, &new, &steps, view.state.encoding),
+        Some(elements) => {
+            let in_bytes = edits(&old, &new, &steps, TextEncoding::Utf8CodeUnit);
+            of_whole_elements(in_bytes, &text, &elements)
+        }
+    })
 }
 
 fn clusters(text: &str) -> Vec<&str> {

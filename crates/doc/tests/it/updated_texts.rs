@@ -1,8 +1,9 @@
 //! Texts updated by result: they become what was asked for, whatever elements they consist of.
 
-use hashmill_doc::{ReadDoc as _, Transactable as _};
+use hashmill_doc::{Entries, ReadDoc as _, Span, Transactable as _, UpdateSpansConfig};
 
-use crate::worlds::{WORDS, World, for_all};
+use crate::worlds::seen::{Depth, spans};
+use crate::worlds::{ENCODINGS, WORDS, World, for_all};
 
 #[test]
 fn an_updated_text_is_what_was_asked_for() {
@@ -31,6 +32,57 @@ fn an_updated_text_is_what_was_asked_for() {
                 doc.transact(|tx| tx.update_text(&text, &wanted)).expect("any text will do");
                 assert_eq!(doc.text(&text).expect("a text"), wanted, "it was {before:?}");
                 assert!(wanted != before || doc.get_heads() == heads, "nothing was to be done");
+                updates += 1;
+            }
+        }
+        world.writers[0].check(true);
+        updates
+    });
+}
+
+/// Spans in words. Zeros with two signs are equal: a block that has the one is taken for one that has the other.
+fn words(read: impl Iterator<Item = Span<'static>>) -> String {
+    format!("{:?}", spans(read, Depth::Winners)).replace("F64(-0.0)", "F64(0.0)")
+}
+
+/// Clusters are left out: what is marked in part of one is typed as one element, which has one set of marks.
+#[test]
+fn updated_spans_are_what_was_asked_for() {
+    for_all("updated spans", 0..150, |seed| {
+        let mut world = World::counting_in(seed, ENCODINGS[seed as usize % 3]);
+        let mut updates = 0;
+        for n in 0..60 {
+            world.step();
+            if n % 10 != 9 {
+                continue;
+            }
+            for text in world.texts() {
+                let (rng, doc) = (&mut world.rng, &mut world.writers[0]);
+                let before: Vec<Span<'static>> =
+                    doc.spans(&text).expect("a text").map(Span::into_owned).collect();
+                let mut wanted = before.clone();
+                for _ in 0..rng.below(3) {
+                    let at = rng.below(wanted.len() + 1);
+                    let word = WORDS[rng.below(WORDS.len())];
+                    let come: Option<Span<'static>> = match rng.below(3) {
+                        0 if !word.is_empty() => Some(Span::marked(word, [("b", rng.below(2) == 0)])),
+                        1 => {
+                            Some(Entries::from_iter([("n".to_owned(), (rng.below(9) as i64).into())]).into())
+                        }
+                        _ => None,
+                    };
+                    wanted.splice(at..(at + rng.below(2)).min(wanted.len()), come);
+                }
+                if let Some(Span::Text { text, .. }) = wanted.first_mut() {
+                    // Not all of it.
+                    let cut: String = text.chars().skip(1).collect();
+                    *text = (if cut.is_empty() { "é".to_owned() } else { cut }).into();
+                }
+                let config = UpdateSpansConfig::default();
+                doc.transact(|tx| tx.update_spans(&text, &config, wanted.clone()))
+                    .expect("any spans will do");
+                let is = words(doc.spans(&text).expect("a text").map(Span::into_owned));
+                assert_eq!(is, words(wanted.into_iter()), "it was {before:?}");
                 updates += 1;
             }
         }

@@ -108,7 +108,7 @@ fn object(view: &View<'_>, kind: ObjType, id: &ObjId, depth: Depth) -> Seen {
                 elements: view.values_of(id).iter().map(element).collect(),
                 units: (0..view.length(id)).map(|unit| (at(unit), marks(unit))).collect(),
                 marks: view.marks(id).expect("a text").iter().map(mark).collect(),
-                spans: spans(view.spans(id).expect("a text").map(span), depth),
+                spans: spans(view.spans(id).expect("a text"), depth),
             }))
         }
     }
@@ -138,9 +138,9 @@ fn span(span: Span<'_>) -> Part {
 
 /// A mark on nothing but elements without characters divides the text around it, here and in the official engine. Who asks
 /// for marks does not hear of it, so a copy without history does not have it.
-fn spans(parts: impl Iterator<Item = Part>, depth: Depth) -> Vec<Part> {
+pub(crate) fn spans<'a>(read: impl Iterator<Item = Span<'a>>, depth: Depth) -> Vec<Part> {
     let mut spans: Vec<Part> = vec![];
-    for part in parts {
+    for part in read.map(span) {
         match (spans.last_mut(), part, depth) {
             (Some(Part::Text(text, marks)), Part::Text(more, same), Depth::Winners) if *marks == same => {
                 text.push_str(&more);
