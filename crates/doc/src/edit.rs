@@ -287,7 +287,7 @@ impl Editor<'_> {
         self.put_raw(obj, prop, raw.bytes.len(), Write::Exact(raw))
     }
 
-    /// Writes a scalar of so many bytes.
+    /// Writes a scalar whose value has this length in bytes.
     fn put_raw(
         &mut self,
         obj: &ObjId,

@@ -1,4 +1,4 @@
-//! What became of a document between two moments, as a JSON Patch.
+//! The difference between two moments of a document as a JSON Patch.
 
 use std::io::{self, Write};
 
