@@ -204,8 +204,8 @@ struct Change<'n> {
 impl<'n> Change<'n> {
     fn types(&mut self, text: &str) {
         match self.come.last_mut() {
-            Some(Edit::Type(before)) => before.push_str(text),
             _ if text.is_empty() => {}
+            Some(Edit::Type(before)) => before.push_str(text),
             _ => self.come.push(Edit::Type(text.to_owned())),
         }
     }
@@ -216,6 +216,40 @@ impl<'n> Change<'n> {
             edit => self.come.push(edit),
         }
     }
+}
+
+/// Divides what is kept, in bytes, where other marks shall begin in the new text: an empty edit stands there.
+fn divided<'n>(edits: Vec<Edit<'n>>, spans: &[Span<'_>]) -> Vec<Edit<'n>> {
+    let mut end = 0;
+    let mut borders = spans.windows(2).filter_map(|pair| {
+        end += pair[0].as_str().len();
+        match pair {
+            [Span::Text { marks: before, .. }, Span::Text { marks: after, .. }] if before != after => {
+                Some(end)
+            }
+            _ => None,
+        }
+    });
+    let (mut border, mut at, mut divided) = (borders.next(), 0, vec![]);
+    for edit in edits {
+        let come = match &edit {
+            Edit::Keep(bytes) => *bytes,
+            Edit::Delete(_) => 0,
+            Edit::Type(text) => text.len(),
+            Edit::Split(_) | Edit::Become(_) => PLACEHOLDER.len(),
+        };
+        let (mut from, to) = (at, at + come);
+        while let Some(place) = border.filter(|place| *place < to) {
+            if matches!(edit, Edit::Keep(_)) && place > from {
+                divided.extend([Edit::Keep(place - from), Edit::Type(String::new())]);
+                from = place;
+            }
+            border = borders.next();
+        }
+        divided.push(if let Edit::Keep(_) = edit { Edit::Keep(to - from) } else { edit });
+        at = to;
+    }
+    divided
 }
 
 /// Makes edits that count bytes of `old` into edits that count units and divide no element: what stays of an element is
@@ -285,7 +319,7 @@ fn plan<'n>(view: &View<'_>, obj: &ObjId, spans: &'n [Span<'_>]) -> Result<Vec<E
         None => edits(&old, &new, &steps, view.state.encoding),
         Some(elements) => {
             let in_bytes = edits(&old, &new, &steps, TextEncoding::Utf8CodeUnit);
-            of_whole_elements(in_bytes, &text, &elements)
+            of_whole_elements(divided(in_bytes, spans), &text, &elements)
         }
     })
 }
