@@ -1,7 +1,7 @@
 //! The folder of answers, on a disk or in a store: files that are whole and in their place, or not there.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +17,9 @@ use crate::remote::Remote;
 
 /// Says whose answers a folder holds.
 pub(crate) const WHOSE: &str = "_hashmill.json";
+
+/// The most bytes of it.
+const WHOSE_LEN: u64 = 64 << 10;
 
 /// What is written there: another run writes something else.
 #[derive(Serialize, Deserialize)]
@@ -60,21 +63,38 @@ impl Folder {
         }
     }
 
-    /// All of a file; `None` if there is none.
-    pub(crate) fn read(&self, name: &str) -> Result<Option<Bytes>, Error> {
+    /// All of a file, which must have at most `most` bytes; `None` if there is none.
+    pub(crate) fn read(&self, name: &str, most: u64) -> Result<Option<Bytes>, Error> {
         match self {
-            Folder::Disk(folder) => match fs::read(folder.join(name)) {
-                Ok(bytes) => Ok(Some(bytes.into())),
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-                Err(error) => Err(Error::Io(folder.join(name), error)),
-            },
-            Folder::Store(remote) => remote.child(name).read(),
+            Folder::Disk(folder) => {
+                let read = || {
+                    let mut bytes = Vec::new();
+                    let read = File::open(folder.join(name))?
+                        .take(most.saturating_add(1))
+                        .read_to_end(&mut bytes)?;
+                    if read as u64 > most {
+                        return Err(io::Error::other(format!("more than {most} bytes")));
+                    }
+                    Ok(bytes)
+                };
+                match read() {
+                    Ok(bytes) => Ok(Some(bytes.into())),
+                    Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                    Err(error) => Err(Error::Io(folder.join(name), error)),
+                }
+            }
+            Folder::Store(remote) => remote.child(name).read(most),
         }
+    }
+
+    /// What says whose answers the folder holds, if that is said.
+    pub(crate) fn claim(&self) -> Result<Option<Bytes>, Error> {
+        self.read(WHOSE, WHOSE_LEN)
     }
 
     /// Refuses answers of which some are missing: who takes them for an inventory would find all of it right.
     pub(crate) fn holds_all(&self, rows: u64) -> Result<(), Error> {
-        let Some(whose) = self.read(WHOSE)? else { return Ok(()) };
+        let Some(whose) = self.claim()? else { return Ok(()) };
         let path = self.path(WHOSE);
         let wanted = match serde_json::from_slice(&whose) {
             Ok(Whose { rows, .. }) => rows,

@@ -18,6 +18,9 @@ use crate::out;
 /// The name of the metadata.
 const KEY: &str = "hashmill.manifest";
 
+/// The most bytes of a part in a store, which is read whole.
+const PART_LEN: u64 = 1 << 30;
+
 /// What is written about the rows of a part. A restart asks whether they are the same.
 #[derive(Serialize, Deserialize, PartialEq, Eq, Debug)]
 pub(crate) struct About {
@@ -51,7 +54,7 @@ pub(crate) fn read(folder: &Folder, name: &str) -> Result<Option<About>, Error> 
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::Io(disk.join(name), error)),
         },
-        Folder::Store(_) => folder.read(name)?.map(|file| about(folder, name, file)).transpose(),
+        Folder::Store(_) => folder.read(name, PART_LEN)?.map(|file| about(folder, name, file)).transpose(),
     }
 }
 

@@ -7,14 +7,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::{FutureExt as _, TryFutureExt as _};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectMeta, ObjectStore, PutMode, PutOptions, PutPayload};
-use parquet::arrow::arrow_reader::ArrowReaderOptions;
-use parquet::arrow::async_reader::AsyncFileReader;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
 use tokio::runtime::Runtime;
 
 use crate::answer::{Failure, Kind};
@@ -102,17 +99,16 @@ impl Remote {
         Ok(files)
     }
 
-    /// All of a file; `None` if there is none.
-    pub(crate) fn read(&self) -> Result<Option<Bytes>, Error> {
+    /// All of a file of at most `most` bytes; `None` if there is none.
+    pub(crate) fn read(&self, most: u64) -> Result<Option<Bytes>, Error> {
         let options = GetOptions { extensions: self.object.extensions(), ..GetOptions::default() };
-        let read = async {
+        self.wait(async {
             match self.store.get_opts(&self.object.path, options).await {
-                Ok(answer) => answer.bytes().await.map(Some),
+                Ok(answer) => collect(answer, most).await.map(Some),
                 Err(object_store::Error::NotFound { .. }) => Ok(None),
-                Err(error) => Err(error),
+                Err(error) => Err(failure(&error)),
             }
-        };
-        self.wait(read.map(|read| read.map_err(|error| failure(&error))))
+        })
     }
 
     /// Writes the file whole, in the place of one that may be there.
@@ -130,7 +126,7 @@ impl Remote {
             }
             // Of a store that is said to know no such condition. After any other error, somebody else may have been first.
             Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. }) => {
-                if self.read()?.is_some() {
+                if self.read(u64::MAX)?.is_some() {
                     return Ok(());
                 }
                 self.wait(self.put(bytes, PutMode::Overwrite).map(|put| put.map_err(|error| failure(&error))))
@@ -175,6 +171,18 @@ impl RemoteFile {
         self.remote.runtime.block_on(answer)
     }
 
+    /// Several ranges, some of them at the same time.
+    pub(crate) async fn ranges(
+        &self,
+        ranges: impl Iterator<Item = Range<u64>>,
+    ) -> Result<Vec<Bytes>, ParquetError> {
+        // What the store said is the system's, and no word about Parquet.
+        let read = |range| {
+            self.range(range).map_err(|failure| ParquetError::External(Box::new(io::Error::other(failure))))
+        };
+        stream::iter(ranges).map(read).buffered(RANGES).try_collect().await
+    }
+
     async fn range(&self, range: Range<u64>) -> Result<Bytes, Failure> {
         if range.is_empty() {
             return Ok(Bytes::new());
@@ -192,39 +200,24 @@ impl RemoteFile {
         if (size, e_tag, last_modified) != (&first.size, &first.e_tag, &first.last_modified) {
             return Err(Failure::new(Kind::Changed, "it changed while it was read"));
         }
-        let bytes = answer.bytes().await.map_err(|error| failure(&error))?;
-        if bytes.len() as u64 != range.end - range.start {
+        let len = range.end - range.start;
+        let bytes = collect(answer, len).await?;
+        if bytes.len() as u64 != len {
             return Err(Failure::new(Kind::Failed, format!("{} bytes came of {range:?}", bytes.len())));
         }
         Ok(bytes)
     }
 }
 
-impl AsyncFileReader for RemoteFile {
-    fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, Result<Bytes, ParquetError>> {
-        let read = self.range(range);
-        // What the store said is the system's, and no word about Parquet.
-        read.map(|read| read.map_err(|failure| ParquetError::External(Box::new(io::Error::other(failure)))))
-            .boxed()
+/// The body of an answer, or an error behind `most` bytes: a server may send any number of them.
+async fn collect(answer: GetResult, most: u64) -> Result<Bytes, Failure> {
+    let mut body = answer.into_stream();
+    let mut bytes = Vec::new();
+    while let Some(piece) = body.try_next().await.map_err(|error| failure(&error))? {
+        if (bytes.len() + piece.len()) as u64 > most {
+            return Err(Failure::new(Kind::Failed, format!("more than {most} bytes came")));
+        }
+        bytes.extend_from_slice(&piece);
     }
-
-    fn get_byte_ranges(
-        &mut self,
-        ranges: Vec<Range<u64>>,
-    ) -> BoxFuture<'_, Result<Vec<Bytes>, ParquetError>> {
-        let file = self.clone();
-        let read = move |range| {
-            let mut file = file.clone();
-            async move { file.get_bytes(range).await }
-        };
-        stream::iter(ranges).map(read).buffered(RANGES).try_collect().boxed()
-    }
-
-    fn get_metadata<'a>(
-        &'a mut self,
-        _: Option<&'a ArrowReaderOptions>,
-    ) -> BoxFuture<'a, Result<Arc<ParquetMetaData>, ParquetError>> {
-        // It was read when the file was opened.
-        std::future::ready(Err(ParquetError::General("no metadata".to_owned()))).boxed()
-    }
+    Ok(bytes.into())
 }

@@ -21,6 +21,9 @@ use crate::work::Work;
 /// Rows of a part, where nothing else is said: seconds of work that a kill undoes, files that can still be counted.
 pub const PART_ROWS: NonZero<u64> = NonZero::new(10_000).expect("more than none");
 
+/// The most bytes of the names of one part, which are in memory several times while it is answered.
+const NAMES: usize = 64 << 20;
+
 /// How a run came out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -93,7 +96,7 @@ fn answer(
         }
         let (first, end) = (border(number), border(number + 1));
         let name = format!("part-{first:012}-{end:012}.parquet");
-        let rows = rows.by_ref().take((end - first) as usize).collect::<Result<Vec<Row>, Error>>()?;
+        let rows = collect(rows.by_ref().take((end - first) as usize))?;
         if rows.len() as u64 != end - first {
             return Err(Error::Refused(format!("the inventory ends before row {end}, which it says it has")));
         }
@@ -124,6 +127,22 @@ fn answer(
     Ok(outcome)
 }
 
+/// The rows of one part, whose names a small file may make as long as it likes.
+fn collect(rows: impl Iterator<Item = Result<Row, Error>>) -> Result<Vec<Row>, Error> {
+    let (mut collected, mut names) = (Vec::new(), 0);
+    for row in rows {
+        let row = row?;
+        names += row.url.as_ref().map_or(0, String::len);
+        if names > NAMES {
+            let what =
+                format!("the names of one part have more than {} MiB: take parts of fewer rows", NAMES >> 20);
+            return Err(Error::Refused(what));
+        }
+        collected.push(row);
+    }
+    Ok(collected)
+}
+
 /// Writes whose answers the folder holds, or sees that it holds ours.
 fn claim(inventory: &Inventory, out: &Folder, part_rows: NonZero<u64>, verify: bool) -> Result<(), Error> {
     let inventory_of = inventory.fingerprint().to_hex().to_string();
@@ -133,7 +152,7 @@ fn claim(inventory: &Inventory, out: &Folder, part_rows: NonZero<u64>, verify: b
     let ours = serde_json::to_vec(&whose).map_err(|error| Error::Io(path.clone(), error.into()))?;
     out.create(WHOSE, ours.clone())?;
     // Who else came at the same time may have been first.
-    if out.read(WHOSE)?.is_some_and(|whose| whose == ours) {
+    if out.claim()?.is_some_and(|whose| whose == ours) {
         return Ok(());
     }
     let what = "answers of another inventory, in parts of another size, or of hash where this is verify are here: \

@@ -1,27 +1,29 @@
 //! Inventories: Parquet files whose rows name objects.
+//!
+//! A file may be hostile. [`pages`] refuses what is larger than rows can be, [`budget`] bounds the pages that are in memory at a
+//! time, and [`batches`] cuts values that are longer than any name.
 
+mod batches;
+mod budget;
+mod delta;
+mod page_header;
+mod pages;
+mod panics;
 mod row;
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::vec;
 
 use arrow_array::RecordBatch;
-use arrow_schema::Schema;
 use bytes::Bytes;
-use futures_util::stream::TryStreamExt as _;
 use hashmill_hash::blake3;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderBuilder, ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
-    ParquetRecordBatchReaderBuilder,
-};
-use parquet::arrow::async_reader::{ParquetRecordBatchStream, ParquetRecordBatchStreamBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::column::page::PageReader;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
 
@@ -32,9 +34,16 @@ use crate::folder::Folder;
 use crate::hasher::Hasher;
 use crate::place::Place;
 use crate::remote::{Remote, RemoteFile};
+use batches::{Batches, ColumnPlan};
+use budget::Budget;
+use pages::{ChunkLimits, Pages, Source};
+use row::Used;
 
 /// Rows that are read at a time: few, as a small file may say a long value as often as there are rows.
 const BATCH: usize = 256;
+
+/// Bytes of the columns of one row group, as they are in a store, from where they are fetched all at once.
+const FETCHED: u64 = 512 << 20;
 
 /// The Parquet files of an inventory, one after the other.
 #[derive(Debug)]
@@ -46,8 +55,8 @@ pub struct Inventory {
 /// Of a file in a store, so many bytes of its end are read first: more than there are in most metadata.
 const TAIL: u64 = 64 << 10;
 
-/// And at most so many: one that says it has more is damaged.
-const METADATA: u64 = 256 << 20;
+/// The most bytes of metadata, from which a parser makes many times as much: 100,000 row groups have less.
+const METADATA: u64 = 64 << 20;
 
 #[derive(Debug)]
 struct Part {
@@ -151,8 +160,7 @@ fn rows_of(files: &[Part]) -> u64 {
 struct Rows<'a> {
     columns: &'a Columns,
     files: VecDeque<(&'a Part, Range<u64>)>,
-    /// And how many rows it has to give.
-    reader: Option<(&'a Part, Reader, u64)>,
+    reader: Option<Reader<'a>>,
     rows: vec::IntoIter<Row>,
 }
 
@@ -163,22 +171,17 @@ impl Rows<'_> {
             if let Some(row) = self.rows.next() {
                 return Ok(Some(row));
             }
-            if let Some((file, reader, missing)) = &mut self.reader {
-                if let Some(batch) = guarded(&file.path, || reader.next())? {
-                    *missing = missing.saturating_sub(batch.num_rows() as u64);
+            if let Some(reader) = &mut self.reader {
+                if let Some(batch) = reader.next()? {
                     let rows = rows(&batch, self.columns);
-                    self.rows = rows.map_err(|what| Error::Inventory(file.path.clone(), what))?.into_iter();
+                    self.rows =
+                        rows.map_err(|what| Error::Inventory(reader.part.path.clone(), what))?.into_iter();
                     continue;
-                }
-                if *missing > 0 {
-                    let what = format!("{missing} rows that it says it has are not there");
-                    return Err(Error::Inventory(file.path.clone(), what));
                 }
                 self.reader = None;
             }
             let Some((file, range)) = self.files.pop_front() else { return Ok(None) };
-            let rows = range.end - range.start;
-            self.reader = Some((file, file.reader(range, self.columns)?, rows));
+            self.reader = Some(Reader::new(file, &range, self.columns));
         }
     }
 }
@@ -200,6 +203,8 @@ impl Part {
     fn open(path: PathBuf, columns: &Columns) -> Result<Part, Error> {
         let mut file = File::open(&path).map_err(Error::io(&path))?;
         let len = file.metadata().map_err(Error::io(&path))?.len();
+        let metadata_len = metadata_len(&mut file).map_err(Error::io(&path))?;
+        check_metadata(&path, metadata_len)?;
         let fingerprint = end(&mut file, len).map_err(Error::io(&path))?;
         // What Arrow wrote beside Parquet's own schema says nothing that is needed here, and may be anything.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
@@ -220,10 +225,8 @@ impl Part {
         })?;
         let metadata = match metadata {
             Ok(metadata) => metadata,
-            Err(needed) if needed > METADATA => {
-                return Err(Error::Inventory(path, format!("metadata of {needed} bytes")));
-            }
             Err(needed) => {
+                check_metadata(&path, needed)?;
                 tail = file.tail(needed)?;
                 guarded(&path, || parse(&tail))?
             }
@@ -253,67 +256,127 @@ impl Part {
         Ok(Part { path, remote, metadata, fingerprint, rows })
     }
 
-    /// Of the row groups that have rows of `range`, nothing but these.
-    fn reader(&self, range: Range<u64>, columns: &Columns) -> Result<Reader, Error> {
-        let metadata = self.metadata.clone();
-        if let Some(file) = &self.remote {
-            let builder = ParquetRecordBatchStreamBuilder::new_with_metadata(file.clone(), metadata);
-            let builder = self.narrowed(builder, range, columns);
-            return guarded(&self.path, || Ok(Reader::Remote(file.clone(), builder.build()?)));
+    /// Opens the columns that are used of one row group, for `rows` rows behind the first `skipped`.
+    fn batches(
+        &self,
+        group: usize,
+        skipped: u64,
+        rows: u64,
+        columns: &Columns,
+        budget: &Budget,
+    ) -> Result<Batches, ParquetError> {
+        let schema = self.metadata.schema();
+        let metadata = self.metadata.metadata();
+        let (group, leaves) = (metadata.row_group(group), self.metadata.parquet_schema());
+        let mut plans = Vec::new();
+        for Used { index, value_len } in columns.used(schema) {
+            let leaf = (0..leaves.num_columns()).find(|leaf| leaves.get_column_root_idx(*leaf) == index);
+            let leaf = leaf.ok_or_else(|| ParquetError::General("a column without values".to_owned()))?;
+            let (field, chunk) = (schema.field(index), group.column(leaf));
+            let limits = ChunkLimits { rows: group.num_rows() as u64, value_len: value_len as u64 };
+            let plan = ColumnPlan {
+                name: field.name().clone(),
+                data_type: field.data_type().clone(),
+                descriptor: leaves.column(leaf),
+                // A few more bytes, as a text is cut between letters, show that it is too long.
+                value_len: value_len + 4,
+            };
+            plans.push((plan, chunk, limits));
         }
-        let file = File::open(&self.path).map_err(Error::io(&self.path))?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
-        let builder = self.narrowed(builder, range, columns);
-        guarded(&self.path, || Ok(Reader::File(builder.build()?)))
+        let ranges = plans.iter().map(|(_, chunk, limits)| limits.range(chunk));
+        let ranges = ranges.collect::<Result<Vec<_>, _>>()?;
+        let sources = self.sources(&ranges)?;
+        let open = |((plan, chunk, limits), source)| {
+            let pages = Pages::new(source, chunk, limits, budget.clone())?;
+            Ok((plan, Box::new(pages) as Box<dyn PageReader>))
+        };
+        let columns = plans.into_iter().zip(sources).map(open).collect::<Result<Vec<_>, ParquetError>>()?;
+        Batches::new(columns, skipped, rows)
     }
 
-    fn narrowed<T>(
-        &self,
-        builder: ArrowReaderBuilder<T>,
-        range: Range<u64>,
-        columns: &Columns,
-    ) -> ArrowReaderBuilder<T> {
-        let (mut groups, mut first, mut next) = (Vec::new(), 0, 0);
-        for (index, group) in builder.metadata().row_groups().iter().enumerate() {
+    /// The bytes of column chunks, by where each begins and how long it is.
+    fn sources(&self, ranges: &[(u64, u64)]) -> Result<Vec<Source>, ParquetError> {
+        let Some(file) = &self.remote else {
+            let open = |_: &(u64, u64)| Ok(Source::File(File::open(&self.path)?));
+            return ranges.iter().map(open).collect();
+        };
+        let sum = ranges.iter().fold(0_u64, |sum, (_, len)| sum.saturating_add(*len));
+        if sum > FETCHED {
+            let what = format!("a row group has {sum} bytes in the columns that are used");
+            return Err(ParquetError::General(format!("{what}, where at most {FETCHED} are fetched")));
+        }
+        let chunks = file.ranges(ranges.iter().map(|(start, len)| *start..start.saturating_add(*len)));
+        let source = |(chunk, (start, _)): (Bytes, &(u64, u64))| Source::Memory(*start, chunk);
+        Ok(file.wait(chunks)?.into_iter().zip(ranges).map(source).collect())
+    }
+}
+
+/// Rows of a range of a file, in batches: of the row groups that have some, and nothing of others.
+struct Reader<'a> {
+    part: &'a Part,
+    columns: &'a Columns,
+    /// Row groups that come, each with how many rows are skipped and how many are read.
+    groups: VecDeque<(usize, u64, u64)>,
+    batches: Option<Batches>,
+    budget: Budget,
+}
+
+impl<'a> Reader<'a> {
+    fn new(part: &'a Part, range: &Range<u64>, columns: &'a Columns) -> Reader<'a> {
+        let (mut groups, mut next) = (VecDeque::new(), 0);
+        for (index, group) in part.metadata.metadata().row_groups().iter().enumerate() {
             let own = next..next + group.num_rows() as u64;
             next = own.end;
-            if own.start < range.end && range.start < own.end {
-                first = if groups.is_empty() { own.start } else { first };
-                groups.push(index);
+            let (start, end) = (own.start.max(range.start), own.end.min(range.end));
+            if start < end {
+                groups.push_back((index, start - own.start, end - start));
             }
         }
-        let schema: &Schema = self.metadata.schema();
-        let mask = ProjectionMask::roots(builder.parquet_schema(), columns.indices(schema));
-        builder
-            .with_row_groups(groups)
-            .with_projection(mask)
-            .with_batch_size(BATCH)
-            .with_offset((range.start - first) as usize)
-            .with_limit((range.end - range.start) as usize)
+        Reader { part, columns, groups, batches: None, budget: Budget::default() }
     }
-}
 
-/// Rows of a file, in batches.
-enum Reader {
-    File(ParquetRecordBatchReader),
-    Remote(RemoteFile, ParquetRecordBatchStream<RemoteFile>),
-}
-
-impl Reader {
-    fn next(&mut self) -> Result<Option<RecordBatch>, ParquetError> {
-        match self {
-            Reader::File(reader) => Ok(reader.next().transpose()?),
-            Reader::Remote(file, stream) => file.wait(stream.try_next()),
+    fn next(&mut self) -> Result<Option<RecordBatch>, Error> {
+        loop {
+            if let Some(batches) = &mut self.batches {
+                if let Some(batch) = guarded(&self.part.path, || batches.next(BATCH))? {
+                    return Ok(Some(batch));
+                }
+                self.batches = None;
+            }
+            let Some((group, skipped, rows)) = self.groups.pop_front() else { return Ok(None) };
+            let open = || self.part.batches(group, skipped, rows, self.columns, &self.budget);
+            self.batches = Some(guarded(&self.part.path, open)?);
         }
     }
 }
 
-/// What `read` makes of a file. The crate `parquet` panics at some that are damaged: this, too, is an error of the file.
+/// What `read` makes of a file. A panic of the crate `parquet` is an error of the file, too.
 fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
-    match panic::catch_unwind(AssertUnwindSafe(read)) {
-        Ok(result) => result.map_err(|error| Error::reading(path, error)),
-        Err(_) => Err(Error::Inventory(path.to_owned(), "it is damaged".to_owned())),
+    match panics::caught(read) {
+        Some(result) => result.map_err(|error| Error::reading(path, error)),
+        None => Err(Error::Inventory(path.to_owned(), "it is damaged".to_owned())),
     }
+}
+
+/// Refuses metadata that is larger than that of any inventory, before it is read.
+fn check_metadata(path: &Path, len: u64) -> Result<(), Error> {
+    if len <= METADATA {
+        return Ok(());
+    }
+    let what = format!("it says it has {len} bytes of metadata, where at most {METADATA} are read");
+    Err(Error::Inventory(path.to_owned(), what))
+}
+
+/// The length of a file's metadata, by its last eight bytes; 0 if the file is shorter.
+fn metadata_len(file: &mut (impl Read + Seek)) -> std::io::Result<u64> {
+    let len = file.seek(SeekFrom::End(0))?;
+    if len < 8 {
+        return Ok(0);
+    }
+    file.seek(SeekFrom::Start(len - 8))?;
+    let mut tail = [0; 4];
+    file.read_exact(&mut tail)?;
+    Ok(u64::from(u32::from_le_bytes(tail)))
 }
 
 /// The file, or the Parquet files of the folder.

@@ -1,5 +1,7 @@
 //! What a row says: which columns mean what, and what is asked for.
 
+use std::cmp::Reverse;
+
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
@@ -82,6 +84,14 @@ impl Row {
 const NAME: usize = 16 << 10;
 const TAG: usize = 1 << 10;
 
+/// A column that is read.
+pub(super) struct Used {
+    /// Its place in the schema.
+    pub(super) index: usize,
+    /// The most bytes that a value of it may have.
+    pub(super) value_len: usize,
+}
+
 /// The columns of one schema, by their numbers.
 struct Chosen {
     name: Name,
@@ -106,13 +116,22 @@ impl Columns {
         self.chosen(schema).is_ok_and(|chosen| chosen.blake3.is_some())
     }
 
-    pub(crate) fn indices(&self, schema: &Schema) -> Vec<usize> {
+    /// The columns of `schema` that are read, in its order.
+    pub(super) fn used(&self, schema: &Schema) -> Vec<Used> {
         let Ok(Chosen { name, size, etag, version, blake3 }) = self.chosen(schema) else { return Vec::new() };
         let (name, bucket) = match name {
             Name::Url(url) => (url, None),
             Name::Key { bucket, key } => (key, Some(bucket)),
         };
-        [Some(name), bucket, size, etag, version, blake3].into_iter().flatten().collect()
+        let names = [Some(name), bucket].map(|index| (index, NAME));
+        let others = [size, etag, version, blake3].map(|index| (index, TAG));
+        let used = names.into_iter().chain(others);
+        let mut used: Vec<Used> =
+            used.filter_map(|(index, value_len)| Some(Used { index: index?, value_len })).collect();
+        // A column may be given two meanings. It is read once, by the longer of both.
+        used.sort_by_key(|used| (used.index, Reverse(used.value_len)));
+        used.dedup_by_key(|used| used.index);
+        used
     }
 
     fn chosen(&self, schema: &Schema) -> Result<Chosen, String> {

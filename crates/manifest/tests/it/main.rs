@@ -1,6 +1,7 @@
 //! The crate as another program uses it: files and a small server, rows in and rows out.
 
 mod columns;
+mod hostile;
 mod runs;
 mod server;
 mod stores;
