@@ -23,7 +23,7 @@ pub enum Kind {
     Row,
     /// There is no such object, bucket or version.
     Missing,
-    /// The store does not give it to whoever asks.
+    /// The store refuses it, or the allow-list does not have it.
     Denied,
     /// It is another object than the one that is listed, or became another one while it was read.
     Changed,

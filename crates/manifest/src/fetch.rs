@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use crate::answer::{Failure, Found, Kind};
 use crate::inventory::Ask;
 use crate::place::Object;
+use crate::web;
 use crate::work::Work;
 
 /// What is fetched at a time of an object that is fetched in parts: a whole subtree, and long beside what a request costs.
@@ -141,7 +142,7 @@ impl Fetch<'_> {
     }
 
     async fn permit(&self) -> Option<tokio::sync::SemaphorePermit<'_>> {
-        // Nobody closes it.
+        // The semaphore is never closed.
         self.permits.acquire().await.ok()
     }
 }
@@ -205,6 +206,9 @@ const WORDS: usize = 500;
 
 pub(crate) fn failure(error: &object_store::Error) -> Failure {
     use object_store::Error;
+    if let Some(refused) = web::refused(error) {
+        return refused.clone().into();
+    }
     let kind = match error {
         Error::NotFound { .. } => Kind::Missing,
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => Kind::Denied,

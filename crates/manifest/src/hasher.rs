@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::allow_list::Origin;
 use crate::answer::{Answer, Failure, Found, Kind};
 use crate::error::Error;
 use crate::fetch::Fetch;
@@ -21,7 +22,7 @@ use crate::local;
 use crate::options::Options;
 use crate::place::{Object, Place, Store};
 use crate::remote::Remote;
-use crate::stores::{self, Stores};
+use crate::stores::{self, NamedBy, Stores};
 use crate::work::Work;
 
 /// Hashes what rows name. Threads and connections are kept for the next batch; a forked child has to make its own.
@@ -69,10 +70,24 @@ impl Hasher {
     /// # Errors
     /// [`Error::Stopped`], and nothing else: what is wrong with a row is its answer.
     pub fn answer(&self, rows: Vec<Row>, work: &Work) -> Result<Vec<Answer>, Error> {
+        self.answer_from(rows.into_iter().map(|row| (row, Origin::Local)), work)
+    }
+
+    /// As [`Hasher::answer`], for rows of which each says where its inventory was read from.
+    pub(crate) fn answer_from(
+        &self,
+        rows: impl IntoIterator<Item = (Row, Origin)>,
+        work: &Work,
+    ) -> Result<Vec<Answer>, Error> {
+        let policy = self.shared.stores.policy();
         let (mut urls, mut asks, mut results) = (Vec::new(), Vec::new(), Vec::new());
-        for row in rows {
+        for (row, origin) in rows {
             urls.push(row.url);
-            let (ask, result) = match row.ask {
+            let ask = row.ask.and_then(|ask| match policy.check(&ask.place, origin) {
+                Ok(()) => Ok(ask),
+                Err(refused) => Err(refused.into()),
+            });
+            let (ask, result) = match ask {
                 Ok(ask) => (Some(Arc::new(ask)), None),
                 Err(failure) => (None, Some(Err(failure))),
             };
@@ -83,6 +98,7 @@ impl Hasher {
         let mut answers = Vec::with_capacity(results.len());
         for ((url, ask), result) in urls.into_iter().zip(asks).zip(results) {
             let result = result.ok_or(Error::Stopped)?;
+            let result = result.map_err(|failure| self.shared.stores.secrets().hide(failure));
             let listed = ask.and_then(|ask| ask.blake3);
             let matches = result.as_ref().ok().and_then(|found| Some(found.blake3 == listed?));
             answers.push(Answer { url, result, matches });
@@ -92,8 +108,9 @@ impl Hasher {
 
     /// What lies in a store, with whom to ask for it.
     pub(crate) fn remote(&self, object: Object) -> Result<Remote, Failure> {
-        let store = self.shared.stores.client(&object.store)?.store;
-        Ok(Remote::new(Arc::clone(&self.runtime), store, object))
+        let stores = &self.shared.stores;
+        let store = stores.client(&object.store, NamedBy::Caller)?.store;
+        Ok(Remote::new(Arc::clone(&self.runtime), store, stores.secrets().clone(), object))
     }
 
     /// Files and objects at the same time, each with a thread that waits for them.
@@ -171,7 +188,7 @@ impl Hasher {
                 Either::Right((Some(Ok((index, result))), _)) => sink(index, result),
                 Either::Right((Some(Err(error)), _)) => match error.try_into_panic() {
                     Ok(panic) => panic::resume_unwind(panic),
-                    // Nobody aborts one of them.
+                    // No task is aborted while the set lives.
                     Err(_) => return,
                 },
             }
@@ -187,7 +204,7 @@ impl Shared {
         if ask.version.is_some() && matches!(object.store, Store::Http(_)) {
             return Err(Failure::new(Kind::Row, "a web server has no versions, but one is listed"));
         }
-        let clients = self.stores.client(&object.store)?;
+        let clients = self.stores.client(&object.store, NamedBy::Row)?;
         let fetch = Fetch {
             store: &*clients.store,
             once: clients.once.as_deref(),

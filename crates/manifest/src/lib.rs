@@ -13,6 +13,7 @@
 //! connections, whatever the objects' sizes.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod allow_list;
 mod answer;
 mod error;
 mod fetch;
@@ -23,6 +24,7 @@ mod options;
 mod part;
 mod place;
 mod remote;
+mod secrets;
 mod shard;
 mod stores;
 mod web;
@@ -32,6 +34,7 @@ pub mod inventory;
 pub mod out;
 pub mod run;
 
+pub use allow_list::AllowList;
 pub use answer::{Answer, Failure, Found, Kind, Summary};
 pub use error::Error;
 pub use hasher::Hasher;

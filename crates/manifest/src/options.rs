@@ -1,8 +1,10 @@
-//! What a caller may say of how the work is done. None of it changes a digest.
+//! Options of a hasher. None of them changes a digest.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::time::Duration;
+
+use crate::allow_list::AllowList;
 
 /// Limits, and how stores are spoken to.
 #[derive(Clone, Debug)]
@@ -21,6 +23,9 @@ pub struct Options {
     /// What `object_store` takes for its clients, by its names: `aws_endpoint`, `aws_access_key_id`, `google_service_account`,
     /// `azure_storage_account_key`, `allow_http` and so on. Names of other stores than the one at hand are passed over.
     pub store: BTreeMap<String, String>,
+    /// What rows may name. Without a list: every bucket, every server with a public address, and local files where the inventory is
+    /// not in a store.
+    pub only: Option<AllowList>,
 }
 
 impl Default for Options {
@@ -32,6 +37,7 @@ impl Default for Options {
             timeout: Duration::from_secs(30),
             split: 64 << 20,
             store: BTreeMap::new(),
+            only: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One file in a store, or a folder there: inventories and answers that lie in one. Whoever asks waits.
+//! Files and folders in a store, for inventories and answers. Calls block.
 
 use std::fmt;
 use std::io;
@@ -18,6 +18,7 @@ use crate::answer::{Failure, Kind};
 use crate::error::Error;
 use crate::fetch::{failure, is_strong};
 use crate::place::{Object, Store};
+use crate::secrets::Secrets;
 
 /// Ranges of a file that are asked for at once.
 const RANGES: usize = 8;
@@ -27,12 +28,18 @@ const RANGES: usize = 8;
 pub(crate) struct Remote {
     runtime: Arc<Runtime>,
     store: Arc<dyn ObjectStore>,
+    secrets: Secrets,
     object: Object,
 }
 
 impl Remote {
-    pub(crate) fn new(runtime: Arc<Runtime>, store: Arc<dyn ObjectStore>, object: Object) -> Remote {
-        Remote { runtime, store, object }
+    pub(crate) fn new(
+        runtime: Arc<Runtime>,
+        store: Arc<dyn ObjectStore>,
+        secrets: Secrets,
+        object: Object,
+    ) -> Remote {
+        Remote { runtime, store, secrets, object }
     }
 
     /// What the same store has by this path.
@@ -61,6 +68,7 @@ impl Remote {
     }
 
     fn error(&self, failure: Failure) -> Error {
+        let failure = self.secrets.hide(failure);
         let kind = match failure.kind {
             Kind::Missing => io::ErrorKind::NotFound,
             Kind::Denied => io::ErrorKind::PermissionDenied,
@@ -177,9 +185,9 @@ impl RemoteFile {
         ranges: impl Iterator<Item = Range<u64>>,
     ) -> Result<Vec<Bytes>, ParquetError> {
         // What the store said is the system's, and no word about Parquet.
-        let read = |range| {
-            self.range(range).map_err(|failure| ParquetError::External(Box::new(io::Error::other(failure))))
-        };
+        let hidden = |failure| io::Error::other(self.remote.secrets.hide(failure));
+        let read =
+            |range| self.range(range).map_err(|failure| ParquetError::External(Box::new(hidden(failure))));
         stream::iter(ranges).map(read).buffered(RANGES).try_collect().await
     }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use hashmill_hash::blake3;
 
+use crate::allow_list::Origin;
 use crate::answer::Summary;
 use crate::error::Error;
 use crate::folder::{Folder, WHOSE, Whose};
@@ -88,7 +89,7 @@ fn answer(
     let own = shard.of(total.div_ceil(part_rows.get()));
     let border = |part: u64| part.saturating_mul(part_rows.get()).min(total);
     work.expect(border(own.end) - border(own.start));
-    let mut rows = inventory.rows(border(own.start)..border(own.end));
+    let mut rows = inventory.rows_from(border(own.start)..border(own.end));
     let mut outcome = Outcome::default();
     for number in own {
         if work.is_stopped() {
@@ -101,7 +102,7 @@ fn answer(
             return Err(Error::Refused(format!("the inventory ends before row {end}, which it says it has")));
         }
         let mut hash = blake3::Hasher::new();
-        rows.iter().for_each(|row| row.hash(&mut hash));
+        rows.iter().for_each(|(row, _)| row.hash(&mut hash));
         let inputs = hash.finalize().to_hex().to_string();
         let summary = match part::read(&out, &name)? {
             Some(about) if about.inputs == inputs => {
@@ -113,7 +114,7 @@ fn answer(
                 return Err(Error::Other(out.path(&name), what));
             }
             None => {
-                let answers = hasher.answer(rows, work)?;
+                let answers = hasher.answer_from(rows, work)?;
                 let mut summary = Summary::default();
                 answers.iter().for_each(|answer| summary.add(answer));
                 part::write(&out, &name, &answers, &About::new(inputs, &summary))?;
@@ -128,11 +129,11 @@ fn answer(
 }
 
 /// The rows of one part, whose names a small file may make as long as it likes.
-fn collect(rows: impl Iterator<Item = Result<Row, Error>>) -> Result<Vec<Row>, Error> {
+fn collect(rows: impl Iterator<Item = Result<(Row, Origin), Error>>) -> Result<Vec<(Row, Origin)>, Error> {
     let (mut collected, mut names) = (Vec::new(), 0);
     for row in rows {
         let row = row?;
-        names += row.url.as_ref().map_or(0, String::len);
+        names += row.0.url.as_ref().map_or(0, String::len);
         if names > NAMES {
             let what =
                 format!("the names of one part have more than {} MiB: take parts of fewer rows", NAMES >> 20);

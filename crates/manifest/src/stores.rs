@@ -5,18 +5,21 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, Uri, header};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
+use url::Url;
 
+use crate::allow_list::Policy;
 use crate::answer::{Failure, Kind};
 use crate::error::Error;
 use crate::options::Options;
 use crate::place::Store;
-use crate::web::Web;
+use crate::secrets::Secrets;
+use crate::web::{Guard, Web};
 
 /// Clients that are kept. An inventory may name any number of servers; all are forgotten then, and made anew.
 const KEPT: usize = 1024;
@@ -31,10 +34,21 @@ pub(crate) struct Clients {
     pub(crate) once: Option<Arc<dyn ObjectStore>>,
 }
 
+/// Who named what a client is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum NamedBy {
+    /// The program: it may name anything.
+    Caller,
+    /// A row of an inventory, which may lead to other servers and addresses no more than it may name them.
+    Row,
+}
+
 /// All that have been asked so far.
 pub(crate) struct Stores {
     options: Options,
-    clients: Mutex<HashMap<Store, Client>>,
+    policy: Policy,
+    secrets: Secrets,
+    clients: Mutex<HashMap<(Store, NamedBy), Client>>,
 }
 
 /// Whether any client knows an option of this name.
@@ -44,6 +58,18 @@ pub(crate) fn knows(name: &str) -> bool {
         || GoogleConfigKey::from_str(&name).is_ok()
         || AzureConfigKey::from_str(&name).is_ok()
         || ClientConfigKey::from_str(&name).is_ok()
+}
+
+/// Whether the option of this name is the URL of a store.
+fn is_endpoint(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    AmazonS3ConfigKey::from_str(&name).is_ok_and(|key| key == AmazonS3ConfigKey::Endpoint)
+        || AzureConfigKey::from_str(&name).is_ok_and(|key| key == AzureConfigKey::Endpoint)
+        || GoogleConfigKey::from_str(&name).is_ok_and(|key| key == GoogleConfigKey::BaseUrl)
+}
+
+fn is_url(value: &str) -> bool {
+    Url::parse(value).is_ok_and(|url| url.has_host()) && value.parse::<Uri>().is_ok()
 }
 
 impl Stores {
@@ -68,34 +94,56 @@ impl Stores {
             let what = "aws_endpoint with aws_virtual_hosted_style_request: buckets would not be told apart";
             return Err(Error::Refused(what.to_owned()));
         }
+        // The clients panic at some that are no URLs.
+        let no_url = options.store.iter().find(|(name, value)| is_endpoint(name) && !is_url(value));
+        if let Some((name, _)) = no_url {
+            return Err(Error::Refused(format!("{name}: no URL of a server")));
+        }
         // What TLS is calculated with is said once for a process. Who said so before us was not wrong.
         static CALCULATOR: Once = Once::new();
         CALCULATOR.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-        Ok(Stores { options: options.clone(), clients: Mutex::default() })
+        let policy = Policy::new(options.only.clone());
+        let secrets = Secrets::new(&options.store);
+        Ok(Stores { options: options.clone(), policy, secrets, clients: Mutex::default() })
     }
 
-    pub(crate) fn client(&self, store: &Store) -> Client {
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    pub(crate) fn client(&self, store: &Store, named_by: NamedBy) -> Client {
+        let key = (store.clone(), named_by);
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = clients.get(store) {
+        if let Some(client) = clients.get(&key) {
             return client.clone();
         }
         if clients.len() >= KEPT {
             clients.clear();
         }
-        let client = self.clients(store).map_err(|error| Failure::new(Kind::Failed, error.to_string()));
-        clients.insert(store.clone(), client.clone());
+        let failure = |error: object_store::Error| Failure::new(Kind::Failed, error.to_string());
+        let client = self.clients(store, named_by).map_err(|error| self.secrets.hide(failure(error)));
+        clients.insert(key, client.clone());
         client
     }
 
-    fn clients(&self, store: &Store) -> object_store::Result<Clients> {
+    fn clients(&self, store: &Store, named_by: NamedBy) -> object_store::Result<Clients> {
         let once = match store {
-            Store::Http(_) => Some(self.make(store, 0)?),
+            Store::Http(_) => Some(self.make(store, named_by, 0)?),
             _ => None,
         };
-        Ok(Clients { store: self.make(store, self.options.retries)?, once })
+        Ok(Clients { store: self.make(store, named_by, self.options.retries)?, once })
     }
 
-    fn make(&self, store: &Store, retries: usize) -> object_store::Result<Arc<dyn ObjectStore>> {
+    fn make(
+        &self,
+        store: &Store,
+        named_by: NamedBy,
+        retries: usize,
+    ) -> object_store::Result<Arc<dyn ObjectStore>> {
         let http = self.http();
         let retries = RetryConfig {
             backoff: BackoffConfig::default(),
@@ -129,11 +177,15 @@ impl Stores {
                 Arc::new(builder.with_url(url).build()?)
             }
             Store::Http(url) => {
+                let guard = match named_by {
+                    NamedBy::Caller => None,
+                    NamedBy::Row => Some(Guard::new(self.policy.clone(), url)?),
+                };
                 // Who lists `http://` has said that it may be so.
                 let builder = HttpBuilder::new()
                     .with_client_options(http.with_allow_http(true))
                     .with_retry(retries)
-                    .with_http_connector(Web);
+                    .with_http_connector(Web::new(guard));
                 let builder = self
                     .options::<ClientConfigKey>()
                     .fold(builder, |builder, (key, value)| builder.with_config(key, value));

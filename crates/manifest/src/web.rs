@@ -1,5 +1,9 @@
 //! Clients of web servers, which may be strangers to each other: none hears what a URL of another says.
 
+use std::collections::HashSet;
+use std::error::Error as StdError;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,25 +12,117 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
 use object_store::{ClientConfigKey, ClientOptions, Error, Result};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::redirect;
 use reqwest::tls::Certificate;
 use reqwest::{NoProxy, Proxy};
+use url::Url;
 
+use crate::allow_list::{Addresses, NOT_PUBLIC, Policy, Refused, is_public};
 use crate::place::Exact;
+
+/// How often a server may send on.
+const REDIRECTS: usize = 10;
+
+/// Holds the requests of one client to the servers and addresses that rows may name.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    policy: Policy,
+    /// Names of servers whose addresses must be public. Other names are those of proxies, which no row names.
+    public_only: Mutex<HashSet<String>>,
+}
+
+impl Guard {
+    /// For the server of `root`.
+    pub(crate) fn new(policy: Policy, root: &str) -> Result<Arc<Guard>> {
+        let guard = Guard { policy, public_only: Mutex::default() };
+        guard.approve(&Url::parse(root).map_err(other)?).map_err(other)?;
+        Ok(Arc::new(guard))
+    }
+
+    fn approve(&self, url: &Url) -> std::result::Result<(), Refused> {
+        if self.policy.check_url(url)? == Addresses::Public
+            && let Some(name) = url.host_str()
+        {
+            let mut names = self.public_only.lock().unwrap_or_else(PoisonError::into_inner);
+            names.insert(normal(name));
+        }
+        Ok(())
+    }
+
+    fn redirects(self: Arc<Guard>) -> redirect::Policy {
+        redirect::Policy::custom(move |attempt| {
+            if attempt.previous().len() > REDIRECTS {
+                return attempt.error(Refused("it is sent on too often"));
+            }
+            match self.approve(attempt.url()) {
+                Ok(()) => attempt.follow(),
+                Err(refused) => attempt.error(refused),
+            }
+        })
+    }
+}
+
+/// One spelling of a name that may be resolved.
+fn normal(name: &str) -> String {
+    name.trim_end_matches('.').to_ascii_lowercase()
+}
+
+/// Resolves names as the system does, and drops the addresses that the guard forbids. The addresses that are connected to are these.
+struct Guarded(Arc<Guard>);
+
+impl Resolve for Guarded {
+    fn resolve(&self, name: Name) -> Resolving {
+        let name = name.as_str().to_owned();
+        let is_public_only =
+            self.0.public_only.lock().unwrap_or_else(PoisonError::into_inner).contains(&normal(&name));
+        Box::pin(async move {
+            let lookup =
+                move || (name.as_str(), 0).to_socket_addrs().map(Iterator::collect::<Vec<SocketAddr>>);
+            let mut addresses = tokio::task::spawn_blocking(lookup).await??;
+            if is_public_only {
+                addresses.retain(|address| is_public(address.ip()));
+                if addresses.is_empty() {
+                    return Err(NOT_PUBLIC.into());
+                }
+            }
+            Ok(Box::new(addresses.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Why a guard refused a request, if that is why it failed.
+pub(crate) fn refused<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Refused> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(refused) = error.downcast_ref() {
+            return Some(refused);
+        }
+        next = error.source();
+    }
+    None
+}
 
 /// Makes [`Exactly`].
 #[derive(Debug)]
-pub(crate) struct Web;
+pub(crate) struct Web(Option<Arc<Guard>>);
+
+impl Web {
+    pub(crate) fn new(guard: Option<Arc<Guard>>) -> Web {
+        Web(guard)
+    }
+}
 
 impl HttpConnector for Web {
     fn connect(&self, options: &ClientOptions) -> Result<HttpClient> {
-        Ok(HttpClient::new(Exactly(HttpClient::new(client(options)?))))
+        Ok(HttpClient::new(Exactly(HttpClient::new(client(options, self.0.as_ref())?))))
     }
 }
 
 /// The client that `object_store` makes by these options, but for one thing that it cannot be told: where it is sent on, it names no
 /// `Referer`, which would be the whole URL. What is not of reading (types of content) or not to be seen (the order of addresses) is
 /// left out.
-fn client(options: &ClientOptions) -> Result<reqwest::Client> {
+fn client(options: &ClientOptions, guard: Option<&Arc<Guard>>) -> Result<reqwest::Client> {
     use ClientConfigKey as Key;
     let text = |key| options.get_config_value(&key);
     let is_on = |key| {
@@ -45,6 +141,10 @@ fn client(options: &ClientOptions) -> Result<reqwest::Client> {
         .danger_accept_invalid_certs(is_on(Key::AllowInvalidCertificates))
         .http2_keep_alive_while_idle(is_on(Key::Http2KeepAliveWhileIdle))
         .http2_keep_alive_interval(duration(Key::Http2KeepAliveInterval)?);
+    if let Some(guard) = guard {
+        client =
+            client.redirect(Arc::clone(guard).redirects()).dns_resolver(Arc::new(Guarded(Arc::clone(guard))));
+    }
     if is_on(Key::NoSystemCertificates) {
         client = client.tls_certs_only([]);
     }
@@ -104,7 +204,11 @@ impl HttpService for Exactly {
             *request.uri_mut() =
                 Uri::from_parts(parts).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
         }
-        let answer = self.0.execute(request).await?;
+        // What is refused once is refused the next time.
+        let answer = self.0.execute(request).await.map_err(|error| match refused(&error) {
+            Some(refused) => HttpError::new(HttpErrorKind::Unknown, refused.clone()),
+            None => error,
+        })?;
         if answer.status().is_success() {
             return Ok(answer);
         }

@@ -29,6 +29,7 @@ use parquet::file::metadata::ParquetMetaDataReader;
 
 pub use row::{Ask, Columns, Row, rows};
 
+use crate::allow_list::Origin;
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::hasher::Hasher;
@@ -52,7 +53,7 @@ pub struct Inventory {
     columns: Columns,
 }
 
-/// Of a file in a store, so many bytes of its end are read first: more than there are in most metadata.
+/// Bytes that are read first from the end of a file in a store: most metadata is shorter.
 const TAIL: u64 = 64 << 10;
 
 /// The most bytes of metadata, from which a parser makes many times as much: 100,000 row groups have less.
@@ -139,6 +140,11 @@ impl Inventory {
     /// # Errors
     /// As [`Inventory::open`], for each row that cannot be read; there are no rows after it.
     pub fn rows(&self, range: Range<u64>) -> impl Iterator<Item = Result<Row, Error>> {
+        self.rows_from(range).map(|row| row.map(|(row, _)| row))
+    }
+
+    /// The same, each with where its file was read from.
+    pub(crate) fn rows_from(&self, range: Range<u64>) -> impl Iterator<Item = Result<(Row, Origin), Error>> {
         let mut next = 0;
         let mut files = VecDeque::new();
         for file in &self.files {
@@ -149,7 +155,13 @@ impl Inventory {
                 files.push_back((file, start - own.start..end - own.start));
             }
         }
-        Rows { columns: &self.columns, files, reader: None, rows: Vec::new().into_iter() }
+        Rows {
+            columns: &self.columns,
+            files,
+            reader: None,
+            rows: Vec::new().into_iter(),
+            origin: Origin::Local,
+        }
     }
 }
 
@@ -162,14 +174,16 @@ struct Rows<'a> {
     files: VecDeque<(&'a Part, Range<u64>)>,
     reader: Option<Reader<'a>>,
     rows: vec::IntoIter<Row>,
+    /// Where those came from.
+    origin: Origin,
 }
 
 impl Rows<'_> {
     /// `None` at the end.
-    fn read(&mut self) -> Result<Option<Row>, Error> {
+    fn read(&mut self) -> Result<Option<(Row, Origin)>, Error> {
         loop {
             if let Some(row) = self.rows.next() {
-                return Ok(Some(row));
+                return Ok(Some((row, self.origin)));
             }
             if let Some(reader) = &mut self.reader {
                 if let Some(batch) = reader.next()? {
@@ -181,15 +195,16 @@ impl Rows<'_> {
                 self.reader = None;
             }
             let Some((file, range)) = self.files.pop_front() else { return Ok(None) };
+            self.origin = if file.remote.is_some() { Origin::Store } else { Origin::Local };
             self.reader = Some(Reader::new(file, &range, self.columns));
         }
     }
 }
 
 impl Iterator for Rows<'_> {
-    type Item = Result<Row, Error>;
+    type Item = Result<(Row, Origin), Error>;
 
-    fn next(&mut self) -> Option<Result<Row, Error>> {
+    fn next(&mut self) -> Option<Result<(Row, Origin), Error>> {
         let row = self.read().transpose();
         if matches!(row, Some(Err(_))) {
             (self.rows, self.reader) = (Vec::new().into_iter(), None);

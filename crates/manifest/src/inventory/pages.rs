@@ -64,7 +64,7 @@ pub(super) struct ChunkLimits {
 }
 
 impl ChunkLimits {
-    /// The most bytes of so many values.
+    /// Upper bound of the bytes of `values` values.
     fn bytes_of(self, values: u64) -> u64 {
         values.saturating_mul(self.value_len + BESIDE_VALUE).saturating_add(SLACK)
     }

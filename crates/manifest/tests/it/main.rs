@@ -1,5 +1,6 @@
 //! The crate as another program uses it: files and a small server, rows in and rows out.
 
+mod allowed;
 mod columns;
 mod hostile;
 mod runs;

@@ -54,6 +54,16 @@ impl Reply {
     }
 }
 
+/// The addresses of all servers of this process, for allow-lists.
+static ADDRESSES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Entries of an allow-list that has every server of the tests so far, and the stores.
+pub(crate) fn all_servers() -> Vec<String> {
+    let addresses = ADDRESSES.lock().expect("nobody panics");
+    let servers = addresses.iter().map(|address| format!("http://{address}"));
+    servers.chain(["s3", "file", "http://127.0.0.1:9"].map(str::to_owned)).collect()
+}
+
 /// Its address, and how many requests have come.
 pub(crate) struct Server {
     pub(crate) address: String,
@@ -65,6 +75,7 @@ impl Server {
     pub(crate) fn start(reply: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
+        ADDRESSES.lock().expect("nobody panics").push(address.clone());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let server = Server { address, requests: Arc::clone(&requests) };
         let reply = Arc::new(reply);

@@ -8,9 +8,9 @@ use arrow_array::Int64Array;
 use hashmill_hash::blake3::hash;
 use hashmill_manifest::inventory::{Columns, Inventory, Row};
 use hashmill_manifest::run::{PART_ROWS, run};
-use hashmill_manifest::{Answer, Error, Failure, Hasher, Kind, Options, Shard, Work};
+use hashmill_manifest::{AllowList, Answer, Error, Failure, Hasher, Kind, Options, Shard, Work};
 
-use crate::server::{Reply, Request, Server};
+use crate::server::{Reply, Request, Server, all_servers};
 use crate::{answers, listed, texts};
 
 fn options() -> Options {
@@ -18,6 +18,7 @@ fn options() -> Options {
     options.threads = NonZero::new(2);
     options.retries = 2;
     options.timeout = Duration::from_secs(20);
+    options.only = Some(AllowList::new(all_servers()).expect("a list"));
     options
 }
 
@@ -285,9 +286,11 @@ fn each_of_many_rows_is_answered_once_in_its_place() {
 #[test]
 fn work_on_a_server_that_says_nothing_can_be_stopped() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let hasher = Hasher::new(options()).expect("a hasher");
-    let stop = Work::new();
     let url = format!("http://{}/k", silent.local_addr().expect("an address"));
+    let mut options = options();
+    options.only = Some(AllowList::new([url.trim_end_matches("/k")]).expect("a list"));
+    let hasher = Hasher::new(options).expect("a hasher");
+    let stop = Work::new();
     std::thread::scope(|scope| {
         let work = scope.spawn(|| hasher.answer(vec![Row::of(url)], &stop));
         // It has connected, so it waits.
