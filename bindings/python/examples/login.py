@@ -15,7 +15,7 @@ async def login(name: str, password: str) -> bool:
     hash = users.get(name)
     try:
         if hash is None:
-            await asyncio.to_thread(passwords.verify_dummy, password)
+            await passwords.verify_dummy_async(password)
             return False
         new = await passwords.verify_and_upgrade_async(hash, password)
     except VerifyMismatchError:

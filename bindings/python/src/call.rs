@@ -1,10 +1,12 @@
-//! Long calls: other threads of Python run meanwhile, and Ctrl-C ends them.
+//! Long calls, during which other threads of Python run and Ctrl-C works, and errors of the operating system.
 
+use std::io;
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 
 /// From so many bytes on, letting other threads of Python run costs less than it gives them.
@@ -53,5 +55,18 @@ pub(crate) fn watched<T: Send + 'static>(
                 ));
             }
         }
+    }
+}
+
+/// An error of the operating system about a file, as `open` raises it: with `errno`, `strerror` and `filename`.
+pub(crate) fn os_error(path: &Path, error: &io::Error) -> PyErr {
+    let words = error.to_string();
+    match error.raw_os_error() {
+        // The number chooses the class, such as FileNotFoundError; Rust's words have the number, too.
+        Some(number) => {
+            let words = words.trim_end_matches(&format!(" (os error {number})")).to_owned();
+            PyOSError::new_err((number, words, path.as_os_str().to_owned()))
+        }
+        None => PyOSError::new_err(format!("{}: {words}", path.display())),
     }
 }

@@ -13,7 +13,7 @@ use arrow_schema::DataType;
 use hashmill_hash::process::PerProcess;
 use hashmill_manifest::inventory::{Columns, Inventory, rows};
 use hashmill_manifest::run::{PART_ROWS, run, verify as run_verify};
-use hashmill_manifest::{Error, Hasher, Kind, Options, Shard, Work, out};
+use hashmill_manifest::{AllowList, Error, Hasher, Kind, Options, Shard, Work, out};
 use pyo3::exceptions::{
     PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyPermissionError, PyRuntimeError, PyTypeError,
     PyValueError,
@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
 use crate::boundary;
-use crate::call::{interruptible, watched};
+use crate::call::{interruptible, os_error, watched};
 
 /// Adds it to `parent`.
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -51,10 +51,12 @@ struct Engine {
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (columns, store, *, connections, max_threads, retries, timeout, split))]
+    #[pyo3(signature = (columns, store, only, *, connections, max_threads, retries, timeout, split))]
+    #[expect(clippy::too_many_arguments, reason = "one wrapper in Python calls it, with names")]
     fn new(
         columns: BTreeMap<String, String>,
         store: BTreeMap<String, String>,
+        only: Option<Vec<String>>,
         connections: usize,
         max_threads: isize,
         retries: usize,
@@ -72,6 +74,7 @@ impl Engine {
             .ok_or_else(|| PyValueError::new_err("a timeout is more than no seconds"))?;
         options.split = split;
         options.store = store;
+        options.only = only.map(AllowList::new).transpose().map_err(failure)?;
         let hasher = PerProcess::new(OnceLock::new());
         Ok(Engine { options, columns: named(columns)?, hasher })
     }
@@ -148,11 +151,11 @@ impl Engine {
         ] {
             said.set_item(name, count)?;
         }
-        let failed = PyDict::new(py);
+        let without_digest = PyDict::new(py);
         for (kind, count) in Kind::ALL.into_iter().zip(summary.failed) {
-            failed.set_item(kind.name(), count)?;
+            without_digest.set_item(kind.name(), count)?;
         }
-        said.set_item("failed", failed)?;
+        said.set_item("without_digest", without_digest)?;
         Ok(said)
     }
 }
@@ -192,19 +195,16 @@ fn named(names: BTreeMap<String, String>) -> PyResult<Columns> {
 fn failure(error: Error) -> PyErr {
     match error {
         Error::Io(path, error) => {
-            let path = path.into_os_string();
-            let Some(number) = error.raw_os_error() else {
-                // What a store says has no number.
-                let words = format!("{}: {error}", path.display());
-                return match error.kind() {
-                    ErrorKind::NotFound => PyFileNotFoundError::new_err(words),
-                    ErrorKind::PermissionDenied => PyPermissionError::new_err(words),
-                    _ => PyOSError::new_err(words),
-                };
-            };
-            // Python writes the number itself.
-            let words = error.to_string().replace(&format!(" (os error {number})"), "");
-            PyOSError::new_err((number, words, path))
+            if error.raw_os_error().is_some() {
+                return os_error(&path, &error);
+            }
+            // What a store says has no number.
+            let words = format!("{}: {error}", path.display());
+            match error.kind() {
+                ErrorKind::NotFound => PyFileNotFoundError::new_err(words),
+                ErrorKind::PermissionDenied => PyPermissionError::new_err(words),
+                _ => PyOSError::new_err(words),
+            }
         }
         Error::Refused(_) | Error::Inventory(..) | Error::Other(..) => {
             PyValueError::new_err(error.to_string())

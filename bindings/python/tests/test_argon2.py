@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
+import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -359,3 +362,108 @@ def test_nothing_leaks() -> None:
 def _resident() -> int:
     """Bytes of memory that this process has, on Linux."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def test_what_is_cancelled_ends() -> None:
+    """More hashes than there are threads, each of which would take hours: after they are cancelled, another one has its turn, and
+    the interpreter ends."""
+    program = """
+import asyncio, os, sys
+from hashmill.argon2 import Parameters, Passwords
+from hashmill.argon2.low_level import Type
+
+endless = Passwords(Parameters(Type.ID, 19, 16, 32, 2**31, 64, 1))
+cheap = Passwords(Parameters(Type.ID, 19, 16, 32, 1, 8, 1))
+stored = cheap.hash("x")
+
+async def main():
+    count = (os.cpu_count() or 1) + 2
+    for call in [
+        lambda: endless.hash_async("x"),
+        lambda: endless.verify_dummy_async("x"),
+        lambda: endless.hash_many_async(["x"] * 3),
+        lambda: endless.verify_many_async([(endless_hash, "x")] * 3),
+        lambda: endless.verify_async(endless_hash, "x"),
+        lambda: endless.verify_and_upgrade_async(endless_hash, "x"),
+    ]:
+        tasks = [asyncio.create_task(call()) for _ in range(count)]
+        await asyncio.sleep(0.05)
+        assert not any(task.done() for task in tasks), [task.exception() for task in tasks if task.done()]
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(end, asyncio.CancelledError) for end in ended), ended
+        try:
+            await asyncio.wait_for(call(), 0.01)
+            raise SystemExit("an endless hash ended")
+        except TimeoutError:
+            pass
+        assert await cheap.verify_async(stored, "x")
+
+endless_hash = stored.replace("t=1", f"t={2**31}").replace("m=8", "m=64")
+asyncio.run(main())
+print("ended")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout == "ended\n", done.stderr
+
+
+def test_threads_of_asyncio_are_made_anew_after_a_fork() -> None:
+    program = """
+import asyncio, os
+from hashmill.argon2 import Parameters, Passwords
+from hashmill.argon2.low_level import Type
+
+cheap = Passwords(Parameters(Type.ID, 19, 16, 32, 1, 8, 1))
+stored = asyncio.run(cheap.hash_async("x"))
+child = os.fork()
+assert asyncio.run(cheap.verify_async(stored, "x"))
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_all_calls_exist_for_asyncio() -> None:
+    policy = cheap_passwords()
+
+    async def main() -> None:
+        first, second = await policy.hash_many_async(["one", b"two"])
+        assert await policy.verify_many_async([(first, "one"), (second, "one")]) == [True, False]
+        found = await policy.verify_many_async([(first, "one"), ("no hash", "x")], return_exceptions=True)
+        assert found[0] is True and isinstance(found[1], Exception)
+        with pytest.raises(VerificationError):
+            await policy.verify_many_async([("no hash", "x")])
+        with pytest.raises(VerifyMismatchError):
+            await policy.verify_dummy_async("x")
+        assert await policy.verify_and_upgrade_async(first, "one") is None
+
+    asyncio.run(main())
+
+
+def cheap_passwords(**options: Any) -> Passwords:
+    return Passwords(Parameters(Type.ID, 19, 16, 32, 1, 8, 1), **options)
+
+
+def test_passwords_are_pickled_and_copied_without_secrets() -> None:
+    plain = cheap_passwords(limits="policy", memory_budget=4096)
+    stored = plain.hash("x")
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        other = pickle.loads(pickle.dumps(plain, protocol))
+        assert other.verify(stored, "x") and repr(other) == repr(plain) and other.parameters == plain.parameters
+    secret = cheap_passwords(secret=b"PEPPER")
+    for passwords in (plain, secret):
+        assert copy.copy(passwords) is passwords and copy.deepcopy([passwords])[0] is passwords
+        assert "PEPPER" not in repr(passwords) and "limits=" in repr(passwords)
+    assert "secret=..." in repr(secret) and "secret" not in repr(plain)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        with pytest.raises(TypeError, match="with a secret cannot be pickled"):
+            pickle.dumps(secret, protocol)
+
+
+def test_passwords_go_to_other_processes() -> None:
+    plain = cheap_passwords()
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        stored = pool.apply(plain.hash, ("x",))
+    assert plain.verify(stored, "x")

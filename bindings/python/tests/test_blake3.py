@@ -424,3 +424,19 @@ except RuntimeError:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "no threads\n"), done.stderr
+
+
+@pytest.mark.parametrize("name", ["missing", "folder", "looped"])
+def test_errors_of_files_are_those_of_open(tmp_path: Path, name: str) -> None:
+    """Their class, number, words and name, whichever function reads the file."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "looped").symlink_to("looped")
+    path = tmp_path / name
+    with pytest.raises(OSError) as expected:
+        path.read_bytes()
+    for call in (hash_file, lambda path: blake3().update_mmap(path), lambda path: hash_many([path]), lambda path: hash_file(str(path))):
+        with pytest.raises(OSError) as caught:
+            call(path)
+        assert type(caught.value) is type(expected.value)
+        assert (caught.value.errno, caught.value.strerror) == (expected.value.errno, expected.value.strerror)
+        assert caught.value.filename == str(path)

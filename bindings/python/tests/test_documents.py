@@ -194,6 +194,33 @@ def test_they_are_mappings_and_sequences() -> None:
     assert doc["l"] != "1" and doc["l"] != 1 and doc["m"] != 1 and doc["t"] != 1
 
 
+def test_repr_is_bounded_whatever_the_document_holds() -> None:
+    deep: Any = "x"
+    for _ in range(200):
+        deep = {"a": [deep]}
+    documents = [
+        {"numbers": list(range(100_000)), "text": Text("y" * 1_000_000), "plain": "z" * 1_000_000, "bytes": bytes(1_000_000)},
+        {f"{index:01000}": "w" * 1000 for index in range(1000)},
+        {"deep": deep},
+        {"escapes": ["\U0010ffff" * 10_000] * 1000},
+        {"lists": [[[] for _ in range(100)] for _ in range(100)]},
+    ]
+    for contents in documents:
+        doc = Document(contents)
+        for value in (doc, *(value for value in doc.values() if isinstance(value, (Map, List, Text)))):
+            assert len(repr(value)) < 25_000
+    doc = Document(documents[0])
+    assert " more]" in repr(doc) and repr(doc).endswith("'...})")
+    assert repr(doc["numbers"]).startswith("List([0, 1, 2, ") and repr(doc["numbers"]).endswith(", 99, ... 99900 more])")
+    assert repr(doc["text"]) == f"Text({'y' * 200!r}...)"
+    # What is small is as plain Python writes it.
+    small = {"a": [1, -2.5, None, True, {"b": b"x\0", "c": "it's"}], "n": Counter(3), "t": Text("x"), "z": {}, "l": []}
+    small["d"] = datetime(2026, 11, 28, tzinfo=timezone.utc)
+    doc = Document(small)
+    assert repr(doc) == f"Document({doc.to_python()!r})"
+    assert repr(doc["a"]) == f"List({doc['a'].to_python()!r})"
+
+
 def test_copies_of_objects() -> None:
     doc = Document({"m": {"a": [1, {"t": Text("x")}]}})
     doc["copy"] = doc["m"]

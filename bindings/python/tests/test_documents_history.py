@@ -102,7 +102,7 @@ def test_hashes_and_actors_that_are_none() -> None:
     for wrong in ("xyz", "00", b"abc"):
         with pytest.raises(ValueError):
             doc.at([wrong])
-    with pytest.raises(TypeError, match="not one"):
+    with pytest.raises(TypeError, match="a list is needed"):
         doc.at(doc.heads[0])
     with pytest.raises(TypeError):
         doc.at([1])  # type: ignore[list-item]

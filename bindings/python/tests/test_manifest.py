@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def digests(files: list[Path]) -> list[bytes]:
 
 def test_each_row_has_an_answer(tmp_path: Path, files: list[Path], inventory: Path) -> None:
     summary = hash(inventory, tmp_path / "out", part_rows=7)
-    assert (summary.rows, summary.hashed, summary.failed["missing"], summary.ok) == (41, 40, 1, False)
+    assert (summary.rows, summary.hashed, summary.without_digest["missing"], summary.failed, summary.ok) == (41, 40, 1, 1, False)
     rows = answers(tmp_path / "out")
     assert [row["blake3"] for row in rows] == [*digests(files), None]
     assert rows[3] == {
@@ -207,7 +208,8 @@ def test_a_key_that_interrupts_ends_the_wait() -> None:
 
         threading.Thread(target=interrupt).start()
         try:
-            Hasher(timeout=600)(pyarrow.table({"url": [f"http://127.0.0.1:{server.getsockname()[1]}/x"]}))
+            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+            Hasher(timeout=600, only=[url])(pyarrow.table({"url": [url + "/x"]}))
         except KeyboardInterrupt:
             print("ended")
     """
@@ -225,7 +227,7 @@ def test_the_command_does_a_shard(tmp_path: Path, files: list[Path], inventory: 
     first = command(inventory, "-o", out, "--shard", "0/2", "--part-rows", "10")
     assert first.returncode == 0 and json.loads(first.stdout)["rows"] == 20, first.stderr
     second = command(inventory, "-o", out, "--shard", "1/2", "--part-rows", "10")
-    assert second.returncode == 1 and json.loads(second.stdout)["failed"]["missing"] == 1
+    assert second.returncode == 1 and json.loads(second.stdout)["without_digest"]["missing"] == 1 and json.loads(second.stdout)["failed"] == 1
     assert len(answers(out)) == 41
     for wrong in [(inventory, "-o", out), (tmp_path / "nowhere", "-o", out), (inventory, "-o", out, "--shard", "2/2")]:
         done = command(*wrong)
@@ -293,7 +295,7 @@ def test_what_progress_raises_ends_the_run(tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/x"
         parquet.write_table(pyarrow.table({"url": [url]}), tmp_path / "inventory.parquet")
         with pytest.raises(Enough):
-            hash(tmp_path / "inventory.parquet", tmp_path / "out", timeout=600, progress=enough)
+            hash(tmp_path / "inventory.parquet", tmp_path / "out", timeout=600, progress=enough, only=[url.removesuffix("/x")])
     assert len(told) == 1
 
 
@@ -330,9 +332,96 @@ def test_a_terminal_shows_one_line_that_goes_again(tmp_path: Path, files: list[P
         waiting = tmp_path / "waiting.parquet"
         parquet.write_table(pyarrow.table({"url": [str(file) for file in files] + [url]}), waiting)
         arguments = [waiting, "-o", tmp_path / "out", "--part-rows", "40", "--timeout", "600"]
+        arguments += ["--only", "file", "--only", url.removesuffix("/x")]
         code, written = on_a_terminal(arguments, True)
         shown, _, left = written.rpartition("\r\x1b[K")
         assert code == 130 and "\r40 of 41 rows, 76.2 KiB, " in shown and "\n" not in shown, written
         assert left == "hashmill.manifest: interrupted: the same command goes on where this one ended\r\n"
     # Nothing of work that is over soon.
     assert on_a_terminal([inventory, "-o", tmp_path / "soon"], False) == (1, "")
+
+
+def test_rows_name_what_is_allowed(files: list[Path], tmp_path: Path) -> None:
+    """The list of servers, buckets and folders; without one, no address of this machine."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Length", "4")
+            self.send_header("Last-Modified", "Sat, 28 Nov 2026 00:00:00 GMT")
+            self.end_headers()
+            self.wfile.write(b"body")
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        root = f"http://127.0.0.1:{server.server_port}"
+        table = pyarrow.table({"url": [str(files[1]), f"{root}/x", "s3://bucket/key"]})
+        for only, expected in [
+            (None, ["hashed", "denied"]),
+            ([root], ["denied", "hashed"]),
+            ({root, files[1].parent.as_uri()}, ["hashed", "hashed"]),
+            (["http", "file"], ["hashed", "denied"]),
+            ([], ["denied", "denied"]),
+        ]:
+            answers = Hasher(only=only)(table.slice(0, 2))
+            assert answers["status"].to_pylist() == expected, only
+        assert Hasher(only=[root])(table.slice(2))["status"].to_pylist() == ["denied"]
+        other = pickle.loads(pickle.dumps(Hasher(only=[root])))
+        assert other(table.slice(0, 2))["status"].to_pylist() == ["denied", "hashed"]
+        server.shutdown()
+    assert asked == ["/x"] * 3
+    with pytest.raises(ValueError, match="an entry is a scheme") as caught:
+        Hasher(only=["https://user:secret@host"])(table)
+    assert "secret" not in str(caught.value)
+
+
+def test_what_a_store_is_told_in_secret_is_in_no_answer(tmp_path: Path) -> None:
+    store = {
+        "aws_endpoint": "http://user:TOPSECRET@127.0.0.1:9",
+        "aws_secret_access_key": "TOPSECRET",
+        "aws_access_key_id": "me",
+        "aws_region": "nowhere",
+        "allow_http": "true",
+    }
+    answers = Hasher(store=store, retries=0)(pyarrow.table({"url": ["s3://bucket/key"]}))
+    assert answers["status"].to_pylist() == ["failed"] and "TOPSECRET" not in str(answers.to_pylist())
+    with pytest.raises(OSError) as caught:
+        hash("s3://bucket/inventory.parquet", tmp_path / "out", store=store, retries=0)
+    assert "TOPSECRET" not in str(caught.value)
+
+
+def test_a_damaged_file_is_an_error_and_nothing_else(files: list[Path], tmp_path: Path) -> None:
+    """Whatever the parser does with it: no report of a panic is on standard error."""
+    program = """
+import random, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from hashmill import manifest
+
+whole = Path(sys.argv[1]).read_bytes()
+damaged = Path(sys.argv[2])
+rng = random.Random(4)
+said = set()
+for turn in range(400):
+    data = bytearray(whole)
+    for _ in range(rng.randint(1, 3)):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    damaged.write_bytes(data)
+    try:
+        manifest.hash(damaged, f"{sys.argv[2]}-{turn}", only=[])
+    except (ValueError, OSError) as error:
+        said.add(str(error).rpartition(": ")[2])
+assert "it is damaged" in said, said
+print("ended")
+"""
+    names = [str(file) for file in files] * 5
+    inventory = tmp_path / "inventory.parquet"
+    parquet.write_table(pyarrow.table({"url": names, "size": range(len(names))}), inventory, use_dictionary=False, column_encoding={"url": "DELTA_BYTE_ARRAY"})
+    arguments = [sys.executable, "-c", program, str(inventory), str(tmp_path / "damaged")]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr, done.returncode) == ("ended\n", "", 0)

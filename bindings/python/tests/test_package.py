@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import subprocess
@@ -93,6 +95,25 @@ def test_every_public_name_says_what_it_is() -> None:
     assert len(modules) > 10
     assert [module.__name__ for module in modules if not module.__doc__] == []
     assert [name for module in modules for name, value in public(module) if not value.__doc__] == []
+
+
+def stub_docs() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("stub_docs", PACKAGE / "stub_docs.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_stubs_say_what_the_module_says() -> None:
+    """Editors show the words of stubs. `bindings/python/stub_docs.py` writes them."""
+    docs = stub_docs()
+    assert sorted(path.name for path in docs.outdated()) == []
+    for path in docs.STUBS:
+        found = docs.public(ast.parse(path.read_text()))
+        assert len(found) > 5
+        mute = [".".join(names) for names, node in found if not ast.get_docstring(node)]
+        assert mute == [], path
 
 
 def test_a_second_interpreter_is_refused() -> None:

@@ -43,5 +43,5 @@ digests: Digests
 
 def inventories(batch: pyarrow.RecordBatch) -> None:
     assert_type(manifest.verify("in.parquet", Path("out"), shard=(0, 2), store={"aws_region": "x"}), manifest.Verified)
-    assert_type(manifest.hash(["a", Path("b")], "out", shard="0/2").failed, dict[str, int])
+    assert_type(manifest.hash(["a", Path("b")], "out", shard="0/2").without_digest, dict[str, int])
     manifest.Hasher(columns={"url": "name"}, max_threads=manifest.AUTO)(batch)

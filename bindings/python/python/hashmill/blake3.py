@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
+from ._elements import elements
 from ._hashmill import __version__
 from ._hashmill import blake3 as _native
 
@@ -81,7 +82,7 @@ def hash_many(
     read is an `OSError`, raised for the first one, or in its place with `return_exceptions`. Ctrl-C ends the call at once; files
     that are being read then are read to their end, by threads of this module.
     """
-    given = tuple(inputs)
+    given = tuple(elements(inputs, "inputs", ": hash_many([value])"))
     if not given or not isinstance(given[0], (str, os.PathLike)):
         return _native.hash_buffers(given, key, derive_key_context, max_threads)
     found = _native.hash_paths(given, key, derive_key_context, max_threads)

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let module = PyModule::new(parent.py(), "argon2")?;
     module.add_class::<passwords::Passwords>()?;
+    module.add_class::<passwords::StopToken>()?;
     module.add_function(wrap_pyfunction!(secret::hash_secret, &module)?)?;
     module.add_function(wrap_pyfunction!(secret::hash_secret_raw, &module)?)?;
     module.add_function(wrap_pyfunction!(secret::verify_secret, &module)?)?;

@@ -23,6 +23,23 @@ fn secret(object: &Bound<'_, PyAny>) -> PyResult<Secret> {
     Ok(Zeroizing::new(Bytes::of(object)?.as_slice().to_vec()))
 }
 
+/// Ends calls that it is given to, from any thread.
+#[pyclass(frozen, name = "Stop", module = "hashmill._hashmill.argon2")]
+#[derive(Default)]
+pub(crate) struct StopToken(Arc<Stop>);
+
+#[pymethods]
+impl StopToken {
+    #[new]
+    fn new() -> StopToken {
+        StopToken::default()
+    }
+
+    fn set(&self) {
+        self.0.set();
+    }
+}
+
 /// Hashes and checks passwords under one policy.
 #[pyclass(frozen, module = "hashmill._hashmill.argon2")]
 pub(crate) struct Passwords {
@@ -71,36 +88,58 @@ impl Passwords {
         Ok(Passwords { inner: Arc::new(inner), limits })
     }
 
-    fn hash(&self, py: Python<'_>, password: &Bound<'_, PyAny>) -> PyResult<String> {
+    #[pyo3(signature = (password, stop = None))]
+    fn hash(
+        &self,
+        py: Python<'_>,
+        password: &Bound<'_, PyAny>,
+        stop: Option<&Bound<'_, StopToken>>,
+    ) -> PyResult<String> {
         let password = secret(password)?;
         let salt = self.salt()?;
-        let made = self.stoppable(py, move |inner, stop| inner.hash_until(&password, &salt, stop))?;
+        let made = self.stoppable(py, stop, move |inner, stop| inner.hash_until(&password, &salt, stop))?;
         made.map(|hash| hash.to_string()).map_err(of_create)
     }
 
-    fn verify(&self, py: Python<'_>, hash: &str, password: &Bound<'_, PyAny>) -> PyResult<bool> {
+    #[pyo3(signature = (hash, password, stop = None))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        hash: &str,
+        password: &Bound<'_, PyAny>,
+        stop: Option<&Bound<'_, StopToken>>,
+    ) -> PyResult<bool> {
         let (password, stored) = (secret(password)?, self.decode(hash)?);
-        let verdict =
-            self.stoppable(py, move |inner, stop| inner.verify_decoded_until(&password, &stored, stop))?;
+        let verdict = self
+            .stoppable(py, stop, move |inner, stop| inner.verify_decoded_until(&password, &stored, stop))?;
         verdict.map(|()| true).map_err(of_verify)
     }
 
     /// As much work as a check of a new hash, for names that nobody has. Never succeeds.
-    fn verify_dummy(&self, py: Python<'_>, password: &Bound<'_, PyAny>) -> PyResult<bool> {
+    #[pyo3(signature = (password, stop = None))]
+    fn verify_dummy(
+        &self,
+        py: Python<'_>,
+        password: &Bound<'_, PyAny>,
+        stop: Option<&Bound<'_, StopToken>>,
+    ) -> PyResult<bool> {
         let password = secret(password)?;
-        let verdict = self.stoppable(py, move |inner, stop| inner.verify_dummy_until(&password, stop))?;
+        let verdict =
+            self.stoppable(py, stop, move |inner, stop| inner.verify_dummy_until(&password, stop))?;
         verdict.map(|()| true).map_err(of_verify)
     }
 
     /// For each pair of a hash and a password: `True`, `False`, or why nothing is known.
+    #[pyo3(signature = (logins, stop = None))]
     fn verify_many<'py>(
         &self,
         py: Python<'py>,
         logins: Vec<(String, Bound<'py, PyAny>)>,
+        stop: Option<&Bound<'py, StopToken>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let logins = logins.into_iter().map(|(hash, password)| Ok((hash, secret(&password)?)));
         let logins = logins.collect::<PyResult<Vec<_>>>()?;
-        let verdicts = self.stoppable(py, move |inner, stop| {
+        let verdicts = self.stoppable(py, stop, move |inner, stop| {
             let logins = logins.iter().map(|(stored, password)| Login { password, stored });
             inner.verify_many_until(&logins.collect::<Vec<_>>(), stop)
         })?;
@@ -114,10 +153,16 @@ impl Passwords {
         PyList::new(py, verdicts.into_iter().map(object).collect::<PyResult<Vec<_>>>()?)
     }
 
-    fn hash_many(&self, py: Python<'_>, passwords: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<String>> {
+    #[pyo3(signature = (passwords, stop = None))]
+    fn hash_many(
+        &self,
+        py: Python<'_>,
+        passwords: Vec<Bound<'_, PyAny>>,
+        stop: Option<&Bound<'_, StopToken>>,
+    ) -> PyResult<Vec<String>> {
         let new = passwords.into_iter().map(|password| Ok((secret(&password)?, self.salt()?)));
         let new = new.collect::<PyResult<Vec<_>>>()?;
-        let made = self.stoppable(py, move |inner, stop| {
+        let made = self.stoppable(py, stop, move |inner, stop| {
             let new = new.iter().map(|(password, salt)| NewPassword { password, salt });
             inner.hash_many_until(&new.collect::<Vec<_>>(), stop)
         })?;
@@ -137,13 +182,14 @@ impl Passwords {
 }
 
 impl Passwords {
-    /// The result of `work` on another thread. A signal that raises ends both.
+    /// The result of `work` on another thread. A signal that raises ends both, and so does the token of the caller.
     fn stoppable<T: Send + 'static>(
         &self,
         py: Python<'_>,
+        token: Option<&Bound<'_, StopToken>>,
         work: impl FnOnce(&password::Passwords, &Stop) -> T + Send + 'static,
     ) -> PyResult<T> {
-        let stop = Arc::new(Stop::new());
+        let stop = token.map_or_else(Arc::default, |token| Arc::clone(&token.get().0));
         let (inner, stopped) = (Arc::clone(&self.inner), Arc::clone(&stop));
         interruptible(py, || stop.set(), move || work(&inner, &stopped))
     }

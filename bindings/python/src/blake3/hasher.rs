@@ -1,7 +1,7 @@
 //! The class `blake3`: a hasher as `hashlib` has them.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +15,7 @@ use pyo3::types::{PyBytes, PyString};
 use super::mode::Function;
 use super::threads::{AUTO, Most};
 use crate::boundary::Bytes;
-use crate::call::{DETACH_FROM, PIECE};
+use crate::call::{DETACH_FROM, PIECE, os_error};
 
 /// What a file is read into.
 const BUFFER: usize = 1 << 20;
@@ -166,15 +166,17 @@ impl Hasher {
     /// The bytes of a file. They are read: a mapped file that becomes shorter would end the process.
     fn update_mmap<'py>(slf: Bound<'py, Self>, path: PathBuf) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
-        let mut file = py.detach(|| File::open(path))?;
+        let opened = py.detach(|| File::open(&path));
+        let failed = move |error: io::Error| os_error(&path, &error);
+        let mut file = opened.map_err(&failed)?;
         let mut buffer = vec![0; BUFFER];
         loop {
             let read = py.detach(|| file.read(&mut buffer));
             match read {
                 Ok(0) => return Ok(slf),
                 Ok(len) => slf.get().take(py, &buffer[..len])?,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(error)),
             }
             py.check_signals()?;
         }

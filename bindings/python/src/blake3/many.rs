@@ -1,6 +1,5 @@
 //! Many inputs in one call: buffers side by side in the lanes of the processor, files on all threads, directories.
 
-use std::io;
 use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use super::mode::Function;
 use super::threads::Most;
 use crate::boundary::Bytes;
-use crate::call::{DETACH_FROM, PIECE, interruptible};
+use crate::call::{DETACH_FROM, PIECE, interruptible, os_error};
 
 /// Less work than this for each thread is done before a second one has started.
 const SHARE: usize = 256 << 10;
@@ -204,13 +203,5 @@ pub(super) fn hash_tree(py: Python<'_>, path: PathBuf, max_threads: isize) -> Py
 
 /// Why a file has no digest, as `open` and `read` say it.
 fn failure(path: &Path, error: Error) -> PyErr {
-    let words = error.to_string();
-    match io::Error::from(error).raw_os_error() {
-        // The system's number chooses the class, such as FileNotFoundError; Rust's words have the number, too.
-        Some(number) => {
-            let words = words.trim_end_matches(&format!(" (os error {number})")).to_owned();
-            PyOSError::new_err((number, words, path.as_os_str().to_owned()))
-        }
-        None => PyOSError::new_err(format!("{}: {words}", path.display())),
-    }
+    os_error(path, &error.into())
 }

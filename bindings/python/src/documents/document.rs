@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashmill_doc::sync::{Message, SyncDoc};
 use hashmill_doc::{
-    AutoCommit, CommitOptions, Literal, LoadOptions, Observer, OnPartialLoad, SaveOptions, Transactable,
-    Verify,
+    AutoCommit, CommitOptions, Literal, LoadOptions, ObjType, Observer, OnPartialLoad, SaveOptions,
+    Transactable, Verify,
 };
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -15,9 +15,10 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use super::change::Change;
 use super::errors::{self, Failed};
 use super::events::{Events, events};
-use super::hashes::{Actor, Hash, Heads, texts};
+use super::hashes::{Actor, Hash, Heads, elements, texts};
 use super::json;
 use super::map::Map;
+use super::repr;
 use super::shared::{Life, Place, Shared};
 use super::sync::{SyncState, decoded};
 use super::undo::Undo;
@@ -344,7 +345,8 @@ impl Document {
 
     /// Takes over changes from elsewhere, in any order: all of them, or none if one of them is wrong.
     fn apply(&self, py: Python<'_>, changes: &Bound<'_, PyAny>) -> PyResult<()> {
-        let changes = changes.try_iter()?.map(|change| Ok(change?.cast::<Change>()?.get().0.clone()));
+        let changes =
+            elements(changes, "changes")?.map(|change| Ok(change?.cast::<Change>()?.get().0.clone()));
         let changes: Vec<_> = changes.collect::<PyResult<_>>()?;
         self.0.change_whole(py, |doc| Ok(doc.apply_changes(changes)?))
     }
@@ -445,8 +447,10 @@ impl Document {
         self.0.whole(py, |doc| Ok(doc.sync().has_our_changes(&*state.lock()?)))
     }
 
+    /// The first values of a long document.
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        Ok(format!("Document({})", slf.call_method0("to_python")?.repr()?))
+        let place = Place::root(Arc::clone(&slf.get().0));
+        Ok(format!("Document({})", repr::of(slf.py(), &place, ObjType::Map)?))
     }
 
     /// A copy that is written by another actor, as two with one actor would contradict each other.

@@ -3,7 +3,7 @@
 use hashmill_doc::{ActorId, ChangeHash};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyMapping, PyMemoryView, PyString, PyTuple};
 
 /// The hash of a change, given as text or as bytes.
 pub(super) struct Hash(pub(super) ChangeHash);
@@ -23,6 +23,20 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Hash {
     }
 }
 
+/// The elements of `values`. A text, bytes and a mapping are one value, and no list of their letters, numbers or keys.
+pub(super) fn elements<'py>(values: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyIterator>> {
+    if values.is_instance_of::<PyString>()
+        || values.is_instance_of::<PyBytes>()
+        || values.is_instance_of::<PyByteArray>()
+        || values.is_instance_of::<PyMemoryView>()
+        || values.cast::<PyMapping>().is_ok()
+    {
+        let given = values.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("{what}: a list is needed, and {given} is one value")));
+    }
+    values.try_iter()
+}
+
 /// Some heads.
 pub(super) struct Heads(pub(super) Vec<ChangeHash>);
 
@@ -30,10 +44,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Heads {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
-            return Err(PyTypeError::new_err("heads are a sequence of hashes, not one"));
-        }
-        let hashes = value.try_iter()?.map(|hash| Ok(hash?.extract::<Hash>()?.0));
+        let hashes = elements(&value, "heads")?.map(|hash| Ok(hash?.extract::<Hash>()?.0));
         Ok(Self(hashes.collect::<PyResult<_>>()?))
     }
 }

@@ -9,9 +9,9 @@ use super::errors::Failed;
 use super::shared::Place;
 use super::slices::{At, Slice, at, gap_in, index_in, out_of_range};
 use super::values::{Found, conflicts, input, literal, literals, plain};
-use super::{blame, json};
+use super::{blame, json, repr};
 
-/// A list in a document.
+/// A list in a document. For `json.dumps`, which takes no sequences but `list`, there is `to_python()`; `to_json()` writes it at once.
 #[pyclass(frozen, sequence, module = "hashmill.documents")]
 pub(crate) struct List(pub(super) Place);
 
@@ -110,7 +110,7 @@ impl List {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("List({})", self.to_python(py)?.repr()?))
+        Ok(format!("List({})", repr::of(py, &self.0, ObjType::List)?))
     }
 
     /// Inserts a value before an index.

@@ -9,9 +9,9 @@ use pyo3::types::{PyDict, PyString};
 
 use super::shared::Place;
 use super::values::{Input, conflicts, input, literal, plain};
-use super::{blame, json};
+use super::{blame, json, repr};
 
-/// A map in a document.
+/// A map in a document. For `json.dumps`, which takes no mappings but `dict`, there is `to_python()`; `to_json()` writes it at once.
 #[pyclass(frozen, subclass, module = "hashmill.documents")]
 pub(crate) struct Map(pub(super) Place);
 
@@ -108,7 +108,7 @@ impl Map {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("Map({})", self.to_python(py)?.repr()?))
+        Ok(format!("Map({})", repr::of(py, &self.0, ObjType::Map)?))
     }
 
     /// What is at a key, or `default`.

@@ -14,6 +14,7 @@ mod hashes;
 mod json;
 mod list;
 mod map;
+mod repr;
 mod scalars;
 mod shared;
 mod slices;

@@ -12,13 +12,14 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use super::blame;
 use super::errors::Failed;
 use super::events::{made_mark, marks_dict};
+use super::hashes::elements;
 use super::map::Map;
 use super::shared::Place;
 use super::slices::{At, Indexes, at, gap_in, index_in};
 use super::values::{literal, only_scalar, plain};
+use super::{blame, repr};
 
 /// A text. `Text("…")` is one to be put into a document: read from there, it is edited, and says what it is now.
 #[pyclass(frozen, sequence, module = "hashmill.documents")]
@@ -126,7 +127,7 @@ impl Text {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("Text({})", self.__str__(py)?.repr()?))
+        Ok(format!("Text({})", repr::of_text(py, &self.read(py)?)?))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -284,7 +285,7 @@ impl Text {
         expands: Option<HashMap<String, String>>,
     ) -> PyResult<()> {
         let spans: Vec<Span<'static>> =
-            spans.try_iter()?.map(|span| span_of(&span?)).collect::<PyResult<_>>()?;
+            elements(spans, "spans")?.map(|span| span_of(&span?)).collect::<PyResult<_>>()?;
         let mut config = UpdateSpansConfig::default().with_default_expand(expand_of(expand)?);
         for (name, expand) in expands.into_iter().flatten() {
             config = config.with_mark_expand(name, expand_of(&expand)?);

@@ -12,7 +12,7 @@ class Said(TypedDict):
     mismatched: int
     parts: int
     skipped: int
-    failed: dict[str, int]
+    without_digest: dict[str, int]
 
 def knows(option: str) -> bool: ...
 @final
@@ -21,6 +21,7 @@ class Engine:
         cls,
         columns: dict[str, str],
         store: dict[str, str],
+        only: list[str] | None,
         *,
         connections: int,
         max_threads: int,

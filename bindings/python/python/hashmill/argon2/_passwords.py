@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, overload
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
+from .._elements import elements
 from .._hashmill import argon2 as _native
+from ._executor import on_thread
 from ._utils import Parameters
 from .low_level import ARGON2_VERSION, Type
 
@@ -34,9 +35,15 @@ class Passwords:
     memory in KiB that all calls take together: those that find no room wait.
 
     Memory is kept for the next call, and wiped after each, also after one that Ctrl-C ends. Passwords that are `str` are taken in UTF-8.
+
+    Objects do not change, so copies are the object itself. They can be pickled, for other processes, but not with a `secret`: that
+    would be in the pickle. A `memory_budget` is of each process.
+
+    Calls whose names end with `_async` work on threads of this package, as many as processors. Cancelled, as by a timeout, they end
+    the hash soon; those that wait for a thread never begin.
     """
 
-    __slots__ = ("_native", "parameters")
+    __slots__ = ("_has_secret", "_limits", "_memory_budget", "_native", "parameters")
 
     parameters: Parameters
 
@@ -55,6 +62,7 @@ class Passwords:
         if policy.version != ARGON2_VERSION:
             raise ValueError(f"version {policy.version}: new hashes are of version {ARGON2_VERSION}")
         self.parameters = replace(policy)
+        self._limits, self._memory_budget, self._has_secret = limits, memory_budget, secret is not None
         self._native = _native.Passwords(
             policy.time_cost,
             policy.memory_cost,
@@ -66,6 +74,28 @@ class Passwords:
             secret,
             memory_budget,
         )
+
+    def __repr__(self) -> str:
+        options = f"limits={self._limits!r}"
+        if self._has_secret:
+            options += ", secret=..."
+        if self._memory_budget is not None:
+            options += f", memory_budget={self._memory_budget}"
+        return f"Passwords({self.parameters!r}, {options})"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._has_secret:
+            raise TypeError(
+                "Passwords with a secret cannot be pickled, as the secret would be in the pickle: make them anew in each process"
+            )
+        parameters = tuple(getattr(self.parameters, field.name) for field in fields(self.parameters))
+        return _restore, (type(self), parameters, self._limits, self._memory_budget)
 
     def hash(self, password: str | Buffer) -> str:
         """An encoded hash, with a random salt."""
@@ -95,7 +125,7 @@ class Passwords:
 
     def hash_many(self, passwords: Iterable[str | Buffer]) -> list[str]:
         """A hash for each password, on all cores. Ctrl-C ends it."""
-        return self._native.hash_many([_bytes(password) for password in passwords])
+        return self._native.hash_many([_bytes(password) for password in elements(passwords, "passwords")])
 
     @overload
     def verify_many(
@@ -113,29 +143,70 @@ class Passwords:
         A hash that cannot be checked is an exception: raised for the first one, or in its place with `return_exceptions`. There,
         compare with `is True`: an exception is no `False`. Ctrl-C ends it.
         """
-        found = self._native.verify_many([(hash, _bytes(password)) for hash, password in logins])
-        if return_exceptions:
-            return found
-        for verdict in found:
-            if isinstance(verdict, Exception):
-                raise verdict
-        return [verdict is True for verdict in found]
+        return _verdicts(self._native.verify_many(_pairs(logins)), return_exceptions)
 
     async def hash_async(self, password: str | Buffer) -> str:
-        """`hash` on a thread: the event loop goes on."""
-        return await asyncio.to_thread(self.hash, password)
+        """`hash` on a thread: the event loop goes on. Cancelled, it ends the hash."""
+        return await on_thread(lambda stop: self._native.hash(_bytes(password), stop))
 
     async def verify_async(self, hash: str, password: str | Buffer) -> Literal[True]:
-        """`verify` on a thread: the event loop goes on."""
-        return await asyncio.to_thread(self.verify, hash, password)
+        """`verify` on a thread: the event loop goes on. Cancelled, it ends the hash."""
+        return await on_thread(lambda stop: self._native.verify(hash, _bytes(password), stop))
 
     async def verify_and_upgrade_async(self, hash: str, password: str | Buffer) -> str | None:
-        """`verify_and_upgrade` on a thread: the event loop goes on."""
-        return await asyncio.to_thread(self.verify_and_upgrade, hash, password)
+        """`verify_and_upgrade` on a thread: the event loop goes on. Cancelled, it ends the hash."""
 
-    async def verify_many_async(self, logins: Iterable[tuple[str, str | Buffer]]) -> list[bool]:
-        """`verify_many` on a thread: the event loop goes on."""
-        return await asyncio.to_thread(self.verify_many, logins)
+        def work(stop: _native.Stop) -> str | None:
+            self._native.verify(hash, _bytes(password), stop)
+            return self._native.hash(_bytes(password), stop) if self.needs_rehash(hash) else None
+
+        return await on_thread(work)
+
+    async def verify_dummy_async(self, password: str | Buffer) -> None:
+        """`verify_dummy` on a thread: the event loop goes on. Cancelled, it ends the hash."""
+        await on_thread(lambda stop: self._native.verify_dummy(_bytes(password), stop))
+
+    async def hash_many_async(self, passwords: Iterable[str | Buffer]) -> list[str]:
+        """`hash_many` on a thread: the event loop goes on. Cancelled, it ends all hashes."""
+        given = [_bytes(password) for password in elements(passwords, "passwords")]
+        return await on_thread(lambda stop: self._native.hash_many(given, stop))
+
+    @overload
+    async def verify_many_async(
+        self, logins: Iterable[tuple[str, str | Buffer]], *, return_exceptions: Literal[False] = False
+    ) -> list[bool]: ...
+    @overload
+    async def verify_many_async(
+        self, logins: Iterable[tuple[str, str | Buffer]], *, return_exceptions: bool
+    ) -> list[bool | Exception]: ...
+    async def verify_many_async(
+        self, logins: Iterable[tuple[str, str | Buffer]], *, return_exceptions: bool = False
+    ) -> list[bool] | list[bool | Exception]:
+        """`verify_many` on a thread: the event loop goes on. Cancelled, it ends all hashes."""
+        given = _pairs(logins)
+        return _verdicts(await on_thread(lambda stop: self._native.verify_many(given, stop)), return_exceptions)
+
+
+def _pairs(logins: Iterable[tuple[str, str | Buffer]]) -> list[tuple[str, Buffer]]:
+    return [(hash, _bytes(password)) for hash, password in elements(logins, "logins")]
+
+
+def _verdicts(found: list[bool | Exception], return_exceptions: bool) -> list[bool] | list[bool | Exception]:
+    if return_exceptions:
+        return found
+    for verdict in found:
+        if isinstance(verdict, Exception):
+            raise verdict
+    return [verdict is True for verdict in found]
+
+
+def _restore(
+    of: type[Passwords],
+    parameters: tuple[Any, ...],
+    limits: Literal["around", "policy", "recommended"],
+    memory_budget: int | None,
+) -> Passwords:
+    return of(Parameters(*parameters), limits=limits, memory_budget=memory_budget)
 
 
 def _seconds(parameters: Parameters) -> float:

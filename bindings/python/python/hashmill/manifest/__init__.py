@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack, overload
 
+from .._elements import elements
 from .._hashmill import manifest as _native
 from ..blake3 import AUTO
 
@@ -51,11 +52,16 @@ class Summary:
     matched: int
     """Rows whose digest is the listed one."""
     mismatched: int
-    failed: dict[str, int]
+    without_digest: dict[str, int]
     """Rows without a digest, by what stands in `status`."""
     parts: int
     """Parts that this run wrote; `skipped` were there."""
     skipped: int
+
+    @property
+    def failed(self) -> int:
+        """Rows without a digest or with another one than the listed, as in `Progress`."""
+        return self.rows - self.hashed + self.mismatched
 
     @property
     def ok(self) -> bool:
@@ -96,6 +102,11 @@ class Options(TypedDict, total=False):
     store: Mapping[str, str] | None
     """Options of clients of stores, by the names of the crate `object_store`. The environment's `AWS_…`, `GOOGLE_…` and `AZURE_…` are
     known too."""
+    only: Iterable[str] | None
+    """What rows may name: `"s3"`, `"gs"`, `"az"`, `"http"`, `"https"`, `"file"`, or one place of these, such as `"s3://bucket"`,
+    `"https://host:8443"`, `"file:///folder"`. Servers lead to others that are listed alone, and to addresses that are not public
+    only if they are listed by their names. Without a list: all stores and public addresses, and files of this machine where the
+    inventory is one or a batch."""
     connections: int
     """Requests that are under way at once: 64."""
     max_threads: int
@@ -122,6 +133,7 @@ class Hasher:
         *,
         columns: Mapping[str, str] | None = None,
         store: Mapping[str, str] | None = None,
+        only: Iterable[str] | None = None,
         connections: int = 64,
         max_threads: int = 1,
         retries: int = 5,
@@ -130,6 +142,7 @@ class Hasher:
     ) -> None:
         self._columns = dict(columns or {})
         self._store = dict(store or {})
+        self._only = None if only is None else elements(only, "only")
         self._limits = {
             "connections": connections,
             "max_threads": max_threads,
@@ -147,7 +160,7 @@ class Hasher:
             if name.startswith(_OF_STORES) and _native.knows(name)
         }
         given = {name.lower(): value for name, value in self._store.items()}
-        return _native.Engine(self._columns, environment | given, **self._limits)  # type: ignore[arg-type]
+        return _native.Engine(self._columns, environment | given, self._only, **self._limits)  # type: ignore[arg-type]
 
     @overload
     def __call__(self, batch: _ArrowArray) -> pyarrow.RecordBatch: ...
@@ -159,6 +172,11 @@ class Hasher:
         """The answers to a batch, to a table, or to each of an iterator's batches."""
         is_batch = hasattr(batch, "__arrow_c_array__")
         if not is_batch and not hasattr(batch, "__arrow_c_stream__"):
+            # Ray gives a dict of arrays where it was not told otherwise.
+            remedy = ': map_batches(hasher, batch_format="pyarrow")' if isinstance(batch, Mapping) else ""
+            if isinstance(batch, (str, bytes, bytearray, memoryview, Mapping)):
+                given = type(batch).__name__
+                raise TypeError(f"a batch, a table or an iterator of batches of Arrow is needed, not {given}{remedy}")
             return map(self._variable, batch)
         import pyarrow
 
@@ -194,7 +212,7 @@ class Hasher:
         *,
         verify: bool,
     ) -> dict[str, Any]:
-        paths = [inventory] if isinstance(inventory, (str, os.PathLike)) else list(inventory)
+        paths = [inventory] if isinstance(inventory, (str, os.PathLike)) else elements(inventory, "inventory")
         tell = None if progress is None else lambda *numbers: progress(Progress(*numbers))
         return dict(self._engine.run(paths, out, _shard(shard), part_rows, verify, tell))
 

@@ -95,6 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--verify", action="store_true", help="the inventory must list digests")
     parser.add_argument("--column", action="append", default=[], type=_pair, metavar="MEANING=NAME", help="a column by another name, as url=address")
     parser.add_argument("--store", action="append", default=[], type=_pair, metavar="OPTION=VALUE", help="of a store's client, as aws_endpoint=URL")
+    parser.add_argument("--only", action="append", metavar="NAME", help="what rows may name, as s3://BUCKET, https://HOST, file:///FOLDER or https; several times for more [all stores and public addresses; files, if the inventory is one]")
     parser.add_argument("--part-rows", type=_count, default=PART_ROWS, metavar="N", help="rows of a file of answers [%(default)s]")
     parser.add_argument("--connections", type=_count, default=64, metavar="N", help="requests at a time [%(default)s]")
     parser.add_argument("--max-threads", type=int, default=AUTO, metavar="N", help="that hash [all processors]")
@@ -114,6 +115,7 @@ def main(arguments: list[str] | None = None) -> int:
                 part_rows=args.part_rows,
                 columns=dict(args.column),
                 store=dict(args.store),
+                only=args.only,
                 connections=args.connections,
                 max_threads=args.max_threads,
                 retries=args.retries,
@@ -130,7 +132,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("hashmill.manifest: interrupted: the same command goes on where this one ended", file=sys.stderr)
         return 130
     try:
-        print(json.dumps(dataclasses.asdict(summary)), flush=True)
+        print(json.dumps(dataclasses.asdict(summary) | {"failed": summary.failed}), flush=True)
     except OSError as error:
         # Python would try again at its end, and fail.
         sys.stdout = None
