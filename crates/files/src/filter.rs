@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
@@ -93,7 +94,7 @@ pub(crate) fn ignore_files(directory: &Path) -> Result<Option<Gitignore>, (&'sta
         let text = ignore_file(&directory.join(name)).map_err(|error| (name, error))?;
         for line in text.iter().flat_map(|text| text.lines()) {
             // Lines that mean nothing are passed over, as git does.
-            any |= builder.add_line(None, line).is_ok();
+            any |= !matches_nothing(line) && builder.add_line(None, &literal_braces(line)).is_ok();
         }
     }
     if !any {
@@ -101,6 +102,42 @@ pub(crate) fn ignore_files(directory: &Path) -> Result<Option<Gitignore>, (&'sta
     }
     let refused = |_| (".gitignore", Error::Refused("the patterns of an ignore file are too large together"));
     builder.build().map(Some).map_err(refused)
+}
+
+/// Whether a line asks for a name without letters: one slash at the end asks for a directory, two for what is called nothing.
+fn matches_nothing(line: &str) -> bool {
+    line.trim_end().ends_with("//")
+}
+
+/// A line of an ignore file in which braces stand for themselves, as git reads them. The matcher takes them for alternatives.
+fn literal_braces(line: &str) -> Cow<'_, str> {
+    if !line.contains(['{', '}']) {
+        return Cow::Borrowed(line);
+    }
+    let mut literal = String::with_capacity(line.len() + 4);
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
+        let len = match c {
+            '\\' => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            '[' => class_len(rest),
+            _ => c.len_utf8(),
+        };
+        if matches!(c, '{' | '}') {
+            literal.push('\\');
+        }
+        literal.push_str(&rest[..len]);
+        rest = &rest[len..];
+    }
+    Cow::Owned(literal)
+}
+
+/// The length of the class of characters that begins here. In it braces are characters already. A class that does not end is
+/// none.
+fn class_len(text: &str) -> usize {
+    let negated = if text[1..].starts_with(['!', '^']) { 2 } else { 1 };
+    // A bracket that comes first is one of the characters.
+    let first = if text[negated..].starts_with(']') { negated + 1 } else { negated };
+    text[first..].find(']').map_or(1, |end| first + end + 1)
 }
 
 /// The text of an ignore file, if there is one.
@@ -123,6 +160,22 @@ fn ignore_file(path: &Path) -> Result<Option<String>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn braces_of_ignore_files_are_literal() {
+        for (line, literal) in [
+            ("a*", "a*"),
+            ("{a,b}", r"\{a,b\}"),
+            (r"\{a}", r"\{a\}"),
+            ("[{]}", r"[{]\}"),
+            ("[]{]{", r"[]{]\{"),
+            ("[!]{]{", r"[!]{]\{"),
+            ("[{", r"[\{"),
+            (r"{\", r"\{\"),
+        ] {
+            assert_eq!(literal_braces(line), literal, "{line}");
+        }
+    }
 
     #[test]
     fn patterns_are_those_of_gitignore() {

@@ -2,6 +2,7 @@
 
 mod direct;
 mod engine;
+mod ignore_files;
 mod many;
 mod silent;
 mod stop;
