@@ -13,6 +13,7 @@
 //! | a list of digests to write or to read | [`checkfile`] |
 //! | what files were, to be compared with what they are | [`manifest`] |
 //! | a digest to keep in the attributes of its file | [`tag`] |
+//! | what happened to a file since then | [`Verdict`] |
 //! | a hasher of my own, and a file for it | [`HasherExt::update_mmap`] |
 //!
 //! Data flows one way: facts about a file → a [`plan`] (pure) → bytes from a source → chaining values → one digest.
@@ -47,6 +48,7 @@ mod tiles;
 mod time;
 mod tree;
 mod update;
+mod verdict;
 mod work;
 
 pub mod checkfile;
@@ -68,6 +70,7 @@ pub use replacement::Replacement;
 pub use rescue::{Gap, Unreadable};
 pub use time::Time;
 pub use update::HasherExt;
+pub use verdict::{Stored, Verdict};
 pub use work::{Options, Progress};
 
 /// What the page of the crate shows compiles and runs.

@@ -12,6 +12,7 @@
 use crate::checkfile::Algorithm;
 use crate::os::{self, FileId};
 use crate::time::Time;
+use crate::verdict::{Stored, Verdict};
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
@@ -34,25 +35,11 @@ pub struct Tag {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
     id: Option<FileId>,
+    linked: bool,
     size: u64,
     modified: Time,
     /// When anything about it was last changed, which no program can set.
     changed: (i64, i64),
-}
-
-/// What became of a file since it was tagged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// It has no tag.
-    New,
-    /// It is as it was.
-    Same,
-    /// It has another time, and the same contents.
-    Touched,
-    /// It has another time and other contents: somebody changed it.
-    Outdated,
-    /// It has other contents, and the time that it had: nobody changed it who did not hide that.
-    Corrupt,
 }
 
 /// Why a file has no tag that can be read or written.
@@ -136,15 +123,10 @@ pub fn read(path: &Path, by: Option<Algorithm>) -> Result<(Facts, Result<Option<
     }
 }
 
-/// What became of a file with these facts and this digest.
+/// The verdict on a file with these facts and this digest.
 pub fn verdict(tag: Option<&Tag>, facts: &Facts, digest: &[u8]) -> Verdict {
-    let Some(tag) = tag else { return Verdict::New };
-    match (*tag.digest == *digest, tag.modified == facts.modified) {
-        (true, true) => Verdict::Same,
-        (true, false) => Verdict::Touched,
-        (false, true) => Verdict::Corrupt,
-        (false, false) => Verdict::Outdated,
-    }
+    let stored = tag.map(|tag| Stored { digest: &tag.digest, modified: Some(tag.modified) });
+    Verdict::of(stored, digest, Some(facts.modified))
 }
 
 /// Whether the file at `path` is as it was.
@@ -195,10 +177,21 @@ fn open(path: &Path) -> Result<(File, Facts), TagError> {
 }
 
 impl Facts {
+    /// The file behind the name: other names lead to the same one.
+    pub fn id(&self) -> Option<FileId> {
+        self.id
+    }
+
+    /// Whether there are other names for the file.
+    pub fn is_linked(&self) -> bool {
+        self.linked
+    }
+
     fn of(metadata: &Metadata) -> Option<Facts> {
         let changed = os::changed(metadata);
         let (id, size, modified) = (FileId::of(metadata), metadata.len(), Time::modified(metadata)?);
-        Some(Facts { id, size, modified, changed })
+        let linked = FileId::of_linked(metadata).is_some();
+        Some(Facts { id, linked, size, modified, changed })
     }
 }
 
@@ -294,21 +287,5 @@ mod tests {
         }
         assert_eq!(parse(Algorithm::Sha256, hex.as_bytes(), Some(b"now")), None);
         assert_eq!(parse(Algorithm::Sha256, hex.as_bytes(), Some(b"1.1234567890")), None);
-    }
-
-    #[test]
-    fn a_new_time_tells_change_from_corruption() {
-        let facts = |nanos| Facts { id: None, size: 1, modified: Time::from_nanos(nanos), changed: (0, 0) };
-        let digest = Box::new([1; 32]);
-        let tag = Tag { algorithm: Algorithm::Blake3, digest, size: Some(1), modified: Time::from_nanos(7) };
-        for (tag, nanos, digest, expected) in [
-            (None, 7, 1, Verdict::New),
-            (Some(&tag), 7, 1, Verdict::Same),
-            (Some(&tag), 8, 1, Verdict::Touched),
-            (Some(&tag), 8, 2, Verdict::Outdated),
-            (Some(&tag), 7, 2, Verdict::Corrupt),
-        ] {
-            assert_eq!(verdict(tag, &facts(nanos), &[digest; 32]), expected);
-        }
     }
 }

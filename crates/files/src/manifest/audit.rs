@@ -1,29 +1,15 @@
-//! What became of the files of a manifest: pure, of names and digests alone.
+//! Audit of the files of a manifest: pure, of names, digests and times alone.
 
-use super::{File, Manifest, Shut, TooMany};
+use super::{File, Manifest, Scope, Shut, TooMany};
+use crate::time::Time;
+use crate::verdict::Verdict;
+use std::path::PathBuf;
 
-/// What became of a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Found {
-    /// It is as it was.
-    Same,
-    /// It has another digest.
-    Changed,
-    /// It was not there before.
-    New,
-    /// It has the digest of a file that is no longer where it was.
-    Moved,
-    /// It is no longer there.
-    Gone,
-    /// It is there, and could not be read.
-    Unread,
-}
-
-/// One answer.
+/// The verdict on one file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Finding<'a> {
-    /// What became of it.
-    pub found: Found,
+    /// What happened to it.
+    pub verdict: Verdict,
     /// The name of the file: the new one, if there are two.
     pub name: &'a [u8],
     /// Where it was, if it was moved.
@@ -53,18 +39,23 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// A file as it is. Of one that was not there before, nothing can be said until all are known.
+    /// A file as it is, with the time that it had while it was read, if that is known and to be compared. There is no verdict
+    /// on a file that was not there before until all are known.
     ///
     /// # Errors
     /// That there are more new files than can be numbered.
-    pub fn file(&mut self, name: &[u8], digest: &[u8]) -> Result<Option<Found>, TooMany> {
+    pub fn file(
+        &mut self,
+        name: &[u8],
+        digest: &[u8],
+        modified: Option<Time>,
+    ) -> Result<Option<Verdict>, TooMany> {
         let Some(number) = self.old.find(name) else {
             self.fresh.insert(File { name, digest, size: None, modified: None })?;
             return Ok(None);
         };
         self.see(number);
-        let same = self.old.file(number).digest == digest;
-        Ok(Some(if same { Found::Same } else { Found::Changed }))
+        Ok(Some(Verdict::of(Some(self.old.file(number).stored()), digest, modified)))
     }
 
     /// A file or directory that could not be read: it is not gone, and neither is what is below it.
@@ -83,13 +74,23 @@ impl<'a> Audit<'a> {
         self.seen[number as usize / 64] >> (number % 64) & 1 == 1
     }
 
+    /// Whether a file of this name may be in a directory that could not be read.
+    pub fn is_shut(&self, name: &[u8]) -> bool {
+        self.shut.holds(name)
+    }
+
     /// Calls `tell` with what is moved, new and gone, in the order in which files came, then in that of the manifest.
     /// What `counts` does not hold of is not missed.
     pub fn finish<E>(
         &self,
         counts: impl Fn(&[u8]) -> bool,
-        mut tell: impl FnMut(Finding<'_>) -> Result<(), E>,
+        tell: impl FnMut(Finding<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.tell(&self.rest(counts), tell)
+    }
+
+    /// What is moved and gone, now that all files are known. What `counts` does not hold of is not missed.
+    pub fn rest(&self, counts: impl Fn(&[u8]) -> bool) -> Rest {
         let mut gone: Vec<u32> = (0..self.old.len() as u32)
             .filter(|&number| {
                 let name = self.old.name(number);
@@ -103,17 +104,36 @@ impl<'a> Audit<'a> {
         for by_name in [true, false] {
             pair(self.old, &mut gone, &self.fresh, &mut fresh, by_name, &mut from);
         }
-        for number in 0..self.fresh.len() as u32 {
-            let name = self.fresh.name(number);
-            let from = from[number as usize].checked_sub(1).map(|old| self.old.name(old));
-            let found = if from.is_some() { Found::Moved } else { Found::New };
-            tell(Finding { found, name, from })?;
-        }
         gone.sort_unstable();
-        gone.iter().try_for_each(|&number| {
-            tell(Finding { found: Found::Gone, name: self.old.name(number), from: None })
+        Rest { from, gone }
+    }
+
+    /// Calls `tell` with what is moved, new and gone, in the order in which files came, then in that of the manifest.
+    pub fn tell<E>(&self, rest: &Rest, mut tell: impl FnMut(Finding<'_>) -> Result<(), E>) -> Result<(), E> {
+        for (number, from) in (0..self.fresh.len() as u32).zip(&rest.from) {
+            let from = from.checked_sub(1).map(|old| self.old.name(old));
+            let verdict = if from.is_some() { Verdict::Moved } else { Verdict::New };
+            tell(Finding { verdict, name: self.fresh.name(number), from })?;
+        }
+        rest.gone.iter().try_for_each(|&number| {
+            tell(Finding { verdict: Verdict::Gone, name: self.old.name(number), from: None })
         })
     }
+
+    /// The first directory of `scope` below which the manifest has files, all of which are gone; and how many. That is what a
+    /// disk looks like that is not mounted.
+    pub fn emptied(&self, rest: &Rest, scope: &Scope) -> Option<(PathBuf, usize)> {
+        scope.emptied(self.old, &rest.gone)
+    }
+}
+
+/// What an [`Audit`] knows only at its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rest {
+    /// For each new file the row that it was, plus one; or 0.
+    from: Vec<u32>,
+    /// Rows whose files are gone, in order.
+    gone: Vec<u32>,
 }
 
 /// Takes files with the same digest out of both lists, and notes which belongs to which.
@@ -182,8 +202,8 @@ mod tests {
         let mut audit = Audit::new(&old);
         let mut lines = Vec::new();
         for (name, digest) in new {
-            if let Some(found) = audit.file(name.as_bytes(), &[*digest; 32]).expect("few") {
-                lines.push(format!("{found:?} {name}"));
+            if let Some(verdict) = audit.file(name.as_bytes(), &[*digest; 32], None).expect("few") {
+                lines.push(format!("{verdict:?} {name}"));
             }
         }
         unread.iter().for_each(|name| audit.unread(name.as_bytes()));
@@ -192,7 +212,7 @@ mod tests {
             |finding| -> Result<(), Infallible> {
                 let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
                 let from = finding.from.map_or(String::new(), |from| format!(" from {}", text(from)));
-                lines.push(format!("{:?} {}{from}", finding.found, text(finding.name)));
+                lines.push(format!("{:?} {}{from}", finding.verdict, text(finding.name)));
                 Ok(())
             },
         );

@@ -14,7 +14,7 @@ mod scope;
 mod shut;
 mod update;
 
-pub use audit::{Audit, Finding, Found};
+pub use audit::{Audit, Finding, Rest};
 pub use scope::{Scope, tidy};
 pub use shut::Shut;
 pub use update::{Update, UpdateError, leftovers};
@@ -22,6 +22,7 @@ pub use update::{Update, UpdateError, leftovers};
 use crate::checkfile::{Algorithm, Entry, Frame, LineError, List, MANIFEST, Mode, Parsed, Style};
 use crate::os;
 use crate::time::Time;
+use crate::verdict::Stored;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -37,6 +38,13 @@ pub struct File<'a> {
     pub size: Option<u64>,
     /// When it was last changed, if the manifest has it.
     pub modified: Option<Time>,
+}
+
+impl<'a> File<'a> {
+    /// The part of a row that files are compared with.
+    pub fn stored(&self) -> Stored<'a> {
+        Stored { digest: self.digest, modified: self.modified }
+    }
 }
 
 /// What many files were. A million of them take about 130 MB if their names have 60 bytes.

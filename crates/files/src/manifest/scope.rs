@@ -62,6 +62,24 @@ impl Scope {
         tidy(path.as_os_str().as_encoded_bytes())
     }
 
+    /// The first directory below which the manifest has files, all of them among `gone`, which is in order; and how many.
+    pub(super) fn emptied(&self, manifest: &Manifest, gone: &[u32]) -> Option<(PathBuf, usize)> {
+        let emptied = |counts: &dyn Fn(&[u8]) -> bool| {
+            let counted = gone.iter().filter(|&&number| counts(manifest.file(number).name)).count();
+            let is_there = |(number, file): (u32, super::File<'_>)| {
+                counts(file.name) && gone.binary_search(&number).is_err()
+            };
+            // Most roots are ruled out by what is gone, without a look at all rows.
+            (counted > 0 && !(0..).zip(manifest.files()).any(is_there)).then_some(counted)
+        };
+        match self {
+            Scope::Within(root) => emptied(&|_| true).map(|count| (root.clone(), count)),
+            Scope::Below(roots) => roots
+                .iter()
+                .find_map(|root| Some((super::path(root), emptied(&|name| is_below(name, root))?))),
+        }
+    }
+
     /// Where the file with this name is.
     pub fn path(&self, name: &[u8]) -> PathBuf {
         match self {
@@ -126,6 +144,15 @@ mod tests {
         assert_eq!(scope(&["/x/a"], &["/y"]), None);
         assert_eq!(scope(&["a"], &["d", "e"]), None);
         assert_eq!(scope(&[], &["d"]), below(&["d"]));
+        let rows = manifest(&["d/a", "d/b", "e/c"]);
+        let below =
+            |roots: &[&str]| Scope::Below(roots.iter().map(|root| root.as_bytes().to_vec()).collect());
+        assert_eq!(below(&["d", "e"]).emptied(&rows, &[0, 1]), Some(("d".into(), 2)));
+        assert_eq!(below(&["d", "e"]).emptied(&rows, &[2]), Some(("e".into(), 1)));
+        assert_eq!(below(&["d", "x"]).emptied(&rows, &[0]), None);
+        assert_eq!(below(&[""]).emptied(&rows, &[0, 1]), None);
+        assert_eq!(below(&[""]).emptied(&rows, &[0, 1, 2]), Some(("".into(), 3)));
+        assert_eq!(Scope::Within("d".into()).emptied(&rows, &[0, 1, 2]), Some(("d".into(), 3)));
         let scope = Scope::of(&manifest(&["d/a"]), &["d".into()]).expect("below");
         assert!(scope.counts(b"d/a") && scope.counts(b"d") && !scope.counts(b"da") && !scope.counts(b"e"));
         let within = Scope::Within("d".into());

@@ -10,15 +10,19 @@ use crate::checkfile::{Algorithm, Style};
 use crate::os::FileId;
 use crate::replacement::{Replacement, beside};
 use crate::time::Time;
+use crate::verdict::Verdict;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A run that brings a manifest up to date.
 #[derive(Debug)]
 pub struct Update {
     algorithm: Algorithm,
-    old: Manifest,
+    /// Rows of corrupt files may be replaced.
+    retag: bool,
+    old: Arc<Manifest>,
     /// What an interrupted run found out, which is newer.
     recent: Manifest,
     journal: BufWriter<File>,
@@ -126,7 +130,8 @@ impl Update {
         }
         let mut new = BufWriter::with_capacity(64 * 1024, Replacement::called(target, ".new")?);
         write_header(&mut new, algorithm)?;
-        Ok(Update { algorithm, old, recent, journal, journal_path, new, there })
+        let old = Arc::new(old);
+        Ok(Update { algorithm, retag: false, old, recent, journal, journal_path, new, there })
     }
 
     /// By which function the digests are.
@@ -135,7 +140,7 @@ impl Update {
     }
 
     /// What was known before.
-    pub fn old(&self) -> &Manifest {
+    pub fn old(&self) -> &Arc<Manifest> {
         &self.old
     }
 
@@ -168,12 +173,33 @@ impl Update {
         self.old.find(name).map(|number| self.old.file(number))
     }
 
-    /// Keeps what was known of a file.
+    /// Says whether rows of corrupt files may be replaced, which they are not by default: the old digest is the only evidence
+    /// that the file rotted.
+    pub fn set_retag(&mut self, retag: bool) {
+        self.retag = retag;
+    }
+
+    /// Keeps what was [known](Update::known) of a file that was not read.
     ///
     /// # Errors
     /// What the system reports.
-    pub fn keep(&mut self, row: Row<'_>) -> io::Result<()> {
-        write_file(&mut self.new, row, self.algorithm)
+    pub fn keep(&mut self, row: Row<'_>) -> io::Result<Verdict> {
+        self.put(row, row.modified, false)
+    }
+
+    /// Writes the row of a file, or that which was there if the file is corrupt.
+    fn put(&mut self, row: Row<'_>, modified: Option<Time>, read: bool) -> io::Result<Verdict> {
+        let old = self.old.find(row.name).map(|number| self.old.file(number));
+        let verdict = Verdict::of(old.map(|old| old.stored()), row.digest, modified);
+        let (row, read) = match old {
+            Some(old) if verdict == Verdict::Corrupt && !self.retag => (old, false),
+            _ => (row, read),
+        };
+        if read {
+            write_file(&mut self.journal, row, self.algorithm)?;
+        }
+        write_file(&mut self.new, row, self.algorithm)?;
+        Ok(verdict)
     }
 
     /// Keeps the line with this number.
@@ -195,13 +221,15 @@ impl Update {
         }
     }
 
-    /// Takes what was found out about a file, for this run and for the next if this one does not come to its end.
+    /// Takes the row of a file that was read, for this run and for the next if this one does not come to its end. `modified` is
+    /// the time that the file had before and after it was read, if that was one; the row has it only if it proves something.
+    ///
+    /// The old row of a corrupt file stays, unless [`set_retag`](Update::set_retag) says otherwise.
     ///
     /// # Errors
     /// What the system reports.
-    pub fn take(&mut self, row: Row<'_>) -> io::Result<()> {
-        write_file(&mut self.journal, row, self.algorithm)?;
-        write_file(&mut self.new, row, self.algorithm)
+    pub fn take(&mut self, row: Row<'_>, modified: Option<Time>) -> io::Result<Verdict> {
+        self.put(row, modified, true)
     }
 
     /// Writes down what was found out so far.
@@ -222,6 +250,15 @@ impl Update {
         new.finish()?;
         // Whoever waits for the lock finds out that this journal is no longer the one.
         fs::remove_file(&self.journal_path)
+    }
+
+    /// Gives the run up: the old manifest stays as it is. The journal goes, unless an interrupted run before this one had found
+    /// out something.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn abandon(mut self) -> io::Result<()> {
+        if self.recent.is_empty() { fs::remove_file(&self.journal_path) } else { self.journal.flush() }
     }
 }
 
@@ -278,15 +315,15 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("SUMS");
         let mut first = Update::begin(&path, None).expect("nobody else is at work");
-        first.take(row("a", &[1; 32], 1)).expect("room");
+        first.take(row("a", &[1; 32], 1), Some(Time::from_nanos(1))).expect("room");
         first.finish().expect("room");
         let text = fs::read(&path).expect("a manifest");
         assert_eq!(fs::read_dir(dir.path()).expect("a directory").count(), 1);
 
         let mut second = Update::begin(&path, None).expect("nobody else is at work");
         assert!(matches!(Update::begin(&path, None), Err(UpdateError::Busy)));
-        second.take(row("a", &[2; 32], 2)).expect("room");
-        second.take(row("b", &[3; 32], 3)).expect("room");
+        second.take(row("a", &[2; 32], 2), Some(Time::from_nanos(2))).expect("room");
+        second.take(row("b", &[3; 32], 3), Some(Time::from_nanos(3))).expect("room");
         second.flush().expect("room");
         // As by a signal: half a line is left, too.
         second.journal.write_all(b"# 5 4.0000").and_then(|()| second.journal.flush()).expect("room");
@@ -303,7 +340,7 @@ mod tests {
         );
         assert_eq!(known(&third, "a", 1), Some(1), "it is as it was before");
         assert!(third.known(b"a", 5, Time::from_nanos(1), true).is_none(), "nobody has read it since");
-        third.take(row("c", &[4; 32], 9)).expect("room");
+        third.take(row("c", &[4; 32], 9), Some(Time::from_nanos(9))).expect("room");
         assert!(third.keep_old(b"a").expect("room") && !third.keep_old(b"z").expect("room"));
         third.flush().expect("room");
         drop(third);
@@ -315,6 +352,47 @@ mod tests {
             Update::begin(&path, Some(Algorithm::Md5)),
             Err(UpdateError::Function(Algorithm::Blake3))
         ));
+    }
+
+    /// The law of rows: one with the time that the file still has is replaced only by its own digest, whatever is taken, kept
+    /// or left in the journal, unless the run was told so.
+    #[test]
+    fn the_row_of_a_corrupt_file_stays_until_it_is_retagged() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("SUMS");
+        let digest = |path: &Path| {
+            let manifest = Manifest::read(&*fs::read(path).expect("a manifest"), Style::default());
+            manifest.expect("a manifest").file(0).digest[0]
+        };
+        let run = |retag, digest, time, finish: bool| {
+            let mut update = Update::begin(&path, None).expect("no other run");
+            update.set_retag(retag);
+            let digest = [digest; 32];
+            let row = row("a", &digest, time);
+            let verdict = update.take(row, row.modified).expect("room");
+            assert_eq!(update.keep(row).expect("room"), verdict);
+            if finish {
+                update.finish().expect("room");
+            } else {
+                update.flush().expect("room");
+            }
+            verdict
+        };
+        assert_eq!((run(false, 1, 7, true), digest(&path)), (Verdict::New, 1));
+        assert_eq!((run(false, 2, 7, true), digest(&path)), (Verdict::Corrupt, 1));
+        // A run that may replace it and is interrupted does not entitle the next one.
+        assert_eq!((run(true, 2, 7, false), digest(&path)), (Verdict::Corrupt, 1));
+        assert_eq!((run(false, 2, 7, true), digest(&path)), (Verdict::Corrupt, 1));
+        assert_eq!((run(true, 2, 7, true), digest(&path)), (Verdict::Corrupt, 2));
+        assert_eq!((run(false, 3, 8, true), digest(&path)), (Verdict::Outdated, 3));
+        assert_eq!((run(false, 3, 9, true), digest(&path)), (Verdict::Touched, 3));
+        Update::begin(&path, None).and_then(|update| Ok(update.abandon()?)).expect("room");
+        assert_eq!((fs::read_dir(dir.path()).expect("a directory").count(), digest(&path)), (1, 3));
+        // What an interrupted run found out outlives one that is given up.
+        run(false, 4, 10, false);
+        Update::begin(&path, None).and_then(|update| Ok(update.abandon()?)).expect("room");
+        let update = Update::begin(&path, None).expect("no other run");
+        assert_eq!(update.known(b"a", 5, Time::from_nanos(10), true), Some(&[4; 32][..]));
     }
 
     #[test]
