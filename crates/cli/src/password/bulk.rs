@@ -4,7 +4,7 @@ use super::answer::Answer;
 use super::entry::{Entry, Field, Layout};
 use super::input::{self, Secret};
 use super::keeper::{Keeper, Refusal};
-use super::lines::Lines;
+use super::lines::{Lines, unread_after};
 use super::{NO, UNKNOWN, YES, costs, stored};
 use crate::engine::Share;
 use crate::flags::{Misuse, VerifyArgs};
@@ -109,7 +109,7 @@ pub(super) fn run(
         out::complain(&format!("{}: {words}", each.path));
     }
     if !whole {
-        out::complain(&format!("{}: nothing after line {reached} of it was looked at", shown(file)));
+        out::complain(&format!("{}: {}", shown(file), unread_after(reached)));
     } else if count.yes + count.no + count.unknown + count.locked == 0 {
         out::complain(&format!("{}: no hashes in it", shown(file)));
         return Ok(UNKNOWN);

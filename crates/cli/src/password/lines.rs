@@ -75,6 +75,14 @@ impl Lines {
     }
 }
 
+/// Which part of a file was not read.
+pub(super) fn unread_after(line: u64) -> String {
+    match line {
+        0 => "nothing of it was looked at".to_owned(),
+        _ => format!("nothing after line {line} of it was looked at"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! `password needs-rehash`: whether hashes should be replaced to meet the costs asked for, and how they stand to them.
 
 use super::entry::{Entry, Field, Layout};
-use super::lines::Lines;
+use super::lines::{Lines, unread_after};
 use super::{NO, UNKNOWN, YES, costs, stored};
 use crate::flags::NeedsRehashArgs;
 use crate::out::{self, Closed, Out, json};
@@ -96,7 +96,7 @@ impl Asked<'_> {
                 }
             }
         }
-        self.out.fail(&format!("{file}: nothing after line {reached} of it was looked at"));
+        self.out.fail(&format!("{file}: {}", unread_after(reached)));
         false
     }
 

@@ -283,7 +283,7 @@ fn columns_of_a_csv_file() {
         2,
         &[
             "--csv pw: no such column; the first line has id, password, note",
-            "users.csv: nothing after line 0 of it was looked at",
+            "users.csv: nothing of it was looked at",
         ],
     );
     upgrade(&world, &["--file", "users.csv", "--csv", "pw"], b"x")
