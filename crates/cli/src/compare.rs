@@ -1,6 +1,6 @@
 //! `hashmill compare`: two trees, two manifests, or one of each.
 
-use crate::findings::Findings;
+use crate::findings::{Findings, Show};
 use crate::flags::{CompareArgs, Misuse};
 use crate::kept;
 use crate::out::progress::{Bar, Survey, hash_many};
@@ -28,7 +28,7 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
     options.threads = num_threads.and_then(NonZero::new);
     let plan = kept::blake3();
     let make = |algorithm| Files::new(Function::by(algorithm).with_plan(plan), options);
-    let findings = Findings::new(json, quiet, verbose);
+    let findings = Findings::new(Show { json, quiet, verbose });
     let out = |files: &Arc<Files>, roots: Vec<PathBuf>, rules: &Arc<Rules>| {
         let rules = Arc::clone(rules);
         let files = vec![Arc::clone(files)];
@@ -43,23 +43,24 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
         rules.except.extend(ids);
         Arc::new(rules)
     };
-    let out = match (a.is_dir(), b.is_dir()) {
+    let (out, failed) = match (a.is_dir(), b.is_dir()) {
         (true, true) => {
             let rules = besides(Vec::new());
             let files = Arc::new(make(Algorithm::Blake3));
             let mut out = out(&files, vec![a.clone(), b.clone()], &rules);
             let mut differ = Differ { findings, out: &mut out };
             let old = differ.manifest(&files, &a, &within(&a), &rules, Algorithm::Blake3);
-            differ.tree(&files, &old, &b, &within(&b), &rules, Algorithm::Blake3);
-            out
+            let failed = differ.tree(&files, &old, &b, &within(&b), &rules, Algorithm::Blake3);
+            (out, failed)
         }
         (false, true) => {
             let Old { manifest, scope, algorithm, ids } = list_of_tree(&a, &b, make)?;
             let rules = besides(ids);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files, vec![b.clone()], &rules);
-            Differ { findings, out: &mut out }.tree(&files, &manifest, &b, &scope, &rules, algorithm);
-            out
+            let differ = Differ { findings, out: &mut out };
+            let failed = differ.tree(&files, &manifest, &b, &scope, &rules, algorithm);
+            (out, failed)
         }
         (true, false) => {
             let Old { manifest, scope, algorithm, ids } = list_of_tree(&b, &a, make)?;
@@ -68,8 +69,8 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
             let mut out = out(&files, vec![a.clone()], &rules);
             let mut differ = Differ { findings, out: &mut out };
             let old = differ.manifest(&files, &a, &scope, &rules, algorithm);
-            differ.lists(&old, manifest.files().filter(|file| scope.counts(file.name)));
-            out
+            let failed = differ.lists(&old, manifest.files().filter(|file| scope.counts(file.name)));
+            (out, failed)
         }
         (false, false) => {
             let ((old, _), (new, _)) = (read(&a, false)?, read(&b, false)?);
@@ -84,14 +85,14 @@ pub(crate) fn run(low: CompareArgs) -> Result<u8> {
             }
             let mut out = Out::new(None);
             let differ = Differ { findings, out: &mut out };
-            match without_directory(&old, &new) {
+            let failed = match without_directory(&old, &new) {
                 Some((old, new)) => differ.lists(&old, new.files()),
                 None => differ.lists(&old, new.files()),
-            }
-            out
+            };
+            (out, failed)
         }
     };
-    Ok(out.finish().answer(OK, FAILED))
+    Ok(out.finish().answer(OK, failed))
 }
 
 struct Differ<'a> {
@@ -116,16 +117,18 @@ impl Differ<'_> {
                 Ok(digest) => {
                     let file = File { name: &name, digest, size: None, modified: None };
                     if manifest.insert(file).is_err() {
-                        findings.unread(&name, path, &"more files than can be numbered", out);
+                        let _ = findings.unread(&name, path, &"more files than can be numbered", out);
                     }
                 }
-                Err(error) => findings.unread(&name, path, error, out),
+                Err(error) => {
+                    let _ = findings.unread(&name, path, error, out);
+                }
             }
         });
         manifest
     }
 
-    /// Compares with what is in a tree.
+    /// Compares with what is in a tree. Gives the exit code for what failed.
     fn tree(
         mut self,
         files: &Files,
@@ -134,45 +137,44 @@ impl Differ<'_> {
         scope: &Scope,
         rules: &Arc<Rules>,
         algorithm: Algorithm,
-    ) {
+    ) -> u8 {
         let mut audit = Audit::new(old);
         self.hash(files, root, rules, algorithm, |findings, out, path, digest| {
             let name = scope.name(path);
-            match digest.map(|digest| audit.file(&name, digest)) {
-                Ok(Ok(Some(found))) => {
-                    let _ = findings.take(Finding { found, name: &name, from: None }, out);
-                }
-                Ok(Ok(None)) => {}
+            // If the output takes no more, the end of the command tells.
+            let _ = match digest.map(|digest| audit.file(&name, digest, None)) {
+                Ok(Ok(Some(verdict))) => findings.take(Finding { verdict, name: &name, from: None }, out),
+                Ok(Ok(None)) => ControlFlow::Continue(()),
                 Ok(Err(_)) => findings.unread(&name, path, &"more files than can be numbered", out),
                 Err(error) => {
                     audit.unread(&name);
-                    findings.unread(&name, path, error, out);
+                    findings.unread(&name, path, error, out)
                 }
-            }
+            };
         });
-        self.conclude(&audit, |name| scope.counts(name));
+        self.conclude(&audit, |name| scope.counts(name))
     }
 
-    /// Compares with other lines.
-    fn lists<'b>(mut self, old: &Manifest, new: impl Iterator<Item = File<'b>>) {
+    /// Compares with other lines. Gives the exit code for what failed.
+    fn lists<'b>(mut self, old: &Manifest, new: impl Iterator<Item = File<'b>>) -> u8 {
         let mut audit = Audit::new(old);
         for file in new {
-            if let Ok(Some(found)) = audit.file(file.name, file.digest)
-                && self.findings.take(Finding { found, name: file.name, from: None }, self.out).is_break()
+            if let Ok(Some(verdict)) = audit.file(file.name, file.digest, None)
+                && self.findings.take(Finding { verdict, name: file.name, from: None }, self.out).is_break()
             {
-                return;
+                return FAILED;
             }
         }
-        self.conclude(&audit, |_| true);
+        self.conclude(&audit, |_| true)
     }
 
-    fn conclude(mut self, audit: &Audit<'_>, counts: impl Fn(&[u8]) -> bool) {
+    fn conclude(mut self, audit: &Audit<'_>, counts: impl Fn(&[u8]) -> bool) -> u8 {
         let (findings, out) = (&mut self.findings, &mut *self.out);
         let _ = audit.finish(counts, |finding| match findings.take(finding, out) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(closed) => Err(closed),
         });
-        self.findings.finish(self.out);
+        self.findings.finish(self.out)
     }
 
     /// Hashes everything below a directory.

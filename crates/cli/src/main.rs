@@ -32,6 +32,8 @@ const OK: u8 = 0;
 const FAILED: u8 = 1;
 /// The command line, or the key, cannot be used; nothing was done.
 const USAGE: u8 = 2;
+/// Something could not be read, so a comparison has no answer about it.
+const TROUBLE: u8 = 2;
 
 fn main() -> ExitCode {
     let args = program::Program::called(wild::args_os());
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
     out::progress::choose(screen.progress);
     let outcome = match command {
         Command::Sum(low) => sum::run(*low),
-        Command::Compare(low) => compare::run(low),
+        Command::Compare(low) => findings::or_trouble(compare::run(low)),
         Command::Password(low) => Ok(password::run(low.command)),
         #[cfg(feature = "doc")]
         Command::Doc(low) => doc::run(low.command),

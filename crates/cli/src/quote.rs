@@ -59,6 +59,33 @@ pub(crate) fn for_a_shell(name: &[u8], utf8: bool) -> String {
     out
 }
 
+/// Whether a terminal would do something else with a character than show it where it stands: control characters, and those
+/// of Unicode that end lines, are not seen, or turn the direction of what follows.
+pub(crate) fn steers_terminal(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// A name, or a part of a line of a list with a name in it, for a terminal: what steers one is written by number, and what is
+/// no UTF-8 by its bytes. Nothing if it can stand as it is.
+pub(crate) fn tame(text: &[u8]) -> Option<String> {
+    let mut tame = String::new();
+    let mut all = true;
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if steers_terminal(c) {
+                all = false;
+                tame.extend(c.escape_unicode());
+            } else {
+                tame.push(c);
+            }
+        }
+        all &= chunk.invalid().is_empty();
+        tame.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    (!all).then_some(tame)
+}
+
 /// What no terminal prints, and the two of Unicode that end a line or a paragraph.
 fn is_unprintable(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')

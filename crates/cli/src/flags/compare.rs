@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// What differs between two directories, two lists of digests, or a list and a directory
 ///
 /// Files are same, changed, moved, new or gone in B. Links are not followed, and dates and owners do not count. Exit codes: 0 all
-/// are the same, 1 something differs or could not be read, 2 the command line cannot be used.
+/// are the same, 1 something differs, 2 something could not be read, or the command line cannot be used.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Hash files, or check lists of digests
 ///
 /// Exit codes: 0 everything went well, 1 some file or check failed (all others were done), 2 the command line or the
-/// key cannot be used.
+/// key cannot be used, or with --audit something could not be read.
 #[allow(rustdoc::broken_intra_doc_links, reason = "help for terminals, where brackets are brackets")]
 #[derive(Args, Debug, Default)]
 #[command(next_line_help = false, after_help = EXAMPLES)]
@@ -161,7 +161,10 @@ pub(crate) struct SumArgs {
     )]
     pub(crate) expect: Option<String>,
 
-    /// What became of the files of a list: changed, moved, new, gone
+    /// Compare files with a list: changed, moved, new, gone
+    ///
+    /// Where the list has times, as --update writes them, what changed is outdated (another time) or corrupt (the time that it
+    /// had), and a file with another time only is touched. Exit codes: 1 something differs, 2 something could not be read.
     ///
     /// It is about what is below FILE [default: .]. Reads every list that --check reads, rclone's, and hashdeep's files.
     /// Names are paths, or paths within the only FILE.
@@ -176,12 +179,12 @@ pub(crate) struct SumArgs {
 
     /// Make a manifest of FILE [default: .], or bring it up to date
     ///
-    /// Below FILE, what has another size or time is hashed. A manifest is a list with sizes and times in comments. It is replaced as a
-    /// whole, and an interrupted run is resumed.
+    /// Below FILE, what has another size or time is hashed. What came, changed and went is named as by --audit. A manifest is a
+    /// list with sizes and times in comments. It is replaced as a whole, and an interrupted run is resumed.
     #[arg(
         long,
         value_name = "MANIFEST",
-        group = "job",
+        groups = ["job", "names", "stored"],
         conflicts_with_all =
             ["raw", "tag", "no_names", "keyed", "derive_key", "length", "seek", "tree", "output", "zero"],
         help_heading = "Manifests"
@@ -189,16 +192,25 @@ pub(crate) struct SumArgs {
     pub(crate) update: Option<PathBuf>,
 
     /// With --update: hash everything, whatever sizes and times say
+    ///
+    /// That finds rot: a file with other contents and the time that it had is corrupt. It is named and a failure, and its row
+    /// stays as it is; see --retag.
     #[arg(long, requires = "update", help_heading = "Manifests", hide_short_help = true)]
     pub(crate) paranoid: bool,
 
+    /// With --update: take all files below a FILE out of the manifest, if none is there any more
+    ///
+    /// Without it that is a failure, and the manifest stays as it is: a disk that is not mounted looks so.
+    #[arg(long, requires = "update", help_heading = "Manifests", hide_short_help = true)]
+    pub(crate) allow_gone: bool,
+
     /// Files below FILE [default: .] with the same contents
     ///
-    /// What wastes most comes first.
+    /// What wastes most comes first. With --zero: names as they are, each ended by NUL, and each group by another NUL.
     #[arg(
         long,
         group = "job",
-        conflicts_with_all = ["raw", "tag", "no_names", "keyed", "derive_key", "length", "seek", "tree", "zero"],
+        conflicts_with_all = ["raw", "tag", "no_names", "keyed", "derive_key", "length", "seek", "tree"],
         help_heading = "Manifests"
     )]
     pub(crate) duplicates: bool,
@@ -210,17 +222,19 @@ pub(crate) struct SumArgs {
     /// corrupt, the tag becomes that of the file as it is. Tags of cshatag are read; with --algorithm sha256 it reads ours.
     #[arg(
         long,
-        groups = ["job", "names"],
+        groups = ["job", "names", "stored"],
         conflicts_with_all =
             ["raw", "tag", "no_names", "keyed", "derive_key", "length", "seek", "tree", "zero", "follow"],
         help_heading = "Manifests"
     )]
     pub(crate) xattr: bool,
 
-    /// With --xattr: give corrupt files a new tag, too
+    /// With --update and --xattr: give corrupt files a new digest, too
+    ///
+    /// Without it the old one stays, which is the only evidence that the file rotted. It is a failure in both cases.
     #[arg(
         long,
-        requires = "xattr",
+        requires = "stored",
         conflicts_with = "dry_run",
         help_heading = "Manifests",
         hide_short_help = true
@@ -231,13 +245,13 @@ pub(crate) struct SumArgs {
     #[arg(long, requires = "xattr", help_heading = "Manifests", hide_short_help = true)]
     pub(crate) dry_run: bool,
 
-    /// With --audit and --xattr: name files that are the same, too
+    /// With --audit, --update and --xattr: name files that are the same, too
     #[arg(short, long, requires = "names", help_heading = "Manifests", hide_short_help = true)]
     pub(crate) verbose: bool,
 
     /// Do not print OK for each file that matches
     ///
-    /// With --audit, --update and --xattr: no numbers.
+    /// With --audit, --update and --xattr: no numbers, and only files that are failures are named.
     #[arg(short, long, requires = "job", help_heading = "Checking")]
     pub(crate) quiet: bool,
 

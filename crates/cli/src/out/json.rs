@@ -1,7 +1,9 @@
 //! The JSON that `hashmill sum` prints: stable field names, documented in `docs/sum.md`.
 
 use super::hex;
+use crate::quote::steers_terminal;
 use serde::Serialize;
+use serde_json::ser::Formatter;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -86,8 +88,27 @@ pub(crate) struct Checked<'a> {
 
 /// One object on one line.
 pub(crate) fn line(out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, object)?;
+    object.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Tame))?;
     out.write_all(b"\n")
+}
+
+/// Writes JSON in which no character steers a terminal: those that JSON lets stand as they are, too, are written by number.
+struct Tame;
+
+impl Formatter for Tame {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        for piece in fragment.split_inclusive(steers_terminal) {
+            match piece.chars().next_back().filter(|last| steers_terminal(*last)) {
+                Some(last) => {
+                    out.write_all(&piece.as_bytes()[..piece.len() - last.len_utf8()])?;
+                    // All of them are in the first plane, where one number is enough.
+                    write!(out, "\\u{:04x}", u32::from(last))?;
+                }
+                None => out.write_all(piece.as_bytes())?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// One digest that was compared with what somebody expected.
@@ -104,10 +125,10 @@ pub(crate) struct Compared<'a> {
     pub(crate) error: Option<String>,
 }
 
-/// What became of a file.
+/// The verdict on a file.
 #[derive(Serialize)]
 pub(crate) struct Audited {
-    /// `same`, `changed`, `moved`, `new`, `gone` or `unread`.
+    /// See [`Verdict::word`](hashmill_files::Verdict::word).
     pub(crate) status: &'static str,
     #[serde(flatten)]
     pub(crate) name: Name,
@@ -118,33 +139,35 @@ pub(crate) struct Audited {
     pub(crate) from_hex: Option<String>,
 }
 
-/// How many files, by what became of them.
-#[derive(Serialize)]
+/// Numbers of files by verdict.
+#[derive(Serialize, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) same: u64,
     pub(crate) changed: u64,
     pub(crate) moved: u64,
     pub(crate) new: u64,
     pub(crate) gone: u64,
+    pub(crate) touched: u64,
+    pub(crate) outdated: u64,
+    pub(crate) corrupt: u64,
     pub(crate) unread: u64,
 }
 
 /// The last line of an audit.
 #[derive(Serialize)]
-pub(crate) struct Summary {
-    pub(crate) summary: Counts,
+pub(crate) struct Summary<'a> {
+    pub(crate) summary: &'a Counts,
 }
 
 /// A manifest that was brought up to date.
-#[derive(Serialize, Default)]
-pub(crate) struct Updated {
+#[derive(Serialize)]
+pub(crate) struct Updated<'a> {
     pub(crate) manifest: String,
     pub(crate) files: u64,
     pub(crate) hashed: u64,
     pub(crate) kept: u64,
-    pub(crate) new: u64,
-    pub(crate) changed: u64,
-    pub(crate) gone: u64,
+    #[serde(flatten)]
+    pub(crate) counts: &'a Counts,
 }
 
 /// What became of a file that has its digest with it.

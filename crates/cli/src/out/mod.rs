@@ -6,15 +6,16 @@ pub(crate) mod progress;
 
 use crate::os::{self, Leftover, Output};
 use crate::program::Program;
-use crate::quote;
+use crate::quote::{self, steers_terminal};
 use anyhow::Context;
 use colour::{Ink, Strokes};
+use hashmill_files::checkfile::{Frame, escape};
 use hashmill_files::{FileId, Replacement};
 use progress::{Bar, Job};
 use std::borrow::Cow;
 use std::fmt;
 use std::fs;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -66,14 +67,24 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 pub(crate) fn shown(path: &Path) -> Cow<'_, str> {
     let name = path.to_string_lossy();
     match Program::this() {
-        Program::Hashmill => {}
-        Program::B3sum => return name,
+        // Its bytes are those of the real program only where a program may compare them.
+        Program::B3sum if !io::stderr().is_terminal() => return name,
+        Program::Hashmill | Program::B3sum => {}
         Program::Gnu(_) => {
             let bytes = path.as_os_str().as_encoded_bytes();
             return Cow::Owned(quote::for_a_shell(bytes, knows_utf8()));
         }
     }
-    if name.contains(char::is_control) { Cow::Owned(name.escape_debug().to_string()) } else { name }
+    if name.contains(steers_terminal) { Cow::Owned(name.escape_debug().to_string()) } else { name }
+}
+
+/// A name in a line of text that is not a line of a list: as lists have it, and what steers a terminal is escaped, too. A
+/// backslash in front says that there are escapes.
+pub(crate) fn quoted(path: &Path) -> String {
+    let (escaped, name) = escape(path.to_string_lossy());
+    let tame = quote::tame(name.as_bytes());
+    let mark = if escaped || tame.is_some() { "\\" } else { "" };
+    format!("{mark}{}", tame.unwrap_or_else(|| name.into_owned()))
 }
 
 /// Whether the terminal is one for UTF-8, by the variables that say so.
@@ -216,6 +227,34 @@ impl Out {
             result = self.pour();
         }
         self.check(&result)
+    }
+
+    /// A line of a list as it is to be printed: on a terminal, no name in it steers that.
+    pub(crate) fn framed(&self, frame: Frame) -> Frame {
+        if !self.at_once {
+            return frame;
+        }
+        let Frame { before, after } = frame;
+        let (name, end) = after.split_at(after.len() - 1);
+        let tamed = (quote::tame(&before), quote::tame(name));
+        if let (None, None) = tamed {
+            return Frame { before, after };
+        }
+        let mut before = tamed.0.map_or(before, String::into_bytes);
+        if before.first() != Some(&b'\\') {
+            before.insert(0, b'\\');
+        }
+        let after = [tamed.1.as_deref().map_or(name, str::as_bytes), end].concat();
+        Frame { before, after }
+    }
+
+    /// A name as it is to be printed, likewise.
+    pub(crate) fn named<'a>(&self, name: &'a [u8]) -> Cow<'a, [u8]> {
+        match quote::tame(name).filter(|_| self.at_once) {
+            None => Cow::Borrowed(name),
+            Some(tame) if tame.starts_with('\\') => Cow::Owned(tame.into_bytes()),
+            Some(tame) => Cow::Owned(format!("\\{tame}").into_bytes()),
+        }
     }
 
     /// Sends on what has been printed.

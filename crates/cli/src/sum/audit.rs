@@ -1,14 +1,14 @@
-//! `--audit`: what became of the files that a manifest has.
+//! `--audit`: verdicts on the files that a manifest has.
 
 use super::operands::Operands;
-use crate::findings::Findings;
+use crate::findings::{Digests, Findings};
 use crate::out::progress::hash_many;
 use crate::out::{Closed, Out, shown};
 use anyhow::{Context, Result, bail};
 use hashmill_files::checkfile::{Algorithm, Style};
 use hashmill_files::manifest::{Audit, Finding, Manifest, Scope, leftovers};
-use hashmill_files::{Error, FileId, Files, Sink};
-use std::fs::File;
+use hashmill_files::{Error, FileId, Files, Input, Item, Sink, Time, Verdict};
+use std::fs::{self, File};
 use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -123,8 +123,21 @@ fn function(
     Ok(may_be.first().copied().unwrap_or_default())
 }
 
-pub(super) fn run(files: &Files, items: Operands, old: &Old, findings: Findings, out: &mut Out) {
-    let job = out.job();
+/// A file with the time that it has before it is read.
+fn question(item: Item<()>) -> Item<Option<Time>> {
+    let Item { path, input, tag: () } = item;
+    let tag = if matches!(input, Input::File) { modified(&path) } else { None };
+    Item { path, input, tag }
+}
+
+/// When a file was last changed. What is no file has no such time that proves anything.
+fn modified(path: &Path) -> Option<Time> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file).as_ref().and_then(Time::modified)
+}
+
+/// Gives the exit code for what failed.
+pub(super) fn run(files: &Files, items: Operands, old: &Old, findings: Findings, out: &mut Out) -> u8 {
+    let (job, items) = (out.job(), items.map(question));
     let mut auditor = Auditor { audit: Audit::new(&old.manifest), old, findings, out };
     // Why it stopped before the last file, if so, is known to `out`.
     if hash_many(files, job, items, &mut auditor).is_continue() {
@@ -138,7 +151,7 @@ pub(super) fn run(files: &Files, items: Operands, old: &Old, findings: Findings,
         );
     }
     let Auditor { findings, out, .. } = auditor;
-    findings.finish(out);
+    findings.finish(out)
 }
 
 struct Auditor<'a> {
@@ -148,13 +161,13 @@ struct Auditor<'a> {
     out: &'a mut Out,
 }
 
-impl Sink<()> for &mut Auditor<'_> {
+impl Sink<Option<Time>> for &mut Auditor<'_> {
     type Break = Closed;
 
     fn answer(
         &mut self,
         path: PathBuf,
-        (): (),
+        before: Option<Time>,
         result: Result<hashmill_files::Digest, Error>,
     ) -> ControlFlow<Closed> {
         let name = self.old.scope.name(&path);
@@ -166,19 +179,27 @@ impl Sink<()> for &mut Auditor<'_> {
             }
             Err(error) => {
                 self.audit.unread(&name);
-                self.findings.unread(&name, &path, &error, self.out);
-                return ControlFlow::Continue(());
+                return self.findings.unread(&name, &path, &error, self.out);
             }
         };
         let mut bytes = vec![0; self.old.algorithm.digest_len()];
         digest.output.fill(0, &mut bytes);
-        match self.audit.file(&name, &bytes) {
-            Ok(None) => ControlFlow::Continue(()),
-            Ok(Some(found)) => self.findings.take(Finding { found, name: &name, from: None }, self.out),
-            Err(_) => {
-                self.findings.unread(&name, &path, &"more files than can be numbered", self.out);
-                ControlFlow::Continue(())
+        let manifest = &self.old.manifest;
+        let stored = manifest.find(&name).map(|number| manifest.file(number));
+        // A time counts if it is that of the bytes that were read. Only where contents changed does that make a difference.
+        let is_same = stored.is_none_or(|stored| stored.digest == bytes);
+        let time = if is_same || before == modified(&path) { before } else { None };
+        match (self.audit.file(&name, &bytes, time), stored) {
+            (Ok(None), _) => ControlFlow::Continue(()),
+            (Ok(Some(Verdict::Corrupt)), Some(stored)) => {
+                let algorithm = self.old.algorithm;
+                let digests = Digests { algorithm, stored: stored.digest, found: &bytes };
+                self.findings.corrupt(&name, &path, digests, self.out)
             }
+            (Ok(Some(verdict)), _) => {
+                self.findings.take(Finding { verdict, name: &name, from: None }, self.out)
+            }
+            (Err(_), _) => self.findings.unread(&name, &path, &"more files than can be numbered", self.out),
         }
     }
 

@@ -3,9 +3,9 @@
 use super::operands::Operands;
 use crate::out::json::{self, Name};
 use crate::out::progress::hash_many;
-use crate::out::{Closed, Out, hex, shown};
-use hashmill_files::checkfile::escape;
+use crate::out::{Closed, Out, hex, quoted, shown};
 use hashmill_files::{Digest, Error, FileId, Files, Input, Item};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::ops::ControlFlow;
@@ -15,6 +15,8 @@ use std::path::PathBuf;
 pub(super) struct How {
     pub(super) json: bool,
     pub(super) quiet: bool,
+    /// Names as they are, each ended by NUL, and each group by another.
+    pub(super) zero: bool,
     pub(super) digest_len: usize,
     pub(super) algorithm: &'static str,
 }
@@ -49,12 +51,13 @@ pub(super) fn run(files: &Files, items: Operands, how: &How, out: &mut Out) {
             return;
         }
     }
-    if how.quiet || how.json {
+    if how.quiet || how.json || how.zero {
         return;
     }
     let count: usize = groups.iter().map(|(_, paths)| paths.len() - 1).sum();
     let bytes: u128 = groups.iter().map(|(key, paths)| waste(key, paths)).sum();
-    let _ = out.print(|out| writeln!(out, "{count} duplicates, {bytes} bytes"));
+    let duplicates = if count == 1 { "duplicate" } else { "duplicates" };
+    let _ = out.print(|out| writeln!(out, "{count} {duplicates}, {bytes} bytes"));
 }
 
 /// How many bytes so many files of this size have. Files with holes may claim more than 64 bits hold.
@@ -98,13 +101,20 @@ fn show(size: u64, digest: &[u8], paths: &[PathBuf], how: &How, out: &mut Out) -
         let line = json::Group { size, algorithm: how.algorithm, digest: hex(digest), files: paths };
         return out.print(|out| json::line(out, &line));
     }
+    if how.zero {
+        let names: Vec<Cow<'_, [u8]>> =
+            paths.iter().map(|path| out.named(path.as_os_str().as_encoded_bytes())).collect();
+        return out.print(|out| {
+            for name in names {
+                out.write_all(&name)?;
+                out.write_all(b"\0")?;
+            }
+            out.write_all(b"\0")
+        });
+    }
     out.print(|out| {
         writeln!(out, "{size} bytes, {} files", paths.len())?;
-        for path in paths {
-            let (escaped, name) = escape(path.to_string_lossy());
-            writeln!(out, "  {}{name}", if escaped { "\\" } else { "" })?;
-        }
-        Ok(())
+        paths.iter().try_for_each(|path| writeln!(out, "  {}", quoted(path)))
     })
 }
 

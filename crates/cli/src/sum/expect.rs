@@ -5,8 +5,8 @@ use crate::flags::Misuse;
 use crate::os;
 use crate::out::colour::Ink;
 use crate::out::json::{self, Name};
-use crate::out::{Closed, Out, hex, shown};
-use hashmill_files::checkfile::{Algorithm, escape};
+use crate::out::{Closed, Out, hex, quoted, shown};
+use hashmill_files::checkfile::Algorithm;
 use hashmill_files::{Digest, Error};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -175,9 +175,8 @@ fn digest(
 }
 
 fn print(path: &Path, word: &str, out: &mut Out) -> ControlFlow<Closed> {
-    let (escaped, name) = escape(path.to_string_lossy());
     let (begin, end) = out.ink(if word == "OK" { Ink::Good } else { Ink::Bad });
-    out.print(|out| writeln!(out, "{}{name}: {begin}{word}{end}", if escaped { "\\" } else { "" }))
+    out.print(|out| writeln!(out, "{}: {begin}{word}{end}", quoted(path)))
 }
 
 fn print_json(

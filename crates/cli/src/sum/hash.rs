@@ -61,6 +61,8 @@ impl Sink<()> for Printer<'_> {
             }
             Form::Json => self.json(&path, &digest),
         };
+        // JSON is tame already; it has no backslash in front.
+        let frame = if form == Form::Json { frame } else { self.out.framed(frame) };
         self.out.print(|out| {
             out.write_all(&frame.before)?;
             write_output(out, &digest.output, seek, length, Writer::Hex)?;
@@ -153,9 +155,10 @@ impl Printer<'_> {
             digest: "",
         };
         // The digest is the last field, so the text ends with its empty value.
-        let mut before = serde_json::to_string(&object).expect("text and numbers have a JSON form");
-        before.truncate(before.len() - 2);
-        Frame { before: before.into_bytes(), after: b"\"}\n".to_vec() }
+        let mut before = Vec::new();
+        json::line(&mut before, &object).expect("text and numbers have a JSON form");
+        before.truncate(before.len() - 3);
+        Frame { before, after: b"\"}\n".to_vec() }
     }
 }
 

@@ -11,7 +11,7 @@ mod update;
 mod xattr;
 
 use crate::engine;
-use crate::findings::Findings;
+use crate::findings::{Findings, Show, or_trouble};
 use crate::flags::{EngineFlags, Misuse, SumArgs};
 use crate::kept;
 use crate::os;
@@ -146,7 +146,7 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
             let mut out = out("hashing", vec![Arc::clone(&files)], survey);
             let waits =
                 paths.as_slice().is_some_and(|paths| paths.iter().any(|path| path.as_os_str() == "-"));
-            if waits && how.program == Program::Hashmill && std::io::stdin().is_terminal() {
+            if waits && stdin_is_terminal() {
                 out.note("standard input is the terminal: type what is to be hashed, and Ctrl-D at the end");
             }
             hash::run(&files, Operands::new(paths, rules, mode), &how, mode, style, &mut out);
@@ -162,18 +162,24 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
             // Lists may be of any function, or of several.
             let hashers = check::Hashers::new(style.algorithm, &files, make);
             let mut out = out("checking", hashers.all(), check::survey(&paths, &how, style));
+            if paths.iter().any(|path| path.as_os_str() == "-") && stdin_is_terminal() {
+                out.note("standard input is the terminal: type the list, and Ctrl-D at the end");
+            }
             check::run(&hashers, &paths, &how, style, &mut out);
             out.finish().answer(OK, FAILED)
         }
         Action::Audit(manifest, findings) => {
-            let old = audit::Old::read(&manifest, style.zero, &paths, said, make)?;
+            let old = match audit::Old::read(&manifest, style.zero, &paths, said, make) {
+                Ok(old) => old,
+                Err(error) => return or_trouble(Err(error)),
+            };
             let files = if old.algorithm == style.algorithm { files } else { Arc::new(make(old.algorithm)) };
             let rules = besides(rules, old.ids.iter().copied());
             let survey = operands::survey(&paths, None, rules.as_ref());
             let mut out = out("auditing", vec![Arc::clone(&files)], survey);
             let items = Operands::new(Paths::given(paths), rules, mode);
-            audit::run(&files, items, &old, findings, &mut out);
-            out.finish().answer(OK, FAILED)
+            let failed = audit::run(&files, items, &old, findings, &mut out);
+            out.finish().answer(OK, failed)
         }
         Action::Update(manifest, how) => {
             let said = audit::function_of(&manifest, &paths, said, make)?;
@@ -256,7 +262,9 @@ impl HiArgs {
             bail!(Misuse("names come from --files-from or are operands, not both".into()));
         }
         if paths.is_empty() {
-            paths.push(PathBuf::from(if walks { "." } else { "-" }));
+            // Where directories are meant, no operand is the current one; elsewhere it is standard input.
+            let directories = walks || low.recursive || (low.tree && !low.check);
+            paths.push(PathBuf::from(if directories { "." } else { "-" }));
         }
         if walks && paths.iter().any(|path| path.as_os_str() == "-") {
             bail!(Misuse("manifests are about files, not about standard input".into()));
@@ -318,27 +326,22 @@ impl HiArgs {
         // Only BLAKE3 has trees, keys, and output to seek in.
         let blake3 = low.tree || low.seek > 0 || mode != Mode::Hash;
         let said = said.or(blake3.then_some(Algorithm::Blake3));
+        let show = Show { json: low.json, quiet: low.quiet, verbose: low.verbose };
         let action = if let Some(manifest) = &low.audit {
-            Action::Audit(manifest.clone(), Findings::new(low.json, low.quiet, low.verbose))
+            Action::Audit(manifest.clone(), Findings::new(show))
         } else if let Some(manifest) = &low.update {
-            let how = update::How { paranoid: low.paranoid, json: low.json, quiet: low.quiet };
-            Action::Update(manifest.clone(), how)
+            let (paranoid, retag, allow_gone) = (low.paranoid, low.retag, low.allow_gone);
+            Action::Update(manifest.clone(), update::How { paranoid, retag, allow_gone, show })
         } else if low.duplicates {
             Action::Duplicates(duplicates::How {
                 json: low.json,
                 quiet: low.quiet,
+                zero: low.zero,
                 digest_len: algorithm.digest_len(),
                 algorithm: algorithm.key(),
             })
         } else if low.xattr {
-            Action::Xattr(xattr::How {
-                said,
-                retag: low.retag,
-                dry_run: low.dry_run,
-                json: low.json,
-                quiet: low.quiet,
-                verbose: low.verbose,
-            })
+            Action::Xattr(xattr::How { said, retag: low.retag, dry_run: low.dry_run, show })
         } else if let Some(text) = &low.expect {
             if paths.len() > 1 {
                 bail!(Misuse("only one file can be compared with --expect".into()));
@@ -434,10 +437,12 @@ fn rules(low: &SumArgs, walks: bool) -> Result<Option<Rules>> {
 
 /// Flags of one job with another. The parser lets them pass: what they need cannot be there beside what is.
 fn of_one_job(low: &SumArgs) -> Result<()> {
+    let tags = low.update.is_some() || low.xattr;
     for (given, flag, is_there, job) in [
         (low.paranoid, "--paranoid", low.update.is_some(), "--update"),
-        (low.verbose, "--verbose", low.audit.is_some() || low.xattr, "--audit and --xattr"),
-        (low.retag, "--retag", low.xattr, "--xattr"),
+        (low.allow_gone, "--allow-gone", low.update.is_some(), "--update"),
+        (low.verbose, "--verbose", low.audit.is_some() || tags, "--audit, --update and --xattr"),
+        (low.retag, "--retag", tags, "--update and --xattr"),
         (low.dry_run, "--dry-run", low.xattr, "--xattr"),
         (low.status, "--status", low.check, "--check"),
         (low.ignore_missing, "--ignore-missing", low.check, "--check"),
@@ -490,7 +495,17 @@ fn threads(flag: Option<usize>) -> Option<NonZero<usize>> {
     flag.and_then(NonZero::new).or_else(|| variable().and_then(NonZero::new))
 }
 
+/// Whether somebody has to type what the program waits for. Other programs do not say that they wait.
+fn stdin_is_terminal() -> bool {
+    Program::this() == Program::Hashmill && std::io::stdin().is_terminal()
+}
+
 fn read_key() -> Result<Zeroizing<[u8; KEY_LEN]>> {
+    if stdin_is_terminal() {
+        remark(&format!(
+            "standard input is the terminal: type the {KEY_LEN} bytes of the key, and Ctrl-D at the end"
+        ));
+    }
     // One byte of room more than a key, and no growth that would leave copies behind.
     let mut bytes = Zeroizing::new([0; KEY_LEN + 1]);
     let mut len = 0;

@@ -82,6 +82,7 @@ fn one(
             return out.print(|out| json::line(out, &line));
         }
     };
+    let frame = out.framed(frame);
     out.print(|out| {
         out.write_all(&frame.before)?;
         out.write_all(digest.as_bytes())?;

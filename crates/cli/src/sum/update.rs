@@ -1,16 +1,19 @@
 //! `--update`: a manifest that is brought up to date, of which only what has changed is hashed.
 
 use super::operands::Operands;
+use crate::findings::{Digests, Findings, Show};
 use crate::out::json;
 use crate::out::progress::{Job, hash_many};
 use crate::out::{Closed, Out, shown};
-use hashmill_files::manifest::{File as Row, Scope, Shut, Update, tidy};
-use hashmill_files::{Digest, Error, Files, Input, Item, Output, Sink, Time};
+use hashmill_files::manifest::{Audit, File as Row, Finding, Manifest, Scope, Update, tidy};
+use hashmill_files::{Digest, Error, Files, Input, Item, Output, Sink, Time, Verdict};
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Times of files are as coarse as two seconds on some file systems: a file that was changed so shortly before it was
@@ -21,8 +24,11 @@ const COARSE: i64 = 2;
 pub(super) struct How {
     /// Hash everything, whatever sizes and times say.
     pub(super) paranoid: bool,
-    pub(super) json: bool,
-    pub(super) quiet: bool,
+    /// Replace the rows of corrupt files.
+    pub(super) retag: bool,
+    /// All files below an operand may be gone.
+    pub(super) allow_gone: bool,
+    pub(super) show: Show,
 }
 
 /// What is known of a file before it is hashed.
@@ -34,74 +40,87 @@ struct Facts {
     now: Option<Time>,
 }
 
+/// Why a run ends without a new manifest.
+enum Stop {
+    Io(io::Error),
+    /// All files below this directory would go, which are so many.
+    Emptied(PathBuf, usize),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Io(error)
+    }
+}
+
 pub(super) fn run(
     files: &Files,
     items: Operands,
-    update: Update,
+    mut update: Update,
     path: &Path,
     roots: &[PathBuf],
     how: &How,
     out: &mut Out,
 ) {
+    update.set_retag(how.retag);
     let scope = Scope::Below(
         roots.iter().map(|root| tidy(root.as_os_str().as_encoded_bytes()).into_owned()).collect(),
     );
-    let mut counts = json::Updated { manifest: shown(path).into_owned(), ..json::Updated::default() };
+    let old = Arc::clone(update.old());
     let update = RefCell::new(update);
-    let others = keep_others(&mut update.borrow_mut(), &scope, &mut counts);
-    let done = others.and_then(|in_scope| {
-        let job = out.job();
-        let items = items.map(|item| question(item, &update.borrow(), how.paranoid, job.as_deref()));
-        let mut keeper = Keeper { update: &update, counts: &mut counts, met: 0, shut: Shut::default(), out };
-        match hash_many(files, job.clone(), items, &mut keeper) {
-            ControlFlow::Break(error) => Err(error),
-            ControlFlow::Continue(()) => {
-                let (met, shut) = (keeper.met, keeper.shut);
-                let kept = keep(&mut update.borrow_mut(), &mut counts, |name| shut.holds(name))?;
-                Ok(in_scope.saturating_sub(met + kept))
-            }
+    let mut keeper = Keeper {
+        update: &update,
+        old: &old,
+        rows: Rows::default(),
+        audit: Audit::new(&old),
+        findings: Findings::of_update(how.show),
+        names_all: how.show.verbose,
+        out,
+    };
+    let done = keeper.run(files, items, &scope, how);
+    let Keeper { rows, findings, .. } = keeper;
+    let done = match done {
+        Ok(()) => update.into_inner().finish().map_err(Stop::Io),
+        // The files that came and changed are read again by the next run: nothing of this one is left.
+        Err(Stop::Emptied(root, count)) => match update.into_inner().abandon() {
+            Ok(()) => Err(Stop::Emptied(root, count)),
+            Err(error) => Err(Stop::Io(error)),
+        },
+        Err(stop) => Err(stop),
+    };
+    match done {
+        Ok(()) => summarise(path, &rows, &findings, how.show, out),
+        Err(Stop::Io(error)) => out.fail(&format!("{}: {error}; it is as it was", shown(path))),
+        Err(Stop::Emptied(root, count)) => {
+            let root = if root.as_os_str().is_empty() { Path::new(".") } else { &root };
+            let files = if count == 1 { "1 file" } else { &format!("{count} files") };
+            out.fail(&format!(
+                "{}: it has {files} below {}, and none of them is there, as on a disk that is not mounted; it is as it was; \
+                 see --allow-gone",
+                shown(path),
+                shown(root)
+            ));
         }
-    });
-    let done = done.and_then(|gone| {
-        counts.gone = gone;
-        update.into_inner().finish()
-    });
-    if let Err(error) = done {
-        out.fail(&format!("{}: {error}; it is as it was", shown(path)));
+    }
+}
+
+fn summarise(path: &Path, rows: &Rows, findings: &Findings, show: Show, out: &mut Out) {
+    if show.quiet {
         return;
     }
-    if how.quiet {
-        return;
-    }
-    let _: ControlFlow<Closed> = if how.json {
-        out.print(|out| json::line(out, &counts))
+    let (Rows { files, hashed, kept }, counts) = (*rows, &findings.counts);
+    let manifest = shown(path).into_owned();
+    let _: ControlFlow<Closed> = if show.json {
+        out.print(|out| json::line(out, &json::Updated { manifest, files, hashed, kept, counts }))
     } else {
-        let json::Updated { manifest, files, hashed, kept, new, changed, gone } = &counts;
+        let json::Counts { new, changed, gone, moved, .. } = counts;
+        let rare = findings.rare(&[(*moved, "moved")]);
+        let noun = if files == 1 { "file" } else { "files" };
         let line = format!(
-            "{manifest}: {files} files, {hashed} hashed, {kept} kept; {new} new, {changed} changed, {gone} gone"
+            "{manifest}: {files} {noun}, {hashed} hashed, {kept} kept; {new} new, {changed} changed, {gone} gone{rare}"
         );
         out.print(|out| writeln!(out, "{line}"))
     };
-}
-
-/// Writes what the manifest has of files elsewhere, and tells how many it has here.
-fn keep_others(update: &mut Update, scope: &Scope, counts: &mut json::Updated) -> io::Result<u64> {
-    let others = keep(update, counts, |name| !scope.counts(name))?;
-    Ok(update.old().len() as u64 - others)
-}
-
-/// Writes what the manifest has of some files, and tells how many these are.
-fn keep(update: &mut Update, counts: &mut json::Updated, which: impl Fn(&[u8]) -> bool) -> io::Result<u64> {
-    let mut kept = 0;
-    for number in 0..update.old().len() as u32 {
-        if which(update.old().file(number).name) {
-            update.keep_number(number)?;
-            kept += 1;
-        }
-    }
-    counts.files += kept;
-    counts.kept += kept;
-    Ok(kept)
 }
 
 /// A file as a question, or with its answer if nothing has changed.
@@ -125,13 +144,22 @@ fn question(item: Item<()>, update: &Update, paranoid: bool, job: Option<&Job>) 
     Item { path, input, tag: Some(Facts { size, modified, known, now }) }
 }
 
+/// Rows of the new manifest.
+#[derive(Clone, Copy, Default)]
+struct Rows {
+    files: u64,
+    hashed: u64,
+    kept: u64,
+}
+
 struct Keeper<'a> {
     update: &'a RefCell<Update>,
-    counts: &'a mut json::Updated,
-    /// Files that the manifest had before.
-    met: u64,
-    /// What could not be read, and is not in the manifest: directories, among others.
-    shut: Shut,
+    old: &'a Manifest,
+    rows: Rows,
+    audit: Audit<'a>,
+    findings: Findings,
+    /// Files are named of which there is nothing to say, too.
+    names_all: bool,
     out: &'a mut Out,
 }
 
@@ -151,6 +179,7 @@ impl Sink<Option<Facts>> for &mut Keeper<'_> {
     }
 
     fn pause(&mut self) -> ControlFlow<io::Error> {
+        self.print(|_, out| out.flush());
         match self.update.borrow_mut().flush() {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
@@ -159,8 +188,51 @@ impl Sink<Option<Facts>> for &mut Keeper<'_> {
 }
 
 impl Keeper<'_> {
-    fn take(&mut self, path: &Path, facts: Option<Facts>, result: Result<Digest, Error>) -> io::Result<()> {
+    /// Writes the rows of the new manifest.
+    fn run(&mut self, files: &Files, items: Operands, scope: &Scope, how: &How) -> Result<(), Stop> {
+        self.keep(|_, name| !scope.counts(name))?;
+        let (job, update) = (self.out.job(), self.update);
+        let items = items.map(|item| question(item, &update.borrow(), how.paranoid, job.as_deref()));
+        if let ControlFlow::Break(error) = hash_many(files, job.clone(), items, &mut *self) {
+            return Err(Stop::Io(error));
+        }
+        let rest = self.audit.rest(|name| scope.counts(name));
+        if !how.allow_gone
+            && let Some((root, count)) = self.audit.emptied(&rest, scope)
+        {
+            return Err(Stop::Emptied(root, count));
+        }
+        self.keep(|audit, name| audit.is_shut(name))?;
+        let Keeper { audit, findings, out, .. } = self;
+        let Ok(()) = audit.tell(&rest, |finding| -> Result<(), Infallible> {
+            let _ = findings.take(finding, out);
+            Ok(())
+        });
+        Ok(())
+    }
+
+    /// Keeps the rows of some files as they are.
+    fn keep(&mut self, which: impl Fn(&Audit<'_>, &[u8]) -> bool) -> io::Result<()> {
         let mut update = self.update.borrow_mut();
+        for (number, row) in (0..).zip(self.old.files()) {
+            if which(&self.audit, row.name) {
+                update.keep_number(number)?;
+                self.rows.files += 1;
+                self.rows.kept += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows something. If the output takes no more, the manifest is brought up to date all the same, and the end of the
+    /// command tells.
+    fn print(&mut self, print: impl FnOnce(&mut Findings, &mut Out) -> ControlFlow<Closed>) {
+        let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) = print(&mut self.findings, self.out);
+    }
+
+    fn take(&mut self, path: &Path, facts: Option<Facts>, result: Result<Digest, Error>) -> io::Result<()> {
+        let update = self.update;
+        let mut update = update.borrow_mut();
         let name = tidy(path.as_os_str().as_encoded_bytes());
         let digest = match result {
             Ok(digest) => digest,
@@ -169,47 +241,63 @@ impl Keeper<'_> {
                 return Ok(());
             }
             Err(error) => {
-                self.out.fail(&format!("{}: {error}", shown(path)));
+                self.print(|findings, out| findings.unread(&name, path, &error, out));
+                self.audit.unread(&name);
                 // What was known of it is still the best that there is.
                 if update.keep_old(&name)? {
-                    self.met += 1;
-                    self.counts.files += 1;
-                    self.counts.kept += 1;
-                } else {
-                    self.shut.add(&name);
+                    self.rows.files += 1;
+                    self.rows.kept += 1;
                 }
                 return Ok(());
             }
         };
-        let mut bytes = vec![0; update.algorithm().digest_len()];
+        let algorithm = update.algorithm();
+        let mut bytes = vec![0; algorithm.digest_len()];
         digest.output.fill(0, &mut bytes);
-        let before = update.before(&name).map(|before| before.digest == bytes);
-        self.counts.files += 1;
-        match before {
-            None => self.counts.new += 1,
-            Some(same) => {
-                self.met += 1;
-                self.counts.changed += u64::from(!same);
-            }
-        }
-        let modified = facts.as_ref().and_then(|facts| facts.modified);
+        let mut modified = facts.as_ref().and_then(|facts| facts.modified);
         let row = Row { name: &name, digest: &bytes, size: Some(digest.len), modified };
-        if facts.as_ref().is_some_and(|facts| facts.known) {
-            self.counts.kept += 1;
-            return update.keep(row);
+        self.rows.files += 1;
+        let verdict = if facts.as_ref().is_some_and(|facts| facts.known) {
+            self.rows.kept += 1;
+            update.keep(row)?
+        } else {
+            self.rows.hashed += 1;
+            let steady = facts.as_ref().is_some_and(|facts| {
+                let after = fs::metadata(path).ok();
+                let after = after.map(|after| (after.len(), Time::modified(&after)));
+                after == Some((facts.size, facts.modified)) && digest.len == facts.size
+            });
+            if modified.is_some() && !steady {
+                self.out.fail(&format!("{}: it changed while it was read", shown(path)));
+            }
+            modified = modified.filter(|_| steady);
+            // A time proves something if it is that of the bytes that were read, and if a change after it had another.
+            let settled = facts.and_then(|facts| Some(facts.modified? < facts.now?.before(COARSE)));
+            let proven = modified.filter(|_| settled == Some(true));
+            update.take(Row { modified: proven, ..row }, modified)?
+        };
+        if verdict == Verdict::New && self.old.is_empty() {
+            // Everything is new in a list that is made now, and no file can have moved.
+            if self.names_all {
+                self.print(|findings, out| findings.take(Finding { verdict, name: &name, from: None }, out));
+            } else {
+                self.findings.count(verdict);
+            }
+            return Ok(());
         }
-        self.counts.hashed += 1;
-        let steady = facts.as_ref().is_some_and(|facts| {
-            let after = fs::metadata(path).ok();
-            let after = after.map(|after| (after.len(), Time::modified(&after)));
-            after == Some((facts.size, facts.modified)) && digest.len == facts.size
-        });
-        if facts.as_ref().is_some_and(|facts| facts.modified.is_some()) && !steady {
-            self.out.fail(&format!("{}: it changed while it was read", shown(path)));
+        // A new file may be one that moved: that is known at the end.
+        let too_many = |_| io::Error::other("more files than can be numbered");
+        if self.audit.file(&name, &bytes, modified).map_err(too_many)?.is_none() {
+            return Ok(());
         }
-        // A time proves something if it is that of the bytes that were read, and if a change after it had another.
-        let settled = facts.and_then(|facts| Some(facts.modified? < facts.now?.before(COARSE)));
-        let proves = steady && settled == Some(true);
-        update.take(Row { modified: modified.filter(|_| proves), ..row })
+        let old = self.old;
+        match old.find(&name).map(|number| old.file(number)) {
+            Some(stored) if verdict == Verdict::Corrupt => {
+                let digests = Digests { algorithm, stored: stored.digest, found: &bytes };
+                self.print(|findings, out| findings.corrupt(&name, path, digests, out));
+            }
+            _ => self.print(|findings, out| findings.take(Finding { verdict, name: &name, from: None }, out)),
+        }
+        Ok(())
     }
 }

@@ -208,3 +208,18 @@ fn long_lists_keep_their_order() {
     let done = world.sum_with(["--check"], list.as_bytes());
     assert_eq!(done.failure(1, &["WARNING: 429 computed checksums did NOT match"]), expected);
 }
+
+/// Names in a list are often those that hold beside it.
+#[test]
+fn a_list_whose_files_are_beside_it_says_so() {
+    let world = World::new();
+    world.write("usb/a", "a").write("usb/b", "b");
+    let line = |name: &str| format!("{}  {name}\n", digest(name.as_bytes()));
+    world.write("usb/SUMS", line("a") + &line("b"));
+    let hint = "usb/SUMS: its files are not here but beside it: check it in usb";
+    let done = world.sum(["-c", "usb/SUMS"]);
+    assert!(done.err.contains(hint), "{}", done.err);
+    // One that is here is no reason to look elsewhere.
+    world.write("b", "b");
+    assert!(!world.sum(["-c", "usb/SUMS"]).err.contains("beside it"));
+}

@@ -61,9 +61,9 @@ fn a_terminal_shows_what_is_wrong_in_colours() {
     }
     let shown = on_a_terminal(&world, &program, &["sum", "--audit", "LIST", "d"], &[]);
     for part in [
-        "\x1b[33mchanged\x1b[0m  d/bad\r\n",
-        "\x1b[32mnew    \x1b[0m  d/new\r\n",
-        "\x1b[31mgone   \x1b[0m  d/gone\r\n",
+        "\x1b[33mchanged \x1b[0m  d/bad\r\n",
+        "\x1b[32mnew     \x1b[0m  d/new\r\n",
+        "\x1b[31mgone    \x1b[0m  d/gone\r\n",
     ] {
         assert!(shown.contains(part), "{part:?} in {shown:?}");
     }

@@ -41,6 +41,8 @@ mod limits;
 mod links;
 mod lists;
 mod manifests;
+#[cfg(target_os = "linux")]
+mod odd_names;
 mod oracles;
 mod password;
 mod password_kdf;
@@ -58,5 +60,7 @@ mod tags;
 mod terminal;
 mod tune;
 mod unfinished;
+#[cfg(target_os = "linux")]
+mod verdicts;
 mod walks;
 mod world;

@@ -1,6 +1,6 @@
 //! Manifests: audits, updates, comparisons, duplicates.
 
-use crate::world::{World, finish, hashmill, is_gnus};
+use crate::world::{World, digest, finish, hashmill, is_gnus};
 use hashmill_testkit::skip;
 use std::fs::{self, File};
 use std::process::Command;
@@ -29,7 +29,7 @@ fn disturb(world: &World) {
     fs::remove_file(world.path("d/c/y")).expect("our own file");
 }
 
-const DISTURBED: &str = "changed  d/b\nnew      d/new\nmoved    d/c/x -> d/x\ngone     d/c/y\n\
+const DISTURBED: &str = "changed   d/b\nnew       d/new\nmoved     d/c/x -> d/x\ngone      d/c/y\n\
                          1 same, 1 changed, 1 moved, 1 new, 1 gone\n";
 
 #[test]
@@ -59,10 +59,10 @@ fn an_audit_tells_what_became_of_each_file() {
         // Only what is below counts.
         assert_eq!(
             world.sum(["--audit", name, "-q", "d/c"]).failure(1, &[]),
-            "gone     d/c/x\ngone     d/c/y\n"
+            "gone      d/c/x\ngone      d/c/y\n"
         );
         let none = format!("{name}: none of its names is below /usr, /etc");
-        world.sum(["--audit", name, "/usr", "/etc"]).failure(1, &[&none]);
+        world.sum(["--audit", name, "/usr", "/etc"]).failure(2, &[&none]);
     }
 }
 
@@ -72,10 +72,10 @@ fn half_a_manifest_and_none_are_one_line() {
     let list = world.sum(["-r", "d"]).quiet_success();
     world.write("half", &list[..list.len() - 20]).write("half2", &list[..100]);
     let done = world.sum(["--audit", "half2", "d"]);
-    assert_eq!((done.code(), done.err.lines().count()), (1, 1), "{}", done.err);
+    assert_eq!((done.code(), done.err.lines().count()), (2, 1), "{}", done.err);
     assert!(done.err.starts_with("hashmill: half2: line 2: "), "{}", done.err);
-    world.sum(["--audit", "none", "d"]).failure(1, &["none: No such file or directory (os error 2)"]);
-    world.sum(["--audit", "d", "d"]).failure(1, &["d: Is a directory (os error 21)"]);
+    world.sum(["--audit", "none", "d"]).failure(2, &["none: No such file or directory (os error 2)"]);
+    world.sum(["--audit", "d", "d"]).failure(2, &["d: Is a directory (os error 21)"]);
     world.sum(["--audit", "half", "-"]).failure(2, &["manifests are about files, not about standard input"]);
 }
 
@@ -88,26 +88,120 @@ fn an_update_reads_only_what_has_changed() {
     let again = "d/SUMS: 4 files, 0 hashed, 4 kept; 0 new, 0 changed, 0 gone\n";
     assert_eq!(update(&["d"]).quiet_success(), again);
     assert_eq!(world.sum(["-c", "--quiet", "d/SUMS"]).quiet_success(), "");
-    // Other contents, size and time as before: nobody looks, unless told to.
+    // Other contents, size and time as before: nothing looks, unless told to. Then it is rot, and the row stays.
     world.write("d/a", "D/A");
     age(&world, "d/a");
     assert_eq!(update(&["d"]).quiet_success(), again);
     assert_eq!(world.sum(["-c", "--quiet", "d/SUMS"]).code(), 1);
-    let paranoid = "d/SUMS: 4 files, 4 hashed, 0 kept; 0 new, 1 changed, 0 gone\n";
-    assert_eq!(update(&["--paranoid", "d"]).quiet_success(), paranoid);
+    let list = fs::read(world.path("d/SUMS")).expect("a manifest");
+    let (was, is) = (digest(b"d/a"), digest(b"D/A"));
+    let rotted = format!("d/a: its contents changed and its time did not: BLAKE3 was {was}, is {is}");
+    let paranoid = "corrupt   d/a\nd/SUMS: 4 files, 4 hashed, 0 kept; 0 new, 0 changed, 0 gone, 1 corrupt\n";
+    for _ in 0..2 {
+        assert_eq!(update(&["--paranoid", "d"]).failure(1, &[&rotted]), paranoid);
+        assert_eq!(fs::read(world.path("d/SUMS")).expect("a manifest"), list);
+    }
+    assert_eq!(update(&["--paranoid", "-q", "d"]).failure(1, &[&rotted]), "corrupt   d/a\n");
+    assert_eq!(
+        update(&["--paranoid", "--retag", "d"]).failure(1, &[&rotted]),
+        paranoid,
+        "it is told once more"
+    );
+    assert_eq!(
+        update(&["--paranoid", "d"]).quiet_success(),
+        again.replace("0 hashed, 4 kept", "4 hashed, 0 kept")
+    );
     assert_eq!(world.sum(["-c", "--quiet", "d/SUMS"]).quiet_success(), "");
     // What is elsewhere stays; what was changed just now has no time that proves anything.
     disturb(&world);
-    let some = "d/SUMS: 4 files, 0 hashed, 2 kept; 0 new, 0 changed, 2 gone\n".replace("4 files", "2 files");
-    assert_eq!(update(&["d/c"]).quiet_success(), some);
-    let rest = "d/SUMS: 4 files, 3 hashed, 1 kept; 2 new, 1 changed, 0 gone\n";
+    let before = fs::read(world.path("d/SUMS")).expect("a manifest");
+    let gone = "d/SUMS: it has 2 files below d/c, and none of them is there, as on a disk that is not mounted; it is as it \
+                was; see --allow-gone";
+    assert_eq!(update(&["d/c"]).failure(1, &[gone]), "");
+    assert_eq!(fs::read(world.path("d/SUMS")).expect("a manifest"), before);
+    let some =
+        "gone      d/c/x\ngone      d/c/y\nd/SUMS: 2 files, 0 hashed, 2 kept; 0 new, 0 changed, 2 gone\n";
+    assert_eq!(update(&["--allow-gone", "d/c"]).quiet_success(), some);
+    let rest = "outdated  d/b\nnew       d/new\nnew       d/x\n\
+                d/SUMS: 4 files, 3 hashed, 1 kept; 2 new, 0 changed, 0 gone, 1 outdated\n";
     assert_eq!(update(&["d"]).quiet_success(), rest);
     let audit = world.sum(["--audit", "d/SUMS", "d"]).quiet_success();
     assert_eq!(audit, "4 same, 0 changed, 0 moved, 0 new, 0 gone\n");
-    let object: serde_json::Value =
-        serde_json::from_str(&update(&["--json", "d"]).quiet_success()).expect("JSON");
-    assert_eq!(object["files"], 4);
+    fs::rename(world.path("d/x"), world.path("d/y")).expect("our own file");
+    let lines = update(&["--json", "d"]).quiet_success();
+    let objects: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(objects[0], serde_json::json!({ "status": "moved", "path": "d/y", "from": "d/x" }));
+    assert_eq!((&objects[1]["files"], &objects[1]["moved"]), (&4.into(), &1.into()));
+    assert_eq!(update(&["-v", "-q", "d"]).quiet_success().matches("same  ").count(), 4);
     assert_eq!(fs::read_dir(world.path("d")).expect("a directory").count(), 6, "nothing is left beside it");
+}
+
+/// A disk that is not mounted is an empty directory.
+#[test]
+fn an_empty_mount_point_does_not_empty_the_list() {
+    let world = world();
+    world.write("e/z", "z");
+    let made = "SUMS: 5 files, 5 hashed, 0 kept; 5 new, 0 changed, 0 gone\n";
+    assert_eq!(world.sum(["--update", "SUMS", "d", "e"]).quiet_success(), made);
+    let list = fs::read(world.path("SUMS")).expect("a manifest");
+    fs::rename(world.path("d"), world.path("away")).expect("our own directory");
+    fs::create_dir(world.path("d")).expect("room");
+    for args in [&["d", "e"][..], &["d"], &["-q", "d"], &["--json", "d"], &["--paranoid", "e", "d"]] {
+        let done = world.sum([&["--update", "SUMS"], args].concat());
+        assert_eq!(
+            (done.code(), done.err.matches("see --allow-gone").count()),
+            (1, 1),
+            "{args:?}: {}",
+            done.err
+        );
+        assert_eq!(fs::read(world.path("SUMS")).expect("a manifest"), list, "{args:?}");
+    }
+    let done = world.sum(["--update", "SUMS", "--allow-gone", "d", "e"]);
+    let gone = done.quiet_success();
+    assert!(gone.ends_with("SUMS: 1 file, 1 hashed, 0 kept; 0 new, 0 changed, 4 gone\n"), "{gone}");
+    let names: Vec<_> = fs::read_dir(world.path(""))
+        .expect("a directory")
+        .map(|entry| entry.expect("it").file_name())
+        .collect();
+    assert_eq!(names.len(), 4, "nothing is left beside it: {names:?}");
+}
+
+/// What differs and what could not be read are told apart, as diff does.
+#[cfg(unix)]
+#[test]
+fn trouble_is_no_difference() {
+    let world = world();
+    let list = world.sum(["-r", "d"]).quiet_success();
+    world.write("LIST", &list);
+    let compare = |args: &[&str]| world.run(&hashmill(), [&["compare"], args].concat(), b"").code();
+    let audit = |name: &str| world.sum(["--audit", name, "d"]).code();
+    assert_eq!((audit("LIST"), compare(&["LIST", "d"]), compare(&["d", "d"])), (0, 0, 0));
+    assert_eq!((audit("none"), compare(&["none", "d"]), compare(&["d", "none"])), (2, 2, 2));
+    // A link that leads to itself is there and cannot be read, by an administrator neither.
+    std::os::unix::fs::symlink("loop", world.path("loop")).expect("a link");
+    assert_eq!(world.sum(["--audit", "LIST", "d", "loop"]).code(), 2);
+    world.write("d/a", "other");
+    assert_eq!((audit("LIST"), compare(&["LIST", "d"])), (1, 1));
+    assert_eq!(world.sum(["--audit", "LIST", "d", "loop"]).code(), 2);
+}
+
+/// Where directories are meant, none is the current one.
+#[test]
+fn without_an_operand_directories_are_the_current_one() {
+    let world = World::new();
+    world.write("a", "x").write("b/c", "x");
+    let expected = world.sum(["-r", "."]).quiet_success();
+    assert_eq!(expected.lines().count(), 2);
+    for args in [&["-r"][..], &["--tree"], &["--duplicates"], &["--xattr", "-r", "--dry-run"]] {
+        let (alone, named) = (world.sum(args), world.sum([args, &["."]].concat()));
+        assert_eq!(
+            (alone.code(), alone.text(), alone.err),
+            (named.code(), named.text(), named.err),
+            "{args:?}"
+        );
+    }
+    assert_eq!(world.sum(["-r"]).quiet_success(), expected);
 }
 
 #[test]
@@ -197,7 +291,8 @@ fn flags_that_are_for_other_jobs_are_one_line_and_change_nothing() {
         &["--update", "SUMS", "--xattr"],
         &["--update", "SUMS", "-o", "OUT"],
         &["--update", "SUMS", "--tree"],
-        &["--update", "SUMS", "-v"],
+        &["--audit", "SUMS", "--allow-gone"],
+        &["--xattr", "--allow-gone"],
         &["--audit", "SUMS", "--keep-going"],
         &["--audit", "SUMS", "--paranoid"],
         &["--audit", "SUMS", "--retag"],
@@ -241,11 +336,11 @@ fn trees_and_lists_are_compared() {
     assert_eq!(compare(&["e/f", "d"]).failure(1, &[]), expected);
     assert_eq!(compare(&["D", "d"]).failure(1, &[]), DISTURBED);
     assert_eq!(compare(&["A", "d"]).failure(1, &[]), expected, "as between two trees");
-    let backward = "changed  d/b\nmoved    d/x -> d/c/x\nnew      d/c/y\ngone     d/new\n";
+    let backward = "changed   d/b\nmoved     d/x -> d/c/x\nnew       d/c/y\ngone      d/new\n";
     assert_eq!(compare(&["-q", "d", "D"]).failure(1, &[]), backward);
     world.write("M", world.sum(["-r", "--algorithm", "md5", "d"]).out);
     let done = compare(&["D", "M"]);
-    assert_eq!(done.code(), 1);
+    assert_eq!(done.code(), 2);
     assert!(done.err.contains("different functions"), "{}", done.err);
 }
 
@@ -259,6 +354,10 @@ fn duplicates_have_sizes() {
     let expected = "100000 bytes, 2 files\n  d/large1\n  d/sub/large2\n3 bytes, 3 files\n  d/a\n  d/b\n  d/g\n\
                     3 duplicates, 100006 bytes\n";
     assert_eq!(out, expected);
+    let zero = world.sum(["--duplicates", "-z", "d"]).quiet_success();
+    assert_eq!(zero, "d/large1\0d/sub/large2\0\0d/a\0d/b\0d/g\0\0");
+    let one = world.sum(["--duplicates", "d/sub", "d/large1"]).quiet_success();
+    assert!(one.ends_with("\n1 duplicate, 100000 bytes\n"), "{one}");
     let json = world.sum(["--duplicates", "--json", "--exclude", "*.x", "d"]).quiet_success();
     let first: serde_json::Value = serde_json::from_str(json.lines().next().expect("a group")).expect("JSON");
     assert_eq!((&first["size"], &first["files"][1]["path"]), (&100_000.into(), &"d/sub/large2".into()));

@@ -113,11 +113,11 @@ fn tags_of_cshatag_are_read_and_written() {
     set_attribute(&world, "d/c/x", SHATAG_TIME, "1600000000.000000005");
     assert_eq!(tags(&["-rvq", "d"]).quiet_success(), both.replace("new", "ok "), "ours goes first");
     let done = tags(&["-rq", "--algorithm", "sha256", "d"]);
-    assert_eq!((done.code(), &*done.text()), (1, "new       d/b\ncorrupt   d/c/x\n"), "{}", done.err);
+    assert_eq!((done.code(), &*done.text()), (1, "corrupt   d/c/x\n"), "{}", done.err);
     // A digest without a time is half of a tag.
     setxattr(world.path("d/b"), SHATAG, b"x", XattrFlags::REPLACE).expect("it has one");
     rustix::fs::removexattr(world.path("d/b"), SHATAG_TIME).expect("it has one");
-    assert_eq!(tags(&["-q", "--algorithm", "sha256", "d/b"]).quiet_success(), "new       d/b\n");
+    assert_eq!(tags(&["-qv", "--algorithm", "sha256", "d/b"]).quiet_success(), "new       d/b\n");
 }
 
 #[test]
@@ -126,13 +126,11 @@ fn what_has_no_tag_is_told() {
     std::os::unix::fs::symlink("a", world.path("d/link")).expect("a link");
     let tags = |args: &[&str]| world.sum([&["--xattr", "-q"], args].concat());
     let link = "d/link: a symbolic link, which has no tag; name the file that it leads to";
-    assert_eq!(tags(&["d/link", "d/b"]).failure(1, &[link]), "new       d/b\n");
+    assert_eq!(tags(&["d/link", "d/b"]).failure(1, &[link]), "");
     assert_eq!(attribute(&world, "d/a", OURS), None, "nothing is written through a link");
-    assert_eq!(
-        tags(&["-r", "d"]).quiet_success(),
-        "new       d/a\nnew       d/c/x\n",
-        "those below are passed over"
-    );
+    let rest = "ok        d/a\nok        d/b\nok        d/c/x\n";
+    assert_eq!(tags(&["-r", "d"]).quiet_success(), "", "only failures are named");
+    assert_eq!(tags(&["-rv", "d"]).quiet_success(), rest, "those below are passed over");
     tags(&["d", "none"])
         .failure(1, &["d: is a directory; see --recursive", "none: No such file or directory (os error 2)"]);
     // One line for each file system without attributes.
@@ -142,7 +140,7 @@ fn what_has_no_tag_is_told() {
     set_attribute(&world, "d/a", OURS, "3 yesterday abc");
     let damaged = format!("d/a: its attribute {OURS} has no digest with a time; see --retag");
     assert_eq!(tags(&["d/a"]).failure(1, &[&damaged]), "");
-    assert_eq!(tags(&["--retag", "d/a"]).quiet_success(), "new       d/a\n");
+    assert_eq!(tags(&["-v", "--retag", "d/a"]).quiet_success(), "new       d/a\n");
     for (args, said) in [
         (&["--xattr"][..], "--xattr is about files, not about standard input"),
         (&["--retag", "f"], "--xattr"),
@@ -186,4 +184,31 @@ fn a_file_that_changes_while_it_is_read_gets_no_tag() {
     assert_eq!(attribute(&world, "f", OURS), None);
     fs::write(world.path("f"), "at rest").expect("our own file");
     assert!(world.sum(["--xattr", "f"]).quiet_success().starts_with("new       f\n"));
+}
+
+/// The tag of one name is that of the other, too: a file is read and tagged once, and all names have one answer.
+#[test]
+fn all_names_of_a_file_have_one_verdict() {
+    let Some(world) = world() else { return };
+    for n in 0..20 {
+        world.write(format!("h/a{n:02}"), vec![n; 200_000]);
+        set_time(&world, &format!("h/a{n:02}"), u32::from(n));
+        fs::hard_link(world.path(format!("h/a{n:02}")), world.path(format!("h/b{n:02}"))).expect("a link");
+    }
+    let tags = |flags: &[&str]| world.sum([&["--xattr", "-r", "h"], flags].concat());
+    for threads in ["1", "2", "4"] {
+        assert!(tags(&["--dry-run", "-j", threads]).quiet_success().ends_with(&counts(0, 40, 0, 0, 0)));
+    }
+    let first = tags(&[]).quiet_success();
+    assert_eq!(first.matches("new  ").count(), 40, "{first}");
+    assert_eq!(tags(&[]).quiet_success(), counts(40, 0, 0, 0, 0));
+    set_time(&world, "h/a03", 99);
+    rot(&world, "h/b04", "rotted", 4);
+    let done = world.sum(["--xattr", "h/a03", "h/a03", "h/b04", "h/a04", "h/b03"]);
+    let expected = "touched   h/a03\ntouched   h/a03\ncorrupt   h/b04\ncorrupt   h/a04\ntouched   h/b03\n";
+    assert_eq!(done.text(), expected.to_owned() + &counts(0, 0, 0, 3, 2), "{}", done.err);
+    assert_eq!(done.err.matches("its time did not").count(), 2);
+    // The second question about a file may come before or after it has its tag: either way nothing failed.
+    let twice: Vec<&str> = ["d/a", "d/b", "d/a"].repeat(50);
+    world.sum([&["--xattr"][..], &twice].concat()).quiet_success();
 }

@@ -86,6 +86,33 @@ fn a_terminal_as_standard_input_is_told() {
     assert_eq!(done.err, said);
 }
 
+/// So does whoever typed no list, and no key.
+#[test]
+fn a_terminal_that_a_list_or_a_key_comes_from_is_told() {
+    let world = World::new();
+    world.write("f", "foo");
+    let list = format!("{}  f\n\x04", digest(b"foo"));
+    let key = format!("{}\n\x04", "k".repeat(31));
+    let list_said = "hashmill: standard input is the terminal: type the list, and Ctrl-D at the end\n";
+    let key_said =
+        "hashmill: standard input is the terminal: type the 32 bytes of the key, and Ctrl-D at the end\n";
+    for (args, typed, said) in [
+        (&["-c"][..], &list, list_said),
+        (&["-c", "-"], &list, list_said),
+        (&["--keyed", "f"], &key, key_said),
+    ] {
+        let (mut control, terminal) = terminal();
+        let mut command = Command::new(hashmill());
+        command.arg("sum").args(args).arg("--no-progress").current_dir(world.path(""));
+        command.stdin(terminal).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().expect("the program starts");
+        drop(command);
+        control.write_all(typed.as_bytes()).expect("a terminal");
+        let done = crate::world::finish(child);
+        assert_eq!((done.code(), &*done.err), (0, said), "{args:?}");
+    }
+}
+
 #[test]
 fn checking_many_passwords_shows_how_many() {
     let world = World::new();

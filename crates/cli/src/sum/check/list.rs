@@ -68,6 +68,8 @@ pub(super) struct Check<'a> {
     held: Vec<(u64, LineError)>,
     /// Whether there was one.
     is_list: bool,
+    /// The first file that does not exist.
+    first_missing: Option<PathBuf>,
     /// Entries that turned out to be directories.
     directories: u64,
     /// A line that would match by the function that the user did not choose; `Some(None)` if the first was no such line.
@@ -112,6 +114,7 @@ impl<'a> Check<'a> {
             held: Vec::new(),
             // Other programs take for a list what they are given as one.
             is_list: how.program != Program::Hashmill,
+            first_missing: None,
             directories: 0,
             elsewise: None,
             stdin_as: None,
@@ -391,6 +394,9 @@ impl<'a> Check<'a> {
             }
         };
         *count += 1;
+        if status == "missing" && self.first_missing.is_none() {
+            self.first_missing = Some(entry.path.clone());
+        }
         let program = self.how.program;
         if let (Program::Gnu(_), Some(error)) = (program, &error) {
             self.out.note(&format!("{}: {}", shown(&entry.path), program.words(error)));
@@ -404,8 +410,9 @@ impl<'a> Check<'a> {
         }
         let zero = self.style.zero;
         let (begin, end) = self.out.ink(if ok { Ink::Good } else { Ink::Bad });
+        let name = self.out.named(words::label(program, entry));
         let printed = self.out.print(|out| {
-            out.write_all(words::label(program, entry))?;
+            out.write_all(&name)?;
             write!(out, ": {begin}")?;
             match (ok, &error) {
                 (true, _) => out.write_all(b"OK")?,

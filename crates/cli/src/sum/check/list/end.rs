@@ -4,9 +4,11 @@ use super::super::tally::Tally;
 use super::super::which::other;
 use super::super::words;
 use super::{Check, Stop};
+use crate::out::shown;
 use crate::program::Program;
 use hashmill_files::checkfile::LineError;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 impl Check<'_> {
     /// Says what is to be said about the list as a whole, and gives the numbers.
@@ -17,7 +19,11 @@ impl Check<'_> {
         let list = words::list(self.how.program, self.list).into_owned();
         match flow {
             ControlFlow::Break(Stop::Closed) => {
-                self.out.fail(&format!("{list}: the check stopped after line {}", self.reached));
+                let after = match self.reached {
+                    0 => "before the first line".to_owned(),
+                    line => format!("after line {line}"),
+                };
+                self.out.fail(&format!("{list}: the check stopped {after}"));
             }
             ControlFlow::Break(Stop::NoList) => self.out.fail(&format!("{list}: {}", no_list(&self.held))),
             ControlFlow::Break(Stop::Unread) => {}
@@ -67,6 +73,13 @@ impl Check<'_> {
         }
     }
 
+    /// The directory of the list, if none of its files is here, and the first one is there.
+    fn files_are_beside(&self) -> Option<&Path> {
+        let first = self.first_missing.as_ref().filter(|_| self.tally.missing == self.tally.lines())?;
+        let directory = self.list.parent().filter(|directory| !directory.as_os_str().is_empty())?;
+        (first.is_relative() && directory.join(first).is_file()).then_some(directory)
+    }
+
     fn hints(&mut self, list: &str) {
         if let Some(Some(line)) = self.elsewise {
             let by = self.which.said().map_or("", |said| other(said).name());
@@ -85,6 +98,10 @@ impl Check<'_> {
         }
         if self.signed && !self.how.quiet {
             self.out.note(&format!("{list}: the signature was not verified; see gpg --verify"));
+        }
+        if let Some(directory) = self.files_are_beside() {
+            let directory = shown(directory);
+            self.out.note(&format!("{list}: its files are not here but beside it: check it in {directory}"));
         }
         match self.directories {
             0 => {}

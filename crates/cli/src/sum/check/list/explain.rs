@@ -4,9 +4,9 @@ use super::Check;
 use crate::out::progress::size;
 use crate::out::shown;
 use hashmill_files::checkfile::{Algorithm, Entry, List, Parsed};
-use hashmill_files::manifest::{Audit, File as Row, Finding, Found, Manifest, Scope, path, tidy};
+use hashmill_files::manifest::{Audit, File as Row, Finding, Manifest, Scope, path, tidy};
 use hashmill_files::walk::{Visit, Walk};
-use hashmill_files::{Digest, Error, Input, Item};
+use hashmill_files::{Digest, Error, Input, Item, Verdict};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::ops::ControlFlow;
@@ -57,15 +57,15 @@ impl Check<'_> {
                     return ControlFlow::Continue(());
                 };
                 // The error is that of too many files, as in `read_list`.
-                if let Ok(Some(Found::Changed)) = audit.file(&name, &digest) {
-                    lines.take(Found::Changed, &name, None);
+                if let Ok(Some(Verdict::Changed)) = audit.file(&name, &digest, None) {
+                    lines.take(Verdict::Changed, &name, None);
                 }
                 ControlFlow::Continue(())
             });
         let _: Result<(), ()> = audit.finish(
             |_| true,
-            |Finding { found, name, from }| {
-                lines.take(found, name, from);
+            |Finding { verdict, name, from }| {
+                lines.take(verdict, name, from);
                 Ok(())
             },
         );
@@ -124,16 +124,16 @@ impl Lines {
         }
     }
 
-    fn take(&mut self, found: Found, name: &[u8], from: Option<&[u8]>) {
+    fn take(&mut self, verdict: Verdict, name: &[u8], from: Option<&[u8]>) {
         self.count += 1;
         if self.count > NAMED {
             return;
         }
         let name = shown(&path(name)).into_owned();
-        self.first.push(match found {
-            Found::Changed => format!("{name} has changed"),
-            Found::Gone => format!("{name} is gone"),
-            Found::Moved => format!("{name} was {}", shown(&path(from.unwrap_or_default()))),
+        self.first.push(match verdict {
+            Verdict::Changed => format!("{name} has changed"),
+            Verdict::Gone => format!("{name} is gone"),
+            Verdict::Moved => format!("{name} was {}", shown(&path(from.unwrap_or_default()))),
             _ => format!("{name} is new"),
         });
     }
