@@ -27,6 +27,7 @@ mod json_differences;
 mod leaked;
 mod limits;
 mod literals;
+mod loaded_cost;
 mod malformed;
 mod marks;
 mod models;

@@ -1,5 +1,7 @@
 //! Hashes of changes: which are kept, and which rows they name.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
 
 use crate::store::memory::cow_vec::CowVec;
@@ -27,9 +29,11 @@ pub(crate) struct Hashes {
     apart: Option<Box<Apart>>,
     /// The one asked for last: whoever asks for many goes from row to row.
     recent: Option<(ChangeIdx, ChangeHash)>,
-    /// From the beginnings of hashes to rows, for those before `indexed` and the early ones.
+    /// From the prefixes of hashes to rows: for those before `indexed`, those of `latest`, and the early ones.
     index: Shards<(u64, ChangeIdx)>,
     indexed: ChangeIdx,
+    /// Rows behind `indexed` that are in the index. Empty, or with a gap before it.
+    latest: Range<ChangeIdx>,
 }
 
 /// Hashes that lie apart. Many documents have none: they are not to be larger for it.
@@ -49,9 +53,40 @@ impl Hashes {
         self.done
     }
 
-    /// The first row that [`Self::find`] may not find.
-    pub(crate) fn indexed(&self) -> ChangeIdx {
-        self.indexed
+    /// Whether [`Self::find`] finds every hash of the rows before `end`.
+    #[inline]
+    pub(crate) fn finds_all(&self, end: ChangeIdx) -> bool {
+        self.indexed >= end
+    }
+
+    /// Whether the index is in use and reaches to the last hashed row.
+    #[inline]
+    pub(crate) fn is_index_current(&self) -> bool {
+        self.done.get() > 0 && self.next_indexed() == self.done
+    }
+
+    /// The hashed rows to put into the index next, when a hash is not in it: first the latest `few` rows and those that came
+    /// since, then older ones, twice as many each time.
+    pub(crate) fn to_index(&self, few: u32) -> Option<Range<ChangeIdx>> {
+        let before = |end: ChangeIdx, rows: u32| {
+            let start = ChangeIdx::of(end.get().saturating_sub(rows));
+            start.max(self.indexed)..end
+        };
+        let Range { start, end } = self.latest;
+        let rows = if self.latest.is_empty() {
+            before(self.done, few)
+        } else if end < self.done {
+            end..self.done
+        } else {
+            before(start, few.max(end.since(start)))
+        };
+        (!rows.is_empty()).then_some(rows)
+    }
+
+    /// The first row behind those in the index.
+    #[inline]
+    fn next_indexed(&self) -> ChangeIdx {
+        self.indexed.max(self.latest.end)
     }
 
     /// The hash of a row, if it is kept.
@@ -140,8 +175,8 @@ impl Hashes {
     pub(crate) fn set(&mut self, row: ChangeIdx, n: u32, hash: ChangeHash) {
         if row == self.done {
             self.push(n, hash);
-            if self.indexed == row {
-                self.add(row, hash);
+            if self.next_indexed() == row {
+                self.index_next(row, hash);
             }
         } else if self.get(row).is_none() {
             self.apart.get_or_insert_default().early.insert(row, hash);
@@ -180,14 +215,42 @@ impl Hashes {
         self.index.insert(hash.prefix(), (hash.prefix(), row), |(prefix, _)| *prefix);
     }
 
-    /// Makes the hash of row `indexed` one that is found.
-    pub(crate) fn add(&mut self, row: ChangeIdx, hash: ChangeHash) {
-        debug_assert_eq!(row, self.indexed);
+    /// Puts the hash of row `next_indexed` into the index.
+    #[inline]
+    fn index_next(&mut self, row: ChangeIdx, hash: ChangeHash) {
+        debug_assert_eq!(row, self.next_indexed());
+        self.insert_once(row, hash);
+        if self.latest.is_empty() {
+            self.indexed = row.plus(1);
+        } else {
+            self.latest.end = row.plus(1);
+        }
+    }
+
+    /// As [`Self::index_next`], for the last row that was hashed.
+    pub(crate) fn index_last(&mut self, hash: ChangeHash) {
+        self.index_next(self.done.before(), hash);
+    }
+
+    /// Puts the hash of a row into the index, unless it is there as an early one.
+    pub(crate) fn insert_once(&mut self, row: ChangeIdx, hash: ChangeHash) {
         let early = self.apart.as_mut().and_then(|apart| apart.early.remove(&row));
         if early.is_none() {
             self.insert(row, hash);
         }
-        self.indexed = self.indexed.plus(1);
+    }
+
+    /// Learns that all hashes of the rows that [`Self::to_index`] gave are in the index.
+    pub(crate) fn indexed(&mut self, rows: Range<ChangeIdx>) {
+        if self.latest.is_empty() {
+            self.latest = rows;
+        } else {
+            self.latest = self.latest.start.min(rows.start)..self.latest.end.max(rows.end);
+        }
+        if self.latest.start == self.indexed {
+            self.indexed = self.latest.end;
+            self.latest = Range::default();
+        }
     }
 
     /// Forgets the hash of a row, the last one.
@@ -205,6 +268,10 @@ impl Hashes {
         }
         self.done = self.done.min(row);
         self.indexed = self.indexed.min(row);
+        self.latest.end = self.latest.end.min(row);
+        if self.latest.is_empty() {
+            self.latest = Range::default();
+        }
     }
 
     /// The row of a hash among those that are found: the one that `same` agrees to.

@@ -30,9 +30,10 @@ const KEPT: usize = 1 << 20;
 
 /// Fewer changes are not worth a second thread.
 const FEW: usize = 128;
-/// So many rows are looked at one by one before all are made ones that are found.
-const LATE: u32 = 256;
-/// So many heads are not asked for one by one.
+/// Rows that are put into the index at once: peers that write at the same time name each other's latest changes, so one
+/// lookup after a load does not index the whole history.
+const LATEST: u32 = 256;
+/// Fewer heads are compared one by one before the index is asked.
 const MANY: usize = 4;
 
 impl State {
@@ -68,6 +69,7 @@ impl State {
         if known.done() >= end {
             return;
         }
+        let indexed = known.is_index_current() && end.since(known.done()) <= LATEST;
         let mut number = self.history.run_of(known.done());
         while known.done() < end {
             let run = self.history.run(number).expect("every row is in a run");
@@ -75,7 +77,16 @@ impl State {
             let deps = self.deps(known, run, from, scratch);
             let to = end.min(run.end());
             let last = to.before().since(run.row);
-            let learn = |n, hash| if n == last { known.push(n, hash) } else { known.pass(n, hash) };
+            let learn = |n, hash| {
+                if n == last {
+                    known.push(n, hash)
+                } else {
+                    known.pass(n, hash)
+                }
+                if indexed {
+                    known.index_last(hash);
+                }
+            };
             if beside && self.limits.shortcuts.pay(to.since(from) as usize, FEW) {
                 self.hash_beside(number, from..to, deps, scratch, learn);
             } else {
@@ -301,42 +312,31 @@ impl State {
     /// The row of a hash.
     pub(crate) fn row(&self, hash: &ChangeHash) -> Option<ChangeIdx> {
         let mut known = self.history.known();
-        // Of many heads each would be asked for nothing where all can be found.
-        if self.history.heads.rows().len() < MANY || known.indexed() < self.history.next() {
-            let head = self.history.heads.named(|row| known.get(row).as_ref() == Some(hash));
-            if head.is_some() {
-                return head;
-            }
+        let next = self.history.next();
+        let heads = &self.history.heads;
+        let few = heads.rows().len() < MANY;
+        let head = |known: &Hashes| heads.named(|row| known.get(row).as_ref() == Some(hash));
+        if few && let Some(row) = head(&known) {
+            return Some(row);
         }
         if let Some(row) = self.find(&known, hash) {
             return Some(row);
         }
-        if known.indexed() == self.history.next() {
+        if known.finds_all(next) {
             return None;
         }
-        let mut scratch = Scratch::default();
-        self.hash_below(self.history.next(), &mut known, &mut scratch, false);
-        if let Some(row) = self.late(&mut known, hash, &mut scratch) {
+        if !few && let Some(row) = head(&known) {
             return Some(row);
         }
-        self.index(&mut known, &mut scratch);
-        self.find(&known, hash)
-    }
-
-    /// The row of a hash, if it is one of the last: after a load most ask for these, and none is found before all are.
-    fn late<'a>(
-        &'a self,
-        known: &mut Hashes,
-        hash: &ChangeHash,
-        scratch: &mut Scratch<'a>,
-    ) -> Option<ChangeIdx> {
-        let next = self.history.next();
-        let last = ChangeIdx::of(next.get().saturating_sub(LATE));
-        ChangeIdx::each(last.max(known.indexed())..next).find(|row| {
-            let found = self.hash_in(known, *row, scratch);
-            known.visit(*row, found);
-            found == *hash
-        })
+        let mut scratch = Scratch::default();
+        self.hash_below(next, &mut known, &mut scratch, false);
+        loop {
+            if let Some(row) = self.find(&known, hash) {
+                return Some(row);
+            }
+            let rows = known.to_index(LATEST)?;
+            self.index(rows, &mut known, &mut scratch);
+        }
     }
 
     fn find(&self, known: &Hashes, hash: &ChangeHash) -> Option<ChangeIdx> {
@@ -344,20 +344,25 @@ impl State {
         known.find(hash, |row| known.get(row).unwrap_or_else(|| hash_of(row)) == *hash)
     }
 
-    /// Makes every hash one that is found.
-    fn index<'a>(&'a self, known: &mut Hashes, scratch: &mut Scratch<'a>) {
-        while known.indexed() < known.done() {
-            let from = known.indexed();
+    /// Puts hashed rows into the index.
+    fn index<'a>(&'a self, rows: Range<ChangeIdx>, known: &mut Hashes, scratch: &mut Scratch<'a>) {
+        let mut from = rows.start;
+        while from < rows.end {
             if let Some(hash) = known.get(from) {
-                known.add(from, hash);
+                known.insert_once(from, hash);
+                from = from.plus(1);
                 continue;
             }
             let number = self.history.run_of(from);
             let run = self.history.run(number).expect("every row is in a run");
             let deps = self.deps(known, run, from, scratch);
-            let to = known.done().min(run.end());
-            self.hash_run(number, from..to, deps, scratch, |n, hash| known.add(run.row.plus(n), hash));
+            let to = rows.end.min(run.end());
+            self.hash_run(number, from..to, deps, scratch, |n, hash| {
+                known.insert_once(run.row.plus(n), hash);
+            });
+            from = to;
         }
+        known.indexed(rows);
     }
 
     /// Whether a change is in the history. Only changes with numbers that are taken are compared by their hashes.
