@@ -23,14 +23,14 @@ const NAME: &str = "loaded_cost::work_costs_as_much_on_any_document_as_on_one_th
 const WHAT: &str = "instructions of work on loaded documents";
 
 /// Keystrokes of each of two before the receivers are made, and afterwards.
-const BEFORE: usize = 40;
+const BEFORE: usize = 30;
 const AFTER: usize = 250;
 /// A keystroke arrives at the other one so many keystrokes later.
 const DELAY: usize = 3;
 
 /// How much more a receiver may take for some work than the one that received all changes. It computes the hashes of what
 /// was there before once.
-const FACTOR: f64 = 1.1;
+const FACTOR: f64 = 1.15;
 
 /// Two who type at once, each hearing the other a moment later.
 struct Typists {
