@@ -25,7 +25,7 @@ pub(crate) const DEFLATE_FROM: usize = 256;
 /// How hard to deflate a column whose kind alone says what is in it.
 pub(crate) fn effort_of(spec: u32) -> Effort {
     match spec & 7 {
-        kind::DELTA => Effort::Differences,
+        kind::DELTA => Effort::Numbers,
         _ if spec == MESSAGE => Effort::Messages,
         _ => Effort::Texts,
     }
