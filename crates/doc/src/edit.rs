@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::codec::limits::Size;
 use crate::codec::row::Action;
 use crate::codec::value::{RawValue, code};
-use crate::error::EditError;
+use crate::error::{EditError, Mismatch, article, described};
 use crate::store::history::ChangeRun;
 use crate::store::history::branches::Branch;
 use crate::store::log::key_op::{Key, KeyOp};
@@ -19,6 +19,7 @@ use crate::store::seq::{At, Gap, Kind};
 use crate::store::state::{ROOT, State};
 use crate::types::{
     ActorId, ActorIdx, ChangeIdx, Extent, ObjId, ObjIdx, ObjType, OpId, Prop, ScalarValue, TextEncoding,
+    Value,
 };
 
 /// A change in the making.
@@ -271,7 +272,7 @@ impl Editor<'_> {
         value: &ScalarValue<'_>,
     ) -> Result<(), EditError> {
         let mut scratch = Vec::new();
-        let raw = encode(value, &mut scratch)?;
+        let raw = encode(obj, prop, value, &mut scratch)?;
         self.put_raw(obj, prop, raw.bytes.len(), Write::Scalar(raw))
     }
 
@@ -283,7 +284,7 @@ impl Editor<'_> {
         value: &ScalarValue<'_>,
     ) -> Result<(), EditError> {
         let mut scratch = Vec::new();
-        let raw = encode(value, &mut scratch)?;
+        let raw = encode(obj, prop, value, &mut scratch)?;
         self.put_raw(obj, prop, raw.bytes.len(), Write::Exact(raw))
     }
 
@@ -305,7 +306,7 @@ impl Editor<'_> {
             (Prop::Seq(index), ObjType::List | ObjType::Text) => {
                 self.write_element(number, *index, write).map(drop)
             }
-            _ => Err(EditError::WrongType { found: kind }),
+            _ => Err(Mismatch::of_object(obj, prop, kind)),
         }
     }
 
@@ -316,7 +317,7 @@ impl Editor<'_> {
         made: ObjType,
     ) -> Result<ObjId, EditError> {
         let (number, kind) = self.object(obj)?;
-        writable(made)?;
+        writable(obj, prop, made)?;
         let val = match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => {
                 self.room(1, 0, key.len())?;
@@ -326,7 +327,10 @@ impl Editor<'_> {
                 self.room(1, 0, 0)?;
                 self.write_element(number, *index, Write::Object(made))?
             }
-            _ => return Err(EditError::WrongType { found: kind }),
+            (Prop::Seq(_), ObjType::Text) => {
+                return Err(EditError::WrongType(Mismatch::new(obj, Some(prop), "a list", article(kind))));
+            }
+            _ => return Err(Mismatch::of_object(obj, prop, kind)),
         };
         Ok(self.made(val))
     }
@@ -348,7 +352,7 @@ impl Editor<'_> {
                 self.write_element(number, *index, Write::Delete).map(drop)
             }
             (Prop::Seq(index), ObjType::Text) => self.delete_units(number, *index, 1),
-            _ => Err(EditError::WrongType { found: kind }),
+            _ => Err(Mismatch::of_object(obj, prop, kind)),
         }
     }
 
@@ -356,19 +360,25 @@ impl Editor<'_> {
         let (number, kind) = self.object(obj)?;
         let by = ScalarValue::Int(by);
         let mut scratch = Vec::new();
-        let raw = encode(&by, &mut scratch)?;
+        let raw = encode(obj, prop, &by, &mut scratch)?;
         self.room(1, raw.bytes.len(), 0)?;
         match (prop, kind) {
             (Prop::Map(key), ObjType::Map) => self.write_key(number, key, Write::Increment(raw)).map(drop),
             (Prop::Seq(index), ObjType::List | ObjType::Text) => {
                 self.write_element(number, *index, Write::Increment(raw)).map(drop)
             }
-            _ => Err(EditError::WrongType { found: kind }),
+            _ => Err(Mismatch::of_object(obj, prop, kind)),
         }
     }
 
     /// What a write does to the values that are there.
-    fn resolve(&self, there: &[Visible], write: &Write<'_>) -> Result<Resolved, EditError> {
+    fn resolve(
+        &self,
+        obj: ObjIdx,
+        prop: Prop<'_>,
+        there: &[Visible],
+        write: &Write<'_>,
+    ) -> Result<Resolved, EditError> {
         if there.len() > 1 {
             self.room_to_name(1, there.len() - 1)?;
         }
@@ -376,7 +386,11 @@ impl Editor<'_> {
         match (write, there.last()) {
             (Write::Delete, None) => return Ok(Resolved::Nothing),
             (Write::Increment(_), _) if !there.iter().any(|value| value.val.is_counter()) => {
-                return Err(EditError::NotCounter);
+                let found =
+                    there.last().map_or("nothing".to_owned(), |value| described(&self.state.export(value).0));
+                let obj = self.state.obj_id(obj);
+                let mismatch = Mismatch::new(&obj, Some(&prop), "a counter to increment", found);
+                return Err(EditError::NotCounter(mismatch));
             }
             (Write::Scalar(raw) | Write::Exact(raw), Some(winner))
                 if self.equal(winner, *raw, matches!(write, Write::Exact(_))) =>
@@ -429,7 +443,7 @@ impl Editor<'_> {
     fn write_key(&mut self, obj: ObjIdx, key: &str, write: Write<'_>) -> Result<Option<Val>, EditError> {
         let entry = self.state.map(obj).and_then(|map| map.get(key, &self.state.heap));
         let there = entry.map_or(&[][..], |entry| &entry.values);
-        let (op, preds) = match self.resolve(there, &write)? {
+        let (op, preds) = match self.resolve(obj, key.into(), there, &write)? {
             Resolved::Nothing => return Ok(None),
             Resolved::Losers(preds) => (self.keyed(obj, &Write::Delete), preds),
             Resolved::Write(preds) => (self.keyed(obj, &write), preds),
@@ -453,7 +467,7 @@ impl Editor<'_> {
         let seq = self.state.seq(obj).expect("it is a sequence");
         let span = *seq.span(at);
         let there = self.state.element_values(seq, &span, at.off);
-        let resolved = self.resolve(&there, &write)?;
+        let resolved = self.resolve(obj, index.into(), &there, &write)?;
         if matches!(write, Write::Delete) && span.reg.is_none() {
             let id = self.take(1);
             self.state.delete_run(obj, at, 1, id, 1);
@@ -478,10 +492,10 @@ impl Editor<'_> {
     ) -> Result<(), EditError> {
         let (number, kind) = self.object(obj)?;
         if !kind.is_sequence() {
-            return Err(EditError::WrongType { found: kind });
+            return Err(Mismatch::of_object(obj, &index.into(), kind));
         }
         let mut scratch = Vec::new();
-        let raw = encode(value, &mut scratch)?;
+        let raw = encode(obj, &index.into(), value, &mut scratch)?;
         self.room(1, raw.bytes.len(), 0)?;
         let (gap, origin, _) = self.gap(number, index)?;
         let id = self.take(1);
@@ -504,9 +518,9 @@ impl Editor<'_> {
     ) -> Result<ObjId, EditError> {
         let (number, kind) = self.object(obj)?;
         if !kind.is_sequence() {
-            return Err(EditError::WrongType { found: kind });
+            return Err(Mismatch::of_object(obj, &index.into(), kind));
         }
-        writable(made)?;
+        writable(obj, &index.into(), made)?;
         self.room(1, 0, 0)?;
         let (gap, origin, _) = self.gap(number, index)?;
         let id = self.take(1);
@@ -573,7 +587,7 @@ impl Editor<'_> {
     ) -> Result<(), EditError> {
         let (number, kind) = self.object(obj)?;
         if kind != ObjType::Text {
-            return Err(EditError::WrongType { found: kind });
+            return Err(Mismatch::of_kind(obj, "a text", kind));
         }
         let (index, del) = back(index, del)?;
         self.open.note_edit(number, self.state);
@@ -692,10 +706,13 @@ impl Editor<'_> {
 }
 
 /// Tables are what old libraries wrote: nobody makes new ones.
-fn writable(made: ObjType) -> Result<(), EditError> {
+fn writable(obj: &ObjId, prop: &Prop<'_>, made: ObjType) -> Result<(), EditError> {
     match made {
         ObjType::Map | ObjType::List | ObjType::Text => Ok(()),
-        ObjType::Table => Err(EditError::WrongValue { expected: "a map, a list or a text" }),
+        ObjType::Table => {
+            let expected = "a map, a list or a text";
+            Err(EditError::WrongValue(Mismatch::new(obj, Some(prop), expected, article(made))))
+        }
     }
 }
 
@@ -712,11 +729,16 @@ enum Write<'a> {
 
 /// A value in the form of the columns.
 pub(crate) fn encode<'a>(
+    obj: &ObjId,
+    prop: &Prop<'_>,
     value: &'a ScalarValue<'_>,
     scratch: &'a mut Vec<u8>,
 ) -> Result<RawValue<'a>, EditError> {
     let expected = "a value of a known type, or of one of the unknown types 10 to 15";
-    RawValue::encode(value, scratch).map_err(|_| EditError::WrongValue { expected })
+    RawValue::encode(value, scratch).map_err(|_| {
+        let found = described(&Value::Scalar(value.clone()));
+        EditError::WrongValue(Mismatch::new(obj, Some(prop), expected, found))
+    })
 }
 
 /// The start and length of a deletion that may go backwards.

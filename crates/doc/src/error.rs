@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use crate::types::{ActorId, ChangeHash, Cursor, ObjId, ObjType};
+use crate::types::{ActorId, ChangeHash, Cursor, ObjId, ObjType, Prop, ScalarValue, Value};
 
 /// A rule of the file format, as broken by an input.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rule {
     /// The input ends inside a value.
-    #[error("the input ends too early")]
+    #[error("truncated: the input ends too early")]
     Truncated,
     /// A chunk starts with something else than `85 6f 4a 83`.
-    #[error("these are not the magic bytes of a chunk")]
+    #[error("not an Automerge document: no chunk begins here, which takes the bytes 85 6f 4a 83")]
     Magic,
     /// The stored checksum is not that of the contents.
     #[error("the checksum does not match the contents")]
@@ -393,11 +393,8 @@ pub enum EditError {
     #[error("object {0} is not in this document")]
     UnknownObject(ObjId),
     /// The operation does not exist for this kind of object.
-    #[error("a {found} cannot do that")]
-    WrongType {
-        /// What the object is.
-        found: ObjType,
-    },
+    #[error(transparent)]
+    WrongType(Box<Mismatch>),
     /// An index past the end.
     #[error("index {index} is past the end, {len}")]
     Index {
@@ -423,8 +420,8 @@ pub enum EditError {
         count: usize,
     },
     /// An increment of something that is not a counter.
-    #[error("there is no counter to increment")]
-    NotCounter,
+    #[error(transparent)]
+    NotCounter(Box<Mismatch>),
     /// A place for a cursor in an object without places.
     #[error("object {obj} is a {found}: cursors are for lists and texts")]
     NotSequence {
@@ -439,18 +436,81 @@ pub enum EditError {
     /// A hash that names no change of this document.
     #[error("change {0} is not in this document")]
     UnknownHash(ChangeHash),
-    /// A value of a kind the place cannot take.
-    #[error("expected {expected}")]
-    WrongValue {
-        /// What the place takes.
-        expected: &'static str,
-    },
+    /// A value of a kind that the place cannot take, or that the caller did not ask for.
+    #[error(transparent)]
+    WrongValue(Box<Mismatch>),
     /// The document has used all 2^32 operation counters, or as many bytes.
     #[error("the document has no operation counters left")]
     Full,
     /// The document would become more than its limits allow, and could not be loaded again within them.
     #[error("{}", within(.0))]
     Limit(#[from] LimitError),
+}
+
+/// What a call needs at a place of a document, and what is there or was given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("object {obj}{}: expected {expected}, found {found}", in_object(.prop.as_ref()))]
+pub struct Mismatch {
+    /// The object.
+    pub obj: ObjId,
+    /// The key or index in it, if the call named one.
+    pub prop: Option<Prop<'static>>,
+    /// What the call needs.
+    pub expected: &'static str,
+    /// What is there, or what was given.
+    pub found: String,
+}
+
+impl Mismatch {
+    #[cold]
+    pub(crate) fn new(
+        obj: &ObjId,
+        prop: Option<&Prop<'_>>,
+        expected: &'static str,
+        found: String,
+    ) -> Box<Self> {
+        Box::new(Self { obj: obj.clone(), prop: prop.cloned().map(Prop::into_owned), expected, found })
+    }
+
+    /// An object of another kind than keys or indexes need.
+    #[cold]
+    pub(crate) fn of_object(obj: &ObjId, prop: &Prop<'_>, found: ObjType) -> EditError {
+        let expected = match prop {
+            Prop::Map(_) => "a map",
+            Prop::Seq(_) => "a list or a text",
+        };
+        EditError::WrongType(Self::new(obj, Some(prop), expected, article(found)))
+    }
+
+    /// An object of another kind than a call needs.
+    #[cold]
+    pub(crate) fn of_kind(obj: &ObjId, expected: &'static str, found: ObjType) -> EditError {
+        EditError::WrongType(Self::new(obj, None, expected, article(found)))
+    }
+}
+
+/// The name of a kind of object in a sentence.
+pub(crate) fn article(kind: ObjType) -> String {
+    format!("a {kind}")
+}
+
+/// What a value is: its kind where it may be long, else the value.
+pub(crate) fn described(value: &Value<'_>) -> String {
+    match value {
+        Value::Object(kind) => article(*kind),
+        Value::Scalar(ScalarValue::Str(_)) => "a string".to_owned(),
+        Value::Scalar(ScalarValue::Bytes(_)) => "bytes".to_owned(),
+        Value::Scalar(ScalarValue::Unknown { type_code, .. }) => format!("a value of type {type_code}"),
+        Value::Scalar(scalar) => scalar.to_string(),
+    }
+}
+
+fn in_object(prop: Option<&Prop<'_>>) -> String {
+    match prop {
+        None => String::new(),
+        Some(Prop::Map(key)) => format!(", key {key:?}"),
+        Some(Prop::Seq(index)) => format!(", index {index}"),
+    }
 }
 
 fn within(error: &LimitError) -> String {

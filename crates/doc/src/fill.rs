@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::edit::Editor;
-use crate::error::EditError;
+use crate::error::{EditError, Mismatch, described};
 use crate::literal::{Entries, Literal};
 use crate::types::{ObjId, ObjType, Prop, ROOT, Value};
 use crate::view::View;
@@ -40,10 +40,12 @@ impl Editor<'_> {
     /// Fills the root of a document that has nothing in it.
     pub(crate) fn init_root(&mut self, value: &Literal) -> Result<(), EditError> {
         if !matches!(value, Literal::Map(_)) {
-            return Err(EditError::WrongValue { expected: "a map" });
+            return Err(EditError::WrongValue(Mismatch::new(&ROOT, None, "a map", given(value))));
         }
-        if View::now(self.state).length(ROOT) > 0 {
-            return Err(EditError::WrongValue { expected: "an empty root" });
+        let len = View::now(self.state).length(ROOT);
+        if len > 0 {
+            let found = format!("a map with {len} keys");
+            return Err(EditError::WrongValue(Mismatch::new(&ROOT, None, "an empty map", found)));
         }
         self.fill([(ROOT, value)].into())
     }
@@ -60,11 +62,14 @@ impl Editor<'_> {
         match kind {
             ObjType::List => {}
             ObjType::Text => {
-                let text: Option<Vec<&str>> = values.iter().map(Literal::as_str).collect();
-                let text = text.ok_or(EditError::WrongValue { expected: "a string" })?;
+                let string = |value: &'_ Literal| {
+                    let mismatch = || Mismatch::new(obj, Some(&index.into()), "a string", given(value));
+                    value.as_str().map(str::to_owned).ok_or_else(|| EditError::WrongValue(mismatch()))
+                };
+                let text: Vec<String> = values.iter().map(string).collect::<Result<_, _>>()?;
                 return self.splice_text(obj, index, del, &text.concat());
             }
-            _ => return Err(EditError::WrongType { found: kind }),
+            _ => return Err(Mismatch::of_object(obj, &index.into(), kind)),
         }
         let (index, del) = crate::edit::back(index, del)?;
         let made = self.insert_row(obj, index, values)?;
@@ -163,7 +168,10 @@ impl Editor<'_> {
             Literal::Text(text) if kind == ObjType::Text => {
                 return self.update_text(&obj, text).map(|()| None);
             }
-            _ => return Err(EditError::WrongValue { expected: expected(kind) }),
+            _ => {
+                let mismatch = Mismatch::new(&obj, None, expected(kind), given(value));
+                return Err(EditError::WrongValue(mismatch));
+            }
         };
         Ok(Some((obj, steps.into_iter())))
     }
@@ -216,6 +224,17 @@ enum Step<'l> {
 
 /// An object and what is still to be done with it.
 type Steps<'l> = (ObjId, std::vec::IntoIter<Step<'l>>);
+
+/// What a literal is.
+fn given(value: &Literal) -> String {
+    let kind = |kind| described(&Value::Object(kind));
+    match value {
+        Literal::Scalar(scalar) => described(&Value::Scalar(scalar.clone())),
+        Literal::Map(_) => kind(ObjType::Map),
+        Literal::List(_) => kind(ObjType::List),
+        Literal::Text(_) => kind(ObjType::Text),
+    }
+}
 
 fn expected(kind: ObjType) -> &'static str {
     match kind {

@@ -83,6 +83,10 @@ pub trait Transactable: ReadDoc {
 
     /// Puts a scalar at a key, or replaces an element. Putting what is there already does nothing.
     ///
+    /// A `&str` becomes a string that is replaced as a whole: of two that are written at once, one wins. Text that people edit
+    /// together is an object, made by [`Self::put_object`] with [`ObjType::Text`], or by [`Self::put_literal`] with
+    /// [`Literal::text`], and edited with [`Self::splice_text`].
+    ///
     /// Costs O(1) for a key, O(log n) for an index.
     fn put<'p, 'v>(
         &mut self,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
-use crate::error::EditError;
+use crate::error::{EditError, Mismatch, described};
 use crate::items::MapRangeItem;
 use crate::literal::Literal;
 use crate::types::{ObjId, ObjType, Prop, ScalarValue, Value};
@@ -38,9 +38,11 @@ impl View<'_> {
         obj: impl AsRef<ObjId>,
         prop: impl Into<Prop<'p>>,
     ) -> Result<Option<T>, EditError> {
-        let Some((value, id)) = self.get(obj, prop)? else { return Ok(None) };
-        let wrong = EditError::WrongValue { expected: T::EXPECTED };
-        T::from_document(self, &value, &id)?.map(Some).ok_or(wrong)
+        let (obj, prop) = (obj.as_ref(), prop.into());
+        let Some((value, id)) = self.get(obj, prop.clone())? else { return Ok(None) };
+        T::from_document(self, &value, &id)?.map(Some).ok_or_else(|| {
+            EditError::WrongValue(Mismatch::new(obj, Some(&prop), T::EXPECTED, described(&value)))
+        })
     }
 }
 

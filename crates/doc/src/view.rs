@@ -6,7 +6,7 @@ use std::ops::RangeBounds;
 use smallvec::SmallVec;
 
 use crate::codec::value::RawValue;
-use crate::error::EditError;
+use crate::error::{EditError, Mismatch};
 use crate::items::{ListRangeItem, MapRangeItem};
 use crate::literal::Literal;
 use crate::nested::{Found, build};
@@ -117,7 +117,9 @@ impl<'a> View<'a> {
     #[inline]
     fn get_key(&self, obj: &ObjId, key: &str) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
         let object = self.state.object(obj)?;
-        let Body::Map(map) = &*object.body else { return Err(EditError::WrongType { found: object.kind }) };
+        let Body::Map(map) = &*object.body else {
+            return Err(Mismatch::of_object(obj, &key.into(), object.kind));
+        };
         let Some(entry) = map.get(key, &self.state.heap) else { return Ok(None) };
         match &self.clock {
             None => Ok(entry.values.last().map(|winner| self.state.export(winner))),
@@ -128,7 +130,9 @@ impl<'a> View<'a> {
     /// As the last of [`Self::values`], without making a list of them.
     fn get_index(&self, obj: &ObjId, index: usize) -> Result<Option<(Value<'a>, ObjId)>, EditError> {
         let object = self.state.object(obj)?;
-        let Body::Seq(seq) = &*object.body else { return Err(EditError::WrongType { found: object.kind }) };
+        let Body::Seq(seq) = &*object.body else {
+            return Err(Mismatch::of_object(obj, &index.into(), object.kind));
+        };
         if self.clock.is_some() {
             return Ok(self.state.last_of(&self.element(seq, index)));
         }
@@ -158,7 +162,7 @@ impl<'a> View<'a> {
                 })
             }
             (Body::Seq(seq), Prop::Seq(index)) => Ok(self.element(seq, *index)),
-            _ => Err(EditError::WrongType { found: self.state.objects[number].kind }),
+            _ => Err(Mismatch::of_object(obj, prop, self.state.objects[number].kind)),
         }
     }
 
@@ -420,7 +424,9 @@ impl<'a> View<'a> {
     pub fn text(&self, obj: impl AsRef<ObjId>) -> Result<String, EditError> {
         let state = self.state;
         let object = state.object(obj.as_ref())?;
-        let Body::Seq(seq) = &*object.body else { return Err(EditError::WrongType { found: object.kind }) };
+        let Body::Seq(seq) = &*object.body else {
+            return Err(Mismatch::of_kind(obj.as_ref(), "a text", object.kind));
+        };
         let Some(clock) = &self.clock else {
             if seq.is_text {
                 return Ok(seq.text(|span| state.shown(seq, span)));

@@ -196,7 +196,7 @@ impl From<EditError> for hm_error {
         let code = match error {
             EditError::UnknownObject(_)
             | EditError::UnknownHash(_)
-            | EditError::NotCounter
+            | EditError::NotCounter(_)
             | EditError::ForeignCursor(_) => HM_UNKNOWN,
             EditError::WrongType { .. } | EditError::WrongValue { .. } | EditError::NotSequence { .. } => {
                 HM_WRONG_TYPE

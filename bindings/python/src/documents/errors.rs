@@ -97,7 +97,7 @@ fn edit(py: Python<'_>, error: &EditError) -> PyErr {
     match error {
         EditError::UnknownObject(_) => own(py, "StaleError", &message),
         EditError::UnknownHash(_) => own(py, "UnknownChangeError", &message),
-        EditError::WrongType { .. } | EditError::NotSequence { .. } | EditError::NotCounter => {
+        EditError::WrongType { .. } | EditError::NotSequence { .. } | EditError::NotCounter(_) => {
             PyTypeError::new_err(message)
         }
         EditError::Index { .. } | EditError::Underflow { .. } => PyIndexError::new_err(message),

@@ -363,7 +363,7 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     );
     one(world.doc(["new", "note.amrg"]), 1, "note.amrg: there is something already");
     one(world.doc(["import", "list.json", "-o", "x.amrg"]), 1, "list.json: expected a map");
-    let magic = "junk.amrg: chunk 0, byte 0: these are not the magic bytes of a chunk";
+    let magic = "junk.amrg: chunk 0, byte 0: not an Automerge document: no chunk begins here, which takes the bytes 85 6f 4a 83";
     one(world.doc(["show", "junk.amrg"]), 1, magic);
     one(world.doc(["merge", "note.amrg", "junk.amrg"]), 1, magic);
     one(
@@ -457,7 +457,7 @@ fn a_file_is_taken_apart_for_people_and_for_programs() {
         (2, &"document".into(), &serde_json::Value::Null)
     );
     assert_eq!((&parts[1]["from"], &parts[1]["to"]), (&whole.into(), &bytes.len().into()));
-    assert_eq!(parts[1]["error"], format!("chunk 1, byte {whole}: these are not the magic bytes of a chunk"));
+    assert_eq!(parts[1]["error"], format!("chunk 1, byte {whole}: not an Automerge document: no chunk begins here, which takes the bytes 85 6f 4a 83"));
     // As the whole history is exported.
     let changes = world.doc(["export", "note.amrg", "--changes"]).quiet_success();
     let change: serde_json::Value = serde_json::from_str(&changes).expect("JSON");

@@ -51,9 +51,11 @@ impl<'a> Frame<'a> {
     /// Passes over one chunk.
     pub(crate) fn read(reader: &mut Reader<'a>) -> Result<Self, Rule> {
         let start = reader.offset();
-        if reader.array()? != MAGIC {
+        let begin = &reader.rest()[..reader.rest().len().min(MAGIC.len())];
+        if !MAGIC.starts_with(begin) {
             return Err(Rule::Magic);
         }
+        reader.take(MAGIC.len())?;
         let checksum: [u8; 4] = reader.array()?;
         let from_type = reader.rest();
         let [kind] = reader.array()?;

@@ -2,7 +2,7 @@
 
 use super::{ExpandMark, Mark};
 use crate::edit::{Editor, encode};
-use crate::error::EditError;
+use crate::error::{EditError, Mismatch, described};
 use crate::store::log::{MarkOp, Val};
 use crate::types::{ObjId, ObjIdx, ObjType, OpId, Prop, Value};
 
@@ -24,7 +24,7 @@ impl Editor<'_> {
             return Ok(());
         }
         let mut scratch = Vec::new();
-        let value = encode(&mark.value, &mut scratch)?;
+        let value = encode(obj, &start.into(), &mark.value, &mut scratch)?;
         self.room(2, value.bytes.len(), mark.name.len())?;
 
         let (gap, origin, _) = self.gap(number, start)?;
@@ -79,7 +79,7 @@ impl Editor<'_> {
     /// The number of an object that must be a text.
     fn rich_text(&self, obj: &ObjId) -> Result<ObjIdx, EditError> {
         let (number, found) = self.object(obj)?;
-        if found == ObjType::Text { Ok(number) } else { Err(EditError::WrongType { found }) }
+        if found == ObjType::Text { Ok(number) } else { Err(Mismatch::of_kind(obj, "a text", found)) }
     }
 
     /// The block at unit `index` of a text, and its first unit.
@@ -91,7 +91,11 @@ impl Editor<'_> {
         let values = self.state.element_values(seq, seq.span(at), at.off);
         match values.last().map(|winner| self.state.export(winner)) {
             Some((Value::Object(ObjType::Map), block)) => Ok((block, start as usize)),
-            _ => Err(EditError::WrongValue { expected: "a block at this index" }),
+            other => {
+                let found = other.map_or("nothing".to_owned(), |(value, _)| described(&value));
+                let mismatch = Mismatch::new(obj, Some(&index.into()), "a block", found);
+                Err(EditError::WrongValue(mismatch))
+            }
         }
     }
 }

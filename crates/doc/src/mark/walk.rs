@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::codec::value::code;
-use crate::error::EditError;
+use crate::error::{EditError, Mismatch};
 use crate::store::log::MarkOp;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::past::Clock;
@@ -42,7 +42,7 @@ impl<'a> View<'a> {
         let number = state.resolve(obj)?;
         let found = state.objects[number].kind;
         let seq = state.seq(number).filter(|_| found == ObjType::Text);
-        let seq = seq.ok_or(EditError::WrongType { found })?;
+        let seq = seq.ok_or_else(|| Mismatch::of_kind(obj, "a text", found))?;
         let (clock, parts) = (self.clock.clone(), SmallVec::new());
         Ok(Walk { state, seq, clock, pages: seq.pages(), page: [].iter(), parts })
     }

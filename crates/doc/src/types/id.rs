@@ -134,6 +134,16 @@ pub enum Prop<'a> {
     Seq(usize),
 }
 
+impl Prop<'_> {
+    /// The same place, owning its key.
+    pub fn into_owned(self) -> Prop<'static> {
+        match self {
+            Prop::Map(key) => Prop::Map(Cow::Owned(key.into_owned())),
+            Prop::Seq(index) => Prop::Seq(index),
+        }
+    }
+}
+
 impl<'a> From<&'a str> for Prop<'a> {
     fn from(key: &'a str) -> Self {
         Prop::Map(Cow::Borrowed(key))

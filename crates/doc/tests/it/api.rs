@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use hashmill_doc::{
     ActorId, AutoCommit, ChangeHash, CommitOptions, Document, EditError, Literal, LoadOptions, ObjType, ROOT,
-    ReadDoc, SaveOptions, TextEncoding, Transactable, literal,
+    ReadDoc, SaveOptions, ScalarValue, TextEncoding, Transactable, literal,
 };
 
 fn document(actor: u8) -> Document {
@@ -59,7 +59,7 @@ fn a_document_is_filled_from_literals_and_read_as_types() {
         "tags": ["a", (Literal::text("b"))],
         "size": { "width": 3, "depth": (-1) },
         "bytes": (vec![1_u8, 2]),
-        "none": (hashmill_doc::ScalarValue::Null),
+        "none": (ScalarValue::Null),
     });
     let id = doc.put_literal(ROOT, "card", card.clone()).unwrap().unwrap();
     assert_eq!(doc.get_as(&id, "title"), Ok(Some("A title".to_owned())));
@@ -71,11 +71,13 @@ fn a_document_is_filled_from_literals_and_read_as_types() {
     assert_eq!(doc.get_as::<Option<u8>>(&id, "none"), Ok(Some(None)));
     assert_eq!(doc.get_as::<u8>(&id, "absent"), Ok(None));
     assert_eq!(doc.get_as(ROOT, "card"), Ok(Some(card)));
-    let wrong = |expected| EditError::WrongValue { expected };
-    let bytes = "a list of values of one type, or bytes";
-    assert_eq!(doc.get_as::<Vec<u8>>(&id, "tags"), Err(wrong(bytes)));
-    assert_eq!(doc.get_as::<Vec<u16>>(&id, "bytes"), Err(wrong(bytes)));
-    assert_eq!(doc.get_as::<String>(&id, "size"), Err(wrong("a string or a text")));
+    let wrong =
+        |key, expected, found| format!("object {id}, key {key:?}: expected {expected}, found {found}");
+    let list = "a list of values of one type, or bytes";
+    assert_eq!(doc.get_as::<Vec<u8>>(&id, "tags").unwrap_err().to_string(), wrong("tags", list, "a list"));
+    assert_eq!(doc.get_as::<Vec<u16>>(&id, "bytes").unwrap_err().to_string(), wrong("bytes", list, "bytes"));
+    let string = "a string or a text";
+    assert_eq!(doc.get_as::<String>(&id, "size").unwrap_err().to_string(), wrong("size", string, "a map"));
     // Collections of the standard library.
     let shelf = HashMap::from([("b", vec![2, 3]), ("a", vec![])]);
     let shelf: BTreeMap<_, _> = shelf.into_iter().map(|(key, value)| (key, Literal::list(value))).collect();
@@ -118,7 +120,7 @@ fn a_transaction_returns_values_or_leaves_nothing() {
         tx.delete(ROOT, "b")?;
         tx.increment(ROOT, "a", 1)
     });
-    assert_eq!(failed.unwrap_err(), EditError::NotCounter);
+    assert!(matches!(failed.unwrap_err(), EditError::NotCounter(_)));
     doc.check(true);
     assert_eq!((doc.get_heads(), doc.save(), doc.length(ROOT)), (heads, file, 2));
     assert_eq!(doc.transact_with(&CommitOptions::default(), |_| Ok::<_, EditError>(7)).unwrap(), (7, None));
@@ -210,4 +212,78 @@ fn an_auto_commit_does_what_its_document_does() {
     for file in files {
         assert_eq!(AutoCommit::load(&file).unwrap().get_heads(), doc.get_heads());
     }
+}
+
+/// Every call that needs another kind of object or value than there is names the place, what it needs and what it found.
+#[test]
+fn errors_name_the_place_and_what_was_found() {
+    let mut doc = AutoCommit::new();
+    let list = doc.put_object(ROOT, "list", ObjType::List).unwrap();
+    let text = doc.put_object(ROOT, "text", ObjType::Text).unwrap();
+    doc.insert(&list, 0, "long ".repeat(1000)).unwrap();
+    let unknown = ScalarValue::Unknown { type_code: 9, bytes: vec![].into() };
+    let unit = |error: EditError| error.to_string();
+    let (l, t) = (list.to_string(), text.to_string());
+    let errors = [
+        (doc.get(ROOT, 0).map(drop), "_root", ", index 0", "a list or a text", "a map"),
+        (doc.get(&list, "k").map(drop), &l, ", key \"k\"", "a map", "a list"),
+        (doc.get_all(&text, "k").map(drop), &t, ", key \"k\"", "a map", "a text"),
+        (doc.put(ROOT, 0, 1), "_root", ", index 0", "a list or a text", "a map"),
+        (doc.put(&list, "k", 1), &l, ", key \"k\"", "a map", "a list"),
+        (doc.put_object(&text, 0, ObjType::Map).map(drop), &t, ", index 0", "a list", "a text"),
+        (doc.put_object(&list, "k", ObjType::Map).map(drop), &l, ", key \"k\"", "a map", "a list"),
+        (doc.insert(ROOT, 0, 1), "_root", ", index 0", "a list or a text", "a map"),
+        (
+            doc.insert_object(ROOT, 3, ObjType::Map).map(drop),
+            "_root",
+            ", index 3",
+            "a list or a text",
+            "a map",
+        ),
+        (doc.delete(&list, "k"), &l, ", key \"k\"", "a map", "a list"),
+        (doc.increment(&list, 0, 1), &l, ", index 0", "a counter to increment", "a string"),
+        (doc.increment(&list, "k", 1), &l, ", key \"k\"", "a map", "a list"),
+        (doc.splice_text(&list, 0, 0, "x"), &l, "", "a text", "a list"),
+        (doc.splice(ROOT, 2, 0, [1]), "_root", ", index 2", "a list or a text", "a map"),
+        (doc.text(ROOT).map(drop), "_root", "", "a text", "a map"),
+        (doc.marks(&list).map(drop), &l, "", "a text", "a list"),
+        (doc.split_block(&list, 0).map(drop), &l, "", "a text", "a list"),
+        (doc.update_text(&list, "x"), &l, "", "a text", "a list"),
+        (
+            doc.get_as::<i64>(ROOT, "text").map(drop),
+            "_root",
+            ", key \"text\"",
+            "a number that fits i64",
+            "a text",
+        ),
+        (
+            doc.put(ROOT, "u", unknown),
+            "_root",
+            ", key \"u\"",
+            "a value of a known type, or of one of the unknown types 10 to 15",
+            "a value of type 9",
+        ),
+    ];
+    for (at, (result, object, place, expected, found)) in errors.into_iter().enumerate() {
+        let told = result.map_err(unit).expect_err("it needs something else");
+        assert_eq!(told, format!("object {object}{place}: expected {expected}, found {found}"), "call {at}");
+    }
+}
+
+/// What is no document, and what ends too early, are told apart wherever the bytes end.
+#[test]
+fn other_files_and_truncated_ones_are_told_apart() {
+    let mut doc = AutoCommit::new();
+    doc.put(ROOT, "title", "Groceries").unwrap();
+    let saved = doc.save();
+    for end in 1..saved.len() {
+        let error = Document::load(&saved[..end]).expect_err("it is truncated").to_string();
+        assert_eq!(error, "chunk 0, byte 0: truncated: the input ends too early", "{end} bytes");
+    }
+    let others: [&[u8]; 6] = [b"{}", b"{", b"\x85\x6f\x4b", b"%PDF-1.7", b"\0\0\0\0\0\0\0\0\0\0", b"\x85K"];
+    for other in others {
+        let error = Document::load(other).expect_err("it is no document").to_string();
+        assert!(error.starts_with("chunk 0, byte 0: not an Automerge document: "), "{error}");
+    }
+    assert!(Document::load(b"").expect("no file is an empty document").is_empty());
 }

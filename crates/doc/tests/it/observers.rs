@@ -74,7 +74,7 @@ fn edit(tx: &mut Transaction<'_>, at: &Objects, typed: &mut usize, rng: &mut Rng
         13..16 => tx.put(map, key, rng.below(3) as i64),
         16 => tx.delete(map, key),
         17 => match tx.increment(map, "count", rng.below(3) as i64 - 1) {
-            Err(EditError::NotCounter) => tx.put(map, "count", ScalarValue::counter(7)),
+            Err(EditError::NotCounter(_)) => tx.put(map, "count", ScalarValue::counter(7)),
             done => done,
         },
         18 => tx.put_object(map, "a", [ObjType::Map, ObjType::Text, ObjType::List][rng.below(3)]).map(drop),

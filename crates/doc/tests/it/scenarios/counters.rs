@@ -53,9 +53,23 @@ fn only_counters_are_incremented() {
     let mut a = doc(1);
     a.put(ROOT, "n", 1).unwrap();
     let l = list(&mut a, "l", [ScalarValue::from(1), ScalarValue::counter(1)]);
-    assert_eq!(a.increment(ROOT, "n", 1), Err(EditError::NotCounter));
-    assert_eq!(a.increment(ROOT, "nothing", 1), Err(EditError::NotCounter));
-    assert_eq!(a.increment(&l, 0, 1), Err(EditError::NotCounter));
+    let wrong = |result: Result<(), EditError>| match result {
+        Err(EditError::NotCounter(wrong)) => wrong.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let root = "object _root, key";
+    assert_eq!(
+        wrong(a.increment(ROOT, "n", 1)),
+        format!("{root} \"n\": expected a counter to increment, found 1")
+    );
+    assert_eq!(
+        wrong(a.increment(ROOT, "nothing", 1)),
+        format!("{root} \"nothing\": expected a counter to increment, found nothing")
+    );
+    assert_eq!(
+        wrong(a.increment(&l, 0, 1)),
+        format!("object {l}, index 0: expected a counter to increment, found 1")
+    );
     a.increment(&l, 1, 6).unwrap();
     assert_eq!(values(&a, &l, 1), ["counter 7"]);
     a.delete(&l, 1).unwrap();
