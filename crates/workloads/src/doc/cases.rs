@@ -1,6 +1,7 @@
 //! The workloads, written once for every engine.
 
 use super::engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts};
+use super::loaded;
 use super::named::{BULK, Named, letters};
 use super::typists;
 use std::cell::RefCell;
@@ -196,6 +197,11 @@ pub fn synced<E: Synced + Shared>(named: Named, size: usize) -> Option<Case> {
         }
         Named::Typists => return typists::hub::<E>(size),
         Named::TypistsEverybody => return typists::everybody::<E>(size),
+        Named::LoadedHearEach
+        | Named::LoadedHearAll
+        | Named::LoadedFirstSave
+        | Named::LoadedSync
+        | Named::LoadedMerge => return loaded::loaded::<E>(named, size),
         _ => return rich::<E>(named, size),
     };
     Some(case)
@@ -273,13 +279,13 @@ fn there_and_back<E: Rich>(doc: &mut E, one: &E::Version, two: &E::Version) -> u
 }
 
 /// A document and what it knows of the other.
-struct Talker<E: Synced> {
+pub(super) struct Talker<E: Synced> {
     doc: E,
     peer: E::Peer,
 }
 
 impl<E: Synced> Talker<E> {
-    fn new(doc: E) -> Self {
+    pub(super) fn new(doc: E) -> Self {
         Self { doc, peer: E::Peer::default() }
     }
 
@@ -293,7 +299,7 @@ impl<E: Synced> Talker<E> {
 }
 
 /// Messages as bytes, until neither has anything to say.
-fn talk<E: Synced>(one: &mut Talker<E>, two: &mut Talker<E>) -> usize {
+pub(super) fn talk<E: Synced>(one: &mut Talker<E>, two: &mut Talker<E>) -> usize {
     while one.tell(two) | two.tell(one) {}
     usize::from(one.doc.is_with(&mut two.doc))
 }

@@ -5,6 +5,7 @@ mod cases;
 mod engine;
 mod json;
 mod lab;
+mod loaded;
 mod named;
 mod ours;
 mod typists;

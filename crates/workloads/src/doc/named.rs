@@ -1,7 +1,7 @@
 //! The names of workloads, and what of each can be said without an engine.
 
 use super::cases::Answer;
-use super::typists;
+use super::{loaded, typists};
 use std::fmt;
 use std::str::FromStr;
 
@@ -53,10 +53,15 @@ pub enum Named {
     SyncDiverged,
     Typists,
     TypistsEverybody,
+    LoadedHearEach,
+    LoadedHearAll,
+    LoadedFirstSave,
+    LoadedSync,
+    LoadedMerge,
 }
 
 /// Each with its name, and the sizes worth measuring.
-const NAMED: [(Named, &str, &[u64]); 44] = [
+const NAMED: [(Named, &str, &[u64]); 49] = [
     (Named::MapPut, "map_put", &[10_000]),
     (Named::MapPutBatch, "map_put_batch", &[1_000]),
     (Named::MapGet, "map_get", &[100]),
@@ -101,6 +106,11 @@ const NAMED: [(Named, &str, &[u64]); 44] = [
     (Named::SyncDiverged, "sync_diverged", &[10_000]),
     (Named::Typists, "typists", &[8, 50]),
     (Named::TypistsEverybody, "typists_everybody", &[8, 50]),
+    (Named::LoadedHearEach, "loaded_hear_each", &[2_000]),
+    (Named::LoadedHearAll, "loaded_hear_all", &[2_000]),
+    (Named::LoadedFirstSave, "loaded_first_save", &[2_000]),
+    (Named::LoadedSync, "loaded_sync", &[2_000]),
+    (Named::LoadedMerge, "loaded_merge", &[2_000]),
 ];
 
 impl Named {
@@ -132,7 +142,7 @@ impl Named {
                 | Named::SyncDiverged
                 | Named::Typists
                 | Named::TypistsEverybody
-        )
+        ) || self.is_loaded()
     }
 
     /// Whether each call asks for one place of a document, of which sessions take several.
@@ -150,6 +160,13 @@ impl Named {
         matches!(self, MarksPut | MarksRead | SpansRead | TextObserved | TextHeard | DiffOne | DiffAll)
             || matches!(self, SyncGenerateMessage | SyncFullRoundTrip | SyncUpdate | SyncDiverged)
             || matches!(self, Typists | TypistsEverybody)
+            || self.is_loaded()
+    }
+
+    /// Whether each call has a document that was loaded just before.
+    fn is_loaded(self) -> bool {
+        use Named::{LoadedFirstSave, LoadedHearAll, LoadedHearEach, LoadedMerge, LoadedSync};
+        matches!(self, LoadedHearEach | LoadedHearAll | LoadedFirstSave | LoadedSync | LoadedMerge)
     }
 
     /// How many operations its users count in one call.
@@ -183,7 +200,12 @@ impl Named {
             | Named::SyncDiverged
             // A second of typing.
             | Named::Typists
-            | Named::TypistsEverybody => 1,
+            | Named::TypistsEverybody
+            | Named::LoadedFirstSave
+            | Named::LoadedSync
+            | Named::LoadedMerge => 1,
+            // Both typed as many.
+            Named::LoadedHearEach | Named::LoadedHearAll => 2 * size,
             _ => size,
         }
     }
@@ -213,7 +235,9 @@ impl Named {
             | Named::SyncGenerateMessage
             | Named::SyncFullRoundTrip
             | Named::SyncUpdate
-            | Named::SyncDiverged => 1_usize.into(),
+            | Named::SyncDiverged
+            | Named::LoadedFirstSave
+            | Named::LoadedSync => 1_usize.into(),
             // The last change that wrote key7, one of every ten.
             Named::LoadChanges => (last / 10 * 100 + 7).into(),
             Named::Merge => (2 * size + 1).into(),
@@ -222,6 +246,7 @@ impl Named {
             Named::DocumentConstructor | Named::Fork | Named::GetAt => 0_usize.into(),
             Named::TextAt => "Hello".to_owned().into(),
             Named::Typists | Named::TypistsEverybody => typists::text(size).into(),
+            Named::LoadedHearEach | Named::LoadedHearAll | Named::LoadedMerge => loaded::text(size).into(),
         }
     }
 }
