@@ -375,7 +375,7 @@ impl Editor<'_> {
     fn resolve(
         &self,
         obj: ObjIdx,
-        prop: Prop<'_>,
+        prop: &Prop<'_>,
         there: &[Visible],
         write: &Write<'_>,
     ) -> Result<Resolved, EditError> {
@@ -389,7 +389,7 @@ impl Editor<'_> {
                 let found =
                     there.last().map_or("nothing".to_owned(), |value| described(&self.state.export(value).0));
                 let obj = self.state.obj_id(obj);
-                let mismatch = Mismatch::new(&obj, Some(&prop), "a counter to increment", found);
+                let mismatch = Mismatch::new(&obj, Some(prop), "a counter to increment", found);
                 return Err(EditError::NotCounter(mismatch));
             }
             (Write::Scalar(raw) | Write::Exact(raw), Some(winner))
@@ -443,7 +443,7 @@ impl Editor<'_> {
     fn write_key(&mut self, obj: ObjIdx, key: &str, write: Write<'_>) -> Result<Option<Val>, EditError> {
         let entry = self.state.map(obj).and_then(|map| map.get(key, &self.state.heap));
         let there = entry.map_or(&[][..], |entry| &entry.values);
-        let (op, preds) = match self.resolve(obj, key.into(), there, &write)? {
+        let (op, preds) = match self.resolve(obj, &key.into(), there, &write)? {
             Resolved::Nothing => return Ok(None),
             Resolved::Losers(preds) => (self.keyed(obj, &Write::Delete), preds),
             Resolved::Write(preds) => (self.keyed(obj, &write), preds),
@@ -467,7 +467,7 @@ impl Editor<'_> {
         let seq = self.state.seq(obj).expect("it is a sequence");
         let span = *seq.span(at);
         let there = self.state.element_values(seq, &span, at.off);
-        let resolved = self.resolve(obj, index.into(), &there, &write)?;
+        let resolved = self.resolve(obj, &index.into(), &there, &write)?;
         if matches!(write, Write::Delete) && span.reg.is_none() {
             let id = self.take(1);
             self.state.delete_run(obj, at, 1, id, 1);

@@ -176,8 +176,8 @@ pub use storage::{LoadOptions, OnPartialLoad, SaveOptions, Verify};
 pub use transaction::{Transactable, Transaction};
 pub use typed::FromValue;
 pub use types::{
-    ActorId, ChangeHash, Cursor, CursorPosition, MoveCursor, ObjId, ObjType, ParseHexError, Prop, ROOT,
-    ScalarValue, TextEncoding, Value,
+    ActorId, ChangeHash, Cursor, CursorPosition, MoveCursor, ObjId, ObjType, ParseHexError, ParseObjIdError,
+    Prop, ROOT, ScalarValue, TextEncoding, Value,
 };
 pub use undo::Undo;
 pub use view::{Keys, View};

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 use super::{ActorId, ActorIdx};
 
@@ -62,6 +63,20 @@ impl ObjId {
         Some(ObjId::Id { counter: counter.parse().ok()?, actor: actor.parse().ok()?, hint: u32::MAX })
     }
 }
+
+/// As [`ObjId::parse`].
+impl FromStr for ObjId {
+    type Err = ParseObjIdError;
+
+    fn from_str(text: &str) -> Result<Self, ParseObjIdError> {
+        Self::parse(text).ok_or_else(|| ParseObjIdError(text.to_owned()))
+    }
+}
+
+/// Text that names no object.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} names no object: expected _root, or a counter, @ and an actor in hexadecimal digits")]
+pub struct ParseObjIdError(String);
 
 /// The hint is not part of the name.
 impl PartialEq for ObjId {
@@ -194,5 +209,8 @@ mod tests {
         assert_eq!(ObjId::parse("7@ab00"), Some(id));
         assert_eq!(ObjId::parse("_root"), Some(ROOT));
         assert_eq!(ObjId::parse("7ab00"), None);
+        assert_eq!("7@ab00".parse::<ObjId>().map(|id| id.to_string()), Ok("7@ab00".to_owned()));
+        let error = "7ab00".parse::<ObjId>().expect_err("there is no @").to_string();
+        assert!(error.starts_with("\"7ab00\" names no object: "), "{error}");
     }
 }

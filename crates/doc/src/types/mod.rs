@@ -11,7 +11,7 @@ mod value;
 pub use actor::ActorId;
 pub use cursor::{Cursor, CursorPosition, MoveCursor};
 pub use hash::{ChangeHash, ParseHexError};
-pub use id::{ObjId, Prop, ROOT};
+pub use id::{ObjId, ParseObjIdError, Prop, ROOT};
 pub use value::{ObjType, ScalarValue, TextEncoding, Value};
 
 pub(crate) use actor::Writer;

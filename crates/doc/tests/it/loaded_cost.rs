@@ -25,7 +25,7 @@ const WHAT: &str = "instructions of work on loaded documents";
 /// Keystrokes of each of two before the receivers are made, and afterwards.
 const BEFORE: usize = 30;
 const AFTER: usize = 250;
-/// A keystroke arrives at the other one so many keystrokes later.
+/// Keystrokes until one arrives at the other typist.
 const DELAY: usize = 3;
 
 /// How much more a receiver may take for some work than the one that received all changes. It computes the hashes of what
@@ -49,7 +49,7 @@ impl Typists {
         Self { docs: [one, two], text, typed: [vec![], vec![]] }
     }
 
-    /// So many keystrokes of each, as changes in an order in which nothing is missing.
+    /// Types `keys` keystrokes of each; gives the changes, each after those it depends on.
     fn typed(&mut self, keys: usize) -> Vec<Change> {
         let mut changes = vec![];
         for _ in 0..keys {

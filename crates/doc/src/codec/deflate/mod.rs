@@ -41,7 +41,7 @@ impl Effort {
         })
     }
 
-    /// Whether the quick way may lose more than a percent to zlib's usual level: so many times shorter it made the column.
+    /// Whether the quick level may lose more than a percent to zlib's default level, judged by how much it shortened the column.
     fn repeats(self, plain: usize, deflated: usize) -> bool {
         let times = match self {
             Self::Numbers => 2,
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(inflate(&[], 100), Err(Inflate::Corrupt));
     }
 
-    /// A column of so many bytes in which much repeats: one of several kinds.
+    /// A repetitive column of `len` bytes, one of seven kinds.
     fn repetitive(kind: usize, rng: &mut Rng, len: usize) -> Vec<u8> {
         let words: Vec<Vec<u8>> = (0..1 + rng.below(60))
             .map(|_| (0..1 + rng.below(40)).map(|_| rng.below(1 << (1 + kind % 7)) as u8).collect())

@@ -27,7 +27,7 @@ pub(crate) struct Hashes {
     /// The last of the others, each at the place that its row gives it.
     late: Vec<(ChangeIdx, ChangeHash)>,
     apart: Option<Box<Apart>>,
-    /// The one asked for last: whoever asks for many goes from row to row.
+    /// The last one that was asked for: callers that ask for many go from row to row.
     recent: Option<(ChangeIdx, ChangeHash)>,
     /// From the prefixes of hashes to rows: for those before `indexed`, those of `latest`, and the early ones.
     index: Shards<(u64, ChangeIdx)>,
@@ -43,7 +43,7 @@ struct Apart {
     named: HashMap<ChangeIdx, ChangeHash>,
     /// Of rows after the hashed ones.
     early: HashMap<ChangeIdx, ChangeHash>,
-    /// What a file said, and nobody has compared yet.
+    /// Hashes that a file names and that are not verified yet.
     promised: HashMap<ChangeIdx, ChangeHash>,
 }
 
@@ -206,7 +206,7 @@ impl Hashes {
         }
     }
 
-    /// Makes room for the hashes of so many rows more.
+    /// Makes room for the hashes of `rows` more rows.
     pub(crate) fn reserve(&mut self, rows: usize) {
         self.index.reserve(rows, &|(prefix, _)| *prefix);
     }

@@ -79,9 +79,9 @@ impl State {
             let last = to.before().since(run.row);
             let learn = |n, hash| {
                 if n == last {
-                    known.push(n, hash)
+                    known.push(n, hash);
                 } else {
-                    known.pass(n, hash)
+                    known.pass(n, hash);
                 }
                 if indexed {
                     known.index_last(hash);
