@@ -72,6 +72,7 @@ fn receiver(kind: &str, before: &[Change]) -> Result<Document, Error> {
     Ok(doc)
 }
 
+#[allow(clippy::print_stdout, reason = "an example")]
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [file, rounds] = &arguments[..] else { return Err("receive FILE.json ROUNDS".into()) };
