@@ -14,7 +14,7 @@ use crate::store::register::Visible;
 use crate::store::seq::Gap;
 use crate::store::state::{PLACEHOLDER, State};
 use crate::transaction::{Transactable as _, Transaction};
-use crate::types::{ActorId, ObjId, ObjIdx, ObjType, OpId, ROOT, TextEncoding, Value};
+use crate::types::{ActorId, ObjId, ObjIdx, ObjType, OpId, Prop, ROOT, TextEncoding, Value};
 use crate::view::View;
 
 /// An object and its copy, which is still empty.
@@ -156,8 +156,10 @@ impl<'a, 'e> TextCopy<'a, 'e> {
         self.flush()?;
         match self.from.export(winner) {
             (Value::Scalar(value), _) => {
+                let text = self.editor.state.obj_id(self.text);
+                let place = Prop::Seq(View::now(self.editor.state).length(&text));
                 let mut scratch = Vec::new();
-                let raw = encode(&value, &mut scratch)?;
+                let raw = encode(&text, &place, &value, &mut scratch)?;
                 self.editor.room(1, raw.bytes.len(), 0)?;
                 let val = self.editor.state.keep_raw(raw);
                 let id = self.editor.take(1);

@@ -127,7 +127,7 @@ fn a_model_of_an_observer_has_the_conflicts_of_counters() {
                         0 => tx.put(obj, prop, ScalarValue::counter(rng.below(3) as i64)),
                         1 => tx.put(obj, prop, rng.below(3) as i64),
                         _ => match tx.increment(obj, prop, rng.below(5) as i64 - 2) {
-                            Err(EditError::NotCounter) => Ok(()),
+                            Err(EditError::NotCounter(_)) => Ok(()),
                             done => done,
                         },
                     }
