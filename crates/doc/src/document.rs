@@ -293,8 +293,8 @@ impl Document {
     /// dependencies are missing wait for them; those that break a rule are refused, with all that depend on them, and keep
     /// nothing else back. For changes from several sources, of which some may be wrong.
     pub fn apply_valid(&mut self, changes: impl IntoIterator<Item = Change>) -> Applied {
-        let (state, queue, limits) = self.receiving();
-        queue.apply_valid(state, changes, limits, &mut Budget::of_call(limits))
+        let mut budget = Budget::of_call(&self.limits);
+        self.apply_valid_metered(changes, &mut budget)
     }
 
     /// As [`Self::apply_changes`], for a call that does other work, too. Gives which changes of earlier calls were dropped.

@@ -201,9 +201,29 @@ pub enum ApplyError {
         /// What it depends on.
         on: ChangeHash,
     },
+    /// The bytes of the change break the format.
+    #[error("change {hash} cannot be read: {error}")]
+    Unreadable {
+        /// The change.
+        hash: ChangeHash,
+        /// What is wrong with its bytes.
+        error: Box<LoadError>,
+    },
     /// The change asks for more memory or work than it may.
     #[error(transparent)]
     Limit(#[from] LimitError),
+}
+
+impl ApplyError {
+    /// Why the change `hash` is refused of which the bytes could not be read.
+    pub(crate) fn unreadable(hash: ChangeHash, error: LoadError) -> Self {
+        match error {
+            // The same answer as where the change was read elsewhere.
+            LoadError::Limit(limit) => Self::Limit(limit),
+            LoadError::Apply(error) => error,
+            error => Self::Unreadable { hash, error: Box::new(error) },
+        }
+    }
 }
 
 /// How a change contradicts the history it builds on.

@@ -6,7 +6,7 @@ use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use crate::codec::change::Change;
-use crate::codec::limits::{Budget, Limits, cost};
+use crate::codec::limits::{self, Budget, Limits, cost};
 use crate::codec::rules;
 use crate::error::{ApplyError, LimitError};
 use crate::store::history::heads::Heads;
@@ -154,6 +154,8 @@ impl Queue {
         if !self.is_new(state, &change)? {
             return Ok(());
         }
+        // It may have been read within other limits.
+        limits.check_change(change.len() as u64, change.body_len() as u64)?;
         budget.pay(change.body_len());
         let alone = !batch.whole;
         match Self::take(state, &change, limits, budget, batch, alone)? {
@@ -212,9 +214,10 @@ impl Queue {
         batch.savepoint = Some(state.savepoint());
         let numbers = state.numbers_for(other, rows);
         for rows in other.runs_of(rows) {
-            let operations =
-                u64::from(other.history.at(rows.start).run.ops) * u64::from(rows.end.since(rows.start));
-            let fits = limits.check_total(state.history.operations() + operations).is_ok();
+            let each = u64::from(other.history.at(rows.start).run.ops);
+            let operations = each * u64::from(rows.end.since(rows.start));
+            let fits = limits.check_total(state.history.operations() + operations).is_ok()
+                && limits.check_change(each, 0).is_ok();
             if !fits || state.adopt(other, rows, &numbers, &mut budget, &mut batch.savepoint).is_err() {
                 self.restore(state, batch);
                 return false;
@@ -241,12 +244,11 @@ impl Queue {
     /// Whether one more may wait.
     fn has_room(&self, change: &Change, limits: &Limits) -> Result<(), LimitError> {
         if self.waiting.len() as u64 >= limits.changes {
-            return Err(LimitError { what: "changes that wait for others", limit: limits.changes });
+            return Err(LimitError { what: limits::WAITING, limit: limits.changes });
         }
         let bytes = self.bytes + change.body_len() as u64;
         let limit = limits.inflated_bytes;
-        let what = "bytes of changes that wait for others";
-        if bytes > limit { Err(LimitError { what, limit }) } else { Ok(()) }
+        if bytes > limit { Err(LimitError { what: limits::WAITING_BYTES, limit }) } else { Ok(()) }
     }
 
     /// Lets a change wait for one that is missing.
@@ -402,13 +404,16 @@ impl Queue {
 
     /// Those that wait for what was refused wait in vain: they are refused, too.
     fn refuse_dependents(&mut self, batch: &mut Batch) {
-        if self.waiting.is_empty() {
-            return;
-        }
         let refused = |(_, why): &&(ChangeHash, ApplyError)| !matches!(why, ApplyError::Limit(_));
-        let mut todo: Vec<ChangeHash> = batch.refused.iter().filter(refused).map(|(hash, _)| *hash).collect();
-        if todo.is_empty() {
-            return;
+        let on: Vec<ChangeHash> = batch.refused.iter().filter(refused).map(|(hash, _)| *hash).collect();
+        batch.refused.extend(self.refuse_waiting_for(on));
+    }
+
+    /// Ends the waiting of changes that depend on some that are refused, and gives them.
+    pub(crate) fn refuse_waiting_for(&mut self, refused: Vec<ChangeHash>) -> Vec<(ChangeHash, ApplyError)> {
+        let (mut todo, mut dependents) = (refused, vec![]);
+        if self.waiting.is_empty() || todo.is_empty() {
+            return dependents;
         }
         let mut waiters: HashMap<ChangeHash, Vec<ChangeHash>> = HashMap::new();
         for (hash, (_, change)) in &self.waiting {
@@ -417,12 +422,13 @@ impl Queue {
         while let Some(on) = todo.pop() {
             for hash in waiters.remove(&on).unwrap_or_default() {
                 if self.release(&hash).is_some() {
-                    batch.refused.push((hash, ApplyError::Dependency { hash, on }));
+                    dependents.push((hash, ApplyError::Dependency { hash, on }));
                     todo.push(hash);
                 }
             }
         }
         self.sweep();
+        dependents
     }
 
     /// Takes a failed batch back: changes that had waited before it wait again.

@@ -220,7 +220,7 @@ impl Document {
     /// Takes over a loaded state, or what is new in it.
     pub(crate) fn take(&mut self, mut state: Arc<State>, budget: &mut Budget) -> Result<(), ApplyError> {
         if self.is_empty() {
-            self.limits.check_total(state.history.operations())?;
+            self.fits(&state)?;
             Arc::make_mut(&mut state).set_limits(self.limits);
             self.state = state;
             return Ok(());
@@ -310,19 +310,39 @@ impl Document {
         })
     }
 
-    /// Applies what keeps the rules of what came from elsewhere, and was verified when it was read.
-    pub(crate) fn take_part(&mut self, part: Part, budget: &mut Budget) -> Result<Applied, ApplyError> {
-        let changes = match part {
+    /// Whether the changes of a loaded state, and all of them together, are within the limits.
+    fn fits(&self, state: &State) -> Result<(), LimitError> {
+        let operations = state.history.operations();
+        self.limits.check_total(operations)?;
+        if operations > self.limits.operations {
+            state.history.runs().try_for_each(|run| self.limits.check_change(run.ops.into(), 0))?;
+        }
+        Ok(())
+    }
+
+    /// The changes of a part that came from elsewhere and was verified when it was read. A document is taken over as a whole
+    /// if nothing stands against it; then no changes are left.
+    pub(crate) fn changes_of(&mut self, part: Part) -> Vec<Change> {
+        match part {
             Part::Changes(changes) => changes,
-            Part::Document(state) if self.is_empty() => {
-                self.take(state, budget)?;
-                return Ok(Applied::default());
+            Part::Document(mut state) if self.is_empty() && self.fits(&state).is_ok() => {
+                Arc::make_mut(&mut state).set_limits(self.limits);
+                self.state = state;
+                vec![]
             }
-            Part::Document(state) if self.adopt(&state, true) => return Ok(Applied::default()),
+            Part::Document(state) if self.adopt(&state, true) => vec![],
             Part::Document(state) => self.new_in(&state),
-        };
+        }
+    }
+
+    /// As [`Self::apply_valid`], for a call that does other work, too.
+    pub(crate) fn apply_valid_metered(
+        &mut self,
+        changes: impl IntoIterator<Item = Change>,
+        budget: &mut Budget,
+    ) -> Applied {
         let (state, queue, limits) = self.receiving();
-        Ok(queue.apply_valid(state, changes, limits, budget))
+        queue.apply_valid(state, changes, limits, budget)
     }
 
     /// The changes of a loaded state that are not here.

@@ -226,10 +226,10 @@ fn recode<'a>(
         writer.row(&row, &reader.refs, RowKind::Change);
         if let Some(mut run) = run_after(&row, &reader.refs) {
             count += recode_run(reader, writer, &mut run, limits.operations.saturating_sub(count))?
-                .ok_or_else(|| ChunkError::limit("operations", limits.operations))?;
+                .ok_or_else(|| ChunkError::limit(super::limits::OPERATIONS, limits.operations))?;
         }
         if count > limits.operations {
-            return Err(ChunkError::limit("operations", limits.operations));
+            return Err(ChunkError::limit(super::limits::OPERATIONS, limits.operations));
         }
     }
     Ok(count as u32)
@@ -517,6 +517,8 @@ impl Change {
         budget: &mut Budget,
         scratch: &mut Scratch<'_>,
     ) -> Result<Self, ChunkError> {
+        // However it came: a plain chunk and a deflated one are the same change.
+        limits.check_change(0, body.len() as u64)?;
         if limits.shortcuts.taken()
             && limits.operations > 0
             && let Some((view, single)) = ChangeView::single(body)

@@ -6,7 +6,7 @@ use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
 
 use super::column::{ChunkError, Fault};
-use super::deflate::{Inflate, inflate};
+use super::deflate::{Inflate, inflate, inflate_each};
 use super::leb::{len_u64, put_u64};
 use super::limits::Limits;
 use super::reader::Reader;
@@ -34,6 +34,15 @@ pub(crate) struct Chunk<'a> {
     pub(crate) body: Cow<'a, [u8]>,
     /// Length of the header in the input, for offsets in errors.
     pub(crate) header: usize,
+}
+
+/// A chunk whose checksum was right and whose contents cannot be had.
+#[derive(Debug)]
+pub(crate) struct UnreadableChunk {
+    /// Whether it is one change, whose hash is that of the chunk.
+    pub(crate) is_change: bool,
+    pub(crate) hash: ChangeHash,
+    pub(crate) why: ChunkError,
 }
 
 /// Where a chunk of a file lies, whatever is in it.
@@ -85,8 +94,12 @@ pub(crate) struct Sealed<'a> {
 impl<'a> Sealed<'a> {
     /// Reads one chunk. Offsets in errors count from its beginning.
     pub(crate) fn read(reader: &mut Reader<'a>, limits: &Limits) -> Result<Self, ChunkError> {
+        Self::unpack(Frame::read(reader).map_err(|rule| Fault::at(0, rule))?, limits)
+    }
+
+    fn unpack(frame: Frame<'a>, limits: &Limits) -> Result<Self, ChunkError> {
         let fault = |rule| Fault::at(0, rule);
-        let Frame { kind, body, header, checksum, from_type } = Frame::read(reader).map_err(fault)?;
+        let Frame { kind, body, header, checksum, from_type } = frame;
         // Lengths are minimal, so these are the bytes that a chunk has wherever it is written.
         let plain = (kind != ChunkType::Deflated as u8).then_some(from_type);
         let (kind, body) = match kind {
@@ -96,7 +109,7 @@ impl<'a> Sealed<'a> {
                 Ok(body) => (ChunkType::Change, Cow::Owned(body)),
                 Err(Inflate::Corrupt) => return Err(fault(Rule::Deflate).into()),
                 Err(Inflate::TooLong) => {
-                    return Err(ChunkError::limit("inflated bytes", limits.inflated_bytes));
+                    return Err(ChunkError::limit(super::limits::INFLATED, limits.inflated_bytes));
                 }
             },
             3 => (ChunkType::Bundle, Cow::Borrowed(body)),
@@ -139,6 +152,32 @@ impl<'a> Chunk<'a> {
         Sealed::read(reader, limits)?.open()
     }
 
+    /// As [`Self::read`], but a sound chunk whose contents are of an unknown kind or beyond the limits gives its name.
+    /// An error means that the bytes are not sound.
+    pub(crate) fn read_or_name(
+        reader: &mut Reader<'a>,
+        limits: &Limits,
+        hashable: &mut u64,
+    ) -> Result<Result<Self, UnreadableChunk>, ChunkError> {
+        let frame = Frame::read(reader).map_err(|rule| Fault::at(0, rule))?;
+        let (kind, deflated, checksum, from_type) = (frame.kind, frame.body, frame.checksum, frame.from_type);
+        let known = frame.is_known();
+        let why = match Sealed::unpack(frame, limits) {
+            Ok(sealed) => return Ok(Ok(sealed.open()?)),
+            Err(why @ ChunkError::Limit(_)) => why,
+            Err(why) if !known => why,
+            Err(why) => return Err(why),
+        };
+        let hash = match known {
+            true => hash_deflated(deflated, hashable).ok_or_else(|| why.clone())?,
+            false => hash_of(from_type),
+        };
+        if hash.0[..4] != checksum {
+            return Err(Sealed::broken());
+        }
+        Ok(Err(UnreadableChunk { is_change: kind == ChunkType::Deflated as u8, hash, why }))
+    }
+
     /// As [`Self::read`], whatever the checksum says; gives whether it is right.
     pub(crate) fn read_any(reader: &mut Reader<'a>, limits: &Limits) -> Result<(Self, bool), ChunkError> {
         Ok(Sealed::read(reader, limits)?.open_any())
@@ -147,8 +186,14 @@ impl<'a> Chunk<'a> {
 
 /// The hash that names a chunk: over its type, length and body.
 pub(crate) fn hash_chunk(kind: ChunkType, body: &[u8]) -> ChangeHash {
+    let mut hasher = hasher(kind, body.len() as u64);
+    hasher.update(body);
+    ChangeHash(hasher.finalize().into())
+}
+
+/// What hashes a chunk, once it has seen type and length.
+fn hasher(kind: ChunkType, mut len: u64) -> Sha256 {
     let mut head: smallvec::SmallVec<[u8; 16]> = smallvec::smallvec![kind as u8];
-    let mut len = body.len() as u64;
     while len > 0x7f {
         head.push(len as u8 | 0x80);
         len >>= 7;
@@ -156,8 +201,19 @@ pub(crate) fn hash_chunk(kind: ChunkType, body: &[u8]) -> ChangeHash {
     head.push(len as u8);
     let mut hasher = Sha256::new();
     hasher.update(&head);
-    hasher.update(body);
-    ChangeHash(hasher.finalize().into())
+    hasher
+}
+
+/// The hash of a deflated change, without keeping what it inflates to. Nothing where that is corrupt or more than
+/// `hashable` bytes, which shrink by it.
+fn hash_deflated(deflated: &[u8], hashable: &mut u64) -> Option<ChangeHash> {
+    // The length is hashed first, so the bytes are inflated twice.
+    let mut len = 0;
+    inflate_each(deflated, *hashable, |piece| len += piece.len() as u64).ok()?;
+    let mut hasher = hasher(ChunkType::Change, len);
+    inflate_each(deflated, *hashable, |piece| hasher.update(piece)).ok()?;
+    *hashable -= len;
+    Some(ChangeHash(hasher.finalize().into()))
 }
 
 /// What SHA-256 starts from.
@@ -240,5 +296,31 @@ mod tests {
         for len in 0..good.len() {
             assert_eq!(read(&good[..len]), Err(Rule::Truncated));
         }
+    }
+
+    #[test]
+    fn a_chunk_beyond_the_limits_has_its_name() {
+        let body = b"a body that repeats ".repeat(10_000);
+        let hash = hash_chunk(ChunkType::Change, &body);
+        let deflated = crate::codec::deflate::deflate(&body, crate::codec::deflate::Effort::Texts);
+        let packed = frame_with(ChunkType::Deflated, &deflated, &hash);
+        let limits = Limits { inflated_bytes: 1000, ..Limits::default() };
+        let name = |bytes: &[u8], mut hashable: u64| {
+            let read = Chunk::read_or_name(&mut Reader::new(bytes), &limits, &mut hashable);
+            read.map(|read| read.map(|chunk| chunk.hash).map_err(|chunk| (chunk.is_change, chunk.hash)))
+        };
+        let len = body.len() as u64;
+        assert_eq!(name(&packed, len), Ok(Err((true, hash))));
+        assert_eq!(name(&packed, len - 1), Err(ChunkError::limit("inflated bytes", 1000)));
+        let mut wrong = packed;
+        wrong[4] ^= 1;
+        assert_eq!(name(&wrong, len), Err(Sealed::broken()));
+        // A kind of a later version.
+        let mut later = frame(ChunkType::Change, &[b"body"]);
+        later[8] = 9;
+        assert_eq!(name(&later, 0), Err(Sealed::broken()));
+        let hash = hash_of(&later[8..]);
+        later[4..8].copy_from_slice(&hash.0[..4]);
+        assert_eq!(name(&later, 0), Ok(Err((false, hash))));
     }
 }

@@ -262,7 +262,7 @@ impl Layout {
         limits: &Limits,
     ) -> Result<Columns<'a>, ChunkError> {
         let stored = self.stored(reader)?;
-        let too_long = || ChunkError::limit("inflated bytes", limits.inflated_bytes);
+        let too_long = || ChunkError::limit(super::limits::INFLATED, limits.inflated_bytes);
         let unpack = |Stored { spec, deflated, bytes }: Stored<&'a [u8]>, inflatable: u64| {
             if !deflated {
                 return Ok((spec, Plain::Found(bytes)));

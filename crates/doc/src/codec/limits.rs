@@ -155,6 +155,17 @@ impl Limits {
         steps.saturating_mul(cost::STEP)
     }
 
+    /// Whether a change may have so many operations, in so many bytes.
+    pub(crate) fn check_change(&self, operations: u64, bytes: u64) -> Result<(), LimitError> {
+        if operations > self.operations {
+            Err(LimitError { what: OPERATIONS, limit: self.operations })
+        } else if bytes > self.inflated_bytes {
+            Err(LimitError { what: INFLATED, limit: self.inflated_bytes })
+        } else {
+            Ok(())
+        }
+    }
+
     /// Whether a document may have so many operations.
     pub(crate) fn check_total(&self, operations: u64) -> Result<(), LimitError> {
         let limit = self.total;
@@ -175,6 +186,23 @@ pub(crate) mod cost {
 }
 
 const STEPS: &str = "steps that no bytes pay for";
+/// Of one change.
+pub(crate) const OPERATIONS: &str = "operations";
+pub(crate) const INFLATED: &str = "inflated bytes";
+pub(crate) const WAITING: &str = "changes that wait for others";
+pub(crate) const WAITING_BYTES: &str = "bytes of changes that wait for others";
+
+impl LimitError {
+    /// Whether the limit is about the work of one call.
+    pub(crate) fn is_of_work(&self) -> bool {
+        self.what == STEPS
+    }
+
+    /// Whether the limit is about one call or one moment: later there may be room.
+    pub(crate) fn is_passing(&self) -> bool {
+        self.is_of_work() || [WAITING, WAITING_BYTES].contains(&self.what)
+    }
+}
 
 /// The work that may still be done for an input.
 #[derive(Clone, Copy, Debug)]

@@ -45,7 +45,8 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
     if told && payload.is_nothing() && (state.read_only || in_step(doc, state, &heads, &need)) {
         return None;
     }
-    let have = if need.iter().all(|hash| their_heads(state).binary_search(hash).is_ok()) {
+    let have = if state.needs_reset || need.iter().all(|hash| their_heads(state).binary_search(hash).is_ok())
+    {
         Few::one(summary(doc, &state.shared_heads, &heads))
     } else {
         Few::new()
@@ -140,11 +141,12 @@ fn payload(doc: &Document, state: &State) -> Payload {
     let Some(theirs) = state.theirs.as_ref().filter(|_| !state.peer_read_only) else {
         return Payload::Nothing;
     };
-    if theirs.heads.is_empty() && state.can.is_some() {
+    let whole = state.can.is_some() && !state.by_change;
+    if theirs.heads.is_empty() && whole {
         return if doc.state.history.len() == 0 { Payload::Nothing } else { Payload::Whole };
     }
     let changes = lacked(doc, theirs, &state.sent);
-    if state.can.is_some() && changes.len() > doc.state.history.len() as usize / 3 {
+    if whole && changes.len() > doc.state.history.len() as usize / 3 {
         return Payload::Whole;
     }
     Payload::Changes(changes)
@@ -200,6 +202,7 @@ fn write(
         Payload::Nothing => vec![],
         Payload::Whole => {
             state.sent.upto = heads.clone();
+            state.sent.whole = true;
             // With what waits here: the peer may have what it waits for.
             vec![doc.write(SaveOptions::default())]
         }

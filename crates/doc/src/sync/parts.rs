@@ -26,6 +26,8 @@ pub struct StateParts {
     pub sent_upto: Few<ChangeHash>,
     /// Changes that were sent for themselves and not acknowledged.
     pub sent_hashes: Vec<ChangeHash>,
+    /// Whether the whole document was sent and not all of it was acknowledged.
+    pub sent_whole: bool,
     /// Whether an answer is awaited.
     pub in_flight: bool,
     /// Whether the peer was told our heads.
@@ -38,6 +40,10 @@ pub struct StateParts {
     pub peer_read_only: bool,
     /// Whether the peer is to be told to forget what it sent.
     pub needs_reset: bool,
+    /// Whether the peer ignored the whole document, so that it is sent changes.
+    pub by_change: bool,
+    /// Whether the peer was asked for changes because a whole document could not be taken.
+    pub asked_for_changes: bool,
     /// Changes of the peer that were refused.
     pub refused: Vec<ChangeHash>,
 }
@@ -55,12 +61,15 @@ impl From<&State> for StateParts {
             their_have: have,
             sent_upto: state.sent.upto.clone(),
             sent_hashes: state.sent.each(),
+            sent_whole: state.sent.whole,
             in_flight: state.in_flight,
             have_responded: state.have_responded,
             can_reset: state.can.map(|can| can.reset),
             read_only: state.read_only,
             peer_read_only: state.peer_read_only,
             needs_reset: state.needs_reset,
+            by_change: state.by_change,
+            asked_for_changes: state.asked_for_changes,
             refused: state.refused.clone(),
         }
     }
@@ -80,9 +89,12 @@ impl From<StateParts> for State {
             read_only: parts.read_only,
             peer_read_only: parts.peer_read_only,
             needs_reset: parts.needs_reset,
+            by_change: parts.by_change,
+            asked_for_changes: parts.asked_for_changes,
             refused: vec![],
         };
         state.sent.upto = parts.sent_upto.sorted();
+        state.sent.whole = parts.sent_whole;
         state.sent.extend(parts.sent_hashes.into_iter());
         parts.refused.into_iter().for_each(|hash| state.refuse(hash));
         state

@@ -35,7 +35,11 @@ pub struct State {
     pub(super) peer_read_only: bool,
     /// The peer is to be told to forget what it sent.
     pub(super) needs_reset: bool,
-    /// Changes of theirs that broke a rule or a limit, ascending: nobody asks for them again on this connection.
+    /// The peer ignored the whole document, so it is sent changes.
+    pub(super) by_change: bool,
+    /// A whole document of the peer could not be taken, and its changes were asked for.
+    pub(super) asked_for_changes: bool,
+    /// Changes of the peer that broke a rule or a limit, ascending. They are not asked for again on this connection.
     pub(super) refused: Vec<ChangeHash>,
 }
 
@@ -60,6 +64,8 @@ pub(super) struct Sent {
     pub(super) upto: Few<ChangeHash>,
     /// And these. Most peers are never sent any.
     hashes: Option<HashSet<ChangeHash>>,
+    /// The whole document was sent, and not all of it was acknowledged since.
+    pub(super) whole: bool,
 }
 
 impl Sent {
@@ -172,6 +178,7 @@ impl State {
         self.can = Some(Abilities { reset: flags.contains(MessageFlags::SUPPORTS_SYNC_RESET) });
         self.peer_read_only = flags.contains(MessageFlags::READ_ONLY);
         if flags.contains(MessageFlags::SYNC_RESET) {
+            self.by_change |= self.sent.whole;
             self.sent = Sent::default();
         }
     }

@@ -46,6 +46,7 @@ mod serde;
 mod shortcuts;
 mod spliced;
 mod sync;
+mod sync_limits;
 mod threads;
 mod transforms;
 mod undo;

@@ -131,6 +131,27 @@ fn inflate_with(decompressor: &mut Decompress, bytes: &[u8], limit: u64) -> Resu
     Ok(out)
 }
 
+/// Inflates raw DEFLATE to at most `limit` bytes and gives them piece by piece.
+pub(crate) fn inflate_each(bytes: &[u8], limit: u64, mut each: impl FnMut(&[u8])) -> Result<(), Inflate> {
+    let mut decompressor = Decompress::new(false);
+    let mut piece = Vec::with_capacity(1 << 14);
+    loop {
+        let rest = usize::try_from(decompressor.total_in()).ok().and_then(|read| bytes.get(read..));
+        let rest = rest.expect("no more is read than there is");
+        piece.clear();
+        let status = decompressor.decompress_vec(rest, &mut piece, FlushDecompress::None);
+        if decompressor.total_out() > limit {
+            return Err(Inflate::TooLong);
+        }
+        each(&piece);
+        match status {
+            Ok(Status::StreamEnd) => return Ok(()),
+            Ok(_) if !piece.is_empty() => {}
+            Ok(_) | Err(_) => return Err(Inflate::Corrupt),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,181 @@
+//! Sync with a peer that has limits: one refused change keeps back nothing but what depends on it.
+
+use std::collections::BTreeSet;
+
+use hashmill_doc::sync::{Message, State, SyncDoc as _};
+use hashmill_doc::{
+    ActorId, ApplyError, Change, ChangeHash, Document, Limits, LoadOptions, ObjType, ROOT, ScalarValue,
+    Transactable as _,
+};
+
+use crate::Rng;
+
+/// What one limit, or several, may be in a world of some dozens of changes.
+fn limits(rng: &mut Rng) -> Limits {
+    // The limits that docs/documents.md recommends to servers, 2^14 times smaller.
+    let scaled = Limits { total: 1 << 6, steps: 1 << 4, inflated_bytes: 1 << 12, ..Limits::default() };
+    let mut limits = if rng.below(4) == 0 { scaled } else { Limits::default() };
+    for _ in 0..1 + rng.below(2) {
+        match rng.below(5) {
+            0 => limits.inflated_bytes = 700 + rng.below(4000) as u64,
+            1 => limits.operations = 3 + rng.below(60) as u64,
+            2 => limits.total = 20 + rng.below(300) as u64,
+            3 => limits.changes = 2 + rng.below(40) as u64,
+            _ => limits.steps = rng.below(400) as u64,
+        }
+    }
+    limits
+}
+
+/// A change of some kind: short, with a long value, of many operations, or of much work in few bytes.
+fn edit(doc: &mut Document, rng: &mut Rng) {
+    let kind = rng.below(12);
+    let number = rng.below(1000);
+    doc.transact(|tx| match kind {
+        0 => tx.put(ROOT, "long", "long ".repeat(100 + number)),
+        1 => (0..5 + number / 10).try_for_each(|key| tx.put(ROOT, format!("{key}"), key as i64)),
+        2 => {
+            let list = tx.put_object(ROOT, "list", ObjType::List)?;
+            (0..number).try_for_each(|_| tx.insert(&list, 0, ScalarValue::Null))
+        }
+        3 => {
+            let text = tx.put_object(ROOT, "text", ObjType::Text)?;
+            tx.splice_text(&text, 0, 0, &"text ".repeat(1 + number / 10))
+        }
+        _ => tx.put(ROOT, format!("key {}", number % 5), number as i64),
+    })
+    .unwrap();
+}
+
+/// How many worlds are tried: `SYNC_WORLDS`, or few.
+fn seeds() -> u64 {
+    std::env::var("SYNC_WORLDS").map_or(150, |worlds| worlds.parse().unwrap())
+}
+
+/// Lets two talk until both are silent. The first has limits; gives what it refused. An old peer knows neither flags nor
+/// documents in messages, and deflates changes.
+fn talk(
+    (limited, of_peer): (&mut Document, &mut State),
+    (peer, of_limited): (&mut Document, &mut State),
+    old: bool,
+) -> Vec<(ChangeHash, ApplyError)> {
+    let wire = |message: Message| {
+        let mut message = Message::decode(&message.encode()).unwrap();
+        if old {
+            message.flags = None;
+            for chunk in &mut message.changes {
+                *chunk = Change::from_bytes(chunk).unwrap().bytes().into();
+            }
+        }
+        message
+    };
+    let mut refused = vec![];
+    for round in 0.. {
+        assert!(round < 60, "{}: they talk without end, {:?}", limited.get_actor(), limited.stats());
+        let call = limited.generate_sync_message(of_peer);
+        let answer = peer.generate_sync_message(of_limited);
+        if call.is_none() && answer.is_none() {
+            return refused;
+        }
+        if let Some(message) = call {
+            peer.receive_sync_message(of_limited, wire(message)).unwrap();
+        }
+        if let Some(message) = answer {
+            refused.extend(limited.receive_sync_message(of_peer, wire(message)).unwrap().refused);
+        }
+    }
+    unreachable!("it counts for ever")
+}
+
+/// Three peers and one with limits; whatever it refuses, it has everything else in the end, and has named the rest.
+fn world(seed: u64, old: bool) {
+    let rng = &mut Rng::new(seed);
+    let limits = limits(rng);
+    let within = LoadOptions::new().limits(limits).actor(ActorId::from([9]));
+    let mut limited = Document::load_with(&[], within).unwrap();
+    let mut peers: Vec<Document> =
+        (1..=3).map(|actor| Document::new().with_actor(ActorId::from([actor]))).collect();
+    let mut states: Vec<(State, State)> = vec![Default::default(); 3];
+    let mut named = BTreeSet::new();
+    for _ in 0..6 {
+        for _ in 0..8 {
+            let who = rng.below(3);
+            edit(&mut peers[who], rng);
+            if rng.below(4) == 0 {
+                let other = peers[(who + 1) % 3].fork();
+                peers[who].merge(&other).unwrap();
+            }
+        }
+        let who = rng.below(3);
+        let (of_peer, of_limited) = &mut states[who];
+        let refused = talk((&mut limited, of_peer), (&mut peers[who], of_limited), old);
+        named.extend(refused.into_iter().map(|(hash, _)| hash));
+    }
+    for (peer, (of_peer, of_limited)) in peers.iter_mut().zip(&mut states) {
+        let refused = talk((&mut limited, of_peer), (peer, of_limited), old);
+        named.extend(refused.into_iter().map(|(hash, _)| hash));
+    }
+    limited.check(true);
+    for peer in &peers {
+        for change in peer.get_changes(&limited.get_heads()) {
+            let (hash, here) =
+                (change.hash(), |hash: &ChangeHash| limited.get_change_by_hash(hash).is_some());
+            if here(&hash) || !change.deps().iter().all(here) {
+                continue;
+            }
+            let alone = limited.fork().apply_changes([change.clone()]);
+            assert!(alone.is_err(), "{seed}: {hash} of {} could be taken, {limits:?}", change.len());
+            assert!(named.contains(&hash), "{seed}: {hash} was not named: {alone:?}, {limits:?}");
+        }
+    }
+}
+
+#[test]
+fn past_a_refused_change_all_others_arrive() {
+    (0..seeds()).for_each(|seed| world(seed, false));
+}
+
+#[test]
+fn so_they_do_change_by_change() {
+    (0..seeds()).for_each(|seed| world(seed, true));
+}
+
+/// The same change is refused for the same reason on every route.
+#[test]
+fn a_limit_is_the_same_on_every_route() {
+    for seed in 0..200 {
+        let rng = &mut Rng::new(seed);
+        let mut limits = Limits::default();
+        match seed % 2 {
+            0 => limits.operations = 3 + rng.below(60) as u64,
+            _ => limits.inflated_bytes = 300 + rng.below(3000) as u64,
+        }
+        let mut peer = Document::new().with_actor(ActorId::from([1]));
+        edit(&mut peer, rng);
+        let change = peer.get_last_local_change().unwrap();
+        let empty = || Document::load_with(&[], LoadOptions::new().limits(limits)).unwrap();
+        let plain = Change::from_bytes_with(&change.raw_bytes(), &limits).is_ok();
+        assert_eq!(Change::from_bytes_with(&change.bytes(), &limits).is_ok(), plain, "{seed}: deflated");
+        let applied = empty().apply_changes([change.clone()]).is_ok();
+        assert!(plain || !applied, "{seed}: what cannot be read is not applied");
+        let mut synced = empty();
+        let refused = talk((&mut synced, &mut State::new()), (&mut peer, &mut State::new()), false);
+        assert_eq!(refused.is_empty(), synced.get_heads() == peer.get_heads());
+        let routes = [
+            ("apply_valid", empty().apply_valid([change.clone()]).refused.is_empty()),
+            ("load_incremental", empty().load_incremental(&change.raw_bytes()).is_ok()),
+            ("merge", empty().merge(&peer).is_ok()),
+        ];
+        for (route, taken) in routes {
+            assert_eq!(taken, applied, "{seed}: {route}, {} operations, {limits:?}", change.len());
+        }
+        // What is read as a whole may fill the eighth that edits leave free.
+        if plain == applied {
+            assert_eq!(refused.is_empty(), applied, "{seed}: sync, {limits:?}");
+        }
+        if seed % 2 == 0 {
+            let whole = Document::load_with(&peer.save(), LoadOptions::new().limits(limits));
+            assert_eq!(whole.is_ok(), applied, "{seed}: a whole document");
+        }
+    }
+}
