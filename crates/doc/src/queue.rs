@@ -94,6 +94,11 @@ impl Queue {
         changes.into_iter().map(|(_, change)| change).collect()
     }
 
+    /// How many changes wait.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     pub(crate) fn contains(&self, hash: &ChangeHash) -> bool {
         self.waiting.contains_key(hash)
     }

@@ -173,13 +173,51 @@ fn what_is_not_there_is_fetched() {
 }
 
 #[test]
-fn a_document_without_an_id_gets_one() {
+fn a_new_document_on_a_server_is_asked_for() {
     let world = World::new();
     world.write("mine.amrg", with("mine").save());
     let before = fs::read(world.path("mine.amrg")).expect("a file");
-    let said = world.in_doc(["sync", "mine.amrg", &serving(Document::new())]).quiet_success();
+    // No server is asked.
+    let done = world.in_doc(["sync", "mine.amrg", "ws://localhost:1"]);
+    assert_eq!((done.code(), done.err.lines().count()), (2, 1), "{done:?}");
+    assert!(done.err.contains("--id ID") && done.err.contains("--new"), "{done:?}");
+    // A server that goes once it has heard of the document.
+    let url = socket(|socket| {
+        welcome(socket);
+        heard(socket).expect("a message");
+    });
+    let done = world.in_doc(["sync", "mine.amrg", &url, "--new"]);
+    assert_eq!((done.code(), done.err.lines().count()), (1, 1), "{done:?}");
+    assert!(
+        done.err.contains(
+            "closed the connection; part of the new document may be there: go on with --id automerge:"
+        ),
+        "{done:?}"
+    );
+    let said = world.in_doc(["sync", "mine.amrg", &serving(Document::new()), "--new"]).quiet_success();
     assert!(said.starts_with("mine.amrg: 0 changes received, 1 sent, as automerge:"), "{said}");
     assert_eq!(fs::read(world.path("mine.amrg")).expect("a file"), before);
+}
+
+/// Ten people move their cursors while the documents are exchanged.
+#[test]
+fn cursors_of_others_do_not_end_a_sync() {
+    let world = World::new();
+    world.write("mine.amrg", with("mine").save());
+    let url = socket(|socket| {
+        let client = welcome(socket);
+        let (mut doc, mut state) = (with("theirs"), State::new());
+        let cursor = message(&[("type", "ephemeral"), ("senderId", "somebody"), ("documentId", ID)], None);
+        while let Some((_, data)) = heard(socket) {
+            (0..3000).for_each(|_| socket.send(cursor.clone()).expect("a client"));
+            doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
+            while let Some(answer) = doc.generate_sync_message(&mut state) {
+                say(socket, &client, ID, &answer.encode());
+            }
+        }
+    });
+    let said = world.in_doc(["sync", "mine.amrg", &url, "--id", ID]).quiet_success();
+    assert_eq!(said, format!("mine.amrg: 1 change received, 1 sent, as automerge:{ID}\n"));
 }
 
 #[test]
@@ -333,7 +371,19 @@ fn servers_that_go_wrong_later_are_named() {
         let news = message(&[("type", "ephemeral")], None);
         while socket.send(news.clone()).is_ok() {}
     });
-    assert_eq!(world.in_vain(&flood), "sent 1000 messages that brought nothing");
+    assert_eq!(world.in_vain(&flood), "did not answer for 1 s (see --timeout)");
+    // A document that was there, and is no longer.
+    let withdrawn = later(|socket, us| {
+        let (request, _) = heard(socket).expect("a message");
+        let empty = with("theirs").generate_sync_message(&mut State::new()).expect("a message").encode();
+        say(socket, us, ID, &empty);
+        let id = field(&request, "documentId");
+        let fields =
+            [("type", "doc-unavailable"), ("senderId", "srv"), ("targetId", us), ("documentId", &id)];
+        socket.send(message(&fields, None)).expect("a client");
+        while socket.read().is_ok() {}
+    });
+    assert_eq!(world.in_vain(&withdrawn), "no longer has the document, or not for everybody");
     // Sound messages of a document that never comes.
     let news = later(|socket, us| {
         let mut state = State::new();
@@ -470,6 +520,8 @@ fn what_cannot_be_meant_is_not_tried() {
     wrong(&["-", "ws://localhost"], 2);
     wrong(&["mine.amrg", "empty.amrg", "--watch"], 2);
     wrong(&["mine.amrg", "empty.amrg", "--id", ID], 2);
+    wrong(&["mine.amrg", "empty.amrg", "--new"], 2);
+    assert!(wrong(&["empty.amrg", "ws://localhost", "--new"], 1).contains("--id"));
     assert!(wrong(&["mine.amrg", "ws://h", "--id", &ID.replace('u', "v")], 2).contains("checksum"));
     wrong(&["mine.amrg", "ws://h", "--timeout", "0"], 2);
     assert!(wrong(&["empty.amrg", "ws://localhost"], 1).contains("--id"));

@@ -95,7 +95,7 @@ pub(super) fn receive(
 }
 
 /// The work that the chunks of a message may cost: that of one call, and as much for the first change that is left with too
-/// little, so that no change is refused for what others cost.
+/// little, so that no change is refused for what others cost: once while they are read, once while they are applied.
 struct Work {
     budget: Budget,
     again: Option<Budget>,
@@ -108,8 +108,9 @@ impl Work {
     }
 }
 
-/// How many times its limit a message may inflate to so that the names of changes beyond that limit are known.
-const HASHABLE: u64 = 4;
+/// How many times the limit of one change, and how many times its own length, the deflated changes of a message may inflate to
+/// so that those beyond the limit are known by name. What inflates to more was made for that.
+const HASHABLE: (u64, u64) = (4, 64);
 
 /// Takes what keeps the rules and the limits, and names what does not. When a chunk is not sound, nothing is taken.
 fn take(doc: &mut Document, state: &State, entries: &[Vec<u8>]) -> Result<Outcome, LoadError> {
@@ -139,7 +140,8 @@ struct Incoming<'s> {
 impl Incoming<'_> {
     fn read(&mut self, doc: &Document, bytes: &[u8]) -> Result<(), LoadError> {
         let (mut reader, mut number) = (Reader::new(bytes), 0);
-        let mut hashable = doc.limits.inflated_bytes.saturating_mul(HASHABLE);
+        let limit = doc.limits.inflated_bytes.saturating_mul(HASHABLE.0);
+        let mut hashable = limit.saturating_add(bytes.len() as u64 * HASHABLE.1);
         // What was refused before may cost what is left in the end.
         let mut last = vec![];
         while !reader.is_empty() {
@@ -192,6 +194,8 @@ impl Incoming<'_> {
     /// Applies what was read.
     fn apply(mut self, doc: &mut Document) -> Outcome {
         let before = doc.state.history.len();
+        // Reading and applying are two calls.
+        self.work.again = Some(Budget::of_call(&doc.limits));
         for part in std::mem::take(&mut self.parts) {
             let changes = doc.changes_of(part);
             let applied = doc.apply_valid_metered(changes.iter().cloned(), &mut self.work.budget);

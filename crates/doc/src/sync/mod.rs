@@ -33,8 +33,10 @@
 //! lack. The summary is a [`BloomFilter`]: what it seems to contain and does not is asked for by name in the next message.
 //! The messages are those of every other implementation, in both versions.
 //!
-//! A change that breaks a rule is refused alone ([`Received::refused`]): the others of its message are taken, and it is not
-//! asked for again, so that one bad change neither ends a conversation nor makes it endless.
+//! A change that breaks a rule or a limit is refused alone ([`Received::refused`]), with those that depend on it: the others
+//! of its message are taken, and it is not asked for again, so that one bad change neither ends a conversation nor makes it
+//! endless. Of a whole document that is beyond a limit the changes are asked for one by one. Only bytes that are no sound chunks
+//! are an error of the message. [`Progress`] tells a conversation that moves from one that does not.
 
 mod bloom;
 mod few;
@@ -42,6 +44,7 @@ mod incoming;
 mod message;
 mod outgoing;
 mod parts;
+mod progress;
 mod state;
 
 pub use bloom::BloomFilter;
@@ -49,6 +52,7 @@ pub use few::Few;
 pub use incoming::Received;
 pub use message::{Have, Message, MessageFlags, MessageVersion, ReadMessageError};
 pub use parts::StateParts;
+pub use progress::Progress;
 pub use state::{ReadStateError, State};
 
 use crate::document::Document;

@@ -26,8 +26,8 @@ const SCHEMES: [&str; 4] = ["ws://", "wss://", "http://", "https://"];
 pub(super) fn run(low: &SyncArgs) -> Result<u8> {
     let done = match low.other.to_str() {
         Some(url) if SCHEMES.iter().any(|scheme| url.starts_with(scheme)) => server::sync(low, url)?,
-        _ if low.id.is_some() || low.watch || low.ca.is_some() => {
-            bail!(Misuse("--id, --watch and --ca are for a server (ws://HOST:PORT)".to_owned()));
+        _ if low.id.is_some() || low.new || low.watch || low.ca.is_some() => {
+            bail!(Misuse("--id, --new, --watch and --ca are for a server (ws://HOST:PORT)".to_owned()));
         }
         _ => files::sync(low)?,
     };

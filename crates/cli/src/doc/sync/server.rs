@@ -42,15 +42,39 @@ pub(super) fn sync(low: &SyncArgs, url: &str) -> Result<bool> {
             let why = if edited.is_new() { "it is not there" } else { "there is nothing in it" };
             bail!("{}: {why}: say with --id which document to fetch", shown(&low.file));
         }
-        None => DocumentId::new()?,
+        None if low.new => DocumentId::new()?,
+        // A document that was made on a server stays there: none is made by mistake.
+        None => bail!(Misuse(format!(
+            "{}: say with --id ID which document of the server it is, or with --new that it is none of them yet",
+            shown(&low.file)
+        ))),
     };
     let mut random = [0; 8];
     getrandom::fill(&mut random)?;
     let session = Session::new(format!("hashmill-{}", hex(&random)), &id, &doc);
     let timeout = Duration::from_secs(low.timeout.into());
-    let mut sync =
-        Sync { low, id, address, trust, timeout, edited, doc, session, settled: None, whole: true };
-    if low.watch { sync.watch() } else { sync.once() }
+    let mut sync = Sync {
+        low,
+        id,
+        address,
+        trust,
+        timeout,
+        edited,
+        doc,
+        session,
+        settled: None,
+        whole: true,
+        told: false,
+    };
+    let done = if low.watch { sync.watch() } else { sync.once() };
+    match done {
+        // The next attempt is to be about the same document.
+        Err(error) if low.new && sync.told && sync.settled.is_none() => {
+            let url = sync.id.url();
+            bail!("{}; part of the new document may be there: go on with --id {url}", told(&error))
+        }
+        done => done,
+    }
 }
 
 struct Sync<'a> {
@@ -66,6 +90,8 @@ struct Sync<'a> {
     settled: Option<Vec<ChangeHash>>,
     /// Everything was taken and given.
     whole: bool,
+    /// The server was told of the document.
+    told: bool,
 }
 
 /// Why a conversation ended.
@@ -145,6 +171,7 @@ impl Sync<'_> {
         let mut looked = Instant::now();
         loop {
             while let Some(frame) = self.session.say(&self.doc) {
+                self.told = true;
                 socket.send(frame).with_context(|| name.clone())?;
             }
             let standing = self.session.standing(&self.doc);
@@ -165,13 +192,24 @@ impl Sync<'_> {
                 }
             }
             match socket.next().with_context(|| name.clone())? {
-                Some(frame) => {
-                    self.session.hear(&mut self.doc, &frame).with_context(|| name.clone())?;
+                Some(frame) if self.session.hear(&mut self.doc, &frame).with_context(|| name.clone())? => {
                     patience.renew(socket);
+                    continue;
                 }
-                None => patience.wait(socket, standing).with_context(|| name.clone())?,
+                // Others may say as much as they like: what is waited for has not come.
+                Some(frame) => socket.discount(frame.len()),
+                None => {}
             }
+            patience
+                .wait(socket, standing)
+                .map_err(|broken| self.why(broken))
+                .with_context(|| name.clone())?;
         }
+    }
+
+    /// Why nothing comes, if the server said so.
+    fn why(&self, broken: Broken) -> Broken {
+        if self.session.is_withdrawn() { Broken::withdrawn() } else { broken }
     }
 
     /// Takes over what somebody else wrote into the file.

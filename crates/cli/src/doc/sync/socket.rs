@@ -44,6 +44,11 @@ impl Broken {
         Broken::Gone(format!("did not answer for {} s (see --timeout)", timeout.as_secs()))
     }
 
+    /// A server says that it gives nothing more.
+    pub(super) fn withdrawn() -> Broken {
+        Broken::Gone("no longer has the document, or not for everybody".to_owned())
+    }
+
     pub(super) fn closed() -> Broken {
         Broken::Gone("closed the connection".to_owned())
     }
@@ -169,6 +174,16 @@ impl Socket {
     /// Those of them that may belong to what was asked for.
     pub(super) fn news(&self) -> u64 {
         self.received().saturating_sub(self.noise)
+    }
+
+    /// Notes that a frame of so many bytes was not what was asked for.
+    pub(super) fn discount(&mut self, len: usize) {
+        let header = match len {
+            0..126 => 2,
+            126..65_536 => 4,
+            _ => 10,
+        };
+        self.noise += header + len as u64;
     }
 
     /// Says goodbye: a connection that just ends can lose what was sent last.

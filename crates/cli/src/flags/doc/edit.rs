@@ -177,7 +177,7 @@ pub(crate) struct MergeArgs {
 #[command(after_help = "\
 Examples:
   hashmill doc sync notes.amrg /media/stick/
-  hashmill doc sync notes.amrg wss://sync.example.org
+  hashmill doc sync notes.amrg wss://sync.example.org --new
   hashmill doc sync copy.amrg ws://localhost:3030 --id automerge:4NMNnkMhL8jXrdJ9jamS58PAVdXu")]
 pub(crate) struct SyncArgs {
     /// The document, or a directory of documents
@@ -189,6 +189,10 @@ pub(crate) struct SyncArgs {
     /// What the document is called on the server: automerge:ID, or the ID alone
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<DocumentId>,
+
+    /// Make a new document on the server, and print its id
+    #[arg(long, conflicts_with = "id")]
+    pub(crate) new: bool,
 
     /// Trust a server of wss:// whose certificate is signed by one of those in FILE (PEM), and not whom the system trusts
     #[arg(long, value_name = "FILE")]
