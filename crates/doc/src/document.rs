@@ -175,7 +175,7 @@ impl Document {
         let state = past.state_mut();
         state.max_op = self.state.max_op;
         state.actors.add_longest(&self.state.actors);
-        state.set_limits(self.limits.for_part(state.size(0, 0), self.state.size(0, 0)));
+        state.set_limits(self.limits.for_part(state.measured_size(), self.state.measured_size()));
     }
 
     /// Takes over what the actor of `past`, a document made by [`Self::isolated`], wrote last.

@@ -16,7 +16,7 @@ use crate::store::log::{Val, named_besides};
 use crate::store::memory::byte_arena::ByteArena;
 use crate::store::register::Visible;
 use crate::store::seq::{At, Gap, Kind};
-use crate::store::state::{ROOT, State};
+use crate::store::state::{More, ROOT, State};
 use crate::types::{
     ActorId, ActorIdx, ChangeIdx, Extent, ObjId, ObjIdx, ObjType, OpId, Prop, ScalarValue, TextEncoding,
     Value,
@@ -90,14 +90,15 @@ impl Open {
         state.begin(OpId::new(start, actor));
         let seq = state.history.seq(actor) + 1;
         let sure = u64::from(start).saturating_add(state.spare());
+        let in_change = u64::from(start).saturating_add(state.limits.operations);
         Self {
             branch,
             actor,
             seq,
             start,
             next: start,
-            sure_counter: u32::try_from(sure).unwrap_or(u32::MAX),
-            sure_bytes: state.limits.values().min(ByteArena::SURE),
+            sure_counter: u32::try_from(sure.min(in_change)).unwrap_or(u32::MAX),
+            sure_bytes: usize::try_from(state.spare_bytes()).unwrap_or(usize::MAX).min(ByteArena::SURE),
             first_run,
             isolated: false,
             alone: false,
@@ -170,6 +171,7 @@ impl Open {
         deps.extend(own.filter(|own| !self.isolated && !deps.contains(own)));
         if deps.len() > 1 {
             deps.sort_by_cached_key(|row| state.hash(*row));
+            state.spend(deps.len() as u32);
         }
         let message = state.heap.name(options.message.as_deref().unwrap_or_default());
         let author = options.author.as_deref().filter(|_| self.seq == 1);
@@ -226,26 +228,48 @@ impl Editor<'_> {
     /// Checks that there are counters and bytes for what is to come, values and keys, before anything is changed.
     #[inline]
     pub(crate) fn room(&self, ops: usize, values: usize, keys: usize) -> Result<(), EditError> {
-        let counters = u64::from(self.open.next) + ops as u64;
-        let bytes = self.state.heap.len() + values + keys;
-        if counters >= u64::from(self.open.sure_counter) || bytes > self.open.sure_bytes {
-            return self.scarce(ops, values, keys);
+        if self.is_sure(ops, values + keys) {
+            return Ok(());
         }
-        Ok(())
+        let (values, keys) = (values as u64, keys as u64);
+        self.scarce(More { runs: ops as u64, bytes: values + keys, paying: values, ..More::default() }, ops)
+    }
+
+    /// As [`Self::room`], for characters that are typed at one place.
+    #[inline]
+    fn room_for_text(&self, text: &str) -> Result<(), EditError> {
+        if self.is_sure(text.len(), text.len()) {
+            return Ok(());
+        }
+        let bytes = text.len() as u64;
+        let more = More { runs: 1, bytes, paying: bytes, text: bytes, ..More::default() };
+        self.scarce(more, text.len())
+    }
+
+    #[inline]
+    fn is_sure(&self, ops: usize, bytes: usize) -> bool {
+        let counters = u64::from(self.open.next) + ops as u64;
+        counters < u64::from(self.open.sure_counter) && self.state.heap.len() + bytes <= self.open.sure_bytes
     }
 
     /// As [`Self::room`], where there may be none.
     #[cold]
-    fn scarce(&self, ops: usize, values: usize, keys: usize) -> Result<(), EditError> {
+    fn scarce(&self, more: More, ops: usize) -> Result<(), EditError> {
         let counters = u64::from(self.open.next) + ops as u64;
-        if counters >= u64::from(u32::MAX) || self.state.heap.room(values + keys).is_err() {
+        if counters >= u64::from(u32::MAX) || self.state.heap.room(more.bytes as usize).is_err() {
             return Err(EditError::Full);
         }
-        let mut size = self.state.size(self.open.len() as u64 + ops as u64, 1);
-        size.rows += Size::entries(ops);
-        size.bytes += (values + keys) as u64;
-        size.paying += values as u64;
-        Ok(self.state.limits.check(size)?)
+        self.check_room(more, ops)
+    }
+
+    /// Whether there may be so many more operations, with what they need besides.
+    fn check_room(&self, more: More, ops: usize) -> Result<(), EditError> {
+        let operations = self.open.len() as u64 + ops as u64;
+        let limits = &self.state.limits;
+        limits.check_change(operations, 0)?;
+        let (rows, deps) = (Size::entries(ops) + more.rows, self.state.history.heads.rows().len() as u64 + 1);
+        let more = More { operations, changes: 1, rows, deps, ..more };
+        Ok(self.state.check_room(more, limits)?)
     }
 
     /// Checks that operations, besides one each, can name so many.
@@ -255,9 +279,9 @@ impl Editor<'_> {
         if counters < u64::from(self.open.sure_counter) {
             return Ok(());
         }
-        let mut size = self.state.size(self.open.len() as u64 + ops as u64, 1);
-        size.rows += Size::entries(ops) + besides as u64;
-        Ok(self.state.limits.check(size)?)
+        // Each name is no more in columns than a run.
+        let runs = (ops as u64).min(self.state.most_spans()) + besides as u64;
+        self.check_room(More { rows: besides as u64, runs, ..More::default() }, ops)
     }
 
     pub(crate) fn object(&self, obj: &ObjId) -> Result<(ObjIdx, ObjType), EditError> {
@@ -601,7 +625,7 @@ impl Editor<'_> {
 
     /// Inserts text before unit `index`; gives the unit that really is.
     fn insert_at(&mut self, obj: ObjIdx, index: usize, text: &str) -> Result<usize, EditError> {
-        self.room(text.len(), text.len(), 0)?;
+        self.room_for_text(text)?;
         let seq = self.state.seq(obj).expect("the caller checked the kind");
         if seq.marks == 0
             && index <= seq.width()
@@ -686,7 +710,10 @@ impl Editor<'_> {
     fn room_to_delete(&self, obj: ObjIdx, units: usize) -> Result<(), EditError> {
         let Some(seq) = self.state.seq(obj) else { return Ok(()) };
         let units = units.min(seq.width());
-        self.room(units, 0, 0)?;
+        if !self.is_sure(units, 0) {
+            let runs = (units as u64).min(self.state.most_spans());
+            self.scarce(More { runs, ..More::default() }, units)?;
+        }
         // No more values are visible than were put; nearly always there is room for all of them.
         if seq.regs.len() == 0 || self.room_to_name(units, self.state.log.keyed.len()).is_ok() {
             return Ok(());

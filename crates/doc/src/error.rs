@@ -51,7 +51,7 @@ pub enum Rule {
     #[error("a column of a change is compressed")]
     CompressedInChange,
     /// A column this kind of chunk does not have, where unknown ones are not allowed.
-    #[error("the column is unknown")]
+    #[error("the column is unknown: it was written by a later version of the format")]
     UnknownColumn,
     /// Column data that reaches beyond the chunk.
     #[error("column data reaches beyond the chunk")]

@@ -108,6 +108,7 @@ mod blame;
 mod bundle;
 mod codec;
 mod cursor;
+mod damage;
 mod document;
 mod edit;
 mod error;
@@ -152,6 +153,7 @@ pub use codec::limits::Limits;
 #[doc(hidden)]
 pub use codec::shortcuts::Shortcuts;
 pub use cursor::ParseCursorError;
+pub use damage::{Kept, Loss};
 pub use document::{Commit, Document, Snapshot};
 pub use edit::{CommitOptions, Editor};
 pub use error::{
@@ -171,8 +173,8 @@ pub use opened::{Opened, Opening};
 pub use patch::{Patch, PatchAction, PatchError, Path};
 pub use queue::Applied;
 pub use read::ReadDoc;
-pub use rescue::{Kept, Loss, Rescue};
-pub use storage::{LoadOptions, OnPartialLoad, SaveOptions, Verify};
+pub use rescue::Rescue;
+pub use storage::{LoadOptions, LoadReport, OnPartialLoad, SaveOptions, Verify};
 pub use transaction::{Transactable, Transaction};
 pub use typed::FromValue;
 pub use types::{

@@ -8,10 +8,11 @@ use crate::codec::chunk::{ChunkType, Frame, Sealed};
 use crate::codec::document::named_heads;
 use crate::codec::limits::Limits;
 use crate::codec::reader::Reader;
+use crate::damage::Loss;
 use crate::document::Document;
 use crate::error::LoadError;
 use crate::migrate::StringMigration;
-use crate::storage::LoadOptions;
+use crate::storage::{LoadOptions, LoadReport};
 use crate::types::ChangeHash;
 
 /// What of a file is looked at when it is opened. Nothing of this is about [`Document::load`], which looks at everything.
@@ -45,10 +46,13 @@ pub struct Opened<B = Vec<u8>> {
 
 enum Held<B> {
     /// The document says what these bytes say, whether it was read or not.
-    File { bytes: B, read: OnceLock<Result<Document, LoadError>> },
-    /// Somebody may have written in it.
-    Document(Document),
+    File { bytes: B, read: OnceLock<Result<Loaded, LoadError>> },
+    /// It may have been written in.
+    Document(Loaded),
 }
+
+/// A document, and what was lost when it was read.
+type Loaded = (Document, LoadReport);
 
 impl Document {
     /// Opens a file without reading it: what is in it is read when it is first asked for, by [`Opened::document`] and the calls
@@ -72,7 +76,7 @@ impl Document {
         let held = if untouched && is_sound(bytes.as_ref(), options.opening, &options.limits) {
             Held::File { bytes, read: OnceLock::new() }
         } else {
-            Held::Document(Self::load_with(bytes.as_ref(), options.clone())?)
+            Held::Document(Self::load_reported(bytes.as_ref(), options.clone())?)
         };
         Ok(Opened { held, options })
     }
@@ -98,15 +102,24 @@ impl<B: AsRef<[u8]>> Opened<B> {
     ///
     /// Of several threads that ask first, each may read it; all get what one of them read. None waits for another.
     pub fn document(&self) -> Result<&Document, LoadError> {
+        self.loaded().map(|(doc, _)| doc)
+    }
+
+    /// What is not in the document as the file has it, where [`LoadOptions::on_partial_load`] allows that.
+    pub fn losses(&self) -> Result<&[Loss], LoadError> {
+        self.loaded().map(|(_, report)| &report.losses[..])
+    }
+
+    fn loaded(&self) -> Result<&Loaded, LoadError> {
         match &self.held {
-            Held::Document(doc) => Ok(doc),
+            Held::Document(loaded) => Ok(loaded),
             Held::File { bytes, read } => {
                 let read = match read.get() {
                     Some(read) => read,
                     None => {
                         // Not inside of `get_or_init`: while a load waits for another thread it may be given anything that the
                         // pool has to do, and that may be to ask for this document.
-                        let loaded = Document::load_with(bytes.as_ref(), self.options.clone());
+                        let loaded = Document::load_reported(bytes.as_ref(), self.options.clone());
                         read.get_or_init(|| loaded)
                     }
                 };
@@ -119,9 +132,10 @@ impl<B: AsRef<[u8]>> Opened<B> {
     pub fn document_mut(&mut self) -> Result<&mut Document, LoadError> {
         if let Held::File { bytes, read } = &mut self.held {
             let loaded = read.take();
-            let loaded = loaded.unwrap_or_else(|| Document::load_with(bytes.as_ref(), self.options.clone()));
+            let loaded =
+                loaded.unwrap_or_else(|| Document::load_reported(bytes.as_ref(), self.options.clone()));
             match loaded {
-                Ok(doc) => self.held = Held::Document(doc),
+                Ok(loaded) => self.held = Held::Document(loaded),
                 Err(error) => {
                     *read = OnceLock::from(Err(error.clone()));
                     return Err(error);
@@ -129,7 +143,7 @@ impl<B: AsRef<[u8]>> Opened<B> {
             }
         }
         match &mut self.held {
-            Held::Document(doc) => Ok(doc),
+            Held::Document((doc, _)) => Ok(doc),
             Held::File { .. } => unreachable!("it was read"),
         }
     }
@@ -137,9 +151,9 @@ impl<B: AsRef<[u8]>> Opened<B> {
     /// The document alone.
     pub fn into_document(self) -> Result<Document, LoadError> {
         match self.held {
-            Held::Document(doc) => Ok(doc),
+            Held::Document((doc, _)) => Ok(doc),
             Held::File { bytes, read } => match read.into_inner() {
-                Some(read) => read,
+                Some(read) => read.map(|(doc, _)| doc),
                 None => Document::load_with(bytes.as_ref(), self.options),
             },
         }
@@ -165,7 +179,7 @@ impl<B: AsRef<[u8]>> Opened<B> {
     /// [`Document::save`] gives.
     pub fn save(&mut self) -> Cow<'_, [u8]> {
         match &mut self.held {
-            Held::Document(doc) => Cow::Owned(doc.save()),
+            Held::Document((doc, _)) => Cow::Owned(doc.save()),
             Held::File { bytes, .. } => Cow::Borrowed(AsRef::<[u8]>::as_ref(bytes)),
         }
     }

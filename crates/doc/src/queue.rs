@@ -12,7 +12,7 @@ use crate::error::{ApplyError, LimitError};
 use crate::store::history::heads::Heads;
 use crate::store::incoming::apply::Refusal;
 use crate::store::savepoint::Savepoint;
-use crate::store::state::State;
+use crate::store::state::{More, State};
 use crate::types::{ActorId, ChangeHash, ChangeIdx};
 
 /// What became of changes that came together. Those that were here before are in none of the lists.
@@ -228,7 +228,7 @@ impl Queue {
                 return false;
             }
         }
-        if limits.check(state.size(0, 0)).is_err() {
+        if state.check_room(More::default(), limits).is_err() {
             self.restore(state, batch);
             return false;
         }

@@ -3,20 +3,18 @@
 
 use std::ops::Range;
 
-use crate::codec::chunk::{Chunk, ChunkType, MAGIC};
+use crate::codec::chunk::{Chunk, ChunkType};
 use crate::codec::limits::Budget;
 use crate::codec::reader::Reader;
+use crate::damage::{Kept, Loss, Passes, distance_to_next};
 use crate::document::Document;
-use crate::error::{FormatError, LimitError, LoadError, Rule};
+use crate::error::{FormatError, LoadError, Rule};
 use crate::literal::Literal;
 use crate::storage::{LoadOptions, Verify, load_marks, load_unverified};
 use crate::store::state::State;
 use crate::transaction::Transactable as _;
 use crate::types::{ChangeHash, ROOT};
 use crate::view::View;
-
-/// How often all bytes of a file may be read while looking for where a chunk starts.
-const PASSES: usize = 32;
 
 /// What [`Document::rescue`] found.
 ///
@@ -44,46 +42,21 @@ pub struct Rescue {
     pub missing: Vec<ChangeHash>,
 }
 
-/// A part of a file that could not be loaded.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Loss {
-    /// Where in the file.
-    pub bytes: Range<usize>,
-    /// Why.
-    pub why: LoadError,
-    /// What of it is in the document all the same.
-    pub kept: Kept,
-}
-
-/// What was kept of a part that could not be loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// Nothing.
-    Nothing,
-    /// What can be seen in it, without its history: other copies of the document cannot be merged with it.
-    Values,
-    /// Everything, under the names that follow from the contents and not under those that the file gives.
-    Contents,
-}
-
 impl Document {
     /// Reads what can be read of a damaged file, and says what cannot and why. Of the options, those for partial loads and
     /// verification mean nothing here: everything is verified, and what is in doubt is in the report.
     pub fn rescue(bytes: &[u8], options: LoadOptions) -> Rescue {
-        let mut salvage = Salvage {
-            doc: Self::of(State::new(options.encoding), options.limits),
-            values: None,
-            losses: Vec::new(),
-            bytes_left: bytes.len().saturating_mul(PASSES),
-            budget: Budget::of_call(&options.limits),
-        };
-        let (mut at, mut number) = (0, 0);
-        while at < bytes.len() {
-            at += salvage.chunk(bytes, at, number);
-            number += 1;
-        }
+        let mut salvage = Salvage::of(Self::of(State::new(options.encoding), options.limits), bytes);
+        salvage.takes_values = true;
+        salvage.chunks(bytes, 0, 0);
         salvage.finish(options)
+    }
+
+    /// Takes the good chunks of a file from `at` on; gives the damage, too.
+    pub(crate) fn salvage(self, bytes: &[u8], at: usize, number: usize) -> (Self, Vec<Loss>) {
+        let mut salvage = Salvage::of(self, bytes);
+        salvage.chunks(bytes, at, number);
+        (salvage.doc, salvage.losses)
     }
 }
 
@@ -91,29 +64,41 @@ struct Salvage {
     doc: Document,
     /// What can be seen in a document whose history cannot be read.
     values: Option<Literal>,
+    /// Whether they are wanted.
+    takes_values: bool,
     losses: Vec<Loss>,
-    /// Bytes that may still be read.
-    bytes_left: usize,
-    /// What reading them may cost.
+    passes: Passes,
+    /// What reading may cost.
     budget: Budget,
 }
 
 impl Salvage {
+    fn of(doc: Document, bytes: &[u8]) -> Self {
+        let (budget, passes) = (Budget::of_call(&doc.limits), Passes::over(bytes));
+        Self { doc, values: None, takes_values: false, losses: Vec::new(), passes, budget }
+    }
+
+    fn chunks(&mut self, bytes: &[u8], mut at: usize, mut number: usize) {
+        while at < bytes.len() {
+            at += self.chunk(bytes, at, number);
+            number += 1;
+        }
+    }
+
     /// Takes what can be had of the chunk at `at`, or of what lies before the next one; gives its length.
     fn chunk(&mut self, bytes: &[u8], at: usize, number: usize) -> usize {
         let rest = &bytes[at..];
-        if self.bytes_left == 0 {
-            let why = LimitError { what: "passes over a damaged file", limit: PASSES as u64 };
-            self.lose(at..bytes.len(), why.into(), Kept::Nothing);
+        if let Some(why) = self.passes.are_over() {
+            self.lose(at..bytes.len(), why, Kept::Nothing);
             return rest.len();
         }
         let mut reader = Reader::new(rest);
         let read = Chunk::read_any(&mut reader, &self.doc.limits);
-        self.bytes_left = self.bytes_left.saturating_sub(reader.offset());
+        self.passes.spend(reader.offset());
         let (chunk, sound) = match read {
             Ok(read) => read,
             Err(error) => {
-                let len = next(rest);
+                let len = distance_to_next(rest);
                 self.lose(at..at + len, error.place(number, at).into(), Kept::Nothing);
                 return len;
             }
@@ -134,7 +119,8 @@ impl Salvage {
     fn unsound(&mut self, chunk: &Chunk<'_>, rest: &[u8], at: usize, number: usize, len: usize) -> usize {
         let proven = chunk.kind == ChunkType::Document
             && self.doc.take_chunk(chunk, number, at, Verify::Now, &mut self.budget).is_ok();
-        let (len, kept) = if proven { (len, Kept::Contents) } else { (next(rest), Kept::Nothing) };
+        let (len, kept) =
+            if proven { (len, Kept::Contents) } else { (distance_to_next(rest), Kept::Nothing) };
         let place = crate::error::Place { chunk: number, offset: at, column: None };
         let why = FormatError { place, rule: Rule::Checksum };
         self.lose(at..at + len, why.into(), kept);
@@ -153,7 +139,8 @@ impl Salvage {
         {
             return Kept::Contents;
         }
-        if self.values.is_none()
+        if self.takes_values
+            && self.values.is_none()
             && let Ok(state) = load_marks(chunk, encoding, &limits, &mut self.budget)
         {
             self.values = View::now(&state).hydrate(ROOT).ok();
@@ -184,10 +171,4 @@ impl Salvage {
         }
         Rescue { document: self.doc, losses: self.losses, missing }
     }
-}
-
-/// How far the next chunk is at least.
-fn next(rest: &[u8]) -> usize {
-    let start = rest.windows(MAGIC.len()).skip(1).position(|bytes| bytes == MAGIC);
-    start.map_or(rest.len(), |at| at + 1)
 }

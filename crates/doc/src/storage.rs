@@ -10,6 +10,7 @@ use crate::codec::document::DocumentView;
 use crate::codec::limits::{Budget, Limits};
 use crate::codec::reader::Reader;
 use crate::codec::rules;
+use crate::damage::{Kept, Loss, Passes, distance_to_next};
 use crate::document::Document;
 use crate::error::{ApplyError, EditError, LimitError, LoadError};
 use crate::migrate::StringMigration;
@@ -19,13 +20,13 @@ use crate::store::state::State;
 use crate::threads;
 use crate::types::{ActorId, ChangeHash, ChangeIdx, TextEncoding};
 
-/// What to do with a file whose end cannot be read.
+/// What to do with a file of which not all can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OnPartialLoad {
     /// Refuse it.
     #[default]
     Error,
-    /// Keep what could be read.
+    /// Keep what can be read, also behind a damaged chunk; [`Document::load_reported`] says what cannot.
     Ignore,
 }
 
@@ -39,6 +40,16 @@ pub enum Verify {
     /// something needs them. The checksum of every chunk is compared all the same, and so are the hashes of a document that
     /// stands behind something else in the file: its changes are known by them.
     Later,
+}
+
+/// What came of loading bytes of which some may be damaged.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LoadReport {
+    /// Operations that are new in the document.
+    pub operations: usize,
+    /// What is not in the document as it was written, in the order of the bytes.
+    pub losses: Vec<Loss>,
 }
 
 /// How to load.
@@ -66,7 +77,7 @@ impl LoadOptions {
         self
     }
 
-    /// What to do with a file whose end cannot be read.
+    /// What to do with a file of which not all can be read.
     #[must_use]
     pub fn on_partial_load(mut self, partial: OnPartialLoad) -> Self {
         self.partial = partial;
@@ -138,12 +149,35 @@ impl Document {
 
     /// As [`Self::load`], with options.
     pub fn load_with(bytes: &[u8], options: LoadOptions) -> Result<Self, LoadError> {
+        Self::load_reported(bytes, options).map(|(doc, _)| doc)
+    }
+
+    /// As [`Self::load_with`], with a report of the damage that [`OnPartialLoad::Ignore`] passes over.
+    ///
+    /// ```
+    /// use hashmill_doc::{Document, LoadOptions, OnPartialLoad, Transactable, ROOT};
+    ///
+    /// let mut doc = Document::new();
+    /// doc.transact(|tx| tx.put(ROOT, "a", 1))?;
+    /// let mut file = doc.save();
+    /// doc.transact(|tx| tx.put(ROOT, "b", 1))?;
+    /// file.extend(b"half of a chunk");
+    /// file.extend(doc.save_incremental());
+    /// let options = LoadOptions::new().on_partial_load(OnPartialLoad::Ignore);
+    /// let (loaded, report) = Document::load_reported(&file, options)?;
+    /// assert_eq!(loaded.get_heads(), doc.get_heads());
+    /// assert_eq!(report.losses.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn load_reported(bytes: &[u8], options: LoadOptions) -> Result<(Self, LoadReport), LoadError> {
         let mut doc = Self::of(State::new(options.encoding), options.limits);
         let starts_with_document = bytes.get(8) == Some(&(ChunkType::Document as u8));
-        let result = doc.read(bytes, options.verify);
-        match result {
-            Err(error) if options.partial == OnPartialLoad::Error => return Err(error),
-            _ => {}
+        let mut losses = vec![];
+        if let Err(stop) = doc.read(bytes, options.verify) {
+            if options.partial == OnPartialLoad::Error {
+                return Err(stop.why);
+            }
+            (doc, losses) = doc.salvage(bytes, stop.at, stop.number);
         }
         let missing = doc.get_missing_deps(&[]);
         if !missing.is_empty() && !starts_with_document && options.partial == OnPartialLoad::Error {
@@ -156,26 +190,43 @@ impl Document {
             let full = LimitError { what: "operations", limit: u32::MAX.into() };
             doc.convert_strings_to_text().map_err(|_| full)?;
         }
-        Ok(doc)
+        let operations = doc.operations();
+        Ok((doc, LoadReport { operations, losses }))
     }
 
     /// Applies chunk after chunk until one is bad.
-    fn read(&mut self, bytes: &[u8], verify: Verify) -> Result<(), LoadError> {
+    fn read(&mut self, bytes: &[u8], verify: Verify) -> Result<(), Stop> {
         let mut reader = Reader::new(bytes);
         let (mut number, mut budget) = (0, Budget::of_call(&self.limits));
         while !reader.is_empty() {
-            let base = reader.offset();
-            let place = |error: ChunkError| LoadError::from(error.place(number, base));
-            let sealed = Sealed::read(&mut reader, &self.limits).map_err(place)?;
-            let verify = if self.is_empty() { verify } else { Verify::Now };
-            if sealed.kind == ChunkType::Document && sealed.body.len() as u64 >= self.limits.parallel_from {
-                self.take_document(&sealed, number, base, verify, &mut budget)?;
-            } else {
-                self.take_chunk(&sealed.open().map_err(place)?, number, base, verify, &mut budget)?;
-            }
+            let at = reader.offset();
+            self.read_chunk(&mut reader, number, verify, &mut budget).map_err(|why| Stop {
+                why,
+                at,
+                number,
+            })?;
             number += 1;
         }
         Ok(())
+    }
+
+    /// Applies the `number`-th chunk of a file.
+    fn read_chunk(
+        &mut self,
+        reader: &mut Reader<'_>,
+        number: usize,
+        verify: Verify,
+        budget: &mut Budget,
+    ) -> Result<(), LoadError> {
+        let base = reader.offset();
+        let place = |error: ChunkError| LoadError::from(error.place(number, base));
+        let sealed = Sealed::read(reader, &self.limits).map_err(place)?;
+        let verify = if self.is_empty() { verify } else { Verify::Now };
+        if sealed.kind == ChunkType::Document && sealed.body.len() as u64 >= self.limits.parallel_from {
+            self.take_document(&sealed, number, base, verify, budget)
+        } else {
+            self.take_chunk(&sealed.open().map_err(place)?, number, base, verify, budget)
+        }
     }
 
     /// As [`Self::take_chunk`], for a long document whose checksum is compared beside.
@@ -228,43 +279,72 @@ impl Document {
         all_of(self.apply_metered(self.new_in(&state), budget))
     }
 
-    /// Applies the good beginning of a stream of chunks; what follows the first bad one is ignored, because streams
-    /// are cut off anywhere. When a change of the beginning cannot be applied, none is: the document is as it was. On an
-    /// empty document a stream without a good beginning is an error. Gives how many operations are new.
+    /// Applies the good chunks of a stream; damaged ones are passed over, because streams are cut off anywhere. When a change
+    /// of a good chunk cannot be applied, none is: the document is as it was. On an empty document a stream without any good
+    /// chunk is an error. Gives how many operations are new; [`Self::load_incremental_reported`] says what was damaged.
     pub fn load_incremental(&mut self, bytes: &[u8]) -> Result<usize, LoadError> {
-        let before = self.operations();
-        if self.is_empty() {
-            let mut loaded = Self::of(State::new(self.state.encoding), self.limits);
-            match loaded.read(bytes, Verify::Now) {
-                Err(LoadError::Format(_) | LoadError::Heads { .. }) if !loaded.is_empty() => {}
-                result => result?,
-            }
-            self.state = loaded.state;
-            self.queue = loaded.queue;
-            return Ok(self.operations());
-        }
-        let mut budget = Budget::of_call(&self.limits);
-        let changes = self.good_changes(bytes, &mut budget)?;
-        self.apply_metered(changes, &mut budget)?;
-        Ok(self.operations() - before)
+        self.load_incremental_reported(bytes).map(|report| report.operations)
     }
 
-    /// The changes of a stream of chunks that are new here, up to the first bad chunk.
-    fn good_changes(&self, bytes: &[u8], budget: &mut Budget) -> Result<Vec<Change>, LoadError> {
-        let (mut reader, mut changes, mut number) = (Reader::new(bytes), vec![], 0);
-        while !reader.is_empty() {
-            let base = reader.offset();
-            let chunk =
-                Chunk::read(&mut reader, &self.limits).map_err(|error| error.place(number, base).into());
-            match chunk.and_then(|chunk| self.part(&chunk, number, base, Verify::Now, budget)) {
+    /// As [`Self::load_incremental`], with a report of the damage that was passed over.
+    pub fn load_incremental_reported(&mut self, bytes: &[u8]) -> Result<LoadReport, LoadError> {
+        let before = self.operations();
+        if !self.is_empty() {
+            let losses = self.read_past_damage(bytes, 0, 0)?;
+            return Ok(LoadReport { operations: self.operations() - before, losses });
+        }
+        let mut loaded = Self::of(State::new(self.state.encoding), self.limits);
+        let mut losses = vec![];
+        if let Err(Stop { why, at, number }) = loaded.read(bytes, Verify::Now) {
+            if !is_damage(&why) {
+                return Err(why);
+            }
+            losses = loaded.read_past_damage(bytes, at, number)?;
+            if loaded.is_empty() {
+                return Err(why);
+            }
+        }
+        self.state = loaded.state;
+        self.queue = loaded.queue;
+        Ok(LoadReport { operations: self.operations(), losses })
+    }
+
+    /// Applies all changes of a stream of chunks from `at` on that are new here, but for those in damaged chunks, which are
+    /// given.
+    fn read_past_damage(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        mut number: usize,
+    ) -> Result<Vec<Loss>, LoadError> {
+        let (mut budget, mut passes) = (Budget::of_call(&self.limits), Passes::over(bytes));
+        let (mut changes, mut losses) = (vec![], vec![]);
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            let mut reader = Reader::new(rest);
+            let chunk = Chunk::read(&mut reader, &self.limits);
+            passes.spend(reader.offset());
+            let is_sound = chunk.is_ok();
+            let chunk = chunk.map_err(|error| error.place(number, at).into());
+            let part = chunk.and_then(|chunk| self.part(&chunk, number, at, Verify::Now, &mut budget));
+            let len = if is_sound { reader.offset() } else { distance_to_next(rest) };
+            match part {
                 Ok(Part::Changes(more)) => changes.extend(more),
                 Ok(Part::Document(state)) => changes.extend(self.new_in(&state)),
-                Err(LoadError::Format(_) | LoadError::Heads { .. }) => break,
+                Err(why) if is_damage(&why) => {
+                    losses.push(Loss { bytes: at..at + len, why, kept: Kept::Nothing })
+                }
                 Err(error) => return Err(error),
             }
             number += 1;
+            at += len;
+            if let Some(why) = passes.are_over().filter(|_| at < bytes.len()) {
+                losses.push(Loss { bytes: at..bytes.len(), why, kept: Kept::Nothing });
+                break;
+            }
         }
-        Ok(changes)
+        self.apply_metered(changes, &mut budget)?;
+        Ok(losses)
     }
 
     /// All that is in a stream of chunks, or the first thing that is wrong with one.
@@ -413,7 +493,7 @@ impl Document {
         let rows = rows.collect::<Result<Vec<ChangeIdx>, _>>()?;
         let back = self.settled().back_at(&rows);
         let back = back.and_then(|(mut then, kept)| self.take_over(&kept, &mut then).then_some(then));
-        if let Some(then) = back.filter(|then| self.limits.leave_plenty(then.size(0, 0))) {
+        if let Some(then) = back.filter(|then| self.limits.leave_plenty(then.size())) {
             return Ok(Self::of(then, self.limits));
         }
         let mut then = State::new(self.state.encoding);
@@ -433,6 +513,18 @@ impl Document {
 /// In a file, those that waited for a later chunk count as well.
 fn all_of(applied: Result<Vec<(ChangeHash, ApplyError)>, ApplyError>) -> Result<(), ApplyError> {
     applied?.into_iter().next().map_or(Ok(()), |(_, why)| Err(why))
+}
+
+/// Where reading a file stopped, and why.
+struct Stop {
+    why: LoadError,
+    at: usize,
+    number: usize,
+}
+
+/// Whether a chunk is not what was written. Sound chunks that are beyond a limit or cannot be applied are.
+fn is_damage(why: &LoadError) -> bool {
+    matches!(why, LoadError::Format(_) | LoadError::Heads { .. })
 }
 
 /// What loading one chunk fails with: a fault to be placed in the file, or an error about the whole.

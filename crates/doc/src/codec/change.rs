@@ -149,6 +149,11 @@ impl<'a> ChangeView<'a> {
         budget: &mut Budget,
         scratch: &mut Scratch<'_>,
     ) -> Result<u32, ChunkError> {
+        // A column of a later version is not written again.
+        let not_canonical = || match self.columns.unknown(&super::ops::spec::ALL) {
+            Some(unknown) => Fault::in_column(unknown, 0, Rule::UnknownColumn),
+            None => Fault::at(0, Rule::NotCanonical),
+        };
         let mut writer = std::mem::take(&mut scratch.writer).recycle();
         let mut others = Others { view: self, used: smallvec::smallvec![false; self.names.others.len()] };
         let mut reader = self.ops().metered(*budget);
@@ -156,13 +161,13 @@ impl<'a> ChangeView<'a> {
         *budget = reader.budget;
         let count = count?;
         if !others.used.iter().all(|used| *used) {
-            return Err(Fault::at(0, Rule::NotCanonical).into());
+            return Err(not_canonical().into());
         }
         scratch.body.clear();
         write_columns(&writer.columns(RowKind::Change), &mut scratch.body);
         scratch.writer = writer.recycle();
         if scratch.body != self.section {
-            return Err(Fault::at(0, Rule::NotCanonical).into());
+            return Err(not_canonical().into());
         }
         Ok(count)
     }

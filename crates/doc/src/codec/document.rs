@@ -410,6 +410,12 @@ pub(crate) struct DocumentOut<'a> {
 pub(super) type Column<'a> = (u32, Spread<'a>, Effort);
 
 impl<'a> DocumentOut<'a> {
+    /// How many bytes all columns hold.
+    pub(crate) fn column_bytes(mut self) -> u64 {
+        let columns = columns(&mut self.changes, &mut self.ops);
+        columns.iter().flatten().map(|(_, bytes, _)| bytes.len() as u64).sum()
+    }
+
     /// The chunk, with long columns deflated if asked.
     #[cfg(test)]
     pub(crate) fn write(self, compress: bool) -> Vec<u8> {

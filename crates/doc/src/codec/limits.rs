@@ -1,5 +1,6 @@
 //! How much memory and work an input may ask for.
 
+use super::column_costs::ColumnCosts;
 use super::shortcuts::Shortcuts;
 use crate::error::LimitError;
 
@@ -15,8 +16,8 @@ use crate::error::LimitError;
 /// many steps as they hold bytes when inflated, times a constant, plus a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes that one chunk may inflate to, all columns together. Edits leave an eighth of it to what is not a value, key or
-    /// message.
+    /// Bytes that one chunk may inflate to, all columns together. Edits stop at seven eighths of it in values, keys and
+    /// messages, and at fifteen sixteenths in all that the file of the document inflates to.
     pub inflated_bytes: u64,
     /// Operations in one change.
     pub operations: u64,
@@ -68,6 +69,10 @@ pub(crate) struct Size {
     pub(crate) paying: u64,
     /// The length of the longest name of an actor.
     pub(crate) longest: usize,
+    /// The most that all columns of its file take.
+    pub(crate) columns: u64,
+    /// The most that one more operation in a change of its own adds to them, but for bytes.
+    pub(crate) operation: u64,
 }
 
 impl Size {
@@ -103,6 +108,7 @@ impl Limits {
         };
         at_most(size.changes, self.changes, "changes")?;
         at_most(size.bytes, self.values() as u64, "bytes of values")?;
+        at_most(size.columns, self.columns(), INFLATED)?;
         at_most(self.work(size), self.paid(size), STEPS)
             .map_err(|_| LimitError { what: STEPS, limit: self.steps })
     }
@@ -117,13 +123,27 @@ impl Limits {
         usize::try_from(self.inflated_bytes - self.inflated_bytes / 8).unwrap_or(usize::MAX)
     }
 
+    /// How many bytes the columns of a document may have. The rest is for the message of the last change, which comes when
+    /// all has been checked.
+    fn columns(&self) -> u64 {
+        self.inflated_bytes - self.inflated_bytes / 16
+    }
+
     /// How many more operations there may be for sure, each in a change of its own.
     pub(crate) fn spare(&self, size: Size) -> u64 {
         // Three for the operation, two for the change, less than one besides.
         let row = 6 * (cost::STEP + size.longest as u64 / cost::BYTES);
         let work = self.paid(size).saturating_sub(self.work(size)) / row;
         let rest = self.total.saturating_sub(size.operations).min(self.changes.saturating_sub(size.changes));
-        work.min(rest)
+        // The other half of the room in columns is for bytes.
+        let columns = self.columns().saturating_sub(size.columns) / 2 / size.operation;
+        work.min(rest).min(columns)
+    }
+
+    /// Up to how many bytes of values there is room for sure, beside as many operations as [`Self::spare`] says.
+    pub(crate) fn spare_bytes(&self, size: Size) -> u64 {
+        let columns = self.columns().saturating_sub(size.columns) / 2 / ColumnCosts::BYTE;
+        size.bytes.saturating_add(columns).min(self.values() as u64)
     }
 
     /// What they leave to a part of a document, so that the whole can have what is added to the part.
@@ -134,8 +154,10 @@ impl Limits {
         let more = self.work(whole).saturating_add(pays(part));
         let steps = more.saturating_sub(self.work(part).saturating_add(pays(whole))).div_ceil(cost::STEP);
         let bytes = (whole.bytes.saturating_sub(part.bytes)).saturating_mul(8).div_ceil(7);
+        // What is added to the part may divide what only the whole has.
+        let columns = whole.columns.saturating_sub(part.columns);
         Self {
-            inflated_bytes: self.inflated_bytes.saturating_sub(bytes),
+            inflated_bytes: self.inflated_bytes.saturating_sub(bytes.max(columns)),
             total: self.total.saturating_sub(whole.operations.saturating_sub(part.operations)),
             changes: self.changes.saturating_sub(whole.changes.saturating_sub(part.changes)),
             steps: self.steps.saturating_sub(steps),
@@ -193,6 +215,11 @@ pub(crate) const WAITING: &str = "changes that wait for others";
 pub(crate) const WAITING_BYTES: &str = "bytes of changes that wait for others";
 
 impl LimitError {
+    /// Whether the limit is about the columns of a file.
+    pub(crate) fn is_of_columns(&self) -> bool {
+        self.what == INFLATED
+    }
+
     /// Whether the limit is about the work of one call.
     pub(crate) fn is_of_work(&self) -> bool {
         self.what == STEPS

@@ -11,6 +11,7 @@ pub(crate) mod bundle_writer;
 pub(crate) mod change;
 pub(crate) mod chunk;
 pub(crate) mod column;
+pub(crate) mod column_costs;
 mod column_reader;
 mod deflate;
 pub(crate) mod delta;

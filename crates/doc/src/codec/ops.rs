@@ -34,6 +34,12 @@ pub(crate) mod spec {
     pub(crate) const SUCC_CTR: u32 = 0x83;
     pub(crate) const EXPAND: u32 = 0x94;
     pub(crate) const MARK: u32 = 0xa5;
+
+    /// The columns that this version of the format has, in changes and documents.
+    pub(crate) const ALL: [u32; 19] = [
+        OBJ_ACTOR, OBJ_CTR, KEY_ACTOR, KEY_CTR, KEY_STR, ID_ACTOR, ID_CTR, INSERT, ACTION, META, RAW,
+        PRED_COUNT, PRED_ACTOR, PRED_CTR, SUCC_COUNT, SUCC_ACTOR, SUCC_CTR, EXPAND, MARK,
+    ];
 }
 
 /// A run of rows that one typed or deleted: the state [`OpReader::extend`] needs to see whether the next rows go on.

@@ -4,7 +4,7 @@
 //! sequences hold what is visible now and where each element is. All of it is shared copy-on-write between documents
 //! that were one.
 //!
-//! Rooms, each using only those before it: [`memory`]; [`actors`], [`log`], [`register`], [`savepoint`]; [`map`], [`seq`];
+//! Rooms, each using only those before it: [`memory`]; [`actors`], [`log`], [`measured`], [`register`], [`savepoint`]; [`map`], [`seq`];
 //! [`history`]; [`state`], which holds one of each; [`past`], what was visible once, [`between`], what lies between two
 //! moments, [`undo`] and [`back`], which goes to an earlier moment; [`outgoing`], which writes changes and documents, and [`incoming`], which takes them in.
 
@@ -15,6 +15,7 @@ pub(crate) mod history;
 pub(crate) mod incoming;
 pub(crate) mod log;
 pub(crate) mod map;
+pub(crate) mod measured;
 pub(crate) mod memory;
 pub(crate) mod outgoing;
 pub(crate) mod past;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::codec::column_costs::ColumnCosts;
 use crate::codec::limits::{Limits, Size};
 use crate::codec::row::Action;
 use crate::codec::shortcuts::kept::Kept;
@@ -15,6 +16,7 @@ use crate::store::history::branches::Branches;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{Log, LogEnd, LogRun, MarkOp, Val, What, named_besides};
 use crate::store::map::Map;
+use crate::store::measured::{Held, Measured};
 use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::memory::cow_box::CowBox;
 use crate::store::memory::cow_vec::CowVec;
@@ -63,6 +65,35 @@ pub(crate) struct Loaded {
     pub(crate) of: Kept,
 }
 
+/// What there may be for sure.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spare {
+    /// More operations, each in a change of its own, while no actor has a longer name than this.
+    operations: u64,
+    longest: usize,
+    /// Bytes of values in all.
+    bytes: u64,
+}
+
+/// What is about to be added to a document.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct More {
+    /// Operations that are not part of the history yet, those of the change in the making included.
+    pub(crate) operations: u64,
+    pub(crate) changes: u64,
+    /// See [`Size::rows`].
+    pub(crate) rows: u64,
+    /// Runs of operations.
+    pub(crate) runs: u64,
+    pub(crate) deps: u64,
+    /// Of values, keys and messages.
+    pub(crate) bytes: u64,
+    /// Those of them that are in the file for sure.
+    pub(crate) paying: u64,
+    /// Those of them that are of characters, each of which may have another length than the one before.
+    pub(crate) text: u64,
+}
+
 /// The root's number.
 pub(crate) const ROOT: ObjIdx = ObjIdx::ROOT;
 
@@ -81,8 +112,8 @@ pub(crate) struct State {
     pub(crate) max_op: u32,
     /// What it may become.
     pub(crate) limits: Limits,
-    /// So many more operations, each in a change of its own, there may be for sure, while no actor has a longer name.
-    spare: (u64, usize),
+    spare: Spare,
+    measured: Measured,
     pub(crate) save_cache: SaveCache,
     pub(crate) kept: Option<Arc<Loaded>>,
     pub(crate) branches: Branches,
@@ -105,7 +136,8 @@ impl State {
             history: History::default(),
             max_op: 0,
             limits: Limits::NONE,
-            spare: (0, 0),
+            spare: Spare::default(),
+            measured: Measured::default(),
             save_cache: SaveCache::default(),
             kept: None,
             branches: Branches::default(),
@@ -115,54 +147,130 @@ impl State {
 
     pub(crate) fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
-        self.spare = (0, 0);
+        self.spend_all();
     }
 
     /// How many more operations there may be for sure.
     #[inline]
     pub(crate) fn spare(&mut self) -> u64 {
         let longest = self.actors.longest();
-        if self.spare.0 == 0 || self.spare.1 != longest {
-            self.spare = (self.limits.spare(self.size(0, 0)), longest);
+        if self.spare.operations == 0 || self.spare.longest != longest {
+            let size = self.measured_size();
+            let (operations, bytes) = (self.limits.spare(size), self.limits.spare_bytes(size));
+            self.spare = Spare { operations, bytes, longest };
         }
-        self.spare.0
+        self.spare.operations
+    }
+
+    /// Up to how many bytes of values there is room for sure, if [`Self::spare`] was asked.
+    pub(crate) fn spare_bytes(&self) -> u64 {
+        self.spare.bytes
     }
 
     /// There are so many more operations in a change.
     #[inline]
     pub(crate) fn spend(&mut self, operations: u32) {
-        self.spare.0 = self.spare.0.saturating_sub(u64::from(operations) + 1);
+        self.spare.operations = self.spare.operations.saturating_sub(u64::from(operations) + 1);
     }
 
-    /// There is more, and nobody knows how much.
+    /// There is more, and it is not known how much.
     pub(super) fn spend_all(&mut self) {
-        self.spare.0 = 0;
+        self.spare.operations = 0;
     }
 
-    /// Whether there may be a change of so many operations that were just applied.
+    /// Whether there may be a change that was just applied.
     #[inline]
-    pub(super) fn afford(&mut self, operations: u32, limits: &Limits) -> Result<(), LimitError> {
-        let plenty = self.spare.0 > u64::from(operations) && self.spare.1 == self.actors.longest();
-        if plenty && self.heap.len() as u64 <= self.limits.inflated_bytes / 2 {
-            self.spend(operations);
+    pub(super) fn afford(&mut self, more: More, limits: &Limits) -> Result<(), LimitError> {
+        // Each dependency takes no more than an operation.
+        let spent = (more.operations + more.deps) as u32;
+        let plenty = self.spare.operations > u64::from(spent) && self.spare.longest == self.actors.longest();
+        if plenty && self.heap.len() as u64 + more.bytes <= self.spare.bytes {
+            self.spend(spent);
             return Ok(());
         }
         self.spend_all();
-        limits.check(self.size(operations.into(), 1))?;
+        self.check_room(more, limits)?;
         self.spare();
-        self.spend(operations);
+        self.spend(spent);
         Ok(())
     }
 
-    /// What there is, with so many operations and changes that are not part of the history yet.
-    pub(crate) fn size(&self, operations: u64, changes: u64) -> Size {
-        Size {
+    /// Whether there may be more.
+    pub(crate) fn check_room(&self, more: More, limits: &Limits) -> Result<(), LimitError> {
+        let checked = limits.check(self.size_with(more));
+        // What is in the columns may be less than it could be.
+        if checked.as_ref().is_err_and(LimitError::is_of_columns) && self.measure(limits) {
+            return limits.check(self.size_with(more));
+        }
+        checked
+    }
+
+    /// What there is. Where the columns may take more than half of what they may, it is known how much they do.
+    pub(crate) fn measured_size(&self) -> Size {
+        let size = self.size();
+        if size.columns > self.limits.inflated_bytes / 2 && self.measure(&self.limits) {
+            return self.size();
+        }
+        size
+    }
+
+    /// Measures the columns, unless that would take longer than what came since is worth.
+    fn measure(&self, limits: &Limits) -> bool {
+        let (held, costs) = (self.held(), self.column_costs(0));
+        let may_fit = held.bytes <= limits.inflated_bytes;
+        let measures = may_fit && self.measured.is_worth_it(held, &costs);
+        if measures {
+            self.measured.set(held, &costs, self.column_bytes());
+        }
+        measures
+    }
+
+    /// How many runs of operations may divide the elements of a sequence at most.
+    pub(crate) fn most_spans(&self) -> u64 {
+        self.held().rows + 1
+    }
+
+    fn held(&self) -> Held {
+        Held {
             rows: Size::entries(self.log.runs.len() + self.log.keyed.len()) + u64::from(self.log.apart),
-            operations: self.history.operations() + operations,
-            changes: u64::from(self.history.len()) + changes,
+            values: self.log.values.len() as u64,
             bytes: self.heap.len() as u64,
-            paying: self.heap.paying() as u64,
+            changes: self.history.number_of_runs() as u64,
+            deps: self.history.dependencies(),
+        }
+    }
+
+    /// With so many operations that are not here yet.
+    fn column_costs(&self, more: u64) -> ColumnCosts {
+        let operations = self.history.operations().max(u64::from(self.max_op)) + more;
+        ColumnCosts::of(u64::from(self.max_op) + more, operations, self.actors.len() as u64 + 1)
+    }
+
+    /// What there is.
+    pub(crate) fn size(&self) -> Size {
+        self.size_with(More::default())
+    }
+
+    /// What there would be with more.
+    fn size_with(&self, more: More) -> Size {
+        let (held, costs) = (self.held(), self.column_costs(more.operations));
+        let with = Held {
+            rows: held.rows + Size::entries(more.runs as usize),
+            values: held.values + more.runs,
+            bytes: held.bytes,
+            changes: held.changes + more.changes,
+            deps: held.deps + more.deps,
+        };
+        let columns = self.measured.bound(with, &costs).saturating_add(more.bytes + more.text);
+        Size {
+            rows: held.rows + more.rows,
+            operations: self.history.operations() + more.operations,
+            changes: u64::from(self.history.len()) + more.changes,
+            bytes: held.bytes + more.bytes,
+            paying: self.heap.paying() as u64 + more.paying,
             longest: self.actors.longest(),
+            columns,
+            operation: u64::from(Size::ENTRY) * costs.row + costs.value + costs.change + 2 * costs.dep,
         }
     }
 
@@ -450,7 +558,7 @@ impl State {
     /// One operation, which pays for one of them, names all these.
     #[inline]
     fn pay_for_names(&mut self, preds: &[OpId]) {
-        self.spare.0 = self.spare.0.saturating_sub(named_besides(preds).into());
+        self.spare.operations = self.spare.operations.saturating_sub(named_besides(preds).into());
     }
 
     /// An operation on a key of a map, with its predecessors, in a change that has everything else in its past.

@@ -175,7 +175,7 @@ fn documents_of_every_length_come_back_as_they_were() {
 }
 
 #[test]
-fn streams_are_read_up_to_the_first_bad_chunk() {
+fn garbage_in_a_stream_is_passed_over() {
     let mut doc = Document::load(fixture!("two_change_chunks")).unwrap();
     let bytes = [EXEMPLAR, b"garbage"].concat();
     assert!(matches!(Document::load(&bytes), Err(LoadError::Format(_))));

@@ -99,7 +99,7 @@ fn a_change_that_breaks_a_rule_names_it() {
             Rule::LoneValue,
         ),
         ("an empty column", base().with(0x13, ""), Rule::NotCanonical),
-        ("a column nobody knows", base().with(0xc2, "7f01"), Rule::NotCanonical),
+        ("a column of a later version", base().with(0xc2, "7f01"), Rule::UnknownColumn),
         (
             "an increment by text",
             base()

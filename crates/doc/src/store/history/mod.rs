@@ -104,6 +104,8 @@ pub(crate) struct History {
     rows: u32,
     /// Operations of all changes.
     ops: u64,
+    /// Dependencies of all runs.
+    deps: u64,
     /// From the first operation of a run to the run; runs without operations are not here.
     by_op: OpIdMap,
     by_seq: OpIdMap,
@@ -124,6 +126,7 @@ impl Clone for History {
             runs: self.runs.clone(),
             rows: self.rows,
             ops: self.ops,
+            deps: self.deps,
             by_op: self.by_op.clone(),
             by_seq: self.by_seq.clone(),
             last: self.last.clone(),
@@ -202,6 +205,10 @@ impl History {
     /// How many operations all changes have.
     pub(crate) fn operations(&self) -> u64 {
         self.ops
+    }
+
+    pub(crate) fn dependencies(&self) -> u64 {
+        self.deps
     }
 
     pub(crate) fn number_of_runs(&self) -> usize {
@@ -369,6 +376,7 @@ impl History {
         if run.ops > 0 {
             self.by_op.insert(OpId::new(run.start, run.actor), number);
         }
+        self.deps += run.deps.len() as u64;
         self.runs.push(run);
         row
     }
@@ -414,6 +422,7 @@ impl History {
             self.ops -= u64::from(run.ops) * u64::from(run.rows - keep);
             run.rows = keep;
             if keep == 0 {
+                self.deps -= run.deps.len() as u64;
                 self.runs.truncate(number);
                 self.by_seq.cut(OpId::new(seq, actor));
                 self.by_op.cut(OpId::new(start, actor));

@@ -22,7 +22,7 @@ use crate::store::log::{MarkOp, Val};
 use crate::store::register::is_visible;
 use crate::store::savepoint::Savepoint;
 use crate::store::seq::{At, Gap, Kind, Seq};
-use crate::store::state::State;
+use crate::store::state::{More, State};
 use crate::types::{ActorId, ActorIdx, ChangeIdx, ObjIdx, ObjType, OpId};
 
 /// The change being applied.
@@ -143,7 +143,10 @@ impl State {
             }
         };
         result?;
-        self.afford(len, limits)?;
+        let bytes = (names.message.len() + change.extra_bytes().len()) as u64;
+        let named = deps.len() as u64;
+        let more = More { operations: len.into(), changes: 1, deps: named, bytes, ..More::default() };
+        self.afford(more, limits)?;
         self.max_op = self.max_op.max(start - 1 + len);
         let message = self.heap.name(names.message);
         let extra = self.heap.push(change.extra_bytes());

@@ -74,6 +74,19 @@ impl State {
         (order, index)
     }
 
+    /// How many bytes the columns of its file hold, with the operations of a change in the making.
+    pub(in crate::store) fn column_bytes(&self) -> u64 {
+        // Actors without a change yet have their place, too.
+        let index: Vec<ActorIdx> =
+            self.actors.numbers().map(|actor| ActorIdx::of(self.actors.rank(actor))).collect();
+        let histories = self.save_cache.histories();
+        let mut writer = DocWriter::new(self, &histories, &index, true);
+        let mut chains = Default::default();
+        self.ordered().iter().for_each(|object| writer.object(object, &mut chains));
+        let (ops, changes) = (writer.finish().ops, self.change_table(&index));
+        DocumentOut { actors: vec![], heads: vec![], changes, ops }.column_bytes()
+    }
+
     fn write_anew(&self, compress: bool) -> Vec<u8> {
         let (order, index) = self.writers_in_order();
         let objects = self.ordered();
