@@ -332,7 +332,7 @@ impl Document {
                 Ok(Part::Changes(more)) => changes.extend(more),
                 Ok(Part::Document(state)) => changes.extend(self.new_in(&state)),
                 Err(why) if is_damage(&why) => {
-                    losses.push(Loss { bytes: at..at + len, why, kept: Kept::Nothing })
+                    losses.push(Loss { bytes: at..at + len, why, kept: Kept::Nothing });
                 }
                 Err(error) => return Err(error),
             }

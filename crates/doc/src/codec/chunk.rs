@@ -94,12 +94,12 @@ pub(crate) struct Sealed<'a> {
 impl<'a> Sealed<'a> {
     /// Reads one chunk. Offsets in errors count from its beginning.
     pub(crate) fn read(reader: &mut Reader<'a>, limits: &Limits) -> Result<Self, ChunkError> {
-        Self::unpack(Frame::read(reader).map_err(|rule| Fault::at(0, rule))?, limits)
+        Self::unpack(&Frame::read(reader).map_err(|rule| Fault::at(0, rule))?, limits)
     }
 
-    fn unpack(frame: Frame<'a>, limits: &Limits) -> Result<Self, ChunkError> {
+    fn unpack(frame: &Frame<'a>, limits: &Limits) -> Result<Self, ChunkError> {
         let fault = |rule| Fault::at(0, rule);
-        let Frame { kind, body, header, checksum, from_type } = frame;
+        let Frame { kind, body, header, checksum, from_type } = *frame;
         // Lengths are minimal, so these are the bytes that a chunk has wherever it is written.
         let plain = (kind != ChunkType::Deflated as u8).then_some(from_type);
         let (kind, body) = match kind {
@@ -160,22 +160,21 @@ impl<'a> Chunk<'a> {
         hashable: &mut u64,
     ) -> Result<Result<Self, UnreadableChunk>, ChunkError> {
         let frame = Frame::read(reader).map_err(|rule| Fault::at(0, rule))?;
-        let (kind, deflated, checksum, from_type) = (frame.kind, frame.body, frame.checksum, frame.from_type);
         let known = frame.is_known();
-        let why = match Sealed::unpack(frame, limits) {
+        let why = match Sealed::unpack(&frame, limits) {
             Ok(sealed) => return Ok(Ok(sealed.open()?)),
             Err(why @ ChunkError::Limit(_)) => why,
             Err(why) if !known => why,
             Err(why) => return Err(why),
         };
         let hash = match known {
-            true => hash_deflated(deflated, hashable).ok_or_else(|| why.clone())?,
-            false => hash_of(from_type),
+            true => hash_deflated(frame.body, hashable).ok_or_else(|| why.clone())?,
+            false => hash_of(frame.from_type),
         };
-        if hash.0[..4] != checksum {
+        if hash.0[..4] != frame.checksum {
             return Err(Sealed::broken());
         }
-        Ok(Err(UnreadableChunk { is_change: kind == ChunkType::Deflated as u8, hash, why }))
+        Ok(Err(UnreadableChunk { is_change: frame.kind == ChunkType::Deflated as u8, hash, why }))
     }
 
     /// As [`Self::read`], whatever the checksum says; gives whether it is right.

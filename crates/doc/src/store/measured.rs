@@ -29,6 +29,8 @@ struct Measurement {
     /// Length of the number of an actor then: the numbers of others may have become longer.
     actor: u64,
     columns: u64,
+    /// It is of more than there is now.
+    high: bool,
 }
 
 /// The last measurement.
@@ -67,12 +69,31 @@ impl Measured {
     pub(crate) fn is_worth_it(&self, held: Held, costs: &ColumnCosts) -> bool {
         let last = self.get();
         let known = if last.actor == costs.actor { last.columns } else { 0 };
+        let high = last.high;
         drop(last);
         let visited = held.rows + held.values + held.changes;
-        self.bound(held, costs).saturating_sub(known + BASE) >= visited / 2
+        let grown = self.bound(held, costs).saturating_sub(known + BASE);
+        high || grown >= visited / 2
+    }
+
+    /// Less is left of what was measured. To take something out of columns may divide runs as adding it does.
+    pub(crate) fn lower(&mut self, held: Held, costs: &ColumnCosts) {
+        let last = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let gone = |then: u64, now: u64, cost: u64| then.saturating_sub(now).saturating_mul(cost);
+        let more = gone(last.held.rows, held.rows, costs.row)
+            .saturating_add(gone(last.held.values, held.values, costs.value))
+            .saturating_add(gone(last.held.changes, held.changes, costs.change))
+            .saturating_add(gone(last.held.deps, held.deps, costs.dep));
+        last.held.rows = last.held.rows.min(held.rows);
+        last.held.values = last.held.values.min(held.values);
+        last.held.bytes = last.held.bytes.min(held.bytes);
+        last.held.changes = last.held.changes.min(held.changes);
+        last.held.deps = last.held.deps.min(held.deps);
+        last.columns = last.columns.saturating_add(more);
+        last.high |= more > 0;
     }
 
     pub(crate) fn set(&self, held: Held, costs: &ColumnCosts, columns: u64) {
-        *self.get() = Measurement { held, actor: costs.actor, columns };
+        *self.get() = Measurement { held, actor: costs.actor, columns, high: false };
     }
 }

@@ -176,6 +176,8 @@ impl State {
     /// There is more, and it is not known how much.
     pub(super) fn spend_all(&mut self) {
         self.spare.operations = 0;
+        let (held, costs) = (self.held(), self.column_costs(0));
+        self.measured.lower(held, &costs);
     }
 
     /// Whether there may be a change that was just applied.

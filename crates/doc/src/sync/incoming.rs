@@ -19,6 +19,9 @@ use crate::types::{ChangeHash, ChangeIdx};
 /// Bytes of a summary that need not be kept of a peer that is in step.
 const LONG: usize = 1 << 10;
 
+/// How many times a peer is asked for changes in place of a document. The first answers may have been on their way.
+const MOST_ASKED: u8 = 3;
+
 /// What became of the changes in a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -51,13 +54,13 @@ pub(super) fn receive(
     let takes = came && !state.read_only;
     let outcome = if takes { take(doc, state, &message.changes)? } else { Outcome::default() };
     let Outcome { mut received, put_off } = outcome;
-    if let Some(why) = received.unread.last().filter(|_| state.asked_for_changes) {
+    if let Some(why) = received.unread.last().filter(|_| state.asked_for_changes >= MOST_ASKED) {
         let lost = |hash: &&ChangeHash| doc.state.row(hash).is_none() && !doc.queue.contains(hash);
         let refuse = |hash: &ChangeHash| (*hash, ApplyError::unreadable(*hash, why.clone()));
         received.refused.extend(message.heads.iter().filter(lost).map(refuse));
     } else if put_off || !received.unread.is_empty() {
         state.needs_reset = true;
-        state.asked_for_changes |= !received.unread.is_empty();
+        state.asked_for_changes += u8::from(!received.unread.is_empty());
     }
     // From here on nothing fails.
     let Message { heads, need, mut have, flags, .. } = message;
@@ -84,7 +87,9 @@ pub(super) fn receive(
         if heads.is_empty() {
             // It has lost everything: all is sent again.
             state.last_sent_heads.clear();
+            let whole = state.sent.whole;
             state.sent = Sent::default();
+            state.sent.whole = whole;
         }
     } else {
         state.shared_heads.extend(known.iter().map(|(hash, _)| *hash));

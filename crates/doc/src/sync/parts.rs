@@ -42,8 +42,8 @@ pub struct StateParts {
     pub needs_reset: bool,
     /// Whether the peer ignored the whole document, so that it is sent changes.
     pub by_change: bool,
-    /// Whether the peer was asked for changes because a whole document could not be taken.
-    pub asked_for_changes: bool,
+    /// How many times the peer was asked for changes because a whole document could not be taken.
+    pub asked_for_changes: u8,
     /// Changes of the peer that were refused.
     pub refused: Vec<ChangeHash>,
 }

@@ -109,18 +109,17 @@ mod tests {
         put(&mut here, 1);
         let (mut of_there, mut progress) = (State::new(), Progress::new());
         // A peer that is given access and loses it again, without end.
-        for round in 0..50 {
-            let mut message = Message::default();
-            message.heads = if round % 2 == 0 { Few::new() } else { Few::one(ChangeHash([7; 32])) };
+        for round in 0..50_u32 {
+            let heads = if round % 2 == 0 { Few::new() } else { Few::one(ChangeHash([7; 32])) };
+            let message = Message { heads, ..Message::default() };
             here.receive_sync_message(&mut of_there, message).expect("sound");
-            assert_eq!(progress.note(&here, &of_there), (round as u32).saturating_sub(1));
+            assert_eq!(progress.note(&here, &of_there), u32::saturating_sub(round, 1));
         }
         // One that names other heads each time.
         for round in 0..2 * MOST_MOMENTS {
-            let mut message = Message::default();
             let mut hash = [9; 32];
             hash[..8].copy_from_slice(&(round as u64).to_be_bytes());
-            message.heads = Few::one(ChangeHash(hash));
+            let message = Message { heads: Few::one(ChangeHash(hash)), ..Message::default() };
             here.receive_sync_message(&mut of_there, message).expect("sound");
             progress.note(&here, &of_there);
         }

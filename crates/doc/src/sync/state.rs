@@ -37,8 +37,8 @@ pub struct State {
     pub(super) needs_reset: bool,
     /// The peer ignored the whole document, so it is sent changes.
     pub(super) by_change: bool,
-    /// A whole document of the peer could not be taken, and its changes were asked for.
-    pub(super) asked_for_changes: bool,
+    /// How many times the changes of a whole document of the peer were asked for because it could not be taken.
+    pub(super) asked_for_changes: u8,
     /// Changes of the peer that broke a rule or a limit, ascending. They are not asked for again on this connection.
     pub(super) refused: Vec<ChangeHash>,
 }

@@ -92,7 +92,11 @@ fn talk(
                 let Some(change) = peer.get_change_by_hash(hash) else { continue };
                 let here = |hash: &ChangeHash| limited.get_change_by_hash(hash).is_some();
                 if matches!(why, ApplyError::Limit(_)) && change.deps().iter().all(here) {
-                    assert!(take(limited, &change).is_err(), "{hash} could be taken: {why}");
+                    let taken = here(hash);
+                    assert!(
+                        !taken && take(limited, &change).is_err(),
+                        "{hash} could be taken, {taken}: {why}"
+                    );
                 }
             }
             refused.extend(received.refused);
