@@ -20,6 +20,8 @@ pub(crate) struct Held {
     pub(crate) deps: u64,
 }
 
+/// So little is measured whenever that helps.
+const CHEAP: u64 = 1 << 13;
 /// What no column can be without.
 const BASE: u64 = 256;
 
@@ -73,7 +75,7 @@ impl Measured {
         drop(last);
         let visited = held.rows + held.values + held.changes;
         let grown = self.bound(held, costs).saturating_sub(known + BASE);
-        high || grown >= visited / 2
+        high || visited <= CHEAP || grown >= visited / 2
     }
 
     /// Less is left of what was measured. To take something out of columns may divide runs as adding it does.
