@@ -30,7 +30,8 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    fn of(doc: AutoCommit) -> Self {
+    fn of(mut doc: AutoCommit) -> Self {
+        doc.record_order();
         Self { doc, types: Rc::default(), freeze: false, author: None }
     }
 
@@ -121,7 +122,7 @@ impl Automerge {
     fn like(&self, doc: AutoCommit, actor: Option<ActorId>) -> Js<Self> {
         let inner = self.read()?;
         let (types, author) = (Rc::clone(&inner.types), inner.author.clone());
-        let mut other = Inner { doc, types, freeze: inner.freeze, author };
+        let mut other = Inner { types, freeze: inner.freeze, author, ..Inner::of(doc) };
         if let Some(actor) = actor {
             other.doc.set_actor(actor);
         }
@@ -321,7 +322,9 @@ impl Automerge {
     #[wasm_bindgen(js_name = applyAndReturnPatches)]
     pub fn apply_and_return_patches(&self, object: &JsValue, meta: &JsValue) -> Js {
         let mut inner = self.whole()?;
+        let recorded = inner.doc.recorded_patches();
         let told = follow(&mut inner, object, meta).and_then(|(shown, patches)| {
+            let patches = recorded.unwrap_or(patches);
             let patches = exports::patches(&patches, &inner.types)?;
             Ok(exports::object([("value", shown), ("patches", patches.into())])?.into())
         });
@@ -333,6 +336,11 @@ impl Automerge {
     pub fn diff_incremental(&self) -> Js<Array> {
         let mut inner = self.whole()?;
         let Inner { doc, types, .. } = &mut *inner;
+        if let Some(recorded) = doc.recorded_patches() {
+            let told = exports::patches(&recorded, types)?;
+            doc.update_diff_cursor();
+            return Ok(told);
+        }
         doc.try_diff_incremental(|patches| exports::patches(&patches, types))
     }
 

@@ -12,7 +12,7 @@ use crate::edit::{CommitOptions, Editor, Open};
 use crate::error::{ApplyError, BundleError, EditError, LoadError};
 use crate::meta::{ChangeMetadata, Stats};
 use crate::patch::diff::{Scope, diff};
-use crate::patch::{Patch, since};
+use crate::patch::{Edge, Patch, recorded, since};
 use crate::read::ReadDoc;
 use crate::storage::{LoadOptions, SaveOptions};
 use crate::store::history::branches::Branch;
@@ -43,6 +43,8 @@ pub struct AutoCommit {
     past: Option<Box<Document>>,
     /// What was there when somebody asked last what is new.
     seen: Seen,
+    /// The moments between calls since then, where the order of edits is asked for.
+    edges: Option<Vec<Edge>>,
 }
 
 /// Some heads and everything before them, in one copy of a document.
@@ -85,7 +87,7 @@ impl Default for AutoCommit {
 
 impl From<Document> for AutoCommit {
     fn from(doc: Document) -> Self {
-        Self { doc, open: None, past: None, seen: Seen::default() }
+        Self { doc, open: None, past: None, seen: Seen::default(), edges: None }
     }
 }
 
@@ -116,6 +118,10 @@ impl AutoCommit {
 
     /// Takes the edits since the last commit back; gives how many operations there were.
     pub fn rollback(&mut self) -> usize {
+        let next = self.doc.state.history.next();
+        if let Some(edges) = &mut self.edges {
+            edges.retain(|edge| edge.row < next || edge.open.is_none());
+        }
         let doc = self.past.as_deref_mut().unwrap_or(&mut self.doc);
         self.open.take().map_or(0, |open| open.rollback(doc.state_mut()))
     }
@@ -178,18 +184,62 @@ impl AutoCommit {
         };
         drop(state);
         let told = tell(patches)?;
-        self.seen = now;
+        self.see(now);
         Ok(told)
+    }
+
+    /// Notes from now on where one call ends and the next one begins, for [`Self::recorded_patches`]. Costs a few bytes for each call
+    /// that edits, until somebody asks what is new.
+    pub fn record_order(&mut self) {
+        self.edges.get_or_insert_default();
+    }
+
+    /// As what [`Self::diff_incremental`] would give, in the order of the calls that edited, merged or applied: an overwritten value
+    /// is put and put again, a counter that was put and grew is put and incremented. Steps side by side in one list or text are one.
+    ///
+    /// `None` if no more than one call is new since somebody asked last, nothing was seen before, the document is isolated, or the order
+    /// is not recorded: then what is new has no other order. What is new stays new.
+    pub fn recorded_patches(&mut self) -> Option<Vec<Patch>> {
+        let now = self.now();
+        let (edges, Moment::Before(_)) = (self.edges.as_deref()?, &now.moment) else { return None };
+        if edges.is_empty() || self.seen.of != now.of {
+            return None;
+        }
+        let state = self.doc.settled();
+        Some(recorded(&state, &self.seen.moment.clock(&state), edges, &state.clock_now()))
+    }
+
+    /// Notes the moment before a call, if something was done since the last one that was noted.
+    fn note_edge(&mut self) {
+        let Some(edges) = &mut self.edges else { return };
+        if self.past.is_some() || self.seen.of.is_none() {
+            return;
+        }
+        let row = self.doc.state.history.next();
+        let open = self.open.as_ref().filter(|open| open.len() > 0).map(Open::next_op);
+        let edge = Edge { row, open };
+        let is_seen = matches!(self.seen.moment, Moment::Before(seen) if seen == row) && open.is_none();
+        if edges.last() != Some(&edge) && !(edges.is_empty() && is_seen) {
+            edges.push(edge);
+        }
+    }
+
+    fn see(&mut self, seen: Seen) {
+        self.seen = seen;
+        if let Some(edges) = &mut self.edges {
+            edges.clear();
+        }
     }
 
     /// Lets [`Self::diff_incremental`] tell what is new from now on.
     pub fn update_diff_cursor(&mut self) {
-        self.seen = self.now();
+        let now = self.now();
+        self.see(now);
     }
 
     /// Lets [`Self::diff_incremental`] tell everything, as if nothing had been seen.
     pub fn reset_diff_cursor(&mut self) {
-        self.seen = Seen::default();
+        self.see(Seen::default());
     }
 
     /// The heads from which on [`Self::diff_incremental`] would tell what is new.
@@ -218,6 +268,7 @@ impl AutoCommit {
     /// The whole document, after committing what is open.
     pub fn document(&mut self) -> &mut Document {
         self.commit();
+        self.note_edge();
         &mut self.doc
     }
 
@@ -428,6 +479,7 @@ impl ReadDoc for AutoCommit {
 
 impl Transactable for AutoCommit {
     fn editor(&mut self) -> Editor<'_> {
+        self.note_edge();
         let Self { doc: whole, past, open, .. } = self;
         let doc = match past.as_deref_mut() {
             Some(past) => {

@@ -149,6 +149,11 @@ impl Open {
         self.start.into()
     }
 
+    /// The id of the next operation.
+    pub(crate) fn next_op(&self) -> OpId {
+        OpId::new(self.next, self.actor)
+    }
+
     /// How many operations it has.
     pub(crate) fn len(&self) -> usize {
         (self.next - self.start) as usize

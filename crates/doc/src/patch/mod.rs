@@ -3,7 +3,7 @@
 //! One way leads to all of them: local changes, merges, syncs and loads are told by the moments before and after. The
 //! operations between the two say which places to look at ([`crate::store::between`]); what is visible there at both
 //! moments decides ([`value`], [`sequence`]); what follows from it is put together ([`list`]). Nothing is recorded while
-//! a document is edited.
+//! a document is edited; [`recorded`] compares one moment after the other where the order of edits is asked for.
 
 mod apply;
 pub(crate) mod diff;
@@ -11,6 +11,7 @@ mod direct;
 mod list;
 mod path;
 mod place;
+mod recorded;
 mod sequence;
 mod value;
 
@@ -20,6 +21,7 @@ use crate::types::{ObjId, Prop, Value};
 pub use apply::PatchError;
 pub(crate) use direct::{Direct, direct, general, since};
 pub use path::Path;
+pub(crate) use recorded::{Edge, recorded};
 
 /// One step from what a document was to what it is. Steps are to be taken in their order: each counts on those before it.
 ///

@@ -62,6 +62,14 @@ impl Clock {
         self
     }
 
+    /// The same with the operations before `next` of its actor, and none behind.
+    pub(crate) fn up_to(mut self, next: OpId) -> Self {
+        let place = next.actor.place();
+        self.ends.resize(self.ends.len().max(place + 1), 0);
+        self.ends[place] = next.ctr;
+        self
+    }
+
     /// How many operations lie between this moment and another, at most.
     pub(crate) fn distance(&self, other: &Self) -> u64 {
         let actors = (0..self.ends.len().max(other.ends.len()) as u32).map(ActorIdx::of);

@@ -39,6 +39,7 @@ mod own_saves;
 mod patches;
 mod ported;
 mod reading;
+mod recorded;
 mod refused;
 mod rescue;
 mod rules;

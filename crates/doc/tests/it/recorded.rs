@@ -1,0 +1,178 @@
+//! Patches in the order of edits: what a program hears that logs, indexes or animates each edit.
+
+use hashmill_doc::{
+    AutoCommit, ObjId, ObjType, Patch, PatchAction, ROOT, ReadDoc as _, ScalarValue, TextEncoding,
+    Transactable as _, literal,
+};
+use hashmill_testkit::rng::Rng;
+
+/// What each patch does, and where, in a few words.
+fn words(patches: &[Patch]) -> Vec<String> {
+    let one = |patch: &Patch| match &patch.action {
+        PatchAction::PutMap { key, value, .. } => format!("put {key} {}", value.0),
+        PatchAction::PutSeq { index, value, .. } => format!("put {index} {}", value.0),
+        PatchAction::DeleteMap { key } => format!("del {key}"),
+        PatchAction::DeleteSeq { index, length } => format!("del {index} {length}"),
+        PatchAction::Increment { prop, value } => format!("inc {prop} {value}"),
+        PatchAction::Insert { index, values } => format!("insert {index} {}", values.len()),
+        PatchAction::SpliceText { index, value, .. } => format!("splice {index} {value}"),
+        PatchAction::Conflict { prop } => format!("conflict {prop}"),
+        PatchAction::Mark { marks } => format!("mark {}", marks.len()),
+    };
+    patches.iter().map(one).collect()
+}
+
+/// A document that records the order and has been seen.
+fn seen(edit: impl FnOnce(&mut AutoCommit)) -> AutoCommit {
+    let mut doc = AutoCommit::new();
+    doc.record_order();
+    edit(&mut doc);
+    doc.update_diff_cursor();
+    doc
+}
+
+#[test]
+fn each_call_is_told_by_itself_and_in_its_turn() {
+    let mut list = ROOT;
+    let mut doc = seen(|doc| {
+        doc.put(ROOT, "c", ScalarValue::Counter(1)).unwrap();
+        list = doc.put_object(ROOT, "l", ObjType::List).unwrap();
+        (0..3).for_each(|at| doc.insert(&list, at, at as i64).unwrap());
+    });
+    doc.put(ROOT, "k", 1).unwrap();
+    doc.put(ROOT, "k", 2).unwrap();
+    doc.put(ROOT, "tmp", 1).unwrap();
+    doc.delete(ROOT, "tmp").unwrap();
+    doc.increment(ROOT, "c", 4).unwrap();
+    doc.insert(&list, 3, 9).unwrap();
+    doc.delete(&list, 0).unwrap();
+    let recorded = doc.recorded_patches().expect("seven calls");
+    assert_eq!(
+        words(&recorded),
+        ["put k 1", "put k 2", "put tmp 1", "del tmp", "inc c 4", "insert 3 1", "del 0 1"]
+    );
+    // The net difference is what it was, and after it nothing is new.
+    assert_eq!(words(&doc.diff_incremental()), ["inc c 4", "put k 2", "del 0 1", "insert 2 1"]);
+    assert_eq!(doc.recorded_patches(), None);
+}
+
+#[test]
+fn neighbours_are_one_step_and_what_came_and_went_is_none() {
+    let mut text = ROOT;
+    let mut doc = seen(|doc| text = doc.put_object(ROOT, "t", ObjType::Text).unwrap());
+    for (at, letter) in ["a", "b", "c"].into_iter().enumerate() {
+        doc.splice_text(&text, at, 0, letter).unwrap();
+    }
+    doc.splice_text(&text, 1, 1, "xy").unwrap();
+    assert_eq!(words(&doc.recorded_patches().expect("four calls")), ["splice 0 axyc"]);
+    doc.splice_text(&text, 0, 4, "").unwrap();
+    assert_eq!(words(&doc.recorded_patches().expect("five calls")), [""; 0]);
+}
+
+#[test]
+fn merged_changes_come_call_by_call_with_their_conflicts() {
+    let finch = |name: &str| {
+        let mut doc = AutoCommit::new().with_actor(name.as_bytes().into());
+        doc.put(ROOT, "bird", name).unwrap();
+        doc
+    };
+    let mut doc = finch("a");
+    doc.record_order();
+    doc.update_diff_cursor();
+    for name in ["b", "c"] {
+        doc.merge(&mut finch(name)).unwrap();
+    }
+    let recorded = doc.recorded_patches().expect("two merges");
+    assert_eq!(words(&recorded), ["put bird \"b\"", "put bird \"c\""]);
+    assert!(recorded.iter().all(|patch| matches!(patch.action, PatchAction::PutMap { conflict: true, .. })));
+}
+
+/// Whoever takes the recorded patches has the document, whatever was edited, merged, taken back or isolated in between. And each key
+/// hears all that was put there.
+#[test]
+fn recorded_patches_lead_where_the_net_ones_lead() {
+    for seed in 0..400 {
+        let mut rng = Rng::new(seed);
+        let mut objects = vec![(ROOT, ObjType::Map)];
+        let mut doc = seen(|doc| {
+            for (key, kind) in [("map", ObjType::Map), ("list", ObjType::List), ("text", ObjType::Text)] {
+                objects.push((doc.put_object(ROOT, key, kind).unwrap(), kind));
+            }
+        });
+        let mut other = doc.fork();
+        let mut shown = doc.hydrate(ROOT).unwrap();
+        // What was put at the key "k" of the root by calls that were not taken back.
+        let mut put = vec![];
+        for step in 0..60_i64 {
+            match rng.below(12) {
+                0 => {
+                    other.put(ROOT, "other", step).unwrap();
+                    edit(&mut other, &mut rng, &objects, step);
+                    doc.merge(&mut other).unwrap();
+                    put.iter_mut().for_each(|(_, committed)| *committed = true);
+                }
+                1 if doc.pending_ops() > 0 => {
+                    doc.rollback();
+                    put.retain(|(_, committed)| *committed);
+                }
+                2 => {
+                    doc.commit();
+                    put.iter_mut().for_each(|(_, committed)| *committed = true);
+                }
+                3 => {
+                    doc.put(ROOT, "k", step).unwrap();
+                    put.push((format!("put k {step}"), false));
+                }
+                4 => {
+                    let heads = doc.get_heads();
+                    put.iter_mut().for_each(|(_, committed)| *committed = true);
+                    doc.isolate(&heads).unwrap();
+                    edit(&mut doc, &mut rng, &objects, step);
+                    doc.integrate();
+                }
+                5 => {
+                    let recorded = doc.recorded_patches();
+                    let net = doc.diff_incremental();
+                    let is_recorded = recorded.is_some();
+                    let patches = recorded.unwrap_or(net);
+                    shown
+                        .apply_patches(&patches, TextEncoding::UnicodeCodePoint)
+                        .unwrap_or_else(|e| panic!("{seed}: {e}"));
+                    assert_eq!(shown, doc.hydrate(ROOT).unwrap(), "seed {seed}, step {step}");
+                    let told: Vec<_> =
+                        words(&patches).into_iter().filter(|word| word.starts_with("put k ")).collect();
+                    let put: Vec<_> = put.drain(..).map(|(word, _)| word).collect();
+                    assert!(
+                        if is_recorded { told == put } else { told.last() == put.last() },
+                        "seed {seed}: {told:?} {put:?}"
+                    );
+                }
+                _ => edit(&mut doc, &mut rng, &objects, step),
+            }
+        }
+    }
+}
+
+/// One call, which may be refused.
+fn edit(doc: &mut AutoCommit, rng: &mut Rng, objects: &[(ObjId, ObjType)], step: i64) {
+    let (obj, kind) = &objects[rng.below(objects.len())];
+    let (len, key) = (doc.length(obj), ["a", "b", "c"][rng.below(3)]);
+    let result = match (kind, rng.below(5)) {
+        (ObjType::Text, 0) => doc.splice_text(obj, rng.below(len + 1), 0, "né").map(drop),
+        (ObjType::Text, 1) => doc.splice_text(obj, rng.below(len + 1), rng.below(3) as isize, "x").map(drop),
+        (ObjType::Text, 2) => doc.splice_text(obj, len, 0, "end").map(drop),
+        (ObjType::Text, _) => doc.splice_text(obj, rng.below(len + 1), 1, "").map(drop),
+        (ObjType::List, 0) => doc.insert(obj, rng.below(len + 1), ScalarValue::Counter(step)),
+        (ObjType::List, 1) => doc.insert_literal(obj, rng.below(len + 1), literal!([step, step])).map(drop),
+        (ObjType::List, 2) => doc.increment(obj, rng.below(len + 1), 2),
+        (ObjType::List, 3) => doc.put(obj, rng.below(len + 1), step),
+        (ObjType::List, _) => doc.delete(obj, rng.below(len + 1)),
+        (_, 0) => doc.put(obj, key, step),
+        (_, 1) => doc.put(obj, key, ScalarValue::Counter(step)),
+        (_, 2) => doc.increment(obj, key, 3),
+        (_, 3) => doc.put_literal(obj, key, literal!([step])).map(drop),
+        (_, _) => doc.delete(obj, key),
+    };
+    // Counters that are none and places behind the end.
+    drop(result);
+}
