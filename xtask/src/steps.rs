@@ -117,7 +117,8 @@ const MUSL: &str =
     if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-musl" } else { "x86_64-unknown-linux-musl" };
 
 /// What is published, each after those that it needs; the program comes last.
-const SHIPPED: [&str; 8] = [
+const SHIPPED: [&str; 9] = [
+    "hashmill-atomic-file",
     "hashmill-hash",
     "hashmill-machine",
     "hashmill-doc",

@@ -10,8 +10,9 @@ pub(crate) use tiles::TunedTiles;
 
 use crate::os::{self, Hold};
 use crate::out::shown;
-use crate::replace::Beside;
+use crate::replace::{explain, put};
 use anyhow::{Context, Result, bail};
+use hashmill_atomic_file::{Expected, Replacement, open_lock};
 use hashmill_hash::argon2;
 use hashmill_hash::blake3::{Kernel, Plan, Role, Tuning};
 use hashmill_hash::isa::{Cpu, Vendor};
@@ -456,7 +457,8 @@ impl Target {
             bail!("{}: a directory is in its place", name());
         }
         read(&path).with_context(name)?;
-        drop(Beside::write(&path, b"", None, &mut Hold::ending().context("signals")?).with_context(name)?);
+        let _hold = Hold::ending().context("signals")?;
+        drop(Replacement::begin(&path).with_context(name)?);
         Ok(Target(path))
     }
 
@@ -476,15 +478,16 @@ impl Target {
         let content = Content { format: FORMAT.to_owned(), place: here, choice, devices, files };
         let text = serde_json::to_string_pretty(&content)? + "\n";
         let mut hold = Hold::ending().context("signals")?;
-        let beside = Beside::write(&path, text.as_bytes(), None, &mut hold).with_context(name)?;
-        beside.rename(&path).with_context(name)?;
+        Replacement::begin(&path)
+            .and_then(|new| put(new, text.as_bytes(), Expected::Anything, &mut hold))
+            .map_err(|error| explain(error, &shown(&path), &name()))?;
         Ok(path)
     }
 }
 
 /// Waits for everybody who writes the file now. The lock is of another file, as this one is replaced.
 fn turn(path: &std::path::Path) -> io::Result<File> {
-    let file = File::options().create(true).append(true).open(path.with_extension("lock"))?;
+    let file = open_lock(&path.with_extension("lock"))?;
     match file.lock() {
         // Some file systems have none.
         Err(error) if error.kind() != ErrorKind::Unsupported => Err(error),

@@ -1,105 +1,52 @@
-//! Files replaced whole or not at all, and never over what somebody else wrote meanwhile.
+//! Replacing files from commands: signals between pieces, the lock against a second run, and the messages.
 
 use crate::os::{self, Hold};
-use crate::out::{hex, shown};
-use anyhow::{Context, Result, bail};
-use std::fs::{self, File, Metadata, TryLockError};
-use std::io::{self, ErrorKind, Read, Write};
+use crate::out::shown;
+use anyhow::{Context, Result, anyhow, bail};
+use hashmill_atomic_file::{Error, Expected, Finished, Refusal, Replacement, open_regular, resolve};
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// So many bytes are written between two looks at the signals that came.
+/// Bytes that are written between two looks for signals.
 const PIECE: usize = 1 << 20;
 
-/// A file beside the one that is to be written, gone if that does not work out.
-pub(crate) struct Beside(PathBuf);
-
-impl Beside {
-    /// Writes it, to be like what it replaces. A signal that would end the program does so when nothing is left of it.
-    pub(crate) fn write(
-        target: &Path,
-        bytes: &[u8],
-        like: Option<&Metadata>,
-        hold: &mut Hold,
-    ) -> io::Result<Beside> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random)?;
-        // Short, as the name of the other may be as long as names can be.
-        let path = target.with_file_name(format!(".hashmill-{}.tmp", hex(&random)));
-        // What only some may read is not to be read by others meanwhile.
-        let mut file = os::create_new(&path, like.is_some())?;
-        let beside = Beside(path);
-        for piece in bytes.chunks(PIECE) {
-            file.write_all(piece)?;
-            if let Some(signal) = hold.ends() {
-                drop(beside);
-                os::give_in(signal);
-                return Err(ErrorKind::Interrupted.into());
-            }
+/// Writes a replacement and puts it in its place. A signal that would end the program does so once the unfinished file is gone.
+pub(crate) fn put(
+    mut new: Replacement,
+    bytes: &[u8],
+    expected: Expected<'_>,
+    hold: &mut Hold,
+) -> Result<Finished, Error> {
+    for piece in bytes.chunks(PIECE) {
+        new.write_all(piece)?;
+        if let Some(signal) = hold.ends() {
+            drop(new);
+            os::give_in(signal);
+            return Err(Error::Io(ErrorKind::Interrupted.into()));
         }
-        if let Some(there) = like {
-            os::make_like(&file, there)?;
-        }
-        file.sync_all()?;
-        Ok(beside)
     }
+    new.finish(expected)
+}
 
-    /// Where it is.
-    #[cfg(feature = "doc")]
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Puts it in the place of the target.
-    pub(crate) fn rename(self, target: &Path) -> io::Result<()> {
-        fs::rename(&self.0, target)?;
-        // That it has another name now is written in the directory. Not every system lets directories be opened, nor has
-        // every file system a way to wait for them; a medium that fails has not kept the name.
-        let folder = match target.parent() {
-            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
-            Some(folder) => folder,
-            None => return Ok(()),
-        };
-        match File::open(folder).map(|folder| folder.sync_all()) {
-            Ok(Err(error)) if ![ErrorKind::InvalidInput, ErrorKind::Unsupported].contains(&error.kind()) => {
-                Err(error)
-            }
-            _ => Ok(()),
-        }
+/// The error of a replacement as a message; `failed` says what did not happen.
+pub(crate) fn explain(error: Error, name: &str, failed: &str) -> anyhow::Error {
+    match error {
+        Error::Changed => anyhow!("{name}: somebody else changed it meanwhile; nothing was written"),
+        Error::Owner => anyhow!("{failed}: {error}"),
+        // The new file is in its place: `failed` would not be true.
+        Error::Unsynced(_) => anyhow!("{name}: {error}"),
+        error => anyhow::Error::new(error).context(failed.to_owned()),
     }
 }
 
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // Where it was renamed it is not there any more.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-/// Whether a file still says what was read there. It is not kept a second time for that.
-pub(crate) fn holds(target: &Path, there: &[u8]) -> io::Result<bool> {
-    let mut file = File::open(target)?;
-    let mut piece = vec![0; PIECE];
-    let mut left = there;
-    loop {
-        let count = match file.read(&mut piece) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            done => done?,
-        };
-        match left.split_at_checked(count) {
-            _ if count == 0 => return Ok(left.is_empty()),
-            Some((now, rest)) if *now == piece[..count] => left = rest,
-            _ => return Ok(false),
-        }
-    }
-}
-
-/// A file that is read to be replaced, and held against others who do the same with this program.
+/// A file that is read to be replaced, and locked against other runs of this program.
 pub(crate) struct Held {
-    /// What a link leads to.
+    /// The file that a link leads to.
     path: PathBuf,
-    /// The lock goes with it.
-    file: File,
+    /// Holds the lock.
+    _file: File,
     pub(crate) bytes: Zeroizing<Vec<u8>>,
 }
 
@@ -107,11 +54,11 @@ impl Held {
     /// Reads all of it, up to a limit in bytes.
     pub(crate) fn open(path: &Path, most: u64) -> Result<Held> {
         let name = || shown(path).into_owned();
-        let target = fs::canonicalize(path).with_context(name)?;
-        let mut file = File::open(&target).with_context(name)?;
-        if !file.metadata().with_context(name)?.is_file() {
-            bail!("{}: no file that could be replaced", name());
-        }
+        let target = resolve(path).with_context(name)?;
+        let mut file = match open_regular(&target) {
+            Err(Error::Refused(Refusal::NotAFile)) => bail!("{}: no file that could be replaced", name()),
+            done => done.with_context(name)?,
+        };
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -125,30 +72,28 @@ impl Held {
         if bytes.len() as u64 > most {
             bail!("{}: more than {most} bytes, which is the limit of this program", name());
         }
-        Ok(Held { path: target, file, bytes })
+        Ok(Held { path: target, _file: file, bytes })
     }
 
-    /// Puts other bytes in its place, with the same owner and rights, unless somebody else changed it since it was read.
-    pub(crate) fn replace(self, bytes: &[u8]) -> Result<()> {
-        let name = || shown(&self.path).into_owned();
-        let metadata = self.file.metadata().with_context(name)?;
+    /// Replaces its bytes, with the same owner and rights, unless another program changed it since it was read.
+    pub(crate) fn replace(self, bytes: &[u8]) -> Result<Finished> {
+        let name = shown(&self.path);
+        let failed = format!("{name}: nothing was written");
         let mut hold = Hold::ending().context("signals")?;
-        let failed = || format!("{}: nothing was written", name());
-        let beside = Beside::write(&self.path, bytes, Some(&metadata), &mut hold).with_context(failed)?;
-        // Whoever could read the old file, as a server does, must be able to read the new one.
-        if !os::same_owner(&fs::metadata(&beside.0).with_context(name)?, &metadata) {
-            bail!("{}: it belongs to somebody else, which only the administrator can keep so", failed());
-        }
-        if !holds(&self.path, &self.bytes).with_context(name)? {
-            bail!("{}: somebody else changed it meanwhile; nothing was written", name());
-        }
-        beside.rename(&self.path).with_context(failed)
+        Replacement::begin(&self.path)
+            .and_then(|mut new| {
+                // A server that reads the old file must be able to read the new one.
+                new.require_owner();
+                put(new, bytes, Expected::Bytes(&self.bytes), &mut hold)
+            })
+            .map_err(|error| explain(error, &name, &failed))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn folder_with(text: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a directory");

@@ -276,38 +276,6 @@ pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Makes a file in a directory that has no name there, to be written and read. An error where there are none, or where one could
-/// not be given a name later.
-pub(crate) fn create_nameless(directory: &Path) -> io::Result<File> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let file = File::options().read(true).write(true).custom_flags(libc::O_TMPFILE).open(directory)?;
-        std::fs::metadata(fd_path(&file))?;
-        Ok(file)
-    }
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    {
-        let _ = directory;
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
-/// Gives a file without a name one that nothing has.
-pub(crate) fn name_nameless(file: &File, path: &Path) -> io::Result<()> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    {
-        use rustix::fs::{AtFlags, CWD};
-        // By number it would take the rights of an administrator.
-        Ok(rustix::fs::linkat(CWD, fd_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
-    }
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    {
-        let _ = (file, path);
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
 /// What leads to an open file.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn fd_path(file: &File) -> String {

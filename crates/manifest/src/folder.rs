@@ -3,11 +3,9 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use hashmill_files::Replacement;
+use hashmill_atomic_file::{Error as ReplaceError, Expected, Replacement};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -112,12 +110,9 @@ impl Folder {
         match self {
             Folder::Disk(folder) => {
                 let path = folder.join(name);
-                let write = || {
-                    let mut file = Replacement::begin(&path)?;
-                    file.write_all(&bytes)?;
-                    file.finish()
-                };
-                write().map_err(Error::io(&path))
+                hashmill_atomic_file::write(&path, &bytes)
+                    .map(drop)
+                    .map_err(|error| Error::io(&path)(error.into()))
             }
             Folder::Store(remote) => remote.child(name).write(bytes),
         }
@@ -125,36 +120,25 @@ impl Folder {
 
     /// Writes a file if there is none.
     pub(crate) fn create(&self, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
-        static CLAIMS: AtomicU64 = AtomicU64::new(0);
         match self {
             Folder::Disk(folder) => {
                 let path = folder.join(name);
-                if fs::exists(&path).map_err(Error::io(&path))? {
-                    return Ok(());
-                }
-                let number = CLAIMS.fetch_add(1, Ordering::Relaxed);
-                let own = folder.join(format!(".{name}.{}.{number}", process::id()));
-                create(&own, &path, &bytes).map_err(Error::io(&path))
+                create(&path, &bytes).map_err(|error| Error::io(&path)(error.into()))
             }
             Folder::Store(remote) => remote.child(name).create(bytes),
         }
     }
 }
 
-/// Makes the file by way of `own`, whole or not at all, and never in the place of one that is there.
-fn create(own: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = Replacement::begin(own)?;
+/// Creates the file whole, unless there is one.
+fn create(path: &Path, bytes: &[u8]) -> Result<(), ReplaceError> {
+    if fs::exists(path)? {
+        return Ok(());
+    }
+    let mut file = Replacement::begin(path)?;
     file.write_all(bytes)?;
-    file.finish()?;
-    let linked = match fs::hard_link(own, path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        // Of a file system without links. A kill in the middle leaves one that is refused.
-        Err(_) => match File::create_new(path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-            file => file.and_then(|mut file| file.write_all(bytes)),
-        },
-        linked => linked,
-    };
-    fs::remove_file(own)?;
-    linked
+    match file.finish(Expected::Absent) {
+        Err(ReplaceError::Exists) => Ok(()),
+        done => done.map(drop),
+    }
 }

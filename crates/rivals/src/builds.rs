@@ -40,12 +40,8 @@ pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<PathBuf
     let folder = target().join("rivals");
     let path = folder.join(name).with_extension(std::env::consts::EXE_EXTENSION);
     std::fs::create_dir_all(&folder)
-        .and_then(|()| {
-            // Never write into a file that may be running: a rename replaces the name, not the program.
-            let fresh = path.with_extension("new");
-            std::fs::copy(&built, &fresh)?;
-            std::fs::rename(&fresh, &path)
-        })
+        // Never write into a file that may be running: a rename replaces the name, not the program.
+        .and_then(|()| Ok(hashmill_atomic_file::copy(&built, &path)?))
         .with_context(|| format!("keeping {}", path.display()))?;
     Ok(path)
 }

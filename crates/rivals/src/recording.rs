@@ -137,9 +137,8 @@ fn kept(name: &str, make: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>, Fault> {
     }
     let bytes = make();
     // Another session may be making it, too: it is there whole, or not at all.
-    let fresh = folder.join(format!("{name}.{}", std::process::id()));
-    let written = fs::write(&fresh, &bytes).and_then(|()| fs::rename(&fresh, &file));
-    written.map_err(|error| Fault::failed(format!("{}: {error}", file.display())))?;
+    hashmill_atomic_file::write(&file, &bytes)
+        .map_err(|error| Fault::failed(format!("{}: {error}", file.display())))?;
     Ok(bytes)
 }
 

@@ -2,9 +2,10 @@
 
 use crate::flags::Misuse;
 use crate::os::{self, Hold, Output};
-use crate::out::{Unread, shown};
-use crate::replace::{Beside, holds};
+use crate::out::{Unread, remark_other_names, shown};
+use crate::replace::{explain, put};
 use anyhow::{Context, Result, bail};
+use hashmill_atomic_file::{Error, Expected, Finished, Replacement, resolve};
 use hashmill_doc::Document;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -102,7 +103,7 @@ impl Edited {
         let target = if is_stream(path) {
             path.to_owned()
         } else {
-            let target = fs::canonicalize(path).with_context(|| name(path))?;
+            let target = resolve(path).with_context(|| name(path))?;
             // A rename would put a file in the place of a device or a pipe.
             let there = fs::metadata(&target).with_context(|| name(path))?;
             if there.is_dir() {
@@ -185,13 +186,15 @@ fn stamp(path: &Path) -> Option<Stamp> {
 
 /// Replaces a file in which `there` was read.
 fn overwrite(path: &Path, target: &Path, there: &[u8], bytes: &[u8]) -> Result<()> {
-    let metadata = fs::metadata(target).with_context(|| name(path))?;
+    let finished = write(target, bytes, Expected::Bytes(there))?;
+    let finished = finished.map_err(|error| explain(error, &name(path), &failed(path)))?;
+    remark_other_names(&name(path), finished);
+    Ok(())
+}
+
+fn write(target: &Path, bytes: &[u8], expected: Expected<'_>) -> Result<Result<Finished, Error>> {
     let mut hold = Hold::ending().context("signals")?;
-    let beside = Beside::write(target, bytes, Some(&metadata), &mut hold).with_context(|| failed(path))?;
-    if !holds(target, there).with_context(|| name(path))? {
-        bail!("{}: somebody else changed it meanwhile; nothing was written", name(path));
-    }
-    beside.rename(target).with_context(|| failed(path))
+    Ok(Replacement::begin(target).and_then(|new| put(new, bytes, expected, &mut hold)))
 }
 
 /// Writes a new file; nothing may be there.
@@ -204,16 +207,11 @@ pub(super) fn create(path: &Path, bytes: &[u8]) -> Result<Wrote> {
     if fs::symlink_metadata(path).is_ok() {
         return Err(taken());
     }
-    let mut hold = Hold::ending().context("signals")?;
-    let beside = Beside::write(path, bytes, None, &mut hold).with_context(|| failed(path))?;
-    // A hard link is refused where something is, which a rename would replace.
-    match fs::hard_link(beside.path(), path) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(taken()),
-        // Some file systems have no such links.
-        Err(_) => beside.rename(path).with_context(|| failed(path))?,
+    match write(path, bytes, Expected::Absent)? {
+        Ok(_) => Ok(wrote),
+        Err(Error::Exists) => Err(taken()),
+        Err(error) => Err(explain(error, &name(path), &failed(path))),
     }
-    Ok(wrote)
 }
 
 fn failed(path: &Path) -> String {

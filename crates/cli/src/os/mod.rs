@@ -9,7 +9,7 @@ mod streams;
 pub(crate) use leftover::Leftover;
 pub(crate) use prompt::read_hidden;
 pub(crate) use signals::{Hold, end_unread, give_in};
-pub(crate) use streams::{Output, stdin};
+pub(crate) use streams::{Output, duplicate, output_descriptor, stdin};
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -60,44 +60,4 @@ pub(crate) fn state_folder() -> Option<PathBuf> {
         () => Some(set("HOME")?.join(".local/state")),
     };
     set("XDG_STATE_HOME").or_else(usual)
-}
-
-/// Makes a file that is not there yet; a private one nobody else may read.
-pub(crate) fn create_new(path: &Path, private: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if private {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    let _ = private;
-    options.open(path)
-}
-
-/// Gives a file the permissions of another, and its owner and group where that is allowed.
-pub(crate) fn make_like(file: &File, other: &Metadata) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let ours = file.metadata()?;
-        if (ours.uid(), ours.gid()) != (other.uid(), other.gid()) {
-            // Only the system's administrator gives files away.
-            let _ = std::os::unix::fs::fchown(file, Some(other.uid()), Some(other.gid()));
-        }
-    }
-    file.set_permissions(other.permissions())
-}
-
-/// Whether two files belong to the same owner and group.
-pub(crate) fn same_owner(one: &Metadata, other: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        (one.uid(), one.gid()) == (other.uid(), other.gid())
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (one, other);
-        true
-    }
 }

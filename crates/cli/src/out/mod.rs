@@ -9,12 +9,13 @@ use crate::program::Program;
 use crate::quote::{self, steers_terminal};
 use anyhow::Context;
 use colour::{Ink, Strokes};
+use hashmill_atomic_file::{Expected, Finished, Replacement};
+use hashmill_files::FileId;
 use hashmill_files::checkfile::{Frame, escape};
-use hashmill_files::{FileId, Replacement};
 use progress::{Bar, Job};
 use std::borrow::Cow;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -135,27 +136,87 @@ pub(crate) enum Ended {
     Unread,
 }
 
-/// A file that takes the place of standard output.
+/// Says that the old content is still there under other names of a file that was replaced.
+pub(crate) fn remark_other_names(name: &str, finished: Finished) {
+    if let Some(message) = other_names(name, finished) {
+        remark(&message);
+    }
+}
+
+/// That message, if there are other names.
+pub(crate) fn other_names(name: &str, finished: Finished) -> Option<String> {
+    match finished.other_names {
+        0 => None,
+        1 => Some(format!("{name}: the file had another name (hard link), which keeps the old content")),
+        more => {
+            Some(format!("{name}: the file had {more} other names (hard links), which keep the old content"))
+        }
+    }
+}
+
+/// Output that is written instead of standard output.
 pub(crate) struct Target {
     name: String,
-    file: Replacement,
-    /// The file that is there already, which the new one replaces.
+    file: TargetFile,
+    /// The file that exists already, which the new one replaces.
     there: Option<FileId>,
     _leftover: Option<Leftover>,
 }
 
+/// Kinds of such output.
+enum TargetFile {
+    /// A file that is put in its place at the end, or a pipe or device.
+    Replacement(Replacement),
+    /// A descriptor that the program was started with.
+    Descriptor(File),
+}
+
 impl Target {
-    pub(crate) fn begin(path: &Path) -> anyhow::Result<Target> {
+    /// Begins to write to a path; `None` if that is standard output.
+    pub(crate) fn begin(path: &Path) -> anyhow::Result<Option<Target>> {
         let name = shown(path).into_owned();
-        let there = fs::metadata(path).ok().as_ref().and_then(FileId::of);
-        let (file, leftover) =
-            Leftover::of(|| Replacement::begin(path), Replacement::name).with_context(|| name.clone())?;
-        Ok(Target { name, file, there, _leftover: leftover })
+        let there = fs::metadata(path).ok();
+        let (file, leftover) = match os::output_descriptor(path) {
+            Some(1) => return Ok(None),
+            Some(descriptor) => {
+                let file = os::duplicate(descriptor).with_context(|| name.clone())?;
+                (TargetFile::Descriptor(file), None)
+            }
+            // Opening a pipe waits for its reader: signals end the program meanwhile.
+            None if there.as_ref().is_some_and(|there| !there.is_file()) => {
+                let file = Replacement::begin_or_stream(path).with_context(|| name.clone())?;
+                (TargetFile::Replacement(file), None)
+            }
+            None => {
+                let made = Leftover::of(|| Replacement::begin(path), Replacement::temporary_name);
+                let (file, leftover) = made.with_context(|| name.clone())?;
+                (TargetFile::Replacement(file), leftover)
+            }
+        };
+        Ok(Some(Target { name, file, there: there.as_ref().and_then(FileId::of), _leftover: leftover }))
     }
 
-    /// The files that are at work here.
+    /// The files that this output is written to.
     pub(crate) fn ids(&self) -> impl Iterator<Item = FileId> {
-        self.file.metadata().ok().as_ref().and_then(FileId::of).into_iter().chain(self.there)
+        let metadata = match &self.file {
+            TargetFile::Replacement(file) => file.metadata(),
+            TargetFile::Descriptor(file) => file.metadata(),
+        };
+        metadata.ok().as_ref().and_then(FileId::of).into_iter().chain(self.there)
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match &mut self.file {
+            TargetFile::Replacement(file) => file,
+            TargetFile::Descriptor(file) => file,
+        }
+    }
+
+    fn finish(self) -> Result<Finished, hashmill_atomic_file::Error> {
+        match self.file {
+            TargetFile::Replacement(file) => file.finish(Expected::Anything),
+            TargetFile::Descriptor(_) => Ok(Finished::default()),
+        }
     }
 }
 
@@ -178,14 +239,14 @@ impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Sink::Stdout(stdout) => stdout.write(bytes),
-            Sink::File(target) => target.file.write(bytes),
+            Sink::File(target) => target.writer().write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Sink::Stdout(stdout) => stdout.flush(),
-            Sink::File(target) => target.file.flush(),
+            Sink::File(target) => target.writer().flush(),
         }
     }
 }
@@ -340,10 +401,15 @@ impl Out {
         // What could not be written has been complained about; dropping must not try again.
         if let (Sink::File(target), _) = self.sink.into_parts()
             && self.closed.is_none()
-            && let Err(error) = target.file.finish()
         {
-            complain(&format!("{}: {error}", target.name));
-            return Ended::Badly;
+            let name = target.name.clone();
+            match target.finish() {
+                Ok(finished) => remark_other_names(&name, finished),
+                Err(error) => {
+                    complain(&format!("{name}: {error}"));
+                    return Ended::Badly;
+                }
+            }
         }
         match self.closed {
             _ if self.failed => Ended::Badly,

@@ -185,15 +185,16 @@ fn of_file(file: &Path, keeper: impl FnOnce(Vec<u8>) -> Checker, low: &UpgradeAr
     let new = replaced(&held.bytes, &rows);
     let replaced = rows.iter().filter(|row| matches!(row.fate, Fate::Replaced(_))).count();
     let written = replaced > 0 && !low.dry_run;
-    if written {
-        held.replace(&new)?;
-    }
+    let finished = if written { Some(held.replace(&new)?) } else { None };
 
     let sum = Sum { file: &shown(file), entries: rows.len(), replaced, written };
     let sum = By { what: sum, engines: checker.keeper.shares() };
     let mut out = Out::new(None);
     let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) = tell(&mut out, &rows, &sum, low);
     let ended = out.finish();
+    if let Some(finished) = finished {
+        out::remark_other_names(&shown(file), finished);
+    }
     for (mishap, times) in mishaps.iter().filter(|_| !low.quiet) {
         let times = if *times == 1 { String::new() } else { format!(" ({times} times)") };
         out::remark(&format!("take note: {mishap}{times}"));

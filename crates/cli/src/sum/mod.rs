@@ -121,7 +121,7 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
     let HiArgs { action, paths, files_from, rules, said, output, function, mode, style, options, .. } = high;
     let progress = high.progress;
     let files = Arc::new(engine::files(&high.engine, function, options)?);
-    let target = output.as_deref().map(Target::begin).transpose()?;
+    let target = output.as_deref().map(Target::begin).transpose()?.flatten();
     let rules = rules.map(|mut rules| {
         rules.except.extend(own_files(target.as_ref()));
         Arc::new(rules)
@@ -183,8 +183,9 @@ pub(crate) fn run(low: SumArgs) -> Result<u8> {
         }
         Action::Update(manifest, how) => {
             let said = audit::function_of(&manifest, &paths, said, make)?;
-            let (update, _leftover) = os::Leftover::of(|| Update::begin(&manifest, said), Update::name)
-                .with_context(|| shown(&manifest).into_owned())?;
+            let (update, _leftover) =
+                os::Leftover::of(|| Update::begin(&manifest, said), Update::temporary_name)
+                    .with_context(|| shown(&manifest).into_owned())?;
             let algorithm = update.algorithm();
             let files = if algorithm == style.algorithm { files } else { Arc::new(make(algorithm)) };
             let rules = besides(rules, update.files());

@@ -4,7 +4,8 @@ use super::operands::Operands;
 use crate::findings::{Digests, Findings, Show};
 use crate::out::json;
 use crate::out::progress::{Job, hash_many};
-use crate::out::{Closed, Out, shown};
+use crate::out::{Closed, Out, other_names, shown};
+use hashmill_atomic_file::Error as ReplaceError;
 use hashmill_files::manifest::{Audit, File as Row, Finding, Manifest, Scope, Update, tidy};
 use hashmill_files::{Digest, Error, Files, Input, Item, Output, Sink, Time, Verdict};
 use std::cell::RefCell;
@@ -42,14 +43,14 @@ struct Facts {
 
 /// Why a run ends without a new manifest.
 enum Stop {
-    Io(io::Error),
+    Failed(ReplaceError),
     /// All files below this directory would go, which are so many.
     Emptied(PathBuf, usize),
 }
 
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Stop {
-        Stop::Io(error)
+        Stop::Failed(error.into())
     }
 }
 
@@ -67,6 +68,7 @@ pub(super) fn run(
         roots.iter().map(|root| tidy(root.as_os_str().as_encoded_bytes()).into_owned()).collect(),
     );
     let old = Arc::clone(update.old());
+    let replaces = update.replaces();
     let update = RefCell::new(update);
     let mut keeper = Keeper {
         update: &update,
@@ -80,17 +82,22 @@ pub(super) fn run(
     let done = keeper.run(files, items, &scope, how);
     let Keeper { rows, findings, .. } = keeper;
     let done = match done {
-        Ok(()) => update.into_inner().finish().map_err(Stop::Io),
+        Ok(()) => update.into_inner().finish().map_err(Stop::Failed),
         // The files that came and changed are read again by the next run: nothing of this one is left.
         Err(Stop::Emptied(root, count)) => match update.into_inner().abandon() {
             Ok(()) => Err(Stop::Emptied(root, count)),
-            Err(error) => Err(Stop::Io(error)),
+            Err(error) => Err(error.into()),
         },
         Err(stop) => Err(stop),
     };
     match done {
-        Ok(()) => summarise(path, &rows, &findings, how.show, out),
-        Err(Stop::Io(error)) => out.fail(&format!("{}: {error}; it is as it was", shown(path))),
+        Ok(finished) => {
+            if let Some(message) = other_names(&shown(path), finished) {
+                out.note(&message);
+            }
+            summarise(path, &rows, &findings, how.show, out);
+        }
+        Err(Stop::Failed(error)) => out.fail(&failure(&shown(path), &error, replaces)),
         Err(Stop::Emptied(root, count)) => {
             let root = if root.as_os_str().is_empty() { Path::new(".") } else { &root };
             let files = if count == 1 { "1 file" } else { &format!("{count} files") };
@@ -121,6 +128,17 @@ fn summarise(path: &Path, rows: &Rows, findings: &Findings, show: Show, out: &mu
         );
         out.print(|out| writeln!(out, "{line}"))
     };
+}
+
+/// The message about an update that could not be finished; `replaces` says whether there was a manifest before.
+fn failure(name: &str, error: &ReplaceError, replaces: bool) -> String {
+    let state = match error {
+        // The manifest is another program's, or the new one: the error says so.
+        ReplaceError::Changed | ReplaceError::Exists | ReplaceError::Unsynced(_) => "",
+        _ if replaces => "; it is as it was",
+        _ => "; it was not created",
+    };
+    format!("{name}: {error}{state}")
 }
 
 /// A file as a question, or with its answer if nothing has changed.

@@ -10,11 +10,13 @@
 //! Every other list of files is one, too, without sizes and times.
 
 mod audit;
+mod journal;
 mod scope;
 mod shut;
 mod update;
 
 pub use audit::{Audit, Finding, Rest};
+pub use journal::ForeignJournal;
 pub use scope::{Scope, tidy};
 pub use shut::Shut;
 pub use update::{Update, UpdateError, leftovers};

@@ -1,18 +1,20 @@
-//! A manifest that is brought up to date: what is known is kept, what is new is written down at once, and the old manifest
-//! stands until the new one is whole.
+//! Update of a manifest: known rows are kept, new ones go to a journal at once, and the old manifest stays until the new one is
+//! whole.
 //!
-//! Beside the manifest are, while a run is at work: `.NAME.journal` with what was hashed so far, which the next run uses if
-//! this one is interrupted, and which is locked, so that there is one run at a time; and the new manifest, without a name, or
-//! as `.NAME.new` where files must have one.
+//! While a run is at work, there are beside the manifest: `.NAME.journal` with the rows found so far, which is locked, so that
+//! there is one run at a time; and the new manifest, without a name, or with a temporary one where files must have one.
 
+use super::journal::{ForeignJournal, Journal, LockError, Locked};
 use super::{File as Row, Manifest, ReadError, write_file, write_header};
 use crate::checkfile::{Algorithm, Style};
 use crate::os::FileId;
-use crate::replacement::{Replacement, beside};
 use crate::time::Time;
 use crate::verdict::Verdict;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use hashmill_atomic_file::{
+    Error as ReplaceError, Expected, Finished, Replacement, Stamp, beside, is_temporary, resolve,
+};
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,13 +25,25 @@ pub struct Update {
     /// Rows of corrupt files may be replaced.
     retag: bool,
     old: Arc<Manifest>,
-    /// What an interrupted run found out, which is newer.
+    /// Rows of an interrupted run, which are newer.
     recent: Manifest,
-    journal: BufWriter<File>,
-    journal_path: PathBuf,
+    journal: Journal,
     new: BufWriter<Replacement>,
-    /// The manifest that is there.
-    there: Option<FileId>,
+    there: Option<There>,
+}
+
+/// The file of the old manifest, when it was read.
+#[derive(Debug)]
+struct There {
+    id: Option<FileId>,
+    stamp: Stamp,
+}
+
+/// What a manifest and the question say before a run.
+struct Beginning {
+    old: Manifest,
+    there: Option<There>,
+    algorithm: Algorithm,
 }
 
 /// Why a manifest cannot be brought up to date.
@@ -44,6 +58,8 @@ pub enum UpdateError {
     Busy,
     /// Its digests are by this function, not by the one that was asked for.
     Function(Algorithm),
+    /// The file at this path, which a journal would have, is not its journal. It was left as it is.
+    Journal(PathBuf, ForeignJournal),
 }
 
 impl std::fmt::Display for UpdateError {
@@ -53,6 +69,11 @@ impl std::fmt::Display for UpdateError {
             UpdateError::Read(error) => error.fmt(f),
             UpdateError::Busy => f.write_str("another run is at work on it"),
             UpdateError::Function(algorithm) => write!(f, "its digests are {}", algorithm.name()),
+            UpdateError::Journal(path, why) => {
+                // A name may have anything in it, and this is shown on terminals.
+                let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+                write!(f, "{} beside it: {why}", name.escape_ascii())
+            }
         }
     }
 }
@@ -71,37 +92,39 @@ impl Update {
     /// # Errors
     /// See [`UpdateError`]. Nothing was changed.
     pub fn begin(path: &Path, said: Option<Algorithm>) -> Result<Update, UpdateError> {
-        let target = match fs::canonicalize(path) {
-            Ok(target) => target,
-            Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
-            Err(error) => return Err(error.into()),
-        };
-        if fs::metadata(&target).is_ok_and(|there| !there.is_file()) {
+        let target = resolve(path).map_err(io::Error::from)?;
+        if fs::symlink_metadata(&target).is_ok_and(|there| !there.is_file()) {
             return Err(io::Error::new(ErrorKind::InvalidInput, "no file that could be replaced").into());
         }
-        let journal_path = beside(&target, ".journal")?;
-        let journal = lock(&journal_path)?;
-        // From here on nobody else is at work.
-        let written = journal.metadata()?.len() > 0;
-        let update = Update::alone(&target, journal, journal_path.clone(), said);
-        if update.is_err() && !written {
-            let _ = fs::remove_file(journal_path);
+        let journal = Locked::open(&target).map_err(|error| match error {
+            LockError::Io(error) => UpdateError::Io(error),
+            LockError::Busy => UpdateError::Busy,
+            LockError::Foreign(why) => match beside(&target, ".journal") {
+                Ok(path) => UpdateError::Journal(path, why),
+                Err(error) => UpdateError::Io(error),
+            },
+        })?;
+        // From here on no other run is at work.
+        let prepared = Update::read_old(&target, said)
+            .and_then(|beginning| Ok((beginning, Replacement::begin(&target).map_err(io::Error::from)?)));
+        match prepared {
+            Ok((beginning, new)) => Ok(Update::locked(journal, new, beginning)?),
+            Err(error) => {
+                journal.remove_if_empty();
+                Err(error)
+            }
         }
-        update
     }
 
-    fn alone(
-        target: &Path,
-        mut journal: File,
-        journal_path: PathBuf,
-        said: Option<Algorithm>,
-    ) -> Result<Update, UpdateError> {
+    /// Reads the manifest, and decides by which function the digests are.
+    fn read_old(target: &Path, said: Option<Algorithm>) -> Result<Beginning, UpdateError> {
         let (old, there) = match File::open(target) {
             Ok(file) => {
-                let there = FileId::of(&file.metadata()?);
+                let metadata = file.metadata()?;
+                let there = There { id: FileId::of(&metadata), stamp: Stamp::from_metadata(&metadata) };
                 let old =
                     Manifest::read(BufReader::new(file), Style::default()).map_err(UpdateError::Read)?;
-                (old, there)
+                (old, Some(there))
             }
             Err(error) if error.kind() == ErrorKind::NotFound => (Manifest::default(), None),
             Err(error) => return Err(error.into()),
@@ -116,22 +139,16 @@ impl Update {
         let algorithm = known
             .or(said)
             .unwrap_or_else(|| len.and_then(|len| Algorithm::by_digest_len(len).next()).unwrap_or_default());
-        let mut recent = Manifest::read_beginning(BufReader::new(&journal), Style::default());
-        if recent.algorithm() != Some(algorithm) {
-            recent = Manifest::default();
-            journal.set_len(0)?;
-        }
-        end_at_line(&mut journal)?;
-        let mut journal = BufWriter::new(journal);
-        if recent.is_empty() {
-            journal.get_mut().set_len(0)?;
-            journal.seek(SeekFrom::Start(0))?;
-            write_header(&mut journal, algorithm)?;
-        }
-        let mut new = BufWriter::with_capacity(64 * 1024, Replacement::called(target, ".new")?);
+        Ok(Beginning { old, there, algorithm })
+    }
+
+    fn locked(journal: Locked, new: Replacement, beginning: Beginning) -> io::Result<Update> {
+        let Beginning { old, there, algorithm } = beginning;
+        let (journal, recent) = journal.begin(algorithm)?;
+        let mut new = BufWriter::with_capacity(64 * 1024, new);
         write_header(&mut new, algorithm)?;
         let old = Arc::new(old);
-        Ok(Update { algorithm, retag: false, old, recent, journal, journal_path, new, there })
+        Ok(Update { algorithm, retag: false, old, recent, journal, new, there })
     }
 
     /// By which function the digests are.
@@ -144,18 +161,22 @@ impl Update {
         &self.old
     }
 
-    /// Where the new manifest is until it is in its place, if it has a name: that is to be removed where the process ends
-    /// before. The journal is to stay.
-    pub fn name(&self) -> Option<&Path> {
-        self.new.get_ref().name()
+    /// The temporary name of the new manifest, if it has one: a process that ends early has to remove it. The journal has
+    /// to stay.
+    pub fn temporary_name(&self) -> Option<&Path> {
+        self.new.get_ref().temporary_name()
     }
 
-    /// The files that this run itself is about.
+    /// Whether a manifest existed when the run began.
+    pub fn replaces(&self) -> bool {
+        self.there.is_some()
+    }
+
+    /// The files of the run itself.
     pub fn files(&self) -> Vec<FileId> {
-        let journal = self.journal.get_ref().metadata().ok();
-        let new = self.new.get_ref().metadata().ok();
-        let ids = [journal, new].into_iter().flatten().filter_map(|metadata| FileId::of(&metadata));
-        ids.chain(self.there).collect()
+        let new = self.new.get_ref().metadata().ok().as_ref().and_then(FileId::of);
+        let there = self.there.as_ref().and_then(|there| there.id);
+        [self.journal.id(), new, there].into_iter().flatten().collect()
     }
 
     /// The digest that a file of this name, size and time is known to have; if it must have been `read` for this manifest,
@@ -196,7 +217,7 @@ impl Update {
             _ => (row, read),
         };
         if read {
-            write_file(&mut self.journal, row, self.algorithm)?;
+            self.journal.add(row)?;
         }
         write_file(&mut self.new, row, self.algorithm)?;
         Ok(verdict)
@@ -243,13 +264,16 @@ impl Update {
     /// Puts the new manifest in the place of the old one.
     ///
     /// # Errors
-    /// What the system reports. The old manifest is still there then, and so is what was found out.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.journal.flush()?;
-        let new = self.new.into_inner().map_err(io::IntoInnerError::into_error)?;
-        new.finish()?;
-        // Whoever waits for the lock finds out that this journal is no longer the one.
-        fs::remove_file(&self.journal_path)
+    /// What the system reports, and [`ReplaceError::Changed`] or [`ReplaceError::Exists`] if another program wrote the
+    /// manifest meanwhile. The old manifest is still there then, and so is the journal.
+    pub fn finish(self) -> Result<Finished, ReplaceError> {
+        let Update { mut journal, new, there, .. } = self;
+        journal.flush()?;
+        let new = new.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let finished = new.finish(there.map_or(Expected::Absent, |there| Expected::Stamp(there.stamp)))?;
+        // Only now: after a power cut, the next run has the new manifest or the journal.
+        journal.remove();
+        Ok(finished)
     }
 
     /// Gives the run up: the old manifest stays as it is. The journal goes, unless an interrupted run before this one had found
@@ -258,53 +282,28 @@ impl Update {
     /// # Errors
     /// What the system reports.
     pub fn abandon(mut self) -> io::Result<()> {
-        if self.recent.is_empty() { fs::remove_file(&self.journal_path) } else { self.journal.flush() }
+        if !self.recent.is_empty() {
+            return self.journal.flush();
+        }
+        self.journal.remove();
+        Ok(())
     }
 }
 
-/// The files that a run on the manifest at `path` may have left beside it.
+/// The files that runs on the manifest at `path`, and other programs of Hashmill, may have left beside it.
 pub fn leftovers(path: &Path) -> Vec<FileId> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let beside = [".journal", ".new"].into_iter().flat_map(|ending| beside(&target, ending));
-    beside.flat_map(fs::symlink_metadata).flat_map(|metadata| FileId::of(&metadata)).collect()
-}
-
-/// Opens the journal for this run alone.
-fn lock(path: &Path) -> Result<File, UpdateError> {
-    loop {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(UpdateError::Busy),
-            // A file system without locks: better no protection than no manifest.
-            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-        }
-        // The run before may have taken it away between the two calls.
-        let mine = FileId::of(&file.metadata()?);
-        if fs::metadata(path).is_ok_and(|there| FileId::of(&there) == mine) {
-            return Ok(file);
-        }
-    }
-}
-
-/// Cuts off a last line that is not whole, and goes to the end.
-fn end_at_line(file: &mut File) -> io::Result<()> {
-    let len = file.seek(SeekFrom::End(0))?;
-    // No line is longer than this.
-    let look = len.min(2 * crate::checkfile::LINE_LIMIT as u64);
-    file.seek(SeekFrom::Start(len - look))?;
-    let mut end = vec![0; look as usize];
-    file.read_exact(&mut end)?;
-    let whole = end.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let len = len - look + whole as u64;
-    file.set_len(len)?;
-    file.seek(SeekFrom::Start(len)).map(|_| ())
+    let target = resolve(path).unwrap_or_else(|_| path.to_owned());
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let temporary = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_temporary));
+    let paths = temporary.map(|entry| entry.path()).chain(beside(&target, ".journal"));
+    paths.flat_map(fs::symlink_metadata).flat_map(|metadata| FileId::of(&metadata)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write as _;
 
     fn row<'a>(name: &'a str, digest: &'a [u8; 32], time: i64) -> Row<'a> {
         Row { name: name.as_bytes(), digest, size: Some(5), modified: Some(Time::from_nanos(time)) }
@@ -325,9 +324,10 @@ mod tests {
         second.take(row("a", &[2; 32], 2), Some(Time::from_nanos(2))).expect("room");
         second.take(row("b", &[3; 32], 3), Some(Time::from_nanos(3))).expect("room");
         second.flush().expect("room");
-        // As by a signal: half a line is left, too.
-        second.journal.write_all(b"# 5 4.0000").and_then(|()| second.journal.flush()).expect("room");
         drop(second);
+        // As by a signal: half a line is left, too.
+        let journal = fs::OpenOptions::new().append(true).open(dir.path().join(".SUMS.journal"));
+        journal.and_then(|mut journal| journal.write_all(b"# 5 4.0000")).expect("our own file");
         assert_eq!(fs::read(&path).expect("a manifest"), text, "the old one stands");
 
         let mut third = Update::begin(&path, None).expect("nobody else is at work");
@@ -403,5 +403,75 @@ mod tests {
         fs::write(&path, &text).expect("room");
         assert!(matches!(Update::begin(&path, None), Err(UpdateError::Read(_))));
         assert_eq!(fs::read_to_string(&path).expect("our own file"), text);
+    }
+
+    /// Whatever another user has put in the journal's place: it is refused at once, and it and the file behind it stay.
+    #[cfg(unix)]
+    #[test]
+    fn planted_journals_are_refused_and_stay_as_they_are() {
+        use ForeignJournal::{Content, Entry};
+        use hashmill_atomic_file::Refusal;
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        use std::os::unix::fs::symlink;
+        type Plant = fn(&Path, &Path) -> io::Result<()>;
+        let plants: [(Plant, ForeignJournal); 6] = [
+            (|secret, at| symlink(secret, at), Entry(Refusal::Link)),
+            (|_, at| symlink("nowhere", at), Entry(Refusal::Link)),
+            (|secret, at| fs::hard_link(secret, at), Entry(Refusal::HardLinks(2))),
+            (|_, at| fs::create_dir(at), Entry(Refusal::NotAFile)),
+            (
+                |_, at| Ok(mknodat(CWD, at, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?),
+                Entry(Refusal::NotAFile),
+            ),
+            (|_, at| fs::write(at, "my own notes\n"), Content),
+        ];
+        for (plant, why) in plants {
+            let dir = tempfile::tempdir().expect("a directory");
+            let [path, secret, journal] =
+                ["SUMS", "secret", ".SUMS.journal"].map(|name| dir.path().join(name));
+            fs::write(&secret, "for me alone").expect("space");
+            plant(&secret, &journal).expect("a planted entry");
+            let facts = || {
+                let metadata = fs::symlink_metadata(&journal).expect("it stays");
+                (metadata.file_type(), metadata.len(), metadata.modified().ok())
+            };
+            let before = facts();
+            for _ in 0..2 {
+                match Update::begin(&path, None) {
+                    Err(UpdateError::Journal(at, found)) => {
+                        assert_eq!((at, found), (journal.clone(), why.clone()))
+                    }
+                    other => panic!("{why:?}: {other:?}"),
+                }
+                assert_eq!(facts(), before);
+                assert_eq!(fs::read(&secret).expect("our file"), b"for me alone");
+                assert!(!path.exists() && !dir.path().join("nowhere").exists());
+                fs::write(&path, format!("{}  a\n", "ab".repeat(32))).expect("a list changes nothing");
+                assert!(matches!(Update::begin(&path, None), Err(UpdateError::Journal(..))));
+                fs::remove_file(&path).expect("our file");
+            }
+        }
+    }
+
+    /// An editor, or a program that knows nothing of the lock.
+    #[test]
+    fn a_manifest_that_another_program_wrote_meanwhile_stays() {
+        for before in [None, Some("ab")] {
+            let dir = tempfile::tempdir().expect("a directory");
+            let path = dir.path().join("SUMS");
+            let line = |hex: &str, name: &str| format!("{}  {name}\n", hex.repeat(32));
+            if let Some(hex) = before {
+                fs::write(&path, line(hex, "a")).expect("space");
+            }
+            let mut update = Update::begin(&path, None).expect("no other run");
+            assert_eq!(update.replaces(), before.is_some());
+            update.take(row("b", &[3; 32], 3)).expect("space");
+            fs::write(&path, line("cd", "another")).expect("space");
+            let error = update.finish().expect_err("it was changed");
+            assert_eq!(matches!(error, ReplaceError::Changed), before.is_some(), "{error:?}");
+            assert_eq!(fs::read_to_string(&path).expect("a manifest"), line("cd", "another"));
+            let next = Update::begin(&path, None).expect("no other run");
+            assert!(next.known(b"b", 5, Time::from_nanos(3), false).is_some(), "nothing is hashed twice");
+        }
     }
 }

@@ -11,9 +11,10 @@
 //! what stands before them has any length: so shuffled links also try all places within a cache line and a page.
 
 use crate::fingerprint::sha256_file;
+use hashmill_atomic_file::{Expected, Replacement};
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -106,14 +107,11 @@ fn environment(variable: &str) -> Option<OsString> {
 
 /// Whole or not at all, since several labs may do so at once.
 fn write_executable(path: &Path, text: &str) -> io::Result<()> {
-    let partial = path.with_extension(format!("{}.partial", std::process::id()));
-    fs::write(&partial, text)?;
-    // Every system that is linked on has this word for it.
-    let status = Command::new("chmod").arg("755").arg(&partial).status()?;
-    if !status.success() {
-        return Err(io::Error::other(format!("chmod: {status}")));
-    }
-    fs::rename(&partial, path)
+    let mut file = Replacement::begin(path)?;
+    file.set_executable();
+    file.write_all(text.as_bytes())?;
+    file.finish(Expected::Anything)?;
+    Ok(())
 }
 
 /// The folder among `links` in which the inputs of the program with this fingerprint were kept.

@@ -270,19 +270,17 @@ impl Workshop {
         if let Some(known) = known.filter(|known| known.links.is_ok() || kept.is_err()) {
             return Ok(Made { build, ..known });
         }
-        let partial = home.with_extension(format!("{}.partial", std::process::id()));
-        let fill = || {
-            fs::create_dir_all(&partial)?;
-            fs::copy(&program, self.program_of(&partial))?;
+        let fill = |partial: &Path| {
+            fs::copy(&program, self.program_of(partial))?;
             if let Ok(kept) = &kept {
                 copy_inputs(kept, &partial.join("link"))?;
             }
-            fs::write(partial.join("build.json"), crate::report::store::pretty(&build))?;
-            // What stands there was not sound.
-            fs::remove_dir_all(home).ok();
-            fs::rename(&partial, home)
+            fs::write(partial.join("build.json"), crate::report::store::pretty(&build))
         };
-        fill().map_err(BuildError::io(home))?;
+        // The folder that is replaced, if there is one, was not sound.
+        let made = home.parent().map_or(Ok(()), fs::create_dir_all);
+        let stored = made.and_then(|()| Ok(hashmill_atomic_file::replace_folder(home, fill)?));
+        stored.map_err(BuildError::io(home))?;
         let links = match kept {
             Ok(_) => Links::open(&home.join("link")),
             Err(error) => Err(error),

@@ -108,20 +108,15 @@ fn write_value(value: &serde_json::Value, indent: usize, out: &mut String) {
     out.push(close);
 }
 
-/// Replaces the file at `path` in one step, so that whoever reads it finds a whole one, also after a crash. A link stays
-/// one, and what is no file, such as a device or a pipe, is written to; a pipe must have a reader within a second.
+/// Replaces the file at `path` whole, and makes its folder if there is none. A device or a pipe is written to; a pipe must
+/// have a reader within a second.
 pub(crate) fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     if is_special(path) {
         return open_output(path, &|| false)?.write_all(text.as_bytes());
     }
-    let path = &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let partial = partial(path)?;
-    let written = std::fs::File::create(&partial).and_then(|mut file| file.write_all(text.as_bytes()));
-    let result = written.and_then(|()| std::fs::rename(&partial, path));
-    if result.is_err() {
-        std::fs::remove_file(&partial).ok();
-    }
-    result
+    make_folder_of(path)?;
+    hashmill_atomic_file::write(path, text.as_bytes())?;
+    Ok(())
 }
 
 /// Finds out whether a file could be written, and leaves none.
@@ -129,12 +124,8 @@ pub(crate) fn try_writing(path: &Path) -> io::Result<()> {
     if is_special(path) {
         return Ok(());
     }
-    if path.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    let partial = partial(&std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))?;
-    std::fs::File::create(&partial)?;
-    std::fs::remove_file(&partial)
+    make_folder_of(path)?;
+    Ok(hashmill_atomic_file::Replacement::begin(path).map(drop)?)
 }
 
 /// Whether something is there that is neither a file nor a folder.
@@ -142,12 +133,10 @@ fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// The name of a file that is to become `path`, in a folder that is there.
-fn partial(path: &Path) -> io::Result<PathBuf> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)?;
+/// Makes the folder that `path` is in.
+fn make_folder_of(path: &Path) -> io::Result<()> {
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => std::fs::create_dir_all(folder),
+        None => Ok(()),
     }
-    let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
-    name.push(format!(".{}.partial", std::process::id()));
-    Ok(path.with_file_name(name))
 }

@@ -144,9 +144,9 @@ fn build_of(bench: &str) -> String {
 
 /// A whole copy or none, under a name that is never that of half a program.
 fn copy(program: &Path, to: &Path) -> Result<(), Error> {
-    let partial = to.with_extension("partial");
-    let copied = fs::create_dir_all(to.parent().unwrap_or(to)).and_then(|()| fs::copy(program, &partial));
-    copied.and_then(|_| fs::rename(&partial, to)).map_err(Error::write(to))
+    let folder = fs::create_dir_all(to.parent().unwrap_or(to));
+    let copied = folder.and_then(|()| Ok(hashmill_atomic_file::copy(program, to)?));
+    copied.map(drop).map_err(Error::write(to))
 }
 
 #[cfg(test)]
