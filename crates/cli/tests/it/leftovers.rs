@@ -55,7 +55,7 @@ fn can_hide_proc() -> bool {
 }
 
 fn is_temporary(name: &str) -> bool {
-    name.starts_with(".hashmill.") && name.ends_with(".tmp")
+    name.starts_with(".hashmill-") && name.ends_with(".tmp")
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_list_that_is_being_written_has_no_name() {
         } else {
             thread::sleep(Duration::from_millis(200));
         }
-        if names(&world).iter().any(|name| is_temporary(name) || name == ".SUMS.new") {
+        if names(&world).iter().any(|name| is_temporary(name)) {
             child.kill().expect("it runs");
             let _ = finish(child);
             return skip("files without names", "the file system of the temporary directory has none");
@@ -96,18 +96,15 @@ fn a_signal_takes_a_file_with_a_name_away() {
     if !can_hide_proc() {
         return;
     }
-    for (args, is_new) in [
-        (&["-o", "OUT", "f", "pipe"][..], is_temporary as fn(&str) -> bool),
-        (&["--update", "SUMS", "f", "pipe"], |name| name == ".SUMS.new"),
-    ] {
+    for args in [&["-o", "OUT", "f", "pipe"][..], &["--update", "SUMS", "f", "pipe"]] {
         for signal in [Signal::TERM, Signal::HUP] {
             let world = world();
             let mut child = world.start(&mut without_proc(args));
-            wait(&world, &mut child, |names| names.iter().any(|name| is_new(name)));
+            wait(&world, &mut child, |names| names.iter().any(|name| is_temporary(name)));
             send(&child, signal);
             let done = finish(child);
             assert_eq!(done.status.signal(), Some(signal.as_raw()), "{args:?}: {}", done.err);
-            assert!(!names(&world).iter().any(|name| is_new(name)), "{args:?}: {:?}", names(&world));
+            assert!(!names(&world).iter().any(|name| is_temporary(name)), "{args:?}: {:?}", names(&world));
         }
     }
 }

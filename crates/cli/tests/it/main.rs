@@ -44,6 +44,8 @@ mod manifests;
 #[cfg(target_os = "linux")]
 mod odd_names;
 mod oracles;
+#[cfg(unix)]
+mod outputs;
 mod password;
 mod password_kdf;
 mod password_terminal;

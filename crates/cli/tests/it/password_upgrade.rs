@@ -369,6 +369,22 @@ fn rights_stay_and_a_folder_that_cannot_be_written_is_named() {
     assert!(read(&world, "folder/db").starts_with("ann:$argon2id$"));
 }
 
+/// A server that reads the file under its other name would go on with the old hashes.
+#[cfg(unix)]
+#[test]
+fn another_name_of_the_file_is_named() {
+    let world = World::new();
+    let old = format!("ann:{}\n", of("php", "bcrypt"));
+    world.write("db", &old);
+    fs::hard_link(world.path("db"), world.path("other")).expect("a link");
+    let dry = upgrade(&world, &["--file", "db", "--dry-run"], b"password");
+    dry.quiet_success();
+    let done = upgrade(&world, &["--file", "db"], b"password");
+    done.failure(0, &["db: the file had another name (hard link), which keeps the old content"]);
+    assert_eq!(read(&world, "other"), old);
+    assert!(read(&world, "db").starts_with("ann:$argon2id$"));
+}
+
 #[test]
 fn long_passwords_of_bcrypt_are_named() {
     let world = World::new();
