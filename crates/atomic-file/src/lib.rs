@@ -31,6 +31,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod error;
+mod facts;
 mod finish;
 mod folder;
 mod opener;

@@ -5,28 +5,11 @@
 //! and the open file once more, since the entry may have been exchanged in between.
 
 use crate::error::{Error, Refusal};
+use crate::facts::{Facts, Kind};
 use crate::os;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
-
-/// Kinds of directory entries that the opener tells apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    File,
-    Link,
-    Other,
-}
-
-/// Facts about a directory entry or an open file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Facts {
-    pub(crate) kind: Kind,
-    /// Number of names.
-    pub(crate) links: u64,
-    /// Owner, where the system has owners.
-    pub(crate) owner: Option<u32>,
-}
 
 /// Purpose of opening, which decides what is demanded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

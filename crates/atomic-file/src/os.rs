@@ -1,7 +1,6 @@
 //! Calls that differ by operating system: opening, owners, identities, files without names, folders.
 
-use crate::opener::{Facts, Kind};
-use crate::resolve::LinkFacts;
+use crate::facts::{Facts, Kind, LinkFacts};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Path of the file that a replacement replaces, and names beside it.
 
 use crate::error::{Error, Refusal};
+use crate::facts::LinkFacts;
 use crate::os;
 use std::ffi::OsString;
 use std::fs;
@@ -9,16 +10,6 @@ use std::path::{Path, PathBuf};
 
 /// Most symbolic links from a name to its file, as in the Linux kernel.
 const MOST_LINKS: usize = 40;
-
-/// Facts that decide whether a symbolic link is followed; owners and modes where the system has them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LinkFacts {
-    pub(crate) link_owner: u32,
-    pub(crate) folder_owner: u32,
-    /// Others than the owner may create entries in the folder.
-    pub(crate) folder_is_shared: bool,
-    pub(crate) user: u32,
-}
 
 /// The rule of Linux's `fs.protected_symlinks`, for every folder that others may write to and not only for sticky ones: a
 /// link is followed if it is the user's own, the administrator's, or that of the folder's owner.

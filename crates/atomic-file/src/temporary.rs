@@ -1,6 +1,6 @@
 //! Names of files that are being written, and removal of those that a killed process left.
 
-use crate::opener::{Facts, Kind};
+use crate::facts::{Facts, Kind};
 use crate::os;
 use crate::resolve::folder_of;
 use std::fs::{self, File};

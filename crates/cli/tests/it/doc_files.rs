@@ -180,11 +180,24 @@ fn a_signal_in_the_middle_leaves_one_of_the_two() {
         let mut command = Command::new(hashmill());
         let mut child = world.start(command.args(["doc", "put", "a.amrg", "/b", "1"]));
         let begun = Instant::now();
-        let beside = || world.names().into_iter().find(|name| name.ends_with(".tmp"));
+        // The unfinished file has a temporary name, or none: then Linux lists it among the program's descriptors.
+        let descriptors = format!("/proc/{}/fd", child.id());
+        let unfinished = || {
+            let named = world.names().into_iter().find(|name| name.ends_with(".tmp"));
+            let descriptors = fs::read_dir(&descriptors).into_iter().flatten().flatten();
+            let mut paths = descriptors.map(|descriptor| descriptor.path());
+            named.map(|name| world.path(name)).or_else(|| {
+                paths.find(|path| {
+                    let target = fs::read_link(path).unwrap_or_default();
+                    let target = target.to_string_lossy();
+                    target.contains("/#") && target.ends_with(" (deleted)")
+                })
+            })
+        };
         while child.try_wait().expect("a child").is_none() {
             assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
-            let Some(name) = beside() else { continue };
-            if let Ok(metadata) = fs::metadata(world.path(name)) {
+            let Some(path) = unfinished() else { continue };
+            if let Ok(metadata) = fs::metadata(path) {
                 assert_eq!(metadata.permissions().mode() & 0o077, 0);
             }
             break;
