@@ -3,6 +3,7 @@
 //! Nobody here judges them, and what a system cannot say is `None`. `system` asks Linux, in whose files most of
 //! it stands, and `parse` reads them; `os` has what every system is asked in its own way. `child` runs one process and
 //! says what that used, `files` what a file is to it.
+//! `vectors` has loops for the widest registers.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod child;
@@ -18,6 +19,7 @@ mod parse;
 mod places;
 mod processors;
 mod system;
+pub mod vectors;
 
 pub use child::{ChildEnd, ChildRun, ChildUsage, Sink, Watch, ended_by_signal, run_child};
 pub use description::Machine;

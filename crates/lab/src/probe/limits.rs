@@ -7,8 +7,7 @@ use crate::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
 use crate::model::floor::Work;
 use crate::model::units::Units;
 use hashmill_machine::HugeBytes;
-use pulp::{Arch, Simd, WithSimd};
-use std::hint::black_box;
+use hashmill_machine::vectors::{REGISTERS, add_xor_rounds, sum_words, vector_bytes};
 
 /// Reads all of a large input in order.
 pub(super) struct Stream;
@@ -55,24 +54,11 @@ impl Workload for Stream {
     }
 }
 
-/// Adds up words with the widest registers.
-struct Sum<'a>(&'a [u8]);
-
-impl WithSimd for Sum<'_> {
-    type Output = u64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> u64 {
-        let words = self.0.as_chunks::<8>().0.iter();
-        words.fold(0, |sum: u64, word| sum.wrapping_add(u64::from_le_bytes(*word)))
-    }
-}
-
 pub(super) fn stream() -> impl Engine<Input = Summed> {
     let run = |threads: &mut usize, input: &Summed| {
         let share = input.bytes.len().div_ceil(*threads).next_multiple_of(4096);
         let parts: Vec<&[u8]> = input.bytes.chunks(share).collect();
-        Ok(on_threads(parts.len(), |i| Arch::new().dispatch(Sum(parts[i]))).fold(0, u64::wrapping_add))
+        Ok(on_threads(parts.len(), |i| sum_words(parts[i])).fold(0, u64::wrapping_add))
     };
     Routine::new(
         threads,
@@ -82,14 +68,12 @@ pub(super) fn stream() -> impl Engine<Input = Summed> {
     )
 }
 
-/// Additions and exclusive-ors in twelve vector registers, enough to keep every port busy and few enough to need no
-/// memory. The size is the number of rounds; each thread does all of them.
+/// Additions and exclusive-ors in vector registers. The size is the number of rounds; each thread does all of them.
 pub(super) struct Ports;
 
-const REGISTERS: usize = 12;
 /// Instructions per register and round.
 const STEPS: u64 = 2;
-/// Loop-invariant operands, hidden from the compiler where they are used.
+/// Loop-invariant operands.
 const OPERANDS: [u32; 2] = [0x9E37_79B9, 0x5555_5555];
 
 impl Workload for Ports {
@@ -109,7 +93,7 @@ impl Workload for Ports {
     }
 
     fn work(&self, spec: &Spec) -> Option<Work> {
-        let register = Arch::new().dispatch(Width);
+        let register = vector_bytes() as u64;
         Some(Work { vector_bytes: self.units(spec).count() * register, ..Work::default() })
     }
 
@@ -131,49 +115,14 @@ fn words(registers: &[u32; REGISTERS]) -> Digest {
     Digest::new(&registers.map(u32::to_le_bytes).concat())
 }
 
-/// Bytes of the widest register.
-struct Width;
-
-impl WithSimd for Width {
-    type Output = u64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> u64 {
-        size_of::<S::u32s>() as u64
-    }
-}
-
-struct Rounds(u64);
-
-impl WithSimd for Rounds {
-    type Output = [u32; REGISTERS];
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> [u32; REGISTERS] {
-        let [addend, mask] = black_box(OPERANDS).map(|operand| simd.splat_u32s(operand));
-        let mut registers: [S::u32s; REGISTERS] = std::array::from_fn(|i| simd.splat_u32s(i as u32));
-        for _ in 0..self.0 {
-            for register in &mut registers {
-                *register = simd.xor_u32s(simd.add_u32s(*register, addend), mask);
-            }
-        }
-        // All lanes of a register are equal; one that is not shows as a wrong sum.
-        registers.map(|register| {
-            let lanes: &[u32] = pulp::bytemuck::cast_slice(std::slice::from_ref(&register));
-            let first = lanes[0];
-            if lanes.iter().all(|lane| *lane == first) { first } else { !first }
-        })
-    }
-}
-
 pub(super) fn ports() -> impl Engine<Input = u64> {
     let run = |threads: &mut usize, rounds: &u64| {
-        let mut results = on_threads(*threads, |_| Arch::new().dispatch(Rounds(*rounds)));
+        let mut results = on_threads(*threads, |_| add_xor_rounds(*rounds, OPERANDS));
         let first = results.next().unwrap_or_default();
         let equal = results.all(|result| result == first);
         if equal { Ok(first) } else { Err(Fault::failed("two threads computed different things")) }
     };
-    let name = |_: &usize| format!("{}-bit registers", 8 * Arch::new().dispatch(Width));
+    let name = |_: &usize| format!("{}-bit registers", 8 * vector_bytes());
     Routine::new(threads, name, run, words)
 }
 
