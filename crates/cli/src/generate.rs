@@ -15,7 +15,7 @@ pub(crate) fn run(low: &GenerateArgs) -> Result<()> {
     for folder in [&man, &completions] {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    clap_mangen::generate_to(definition(), &man).with_context(|| man.display().to_string())?;
+    clap_mangen::generate_to(with_words(definition()), &man).with_context(|| man.display().to_string())?;
     for shell in SHELLS {
         let written = clap_complete::generate_to(shell, &mut definition(), "hashmill", &completions);
         written.with_context(|| completions.display().to_string())?;
@@ -31,4 +31,17 @@ fn definition() -> Command {
         crate::lab::definition().name("lab").about(lab.get_about().cloned().unwrap_or_default())
     });
     command
+}
+
+/// The same definition with a text for every flag in the pages: clap_mangen leaves out the help of a flag that `-h` does not
+/// show, unless it has a long one.
+fn with_words(command: Command) -> Command {
+    let command = command.mut_args(|arg| match arg.get_help() {
+        Some(help) if arg.get_long_help().is_none() => {
+            let help = help.clone();
+            arg.long_help(help)
+        }
+        _ => arg,
+    });
+    command.mut_subcommands(with_words)
 }

@@ -18,6 +18,7 @@ mod pages;
 mod parse;
 mod places;
 mod processors;
+mod secret;
 mod system;
 pub mod vectors;
 
@@ -26,10 +27,11 @@ pub use description::Machine;
 pub use files::{is_pipe, is_program, is_script, open_output};
 pub use load::{Load, Usage};
 pub use memory::{free_kib, peak_bytes, resident_bytes};
-pub use os::{cpu_time, page_size};
+pub use os::{cpu_time, forbid_dumps, page_size};
 pub use pages::{HugeBytes, huge_page_bytes, huge_page_sizes, reserved_bytes, transparent_huge_pages};
 pub use places::places;
 pub use processors::{Processor, bind, midr, pin, processors, threads};
+pub use secret::SecretBytes;
 
 /// What the page of the crate shows compiles and runs.
 #[cfg(doctest)]

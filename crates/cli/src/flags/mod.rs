@@ -12,6 +12,7 @@ mod habits;
 mod help;
 mod hint;
 mod info;
+mod known;
 #[cfg(feature = "lab")]
 mod lab;
 mod mistake;
@@ -45,7 +46,7 @@ pub(crate) use info::InfoArgs;
 pub(crate) use lab::LabArgs;
 pub(crate) use password::{
     BenchArgs, CalibrateArgs, CsvColumn, FileFlags, HashArgs, InputFlags, KdfArgs, Kib, LimitFlags,
-    NeedsRehashArgs, PasswordArgs, PasswordCommand, PolicyFlags, UpgradeArgs, VerifyArgs,
+    NeedsRehashArgs, PasswordArgs, PasswordCommand, PolicyFlags, StoredFlags, UpgradeArgs, VerifyArgs,
 };
 pub(crate) use sum::SumArgs;
 pub(crate) use tune::TuneArgs;
@@ -87,7 +88,7 @@ Examples:
   hashmill sum *.iso > SUMS && hashmill sum --check SUMS
   hashmill compare photos /backup/photos
   hashmill password hash
-  hashmill sum --help                                       # so for every command";
+  hashmill sum --help          # for every command";
 
 /// What to do.
 #[derive(Subcommand, Debug)]
@@ -215,6 +216,7 @@ fn parse_as<C: Subcommand>(
         Err(error) => {
             // A command that is not known may be one of those that were not defined for speed.
             let hint = hint::hint(&error, &definition(), &words);
+            let hint = operands::dashed(parser, &error, &words).or(hint);
             Err(Early { error, near_passwords, colour, hint })
         }
     }
@@ -255,6 +257,10 @@ impl Early {
         }
         let word = self.error.get(ContextKind::InvalidArg).map(ToString::to_string);
         let unexpected = self.error.kind() == ErrorKind::UnknownArgument;
+        if self.near_passwords && unexpected && word.as_ref().is_some_and(|word| word.starts_with('$')) {
+            return "a stored hash stands behind '--hash', or on standard input with '--hash -' (see --help)"
+                .to_owned();
+        }
         if self.near_passwords && unexpected && word.is_none_or(|word| !word.starts_with('-')) {
             return "a word that is not expected here; passwords are no arguments, as others could see them (see --help)"
                 .to_owned();
@@ -324,6 +330,46 @@ mod tests {
             );
         }
         assert!(mistake("hashmill password hash --sesame").contains("'--sesame'"), "a flag is named");
+        for verb in ["verify", "needs-rehash", "upgrade"] {
+            let message =
+                mistake(&format!("hashmill password {verb} $argon2id$v=19$m=64,t=1,p=1$c2FsdA$dGFn"));
+            assert!(message.contains("'--hash -'") && !message.contains("argon2id"), "{message}");
+        }
+    }
+
+    /// Flags with a closed set of values, wherever they are.
+    #[cfg(all(feature = "doc", feature = "generate", feature = "lab"))]
+    #[test]
+    fn completions_know_the_values_of_closed_sets() {
+        const CLOSED: [&str; 8] =
+            ["algorithm", "color", "engine", "kernel", "preset", "progress", "strategy", "variant"];
+        fn check(command: &clap::Command, seen: &mut Vec<String>) {
+            for arg in command.get_arguments() {
+                let name = arg.get_long().unwrap_or_default();
+                if CLOSED.contains(&name) {
+                    assert!(!arg.get_possible_values().is_empty(), "{} --{name}", command.get_name());
+                    seen.push(name.to_owned());
+                }
+                // A help text that lists names says that the set is closed.
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                let lists_names = arg.get_action().takes_values()
+                    && help.split(": ").nth(1).is_some_and(|names| names.starts_with("auto, "));
+                assert!(
+                    !lists_names || !arg.get_possible_values().is_empty(),
+                    "{} --{name}",
+                    command.get_name()
+                );
+            }
+            command
+                .get_subcommands()
+                .filter(|inner| inner.get_name() != "lab")
+                .for_each(|inner| check(inner, seen));
+        }
+        let mut seen = Vec::new();
+        let mut command = definition();
+        command.build();
+        check(&command, &mut seen);
+        assert!(CLOSED.iter().all(|name| seen.iter().any(|other| other == name)), "{seen:?}");
     }
 
     #[test]

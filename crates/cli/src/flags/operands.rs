@@ -4,6 +4,7 @@
 //! that a small file takes altogether. So all operands but the first are taken out before it runs and put back behind
 //! the first afterwards. The parser still sees every flag, and that there are operands.
 
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, Command};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -42,6 +43,29 @@ pub(super) fn take_out(
         }
     }
     (kept, operands)
+}
+
+/// A hint for a word that may be the name of a file: a dash and more than one letter, as `*` gives where such a file is. A single
+/// letter, or a word that is known from other programs, is more likely a flag.
+pub(super) fn dashed(program: &Command, error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let command = args.get(1).and_then(|word| program.find_subcommand(word))?;
+    // Commands with operands of any number: only there does a shell put names.
+    let takes_files =
+        command.get_positionals().any(|arg| arg.get_num_args().is_none_or(|n| n.max_values() > 1));
+    if error.kind() != ErrorKind::UnknownArgument || !takes_files {
+        return None;
+    }
+    let typed = error.get(ContextKind::InvalidArg)?.to_string();
+    let letter =
+        typed.strip_prefix('-').filter(|rest| !rest.starts_with('-') && rest.chars().count() == 1)?;
+    let is_it = |word: &&str| {
+        let rest = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        rest.is_some_and(|rest| rest.contains(letter))
+    };
+    let flags_end = args.iter().position(|word| word == "--").unwrap_or(args.len());
+    let word = args[..flags_end].iter().skip(2).filter_map(|word| word.to_str()).find(is_it)?;
+    let is_flag = word.chars().count() == 2 || super::habits::of_flag(command.get_name(), word).is_some();
+    (!is_flag).then(|| format!("a file of that name is './{word}', or stands behind '--'"))
 }
 
 /// The flags that take a value.

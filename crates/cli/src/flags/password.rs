@@ -1,6 +1,7 @@
 //! The flags of `hashmill password`.
 
 use super::EnginesFlags;
+use super::known::Known;
 use clap::{Args, Subcommand};
 use hashmill_hash::argon2::Variant;
 use hashmill_hash::password::Preset;
@@ -213,7 +214,13 @@ pub(crate) struct CalibrateArgs {
     pub(crate) lanes: u32,
 
     /// Which of the three functions
-    #[arg(long, value_name = "NAME", default_value = "argon2id")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "argon2id",
+        value_parser = variants(),
+        hide_possible_values = true
+    )]
     pub(crate) variant: Variant,
 
     /// The attacker's card: rtx-4090, rtx-5090, h100, h200, mi300x
@@ -329,7 +336,7 @@ pub(crate) struct KdfArgs {
 #[command(after_help = BENCH_EXAMPLES)]
 pub(crate) struct BenchArgs {
     /// Which costs, again and again; all that fit into --max-memory by default
-    #[arg(long = "preset", value_name = "NAME", value_parser = preset)]
+    #[arg(long = "preset", value_name = "NAME", value_parser = presets(), hide_possible_values = true)]
     pub(crate) presets: Vec<Preset>,
 
     /// Leave out costs with more memory
@@ -349,7 +356,7 @@ pub(crate) struct BenchArgs {
 #[command(next_help_heading = "Costs")]
 pub(crate) struct PolicyFlags {
     /// Costs by name; `password bench` lists them [default: owasp]
-    #[arg(long, value_name = "NAME", value_parser = preset)]
+    #[arg(long, value_name = "NAME", value_parser = presets(), hide_possible_values = true)]
     pub(crate) preset: Option<Preset>,
 
     /// Memory: a number of KiB, or with a unit, such as 64MiB
@@ -365,7 +372,13 @@ pub(crate) struct PolicyFlags {
     pub(crate) lanes: Option<u32>,
 
     /// argon2id, argon2i or argon2d [default: argon2id]
-    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = variants(),
+        hide_possible_values = true,
+        hide_short_help = true
+    )]
     pub(crate) variant: Option<Variant>,
 
     /// Bytes of salt, 8 to 64 [default: 16]
@@ -437,7 +450,9 @@ impl FromStr for CsvColumn {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub(crate) struct StoredFlags {
-    /// The stored string; others can see it among the processes, see --file
+    /// The stored string; - is standard input, as others can see what is typed among the processes
+    ///
+    /// With -, the password comes from --password-fd or --prompt.
     #[arg(long, value_name = "STRING")]
     pub(crate) hash: Option<OsString>,
 
@@ -556,6 +571,18 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
         return Err("choose 1ms to 3600s".to_owned());
     }
     Ok(Duration::from_secs_f64(seconds))
+}
+
+/// Presets by name, which completions know.
+fn presets() -> Known<Preset> {
+    Known::new(Preset::ALL.iter().map(Preset::name), preset)
+}
+
+/// The three functions.
+fn variants() -> Known<Variant> {
+    Known::new(Variant::ALL.map(Variant::name), |name| {
+        name.parse().map_err(|error: <Variant as FromStr>::Err| error.to_string())
+    })
 }
 
 fn preset(name: &str) -> Result<Preset, String> {

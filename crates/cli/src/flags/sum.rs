@@ -1,9 +1,11 @@
 //! The flags of `hashmill sum`: those of b3sum under the same names, then those it lacks.
 
 use super::EngineFlags;
+use super::known::Known;
 use clap::{Args, ValueEnum};
 use hashmill_files::Strategy;
 use hashmill_files::checkfile::Algorithm;
+use hashmill_hash::blake3::Kernel;
 use std::path::PathBuf;
 
 /// Hash files, or check lists of digests
@@ -304,13 +306,22 @@ pub(crate) struct SumArgs {
         long,
         value_name = "NAME",
         conflicts_with = "no_mmap",
+        value_parser = strategies(),
+        hide_possible_values = true,
         help_heading = "Speed",
         hide_short_help = true
     )]
     pub(crate) strategy: Option<Strategy>,
 
     /// Use one BLAKE3 kernel for everything (`hashmill info` lists them)
-    #[arg(long, value_name = "NAME", help_heading = "Speed", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = kernels(),
+        hide_possible_values = true,
+        help_heading = "Speed",
+        hide_short_help = true
+    )]
     pub(crate) kernel: Option<String>,
 
     #[command(flatten)]
@@ -326,6 +337,18 @@ Examples:
   hashmill sum -r photos > PHOTOS && hashmill sum --check PHOTOS
   hashmill sum debian.iso --expect sha256:98ea6e4f…
   hashmill sum --audit PHOTOS photos";
+
+/// Ways to fetch bytes.
+fn strategies() -> Known<Strategy> {
+    Known::new(Strategy::ALL.map(Strategy::name), |name| {
+        name.parse().map_err(|error: <Strategy as std::str::FromStr>::Err| error.to_string())
+    })
+}
+
+/// Kernels of BLAKE3. A name that this build lacks is for the command to refuse, with a list of what there is.
+fn kernels() -> Known<String> {
+    Known::new(Kernel::all().map(Kernel::name), |name| Ok(name.to_owned()))
+}
 
 /// Hash functions by name.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

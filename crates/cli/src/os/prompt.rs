@@ -1,7 +1,7 @@
 //! A line typed on the terminal and not shown. Whatever ends or stops the program meanwhile, the terminal is given back.
 
+use hashmill_machine::SecretBytes;
 use std::io::{self, ErrorKind};
-use zeroize::Zeroizing;
 
 #[cfg(unix)]
 pub(crate) use unix::read_hidden;
@@ -10,6 +10,7 @@ pub(crate) use unix::read_hidden;
 mod unix {
     use super::super::signals::{Hold, Kind, give_in};
     use super::edit_line;
+    use hashmill_machine::SecretBytes;
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::{Errno, retry_on_intr};
     use rustix::termios::{
@@ -24,7 +25,7 @@ mod unix {
     ///
     /// A signal that ends the program finds the terminal as it was before. After one that stops it, the prompt is shown
     /// again and the line begins anew.
-    pub(crate) fn read_hidden(prompt: &str, most: usize) -> io::Result<Zeroizing<Vec<u8>>> {
+    pub(crate) fn read_hidden(prompt: &str, most: usize) -> io::Result<SecretBytes> {
         let terminal = terminal()?;
         let mut before = tcgetattr(&terminal)?;
         loop {
@@ -119,7 +120,7 @@ mod unix {
     }
 
     enum Event {
-        Line(io::Result<Zeroizing<Vec<u8>>>),
+        Line(io::Result<SecretBytes>),
         Signal(i32, Kind),
     }
 
@@ -200,33 +201,41 @@ mod unix {
 
 /// A line typed on the terminal, not shown and without its end: at most `most` bytes.
 #[cfg(not(unix))]
-pub(crate) fn read_hidden(prompt: &str, most: usize) -> io::Result<Zeroizing<Vec<u8>>> {
-    let typed = Zeroizing::new(rpassword::prompt_password(prompt)?.into_bytes());
-    if typed.len() > most { Err(too_long(most)) } else { Ok(typed) }
+pub(crate) fn read_hidden(prompt: &str, most: usize) -> io::Result<SecretBytes> {
+    let typed = zeroize::Zeroizing::new(rpassword::prompt_password(prompt)?.into_bytes());
+    if typed.len() > most { Err(too_long(most)) } else { SecretBytes::copied(&typed) }
 }
 
 /// The keys of a line: erase, erase all, end, interrupt. Other control characters, and what cursor keys send, are no
 /// part of it.
 #[cfg(any(unix, test))]
-fn edit_line(
-    typed: &mut impl Iterator<Item = io::Result<u8>>,
-    most: usize,
-) -> io::Result<Zeroizing<Vec<u8>>> {
-    let mut line = Zeroizing::new(Vec::with_capacity(most));
+fn edit_line(typed: &mut impl Iterator<Item = io::Result<u8>>, most: usize) -> io::Result<SecretBytes> {
+    let (mut line, mut len) = (SecretBytes::zeroed(most)?, 0);
     while let Some(byte) = typed.next() {
         match byte? {
-            b'\n' | b'\r' => return Ok(line),
+            b'\n' | b'\r' => {
+                line.truncate(len);
+                return Ok(line);
+            }
             0x03 => return Err(io::Error::new(ErrorKind::Interrupted, "interrupted")),
-            0x04 if line.is_empty() => break,
+            0x04 if len == 0 => break,
             0x08 | 0x7f => {
                 // A character of UTF-8 goes as a whole.
-                while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
+                while len > 0 {
+                    len -= 1;
+                    if line[len] & 0xc0 != 0x80 {
+                        break;
+                    }
+                }
             }
-            0x15 => line.clear(),
+            0x15 => len = 0,
             0x1b => skip_key(typed)?,
             byte if byte < 0x20 && byte != b'\t' => {}
-            _ if line.len() == most => return Err(too_long(most)),
-            byte => line.push(byte),
+            _ if len == most => return Err(too_long(most)),
+            byte => {
+                line[len] = byte;
+                len += 1;
+            }
         }
     }
     Err(io::Error::new(ErrorKind::UnexpectedEof, "nothing was typed"))

@@ -1,16 +1,16 @@
-//! Passwords and secrets from wherever they come, in memory that is wiped.
+//! Passwords and secrets from every source, in memory that is locked, not dumped, and wiped.
 
 use crate::flags::{InputFlags, Misuse};
 use crate::os;
 use anyhow::{Context, Result, bail};
+use hashmill_machine::SecretBytes;
 use std::io::{ErrorKind, IsTerminal, Read};
-use zeroize::Zeroizing;
 
 /// The longest password, secret, or line of a file, in bytes.
 pub(super) const MOST: usize = 64 * 1024;
 
 /// A password, or another secret.
-pub(super) type Secret = Zeroizing<Vec<u8>>;
+pub(super) type Secret = SecretBytes;
 
 /// Reads the password that the flags name. One newline at its end goes. It may be empty, as any attempt may be wrong.
 pub(super) fn attempt(flags: &InputFlags) -> Result<Secret> {
@@ -34,6 +34,9 @@ pub(super) fn mishap(password: &[u8]) -> Option<&'static str> {
         Some(b'\r') => Some(
             "the password ends with a carriage return, as lines of Windows do; it is part of the password",
         ),
+        Some(_) if password[..password.len() - 1].contains(&b'\n') => {
+            Some("the password has a line feed in the middle; all lines are part of the password")
+        }
         Some(_) => None,
     }
 }
@@ -52,19 +55,19 @@ pub(super) fn takes_stdin(flags: &InputFlags) -> bool {
 }
 
 /// Reads the secret, if there is one. It comes before the password, for which somebody may have to be asked.
-pub(super) fn secret(flags: &InputFlags, stdin_is_taken: bool) -> Result<Vec<u8>> {
-    let Some(number) = flags.secret_fd else { return Ok(Vec::new()) };
+pub(super) fn secret(flags: &InputFlags, stdin_is_taken: bool) -> Result<Secret> {
+    let Some(number) = flags.secret_fd else { return room(0) };
     if flags.password_fd == Some(number) {
         bail!(Misuse("--password-fd and --secret-fd need file descriptors of their own".to_owned()));
     }
     if number == 0 && stdin_is_taken {
         bail!(Misuse("standard input cannot be the secret and something else: see --secret-fd".to_owned()));
     }
-    let mut secret = without_newline(from_fd(number, "secret")?);
+    let secret = without_newline(from_fd(number, "secret")?);
     if secret.is_empty() {
         bail!(Misuse(format!("the secret on file descriptor {number} is empty; leave --secret-fd out")));
     }
-    Ok(std::mem::take(&mut *secret))
+    Ok(secret)
 }
 
 /// All of standard input, or a line that is typed.
@@ -114,7 +117,7 @@ fn from_fd(number: u32, what: &str) -> Result<Secret> {
 fn from(mut source: impl Read) -> Result<Secret> {
     // One byte of room more than the limit, and no growth. Standard input's own buffer is left out as long as there is
     // more room here than there.
-    let mut bytes = Zeroizing::new(vec![0; MOST + 1]);
+    let mut bytes = room(MOST + 1)?;
     let mut len = 0;
     while len < bytes.len() {
         match source.read(&mut bytes[len..]) {
@@ -127,13 +130,22 @@ fn from(mut source: impl Read) -> Result<Secret> {
     if len > MOST {
         bail!(Misuse(format!("longer than {MOST} bytes, which is the limit of this program")));
     }
-    bytes.truncate(len);
-    Ok(bytes)
+    // Locked memory is scarce, so the rest of the pages goes back.
+    copied(&bytes[..len])
+}
+
+/// Memory for a secret.
+pub(super) fn room(len: usize) -> Result<Secret> {
+    SecretBytes::zeroed(len).context("memory for a secret")
+}
+
+pub(super) fn copied(bytes: &[u8]) -> Result<Secret> {
+    SecretBytes::copied(bytes).context("memory for a secret")
 }
 
 fn without_newline(mut bytes: Secret) -> Secret {
     if bytes.last() == Some(&b'\n') {
-        bytes.pop();
+        bytes.truncate(bytes.len() - 1);
     }
     bytes
 }

@@ -54,9 +54,9 @@ type Computed = Vec<Zeroizing<Vec<u8>>>;
 
 impl Keeper {
     /// Passwords bound to this secret, on the device if there is one.
-    pub(super) fn new(passwords: Passwords, secret: Vec<u8>, device: Option<Box<dyn Computer>>) -> Keeper {
-        let own = Zeroizing::new(secret.clone());
-        Keeper { passwords: passwords.secret(secret), secret: own, device, free: hashmill_machine::free_kib }
+    pub(super) fn new(passwords: Passwords, secret: Secret, device: Option<Box<dyn Computer>>) -> Keeper {
+        let passwords = passwords.secret(secret.to_vec());
+        Keeper { passwords, secret, device, free: hashmill_machine::free_kib }
     }
 
     /// Bounds what the processor takes.
@@ -400,7 +400,8 @@ mod tests {
 
     fn keeper(device: Option<Box<dyn Computer>>) -> Keeper {
         let policy = Policy::new(Params::new(16, 1, 1).expect("good costs"));
-        Keeper::new(Passwords::new(policy).limits(Limits::NONE), b"pepper".to_vec(), device)
+        let secret = Secret::copied(b"pepper").expect("memory");
+        Keeper::new(Passwords::new(policy).limits(Limits::NONE), secret, device)
     }
 
     fn flips(number: Option<usize>) -> Keeper {

@@ -1,6 +1,6 @@
 //! The lines of a file of hashes or of passwords.
 
-use super::input::{MOST, Secret};
+use super::input::{self, MOST, Secret};
 use crate::flags::Misuse;
 use crate::os;
 use crate::out::shown;
@@ -8,9 +8,8 @@ use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
-use zeroize::Zeroizing;
 
-/// Lines of a file, one by one, in memory that is wiped: they may be passwords.
+/// Lines of a file, one by one, in memory for secrets: they may be passwords.
 pub(super) struct Lines {
     source: Box<dyn Read>,
     /// What has been read and not yet given out is `buffer[start..end]`.
@@ -34,12 +33,12 @@ impl Lines {
         } else {
             Box::new(File::open(path).with_context(|| shown(path).into_owned())?)
         };
-        Ok(Lines::over(source, shown(path).into_owned()))
+        Lines::over(source, shown(path).into_owned())
     }
 
-    fn over(source: Box<dyn Read>, path: String) -> Lines {
+    fn over(source: Box<dyn Read>, path: String) -> Result<Lines> {
         // Behind the longest line there is more room than standard input's own buffer has, so that one stays empty.
-        Lines { source, buffer: Zeroizing::new(vec![0; 2 * MOST]), start: 0, end: 0, number: 0, path }
+        Ok(Lines { source, buffer: input::room(2 * MOST)?, start: 0, end: 0, number: 0, path })
     }
 
     /// The next line.
@@ -66,7 +65,7 @@ impl Lines {
                 Err(error) => return Err(error).with_context(|| self.path.clone()),
             }
         };
-        let bytes = Zeroizing::new(self.buffer[self.start..end].to_vec());
+        let bytes = input::copied(&self.buffer[self.start..end])?;
         self.start = self.end.min(end + 1);
         if bytes.len() > MOST {
             bail!(Misuse(format!("{}:{}: a line of more than {MOST} bytes", self.path, self.number)));
@@ -101,7 +100,7 @@ mod tests {
     }
 
     fn lines(text: &[u8], step: usize) -> Result<Vec<(u64, Vec<u8>)>> {
-        let mut lines = Lines::over(Box::new(Drops(text.to_vec(), step)), "f".to_owned());
+        let mut lines = Lines::over(Box::new(Drops(text.to_vec(), step)), "f".to_owned())?;
         let mut all = Vec::new();
         while let Some(line) = lines.next()? {
             all.push((line.number, line.bytes.to_vec()));

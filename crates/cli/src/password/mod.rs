@@ -39,6 +39,10 @@ pub(crate) fn run(command: PasswordCommand) -> u8 {
         command,
         PasswordCommand::Verify(_) | PasswordCommand::Upgrade(_) | PasswordCommand::NeedsRehash(_)
     );
+    // Before anything is read. A benchmark has no password of a user, and profilers look at it.
+    if !matches!(command, PasswordCommand::Bench(_) | PasswordCommand::Calibrate(_)) {
+        hashmill_machine::forbid_dumps();
+    }
     let result = match command {
         PasswordCommand::Hash(low) => hash::run(&low),
         PasswordCommand::Verify(low) => verify::run(&low),

@@ -42,8 +42,9 @@ pub(super) fn run(low: &NeedsRehashArgs) -> Result<u8> {
         locked: 0,
     };
     let mut whole = true;
-    if let Some(hash) = &low.stored.hash {
-        let hash = hash.to_string_lossy().into_owned();
+    if low.stored.hash.is_some() {
+        let hash = stored::typed(&low.stored, None)?;
+        let hash = String::from_utf8_lossy(&hash).into_owned();
         // Whether the answer could be written is known to `out`.
         let (ControlFlow::Continue(()) | ControlFlow::Break(Closed)) =
             asked.handle(&Entry::alone(hash), false);

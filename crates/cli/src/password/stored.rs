@@ -1,7 +1,33 @@
 //! Stored hashes of every kind, and the words for those that are none or cost too much.
 
+use super::input;
+use super::lines::Lines;
+use crate::flags::{InputFlags, Misuse, StoredFlags};
+use anyhow::{Result, bail};
 use hashmill_hash::password::foreign::{StoredError, StoredHash};
 use hashmill_hash::password::{Limits, OverLimit, PhcError, Quantity, Syntax, VerifyError};
+use std::path::Path;
+
+/// The string of `--hash`: as typed, or the one line of standard input.
+pub(super) fn typed(flags: &StoredFlags, input: Option<&InputFlags>) -> Result<Vec<u8>> {
+    let typed = flags.hash.as_deref().unwrap_or_default();
+    if typed != "-" {
+        return Ok(typed.as_encoded_bytes().to_vec());
+    }
+    let taken = input.is_some_and(|input| input::takes_stdin(input) || input.secret_fd == Some(0));
+    if taken {
+        bail!(Misuse(
+            "standard input is the hash: give the password with --password-fd or --prompt".to_owned()
+        ));
+    }
+    let mut lines = Lines::open(Path::new("-"))?;
+    let none = || Misuse("no hash on standard input".to_owned());
+    let line = lines.next()?.ok_or_else(none)?;
+    if lines.next()?.is_some() {
+        bail!(Misuse("standard input has several lines; --file - reads a hash from each".to_owned()));
+    }
+    Ok(line.bytes.trim_ascii().to_vec())
+}
 
 /// Reads a stored hash, or says why it cannot be verified and which flag helps.
 pub(super) fn decode(text: impl AsRef<[u8]>, syntax: Syntax, limits: &Limits) -> Result<StoredHash, String> {

@@ -93,11 +93,12 @@ pub(super) fn run(low: &UpgradeArgs) -> Result<u8> {
     }
 }
 
-fn of_one(keeper: impl FnOnce(Vec<u8>) -> Checker, low: &UpgradeArgs) -> Result<u8> {
+fn of_one(keeper: impl FnOnce(Secret) -> Checker, low: &UpgradeArgs) -> Result<u8> {
     if low.passwords.is_some() {
         bail!(Misuse("--passwords goes with --file; for one hash, give the password itself".to_owned()));
     }
-    let old = low.stored.hash.as_deref().unwrap_or_default().to_string_lossy();
+    let old = stored::typed(&low.stored, Some(&low.input))?;
+    let old = String::from_utf8_lossy(&old);
     let secret = || input::secret(&low.input, input::takes_stdin(&low.input));
     let limits = costs::limits(&low.limits)?;
     // A hash that cannot be checked is told about before anybody is asked for anything.
@@ -155,7 +156,7 @@ struct Row {
     fate: Fate,
 }
 
-fn of_file(file: &Path, keeper: impl FnOnce(Vec<u8>) -> Checker, low: &UpgradeArgs) -> Result<u8> {
+fn of_file(file: &Path, keeper: impl FnOnce(Secret) -> Checker, low: &UpgradeArgs) -> Result<u8> {
     if file.as_os_str() == "-" {
         bail!(Misuse("--file -: name a file that can be replaced".to_owned()));
     }

@@ -42,10 +42,10 @@ pub(super) fn run(low: &VerifyArgs) -> anyhow::Result<u8> {
     if low.passwords.is_some() {
         bail!(Misuse("--passwords goes with --file; for one hash, give the password itself".to_owned()));
     }
-    let hash = low.stored.hash.as_deref().unwrap_or_default();
+    let hash = stored::typed(&low.stored, Some(&low.input))?;
     // A hash that cannot be checked is told about before anybody is asked for a password.
     let (mut mishap, mut engines) = (None, Vec::new());
-    let answer = match stored::decode(hash.as_encoded_bytes(), syntax, &limits) {
+    let answer = match stored::decode(&hash, syntax, &limits) {
         Err(words) => Answer::none(words),
         Ok(hash) => {
             if let Some(words) = memory::refusal(hash.memory_kib(), free_kib()) {

@@ -51,6 +51,35 @@ fn pages_and_completions_have_every_command_and_flag() {
     }
 }
 
+/// In every page, something is said of every option, and where there is a linter it finds no error.
+#[test]
+fn no_option_is_mute_in_any_page() {
+    let world = World::new();
+    world.run(&hashmill(), ["generate", "."], b"").quiet_success();
+    let mut options = 0;
+    let linter = std::process::Command::new("mandoc").arg("-V").output().is_ok();
+    for entry in fs::read_dir(world.path("man")).expect("pages").flatten() {
+        let page = fs::read_to_string(entry.path()).expect("a page");
+        let lines: Vec<&str> = page.lines().collect();
+        for (at, _) in lines.iter().enumerate().filter(|(_, line)| **line == ".TP") {
+            let (head, body) = (lines[at + 1], lines.get(at + 2).copied().unwrap_or(".TP"));
+            options += 1;
+            let is_mute = body.is_empty() || body.starts_with('.');
+            assert!(!is_mute, "{}: nothing is said of {head}", entry.path().display());
+        }
+        if linter {
+            let path = entry.path();
+            let path = path.to_str().expect("a path");
+            let done = world.run("mandoc".as_ref(), ["-T", "lint", "-W", "error", path], b"");
+            assert_eq!(done.code(), 0, "{}", done.text());
+        }
+    }
+    assert!(options > 300, "{options}");
+    if !linter {
+        hashmill_testkit::skip("lint of the manual pages", "mandoc is not installed");
+    }
+}
+
 #[test]
 fn a_folder_that_cannot_be_written_is_one_line() {
     let world = World::new();

@@ -47,6 +47,7 @@ mod oracles;
 #[cfg(unix)]
 mod outputs;
 mod password;
+mod password_dumps;
 mod password_kdf;
 mod password_terminal;
 mod password_upgrade;

@@ -611,3 +611,43 @@ fn help_documents_exit_codes_and_where_passwords_come_from() {
     }
     assert!(run(&world, ["--help"], b"").text().contains("never arguments"));
 }
+
+#[test]
+fn the_hash_to_check_comes_from_standard_input() {
+    let world = World::new();
+    let hash = made(&world, b"secret", &[]);
+    world.write("password", "secret").write("other", "other");
+    let asked = |verb: &str, file: &str, input: String| {
+        let line = format!("exec \"$0\" password {verb} --hash - --password-fd 3 3<{file}");
+        world.run("sh".as_ref(), ["-c".as_ref(), line.as_ref(), hashmill().as_os_str()], input.as_bytes())
+    };
+    for end in ["", "\n", "\r\n"] {
+        assert_eq!(asked("verify", "password", format!("{hash}{end}")).quiet_success(), "match\n");
+    }
+    assert_eq!(asked("verify", "other", hash.clone()).code(), 1);
+    assert_eq!(asked("upgrade -m 64 -t 1", "password", hash.clone()).quiet_success().trim_end(), hash);
+    let alone = run(&world, ["needs-rehash", "--hash", "-", "-m", "64", "-t", "1"], hash.as_bytes());
+    assert_eq!((alone.code(), &*alone.text()), (1, "no\n"));
+    for (verb, input, words) in [
+        ("verify", String::new(), "no hash on standard input"),
+        (
+            "upgrade",
+            format!("{hash}\n{hash}\n"),
+            "standard input has several lines; --file - reads a hash from each",
+        ),
+    ] {
+        asked(verb, "password", input).failure(2, &[words]);
+    }
+    let both = run(&world, ["verify", "--hash", "-"], hash.as_bytes());
+    both.failure(2, &["standard input is the hash: give the password with --password-fd or --prompt"]);
+}
+
+#[test]
+fn a_line_feed_in_the_middle_of_a_password_is_told() {
+    let world = World::new();
+    let done = run(&world, ["hash", "-m", "64", "-t", "1"], b"a\nb\n");
+    let note =
+        "hashmill: take note: the password has a line feed in the middle; all lines are part of the password";
+    assert_eq!((done.code(), done.err.trim_end()), (0, note));
+    assert_eq!(run(&world, ["hash", "-m", "64", "-t", "1"], b"ab\n").err, "");
+}
