@@ -25,6 +25,8 @@ pub(crate) enum Command {
     NodePackage,
     Numbers,
     Notices,
+    /// A checkout of the RustSec database.
+    Advisories(String),
     Tune,
     Layouts(LayoutsRequest),
 }
@@ -66,6 +68,7 @@ impl Command {
             ("node-package", []) => Ok(Self::NodePackage),
             ("numbers", []) => Ok(Self::Numbers),
             ("notices", []) => Ok(Self::Notices),
+            ("advisories", [database]) => Ok(Self::Advisories(database.clone())),
             ("tune", []) => Ok(Self::Tune),
             ("layouts", [] | [_]) => Ok(Self::Layouts(LayoutsRequest {
                 seconds: match rest.first() {
@@ -111,6 +114,7 @@ pub(crate) fn help() -> String {
          \x20 tidy                      the rules of the tree (also an ordinary test of this package)\n\
          \x20 numbers                   write docs/curves.md and its pictures from reports under bench/records (a test compares them)\n\
          \x20 notices                   print the licences of everything that the program links, for packages\n\
+         \x20 advisories DIR            write the extract of the RustSec database from a checkout (a test compares it with what ships)\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
          \x20 fatbin [check]            write the kernels for NVIDIA's cards and the table of them; check: say what is not as it would be\n\
          \x20 javascript-package        write the package of the engine for JavaScript below target/javascript/package\n\

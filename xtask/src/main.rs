@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer tool speaks on the terminal")]
 
+mod advisories;
 mod args;
 mod b3sum;
 mod checkout;
@@ -73,6 +74,7 @@ fn execute(command: Command) -> anyhow::Result<bool> {
             print!("{}", notices::text(&root)?);
             Ok(true)
         }
+        Command::Advisories(database) => advisories::write(&root, Path::new(&database)).map(|()| true),
         Command::Javascript => javascript::package(&root),
         Command::NodePackage => node::package(&root).map(|()| true),
         Command::Numbers => curves::write(&root).map(|()| true),
