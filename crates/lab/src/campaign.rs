@@ -1,7 +1,9 @@
 //! The course of a measurement: which session next, which sample next, when to stop. It decides nothing about the
 //! results but whether more sessions are wanted, and prints nothing.
 
-use crate::model::class::{Class, Sampling};
+pub(crate) mod counts;
+
+use crate::model::class::{Class, Place, Sampling};
 use crate::model::engine::Amount;
 use crate::model::key::Key;
 use crate::model::reach::Reach;
@@ -59,7 +61,12 @@ pub(crate) struct Seen {
     pub(crate) working_set: u64,
     /// Time that its last opening took.
     pub(crate) setup_ns: u64,
+    /// Inputs of its session; 0 where its build does not say.
+    pub(crate) inputs: u64,
+    /// Iterations per sample in the session that is measured, or was last.
     pub(crate) iterations: u64,
+    /// Calls before each sample.
+    pub(crate) lead_in: u64,
     pub(crate) digest: String,
     pub(crate) reference: String,
     pub(crate) amounts: Vec<Amount>,
@@ -79,13 +86,15 @@ pub(crate) struct Sample {
 }
 
 /// What was seen of a session as a whole.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SessionSeen {
     pub(crate) before: Load,
     pub(crate) after: Load,
     pub(crate) memory: Memory,
     /// Processor on which all sides were kept.
     pub(crate) cpu: Option<usize>,
+    /// Iterations per sample of each side.
+    pub(crate) iterations: Vec<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,24 +137,37 @@ pub(crate) struct Gave {
     pub(crate) windows_ns: Vec<u64>,
 }
 
+/// Work of the samples of one side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SampleWork {
+    /// Iterations per sample in each whole session.
+    pub(crate) iterations: Vec<u64>,
+    /// Units of an iteration.
+    pub(crate) units: u64,
+}
+
 impl Gave {
-    /// `work` has the iterations of a sample and the units of an iteration for each side.
+    /// `work` has one entry for each side.
     pub(crate) fn of(
         class: &Class,
         samples: impl Iterator<Item = (usize, usize, u64)> + Clone,
         sessions: usize,
-        work: &[(u64, u64)],
+        work: &[SampleWork],
     ) -> Self {
-        let grouped = |side: usize, divisor: &dyn Fn((u64, u64)) -> f64| {
-            let placed = samples.clone().map(|(session, side, ns)| {
-                let ns = ns as f64 / divisor(work[side]);
+        let grouped = |side: usize, units: &dyn Fn(&SampleWork) -> u64| {
+            // Samples of a session that was cut short are in no conclusion.
+            let whole = samples.clone().filter(|(session, ..)| *session < sessions);
+            let placed = whole.map(|(session, side, ns)| {
+                let work = &work[side];
+                let iterations = work.iterations.get(session).copied().unwrap_or(1).max(1);
+                let ns = ns as f64 / (iterations as f64 * units(work).max(1) as f64);
                 Placed { session, side, ns }
             });
             by_session(placed, sessions, side)
         };
-        let alone = |(iterations, _): (u64, u64)| iterations.max(1) as f64;
+        let alone = |_: &SampleWork| 1;
         // Sides may differ in how much an iteration does: what is compared is the time for the same work.
-        let same_work = |(iterations, units): (u64, u64)| iterations.max(1) as f64 * units.max(1) as f64;
+        let same_work = |work: &SampleWork| work.units;
         let sides = 0..work.len();
         let medians =
             |side| grouped(side, &alone).iter().map(|session| six_digits(median(session))).collect();
@@ -194,8 +216,25 @@ impl Measured {
     /// What the whole sessions gave.
     pub(crate) fn gave(&self) -> Gave {
         let samples = self.samples.iter().map(|sample| (sample.session, sample.side, sample.ns));
-        let work: Vec<(u64, u64)> = self.seen.iter().map(|seen| (seen.iterations, seen.units)).collect();
+        let work = self.seen.iter().enumerate().map(|(side, seen)| SampleWork {
+            iterations: self.sessions.iter().map(|session| session.iterations[side]).collect(),
+            units: seen.units,
+        });
+        let work: Vec<SampleWork> = work.collect();
         Gave::of(&self.contest.sides[0].key.class, samples, self.sessions.len(), &work)
+    }
+
+    /// Whether every call of a side was long in the last whole session.
+    fn was_long(&self) -> bool {
+        let Some(last) = self.sessions.len().checked_sub(1) else { return false };
+        let of_last = self.samples.iter().rev().take_while(|sample| sample.session >= last);
+        let of_last = of_last.filter(|sample| sample.session == last);
+        let mut shortest_ns = vec![f64::INFINITY; self.seen.len()];
+        for sample in of_last {
+            let ns = sample.ns as f64 / self.sessions[last].iterations[sample.side].max(1) as f64;
+            shortest_ns[sample.side] = shortest_ns[sample.side].min(ns);
+        }
+        shortest_ns.iter().any(|ns| (counts::LONG_NS..f64::INFINITY).contains(ns))
     }
 
     pub(crate) fn evidence(&self, side: usize) -> Evidence {
@@ -309,9 +348,7 @@ fn session(
     let cold = measured.contest.is_cold();
     if !cold {
         running.check(measured)?;
-        if measured.sessions.is_empty() {
-            running.calibrate(measured, plan)?;
-        }
+        running.calibrate(measured, plan)?;
         // Who takes that long has been warm since the check.
         let warm_ups = if measured.rounds == 1 && plan.rounds > 1 { 0 } else { plan.warm_ups };
         for _ in 0..warm_ups {
@@ -332,7 +369,8 @@ fn session(
     }
     let memory = running.memory();
     drop(running);
-    measured.sessions.push(SessionSeen { before, after: Load::read(), memory, cpu });
+    let iterations = measured.seen.iter().map(|seen| seen.iterations.max(1)).collect();
+    measured.sessions.push(SessionSeen { before, after: Load::read(), memory, cpu, iterations });
     Ok(())
 }
 
@@ -393,13 +431,14 @@ impl<'a> Running<'a> {
             running.slots[index] = running.peers.len() - 1;
             let seed = plan.session_seed(measured.sessions.len());
             let request = Request::Open { slot: index, case: side.key.to_string(), seed, share };
-            let Reply::Opened { unit, units, working_set, setup_ns, reference } =
+            let Reply::Opened { unit, units, working_set, inputs, setup_ns, reference } =
                 running.ask(index, &request)?
             else {
                 return Err(confused("open"));
             };
             let seen = &mut measured.seen[index];
             (seen.unit, seen.units, seen.setup_ns, seen.reference) = (unit, units, setup_ns, reference);
+            seen.inputs = inputs;
             // The largest so far: where data lie must not change back and forth between two looks.
             seen.working_set = seen.working_set.max(working_set);
         }
@@ -442,23 +481,55 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Fixes the iterations of every side once for all sessions. Sides of about the same speed get the same number,
-    /// so that whatever a sample costs once is shared by equally many iterations.
+    /// Chooses the iterations of every side for this session, from the least of several probes that take turns. Counts of
+    /// the session before are kept while they fit.
     fn calibrate(&mut self, measured: &mut Measured, plan: &Plan) -> Result<(), Torn> {
-        let sample_ns = plan.sample_ns;
-        let mut longest_ns = 1;
-        for side in 0..self.slots.len() {
-            let reply = self.ask(side, &Request::Calibrate { slot: side, sample_ns })?;
-            let Reply::Calibrated { iterations, ns } = reply else {
-                return Err(confused("calibrate"));
-            };
-            longest_ns = longest_ns.max(ns);
-            let first = measured.seen[0].iterations;
-            let near = side > 0 && iterations / 2 <= first && first / 2 <= iterations;
-            measured.seen[side].iterations = if near { first } else { iterations };
+        let is_first = measured.sessions.is_empty();
+        let of_class =
+            |holds: fn(&Class) -> bool| measured.contest.sides.iter().any(|side| holds(&side.key.class));
+        let is_process = of_class(|class| class.place() == Place::Process);
+        // A process is one iteration, and calls that were long in the session before are no shorter in this one.
+        if !is_first && (is_process || measured.was_long()) {
+            return Ok(());
         }
-        let setup_ns = measured.seen.iter().map(|seen| seen.setup_ns).max().unwrap_or(0);
-        measured.rounds = plan.rounds_for(longest_ns, setup_ns);
+        let probes = if is_process || of_class(|class| class.sampling() == Sampling::Sustained) {
+            1
+        } else {
+            counts::PROBES
+        };
+        let (mut least_ns, mut longest_ns) = (vec![f64::INFINITY; self.slots.len()], 1);
+        for _ in 0..probes {
+            for (side, least_ns) in least_ns.iter_mut().enumerate() {
+                if (10.0 * counts::LONG_NS..f64::INFINITY).contains(least_ns) {
+                    continue;
+                }
+                let reply = self.ask(side, &Request::Calibrate { slot: side, sample_ns: plan.sample_ns })?;
+                let Reply::Calibrated { iterations, ns } = reply else {
+                    return Err(confused("calibrate"));
+                };
+                *least_ns = least_ns.min(ns as f64 / iterations.max(1) as f64);
+            }
+        }
+        let keys: Vec<&Key> = measured.contest.sides.iter().map(|side| &side.key).collect();
+        let call_ns = counts::of_cases(&keys, &least_ns);
+        let kept: Vec<u64> = measured.seen.iter().map(|seen| seen.iterations).collect();
+        let chosen = match is_first || !counts::still_fit(&kept, &call_ns, plan.sample_ns) {
+            true => counts::choose(&call_ns, plan.sample_ns),
+            false => kept,
+        };
+        // Builds from before sessions told it get as many as the others.
+        let inputs = measured.seen.iter().map(|seen| seen.inputs).max().unwrap_or(0);
+        for ((seen, iterations), (call_ns, least_ns)) in
+            measured.seen.iter_mut().zip(chosen).zip(call_ns.iter().zip(&least_ns))
+        {
+            seen.iterations = iterations;
+            seen.lead_in = if is_process { 0 } else { counts::lead_in(inputs, *call_ns) };
+            longest_ns = longest_ns.max((*least_ns * iterations as f64) as u64);
+        }
+        if is_first {
+            let setup_ns = measured.seen.iter().map(|seen| seen.setup_ns).max().unwrap_or(0);
+            measured.rounds = plan.rounds_for(longest_ns, setup_ns);
+        }
         Ok(())
     }
 
@@ -469,6 +540,15 @@ impl<'a> Running<'a> {
         }
         let iterations = measured.seen[side].iterations.max(1);
         measured.seen[side].iterations = iterations;
+        // The lead-in is asked for here and not left to the worker, so that builds of any age get the same.
+        let lead_in = measured.seen[side].lead_in;
+        if lead_in > 0 {
+            let Reply::Sampled(seen) = self.ask(side, &Request::Work { slot: side, iterations: lead_in })?
+            else {
+                return Err(confused("work"));
+            };
+            verify(measured, side, seen.digest)?;
+        }
         let Reply::Sampled(sampled) = self.ask(side, &Request::Sample { slot: side, iterations })? else {
             return Err(confused("sample"));
         };
@@ -553,5 +633,7 @@ fn name(measured: &Measured, side: usize) -> &str {
     &measured.contest.sides[side].label
 }
 
+#[cfg(test)]
+mod bias;
 #[cfg(test)]
 mod tests;

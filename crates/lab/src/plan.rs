@@ -61,7 +61,7 @@ impl Default for Plan {
             seed: 1,
             timeout_s: 120,
             pin: true,
-            control: Control::First,
+            control: Control::All,
         }
     }
 }

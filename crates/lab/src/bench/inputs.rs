@@ -39,9 +39,9 @@ impl<I: 'static, C: Call<I>> Recipe<I, C> {
         });
         // A process that did not grow found room in what it had, which is little.
         let working_set = working_set.map_or(0, |bytes| bytes.max(1));
-        let reference = pool.right();
+        let (len, reference) = (pool.len(), pool.right());
         let ready = Ready { recipe: Rc::clone(self), pool };
-        Ok(Prepared::new(Rc::new(ready), reference, self.units, working_set))
+        Ok(Prepared::new(Rc::new(ready), len, reference, self.units, working_set))
     }
 
     /// The input of a seed.

@@ -11,7 +11,7 @@ use crate::gate::judge::{Judged, Verdict as Judgement, judge};
 use crate::gate::{self, Demand, Gate, GateError};
 use crate::model::key::Key;
 use crate::model::registry::Registry;
-use crate::report::check::problems;
+use crate::report::check::{UNEQUAL, problems};
 use crate::report::schema::{Comparison, Report, Role, Status, Verdict};
 use crate::report::store::{self, ReadError};
 use hashmill_machine::date::{now_seconds, parse_utc};
@@ -140,7 +140,8 @@ fn evidence(id: &str, path: &Path, sha256: &str, expires: &str) -> Result<Report
         return Err(wrong(format!("{} is not the file that was claimed from", path.display())));
     }
     let report = store::parse(&bytes).map_err(failed)?;
-    match problems(&report).into_iter().next() {
+    // Rows of unequal samples have no verdict and are shown as such; the others stand.
+    match problems(&report).into_iter().find(|problem| !problem.is_of_unequal_samples()) {
         Some(problem) => Err(wrong(format!("{}: {problem}", path.display()))),
         None => Ok(report),
     }
@@ -192,8 +193,11 @@ fn demands_on(report: &Report, gates: &[Gate], registry: &Registry) -> Result<Ve
 fn line(gate: &Gate, demands: &[&Demand], judged: &[&Judged]) -> Option<String> {
     let ratios = judged.iter().filter_map(|judged| judged.ratio);
     let (low, high) = ratios.fold((f64::INFINITY, 0.0_f64), |(low, high), r| (low.min(r), high.max(r)));
+    let unequal = judged.iter().filter(|judged| judged.verdict == Judgement::Unequal).count();
+    let left_out =
+        (unequal > 0).then(|| format!("{unequal} of {} left out: samples of unequal length", judged.len()));
     if high == 0.0 {
-        return None;
+        return left_out.map(|words| format!("| {} | | | {words} |\n", gate.name));
     }
     let range = |low: f64, high: f64| match (format!("{low:.2}"), format!("{high:.2}")) {
         (low, high) if low == high => low,
@@ -212,7 +216,9 @@ fn line(gate: &Gate, demands: &[&Demand], judged: &[&Judged]) -> Option<String> 
         () if any(|verdict| *verdict == Judgement::Pass) => "reached",
         () => "",
     };
-    Some(format!("| {} | {} | {goal} | {word} |\n", gate.name, range(low, high)))
+    let words: Vec<&str> =
+        [word].into_iter().chain(left_out.as_deref()).filter(|words| !words.is_empty()).collect();
+    Some(format!("| {} | {} | {goal} | {} |\n", gate.name, range(low, high), words.join("; ")))
 }
 
 impl Claim {
@@ -269,6 +275,9 @@ impl Claim {
         };
         if row.status != Status::Ok {
             return Err(self.wrong(format!("{} was not measured to the end", row.title)));
+        }
+        if row.is_unequal(comparison.side) {
+            return Err(self.wrong(UNEQUAL));
         }
         if comparison.verdict == Verdict::Inconclusive && !self.unproven {
             return Err(self.wrong("its report proves nothing: the verdict is inconclusive"));

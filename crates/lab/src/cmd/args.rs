@@ -187,8 +187,8 @@ pub(super) struct Measuring {
     /// Let the scheduler move single-threaded cases between processors.
     #[arg(long, hide_short_help = true)]
     pub(super) no_pin: bool,
-    /// Which comparisons also set their baseline against itself.
-    #[arg(long, hide_short_help = true, value_enum, default_value = "first")]
+    /// Comparisons that also set their baseline against itself.
+    #[arg(long, hide_short_help = true, value_enum, default_value = "all")]
     pub(super) control: Control,
     /// Longest wait for one answer of a session in seconds.
     #[arg(long, hide_short_help = true, value_name = "S", default_value_t = 120)]

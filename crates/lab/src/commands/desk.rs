@@ -212,6 +212,7 @@ impl Peer for Station<'_> {
                 unit: "operations".to_owned(),
                 units: 1,
                 working_set: 0,
+                inputs: 1,
                 setup_ns: 0,
                 reference: String::new(),
             },

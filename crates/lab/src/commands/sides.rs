@@ -129,7 +129,14 @@ impl Whole<'_> {
         self.start = Some(self.sides.start(&key, &program).map_err(RunError::Failed)?);
         let reference = digest(&self.run()?);
         self.reference = Some(reference.clone());
-        Ok(Reply::Opened { unit: "operations".to_owned(), units: 1, working_set: 0, setup_ns: 0, reference })
+        Ok(Reply::Opened {
+            unit: "operations".to_owned(),
+            units: 1,
+            working_set: 0,
+            inputs: 1,
+            setup_ns: 0,
+            reference,
+        })
     }
 
     fn run(&self) -> Result<Ran, RunError> {

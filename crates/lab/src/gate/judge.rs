@@ -22,6 +22,8 @@ pub(crate) enum Verdict {
     Unfinished,
     /// The case could not be measured.
     Missing(String),
+    /// Samples of the two sides differed in length, so that nothing follows.
+    Unequal,
 }
 
 /// A verdict with its numbers, as the other's time over ours.
@@ -124,7 +126,7 @@ fn in_report(demand: &Demand, report: &Report, measured: BTreeSet<usize>, family
 /// The worse, the less.
 fn severity(judged: &Judged) -> u8 {
     match judged.verdict {
-        Verdict::Missing(_) => 0,
+        Verdict::Missing(_) | Verdict::Unequal => 0,
         Verdict::Fail => 1,
         Verdict::Unproven | Verdict::Unfinished => 2,
         Verdict::Pass | Verdict::Open => 3,
@@ -223,6 +225,9 @@ fn in_build<'a>(demand: &'a Demand, report: &'a Report, build: usize, family: us
         if let Some(judged) = broken(row) {
             return judged;
         }
+        if demand.measure == Measure::Time && row.is_unequal(comparison.side) {
+            return Judged { verdict: Verdict::Unequal, ratio: None, interval: None };
+        }
         unfinished |= row.status == Status::Unfinished;
         found.push((row, comparison));
     }
@@ -306,6 +311,24 @@ mod tests {
         };
         report.rows = sizes.iter().map(sized).collect();
         report
+    }
+
+    #[test]
+    fn samples_of_unequal_length_neither_pass_nor_fail_a_bar() {
+        let pair = |engine: &str| format!("hash/{engine}/kernel/4KiB/t1").parse().expect("a key");
+        let demand = Demand {
+            gate: 0,
+            pairs: vec![Pair { ours: pair("ours"), rival: Some(pair("rival")) }],
+            measure: Measure::Time,
+            must: Some(1.0),
+            aim: None,
+            builds: Vec::new(),
+        };
+        let mut report = crate::report::tests::report();
+        let judged = |report: &Report| judge(&[&demand], std::slice::from_ref(report))[0].clone();
+        assert!(judged(&report).ratio.is_some());
+        report.rows[0].sides[1].iterations *= 4;
+        assert_eq!(judged(&report), Judged { verdict: Verdict::Unequal, ratio: None, interval: None });
     }
 
     #[test]

@@ -79,11 +79,19 @@ pub(crate) struct Prepared {
     pub(crate) reference: Digest,
     pub(crate) units: Units,
     pub(crate) working_set: u64,
+    /// Number of inputs.
+    pub(crate) len: usize,
 }
 
 impl Prepared {
-    pub(crate) fn new(inputs: Rc<dyn Any>, reference: Digest, units: Units, working_set: u64) -> Self {
-        Prepared { inputs, reference, units, working_set }
+    pub(crate) fn new(
+        inputs: Rc<dyn Any>,
+        len: usize,
+        reference: Digest,
+        units: Units,
+        working_set: u64,
+    ) -> Self {
+        Prepared { inputs, reference, units, working_set, len }
     }
 
     /// The inputs, if they are of that type.
@@ -235,7 +243,8 @@ impl Registry {
             })?;
             let (reference, units) = (pool.right(), workload.units(spec));
             let working_set = workload.working_set(spec).saturating_mul(pool.len() as u64);
-            Ok(Prepared::new(Rc::new(pool), reference, units, working_set))
+            let len = pool.len();
+            Ok(Prepared::new(Rc::new(pool), len, reference, units, working_set))
         };
         let sizes = sizes.iter().copied().map(Size).collect();
         let (prepare, work) = (Box::new(prepare), Box::new(work));

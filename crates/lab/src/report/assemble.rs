@@ -4,8 +4,9 @@
 use super::floor;
 use super::schema::{
     Answers, Build, Comparison, Kind, Memory, NoiseCard, Plan, Quality, Report, Retry, Role, Row, SCHEMA,
-    Side, State, Status, Summary, TimingClass, Units,
+    Side, State, Status, Summary, TimingClass, Units, Verdict,
 };
+use crate::campaign::counts::{Length, are_unequal};
 use crate::campaign::{self, Contest, Measured, Outcome, SessionSeen};
 use crate::model::class::Class;
 use crate::model::floor::Work;
@@ -114,13 +115,20 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
     let gave = measured.gave();
     let sides = contest.sides.iter().zip(&measured.seen);
     let sides = sides.zip(gave.session_ns.into_iter().zip(gave.deltas));
-    let sides = sides.map(|((side, seen), (session_ns, deltas))| Side {
+    let counts = |side: usize| -> Vec<u64> {
+        let counts = measured.sessions.iter().map(|session| session.iterations[side]);
+        let last = measured.seen[side].iterations.max(1);
+        if counts.clone().all(|count| count == last) { Vec::new() } else { counts.collect() }
+    };
+    let sides = sides.enumerate();
+    let sides = sides.map(|(index, ((side, seen), (session_ns, deltas)))| Side {
         label: side.label.clone(),
         role: side.role,
         build: side.build,
         key: side.key.to_string(),
         kernel: seen.kernel.clone(),
         iterations: seen.iterations.max(1),
+        session_iterations: counts(index),
         units_per_iteration: (seen.units != measured.seen[0].units).then_some(seen.units),
         digest: seen.digest.clone(),
         reference: if seen.reference == seen.digest { String::new() } else { seen.reference.clone() },
@@ -210,7 +218,11 @@ pub(crate) fn conclude(plan: &Plan, rows: &mut [Row]) {
         let fixed_layout = rule.fixed_layout.filter(|_| role == Role::Candidate);
         let rule = Rule { fixed_layout, ..rule.clone() };
         for ((row, side), result) in places.into_iter().zip(rule.judge(&family)) {
-            rows[row].comparisons.push(wire_comparison(side, &result));
+            let mut comparison = wire_comparison(side, &result);
+            if rows[row].is_unequal(side) {
+                (comparison.verdict, comparison.sessions_needed) = (Verdict::Inconclusive, None);
+            }
+            rows[row].comparisons.push(comparison);
         }
     }
     for row in rows.iter_mut() {
@@ -234,6 +246,17 @@ fn wire_comparison(side: usize, result: &verdict::Comparison) -> Comparison {
 }
 
 impl Row {
+    /// Whether samples of a side and of the baseline differed in length, so that the side with the shorter ones looks slower
+    /// than it is. No verdict follows from such a row.
+    pub(crate) fn is_unequal(&self, side: usize) -> bool {
+        let [first, side] = [&self.sides[0], &self.sides[side]];
+        let sessions = first.session_ns.iter().zip(&side.session_ns).enumerate();
+        are_unequal(sessions.map(|(session, times)| {
+            [(first, times.0), (side, times.1)]
+                .map(|(side, ns)| Length { iterations: side.iterations_in(session), ns: *ns })
+        }))
+    }
+
     pub(crate) fn evidence(&self, side: usize) -> Evidence {
         let layouts = self.layouts.as_ref().map(|moved| moved.by);
         Evidence { deltas: self.sides[side].deltas.clone(), reach: self.reach, layouts }

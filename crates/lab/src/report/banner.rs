@@ -1,7 +1,7 @@
 //! What a reader must know before reading anything else of a report: wrong results, and conditions under which no
 //! measurement is worth much.
 
-use super::quality::explain;
+use super::quality::{UNEQUAL, explain};
 use super::schema::{Kind, Report, Role, Row, State, Status};
 use super::soak::{Course, Soak};
 use crate::stats::ratio::times;
@@ -16,7 +16,7 @@ pub(crate) struct Warning {
 }
 
 /// Flags that stand in the banner and not among the notes.
-const LOUD: [&str; 5] = ["control-failed", "busy", "stolen-time", "cpu-pressure", "memory-pressure"];
+const LOUD: [&str; 6] = ["control-failed", UNEQUAL, "busy", "stolen-time", "cpu-pressure", "memory-pressure"];
 
 /// More of a floor than noise explains.
 const BEYOND: f64 = 1.1;
@@ -24,6 +24,11 @@ const BEYOND: f64 = 1.1;
 /// Whether a flag has its place in the banner.
 pub(super) fn is_loud(flag: &str) -> bool {
     LOUD.contains(&flag)
+}
+
+/// Whether nothing may be used of a report with this flag.
+pub(super) fn is_fatal(flag: &str) -> bool {
+    ["control-failed", UNEQUAL].contains(&flag)
 }
 
 pub(super) fn warnings(report: &Report) -> Vec<Warning> {
@@ -52,10 +57,16 @@ pub(super) fn warnings(report: &Report) -> Vec<Warning> {
             "The run is unfinished: it is still going on, or it was killed. What was measured until then is kept.".to_owned(),
         )),
     });
-    for flag in report.quality.flags.iter().filter(|flag| is_loud(flag)) {
-        let is_fatal = flag == "control-failed";
-        let loads = if flag == "busy" { loads(report) } else { String::new() };
-        found.push(Warning { is_fatal, says: format!("{flag}: {}{loads}", explain(flag)) });
+    // Reports from before this flag show it, too.
+    let unstated = report.has_unequal_samples() && !report.quality.flags.iter().any(|flag| flag == UNEQUAL);
+    let flags = report.quality.flags.iter().map(String::as_str).chain(unstated.then_some(UNEQUAL));
+    for flag in flags.filter(|flag| is_loud(flag)) {
+        let more = match flag {
+            "busy" => loads(report),
+            UNEQUAL => unequal(report),
+            _ => String::new(),
+        };
+        found.push(Warning { is_fatal: is_fatal(flag), says: format!("{flag}: {}{more}", explain(flag)) });
     }
     found.extend(kernels(report).map(careful));
     found.extend(floors(report).map(careful));
@@ -67,6 +78,14 @@ pub(super) fn warnings(report: &Report) -> Vec<Warning> {
         }));
     }
     found
+}
+
+/// The first rows without a verdict.
+fn unequal(report: &Report) -> String {
+    let rows = report.rows.iter().filter(|row| row.has_unequal_samples());
+    let titles: Vec<&str> = rows.map(|row| row.title.as_str()).collect();
+    let more = if titles.len() > 3 { format!(" and {} more", titles.len() - 3) } else { String::new() };
+    format!(" ({}{more})", titles[..titles.len().min(3)].join(", "))
 }
 
 fn loads(report: &Report) -> String {

@@ -4,6 +4,7 @@
 //! sessions gave. That this follows from the samples is for [`samples`](super::samples) to say, where they are at hand.
 
 use super::assemble::conclude;
+use super::banner;
 use super::layout;
 use super::quality;
 use super::schema::{
@@ -16,6 +17,9 @@ use crate::stats::verdict::LEVEL;
 use std::collections::BTreeSet;
 use std::fmt;
 
+/// The reason where a row's samples were unequal.
+pub(crate) const UNEQUAL: &str = "samples of unequal length: no verdict follows";
+
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -23,6 +27,13 @@ pub(crate) struct Problem {
     pub(crate) place: String,
     /// What is wrong there.
     pub(crate) reason: String,
+}
+
+impl Problem {
+    /// Whether it costs one row its verdict and leaves the others alone.
+    pub(crate) fn is_of_unequal_samples(&self) -> bool {
+        self.reason == UNEQUAL
+    }
 }
 
 impl fmt::Display for Problem {
@@ -163,7 +174,12 @@ impl Found {
         self.require((side.role == Role::Baseline) == (index == 0), &place, || {
             "exactly the first side is the baseline".to_owned()
         });
-        self.require(side.iterations > 0, &place, || "a sample has at least one iteration".to_owned());
+        let counts = [&[side.iterations], &side.session_iterations[..]].concat();
+        self.require(!counts.contains(&0), &place, || "a sample has at least one iteration".to_owned());
+        let whole = side.session_iterations.is_empty() || side.session_iterations.len() == row.sessions.len();
+        self.require(whole, &place, || {
+            "every session has its own number of iterations, or none has".to_owned()
+        });
         match side.key.parse::<Key>() {
             Err(error) => self.add(&place, error),
             Ok(key) => self.require(key.class.to_string() == row.class, &place, || {
@@ -233,16 +249,16 @@ impl Found {
                 continue;
             }
             for (stated, computed) in row.comparisons.iter().zip(&again.comparisons) {
-                self.comparison(row, stated, computed);
+                self.comparison(report.plan.same_code, row, stated, computed);
             }
         }
-        let flags = quality::flags(report);
-        self.require(report.quality.flags == flags, "quality", || {
-            format!(
-                "the flags should be [{}], but are [{}]",
-                flags.join(", "),
-                report.quality.flags.join(", ")
-            )
+        // Reports from before this flag have a problem for each such row, and that says more.
+        let other = |flags: &[String]| -> Vec<String> {
+            flags.iter().filter(|flag| *flag != quality::UNEQUAL).cloned().collect()
+        };
+        let [stated, flags] = [other(&report.quality.flags), other(&quality::flags(report))];
+        self.require(stated == flags, "quality", || {
+            format!("the flags should be [{}], but are [{}]", flags.join(", "), stated.join(", "))
         });
     }
 
@@ -266,12 +282,15 @@ impl Found {
         self.number(place, "share of the floor", share(stated), share(computed));
     }
 
-    fn comparison(&mut self, row: &Row, stated: &Comparison, computed: &Comparison) {
+    fn comparison(&mut self, same_code: bool, row: &Row, stated: &Comparison, computed: &Comparison) {
         if stated.side != computed.side {
             return self.add(&row.title, "the comparisons are not in the order of the sides");
         }
         let place = format!("{}, {} against {}", row.title, row.sides[stated.side].label, row.sides[0].label);
         let place = &place;
+        if row.is_unequal(stated.side) {
+            return self.add(place, UNEQUAL);
+        }
         self.require(stated.verdict == computed.verdict, place, || {
             format!(
                 "the verdict is stated as {}, but the sessions say {}",
@@ -296,9 +315,9 @@ impl Found {
         ] {
             self.number(place, name, stated, computed);
         }
-        let control = row.sides[stated.side].role == Role::Control;
-        self.require(!control || !computed.verdict.is_claim(), place, || {
-            "the control arm found a difference where there is none: the run is invalid".to_owned()
+        let identical = same_code || row.sides[stated.side].role == Role::Control;
+        self.require(!identical || !computed.verdict.is_claim(), place, || {
+            "a program was found different from itself: the run is invalid".to_owned()
         });
     }
 
@@ -378,7 +397,10 @@ impl Report {
         let sound =
             self.rows.iter().all(|row| !matches!(row.status, Status::Incorrect(_) | Status::Failed(_)));
         let known = self.answers.iter().all(|answers| answers.wrong.is_none());
-        sound && known && !self.quality.flags.iter().any(|flag| flag == "control-failed")
+        sound
+            && known
+            && !self.has_unequal_samples()
+            && !self.quality.flags.iter().any(|flag| banner::is_fatal(flag))
     }
 
     /// Every comparison of a candidate, with its row.

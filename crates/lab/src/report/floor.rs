@@ -85,6 +85,7 @@ mod tests {
             key: key.to_owned(),
             kernel: String::new(),
             iterations: 1,
+            session_iterations: Vec::new(),
             units_per_iteration: None,
             digest: String::new(),
             reference: String::new(),

@@ -5,7 +5,7 @@
 
 use super::check::Problem;
 use super::schema::{Report, Row};
-use crate::campaign::{Gave, Measured, Sample};
+use crate::campaign::{Gave, Measured, Sample, SampleWork};
 use crate::fingerprint::sha256_hex;
 use crate::model::class::Class;
 use hashmill_machine::Load;
@@ -149,10 +149,11 @@ impl SamplesRow {
             return Some(why);
         }
         let class: Class = row.class.parse().ok()?;
-        let work = |side: &super::schema::Side| {
-            (side.iterations, side.units_per_iteration.unwrap_or(row.units.per_iteration))
+        let work = |side: &super::schema::Side| SampleWork {
+            iterations: (0..row.sessions.len()).map(|session| side.iterations_in(session)).collect(),
+            units: side.units_per_iteration.unwrap_or(row.units.per_iteration),
         };
-        let work: Vec<(u64, u64)> = row.sides.iter().map(work).collect();
+        let work: Vec<SampleWork> = row.sides.iter().map(work).collect();
         let samples = (0..self.ns.len()).map(|i| (self.session[i], self.side[i], self.ns[i]));
         let again = Gave::of(&class, samples, row.sessions.len(), &work);
         (again != row.gave()).then(|| "what its sessions gave does not follow from the samples".to_owned())

@@ -199,6 +199,13 @@ pub(crate) struct Plan {
     pub(crate) same_code: bool,
 }
 
+impl Side {
+    /// Iterations per sample in a session.
+    pub(crate) fn iterations_in(&self, session: usize) -> u64 {
+        self.session_iterations.get(session).copied().unwrap_or(self.iterations)
+    }
+}
+
 impl Build {
     /// Label of the program that measures.
     pub(crate) const SELF: &str = "self";
@@ -317,8 +324,11 @@ pub(crate) struct Side {
     pub(crate) key: String,
     /// Kernel that ran, as the engine names it.
     pub(crate) kernel: String,
-    /// Iterations per sample.
+    /// Iterations per sample, in the last session where they changed.
     pub(crate) iterations: u64,
+    /// Iterations per sample in each session; absent where they were always the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) session_iterations: Vec<u64>,
     /// Work of one of its iterations, where that is not the row's: sides are compared by the time for the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) units_per_iteration: Option<u64>,

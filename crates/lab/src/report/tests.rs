@@ -5,7 +5,7 @@
 use super::assemble::conclude;
 use super::schema::*;
 use super::{check, html, markdown, quality, store, text};
-use crate::campaign::Gave;
+use crate::campaign::{Gave, SampleWork};
 use crate::fingerprint::sha256_hex;
 use crate::model::class::Class;
 use crate::model::floor::Bound;
@@ -51,7 +51,8 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
             }
         }
     }
-    let work = vec![(iterations, key.size.0); sides.len()];
+    let work = SampleWork { iterations: vec![iterations; sessions], units: key.size.0 };
+    let work = vec![work; sides.len()];
     let gave = Gave::of(class, samples.into_iter(), sessions, &work);
     let quiet = Memory::default();
     Row {
@@ -74,6 +75,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
                 key: Key { engine: (*engine).to_owned(), ..key.clone() }.to_string(),
                 kernel: "paper".to_owned(),
                 iterations,
+                session_iterations: Vec::new(),
                 units_per_iteration: None,
                 digest: "07".to_owned(),
                 reference: String::new(),

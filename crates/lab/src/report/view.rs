@@ -237,6 +237,9 @@ fn direction(report: &Report) -> Option<String> {
 /// The words for a verdict, with what would settle one that is none.
 pub(crate) fn verdict(report: &Report, row: &Row, comparison: &Comparison) -> String {
     let unfinished = if row.status == Status::Unfinished { ", unfinished" } else { "" };
+    if row.is_unequal(comparison.side) {
+        return "no verdict: samples of unequal length".to_owned() + unfinished;
+    }
     if let Some(words) = layout::verdict(report, row, comparison) {
         return words + unfinished;
     }

@@ -73,6 +73,9 @@ pub(crate) enum Reply {
         /// Bytes that an iteration passes over; builds from before this was asked say nothing.
         #[serde(default)]
         working_set: u64,
+        /// How many inputs its calls take in turn; builds from before this was asked say nothing.
+        #[serde(default)]
+        inputs: u64,
         /// How long it took to make the input and the right answer.
         #[serde(default)]
         setup_ns: u64,

@@ -123,6 +123,7 @@ impl<'a> Worker<'a> {
             unit: unit.to_owned(),
             units: prepared.units.count(),
             working_set: prepared.working_set,
+            inputs: prepared.len as u64,
             setup_ns: self.clock.now_ns() - start,
             reference: prepared.reference.to_string(),
         };

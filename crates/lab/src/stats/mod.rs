@@ -6,7 +6,7 @@
 
 pub(crate) mod binomial;
 #[cfg(test)]
-mod chance;
+pub(crate) mod chance;
 pub(crate) mod change;
 pub(crate) mod layout;
 pub(crate) mod order;

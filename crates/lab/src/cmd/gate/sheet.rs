@@ -122,7 +122,7 @@ impl Sheet<'_> {
         let lines = self.own().filter_map(|(demand, judged)| {
             let is_error = match judged.verdict {
                 Verdict::Pass | Verdict::Open => return None,
-                Verdict::Fail | Verdict::Missing(_) | Verdict::Unfinished => true,
+                Verdict::Fail | Verdict::Missing(_) | Verdict::Unequal | Verdict::Unfinished => true,
                 Verdict::Unproven => strict || self.gates.defaults.unproven == Unproven::Fail,
             };
             let [_, _, ratio, interval, must, _, word] = self.cells(demand, judged);
@@ -144,7 +144,7 @@ impl Sheet<'_> {
     pub(super) fn exit(&self, strict: bool) -> Exit {
         let any = |wanted: fn(&Verdict) -> bool| self.own().any(|(_, judged)| wanted(&judged.verdict));
         let open = any(|verdict| *verdict == Verdict::Unproven);
-        if any(|verdict| matches!(verdict, Verdict::Fail | Verdict::Missing(_)))
+        if any(|verdict| matches!(verdict, Verdict::Fail | Verdict::Missing(_) | Verdict::Unequal))
             || open && self.gates.defaults.unproven == Unproven::Fail
         {
             Exit::Failed
@@ -173,6 +173,7 @@ fn word(demand: &Demand, judged: &Judged) -> (String, Tone) {
         Verdict::Open => (NOTHING.to_owned(), Tone::Dim),
         Verdict::Unfinished => ("unfinished".to_owned(), Tone::Dim),
         Verdict::Missing(why) => (format!("MISSING: {why}"), Tone::Bad),
+        Verdict::Unequal => ("NO VERDICT: samples of unequal length".to_owned(), Tone::Bad),
     }
 }
 
