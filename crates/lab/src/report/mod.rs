@@ -30,5 +30,7 @@ mod svg;
 pub(crate) mod text;
 pub(crate) mod view;
 
+#[cfg(all(test, feature = "gates"))]
+mod records;
 #[cfg(test)]
 pub(crate) mod tests;

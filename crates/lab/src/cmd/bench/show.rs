@@ -9,8 +9,15 @@ use crate::report::view::{Line, NOTHING, Table, Tone, row_units, side_interval, 
 use crate::stats::ratio::{means, range, times};
 
 /// Flags that its reader can do something about.
-const TELLING: [&str; 6] =
-    ["busy", "stolen-time", "cpu-pressure", "memory-pressure", "control-failed", "retried"];
+const TELLING: [&str; 7] = [
+    "busy",
+    "stolen-time",
+    "cpu-pressure",
+    "memory-pressure",
+    "control-failed",
+    "unequal-samples",
+    "retried",
+];
 
 pub(super) fn render(report: &Report, base: Option<&str>, colour: bool) -> String {
     let mut out = String::new();
