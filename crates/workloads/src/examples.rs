@@ -7,7 +7,7 @@ const EXAMPLES: [(&str, [&str; 2]); 8] = [
     ("run", ["headline", "blake3/context/sustained/64MiB/all --for 10m"]),
     (
         "compare",
-        ["--engines hash,hasher blake3/*/oneshot/1MiB/t1", ". main --cases doc-load --fail-on slower"],
+        ["--engines hasher,hash blake3/*/oneshot/1MiB/t1", "main . --cases doc-load --fail-on slower"],
     ),
     ("gate", ["bench/gates.toml", "bench/gates.toml --list"]),
     ("claim", ["check", "prove blake3-64k"]),

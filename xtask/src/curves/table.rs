@@ -85,7 +85,8 @@ fn commits(reports: &[&Report]) -> anyhow::Result<String> {
     Ok(format!("{word} {}", commits.join(" and ")))
 }
 
-/// What was typed, without the folder of the results.
+/// What measures it again: what was typed, without the folder of the results, and with the engine of the baseline first, as
+/// the lab asks for since 28 November 2026.
 fn command(report: &Report) -> anyhow::Result<String> {
     let words = report.content["command"].as_array().context("a report without its command")?;
     let mut words = words.iter().filter_map(|word| word.as_str());
@@ -95,10 +96,22 @@ fn command(report: &Report) -> anyhow::Result<String> {
             "--out" => {
                 words.next();
             }
+            "--engines" => {
+                let engines = words.next().context("--engines without engines")?;
+                line.extend([word.to_owned(), quoted(&baseline_first(report, engines))]);
+            }
             _ => line.push(quoted(word)),
         }
     }
     Ok(line.join(" "))
+}
+
+fn baseline_first(report: &Report, engines: &str) -> String {
+    let baseline = report.content["rows"][0]["sides"][0]["key"].as_str().and_then(|key| key.split('/').nth(1));
+    match engines.split_once(',') {
+        Some((candidate, second)) if baseline == Some(second) => format!("{second},{candidate}"),
+        _ => engines.to_owned(),
+    }
 }
 
 fn quoted(word: &str) -> String {

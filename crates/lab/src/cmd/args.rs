@@ -58,7 +58,7 @@ pub(super) enum Command {
     List(List),
     /// Measure cases alone: time, interval, rate; for minutes with --for, and in their parts with --explain.
     Run(Run),
-    /// Compare side by side: ours with another engine, case or build; any commands after `--`.
+    /// Compare side by side, baseline first: engines, cases, builds, or any commands after `--`.
     Compare(Box<super::compare::Compare>),
     #[cfg(feature = "gates")]
     /// Hold comparisons against a file of gates: pass, fail or unproven.

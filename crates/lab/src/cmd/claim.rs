@@ -225,7 +225,7 @@ fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>
     let [ours, rival] = claim.keys().map_err(|error| Error::Usage(error.to_string()))?;
     mount.registry.select(&[ours.to_string(), rival.to_string()])?;
     let plan = args.measuring.plan();
-    let contest = duel(&ours, &rival, plan.control != Control::Off)?;
+    let contest = duel(&rival, &ours, plan.control != Control::Off)?;
     let job = Job::of(Kind::Engines, own_program(mount)?, vec![contest], plan);
     let (report, folder) = measure(mount, &args.measuring, job)?;
     let exit = exit_of(&report, false);

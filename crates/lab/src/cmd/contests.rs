@@ -17,41 +17,41 @@ pub(super) fn alone(key: &Key) -> Contest {
     Contest { title: key.to_string(), sides, together: true, sessions: None, layouts: None }
 }
 
-/// One case of two builds, the other and ours, each in processes of its own.
+/// One case of two builds, baseline and candidate, each in processes of its own.
 pub(super) fn builds(key: &Key, labels: [&str; 2], control: bool) -> Contest {
-    let [other, ours] = labels;
-    let mut sides = vec![side(other, Role::Baseline, 0, key), side(ours, Role::Candidate, 1, key)];
+    let [baseline, candidate] = labels;
+    let mut sides = vec![side(baseline, Role::Baseline, 0, key), side(candidate, Role::Candidate, 1, key)];
     if control {
         sides.push(side("control", Role::Control, 0, key));
     }
     Contest { title: key.to_string(), sides, together: false, sessions: None, layouts: None }
 }
 
-/// Two cases of one build, in one process per session. The rival is the baseline, so that the verdict speaks of ours.
-pub(super) fn duel(ours: &Key, rival: &Key, control: bool) -> Result<Contest, Error> {
-    if ours.class != rival.class {
+/// Two cases of one build, in one process per session. The verdict is about the candidate.
+pub(super) fn duel(baseline: &Key, candidate: &Key, control: bool) -> Result<Contest, Error> {
+    if baseline.class != candidate.class {
         return Err(Error::Usage(format!(
-            "{ours} and {rival} are of different timing classes: `{}` times {}, `{}` times {}; there is no delta between them",
-            ours.class,
-            phases(ours),
-            rival.class,
-            phases(rival)
+            "{baseline} and {candidate} are of different timing classes: `{}` times {}, `{}` times {}; there is no delta between them",
+            baseline.class,
+            phases(baseline),
+            candidate.class,
+            phases(candidate)
         )));
     }
-    if ours.workload != rival.workload {
-        return Err(Error::Usage(format!("{ours} and {rival} are different workloads")));
+    if baseline.workload != candidate.workload {
+        return Err(Error::Usage(format!("{baseline} and {candidate} are different workloads")));
     }
-    if ours == rival {
+    if baseline == candidate {
         return Err(Error::Usage(format!(
-            "{ours} is set against itself; `doctor --noise` does that on purpose"
+            "{baseline} is set against itself; `doctor --noise` does that on purpose"
         )));
     }
-    refuse_sustained(std::slice::from_ref(ours))?;
-    let (a, b) = labels(rival, ours);
-    let title = format!("{}: {b} against {a}", common(ours, rival));
-    let mut sides = vec![side(&a, Role::Baseline, 0, rival), side(&b, Role::Candidate, 0, ours)];
+    refuse_sustained(std::slice::from_ref(baseline))?;
+    let (a, b) = labels(baseline, candidate);
+    let title = format!("{}: {b} against {a}", common(baseline, candidate));
+    let mut sides = vec![side(&a, Role::Baseline, 0, baseline), side(&b, Role::Candidate, 0, candidate)];
     if control {
-        sides.push(side("control", Role::Control, 0, rival));
+        sides.push(side("control", Role::Control, 0, baseline));
     }
     Ok(Contest { title, sides, together: true, sessions: None, layouts: None })
 }

@@ -132,7 +132,7 @@ mod tests {
             ],
         };
         let known = |case: &str| {
-            let contest = builds(&case.parse().expect("a key"), ["other", "ours"], false);
+            let contest = builds(&case.parse().expect("a key"), ["baseline", "candidate"], false);
             layouts.of("lab", Path::new("/a"), &contest).map(|moved| moved.by)
         };
         assert_eq!(known(small), Some(0.02));

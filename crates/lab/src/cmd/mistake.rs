@@ -4,9 +4,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Commands that went into others, and what is typed now.
 const RENAMED: [(&str, &str); 10] = [
-    ("ab", "compare OURS OTHER --cases CASE..."),
+    ("ab", "compare BASELINE CANDIDATE --cases CASE..."),
     ("count", "run --explain CASE..."),
-    ("duel", "compare --engines OURS,OTHER CASE..."),
+    ("duel", "compare --engines BASELINE,CANDIDATE CASE..."),
     ("import", "report import FILE..."),
     ("noise", "doctor --noise"),
     ("profile", "run --explain CASE..."),

@@ -176,8 +176,9 @@ fn comparisons(report: &Report, rows: &[&Row]) -> String {
         ),
         _ => (
             String::new(),
-            ["the other".to_owned(), "ours faster".to_owned()],
-            "The other's time over ours, for the same work: above 1 ours is faster.".to_owned(),
+            ["the baseline".to_owned(), "candidate faster".to_owned()],
+            "The baseline's time over the candidate's, for the same work: above 1 the candidate is faster."
+                .to_owned(),
         ),
     };
     let titles: Vec<String> = shown

@@ -30,7 +30,7 @@ pub(crate) struct Counted {
 /// Counts that differ by less are equal: what a session says in between, and where its memory lies, is in them too.
 const EQUAL: f64 = 0.0005;
 
-/// The other's instructions over those of a side, for the same work.
+/// The baseline's instructions over those of a side, for the same work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) ratio: f64,
@@ -100,7 +100,7 @@ pub(super) fn means(report: &Report) -> Option<String> {
     let counted = report.candidates().any(|(row, comparison)| row.change(comparison.side).is_some());
     let words = match met(report) {
         Some([other, ours]) => format!("the count of {other} over that of {ours}"),
-        None => "the other's count over ours".to_owned(),
+        None => "the baseline's count over the candidate's".to_owned(),
     };
     counted.then(|| format!("instructions: {words}, for the same work"))
 }

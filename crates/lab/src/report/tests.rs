@@ -266,10 +266,10 @@ fn sides_are_called_what_they_are() {
         let head = text.lines().find(|line| line.starts_with("case ")).expect("a table");
         head.split_whitespace().take(3).map(str::to_owned).collect()
     };
-    assert_eq!(head(&report), ["case", "ours", "rival"]);
+    assert_eq!(head(&report), ["case", "rival", "ours"]);
     report.rows.truncate(2);
     report.rows[0].sides[1].label = "second".to_owned();
-    assert_eq!(head(&report), ["case", "ours", "other"], "there is no name for all");
+    assert_eq!(head(&report), ["case", "baseline", "candidate"], "there is no name for all");
     let page = html::render(&report);
     assert!(page.contains("← rival faster") && page.contains("faster than rival →"), "{page}");
     assert!(page.contains("The time of rival over that of each, for the same work: above 1"), "{page}");

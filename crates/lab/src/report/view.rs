@@ -179,12 +179,12 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
         let several = found.len() > 1;
         for comparison in found {
             sides.push(Some((*row, comparison.side)));
-            let (other, ours) = (&row.sides[0], &row.sides[comparison.side]);
-            let of_side = if several { format!(": {}", ours.label) } else { String::new() };
+            let (baseline, candidate) = (&row.sides[0], &row.sides[comparison.side]);
+            let of_side = if several { format!(": {}", candidate.label) } else { String::new() };
             let cells = [
                 row.title.clone() + &of_side,
-                side_time(ours),
-                side_time(other),
+                side_time(baseline),
+                side_time(candidate),
                 speed(comparison),
                 range(comparison.interval),
                 comparison.sessions.to_string(),
@@ -193,8 +193,8 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
             lines.push(Line::new(cells, Tone::of(comparison.verdict)));
         }
     }
-    let [other, ours] = met(report).unwrap_or(["other", "ours"]);
-    let columns = ["case", ours, other, "ratio", "99 % interval", "sessions", "verdict"];
+    let [baseline, candidate] = met(report).unwrap_or(["baseline", "candidate"]);
+    let columns = ["case", baseline, candidate, "ratio", "99 % interval", "sessions", "verdict"];
     let mut table = Table::new(columns, lines);
     instructions::beside(&mut table, &sides);
     table
@@ -215,7 +215,7 @@ pub(crate) fn side_time(side: &Side) -> String {
     shown(side.summary, |summary| duration(summary.median_ns))
 }
 
-/// The other side and ours, where all comparisons are between the same two.
+/// Baseline and candidate, where all comparisons are between the same two.
 pub(crate) fn met(report: &Report) -> Option<[&str; 2]> {
     let mut names: Vec<[&str; 2]> = report
         .candidates()

@@ -2,11 +2,12 @@
 //! the other. What decides on a direction, or says a ratio, is here; all else passes numbers on.
 
 /// What is said wherever ratios stand.
-pub(crate) const MEANS: &str = "ratio: the other's time over ours, so that above 1 ours is faster";
+pub(crate) const MEANS: &str =
+    "ratio: the baseline's time over the candidate's, so that above 1 the candidate is faster";
 
-/// The same of two sides, the other and ours, by their names.
-pub(crate) fn means([other, ours]: [&str; 2]) -> String {
-    format!("ratio: the time of {other} over that of {ours}, so that above 1 {ours} is faster")
+/// The same of a baseline and a candidate, by their names.
+pub(crate) fn means([baseline, candidate]: [&str; 2]) -> String {
+    format!("ratio: the time of {baseline} over that of {candidate}, so that above 1 {candidate} is faster")
 }
 
 /// How many times as fast ours is.

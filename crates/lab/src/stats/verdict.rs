@@ -87,9 +87,9 @@ impl Evidence {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Verdict {
-    /// Ours takes less time than the other.
+    /// The candidate takes less time than the baseline.
     Faster,
-    /// Ours takes more time than the other.
+    /// The candidate takes more time than the baseline.
     Slower,
     /// The whole interval lies within the band of sameness.
     Same,
@@ -119,7 +119,7 @@ impl Verdict {
 pub(crate) struct Comparison {
     /// Sessions that contributed.
     pub(crate) sessions: usize,
-    /// Time of the other over ours: `exp` of the Hodges–Lehmann estimate.
+    /// Time of the baseline over the candidate's: `exp` of the Hodges–Lehmann estimate.
     pub(crate) ratio: f64,
     /// The 99 % interval of the ratio, paid for all looks; absent before the first.
     pub(crate) interval: Option<(f64, f64)>,

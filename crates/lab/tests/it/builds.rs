@@ -88,7 +88,7 @@ fn a_commit_that_is_slower_by_three_percent_is_found_to_the_digit() {
     let toy = Toy::new();
     toy.set("NS: u64 = 1000", "NS: u64 = 1030");
     toy.commit("slower");
-    let result = toy.compare(&["slower", "first", "--strict"]);
+    let result = toy.compare(&["first", "slower", "--strict"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     let report = toy.report();
     let versus = &report["rows"][0]["comparisons"][0];
@@ -102,16 +102,16 @@ fn a_commit_that_is_slower_by_three_percent_is_found_to_the_digit() {
     assert_eq!(toy.check().code, Some(0));
 
     for (wish, sides, code) in [
-        ("slower", ["slower", "first"], 1),
-        ("changed", ["slower", "first"], 1),
-        ("slower", ["first", "slower"], 0),
+        ("slower", ["first", "slower"], 1),
         ("changed", ["first", "slower"], 1),
+        ("slower", ["slower", "first"], 0),
+        ("changed", ["slower", "first"], 1),
     ] {
         let judged = toy.compare(&[sides[0], sides[1], "--fail-on", wish]);
         assert_eq!(judged.code, Some(code), "{wish} of {sides:?}: {judged:?}");
     }
 
-    let again = toy.compare(&["slower", "first"]);
+    let again = toy.compare(&["first", "slower"]);
     assert!(result.err.contains("building first"), "{}", result.err);
     assert_eq!(again.err, "", "the second time both programs are found");
 }
@@ -121,7 +121,7 @@ fn a_commit_of_words_alone_is_the_same() {
     let toy = Toy::new();
     toy.write("README.md", "words\n");
     toy.commit("words");
-    let result = toy.compare(&["words", "first"]);
+    let result = toy.compare(&["first", "words"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     assert!(result.err.contains("same bytes"), "{}", result.err);
     let report = toy.report();
@@ -135,7 +135,7 @@ fn uncommitted_changes_are_built_as_they_are_and_flagged() {
     let toy = Toy::new();
     toy.set("NS: u64 = 1000", "NS: u64 = 900");
     toy.write("junk.tmp", "ignored");
-    let result = toy.compare(&[".", "HEAD"]);
+    let result = toy.compare(&["HEAD", "."]);
     assert_eq!(result.code, Some(0), "{result:?}");
     let report = toy.report();
     assert_eq!(report["builds"][0]["dirty"], false);
@@ -153,11 +153,11 @@ fn a_failing_build_shows_the_end_of_what_the_compiler_said() {
     let toy = Toy::new();
     toy.write("main.rs", "compile_error!(\"broken on purpose\");\n");
     toy.commit("broken");
-    let result = toy.compare(&["broken", "first"]);
+    let result = toy.compare(&["first", "broken"]);
     assert_eq!(result.code, Some(4), "{result:?}");
     assert!(result.err.contains("the build of broken failed with exit status: 1"), "{}", result.err);
     assert!(result.err.contains("broken on purpose"), "{}", result.err);
-    let nothing = toy.compare(&[".", "first", "--ours-set", "build=true"]);
+    let nothing = toy.compare(&["first", ".", "--candidate-set", "build=true"]);
     assert_eq!(nothing.code, Some(4));
     assert!(nothing.err.contains("left no program at"), "{}", nothing.err);
 }
@@ -167,7 +167,7 @@ fn a_session_that_crashes_ends_its_row_and_keeps_what_there_was() {
     let toy = Toy::new();
     toy.set("CRASH_AT_SAMPLE: u64 = 0", "CRASH_AT_SAMPLE: u64 = 3");
     toy.commit("crashing");
-    let result = toy.compare(&["crashing", "first", "--control", "off"]);
+    let result = toy.compare(&["first", "crashing", "--control", "off"]);
     assert_eq!(result.code, Some(4), "{result:?}");
     assert!(result.out.contains("crashing on purpose"), "the last words are shown: {}", result.out);
     assert!(result.out.contains("session 1 was taken again"), "once is an accident: {}", result.out);
@@ -199,13 +199,13 @@ fn builds_from_before_and_after_a_new_word_are_compared() {
     });
     toy.write("main.rs", &text);
     toy.commit("newer");
-    let result = toy.compare(&["newer", "first"]);
+    let result = toy.compare(&["first", "newer"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     assert_eq!(toy.report()["rows"][0]["comparisons"][0]["verdict"], "faster");
 
     toy.set(r#""protocol":2"#, r#""protocol":1"#);
     toy.commit("other-words");
-    let other = toy.compare(&["other-words", "first"]);
+    let other = toy.compare(&["first", "other-words"]);
     assert_eq!(other.code, Some(4), "{other:?}");
     assert!(other.out.contains("the session speaks protocol 1, this lab speaks 2"), "{}", other.out);
 }
@@ -217,10 +217,10 @@ fn wrong_results_have_no_speed() {
     toy.commit("wrong");
     toy.set("= \"07\"", "= \"08\"");
     toy.commit("other");
-    let wrong = toy.compare(&["wrong", "first"]);
+    let wrong = toy.compare(&["first", "wrong"]);
     assert_eq!(wrong.code, Some(4), "{wrong:?}");
     assert!(wrong.out.contains("computed 08, the reference is 07"), "{}", wrong.out);
-    let other = toy.compare(&["other", "first"]);
+    let other = toy.compare(&["first", "other"]);
     assert_eq!(other.code, Some(4), "{other:?}");
     assert!(other.out.contains("from one input, "), "both agree with themselves: {}", other.out);
 }
@@ -229,7 +229,7 @@ fn wrong_results_have_no_speed() {
 fn a_killed_run_leaves_a_report_that_says_so() {
     let toy = Toy::new();
     toy.set("PAUSE_MS: u64 = 0", "PAUSE_MS: u64 = 50");
-    let mut command = toy.command(&[".", "first"]);
+    let mut command = toy.command(&["first", "."]);
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let patience = Instant::now();
     let has_sessions = || {
@@ -264,7 +264,7 @@ fn a_directory_outside_of_git_and_a_program_are_sides_too() {
         said(rustc.args(["--edition", "2024", "main.rs", "-o"]).arg(&program).current_dir(toy.repository()));
     assert_eq!(rustc.code, Some(0), "{}", rustc.err);
     let path = |path: &PathBuf| path.to_str().expect("UTF-8").to_owned();
-    let result = toy.compare(&[&path(&bare), &path(&program)]);
+    let result = toy.compare(&[&path(&program), &path(&bare)]);
     assert_eq!(result.code, Some(0), "{result:?}");
     let report = toy.report();
     assert_eq!(report["rows"][0]["comparisons"][0]["verdict"], "slower");
@@ -284,7 +284,7 @@ fn every_session_runs_a_link_of_its_own() {
     let toy = Toy::new();
     toy.set("NS: u64 = 1000", "NS: u64 = 1030");
     toy.commit("slower");
-    let result = toy.compare(&["slower", "first"]);
+    let result = toy.compare(&["first", "slower"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     let report = toy.report();
     for build in 0..2 {
@@ -306,24 +306,24 @@ fn what_one_link_of_each_side_shows_may_be_layout() {
     toy.set("NS: u64 = 1000", "NS: u64 = 1030");
     toy.commit("slower");
     // The plain builds put their program where one was linked whose inputs are known: they are not theirs.
-    for more in [&["--one-link"][..], &["--other-set", PLAIN_BUILD], &["--ours-set", PLAIN_BUILD]] {
-        let result = toy.compare(&[&["slower", "first"], more].concat());
+    for more in [&["--one-link"][..], &["--baseline-set", PLAIN_BUILD], &["--candidate-set", PLAIN_BUILD]] {
+        let result = toy.compare(&[&["first", "slower"], more].concat());
         assert_eq!(result.code, Some(0), "{result:?}");
         let report = toy.report();
         assert_eq!(report["rows"][0]["comparisons"][0]["verdict"], "inconclusive");
         assert!(result.out.contains("not distinguishable from layout"), "{}", result.out);
         assert_eq!(toy.check().code, Some(0), "{:?}", toy.check());
     }
-    let strict = toy.compare(&["slower", "first", "--one-link", "--strict"]);
+    let strict = toy.compare(&["first", "slower", "--one-link", "--strict"]);
     assert_eq!(strict.code, Some(3), "{strict:?}");
     assert!(strict.out.contains("14 %, as measured of the work that layouts move most"), "{}", strict.out);
 
     // Links of their own have shown here that layouts do nothing to it.
     if cfg!(target_os = "linux") {
-        let linked = toy.compare(&["slower", "first"]);
+        let linked = toy.compare(&["first", "slower"]);
         assert_eq!(linked.code, Some(0), "{linked:?}");
         let id = toy.report()["id"].clone();
-        let known = toy.compare(&["slower", "first", "--one-link", "--strict"]);
+        let known = toy.compare(&["first", "slower", "--one-link", "--strict"]);
         assert_eq!(known.code, Some(0), "{known:?}");
         let row = &toy.report()["rows"][0];
         assert_eq!(row["comparisons"][0]["verdict"], "slower");
@@ -355,7 +355,7 @@ fn cargo_builds_a_workspace_with_the_settings_of_each_side() {
         "bin=toy",
         "--set",
         "profile=dev",
-        "--ours-set",
+        "--candidate-set",
         "features=slow",
         "--rounds",
         "2",
@@ -377,7 +377,7 @@ fn flags_of_the_compiler_make_another_program_of_a_build_by_command() {
     toy.commit("flags");
     let build = BUILD.replace("rustc ", "rustc $RUSTFLAGS ");
     let compare = |flags: &str, more: &[&str]| {
-        let sides = ["flags", "flags", "--ours-set", &build, "--other-set", &build];
+        let sides = ["flags", "flags", "--candidate-set", &build, "--baseline-set", &build];
         let compared = said(toy.command(&[&sides[..], more].concat()).env("RUSTFLAGS", flags));
         assert_eq!(compared.code, Some(0), "{compared:?}");
         let report = toy.report();
@@ -392,7 +392,7 @@ fn flags_of_the_compiler_make_another_program_of_a_build_by_command() {
     assert!(said.contains("building flags"), "what was built without them is another program: {said}");
     assert_eq!((settings, verdict), ([flagged.clone(), flagged.clone()], Value::from("same")));
 
-    let (said, settings, verdict) = compare("--cfg slow", &["--other-set", "rustflags="]);
+    let (said, settings, verdict) = compare("--cfg slow", &["--baseline-set", "rustflags="]);
     assert!(!said.contains("building flags"), "both are known: {said}");
     assert_eq!((settings, verdict), ([plain, flagged], Value::from("slower")));
 }
@@ -401,10 +401,10 @@ fn flags_of_the_compiler_make_another_program_of_a_build_by_command() {
 fn what_cannot_be_asked_is_refused_in_one_line() {
     let toy = Toy::new();
     for (arguments, code, says) in [
-        (&[".", "nonesuch"][..], 2, "`nonesuch` is neither a file nor a directory nor a revision of"),
-        (&[".", "first", "--set", "profil=x"], 2, "did you mean `profile`?"),
-        (&[".", "first", "--set", "features=x"], 2, "`features` is for cargo, and `build` is a command"),
-        (&[".", "first", "--sessions", "0"], 2, "sessions is 0"),
+        (&["nonesuch", "."][..], 2, "`nonesuch` is neither a file nor a directory nor a revision of"),
+        (&["first", ".", "--set", "profil=x"], 2, "did you mean `profile`?"),
+        (&["first", ".", "--set", "features=x"], 2, "`features` is for cargo, and `build` is a command"),
+        (&["first", ".", "--sessions", "0"], 2, "sessions is 0"),
     ] {
         let result = toy.compare(arguments);
         assert_eq!(result.code, Some(code), "{arguments:?}: {result:?}");
@@ -417,9 +417,9 @@ fn what_cannot_be_asked_is_refused_in_one_line() {
 #[test]
 fn engines_of_one_link_differ_by_more_than_layout_or_not_at_all() {
     let folder = Folder::new("engines");
-    let compare = |ours: &str, more: &[&str]| {
+    let compare = |candidate: &str, more: &[&str]| {
         let mut command = lab();
-        let cases = [&format!("chain/{ours}/kernel/1000/t1"), "chain/plain/kernel/1000/t1"];
+        let cases = ["chain/plain/kernel/1000/t1", &format!("chain/{candidate}/kernel/1000/t1")];
         command.arg("compare").args(cases).args(["--rounds", "5", "--sample-ms", "0.1", "--no-count"]);
         command.args(more).arg("--cache").arg(folder.join("cache")).arg("--out").arg(folder.join("out"));
         said(&mut command)

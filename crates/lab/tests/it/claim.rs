@@ -15,7 +15,7 @@ fn in_folder(folder: &Folder, args: &[&str]) -> Said {
 fn world() -> Folder {
     let folder = Folder::new("claim");
     let compared =
-        [&["compare", "chain/*/kernel/10000/t1", "--engines", "plain,twice", "--out", "r"], &SHORT[..]];
+        [&["compare", "chain/*/kernel/10000/t1", "--engines", "twice,plain", "--out", "r"], &SHORT[..]];
     let compared = in_folder(&folder, &compared.concat());
     assert_eq!(compared.code, Some(0), "{compared:?}");
     let case = ["--case", "chain/plain/kernel/10000/t1", "--vs", "twice", "--expires", "2999-12-31"];

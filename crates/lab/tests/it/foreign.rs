@@ -59,27 +59,27 @@ fn speeds() -> Repository {
 #[test]
 fn benches_and_examples_of_cargo_are_found_by_what_the_file_says() {
     let speeds = speeds();
-    let without = compare(&speeds, ["slower", "first"], &[]);
+    let without = compare(&speeds, ["first", "slower"], &[]);
     assert_eq!(without.code, Some(4), "{without:?}");
     assert!(without.err.contains("no bin target named `lab`"), "{}", without.err);
     assert!(without.err.contains("hashmill-lab.toml"), "what would help is said: {}", without.err);
 
     speeds.write("hashmill-lab.toml", "bench = 'speed'\nprofile = 'dev'\narguments = []\n");
-    let bench = compare(&speeds, ["slower", "first"], &[]);
+    let bench = compare(&speeds, ["first", "slower"], &[]);
     assert_eq!(bench.code, Some(0), "{bench:?}");
     let report = report(&speeds);
     assert_eq!(report["rows"][0]["comparisons"][0]["verdict"], "slower");
     assert_eq!(report["builds"][0]["settings"][0], "bench=speed");
     assert_eq!(report["builds"][0]["settings"][1], "profile=dev");
 
-    let example = compare(&speeds, ["first", "slower"], &["--set", "example=speed"]);
+    let example = compare(&speeds, ["slower", "first"], &["--set", "example=speed"]);
     assert_eq!(example.code, Some(0), "{example:?}");
     assert_eq!(self::report(&speeds)["builds"][1]["settings"][0], "example=speed", "--set wins");
     assert_eq!(self::report(&speeds)["rows"][0]["comparisons"][0]["verdict"], "faster");
 
     // A bench that is written with the lab is led to it by a word.
     speeds.write("other.toml", "bench = 'speed'\nprofile = 'dev'\n");
-    let led = compare(&speeds, ["slower", "first"], &["--recipe", "other.toml"]);
+    let led = compare(&speeds, ["first", "slower"], &["--recipe", "other.toml"]);
     assert!(led.err.contains("our build lists no such cases"), "the toy does not know that word: {led:?}");
 }
 
@@ -89,7 +89,7 @@ fn a_side_that_does_not_build_is_named_with_the_end_of_what_was_said() {
     speeds.write("hashmill-lab.toml", "example = 'speed'\nprofile = 'dev'\narguments = []\n");
     speeds.write("main.rs", "fn main() { broken on purpose }\n");
     speeds.commit("broken");
-    let broken = compare(&speeds, ["broken", "first"], &[]);
+    let broken = compare(&speeds, ["first", "broken"], &[]);
     assert_eq!(broken.code, Some(4), "{broken:?}");
     assert!(broken.err.contains("the build of broken failed with exit status: 101"), "{}", broken.err);
     assert!(broken.err.contains("could not compile `speeds`"), "{}", broken.err);
@@ -100,7 +100,7 @@ fn a_side_that_does_not_build_is_named_with_the_end_of_what_was_said() {
 fn a_file_that_cannot_be_understood_is_refused_in_one_line() {
     let speeds = speeds();
     speeds.write("hashmill-lab.toml", "banch = 'speed'\n");
-    let misspelt = compare(&speeds, ["slower", "first"], &[]);
+    let misspelt = compare(&speeds, ["first", "slower"], &[]);
     assert_eq!(misspelt.code, Some(2), "{misspelt:?}");
     assert!(
         misspelt.err.contains("there is no `banch` in a recipe (did you mean `bench`?)"),
@@ -108,7 +108,7 @@ fn a_file_that_cannot_be_understood_is_refused_in_one_line() {
         misspelt.err
     );
     assert_eq!(misspelt.err.trim_end().lines().count(), 1, "{}", misspelt.err);
-    let absent = compare(&speeds, ["slower", "first"], &["--recipe", "nowhere.toml"]);
+    let absent = compare(&speeds, ["first", "slower"], &["--recipe", "nowhere.toml"]);
     assert_eq!(absent.code, Some(2), "{absent:?}");
     assert!(absent.err.contains("nowhere.toml"), "{}", absent.err);
 }
@@ -137,7 +137,8 @@ fn the_program_of_the_proof_builds_in_all_ways_and_is_linked_for_each_session() 
         "--cfg 'dead=\"longer\"' --cfg more --cfg 'added=\"five\"'",
     ] {
         let [other, ours] = [build("--cfg 'dead=\"short\"' --cfg 'added=\"none\"'"), build(cfg)];
-        let sets = ["--cases", "sort", "--other-set", &other, "--ours-set", &ours, "--control", "off"];
+        let sets =
+            ["--cases", "sort", "--baseline-set", &other, "--candidate-set", &ours, "--control", "off"];
         let compared = compare(&proof, ["work", "work"], &sets);
         assert_eq!(compared.code, Some(0), "{compared:?}");
         let report = report(&proof);
@@ -219,7 +220,7 @@ fn compare_whole(repository: &Repository, sides: [&str; 2], more: &[&str]) -> Sa
 #[test]
 fn a_project_of_make_is_compared_as_whole_processes_of_many_links() {
     let Some(summed) = summed() else { return };
-    let compared = compare_whole(&summed, ["thrice", "once"], &["--cases", "many"]);
+    let compared = compare_whole(&summed, ["once", "thrice"], &["--cases", "many"]);
     assert_eq!(compared.code, Some(0), "{compared:?}");
     let report = report(&summed);
     let rows = report["rows"].as_array().expect("rows");
@@ -249,26 +250,26 @@ fn a_project_of_make_is_compared_as_whole_processes_of_many_links() {
 fn a_command_that_fails_or_prints_something_else_has_no_speed() {
     let Some(summed) = summed() else { return };
     summed.write("other.toml", &format!("{RECIPE}wrong = '{{program}}'\n"));
-    let wrong = compare_whole(&summed, ["thrice", "once"], &["--recipe", "other.toml", "--cases", "wrong"]);
+    let wrong = compare_whole(&summed, ["once", "thrice"], &["--recipe", "other.toml", "--cases", "wrong"]);
     assert_eq!(wrong.code, Some(4), "{wrong:?}");
     assert!(wrong.out.contains("returned 3"), "{}", wrong.out);
     summed.write("other.toml", &format!("{RECIPE}clock = '{{program}} 1; date +%s%N'\n"));
-    let clock = compare_whole(&summed, ["thrice", "once"], &["--recipe", "other.toml", "--cases", "clock"]);
+    let clock = compare_whole(&summed, ["once", "thrice"], &["--recipe", "other.toml", "--cases", "clock"]);
     assert_eq!(clock.code, Some(4), "{clock:?}");
     assert!(clock.out.contains("date +%s%N` prints something else from run to run"), "{}", clock.out);
-    let none = compare_whole(&summed, ["thrice", "once"], &["--cases", "nonesuch"]);
+    let none = compare_whole(&summed, ["once", "thrice"], &["--cases", "nonesuch"]);
     assert_eq!(none.code, Some(2), "{none:?}");
     assert!(none.err.contains("the recipe has no such commands: it has few, many"), "{}", none.err);
 
     summed.write("main.c", &summing(1).replace("%u\\n", "sum %u\\n"));
     summed.commit("chatty");
-    let other = compare_whole(&summed, ["chatty", "once"], &["--cases", "few"]);
+    let other = compare_whole(&summed, ["once", "chatty"], &["--cases", "few"]);
     assert_eq!(other.code, Some(4), "{other:?}");
     assert!(other.out.contains("from one input"), "{}", other.out);
 
     summed.write("main.c", "int main(void) { broken }\n");
     summed.commit("broken");
-    let broken = compare_whole(&summed, ["broken", "once"], &["--cases", "few"]);
+    let broken = compare_whole(&summed, ["once", "broken"], &["--cases", "few"]);
     assert_eq!(broken.code, Some(4), "{broken:?}");
     assert!(broken.err.contains("the build of broken failed"), "{}", broken.err);
     assert!(broken.err.contains("main.c:1"), "{}", broken.err);

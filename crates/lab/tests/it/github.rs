@@ -35,7 +35,7 @@ fn summary(folder: &Folder) -> String {
 #[test]
 fn a_slower_row_is_an_error_where_it_fails_the_step_and_a_warning_elsewhere() {
     let folder = Folder::new("github");
-    let slower = ["compare", "--engines", "twice,plain", CASE, "--github", "--no-count"];
+    let slower = ["compare", "--engines", "plain,twice", CASE, "--github", "--no-count"];
     let failing = step(&folder, &[&slower[..], &["--fail-on", "slower", "--json"]].concat());
     assert_eq!(failing.code, Some(1), "{failing:?}");
     let annotation = failing.err.lines().find(|line| line.starts_with("::error ")).expect("an annotation");
@@ -51,7 +51,7 @@ fn a_slower_row_is_an_error_where_it_fails_the_step_and_a_warning_elsewhere() {
     assert!(shown.err.contains("::warning title=lab compare 2"), "{}", shown.err);
     assert!(summary(&folder).starts_with(&first), "steps add to what others wrote");
 
-    let faster = step(&folder, &["compare", "--engines", "plain,twice", CASE, "--github", "--no-count"]);
+    let faster = step(&folder, &["compare", "--engines", "twice,plain", CASE, "--github", "--no-count"]);
     assert!(!faster.err.contains("faster than"), "good news need no line: {}", faster.err);
 }
 

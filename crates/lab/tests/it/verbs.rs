@@ -25,8 +25,8 @@ fn there_are_eight_and_the_help_of_each_fits_a_screen() {
 #[test]
 fn a_name_of_before_is_answered_with_the_one_of_now() {
     for (old, new) in [
-        ("ab", "compare OURS OTHER"),
-        ("duel", "compare --engines OURS,OTHER"),
+        ("ab", "compare BASELINE CANDIDATE"),
+        ("duel", "compare --engines BASELINE,CANDIDATE"),
         ("soak", "run --for"),
         ("count", "run --explain"),
         ("profile", "run --explain"),
@@ -48,11 +48,11 @@ fn a_name_of_before_is_answered_with_the_one_of_now() {
 #[test]
 fn words_of_a_comparison_that_make_no_sense_take_one_line() {
     for (words, says) in [
-        (&["sum/copied/kernel/1KiB"][..], "a comparison has two sides, ours first"),
-        (&["a", "b", "c"], "a comparison has two sides, ours first"),
+        (&["sum/copied/kernel/1KiB"][..], "a comparison has two sides, baseline first"),
+        (&["a", "b", "c"], "a comparison has two sides, baseline first"),
         (&["sum/copied/kernel/1KiB", "sum/copyed/kernel/1KiB"], "(did you mean `copied`?)"),
         (&["sum/copied/kernel/*", "sum/copied/kernel/1KiB"], "names 3 cases, and a side is one"),
-        (&["sum", "--engines", "copied"], "--engines takes exactly two: OURS,OTHER"),
+        (&["sum", "--engines", "copied"], "--engines takes exactly two: BASELINE,CANDIDATE"),
         (&["sum", "--engines", "copied,copied", "--cases", "sum"], "cannot be used with"),
         (&["sum/copied/kernel/1KiB", "sum/copied/kernel/1KiB"], "is set against itself"),
         (&["nonesuch", "nonesuch"], "`nonesuch` is neither a file nor a directory nor a revision of"),
@@ -70,5 +70,29 @@ fn a_length_of_time_has_a_unit() {
     for length in ["90", "s", "1d", "0s", "1e30h"] {
         let refused = typed(&["run", "sum/copied/sustained/1KiB", "--for", length]);
         assert_eq!(refused.code, Some(2), "{length}: {refused:?}");
+    }
+}
+
+/// Moving a line of a workflow from one form to another must not turn its gate round.
+#[test]
+fn the_baseline_comes_first_whatever_is_compared() {
+    let short = ["--rounds", "3", "--sample-ms", "0.1", "--no-count"];
+    let [plain, twice] = ["chain/plain/kernel/10000/t1", "chain/twice/kernel/10000/t1"];
+    let engines = [&["--engines", "plain,twice", "chain/*/kernel/10000/t1"], &short[..]].concat();
+    let cases = [&[plain, twice], &short[..]].concat();
+    let commands = ["--runs", "10", "--", "true", "sleep 0.03"];
+    let back = [
+        [&["--engines", "twice,plain", "chain/*/kernel/10000/t1"], &short[..]].concat(),
+        [&[twice, plain], &short[..]].concat(),
+        ["--runs", "10", "--", "sleep 0.03", "true"].to_vec(),
+    ];
+    for (slower, faster) in [engines, cases, commands.to_vec()].iter().zip(&back) {
+        for (words, code) in [(slower, 1), (faster, 0)] {
+            let folder = Folder::new("order");
+            let mut command = lab();
+            command.current_dir(folder.join("")).args(["compare", "--fail-on", "slower", "--control", "off"]);
+            let compared = said(command.args(words));
+            assert_eq!(compared.code, Some(code), "{words:?}: {compared:?}");
+        }
     }
 }

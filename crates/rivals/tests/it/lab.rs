@@ -67,7 +67,7 @@ fn engines_for_documents_end_a_recording_alike() {
         format!("doc-recorded-{what}/*/kernel/60/t1{knob}")
     });
     let words: Vec<&str> = cases.iter().map(String::as_str).collect();
-    let options = ["--engines", "hashmill,automerge", "--control", "off", "--no-count"];
+    let options = ["--engines", "automerge,hashmill", "--control", "off", "--no-count"];
     let report = tiny("recorded", &[&["compare"], &words[..], &options].concat());
     let rows = report["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), cases.len());
@@ -87,7 +87,7 @@ fn a_rival_meets_ours_in_one_process() {
     // Without the control: on a busy machine samples this short can tell identical sides apart, and that is about time.
     let report = tiny(
         "compare",
-        &["compare", "blake3/*/oneshot/64/t1", "--engines", "hash,official", "--control", "off"],
+        &["compare", "blake3/*/oneshot/64/t1", "--engines", "official,hash", "--control", "off"],
     );
     let row = &report["rows"][0];
     assert_eq!(row["together"], true);

@@ -18,7 +18,7 @@ use std::process::Command;
 pub(super) struct Base {
     /// As tables and reports call it.
     pub(super) source: String,
-    /// The base first, then ours.
+    /// The baseline first, then the program of this run.
     pub(super) programs: [PathBuf; 2],
     /// What is known of them.
     pub(super) builds: [Build; 2],

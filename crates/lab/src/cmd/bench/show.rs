@@ -23,8 +23,8 @@ pub(super) fn render(report: &Report, base: Option<&str>, colour: bool) -> Strin
     let mut out = String::new();
     let (compared, alone): (Vec<&Row>, Vec<&Row>) = report.rows.iter().partition(|row| row.sides.len() > 1);
     if !compared.is_empty() {
-        let base = base.unwrap_or("other");
-        let columns = ["case", OURS, base, "ratio", "99 % interval", "verdict"];
+        let base = base.unwrap_or("baseline");
+        let columns = ["case", base, OURS, "ratio", "99 % interval", "verdict"];
         let rows = compared.iter().map(|row| comparison(report, row));
         out += &lay_out(&Table::new(columns, rows).under(means([base, OURS])), colour);
     }
@@ -79,8 +79,8 @@ fn comparison(report: &Report, row: &Row) -> Line {
         (None, Some(comparison)) => {
             let cells = [
                 row.title.clone(),
-                side_time(&row.sides[comparison.side]),
                 side_time(&row.sides[0]),
+                side_time(&row.sides[comparison.side]),
                 times(comparison.ratio),
                 range(comparison.interval),
                 verdict(report, row, comparison),

@@ -37,12 +37,12 @@ pub(super) struct Building {
     /// Engines and cases: build this program from a revision or a folder, and run each session in a link of its own.
     #[arg(long, value_name = "SOURCE")]
     pub(super) from: Option<String>,
-    /// A setting of our build alone.
+    /// A setting of the baseline's build alone.
     #[arg(long, hide_short_help = true, value_name = "NAME=VALUE")]
-    ours_set: Vec<String>,
-    /// A setting of the other build alone.
+    baseline_set: Vec<String>,
+    /// A setting of the candidate's build alone.
     #[arg(long, hide_short_help = true, value_name = "NAME=VALUE")]
-    other_set: Vec<String>,
+    candidate_set: Vec<String>,
     /// Let all sessions run one link of each build. Without it each runs a link of its own, with functions and data in
     /// another order, so that the luck of a layout does not pass for speed.
     #[arg(long, hide_short_help = true)]
@@ -61,7 +61,7 @@ pub(super) struct Meeting {
     pub(super) lines: Option<(Vec<Line>, PathBuf)>,
 }
 
-/// Prepares the comparison of two builds, ours first.
+/// Prepares the comparison of two builds, baseline first. The candidate's recipe builds both.
 pub(super) fn job(
     mount: &Mount<'_>,
     sides: &[String; 2],
@@ -76,17 +76,17 @@ pub(super) fn job(
     }
     let workshop = workshop(building)?;
     let here = env::current_dir().map_err(Error::Program)?;
-    let [ours, other] = sides;
-    let file = RecipeFile::of(building.recipe.as_deref(), &Source::parse(ours, &here))?;
+    let [baseline, candidate] = sides;
+    let file = RecipeFile::of(building.recipe.as_deref(), &Source::parse(candidate, &here))?;
     let recipe = default_recipe()?;
     let is_told = file.is_some() || !building.set.is_empty();
     let of_file = file.as_ref().map(|file| &file.settings[..]).unwrap_or_default();
     let recipe = recipe.with(of_file)?.with(&building.set)?;
     let words = words(mount, file.as_ref(), &recipe);
-    let recipes = [recipe.clone().with(&building.other_set)?, recipe.with(&building.ours_set)?];
-    let labels = labels(ours, other);
+    let recipes = [recipe.clone().with(&building.baseline_set)?, recipe.with(&building.candidate_set)?];
+    let labels = labels(baseline, candidate);
     let mut made = Vec::new();
-    for ((label, name), recipe) in labels.iter().zip([other, ours]).zip(&recipes) {
+    for ((label, name), recipe) in labels.iter().zip([baseline, candidate]).zip(&recipes) {
         let provided = workshop.provide(label, &Source::parse(name, &here), recipe, &says);
         made.push(provided.map_err(|error| if is_told { error } else { with_hint(error) })?);
     }
@@ -189,12 +189,12 @@ fn says(what: &str) {
     writeln!(std::io::stderr(), "{what}").ok();
 }
 
-/// What the other and ours are called: as they were typed, told apart where that was the same.
-fn labels(ours: &str, other: &str) -> [String; 2] {
+/// Names of the two builds: as they were typed, told apart where that was the same.
+fn labels(baseline: &str, candidate: &str) -> [String; 2] {
     let name = |word: &str| if word == "." { "work tree".to_owned() } else { word.to_owned() };
-    match ours == other {
-        true => [format!("{}, other", name(other)), format!("{}, ours", name(ours))],
-        false => [name(other), name(ours)],
+    match baseline == candidate {
+        true => [format!("{}, baseline", name(baseline)), format!("{}, candidate", name(candidate))],
+        false => [name(baseline), name(candidate)],
     }
 }
 
@@ -214,7 +214,7 @@ fn cache(given: Option<&Path>) -> Result<PathBuf, Error> {
     std::path::absolute(&path).map_err(|source| Error::Write { path, source })
 }
 
-/// Our own build's answer to `list`, because this program may know other cases.
+/// The candidate's answer to `list`, because this program may know other cases.
 fn offered(words: &[OsString], program: &Path, patterns: &[String]) -> Result<Vec<Key>, Error> {
     let all = ["*".to_owned()];
     let asked = if patterns.is_empty() { &all } else { patterns };
@@ -222,7 +222,7 @@ fn offered(words: &[OsString], program: &Path, patterns: &[String]) -> Result<Ve
     let output = output.map_err(Error::Program)?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
-        return Err(Error::Usage(format!("our build lists no such cases: {}", words.trim())));
+        return Err(Error::Usage(format!("the candidate lists no such cases: {}", words.trim())));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let mut keys: Vec<Key> = text.lines().map(str::parse).collect::<Result<_, _>>()?;
@@ -234,7 +234,7 @@ fn offered(words: &[OsString], program: &Path, patterns: &[String]) -> Result<Ve
         }
     }
     if keys.is_empty() {
-        return Err(Error::Usage("our build lists no such cases".to_owned()));
+        return Err(Error::Usage("the candidate lists no such cases".to_owned()));
     }
     Ok(keys)
 }

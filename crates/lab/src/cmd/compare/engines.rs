@@ -12,7 +12,7 @@ use crate::model::registry::Registry;
 use crate::plan::Plan;
 use crate::report::schema::{Build, Kind, Layout};
 
-/// What has to be measured for the pairs, ours first in each, and what its sessions are linked of, if that is known.
+/// What has to be measured for the pairs, baseline first in each, and what its sessions are linked of, if that is known.
 pub(super) fn job(
     mount: &Mount<'_>,
     pairs: &[(Key, Key)],
@@ -33,8 +33,9 @@ pub(super) fn job(
         }
     };
     let meetings = pairs.iter().enumerate();
-    let meetings =
-        meetings.map(|(i, (ours, other))| contests::duel(ours, other, wants_control(plan.control, i)));
+    let meetings = meetings.map(|(i, (baseline, candidate))| {
+        contests::duel(baseline, candidate, wants_control(plan.control, i))
+    });
     let contests: Vec<Contest> = meetings.collect::<Result<_, _>>()?;
     plan.rule = match bench {
         Some(_) => plan.rule.with_links(),
@@ -46,36 +47,36 @@ pub(super) fn job(
 }
 
 /// Two cases that were written out.
-pub(super) fn two(registry: &Registry, ours: &str, other: &str) -> Result<(Key, Key), Error> {
+pub(super) fn two(registry: &Registry, baseline: &str, candidate: &str) -> Result<(Key, Key), Error> {
     let one = |word: &str| match <[Key; 1]>::try_from(registry.select(&[word])?) {
         Ok([key]) => Ok(key),
         Err(keys) => Err(Error::Usage(format!(
-            "`{word}` names {} cases, and a side is one; with --engines OURS,OTHER there may be many",
+            "`{word}` names {} cases, and a side is one; with --engines BASELINE,CANDIDATE there may be many",
             keys.len()
         ))),
     };
-    Ok((one(ours)?, one(other)?))
+    Ok((one(baseline)?, one(candidate)?))
 }
 
-/// Each case of ours with the other engine's of the same name.
+/// Each case of the baseline engine with the candidate's of the same name.
 pub(super) fn pairs(
     registry: &Registry,
     patterns: &[String],
     engines: &[String],
 ) -> Result<Vec<(Key, Key)>, Error> {
-    let [ours, other] = engines else {
-        return Err(Error::Usage("--engines takes exactly two: OURS,OTHER".to_owned()));
+    let [baseline, candidate] = engines else {
+        return Err(Error::Usage("--engines takes exactly two: BASELINE,CANDIDATE".to_owned()));
     };
     let with = |engine: &str| -> Vec<String> { patterns.iter().map(|p| with_engine(p, engine)).collect() };
-    let left = registry.select(&with(ours))?;
-    let right = registry.select(&with(other))?;
+    let left = registry.select(&with(baseline))?;
+    let right = registry.select(&with(candidate))?;
     let same_but_engine = |a: &Key, b: &Key| Key { engine: b.engine.clone(), ..a.clone() } == *b;
     let pairs: Vec<(Key, Key)> = left
         .into_iter()
         .filter_map(|a| right.iter().find(|b| same_but_engine(&a, b)).cloned().map(|b| (a, b)))
         .collect();
     if pairs.is_empty() {
-        return Err(Error::Usage(format!("no case of `{ours}` has a counterpart of `{other}`")));
+        return Err(Error::Usage(format!("no case of `{baseline}` has a counterpart of `{candidate}`")));
     }
     Ok(pairs)
 }

@@ -1,4 +1,4 @@
-//! `lab compare`: ours against another, in sessions side by side.
+//! `lab compare`: a candidate beside a baseline, in sessions side by side. The baseline comes first, whatever is compared.
 //!
 //! What is set against what follows from the words: engines of this program, two of its cases, two builds, or commands
 //! after `--`. Each kind has a file of its own, which makes its contests; measuring and ending are the same for all.
@@ -35,22 +35,22 @@ const LONGEST_PROCESS_NS: f64 = 200e6;
 
 #[derive(Debug, Args)]
 pub(super) struct Compare {
-    /// Two sides, ours first: two cases, or two builds, each a revision, a folder (`.` is the work tree) or a program. With
+    /// Two sides, baseline first and candidate after it: two cases, or two builds, each a revision, a folder (`.` is the work tree) or a program. With
     /// --engines any number of cases. Or two saved reports of one machine, in any order.
     #[arg(required_unless_present = "commands", value_name = "WHAT")]
     what: Vec<String>,
-    /// Two engines of this program, ours first, which meet in one process per session.
-    #[arg(long, value_name = "OURS,OTHER", value_delimiter = ',', conflicts_with = "cases")]
+    /// Two engines of this program, baseline first, which meet in one process per session.
+    #[arg(long, value_name = "BASELINE,CANDIDATE", value_delimiter = ',', conflicts_with = "cases")]
     engines: Vec<String>,
     /// Another build of this program, as gates name them, in whose sessions the engines meet.
     #[arg(long, hide_short_help = true, value_name = "NAME", requires = "engines", conflicts_with = "from")]
     build: Option<String>,
-    /// Cases of two builds, as in `list`; ours is asked which there are [default: all, if they are few].
+    /// Cases of two builds, as in `list`; the candidate is asked which there are [default: all, if they are few].
     #[arg(long, value_name = "CASE", num_args = 1..)]
     cases: Vec<String>,
     #[command(flatten)]
     building: Building,
-    /// Exit with 1 when ours is proven to be slower, or to have changed at all [default: exit with 0].
+    /// Exit with 1 when a candidate is proven to be slower than the baseline, or to have changed at all [default: exit with 0].
     #[arg(long, value_name = "VERDICT", value_enum)]
     fail_on: Option<FailOn>,
     /// Count no instructions. Without it they are counted under Valgrind, where it is there, in rows that are not the same.
@@ -68,7 +68,7 @@ pub(super) const EXAMPLE: &str = "compare -- 'gzip -k -f -1 a.iso' 'gzip -k -f -
 /// The forms of the command, where `name` is what is typed before it.
 pub(super) fn usage(name: &str) -> String {
     format!(
-        "{name} compare --engines OURS,OTHER CASE...\n       {name} compare OURS OTHER [--cases CASE...]\n       {name} compare CASE CASE\n       {name} compare REPORT REPORT\n       {name} compare -- COMMAND..."
+        "{name} compare --engines BASELINE,CANDIDATE CASE...\n       {name} compare BASELINE CANDIDATE [--cases CASE...]\n       {name} compare BASELINE-CASE CANDIDATE-CASE\n       {name} compare REPORT REPORT\n       {name} compare -- BASELINE-COMMAND COMMAND..."
     )
 }
 
@@ -81,9 +81,9 @@ pub(super) enum FailOn {
 
 /// What is set against what.
 enum Meeting {
-    /// Cases of this program: ours and the other.
+    /// Cases of this program: baseline and candidate.
     Cases(Vec<(Key, Key)>),
-    /// Cases of two builds: ours and the other.
+    /// Cases of two builds: baseline and candidate.
     Builds([String; 2]),
 }
 
@@ -203,16 +203,16 @@ fn meeting(mount: &Mount<'_>, args: &Compare) -> Result<Meeting, Error> {
     if !args.engines.is_empty() {
         return Ok(Meeting::Cases(engines::pairs(mount.registry, &args.what, &args.engines)?));
     }
-    let [ours, other] = &args.what[..] else {
+    let [baseline, candidate] = &args.what[..] else {
         return Err(Error::Usage(
-            "a comparison has two sides, ours first: two cases, or two builds; with --engines OURS,OTHER any number of \
-             cases"
+            "a comparison has two sides, baseline first: two cases, or two builds; with --engines BASELINE,CANDIDATE any \
+             number of cases"
                 .to_owned(),
         ));
     };
     // A line with blanks that is no path: somebody who knows hyperfine.
     if let Some(line) =
-        [ours, other].into_iter().find(|word| word.trim().contains(' ') && !Path::new(word).exists())
+        [baseline, candidate].into_iter().find(|word| word.trim().contains(' ') && !Path::new(word).exists())
     {
         return Err(Error::Usage(format!(
             "`{line}` looks like a command; commands come after `--`: compare -- 'A' 'B'"
@@ -222,8 +222,8 @@ fn meeting(mount: &Mount<'_>, args: &Compare) -> Result<Meeting, Error> {
         let workload = word.split('/').next().unwrap_or_default();
         !Path::new(word).exists() && mount.registry.select(&[workload]).is_ok()
     };
-    if args.cases.is_empty() && (is_case(ours) || is_case(other)) {
-        return Ok(Meeting::Cases(vec![engines::two(mount.registry, ours, other)?]));
+    if args.cases.is_empty() && (is_case(baseline) || is_case(candidate)) {
+        return Ok(Meeting::Cases(vec![engines::two(mount.registry, baseline, candidate)?]));
     }
-    Ok(Meeting::Builds([ours.clone(), other.clone()]))
+    Ok(Meeting::Builds([baseline.clone(), candidate.clone()]))
 }

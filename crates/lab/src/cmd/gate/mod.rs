@@ -227,7 +227,7 @@ impl Builds {
             for (index, build) in here {
                 for Pair { ours, rival } in &demand.pairs {
                     let mut contest = match rival {
-                        Some(rival) => duel(ours, rival, wants_control(plan.control, contests.len()))?,
+                        Some(rival) => duel(rival, ours, wants_control(plan.control, contests.len()))?,
                         None => alone(ours),
                     };
                     contest.sessions = match demand.measure {
