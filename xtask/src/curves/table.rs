@@ -107,7 +107,8 @@ fn command(report: &Report) -> anyhow::Result<String> {
 }
 
 fn baseline_first(report: &Report, engines: &str) -> String {
-    let baseline = report.content["rows"][0]["sides"][0]["key"].as_str().and_then(|key| key.split('/').nth(1));
+    let baseline =
+        report.content["rows"][0]["sides"][0]["key"].as_str().and_then(|key| key.split('/').nth(1));
     match engines.split_once(',') {
         Some((candidate, second)) if baseline == Some(second) => format!("{second},{candidate}"),
         _ => engines.to_owned(),

@@ -161,7 +161,14 @@ impl Bench {
         let last = self.folder.join("last");
         let mut lab = Command::new(self.lab());
         lab.current_dir(self.folder.join("source")).args(["compare", "HEAD", "HEAD", "--cases", pair.work]);
-        lab.args(["--baseline-set", &build(0), "--candidate-set", &build(1), "--seed", &pair.seed.to_string()]);
+        lab.args([
+            "--baseline-set",
+            &build(0),
+            "--candidate-set",
+            &build(1),
+            "--seed",
+            &pair.seed.to_string(),
+        ]);
         // The noise of memory is in each round, that of the others in each session and its link.
         let rounds = if pair.work == "memory" { "40" } else { "12" };
         lab.args(["--rounds", rounds, "--warm-ups", "1", "--control", "off", "--json"]);

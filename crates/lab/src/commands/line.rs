@@ -35,6 +35,9 @@ pub(crate) fn brief(line: &str) -> String {
     shortened(line, BRIEF)
 }
 
+/// Longest name of a command in a table.
+pub(crate) const LONGEST_LABEL: usize = 48;
+
 /// A text on one line, with its middle left out where it is too long: commands mostly differ at their ends.
 pub(crate) fn shortened(text: &str, longest: usize) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());

@@ -4,9 +4,10 @@
 //! how much. So nothing is said of single runs here, only of levels.
 
 use super::check;
-use super::schema::{Report, Role, Row, State, Status};
+use super::schema::{Kind, Report, Role, Row, State, Status};
 use super::store::{self, ReadError};
 use super::view::{Line, Table, Tone, View};
+use crate::commands::line::{LONGEST_LABEL, shortened};
 use crate::model::units::duration;
 use crate::stats::change::{Change, changes};
 use crate::stats::ratio::{ratio, times};
@@ -90,8 +91,12 @@ impl Run {
             let why = "it has a wrong result, a failed control, or was not finished";
             return Err(HistoryError::Unusable(why.to_owned()));
         }
-        let points: Vec<Point> =
-            report.rows.iter().filter(|row| row.status == Status::Ok).flat_map(Point::of).collect();
+        let points: Vec<Point> = report
+            .rows
+            .iter()
+            .filter(|row| row.status == Status::Ok)
+            .flat_map(|row| Point::of(report, row))
+            .collect();
         if points.is_empty() {
             return Err(HistoryError::Unusable("nothing was measured".to_owned()));
         }
@@ -116,18 +121,42 @@ impl Run {
 
 impl Point {
     /// A row alone has a time, a comparison a ratio for each candidate, which says more: both sides saw the same machine.
-    fn of(row: &Row) -> Vec<Point> {
-        if let ([side], Some(summary)) = (&row.sides[..], row.sides[0].summary) {
-            return vec![Point { case: side.key.clone(), against: None, value: summary.median_ns }];
+    fn of(report: &Report, row: &Row) -> Vec<Point> {
+        let case = |side: usize| case_of(report, row, side);
+        if let ([_], Some(summary)) = (&row.sides[..], row.sides[0].summary) {
+            return vec![Point { case: case(0), against: None, value: summary.median_ns }];
         }
         let of = row.found(Role::Candidate).filter(|comparison| comparison.sessions > 0);
         of.map(|comparison| Point {
-            case: row.sides[comparison.side].key.clone(),
-            against: Some(row.sides[0].key.clone()),
+            case: case(comparison.side),
+            against: Some(case(0)),
             value: comparison.ratio,
         })
         .collect()
     }
+}
+
+/// Start of the case of a command in a history.
+const COMMAND: &str = "command: ";
+
+/// What a side is in every run: its case, or of commands the name that was given, or else the line. The case of a command is
+/// its place among the arguments, under which different commands would share a series.
+fn case_of(report: &Report, row: &Row, side: usize) -> String {
+    let side = &row.sides[side];
+    let Some(build) = report.builds.get(side.build).filter(|_| report.kind == Kind::Commands) else {
+        return side.key.clone();
+    };
+    // Long names are cut in labels, lines never; a name that was given has nothing in common with the line.
+    let is_named = build.label != shortened(&build.source, LONGEST_LABEL);
+    let is_numbered =
+        build.label.ends_with(')') && build.label.starts_with(&shortened(&build.source, LONGEST_LABEL));
+    format!("{COMMAND}{}", if is_named && !is_numbered { &build.label } else { &build.source })
+}
+
+/// Whether a case names a command by its place, as histories did before 28 November 2026.
+fn is_place(case: &str) -> bool {
+    let number = case.strip_prefix("command/c").and_then(|rest| rest.strip_suffix("/process/1/t1"));
+    number.is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()))
 }
 
 /// Runs of one machine, the oldest first.
@@ -192,6 +221,10 @@ impl History {
         let mut all: Vec<Series<'_>> = Vec::new();
         for run in &self.runs {
             for point in &run.points {
+                // Which command it was is unknown, so that two runs need not be of one.
+                if is_place(&point.case) {
+                    continue;
+                }
                 let name = match &point.against {
                     Some(other) => format!("{} against {other}", point.case),
                     None => point.case.clone(),
@@ -229,7 +262,7 @@ impl History {
             };
             vec![("machine", first.machine.clone()), ("measured", runs)]
         });
-        let notes = vec![
+        let mut notes = vec![
             "a change says how many times as fast it became: above 1, faster; it is a new level, found by circular binary segmentation of ranks with a permutation test: of series that \
              are noise without an order, 1 in 100 is said to change; hours in which the machine itself is slower are found like \
              changes of the code"
@@ -241,6 +274,14 @@ impl History {
                 LEAST_RATIO * 100.0
             ),
         ];
+        let unknown =
+            self.runs.iter().flat_map(|run| &run.points).filter(|point| is_place(&point.case)).count();
+        if unknown > 0 {
+            notes.push(format!(
+                "{unknown} of the numbers are of commands without their lines, kept by a version from before 28 November 2026: \
+                 which command is unknown, so they are in no series"
+            ));
+        }
         let facts = facts.unwrap_or_default();
         View { title: "lab history".to_owned(), banner: Vec::new(), facts, tables, notes }
     }
@@ -291,6 +332,38 @@ mod tests {
         report.rows.retain(|row| matches!(row.status, Status::Ok));
         report.seal = report.compute_seal();
         report
+    }
+
+    /// The report of one command alone.
+    fn of_command(id: &str, label: &str, line: &str) -> Report {
+        let mut report = sound();
+        report.id = id.to_owned();
+        report.kind = Kind::Commands;
+        report.builds.truncate(1);
+        (report.builds[0].label, report.builds[0].source) = (label.to_owned(), line.to_owned());
+        report.rows.retain(|row| row.sides.len() == 1);
+        report.rows.truncate(1);
+        report
+    }
+
+    #[test]
+    fn a_command_is_known_by_its_name_or_its_line_and_never_by_its_place() {
+        let long = "sleep 0.001 ".repeat(10);
+        let short = shortened(&long, LONGEST_LABEL);
+        for (label, line, case) in [
+            ("sleep 0.002", "sleep 0.002", "command: sleep 0.002"),
+            ("sleep 0.002 (2)", "sleep 0.002", "command: sleep 0.002"),
+            ("nap", "sleep 0.002", "command: nap"),
+            (&short, &long, &format!("command: {long}")),
+        ] {
+            let report = of_command("one", label, line);
+            assert_eq!(case_of(&report, &report.rows[0], 0), case);
+        }
+        let old = r#"{"schema":"lab.history/1","id":"old","created":"2026-01-01T12:00:00Z","machine":"m","points":[{"case":"command/c1/process/1/t1","value":2.0}]}"#;
+        let history = History { runs: vec![serde_json::from_str(old).expect("a run of before")] };
+        assert!(history.series().is_empty());
+        let notes = history.view(&history.series()).notes;
+        assert!(notes.last().is_some_and(|note| note.starts_with("1 of the numbers")), "{notes:?}");
     }
 
     fn run(day: usize, ns: f64, ratio: f64) -> Run {

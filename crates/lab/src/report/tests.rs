@@ -278,7 +278,7 @@ fn sides_are_called_what_they_are() {
     assert!(page.contains("<span class=\"name\">second</span>"), "{page}");
     assert!(!page.contains("ours faster") && !page.contains("The other"), "{page}");
     report.rows[1].sides[0].label = "third".to_owned();
-    assert!(html::render(&report).contains("← the other faster"));
+    assert!(html::render(&report).contains("← the baseline faster"));
 }
 
 #[test]

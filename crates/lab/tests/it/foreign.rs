@@ -80,7 +80,10 @@ fn benches_and_examples_of_cargo_are_found_by_what_the_file_says() {
     // A bench that is written with the lab is led to it by a word.
     speeds.write("other.toml", "bench = 'speed'\nprofile = 'dev'\n");
     let led = compare(&speeds, ["first", "slower"], &["--recipe", "other.toml"]);
-    assert!(led.err.contains("our build lists no such cases"), "the toy does not know that word: {led:?}");
+    assert!(
+        led.err.contains("the candidate lists no such cases"),
+        "the toy does not know that word: {led:?}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::cmd::measure::{Beside, Job, conclude, measure_with};
 use crate::cmd::{Console, Exit, Mount, interrupt};
 use crate::commands::desk::{Accepted, Desk, Kept, Subject};
 use crate::commands::export::{self, Form, MICROSECOND, MILLISECOND, SECOND};
-use crate::commands::line::{Invocation, Places, Shell, shortened};
+use crate::commands::line::{Invocation, LONGEST_LABEL, Places, Shell, shortened};
 use crate::commands::parameters::{self, Choice, Parameter, ParameterError, fill};
 use crate::commands::process::{Guard, Input, Output, Start};
 use crate::commands::runs::{self, Wishes};
@@ -432,12 +432,9 @@ impl Counts {
     }
 }
 
-/// Longest name of a command in a table.
-const LONGEST: usize = 48;
-
 /// A name on one line, short enough for a table, and unlike those before it.
 fn label(name: &str, before: &[Subject]) -> String {
-    let short = shortened(name, LONGEST);
+    let short = shortened(name, LONGEST_LABEL);
     let taken = |label: &str| before.iter().any(|subject| subject.label == label);
     let numbered = (2..).map(|count| format!("{short} ({count})"));
     std::iter::once(short.clone()).chain(numbered).find(|label| !taken(label)).unwrap_or_default()
