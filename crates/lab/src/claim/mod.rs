@@ -48,6 +48,9 @@ pub(crate) struct Verdicts {
     pub(crate) report_sha256: String,
     /// Last day on which it may be shown.
     pub(crate) expires: String,
+    /// What it rests on; a number without is never called stale.
+    #[serde(default)]
+    pub(crate) sources: Sources,
 }
 
 /// One published number: the other's time over ours.
@@ -69,6 +72,58 @@ pub(crate) struct Claim {
     /// Its report need not prove a difference: the number is then shown with its interval.
     #[serde(default)]
     pub(crate) unproven: bool,
+    /// What it rests on; a number without is never called stale.
+    #[serde(default)]
+    pub(crate) sources: Sources,
+}
+
+/// The source files that a number rests on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sources {
+    /// Files, and folders with all files below them.
+    pub(crate) paths: Vec<PathBuf>,
+    /// Their hash in the commit that was measured: see [`Sources::hash`].
+    pub(crate) sha256: String,
+}
+
+impl Sources {
+    /// SHA-256 of what `sha256sum` prints of the files in the order of their paths.
+    pub(crate) fn hash(&self, root: &Path) -> std::io::Result<String> {
+        let mut found = Vec::new();
+        let mut open: Vec<PathBuf> = self.paths.clone();
+        while let Some(path) = open.pop() {
+            let full = root.join(&path);
+            if full.is_dir() {
+                for entry in full.read_dir()? {
+                    open.push(path.join(entry?.file_name()));
+                }
+            } else {
+                let name = path.to_string_lossy().replace('\\', "/");
+                let line = format!("{}  {name}\n", sha256_hex(&std::fs::read(&full)?));
+                found.push((name, line));
+            }
+        }
+        found.sort();
+        let lines: String = found.into_iter().map(|(_, line)| line).collect();
+        Ok(sha256_hex(lines.as_bytes()))
+    }
+
+    /// What to say where the sources are no longer those that were measured; nothing where no source is named.
+    pub(crate) fn stale(&self, root: &Path, report: &Report) -> std::io::Result<Option<String>> {
+        if self.paths.is_empty() || self.hash(root)? == self.sha256 {
+            return Ok(None);
+        }
+        let commit = report
+            .builds
+            .iter()
+            .rev()
+            .find_map(|build| build.commit.as_deref())
+            .unwrap_or("an unknown commit");
+        let paths: Vec<String> = self.paths.iter().map(|path| format!("`{}`", path.display())).collect();
+        let commit = commit.get(..8).unwrap_or(commit);
+        Ok(Some(format!("Measured at {commit}; sources changed since: {}.", paths.join(", "))))
+    }
 }
 
 /// What is wrong with a file of claims, or with one claim.
@@ -170,6 +225,13 @@ impl Verdicts {
             let of_gate = demands.iter().zip(&judged).filter(|(demand, _)| demand.gate == index);
             let (demands, judged): (Vec<&Demand>, Vec<&Judged>) = of_gate.unzip();
             table.extend(line(gate, &demands, &judged));
+        }
+        let stale = self.sources.stale(root, &reports[0]).map_err(|error| ClaimError::Wrong {
+            id: self.id.clone(),
+            why: format!("cannot read the sources that it rests on: {error}"),
+        })?;
+        if let Some(says) = stale {
+            table += &format!("\n{says}\n");
         }
         Ok(table)
     }
@@ -493,5 +555,38 @@ mod tests {
         ] {
             assert_eq!(Here::judge(&claimed, here.as_ref(), verdict), expected, "{here:?}");
         }
+    }
+}
+
+#[cfg(test)]
+mod source_tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_stale_once_a_source_changed_came_or_went() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        std::fs::create_dir_all(root.join("src/deep")).expect("folders");
+        let write = |name: &str, text: &str| std::fs::write(root.join(name), text).expect("a file");
+        write("src/deep/b.rs", "b");
+        write("src/a.rs", "a");
+        let line = |text: &str, name: &str| format!("{}  {name}\n", sha256_hex(text.as_bytes()));
+        let sha256 = sha256_hex((line("a", "src/a.rs") + &line("b", "src/deep/b.rs")).as_bytes());
+        let sources = Sources { paths: vec![PathBuf::from("src")], sha256 };
+        let report = crate::report::tests::report();
+        let stale = || sources.stale(root, &report).expect("readable");
+        assert_eq!(stale(), None);
+        for (name, text) in [("src/a.rs", "other"), ("src/deep/b.rs", "a"), ("src/new.rs", "")] {
+            let before = std::fs::read(root.join(name)).ok();
+            write(name, text);
+            assert!(stale().is_some_and(|says| says.ends_with("sources changed since: `src`.")), "{name}");
+            match before {
+                Some(before) => std::fs::write(root.join(name), before).expect("a file"),
+                None => std::fs::remove_file(root.join(name)).expect("a file"),
+            }
+        }
+        std::fs::remove_file(root.join("src/a.rs")).expect("a file");
+        assert!(stale().is_some());
+        assert_eq!(Sources::default().stale(root, &report).expect("nothing is read"), None);
     }
 }

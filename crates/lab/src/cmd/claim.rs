@@ -7,7 +7,7 @@ use super::github::{Annotation, Page, of_banner};
 use super::measure::{Job, exit_of, measure, own_program};
 use super::{Console, Exit, Mount};
 use crate::claim::document::{marks, render};
-use crate::claim::{Circumstances, Claim, ClaimError, Claims, Here, Proven};
+use crate::claim::{Circumstances, Claim, ClaimError, Claims, Here, Proven, Sources};
 use crate::plan::Control;
 use crate::report::schema::{Kind, Report, Verdict};
 use crate::report::store;
@@ -79,6 +79,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_
                 report_sha256: crate::fingerprint::sha256_hex(&bytes),
                 expires: expires.clone(),
                 unproven: *unproven,
+                sources: Sources::default(),
             };
             let proven = claim.prove(Path::new("")).map_err(|error| Error::Refused(error.to_string()))?;
             let quoted = |text: &str| toml_edit::Value::from(text).to_string();
@@ -176,6 +177,14 @@ fn check(mount: &Mount<'_>, file: &Path, console: &mut Console<'_>) -> Result<Ex
     }
     for problem in &problems {
         writeln!(console.out, "{problem}")?;
+    }
+    // A number of older sources is no mistake, but its reader should know.
+    for claim in claims.claim.iter().filter(|claim| !claim.sources.paths.is_empty()) {
+        let stale =
+            claim.evidence(&root).ok().and_then(|report| claim.sources.stale(&root, &report).ok().flatten());
+        if let Some(says) = stale {
+            writeln!(console.out, "claim `{}`: {says}", claim.id)?;
+        }
     }
     let all = texts.len() - elsewhere;
     writeln!(console.out, "{good} of {all} claims are proven, {numbers} numbers in documents are theirs")?;
