@@ -63,11 +63,10 @@ struct Finding {
     means: String,
 }
 
-const TOOLS: [(&str, &str); 4] = [
+const TOOLS: [(&str, &str); 3] = [
     ("git", "`compare` cannot build revisions"),
     ("valgrind", "`run --explain` counts no instructions; Debian: apt-get install valgrind"),
     ("perf", "`run --explain` has neither counters nor functions; Debian: apt-get install linux-perf"),
-    ("samply", "no sampled profile with a picture; cargo install samply"),
 ];
 
 /// Where `doctor --noise` keeps the card of a machine.

@@ -35,6 +35,15 @@ pub(crate) fn brief(line: &str) -> String {
     shortened(line, BRIEF)
 }
 
+/// A word as a POSIX shell reads it back.
+pub(crate) fn pasted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=,:+%@".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// Longest name of a command in a table.
 pub(crate) const LONGEST_LABEL: usize = 48;
 

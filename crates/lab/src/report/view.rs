@@ -7,6 +7,7 @@ use super::layout;
 use super::quality::explain;
 use super::schema::{Answers, Build, Comparison, Floor, Kind, Report, Role, Row, Side, Status, Verdict};
 use super::soak::{Course, Soak};
+use crate::commands::line::pasted;
 use crate::model::reach::Reach;
 use crate::model::units::{self, duration, percent};
 use crate::stats::MAX_SESSIONS;
@@ -145,7 +146,8 @@ fn facts(report: &Report) -> Vec<(&'static str, String)> {
         }
         facts.push(("build", format!("{}  {says}", build.label)));
     }
-    facts.push(("command", report.command.join(" ")));
+    let command: Vec<String> = report.command.iter().map(|word| pasted(word)).collect();
+    facts.push(("command", command.join(" ")));
     for Answers { engine, right, wrong } in &report.answers {
         let says = match wrong {
             None => format!("{engine}: {right} known answers right"),

@@ -513,3 +513,18 @@ fn a_workflow_is_shown_the_tables_and_stopped_where_that_was_asked_for() {
     assert!(result.err.contains("::error"), "{}", result.err);
     assert!(desk.text("summary").contains("speed beside true"), "{}", desk.text("summary"));
 }
+
+/// What another program reads is whole and alone.
+#[test]
+fn standard_output_has_one_document_and_the_command_can_be_pasted() {
+    let desk = Desk::new("alone");
+    let table = desk.compare(&["--runs", "2", "--export-markdown", "-"], &["true"]);
+    assert!(table.out.starts_with('|'), "{}", table.out);
+    assert!(table.out.lines().all(|line| line.starts_with('|')), "{}", table.out);
+    for flags in [&["--runs", "2", "--export-json", "-"][..], &["--runs", "2", "--json"]] {
+        let json = desk.compare(flags, &["echo \"a  b\""]);
+        assert!(serde_json::from_str::<Value>(&json.out).is_ok(), "{}", json.out);
+    }
+    let page = desk.text("out/report.md");
+    assert!(page.contains("'echo \"a  b\"'"), "{page}");
+}

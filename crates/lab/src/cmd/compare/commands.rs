@@ -2,7 +2,7 @@
 
 use crate::cmd::args::{Measuring, length};
 use crate::cmd::error::Error;
-use crate::cmd::measure::{Beside, Job, conclude, measure_with};
+use crate::cmd::measure::{Beside, Job, conclude, exit_of, measure_with};
 use crate::cmd::{Console, Exit, Mount, interrupt};
 use crate::commands::desk::{Accepted, Desk, Kept, Subject};
 use crate::commands::export::{self, Form, MICROSECOND, MILLISECOND, SECOND};
@@ -16,8 +16,10 @@ use crate::plan::Control;
 use crate::report::commands as wire;
 use crate::report::schema::{Build, Kind, Report};
 use crate::report::store;
+use crate::report::view::View;
 use crate::stats::order::median;
 use clap::{Args, ValueEnum};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -212,7 +214,16 @@ impl Commands {
             let written = store::write_atomically(path, &text(form));
             kept = kept.and(written.map_err(Error::keep(path)));
         }
-        let exit = conclude(&report, &folder, options, console)?;
+        let exit = match here.is_empty() {
+            true => conclude(&report, &folder, options, console)?,
+            // What goes to standard output is for another program, so nothing else does.
+            false => {
+                for warning in View::of(&report).banner.iter().filter(|warning| warning.is_fatal) {
+                    writeln!(std::io::stderr(), "{}", warning.says)?;
+                }
+                exit_of(&report, options.strict)
+            }
+        };
         for (_, form) in here {
             console.out.write_all(text(form).as_bytes())?;
         }
