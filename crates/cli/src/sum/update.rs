@@ -212,7 +212,7 @@ impl Keeper<'_> {
         let (job, update) = (self.out.job(), self.update);
         let items = items.map(|item| question(item, &update.borrow(), how.paranoid, job.as_deref()));
         if let ControlFlow::Break(error) = hash_many(files, job.clone(), items, &mut *self) {
-            return Err(Stop::Io(error));
+            return Err(error.into());
         }
         let rest = self.audit.rest(|name| scope.counts(name));
         if !how.allow_gone

@@ -457,7 +457,12 @@ fn a_file_is_taken_apart_for_people_and_for_programs() {
         (2, &"document".into(), &serde_json::Value::Null)
     );
     assert_eq!((&parts[1]["from"], &parts[1]["to"]), (&whole.into(), &bytes.len().into()));
-    assert_eq!(parts[1]["error"], format!("chunk 1, byte {whole}: not an Automerge document: no chunk begins here, which takes the bytes 85 6f 4a 83"));
+    assert_eq!(
+        parts[1]["error"],
+        format!(
+            "chunk 1, byte {whole}: not an Automerge document: no chunk begins here, which takes the bytes 85 6f 4a 83"
+        )
+    );
     // As the whole history is exported.
     let changes = world.doc(["export", "note.amrg", "--changes"]).quiet_success();
     let change: serde_json::Value = serde_json::from_str(&changes).expect("JSON");

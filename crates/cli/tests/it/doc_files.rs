@@ -67,7 +67,8 @@ fn standard_input_is_read_once() {
 #[test]
 fn no_input_is_read_without_end() {
     let world = World::new();
-    let why = "chunk 0, byte 0: not an Automerge document: no chunk begins here, which takes the bytes 85 6f 4a 83";
+    let why =
+        "chunk 0, byte 0: not an Automerge document: no chunk begins here, which takes the bytes 85 6f 4a 83";
     world.in_doc(["show", "/dev/zero"]).failure(1, &[&format!("/dev/zero: {why}")]);
     let done = world.shell("yes | hashmill doc check -");
     done.failure(1, &[&format!("standard input: {why}")]);

@@ -29,6 +29,7 @@ pub(crate) struct Problem {
     pub(crate) reason: String,
 }
 
+#[cfg(feature = "gates")]
 impl Problem {
     /// Whether it costs one row its verdict and leaves the others alone.
     pub(crate) fn is_of_unequal_samples(&self) -> bool {
