@@ -1,7 +1,7 @@
 //! Calls that differ by operating system: opening, owners, identities, files without names, folders.
 
 use crate::facts::{Facts, Kind, LinkFacts};
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -199,7 +199,7 @@ pub(crate) fn make_like(file: &File, there: &Metadata, path: &Path) -> io::Resul
         }
         ours = file.metadata()?;
         let same = Same { owner: ours.uid() == owner, group: ours.gid() == group };
-        file.set_permissions(Permissions::from_mode(mode_for(there.mode() & 0o7777, same)))?;
+        file.set_permissions(std::fs::Permissions::from_mode(mode_for(there.mode() & 0o7777, same)))?;
         if same.group {
             copy_access_list(file, path)?;
         }
@@ -260,7 +260,7 @@ pub(crate) fn set_executable(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(Permissions::from_mode(0o755))
+        file.set_permissions(std::fs::Permissions::from_mode(0o755))
     }
     #[cfg(not(unix))]
     {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use hashmill_doc::{Document, ObjType, ROOT, Transactable as _};
 
+#[expect(dead_code, reason = "inflating piece by piece is not compared")]
 #[path = "../../doc/src/codec/deflate/mod.rs"]
 mod ours;
 

@@ -465,7 +465,7 @@ mod tests {
             }
             let mut update = Update::begin(&path, None).expect("no other run");
             assert_eq!(update.replaces(), before.is_some());
-            update.take(row("b", &[3; 32], 3)).expect("space");
+            update.take(row("b", &[3; 32], 3), Some(Time::from_nanos(3))).expect("space");
             fs::write(&path, line("cd", "another")).expect("space");
             let error = update.finish().expect_err("it was changed");
             assert_eq!(matches!(error, ReplaceError::Changed), before.is_some(), "{error:?}");
