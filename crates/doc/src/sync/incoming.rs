@@ -207,6 +207,7 @@ impl Incoming<'_> {
             self.note(doc, applied, &changes);
         }
         self.refuse_dependents(doc);
+        self.drop_arrived(doc);
         let is_new = |(hash, _): &(ChangeHash, ApplyError)| !self.state.has_refused(hash);
         let refused = self.received.refused.iter().any(is_new);
         let moved = refused || !self.received.waiting.is_empty() || doc.state.history.len() > before;
@@ -217,6 +218,13 @@ impl Incoming<'_> {
             self.refuse_dependents(doc);
         }
         Outcome { received: self.received, put_off }
+    }
+
+    /// Drops refusals of changes that are here in the end. A change that waits in the queue may come again: that copy may find
+    /// too little work left, while another change of the message lets the waiting one be applied.
+    fn drop_arrived(&mut self, doc: &Document) {
+        self.received.refused.retain(|(hash, _)| doc.state.row(hash).is_none());
+        self.put_off.retain(|(hash, _)| doc.state.row(hash).is_none() && !doc.queue.contains(hash));
     }
 
     /// What waits for refused changes would take the room of others.

@@ -7,6 +7,7 @@ use hashmill_doc::{
 };
 
 use crate::Rng;
+use crate::worlds::for_all;
 
 /// Limits of which one is low, or several are.
 fn limits(rng: &mut Rng) -> Limits {
@@ -87,7 +88,8 @@ fn talk(doc: &mut Document, peer: &mut Document) {
     }
 }
 
-fn world(seed: u64) {
+/// Gives how many operations were accepted.
+fn world(seed: u64) -> usize {
     let rng = &mut Rng::new(seed);
     let limits = limits(rng);
     let load = |bytes: &[u8]| Document::load_with(bytes, LoadOptions::new().limits(limits));
@@ -123,12 +125,12 @@ fn world(seed: u64) {
             assert_eq!(again.get_heads(), doc.get_heads(), "{seed}");
         }
     }
+    doc.stats().operations as usize
 }
 
 #[test]
 fn what_is_accepted_is_saved_and_loaded() {
-    let worlds = std::env::var("SAVE_WORLDS").map_or(100, |worlds| worlds.parse().unwrap());
-    (0..worlds).for_each(world);
+    for_all("saves of its own under limits", 0..100, world);
 }
 
 /// Columns without values count, and count as what they take: not more is refused than must be.
