@@ -201,6 +201,75 @@ impl Engine for Crashing {
     }
 }
 
+/// A call that does nothing, on inputs that are dear to make.
+struct Dear;
+
+impl Workload for Dear {
+    type Input = u64;
+
+    fn name(&self) -> &str {
+        "dear"
+    }
+
+    fn units(&self, _: &Spec) -> Units {
+        Units::Operations(1)
+    }
+
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, Fault> {
+        Ok(spec.size + (0..100).map(|_| dear_set_up(spec.size)).sum::<u64>())
+    }
+
+    fn reference(&self, _: &Spec, _: &u64) -> Result<Digest, Fault> {
+        Ok(Digest::new(&0_u64.to_le_bytes()))
+    }
+}
+
+/// Asks for memory anew each time and fills it.
+#[inline(never)]
+fn dear_set_up(bytes: u64) -> u64 {
+    let made: Vec<u64> = (0..bytes / 8).collect();
+    made.iter().fold(0, |sum, word| std::hint::black_box(sum ^ word)) & 0
+}
+
+/// Makes its input anew for each call.
+struct Staged;
+
+impl Engine for Staged {
+    type Input = u64;
+    type Context = ();
+    type Buffer = u64;
+    type Output = u64;
+
+    fn init(&self, _: &Spec) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn kernel(&self, (): &()) -> String {
+        "scalar".to_owned()
+    }
+
+    fn reserve(&self, (): &mut (), _: &u64) -> Result<u64, Fault> {
+        Ok(0)
+    }
+
+    fn stage(&self, (): &mut (), buffer: &mut u64, bytes: &u64) -> Result<(), Fault> {
+        *buffer = dear_set_up(*bytes);
+        Ok(())
+    }
+
+    fn run(&self, (): &mut (), buffer: &mut u64, _: &u64) -> Result<u64, Fault> {
+        Ok(*buffer)
+    }
+
+    fn digest(&self, nothing: &u64) -> Digest {
+        Digest::new(&nothing.to_le_bytes())
+    }
+
+    fn consumes(&self) -> bool {
+        true
+    }
+}
+
 fn main() {
     let word = |state: &u64| Digest::new(&state.to_le_bytes());
     let place = |at: &u32| Digest::new(&at.to_le_bytes());
@@ -225,6 +294,10 @@ fn main() {
         .engine("copied", Copied { error: 0 }, Offer::classes(&staged))
         .engine("wrong", Copied { error: 1 }, Offer::classes(&staged))
         .engine("crashing", Crashing, Offer::classes(&["kernel"]));
+    registry
+        .workload(Dear, &[64 << 10])
+        .engine("kept", function("scalar", |_| 0, word), Offer::classes(&["kernel"]))
+        .engine("staged", Staged, Offer::classes(&["kernel", "backend"]));
     registry.suite(
         "headline",
         "the rows that a newcomer wants to see",

@@ -8,6 +8,24 @@ use std::time::Instant;
 pub trait Clock {
     /// Nanoseconds since a fixed but arbitrary moment.
     fn now_ns(&self) -> u64;
+
+    /// A reading that begins or ends nothing that is timed: a clock that notes what is timed leaves it out.
+    fn aside_ns(&self) -> u64 {
+        self.now_ns()
+    }
+}
+
+/// The monotonic clock with the zero of the system: other programs, such as perf, give their times by it.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug)]
+pub struct System;
+
+#[cfg(target_os = "linux")]
+impl Clock for System {
+    fn now_ns(&self) -> u64 {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    }
 }
 
 /// The monotonic clock of the operating system.

@@ -145,9 +145,9 @@ impl Looks {
             if self.ns > ns / LOOKING_SHARE && !(is_end && place == last) {
                 return;
             }
-            let start = clock.now_ns();
+            let start = clock.aside_ns();
             let digest = pool.judge((first + place) % pool.len(), fingerprint(output));
-            self.ns += clock.now_ns() - start;
+            self.ns += clock.aside_ns() - start;
             self.digest = self.digest.filter(|seen| *seen != pool.right()).or(Some(digest));
         }
     }
@@ -352,6 +352,58 @@ mod tests {
             let log = log.events.borrow();
             assert!(log.starts_with("iiiccciiiccc"), "inputs are made before the clock starts: {log}");
             assert_eq!(log.matches('c').count(), 46);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_watched_tells_the_stretches_of_the_calls_alone() {
+        use crate::session::watching::Watching;
+        let by = |define: fn(Inputs<'_, u64>, Scripted)| {
+            let (clock, mut benches) = (Scripted::default(), unlimited());
+            let making = clock.clone();
+            define(
+                benches.case("case").inputs(move |random| {
+                    making.advance(1000);
+                    random.number()
+                }),
+                clock.clone(),
+            );
+            let key = benches.cases[0].key.clone();
+            let prepared = benches.registry.prepare(&key, 7).expect("inputs");
+            let mut driver = benches.registry.drive(&key, &prepared).expect("a driver");
+            let watching = Watching::new(&clock, true);
+            let lap = driver.lap(&watching, 100).expect("no fault");
+            (lap.ns, watching.watched(true).lengths_ns)
+        };
+        for (ns, lengths) in [
+            by(|inputs, clock| {
+                inputs.run(move |n| {
+                    clock.advance(10);
+                    *n
+                });
+            }),
+            by(|inputs, clock| {
+                inputs.run(move |n| {
+                    clock.advance(10);
+                    Slow(*n, clock.clone(), Log::default())
+                });
+            }),
+            by(|inputs, clock| {
+                inputs.run_mut(move |n| {
+                    clock.advance(10);
+                    Slow(*n, clock.clone(), Log::default())
+                });
+            }),
+            by(|inputs, clock| {
+                inputs.run_owned(move |n| {
+                    clock.advance(10);
+                    Slow(n, clock.clone(), Log::default())
+                });
+            }),
+        ] {
+            let timed: u64 = lengths.iter().step_by(2).sum();
+            assert_eq!((ns, timed), (1000, 1000), "{lengths:?}");
+            assert!(lengths.iter().skip(1).step_by(2).all(|length| *length >= 1000), "{lengths:?}");
         }
     }
 

@@ -9,7 +9,7 @@ use crate::count::{Callgrind, Refusal, count};
 use crate::model::key::Key;
 use crate::model::units::duration;
 use crate::profile::reading::readings;
-use crate::profile::{Profile, per_call, perf, plain, work};
+use crate::profile::{Plain, Profile, per_call, perf, plain, watch, work};
 use crate::report::count::{Change, CountRecord, CountRow, SCHEMA};
 use crate::report::store::pretty;
 use crate::session::process::{Processes, Program};
@@ -171,7 +171,8 @@ impl Look<'_> {
     fn profile(&self, key: &Key) -> Result<Profile, String> {
         let timeout = Duration::from_secs(self.timeout_s);
         let launcher = |program: Program| Processes { programs: vec![program], timeout };
-        let (mut profile, calls) = plain(key, &launcher(self.program.clone()), LOOKED_AT_NS)?;
+        let Plain { mut profile, calls, watched_calls } =
+            plain(key, &launcher(self.program.clone()), LOOKED_AT_NS)?;
         if !perf::answers() {
             return Ok(profile);
         }
@@ -183,18 +184,26 @@ impl Look<'_> {
             Ok::<_, String>(perf::parse_counts(&text))
         };
         // What perf may not do here is no reason to keep the rest to ourselves.
-        if let Ok(counted) = count(calls).and_then(|once| Ok(per_call(&once, &count(2 * calls)?, calls))) {
+        if profile.is_interrupted {
+            profile.source =
+                "the system's own counts; perf would count what is done between the calls, too".to_owned();
+        } else if let Ok(counted) =
+            count(calls).and_then(|once| Ok(per_call(&once, &count(2 * calls)?, calls)))
+        {
             let hardware = counted.contains_key("cycles");
             profile.events.extend(counted);
             profile.source = if hardware {
-                "perf stat".to_owned()
+                "perf stat, and the system's own counts".to_owned()
             } else {
-                format!("perf stat, without hardware counters ({})", Machine::read().counters)
+                format!(
+                    "the system's own counts; perf has no hardware counters ({})",
+                    Machine::read().counters
+                )
             };
         }
         let samples = self.scratch.join("samples");
-        if work(key, &launcher(perf::sampling(&self.program, &samples)), calls).is_ok() {
-            profile.functions = perf::functions(&samples).unwrap_or_default();
+        if let Ok(watched) = watch(key, &launcher(perf::sampling(&self.program, &samples)), watched_calls) {
+            profile.functions = perf::functions(&samples, &watched).unwrap_or_default();
         }
         Ok(profile)
     }
@@ -215,7 +224,15 @@ fn show(
     writeln!(out, "  kernel {}, {} per call", profile.kernel, duration(profile.ns_per_call))?;
     match (row.instructions, &row.refused) {
         (Some(count), _) => {
-            writeln!(out, "  {count:.1} instructions per call, ± {:.1}", row.resolution.unwrap_or(0.0))?;
+            let with = match profile.is_interrupted {
+                true => ", with what is done between the calls, which is not timed",
+                false => "",
+            };
+            writeln!(
+                out,
+                "  {count:.1} instructions per call, ± {:.1}{with}",
+                row.resolution.unwrap_or(0.0)
+            )?;
         }
         (None, Some(why)) => writeln!(out, "  instructions are not counted: {why}")?,
         (None, None) => {}

@@ -18,9 +18,17 @@ pub(super) fn main(mount: &Mount<'_>, args: &List, console: &mut Console<'_>) ->
         return Ok(Exit::Ok);
     }
     if args.patterns.is_empty() {
+        // Other programs read what patterns select, so a heading is for all of it alone.
+        if !mount.registry.suites().is_empty() {
+            writeln!(console.out, "suites, each run by its name")?;
+        }
         for suite in mount.registry.suites() {
             writeln!(console.out, "{}: {}", suite.name, suite.about)?;
         }
+        writeln!(
+            console.out,
+            "cases: workload/engine/class/size/threads; `list --classes` explains the classes"
+        )?;
     }
     let keys = match args.patterns.is_empty() {
         true => mount.registry.cases(),

@@ -1,5 +1,6 @@
 //! What the parser of the command line says, on one line.
 
+use crate::model::registry::Suite;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Commands that went into others, and what is typed now.
@@ -29,7 +30,7 @@ const FOREIGN: [(&str, &str); 8] = [
 ];
 
 /// What to type instead of a command that has another name now, or of a flag of another program.
-pub(super) fn renamed(error: &clap::Error) -> Option<String> {
+pub(super) fn renamed(error: &clap::Error, suites: &[Suite]) -> Option<String> {
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) {
         let flag = typed.split(['=', ' ']).next().unwrap_or_default();
         let (flag, instead) = FOREIGN
@@ -41,6 +42,15 @@ pub(super) fn renamed(error: &clap::Error) -> Option<String> {
         && missing.iter().any(|name| name.contains("<COMMAND>"))
     {
         return Some("this flag is about commands, and they come after `--`: compare -- 'A' 'B'".to_owned());
+    }
+    if let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
+        && missing.iter().any(|name| name.contains("<PATTERNS>"))
+    {
+        let start = suites.iter().find(|suite| !suite.names.is_empty()).or(suites.first());
+        return Some(match start {
+            Some(suite) => format!("name what to run: `run {}` is a start, `list` shows all", suite.name),
+            None => "name what to run: `list` shows all".to_owned(),
+        });
     }
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let (old, new) = RENAMED.iter().find(|(old, _)| old == typed)?;

@@ -176,7 +176,7 @@ fn parse(definition: clap::Command, arguments: impl Iterator<Item = OsString>) -
 /// Help, or a mistake: the command ends before it does anything.
 fn early(mount: &Mount<'_>, error: &clap::Error) -> Exit {
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let message = renamed(error).unwrap_or_else(|| one_line(error));
+        let message = renamed(error, mount.registry.suites()).unwrap_or_else(|| one_line(error));
         writeln!(std::io::stderr(), "{}: {message} (see --help)", mount.name).ok();
     } else {
         error.print().ok();

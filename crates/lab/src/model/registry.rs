@@ -6,7 +6,7 @@ use super::engine::{Digest, Engine, Fault, Spec, Workload};
 use super::floor::Work;
 use super::inputs::{Limits, Made, Pool};
 use super::key::{Key, Knobs, is_name};
-use super::select::{hint, matches};
+use super::select::{hint, instead, matches};
 use super::units::{Size, Units};
 use crate::probe::PREFIX;
 use std::any::{Any, TypeId};
@@ -105,7 +105,7 @@ impl Prepared {
 #[non_exhaustive]
 pub enum SelectError {
     /// One segment of the pattern matches nothing that is left.
-    #[error("no {what} matches `{segment}` in `{pattern}`{hint}; there is {}", choices.join(", "))]
+    #[error("no {what} matches `{segment}` in `{pattern}`{hint}; {}", instead(segment, choices))]
     NoMatch {
         /// Workload, engine, class, …
         what: &'static str,

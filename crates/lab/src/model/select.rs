@@ -30,6 +30,20 @@ pub(crate) fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
+/// Names that are listed whole; of more, the nearest.
+const LISTED: usize = 8;
+
+/// What there is instead of `text`: everything, where it is a line's worth, or else what is nearest.
+pub(crate) fn instead(text: &str, names: &[String]) -> String {
+    if names.len() <= LISTED {
+        return format!("there is {}", names.join(", "));
+    }
+    let mut near: Vec<&String> = names.iter().collect();
+    near.sort_by_key(|name| (!(name.contains(text) || text.contains(name.as_str())), edits(text, name)));
+    let near: Vec<&str> = near.into_iter().take(3).map(String::as_str).collect();
+    format!("nearest of {} are {}; `list` shows all", names.len(), near.join(", "))
+}
+
 /// The nearest candidate as the end of an error message, or nothing.
 pub(crate) fn hint<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(text, candidates).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
@@ -78,6 +92,19 @@ mod tests {
         assert_eq!(edits("kitten", "sitting"), 3);
         assert_eq!(edits("", "abc"), 3);
         assert_eq!(edits("same", "same"), 0);
+    }
+
+    #[test]
+    fn of_many_names_the_nearest_three_are_shown() {
+        let names = |count: usize| (0..count).map(|n| format!("work{n}")).collect::<Vec<_>>();
+        assert_eq!(instead("x", &names(2)), "there is work0, work1");
+        assert_eq!(instead("wrok2", &names(60)), "nearest of 60 are work2, work0, work1; `list` shows all");
+        let mut many = names(60);
+        many.push("bench-of-mine".to_owned());
+        assert!(instead("mine", &many).starts_with("nearest of 61 are bench-of-mine, "));
+        for count in [9, 60, 600] {
+            assert!(instead("mybench", &names(count)).len() < 80, "{count}");
+        }
     }
 
     #[test]

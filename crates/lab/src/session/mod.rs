@@ -6,4 +6,5 @@
 pub(crate) mod peer;
 pub(crate) mod process;
 pub(crate) mod protocol;
+pub(crate) mod watching;
 pub(crate) mod worker;

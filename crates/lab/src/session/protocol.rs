@@ -51,6 +51,13 @@ pub(crate) enum Request {
         slot: usize,
         iterations: u64,
     },
+    /// Work, and say when the clock ran: for tools that see all of a process and have to leave out what is not timed.
+    Watch {
+        slot: usize,
+        iterations: u64,
+        /// Whether to count page faults and switches, which takes longer than many a call.
+        usage: bool,
+    },
     /// How much memory do you have, and how much of it lies in huge pages?
     Memory,
 }
@@ -94,6 +101,7 @@ pub(crate) enum Reply {
     },
     /// To [`Request::Sample`] and [`Request::Work`].
     Sampled(Sampled),
+    Watched(Watched),
     Memory(Memory),
     /// This machine lacks what the case needs.
     Unavailable {
@@ -115,6 +123,26 @@ pub(crate) struct Memory {
     pub(crate) reserved_bytes: Option<u64>,
     /// In reserved pages of 1 GiB and more; the other reserved ones have 2 MiB or so.
     pub(crate) gigantic_bytes: Option<u64>,
+}
+
+/// When the clock ran, and what the process used meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Watched {
+    /// The first reading, by the system's monotonic clock; none where other programs do not tell the time by it.
+    pub(crate) begin_ns: Option<u64>,
+    /// The times between the readings: of a stretch that is timed, of what lies before the next, and so on.
+    pub(crate) lengths_ns: Vec<u64>,
+    /// Page faults within the stretches.
+    pub(crate) faults: Option<u64>,
+    /// Switches away from the main thread within the stretches.
+    pub(crate) switches: Option<u64>,
+}
+
+impl Watched {
+    /// How often the clock ran.
+    pub(crate) fn stretches(&self) -> usize {
+        self.lengths_ns.len().div_ceil(2)
+    }
 }
 
 /// One sample with what the process used for it.

@@ -1,6 +1,7 @@
 //! The inside of a session: opens cases, calibrates, takes samples.
 
 use super::protocol::{Memory, Reply, Request, Sampled, VERSION};
+use super::watching::Watching;
 use crate::model::class::Sampling;
 use crate::model::driver::{Drive, Lap};
 use crate::model::engine::Fault;
@@ -90,6 +91,7 @@ impl<'a> Worker<'a> {
             Request::Calibrate { slot, sample_ns } => self.calibrate(*slot, *sample_ns),
             Request::Sample { slot, iterations } => self.sample(*slot, *iterations),
             Request::Work { slot, iterations } => self.work(*slot, *iterations),
+            Request::Watch { slot, iterations, usage } => self.watch(*slot, *iterations, *usage),
             Request::Memory => {
                 let reserved = reserved_bytes();
                 Ok(Reply::Memory(Memory {
@@ -195,6 +197,21 @@ impl<'a> Worker<'a> {
         let lap = self.slot(number)?.lap(clock, iterations)?;
         let (ns, digest) = (lap.ns, lap.digest.to_string());
         Ok(Reply::Sampled(Sampled { ns, digest, cpu_ns: None, faults: None, switches: None }))
+    }
+
+    /// As [`work`](Self::work), with the times at which the clock ran.
+    fn watch(&mut self, number: usize, iterations: u64, usage: bool) -> Result<Reply, Fault> {
+        #[cfg(target_os = "linux")]
+        let (clock, is_system) = (&hashmill_machine::clock::System as &dyn Clock, true);
+        #[cfg(not(target_os = "linux"))]
+        let (clock, is_system) = (self.clock, false);
+        let watching = Watching::new(clock, usage);
+        let lap = self.slot(number)?.lap(&watching, iterations)?;
+        let watched = watching.watched(is_system);
+        if watched.lengths_ns.iter().step_by(2).sum::<u64>() != lap.ns {
+            return Err(Fault::failed("the clock was read in between, so it is not known what is timed"));
+        }
+        Ok(Reply::Watched(watched))
     }
 
     fn slot(&mut self, number: usize) -> Result<&mut Slot, Fault> {

@@ -106,3 +106,35 @@ fn a_comparison_has_the_instructions_beside_the_times() {
         said(lab().args(words).args(["--sample-ms", "0.05", "--no-count", "--out"]).arg(folder.join("w")));
     assert!(!without.out.contains("instructions"), "{}", without.out);
 }
+
+#[test]
+fn what_is_done_before_the_clock_starts_is_no_part_of_the_time() {
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    let Some(perf) =
+        std::env::split_paths(&places).map(|place| place.join("perf")).find(|perf| perf.is_file())
+    else {
+        hashmill_testkit::skip(
+            "lab: functions within the clock",
+            "no perf here; Debian: apt-get install linux-perf",
+        );
+        return;
+    };
+    let folder = Folder::new("explain-clock");
+    // Without Valgrind, which would take most of the time.
+    let tools = folder.join("tools");
+    std::fs::create_dir(&tools).expect("a folder");
+    said(Command::new("ln").arg("-s").arg(perf).arg(&tools));
+    let explain = |case: &str| {
+        said(lab().current_dir(folder.join("")).env("PATH", &tools).args(["run", "--explain", case]))
+    };
+    // The inputs are made before all calls, or anew for each; the calls do nothing.
+    for case in ["dear/kept/kernel/64KiB", "dear/staged/kernel/64KiB"] {
+        let result = explain(case);
+        assert_eq!(result.code, Some(0), "{result:?}");
+        assert!(!result.out.contains("dear_set_up"), "{}", result.out);
+    }
+    // Where the set-up is timed, it is seen, if perf may sample here.
+    let timed = explain("dear/staged/backend/64KiB");
+    assert_eq!(timed.code, Some(0), "{timed:?}");
+    assert_eq!(timed.out.contains("dear_set_up"), timed.out.contains("share of the time"), "{}", timed.out);
+}

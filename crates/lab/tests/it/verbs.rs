@@ -96,3 +96,46 @@ fn the_baseline_comes_first_whatever_is_compared() {
         }
     }
 }
+
+#[test]
+fn a_program_that_is_no_lab_is_compared_as_a_command() {
+    if cfg!(windows) {
+        hashmill_testkit::skip("lab: programs that are no lab", "they are scripts of a shell");
+        return;
+    }
+    let folder = Folder::new("no-lab");
+    for (name, script) in
+        [("numbers", "echo 1"), ("silent", "exit 0"), ("echoing", "exec cat"), ("failing", "exit 3")]
+    {
+        let path = folder.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a folder");
+        said(std::process::Command::new("chmod").arg("+x").arg(&path));
+    }
+    let lab_itself = lab().get_program().to_string_lossy().into_owned();
+    for (baseline, candidate, wrong) in [
+        ("./numbers", "./silent", "./numbers"),
+        ("./echoing", "./failing", "./echoing"),
+        (&lab_itself, "./numbers", "./numbers"),
+        ("./silent", &lab_itself, "./silent"),
+    ] {
+        let refused = said(
+            lab().current_dir(folder.join("")).args(["compare", baseline, candidate, "--cache", "cache"]),
+        );
+        let says = format!(
+            "lab: {wrong} does not speak the lab's protocol; whole programs: compare -- '{baseline}' '{candidate}'\n"
+        );
+        assert_eq!((refused.code, refused.err.ends_with(&says)), (Some(2), true), "{says}{refused:?}");
+    }
+}
+
+#[test]
+fn what_can_be_run_is_found_without_reading_everything() {
+    let listed = typed(&["list"]);
+    assert!(listed.out.starts_with("suites, each run by its name\nheadline: "), "{}", listed.out);
+    assert!(listed.out.contains("\ncases: workload/engine/class/size/threads; "), "{}", listed.out);
+    let chosen = typed(&["list", "chain/plain/kernel/100"]);
+    assert_eq!(chosen.out, "chain/plain/kernel/100/t1\n", "other programs read this");
+    let nothing = typed(&["run"]);
+    assert_eq!(nothing.code, Some(2), "{nothing:?}");
+    assert!(nothing.err.contains("`run headline` is a start, `list` shows all"), "{}", nothing.err);
+}

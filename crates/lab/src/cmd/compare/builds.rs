@@ -10,13 +10,15 @@ use crate::model::key::Key;
 use crate::model::select::matches;
 use crate::plan::Plan;
 use crate::report::schema::{Build, Kind};
-use crate::session::process::Program;
+use crate::session::peer::PeerError;
+use crate::session::process::{Program, start};
 use clap::Args;
 use std::env;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// Cases that two builds are compared in although nobody chose.
 const FEW: usize = 16;
@@ -107,7 +109,12 @@ pub(super) fn job(
     let lines = file.map(|file| Ok::<_, Error>((chosen(file.commands, cases)?, file.folder))).transpose()?;
     let keys = match &lines {
         Some((lines, _)) => lines.iter().map(Line::key).collect(),
-        None => offered(&words, &programs[1].path, cases)?,
+        None => {
+            for (name, program) in sides.iter().zip(&programs) {
+                greet(name, sides, program, Duration::from_secs(plan.timeout_s))?;
+            }
+            offered(&words, &programs[1].path, cases)?
+        }
     };
     refuse_sustained(&keys)?;
     let meetings = keys.iter().enumerate();
@@ -212,6 +219,30 @@ fn cache(given: Option<&Path>) -> Result<PathBuf, Error> {
         None => paths::cache()?.join("builds"),
     };
     std::path::absolute(&path).map_err(|source| Error::Write { path, source })
+}
+
+/// Refuses a side whose program gives no session: whatever else it prints is no list of cases.
+fn greet(name: &str, sides: &[String; 2], program: &Program, timeout: Duration) -> Result<(), Error> {
+    match start(program, 0, timeout) {
+        // A session of another protocol is a session all the same: the report says why it measures nothing.
+        Ok(_) | Err(PeerError::Protocol { .. }) => Ok(()),
+        Err(error @ PeerError::Start { .. }) => Err(Error::Usage(error.to_string())),
+        Err(PeerError::Died { .. } | PeerError::Hung(_) | PeerError::Confused(_)) => {
+            let instead = match sides.iter().all(|side| Path::new(side).is_file()) {
+                true => format!("; whole programs: compare -- {}", quoted(sides)),
+                false => {
+                    "; what it is compared by stands in a hashmill-lab.toml, under [commands]".to_owned()
+                }
+            };
+            Err(Error::Usage(format!("{name} does not speak the lab's protocol{instead}")))
+        }
+    }
+}
+
+/// Words as a shell takes them.
+fn quoted(words: &[String]) -> String {
+    let quote = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
 /// The candidate's answer to `list`, because this program may know other cases.
