@@ -1,5 +1,7 @@
 //! `hashmill generate`: manual pages and completions, from the same definition that the parser follows.
 
+mod manual;
+
 use crate::flags::{self, GenerateArgs};
 use anyhow::{Context, Result};
 use clap::Command;
@@ -15,7 +17,7 @@ pub(crate) fn run(low: &GenerateArgs) -> Result<()> {
     for folder in [&man, &completions] {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    clap_mangen::generate_to(with_words(definition()), &man).with_context(|| man.display().to_string())?;
+    manual::write(with_words(definition()), &man).with_context(|| man.display().to_string())?;
     for shell in SHELLS {
         let written = clap_complete::generate_to(shell, &mut definition(), "hashmill", &completions);
         written.with_context(|| completions.display().to_string())?;

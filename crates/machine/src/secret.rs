@@ -10,7 +10,7 @@ use std::io;
 use std::ops::{Deref, DerefMut};
 use zeroize::Zeroize;
 
-/// Bytes that nobody but this process should see.
+/// Bytes that no other process should see.
 pub struct SecretBytes {
     map: MmapMut,
     /// How many of the bytes of the mapping are in use.

@@ -103,12 +103,15 @@ mod tests {
                     faults.push(format!("{path}: {lines} lines of {columns} columns, not {limit}"));
                 }
                 let widest = help.lines().map(|line| line.chars().count()).max();
-                if widest > Some(100) {
-                    faults.push(format!("{path}: {widest:?} columns"));
+                if widest > Some(columns) {
+                    faults.push(format!("{path}: {widest:?} columns of {columns}"));
                 }
             }
-            let help = rendered(command, path, 100);
+            let (help, narrow) = (rendered(command, path, 100), rendered(command, path, 80));
             let examples: Vec<&str> = help.lines().skip_while(|line| *line != "Examples:").skip(1).collect();
+            for example in examples.iter().filter(|example| !narrow.lines().any(|line| line == **example)) {
+                faults.push(format!("{path}: broken in 80 columns: {example}"));
+            }
             let calls: Vec<_> = examples.iter().flat_map(|line| calls(line)).collect();
             let own = calls.iter().filter(|words| words.join(" ").starts_with(path.as_str())).count();
             if own < 2 {

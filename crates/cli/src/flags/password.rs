@@ -50,6 +50,10 @@ pub(crate) struct HashArgs {
     #[command(flatten)]
     pub(crate) input: InputFlags,
 
+    /// Leave out notes on standard error
+    #[arg(short, long, hide_short_help = true)]
+    pub(crate) quiet: bool,
+
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -139,8 +143,8 @@ pub(crate) struct UpgradeArgs {
     #[arg(short = 'n', long, conflicts_with = "hash")]
     pub(crate) dry_run: bool,
 
-    /// Print no report
-    #[arg(short, long, conflicts_with_all = ["json", "hash"])]
+    /// Print no report and no notes
+    #[arg(short, long, conflicts_with = "json")]
     pub(crate) quiet: bool,
 
     /// Print one JSON object for each hash

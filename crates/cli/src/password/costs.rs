@@ -22,6 +22,24 @@ pub(super) fn policy(flags: &PolicyFlags) -> Result<Policy> {
         .map_err(length("--tag-len"))
 }
 
+/// A note on costs of new hashes that meet no recommendation: for each, there is less memory or there are fewer passes.
+pub(super) fn note(params: Params) -> Option<String> {
+    // Those of others ask for more than one of OWASP's. The names beside them are measured only.
+    let mut recommended = Preset::ALL.iter().filter(|preset| preset.name().starts_with("owasp"));
+    let is_met = recommended.any(|preset| {
+        let least = preset.policy().params();
+        params.memory_kib() >= least.memory_kib() && params.passes() >= least.passes()
+    });
+    let usual = Preset::OWASP.policy().params();
+    (!is_met).then(|| {
+        format!(
+            "take note: costs below every recommendation; OWASP's usual choice is -m {}MiB -t {}",
+            usual.memory_kib() / 1024,
+            usual.passes()
+        )
+    })
+}
+
 /// The defaults, changed by whatever was said.
 pub(super) fn limits(flags: &LimitFlags) -> Result<Limits> {
     let mut limits = Limits::RECOMMENDED;
@@ -51,4 +69,23 @@ pub(super) fn kib(flag: &str, amount: Kib) -> Result<u32> {
 /// Costs that no hash can have.
 pub(super) fn impossible(error: ParamsError) -> anyhow::Error {
     Misuse(error.to_string()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_recommends_has_no_note() {
+        for preset in &Preset::ALL {
+            let is_for_tests = preset.about().contains("too cheap");
+            assert_eq!(note(preset.policy().params()).is_some(), is_for_tests, "{}", preset.name());
+        }
+        for (memory, passes, is_low) in
+            [(19_455, 2, true), (19_456, 1, true), (19_456, 2, false), (7_167, 99, true)]
+        {
+            let params = Params::new(memory, passes, 1).expect("costs");
+            assert_eq!(note(params).is_some(), is_low, "{memory} {passes}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ use super::stored::words;
 use super::{By, YES, costs, input, print, print_json};
 use crate::engine;
 use crate::flags::HashArgs;
+use crate::out::progress::hushed;
 use crate::{kept, memory, out};
 use anyhow::{Context, Result};
 use hashmill_hash::password::{PasswordHash, Passwords};
@@ -32,11 +33,17 @@ pub(super) fn run(low: &HashArgs) -> Result<u8> {
     let mut salt = vec![0; policy.salt_len()];
     getrandom::fill(&mut salt).context("random bytes for the salt")?;
     let keeper = Keeper::new(Passwords::new(policy).plan(kept::argon2()), secret, device);
-    let hash = keeper.hash(&password, &salt, low.no_progress)?;
+    let hash = keeper.hash(&password, &salt, low.no_progress || hushed(low.quiet))?;
     if low.json {
         print_json(&By { what: made(&hash), engines: keeper.shares() })?;
     } else {
         print(&format!("{hash}\n"))?;
+    }
+    if low.quiet {
+        return Ok(YES);
+    }
+    if let Some(note) = costs::note(policy.params()) {
+        out::remark(&note);
     }
     if let Some(mishap) = input::mishap(&password) {
         out::remark(&format!("take note: {mishap}"));

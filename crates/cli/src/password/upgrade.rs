@@ -15,8 +15,9 @@ use crate::out::{self, Closed, Out, json, shown};
 use crate::replace::Held;
 use crate::{kept, memory};
 use anyhow::{Context, Result, bail};
+use hashmill_hash::argon2::Params;
 use hashmill_hash::password::foreign::StoredHash;
-use hashmill_hash::password::{NewPassword, Passwords};
+use hashmill_hash::password::{NewPassword, Passwords, Policy};
 use hashmill_machine::free_kib;
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -88,12 +89,12 @@ pub(super) fn run(low: &UpgradeArgs) -> Result<u8> {
         Checker { keeper, limits, syntax, free }
     };
     match &low.stored.file {
-        Some(file) => of_file(file, keeper, low),
-        None => of_one(keeper, low),
+        Some(file) => of_file(file, policy, keeper, low),
+        None => of_one(policy, keeper, low),
     }
 }
 
-fn of_one(keeper: impl FnOnce(Secret) -> Checker, low: &UpgradeArgs) -> Result<u8> {
+fn of_one(policy: Policy, keeper: impl FnOnce(Secret) -> Checker, low: &UpgradeArgs) -> Result<u8> {
     if low.passwords.is_some() {
         bail!(Misuse("--passwords goes with --file; for one hash, give the password itself".to_owned()));
     }
@@ -140,6 +141,12 @@ fn of_one(keeper: impl FnOnce(Secret) -> Checker, low: &UpgradeArgs) -> Result<u
         Fate::NoMatch if !low.json => out::complain("no match"),
         _ => {}
     }
+    if low.quiet {
+        return Ok(code(std::iter::once(&fate)));
+    }
+    if let Some(note) = note(std::iter::once(&fate), policy.params()) {
+        out::remark(&note);
+    }
     if let Some(mishap) = mishap {
         out::remark(&format!("take note: {mishap}"));
     }
@@ -156,7 +163,12 @@ struct Row {
     fate: Fate,
 }
 
-fn of_file(file: &Path, keeper: impl FnOnce(Secret) -> Checker, low: &UpgradeArgs) -> Result<u8> {
+fn of_file(
+    file: &Path,
+    policy: Policy,
+    keeper: impl FnOnce(Secret) -> Checker,
+    low: &UpgradeArgs,
+) -> Result<u8> {
     if file.as_os_str() == "-" {
         bail!(Misuse("--file -: name a file that can be replaced".to_owned()));
     }
@@ -195,6 +207,9 @@ fn of_file(file: &Path, keeper: impl FnOnce(Secret) -> Checker, low: &UpgradeArg
     let ended = out.finish();
     if let Some(finished) = finished {
         out::remark_other_names(&shown(file), finished);
+    }
+    if let Some(note) = note(rows.iter().map(|row| &row.fate), policy.params()).filter(|_| !low.quiet) {
+        out::remark(&note);
     }
     for (mishap, times) in mishaps.iter().filter(|_| !low.quiet) {
         let times = if *times == 1 { String::new() } else { format!(" ({times} times)") };
@@ -321,6 +336,11 @@ fn mishap(fate: &Fate, hash: &StoredHash, password: &[u8]) -> Option<&'static st
         ),
         _ => None,
     }
+}
+
+/// A note on the costs of new hashes, if there are any.
+fn note<'a>(mut fates: impl Iterator<Item = &'a Fate>, params: Params) -> Option<String> {
+    fates.any(|fate| matches!(fate, Fate::Replaced(_))).then(|| costs::note(params)).flatten()
 }
 
 /// The file with new hashes where entries have them, and everything else as it was.

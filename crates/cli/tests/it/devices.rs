@@ -44,7 +44,7 @@ fn a_program_without_devices_says_so() {
 
 /// `hashmill password` with this on standard input.
 pub(crate) fn password(world: &World, args: &[&str], input: &[u8]) -> Done {
-    world.run(&hashmill(), [&["password"], args].concat(), input)
+    world.run(&hashmill(), [&["password"], args].concat(), input).without_note_on_costs()
 }
 
 /// As on a machine without a driver.
@@ -210,7 +210,7 @@ fn a_card_of_nvidia_is_listed_and_gives_the_digests_of_the_processor() {
 fn passwords_by(world: &World, engine: &[&str], run: &dyn Fn(&[&str], &[u8]) -> Done) {
     let by_device = |args: &[&str], input: &[u8]| run(&[args, engine].concat(), input);
     let hash = |costs: &[&str], word: &[u8]| {
-        by_device(&[&["hash"], costs].concat(), word).quiet_success().trim_end().to_owned()
+        by_device(&[&["hash", "-q"], costs].concat(), word).quiet_success().trim_end().to_owned()
     };
     let costs = [&["-m", "64", "-t", "1"][..], &["-m", "40", "-t", "2", "-p", "2", "--variant", "argon2i"]];
     let one = hash(costs[0], b"right");
@@ -386,7 +386,7 @@ fn tuned_by(world: &World, engine: &str, model: &str, run: &dyn Fn(&[&str], &[u8
         "Measured here on 2026-11-26: 1234 a second of 64 KiB, 1 passes and 1 lanes on {model}; 67 on all "
     );
     assert!(text.contains(&said), "{text}");
-    let hash = ["password", "hash", "-m", "64", "-t", "1", "--engine", engine];
+    let hash = ["password", "hash", "-q", "-m", "64", "-t", "1", "--engine", engine];
     let made = run(&hash, b"right").quiet_success();
     let verified = run(&["password", "verify", "--hash", made.trim_end()], b"right").quiet_success();
     assert_eq!(verified, "match\n");

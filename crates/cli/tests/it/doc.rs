@@ -362,7 +362,11 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         "note.amrg: /list is a list: --raw is for strings and texts",
     );
     one(world.doc(["new", "note.amrg"]), 1, "note.amrg: there is something already");
-    one(world.doc(["import", "list.json", "-o", "x.amrg"]), 1, "list.json: expected a map");
+    one(
+        world.doc(["import", "list.json", "-o", "x.amrg"]),
+        1,
+        "list.json: object _root: expected a map, found a list",
+    );
     let magic = "junk.amrg: chunk 0, byte 0: not an Automerge document: no chunk begins here, which takes the bytes 85 6f 4a 83";
     one(world.doc(["show", "junk.amrg"]), 1, magic);
     one(world.doc(["merge", "note.amrg", "junk.amrg"]), 1, magic);

@@ -1,6 +1,6 @@
 //! Manual pages and completions: every command and every flag of the help is in them.
 
-use crate::world::{World, hashmill};
+use crate::world::{World, finish, hashmill};
 use std::fs;
 
 /// Every path of commands below `path`, found by asking for help.
@@ -47,6 +47,75 @@ fn pages_and_completions_have_every_command_and_flag() {
         }
         if let Some(name) = path.last() {
             assert!(shells.iter().all(|shell| shell.contains(name.as_str())), "{path:?}");
+        }
+    }
+}
+
+/// Pages have the sections that readers of manual pages look for, and what they refer to is there.
+#[test]
+fn pages_have_the_usual_sections() {
+    let world = World::new();
+    world.run(&hashmill(), ["generate", "."], b"").quiet_success();
+    let pages: Vec<_> = fs::read_dir(world.path("man")).expect("pages").flatten().collect();
+    let names: Vec<String> = pages
+        .iter()
+        .map(|page| page.file_name().to_string_lossy().trim_end_matches(".1").to_owned())
+        .collect();
+    let section = |page: &str, title: &str| {
+        let (_, rest) = page.split_once(&format!("\n.SH {title}\n"))?;
+        Some(rest.split("\n.SH ").next().unwrap_or_default().to_owned())
+    };
+    for name in &names {
+        let page = fs::read_to_string(world.path(&format!("man/{name}.1"))).expect("a page");
+        let title = format!(".TH {} 1 \"\" \"hashmill {}\" ", name.to_uppercase(), env!("CARGO_PKG_VERSION"));
+        assert!(page.lines().any(|line| line.starts_with(&title)), "{name}");
+        assert!(!page.contains(".SH EXTRA") && !page.contains("Exit codes:\n"), "{name}");
+        for title in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS"] {
+            assert!(section(&page, title).is_some_and(|text| !text.is_empty()), "{name}: {title}");
+        }
+        assert!(!section(&page, "DESCRIPTION").is_some_and(|text| text.contains("Exit codes")), "{name}");
+        let codes = section(&page, "\"EXIT STATUS\"").unwrap_or_else(|| panic!("{name}: EXIT STATUS"));
+        for (at, entry) in codes.split(".TP\n").skip(1).enumerate() {
+            let words = entry.strip_prefix(&format!("\\fB{at}\\fR\n"));
+            assert!(words.is_some_and(|words| !words.trim().is_empty()), "{name}: {entry}");
+        }
+        assert!(codes.matches(".TP\n").count() >= 2, "{name}: {codes}");
+        let examples = section(&page, "EXAMPLES");
+        let is_group = name.starts_with("hashmill-lab-") && page.contains(".SH SUBCOMMANDS");
+        let is_below_a_group =
+            ["report", "claim"].iter().any(|group| name.starts_with(&format!("hashmill-lab-{group}-")));
+        let has_examples = examples.is_some_and(|text| text.contains("hashmill "));
+        assert!(has_examples || is_group || is_below_a_group, "{name}: EXAMPLES");
+        let related = section(&page, "\"SEE ALSO\"").unwrap_or_else(|| panic!("{name}: SEE ALSO"));
+        for line in related.lines() {
+            let other =
+                line.trim_start_matches(".BR ").split(' ').next().expect("a name").replace("\\-", "-");
+            assert!(names.contains(&other) && other != *name, "{name}: {other}");
+        }
+        let has_files = ["sum", "compare", "password", "info", "tune"].iter().any(|command| {
+            name.strip_prefix("hashmill-")
+                .and_then(|name| name.strip_prefix(command))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        });
+        assert!(
+            !has_files || section(&page, "FILES").is_some_and(|text| text.contains("tune.json")),
+            "{name}: FILES"
+        );
+    }
+}
+
+/// On a terminal of 80 columns no line of help is wider, whatever command it is of.
+#[test]
+fn help_fits_80_columns() {
+    let world = World::new();
+    for path in paths(&world, &[]) {
+        for flag in ["-h", "--help"] {
+            let mut command = std::process::Command::new(hashmill());
+            let help =
+                finish(world.start(command.args(&path).arg(flag).env("COLUMNS", "80"))).quiet_success();
+            for line in help.lines() {
+                assert!(line.chars().count() <= 80, "{path:?} {flag}: {line}");
+            }
         }
     }
 }

@@ -44,7 +44,7 @@ const FOUND: [(&str, &str); 14] = [
     ("copy/photos", "mkdir copy; cp -r photos copy/photos"),
     (
         "users.csv",
-        "h=$(printf sesame | hashmill password hash -m 8192 -t 1 -p 1); printf 'id,password\\n7,\"%s\"\\nann,\"%s\"\\n' \"$h\" \"$h\" > users.csv",
+        "h=$(printf sesame | hashmill password hash -q -m 8192 -t 1 -p 1); printf 'id,password\\n7,\"%s\"\\nann,\"%s\"\\n' \"$h\" \"$h\" > users.csv",
     ),
     ("password.txt", "printf sesame > password.txt"),
     ("$old", "printf sesame | hashmill password hash > old.txt"),

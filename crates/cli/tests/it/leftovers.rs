@@ -1,6 +1,6 @@
 //! What is left beside a list that was being written when its process ended: nothing.
 
-use crate::world::{World, finish, hashmill};
+use crate::world::{World, finish, hashmill, within_a_minute};
 use hashmill_testkit::skip;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
@@ -26,11 +26,14 @@ fn names(world: &World) -> Vec<String> {
     names
 }
 
-/// Waits until something holds of the names in the directory, or the program has ended.
-fn wait(world: &World, child: &mut Child, holds: impl Fn(&[String]) -> bool) {
-    while !holds(&names(world)) && child.try_wait().expect("our own child").is_none() {
-        thread::sleep(Duration::from_millis(5));
-    }
+/// Waits until something holds, or the program has ended.
+fn wait(child: &mut Child, holds: impl Fn() -> bool) {
+    within_a_minute(|| holds() || child.try_wait().expect("our own child").is_some());
+}
+
+/// Waits until a temporary file is there.
+fn wait_for_temporary(world: &World, child: &mut Child) {
+    wait(child, || names(world).iter().any(|name| is_temporary(name)));
 }
 
 fn send(child: &Child, signal: Signal) {
@@ -69,9 +72,7 @@ fn a_list_that_is_being_written_has_no_name() {
         let mut child = world.start(Command::new(hashmill()).arg("sum").args(args));
         if args[0] == "--update" {
             let journal = world.path(".SUMS.journal");
-            while !fs::read_to_string(&journal).unwrap_or_default().contains("  f\n") {
-                thread::sleep(Duration::from_millis(5));
-            }
+            wait(&mut child, || fs::read_to_string(&journal).unwrap_or_default().contains("  f\n"));
         } else {
             thread::sleep(Duration::from_millis(200));
         }
@@ -100,7 +101,7 @@ fn a_signal_takes_a_file_with_a_name_away() {
         for signal in [Signal::TERM, Signal::HUP] {
             let world = world();
             let mut child = world.start(&mut without_proc(args));
-            wait(&world, &mut child, |names| names.iter().any(|name| is_temporary(name)));
+            wait_for_temporary(&world, &mut child);
             send(&child, signal);
             let done = finish(child);
             assert_eq!(done.status.signal(), Some(signal.as_raw()), "{args:?}: {}", done.err);
@@ -116,7 +117,7 @@ fn the_next_run_takes_away_what_a_killed_one_left() {
     }
     let world = world();
     let mut child = world.start(&mut without_proc(&["-o", "OUT", "f", "pipe"]));
-    wait(&world, &mut child, |names| names.iter().any(|name| is_temporary(name)));
+    wait_for_temporary(&world, &mut child);
     // As long as somebody writes it, it stays.
     let other = finish(world.start(&mut without_proc(&["-o", "OTHER", "f"])));
     assert_eq!((other.code(), &*other.err), (0, ""));

@@ -1,6 +1,6 @@
 //! `hashmill password` as scripts use it: pipes, exit codes, JSON, and everything that is refused.
 
-use crate::world::{Done, World, hashmill};
+use crate::world::{Done, NOTE_ON_COSTS, World, hashmill};
 use hashmill_testkit::skip;
 use std::ffi::OsStr;
 
@@ -10,7 +10,7 @@ const GOOD: &str = "$argon2id$v=19$m=64,t=2,p=1$c29tZXNhbHQ$";
 pub(crate) fn run<S: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = S>, input: &[u8]) -> Done {
     let words = ["password".into()];
     let args = words.into_iter().chain(args.into_iter().map(|arg| arg.as_ref().to_owned()));
-    world.run(&hashmill(), args, input)
+    world.run(&hashmill(), args, input).without_note_on_costs()
 }
 
 /// A cheap hash of a password.
@@ -101,7 +101,7 @@ fn passwords_and_secrets_come_from_descriptors() {
         let line = line.replace("hashmill", program.to_str().expect("a path"));
         world.run("bash".as_ref(), ["-c", &line], b"")
     };
-    let done = shell("hashmill password hash -m 64 -t 1 --password-fd 3 --secret-fd 4 3<pw 4<pepper");
+    let done = shell("hashmill password hash -q -m 64 -t 1 --password-fd 3 --secret-fd 4 3<pw 4<pepper");
     let hash = done.quiet_success();
     let verify = |rest: &str| {
         shell(&format!("hashmill password verify --hash '{}' --password-fd 3 3<pw {rest}", hash.trim_end()))
@@ -626,7 +626,7 @@ fn the_hash_to_check_comes_from_standard_input() {
         assert_eq!(asked("verify", "password", format!("{hash}{end}")).quiet_success(), "match\n");
     }
     assert_eq!(asked("verify", "other", hash.clone()).code(), 1);
-    assert_eq!(asked("upgrade -m 64 -t 1", "password", hash.clone()).quiet_success().trim_end(), hash);
+    assert_eq!(asked("upgrade -q -m 64 -t 1", "password", hash.clone()).quiet_success().trim_end(), hash);
     let alone = run(&world, ["needs-rehash", "--hash", "-", "-m", "64", "-t", "1"], hash.as_bytes());
     assert_eq!((alone.code(), &*alone.text()), (1, "no\n"));
     for (verb, input, words) in [
@@ -651,4 +651,36 @@ fn a_line_feed_in_the_middle_of_a_password_is_told() {
         "hashmill: take note: the password has a line feed in the middle; all lines are part of the password";
     assert_eq!((done.code(), done.err.trim_end()), (0, note));
     assert_eq!(run(&world, ["hash", "-m", "64", "-t", "1"], b"ab\n").err, "");
+}
+
+/// New hashes that are cheaper than anybody recommends are made, and that is told: wherever they are made, once, and not to
+/// those who want no notes.
+#[test]
+fn cheap_costs_are_noted() {
+    let world = World::new();
+    let stored = made(&world, b"x", &[]);
+    world.write("db", format!("ann:{stored}\nbob:{stored}\n"));
+    let noted = |args: &[&str]| {
+        let done = world.run(&hashmill(), [&["password"], args].concat(), b"x");
+        assert_eq!(done.code(), 0, "{args:?}: {}", done.err);
+        done.err
+    };
+    let more = ["-m", "128", "-t", "1"];
+    for args in [
+        &["hash"][..],
+        &["hash", "--json"],
+        &["upgrade", "--hash", &stored],
+        &["upgrade", "--hash", &stored, "--json"],
+        &["upgrade", "--file", "db", "--dry-run"],
+        &["upgrade", "--file", "db", "--dry-run", "--json"],
+    ] {
+        assert_eq!(noted(&[args, &more].concat()), NOTE_ON_COSTS, "{args:?}");
+    }
+    for args in [&["hash"][..], &["upgrade", "--hash", &stored], &["upgrade", "--file", "db", "--dry-run"]] {
+        assert_eq!(noted(&[args, &more, &["-q"]].concat()), "", "{args:?}");
+    }
+    // Where no hash is made, and where costs are as somebody recommends, there is nothing to note.
+    assert_eq!(noted(&["upgrade", "--hash", &stored, "-m", "64", "-t", "1"]), "");
+    assert_eq!(noted(&["hash", "--preset", "owasp-7m"]), "");
+    assert_eq!(noted(&["upgrade", "--hash", &stored, "-m", "12MiB", "-t", "3"]), "");
 }

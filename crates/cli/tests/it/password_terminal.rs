@@ -4,7 +4,7 @@
 
 use crate::password::run;
 use crate::terminal::{deaf, terminal};
-use crate::world::{World, hashmill};
+use crate::world::{NOTE_ON_COSTS, World, hashmill};
 use hashmill_testkit::{signal, skip};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, tcgetattr};
@@ -82,7 +82,7 @@ impl Session {
         // A terminal whose other end is closed ends with an error.
         let _ = self.control.read_to_end(&mut rest);
         self.shown.push_str(&String::from_utf8_lossy(&rest));
-        Ended { code, signal, out, err, shown: self.shown }
+        Ended { code, signal, out, err: err.replacen(NOTE_ON_COSTS, "", 1), shown: self.shown }
     }
 }
 
@@ -303,7 +303,7 @@ fn a_prompt_in_the_background_waits_and_can_be_ended() {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
             stat.is_ok_and(|stat| !stat.contains(") Z "))
         };
-        while lives() {}
+        crate::world::within_a_minute(|| !lives());
         assert!(shell.echoes());
     };
     let Some(mut shell) = Shell::start() else { return };
@@ -313,7 +313,7 @@ fn a_prompt_in_the_background_waits_and_can_be_ended() {
     let Some(mut shell) = Shell::start() else { return };
     shell.runs("$HASHMILL password hash &");
     // It is stopped as soon as it asks for the terminal.
-    while !shell.runs("jobs").contains("Stopped") {}
+    crate::world::within_a_minute(|| shell.runs("jobs").contains("Stopped"));
     assert!(shell.echoes());
     shell.types("fg\n").until("Password: ");
     assert!(!shell.echoes());
@@ -341,4 +341,28 @@ fn without_a_terminal_there_is_no_prompt() {
         "hashmill: no terminal to ask for the password; give it on standard input or with --password-fd: \
          No such device or address (os error 6)\n"
     );
+}
+
+/// Where both outputs are one terminal, an entry without an answer is told once, and so is one that does not match.
+#[test]
+fn each_entry_is_told_once_on_a_terminal() {
+    let world = World::new();
+    world.write("db", "ann:$y$j9T$abc$def\nbob:what\neve:!\n").write("password", "x");
+    let (mut control, terminal) = terminal();
+    let mut command = Command::new(hashmill());
+    command.args(["password", "verify", "--file", "db", "--password-fd", "0", "--progress", "never"]);
+    command.current_dir(world.path("")).stdin(File::open(world.path("password")).expect("a file"));
+    command.stdout(terminal.try_clone().expect("a terminal")).stderr(terminal);
+    let mut child = command.spawn().expect("the program starts");
+    drop(command);
+    assert_eq!(child.wait().expect("an end").code(), Some(2));
+    let mut shown = Vec::new();
+    // A terminal whose other end is closed ends with an error.
+    let _ = control.read_to_end(&mut shown);
+    let shown = String::from_utf8_lossy(&shown);
+    let lines: Vec<_> = shown.lines().collect();
+    assert_eq!(lines.len(), 3, "{shown}");
+    for (line, start) in lines.iter().zip(["ann: no answer (", "bob: no answer (", "eve: locked"]) {
+        assert!(line.starts_with(start), "{shown}");
+    }
 }

@@ -339,9 +339,10 @@ fn two_runs_on_one_file() {
         let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
         locks.lines().any(|line| line.contains(&pid) && line.contains(&format!(":{inode} ")))
     };
-    while !locked() {
+    crate::world::within_a_minute(|| {
         assert!(first.try_wait().expect("a child").is_none(), "it waits for its password");
-    }
+        locked()
+    });
     upgrade(&world, &["--file", "db"], b"password")
         .failure(2, &["db: another run is at work on it; nothing was done"]);
     assert_eq!(read(&world, "db"), old);

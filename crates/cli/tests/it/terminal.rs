@@ -116,7 +116,8 @@ fn a_terminal_that_a_list_or_a_key_comes_from_is_told() {
 #[test]
 fn checking_many_passwords_shows_how_many() {
     let world = World::new();
-    let hash = world.run(&hashmill(), ["password", "hash", "-m", "64", "-t", "1"], b"x").quiet_success();
+    let hash =
+        world.run(&hashmill(), ["password", "hash", "-q", "-m", "64", "-t", "1"], b"x").quiet_success();
     world.write("password", "x\n");
     let args = ["password", "verify", "--file", "-", "--passwords", "password"];
     let (out, shown) = run_on_a_terminal(&world, &args, hash.as_bytes(), Duration::from_millis(1500));

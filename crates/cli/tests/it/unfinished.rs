@@ -117,7 +117,7 @@ fn a_verdict_of_the_lab_that_nobody_reads_is_none() {
 fn a_closed_standard_output_is_a_failure() {
     let world = World::new();
     world.write("f", "x").write("list", format!("{}  f\n", digest(b"x")));
-    let stored = shell(&world, "printf x | hashmill password hash -m 64 -t 1").quiet_success();
+    let stored = shell(&world, "printf x | hashmill password hash -q -m 64 -t 1").quiet_success();
     world.write("stored", &stored).write("pw", "x");
     let closed = "standard output: Bad file descriptor (os error 9)";
     for (command, code) in [
@@ -128,7 +128,7 @@ fn a_closed_standard_output_is_a_failure() {
         ("--help", 1),
         ("--version", 1),
         ("lab list", 1),
-        ("password hash -m 64 -t 1 <pw", 2),
+        ("password hash -q -m 64 -t 1 <pw", 2),
         ("password kdf somesalt -k 64 <pw", 2),
         ("password needs-rehash --file stored", 2),
     ] {
@@ -169,7 +169,7 @@ fn a_closed_standard_input_is_not_empty() {
 fn a_full_disk_is_a_failure_of_everything() {
     let world = World::new();
     world.write("f", "x").write("list", format!("{}  f\n", digest(b"x")));
-    let stored = shell(&world, "printf x | hashmill password hash -m 64 -t 1").quiet_success();
+    let stored = shell(&world, "printf x | hashmill password hash -q -m 64 -t 1").quiet_success();
     world.write("stored", &stored);
     let full = "standard output: No space left on device (os error 28)";
     for (command, code) in
@@ -184,7 +184,7 @@ fn a_full_disk_is_a_failure_of_everything() {
 #[test]
 fn passwords_that_nobody_reads_about_are_no_success() {
     let world = World::new();
-    let stored = shell(&world, "printf x | hashmill password hash -m 64 -t 1").quiet_success();
+    let stored = shell(&world, "printf x | hashmill password hash -q -m 64 -t 1").quiet_success();
     let name = "a name that is so long that not all of them fit into a pipe";
     world.write("stored", format!("{name}:{stored}").repeat(2000)).write("pw", "x");
     let done =
@@ -202,7 +202,7 @@ fn passwords_that_nobody_reads_about_are_no_success() {
 #[test]
 fn a_file_of_passwords_that_ends_early() {
     let world = World::new();
-    let stored = shell(&world, "printf x | hashmill password hash -m 64 -t 1").quiet_success();
+    let stored = shell(&world, "printf x | hashmill password hash -q -m 64 -t 1").quiet_success();
     world.write("stored", stored.repeat(3)).write("passwords", "x\ny\n");
     let out = shell(&world, "hashmill password verify --file stored --passwords passwords").failure(
         2,

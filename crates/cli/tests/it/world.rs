@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// The program under test.
 pub(crate) fn hashmill() -> PathBuf {
@@ -30,6 +31,10 @@ pub(crate) fn zeros(len: u64) -> String {
     }
     hasher.finalize().to_string()
 }
+
+/// What is said of new hashes that are cheaper than anybody recommends.
+pub(crate) const NOTE_ON_COSTS: &str =
+    "hashmill: take note: costs below every recommendation; OWASP's usual choice is -m 19MiB -t 2\n";
 
 /// What a program did.
 #[derive(Debug)]
@@ -65,6 +70,12 @@ impl Done {
     pub(crate) fn quiet_success(&self) -> String {
         assert_eq!((self.code(), &*self.err), (0, ""), "{}", self.text());
         self.text()
+    }
+
+    /// The same without the note on cheap costs, which nothing but tests should have.
+    pub(crate) fn without_note_on_costs(mut self) -> Done {
+        self.err = self.err.replacen(NOTE_ON_COSTS, "", 1);
+        self
     }
 
     /// It failed with this code, and with one line on standard error for each of `lines`.
@@ -158,4 +169,14 @@ pub(crate) fn finish(mut child: Child) -> Done {
     });
     let status = child.wait().expect("the program ends");
     Done { status, out, err: String::from_utf8_lossy(&err).into_owned() }
+}
+
+/// Waits until something holds. A minute without it is a failure.
+#[track_caller]
+pub(crate) fn within_a_minute(mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing happened for a minute");
+        thread::sleep(Duration::from_millis(5));
+    }
 }

@@ -154,7 +154,9 @@ pub(super) struct Measuring {
     /// Exit with 3 when a comparison stays inconclusive.
     #[arg(long)]
     pub(super) strict: bool,
-    /// In a workflow of GitHub: add the tables to the step's summary, and annotate the run with what went wrong.
+    /// In a workflow of GitHub: fill its summary, and annotate faults.
+    ///
+    /// The step's summary gets the tables, and the run is annotated with what went wrong.
     #[arg(long)]
     pub(super) github: bool,
     /// Sessions of a case that is measured alone [default: 10], and the most of a comparison [default: 40].
