@@ -522,7 +522,7 @@ Examples:
 const REHASH_EXAMPLES: &str = "\
 Examples:
   hashmill password needs-rehash --hash '$argon2id$v=19$m=4096,t=3,p=1$…'
-  hashmill password needs-rehash --file users.csv --csv password --preset owasp-46m";
+  hashmill password needs-rehash --file users.csv --csv hash --preset owasp-46m";
 
 const CALIBRATE_EXAMPLES: &str = "\
 Examples:

@@ -101,7 +101,7 @@ pub(crate) struct SpliceArgs {
 #[command(after_help = "\
 Examples:
   hashmill doc mark notes.amrg /body 0 4 bold
-  hashmill doc mark notes.amrg /body 0 4 link '\"https://example.org\"' --expand none
+  hashmill doc mark a.amrg /body 0 4 link '\"https://example.org\"' --expand none
   hashmill doc mark notes.amrg /body 0 4 bold null")]
 pub(crate) struct MarkArgs {
     /// The document
@@ -178,7 +178,7 @@ pub(crate) struct MergeArgs {
 Examples:
   hashmill doc sync notes.amrg /media/stick/
   hashmill doc sync notes.amrg wss://sync.example.org --new
-  hashmill doc sync copy.amrg ws://localhost:3030 --id automerge:4NMNnkMhL8jXrdJ9jamS58PAVdXu")]
+  hashmill doc sync a.amrg ws://localhost:3030 --id 4NMNnkMhL8jXrdJ9jamS58PAVdXu")]
 pub(crate) struct SyncArgs {
     /// The document, or a directory of documents
     pub(crate) file: PathBuf,

@@ -65,7 +65,7 @@ pub(crate) struct AtArgs {
 #[command(after_help = "\
 Examples:
   hashmill doc import cards.json -o cards.amrg
-  hashmill doc export notes.amrg --changes | hashmill doc import - -o copy.amrg --changes")]
+  hashmill doc import changes.json -o copy.amrg --changes")]
 pub(crate) struct ImportArgs {
     /// A file with one JSON object, or with changes
     #[arg(value_name = "JSON")]
