@@ -33,7 +33,8 @@ pub(crate) const FEATURES: [&str; 9] = [
     "simd",
 ];
 
-/// Whose tests they are: between releases 3.4.1 and 3.5.0 of the package.
+/// The repository of the implementation, between releases 3.4.1 and 3.5.0 of the package, and its tests: of the package and of the
+/// module that it loads.
 const REPOSITORY: &str = "https://github.com/automerge/automerge";
 const COMMIT: &str = "47908d6c04a0ce3fea0fa1d6b7f5ce6ba3e5792e";
 
@@ -69,9 +70,11 @@ pub(crate) fn engine(
     Ok((commands, format!("{out}/engine.js")))
 }
 
-/// The folder of the fetched tests, or why there is none.
-pub(crate) fn suite(root: &Path) -> Result<String, String> {
-    checkout::tests(&root.join(FOLDER).join("automerge"), REPOSITORY, COMMIT, "javascript/test")
+/// The folder with the fetched [`TESTS`], or why there is none.
+pub(crate) fn tests(root: &Path) -> Result<String, String> {
+    let folder = root.join(FOLDER).join("automerge");
+    checkout::fetched(&folder, REPOSITORY, COMMIT, &TESTS)?;
+    Ok(folder.to_string_lossy().into_owned())
 }
 
 /// Writes the package as it is published; gives whether that went well.

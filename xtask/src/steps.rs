@@ -469,7 +469,7 @@ fn beside_javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
         .with("HASHMILL_ENGINE", &engine.to_string_lossy())
         .with("HASHMILL_ENGINE_FOR_BROWSERS", &folder.to_string_lossy())
         .tests(setting);
-    test = match javascript::suite(setting.root) {
+    test = match javascript::tests(setting.root) {
         Ok(tests) => test.with("HASHMILL_AUTOMERGE_TESTS", &tests),
         Err(why) => test.with("HASHMILL_NO_AUTOMERGE_TESTS", &why),
     };

@@ -197,7 +197,7 @@ impl AutoCommit {
     /// As what [`Self::diff_incremental`] would give, in the order of the calls that edited, merged or applied: an overwritten value
     /// is put and put again, a counter that was put and grew is put and incremented. Steps side by side in one list or text are one.
     ///
-    /// `None` if no more than one call is new since somebody asked last, nothing was seen before, the document is isolated, or the order
+    /// `None` if no more than one call is new since somebody asked last, the document was empty then, it is isolated, or the order
     /// is not recorded: then what is new has no other order. What is new stays new.
     pub fn recorded_patches(&mut self) -> Option<Vec<Patch>> {
         let now = self.now();
@@ -212,7 +212,7 @@ impl AutoCommit {
     /// Notes the moment before a call, if something was done since the last one that was noted.
     fn note_edge(&mut self) {
         let Some(edges) = &mut self.edges else { return };
-        if self.past.is_some() || self.seen.of.is_none() {
+        if self.past.is_some() || self.seen.rows.is_empty() {
             return;
         }
         let row = self.doc.state.history.next();

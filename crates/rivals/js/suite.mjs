@@ -1,26 +1,34 @@
-// node suite.mjs TESTS FOLDER   runs the tests of the JavaScript implementation on our engine, which HASHMILL_ENGINE names
+// node suite.mjs package|module TESTS FOLDER   runs tests of the JavaScript implementation on our engine, which HASHMILL_ENGINE names
 //
-// Says how many passed and were left out, and which failed. The implementation is the published package, copied to FOLDER;
-// what it loads as its own module there is ours. The tests lose their types and nothing else.
+// Says how many passed and were left out, and which failed. Tests of the package get the published package, whose own module is
+// replaced by our engine; tests of the module get our engine alone. Both lie in FOLDER. The tests lose their types and nothing else.
 import { build } from "esbuild"
 import Mocha from "mocha"
 import fs from "node:fs"
 import path from "node:path"
 
-const [tests, folder] = process.argv.slice(2).map((argument) => path.resolve(argument))
+const [kind, ...folders] = process.argv.slice(2)
+const [tests, folder] = folders.map((argument) => path.resolve(argument))
 const packages = path.join(import.meta.dirname, "node_modules")
-const module = path.join(folder, "src/wasm_bindgen_output/nodejs/automerge_wasm.cjs")
+const module = { package: "src/wasm_bindgen_output/nodejs/automerge_wasm.cjs", module: "nodejs/automerge_wasm.cjs" }[kind]
 
 fs.rmSync(folder, { recursive: true, force: true })
-fs.cpSync(path.join(packages, "@automerge/automerge/dist/mjs"), path.join(folder, "src"), { recursive: true })
+fs.mkdirSync(folder, { recursive: true })
+if (kind === "package") {
+  fs.cpSync(path.join(packages, "@automerge/automerge/dist/mjs"), path.join(folder, "src"), { recursive: true })
+}
 fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}')
 fs.symlinkSync(packages, path.join(folder, "node_modules"))
-fs.writeFileSync(module, `module.exports = require(${JSON.stringify(process.env.HASHMILL_ENGINE)})\n`)
+fs.mkdirSync(path.dirname(path.join(folder, module)), { recursive: true })
+fs.writeFileSync(
+  path.join(folder, module),
+  `module.exports = require(${JSON.stringify(process.env.HASHMILL_ENGINE)})\n`,
+)
 await build({
-  entryPoints: fs.readdirSync(tests).filter((name) => name.endsWith(".ts")).map((name) => path.join(tests, name)),
+  entryPoints: fs.readdirSync(tests).filter((name) => /\.m?ts$/.test(name)).map((name) => path.join(tests, name)),
   outdir: path.join(folder, "test"),
   bundle: true,
-  external: ["../src/*"],
+  external: ["../src/*", "../nodejs/*"],
   packages: "external",
   format: "esm",
   platform: "node",

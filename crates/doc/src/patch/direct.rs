@@ -183,7 +183,7 @@ impl Direct<'_> {
 }
 
 /// The way from the root to an object now; nothing if no way leads there.
-fn way(state: &State, obj: ObjIdx) -> Option<Path> {
+pub(super) fn way(state: &State, obj: ObjIdx) -> Option<Path> {
     let (mut at, mut steps) = (obj, SmallVec::<[(ObjIdx, Prop<'static>); 4]>::new());
     while at != ROOT {
         let parent = state.objects[at].parent;

@@ -1,13 +1,17 @@
-//! Steps in the order in which a document was edited, instead of the net difference between two moments.
+//! Steps in the order in which objects were edited, instead of the net difference between two moments.
 //!
 //! The document itself records nothing while it is edited: operations keep their counters, so every moment between two calls can be
 //! looked at later. What is noted is where one call ended and the next one began.
 
+use hashbrown::HashMap;
+
 use super::diff::{Scope, diff};
+use super::direct::way;
 use super::{Patch, PatchAction};
+use crate::mark::Mark;
 use crate::store::past::Clock;
 use crate::store::state::State;
-use crate::types::{ChangeIdx, OpId, TextEncoding};
+use crate::types::{ChangeIdx, ObjId, OpId, Prop, TextEncoding, Value};
 
 /// A moment between two calls: all changes before a row and, of the change that was open then, the operations before one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,23 +30,59 @@ impl Edge {
     }
 }
 
-/// The steps from `before` over each of the edges to `after`.
+/// The steps from `before` over each of the edges to `after`, which is now: those of an object together, in the order of edits. Objects
+/// come after those that they are in, so all paths are those of now.
 pub(crate) fn recorded(state: &State, before: &Clock, edges: &[Edge], after: &Clock) -> Vec<Patch> {
-    let mut steps = vec![];
+    let mut told = vec![];
     let mut from = before.clone();
     let moments = edges.iter().map(|edge| edge.clock(state)).chain([after.clone()]);
     for to in moments {
-        for step in diff(state, &from, &to, Scope::ALL) {
-            join(&mut steps, step, state.encoding);
-        }
+        told.extend(diff(state, &from, &to, Scope::ALL));
         from = to;
+    }
+    // An object that is shown anew is told whole: what was told of it before counts no more.
+    let mut shown = HashMap::new();
+    for (at, step) in told.iter().enumerate() {
+        shown.extend(objects(&step.action).map(|obj| (obj.clone(), at)));
+    }
+    let mut paths = HashMap::new();
+    let mut of_objects = vec![];
+    for (at, step) in told.into_iter().enumerate() {
+        if shown.get(&step.obj).is_some_and(|shown| at < *shown) {
+            continue;
+        }
+        let path = paths
+            .entry(step.obj.clone())
+            .or_insert_with(|| state.resolve(&step.obj).ok().and_then(|obj| way(state, obj)));
+        // No way leads to an object that is there no more.
+        if let Some(path) = path {
+            of_objects.push(Patch { path: path.clone(), ..step });
+        }
+    }
+    of_objects.sort_by(|a, b| a.obj.cmp(&b.obj));
+    let mut steps = vec![];
+    for step in of_objects {
+        join(&mut steps, step, state.encoding);
     }
     steps
 }
 
+/// The objects that a step shows.
+fn objects(action: &PatchAction) -> impl Iterator<Item = &ObjId> {
+    let (one, many) = match action {
+        PatchAction::PutMap { value: (value, id), .. } | PatchAction::PutSeq { value: (value, id), .. } => {
+            (Some((value, id)), &[][..])
+        }
+        PatchAction::Insert { values, .. } => (None, &values[..]),
+        _ => (None, &[][..]),
+    };
+    let values = one.into_iter().chain(many.iter().map(|(value, id, _)| (value, id)));
+    values.filter(|(value, _)| matches!(value, Value::Object(_))).map(|(_, id)| id)
+}
+
 /// Adds a step; it becomes a part of the last one where both are about the same run of elements or characters.
 fn join(steps: &mut Vec<Patch>, step: Patch, encoding: TextEncoding) {
-    let Some(last) = steps.last_mut().filter(|last| last.obj == step.obj && last.path == step.path) else {
+    let Some(last) = steps.last_mut().filter(|last| last.obj == step.obj) else {
         return steps.push(step);
     };
     let is_joined = match (&mut last.action, &step.action) {
@@ -73,6 +113,20 @@ fn join(steps: &mut Vec<Patch>, step: Patch, encoding: TextEncoding) {
             *length += if is_same { *more } else { 0 };
             is_same
         }
+        (PatchAction::Mark { marks }, PatchAction::Mark { marks: more }) => {
+            more.iter().for_each(|mark| add(marks, mark));
+            true
+        }
+        (PatchAction::PutMap { key, conflict, .. }, PatchAction::Conflict { prop: Prop::Map(prop) }) => {
+            let is_same = key == prop;
+            *conflict |= is_same;
+            is_same
+        }
+        (PatchAction::PutSeq { index, conflict, .. }, PatchAction::Conflict { prop: Prop::Seq(prop) }) => {
+            let is_same = index == prop;
+            *conflict |= is_same;
+            is_same
+        }
         _ => false,
     };
     if !is_joined {
@@ -86,6 +140,18 @@ fn join(steps: &mut Vec<Patch>, step: Patch, encoding: TextEncoding) {
     };
     if is_empty {
         steps.pop();
+    }
+}
+
+/// Adds a mark behind those of its name, of which the last one may go on with it. Names come in their order: only marks of one name
+/// count on each other.
+fn add(marks: &mut Vec<Mark<'static>>, mark: &Mark<'static>) {
+    let behind = marks.partition_point(|other| other.name <= mark.name);
+    match marks[..behind].last_mut() {
+        Some(last) if last.name == mark.name && last.value == mark.value && last.end == mark.start => {
+            last.end = mark.end;
+        }
+        _ => marks.insert(behind, mark.clone()),
     }
 }
 

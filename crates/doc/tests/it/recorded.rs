@@ -1,8 +1,10 @@
 //! Patches in the order of edits: what a program hears that logs, indexes or animates each edit.
 
+use std::collections::BTreeMap;
+
 use hashmill_doc::{
-    AutoCommit, ObjId, ObjType, Patch, PatchAction, ROOT, ReadDoc as _, ScalarValue, TextEncoding,
-    Transactable as _, literal,
+    AutoCommit, ExpandMark, Mark, ObjId, ObjType, Patch, PatchAction, ROOT, ReadDoc as _, ScalarValue,
+    TextEncoding, Transactable as _, literal,
 };
 use hashmill_testkit::rng::Rng;
 
@@ -87,8 +89,140 @@ fn merged_changes_come_call_by_call_with_their_conflicts() {
     assert!(recorded.iter().all(|patch| matches!(patch.action, PatchAction::PutMap { conflict: true, .. })));
 }
 
-/// Whoever takes the recorded patches has the document, whatever was edited, merged, taken back or isolated in between. And each key
-/// hears all that was put there.
+#[test]
+fn patches_of_one_object_stand_together_and_have_the_paths_of_now() {
+    let (mut list, mut inner) = (ROOT, ROOT);
+    let mut doc = seen(|doc| {
+        list = doc.put_object(ROOT, "l", ObjType::List).unwrap();
+        inner = doc.insert_object(&list, 0, ObjType::Map).unwrap();
+    });
+    let mut shown = doc.hydrate(ROOT).unwrap();
+    doc.put(&inner, "a", 1).unwrap();
+    doc.insert(&list, 0, 1).unwrap();
+    doc.put(ROOT, "k", 1).unwrap();
+    doc.put(&inner, "a", 2).unwrap();
+    let recorded = doc.recorded_patches().expect("four calls");
+    assert_eq!(words(&recorded), ["put k 1", "insert 0 1", "put a 1", "put a 2"]);
+    assert_eq!(recorded[2].path, recorded[3].path);
+    shown.apply_patches(&recorded, TextEncoding::UnicodeCodePoint).unwrap();
+    assert_eq!(shown, doc.hydrate(ROOT).unwrap());
+}
+
+#[test]
+fn an_object_that_is_shown_anew_is_told_once() {
+    let mut doc = seen(|doc| {
+        doc.set_actor(b"a"[..].into());
+        doc.put(ROOT, "foo", 1).unwrap();
+    });
+    let mut other = doc.fork().with_actor(b"b"[..].into());
+    let mut shown = doc.hydrate(ROOT).unwrap();
+    let inner = doc.put_object(ROOT, "foo", ObjType::List).unwrap();
+    doc.insert(&inner, 0, 1).unwrap();
+    other.put_object(ROOT, "foo", ObjType::Map).unwrap();
+    doc.merge(&mut other).unwrap();
+    other.delete(ROOT, "foo").unwrap();
+    doc.merge(&mut other).unwrap();
+    let recorded = doc.recorded_patches().expect("four calls");
+    let places: Vec<_> = recorded.iter().map(|patch| patch.obj == inner).collect();
+    assert_eq!(places, [false, false, false, true], "{recorded:?}");
+    shown.apply_patches(&recorded, TextEncoding::UnicodeCodePoint).unwrap();
+    assert_eq!(shown, doc.hydrate(ROOT).unwrap());
+}
+
+#[test]
+fn marks_of_one_text_are_one_step_by_names_and_in_order() {
+    let mut text = ROOT;
+    let mut doc = seen(|doc| {
+        text = doc.put_object(ROOT, "t", ObjType::Text).unwrap();
+        doc.splice_text(&text, 0, 0, "aaaaabbbbbcccccdddddeeeeeffff").unwrap();
+    });
+    let marks = [("m", "B", 10, 25), ("m", "C", 15, 20), ("a", "A", 5, 25), ("m", "C", 20, 22)]
+        .map(|(name, value, start, end)| Mark::new(name, value, start, end));
+    for mark in &marks {
+        doc.mark(&text, mark.clone(), ExpandMark::None).unwrap();
+    }
+    let recorded = doc.recorded_patches().expect("four calls");
+    let [Patch { action: PatchAction::Mark { marks: told }, .. }] = &recorded[..] else {
+        panic!("{recorded:?}")
+    };
+    let joined = Mark::new("m", "C", 15, 22);
+    assert_eq!(*told, [marks[2].clone(), marks[0].clone(), joined]);
+}
+
+/// Characters with the names and values of their marks, as patches tell them.
+type Marked = Vec<(char, BTreeMap<String, String>)>;
+
+fn follow(shown: &mut Marked, patch: &Patch) {
+    match &patch.action {
+        PatchAction::SpliceText { index, value, marks } => {
+            let marks = marks.iter().map(|(name, value)| (name.to_owned(), value.to_string()));
+            let marks: BTreeMap<_, _> = marks.collect();
+            shown.splice(index..index, value.chars().map(|letter| (letter, marks.clone())));
+        }
+        PatchAction::DeleteSeq { index, length } => drop(shown.drain(*index..*index + *length)),
+        PatchAction::Mark { marks } => {
+            for mark in marks {
+                for (_, held) in &mut shown[mark.start..mark.end] {
+                    match &mark.value {
+                        ScalarValue::Null => drop(held.remove(&*mark.name)),
+                        value => drop(held.insert(mark.name.to_string(), value.to_string())),
+                    }
+                }
+            }
+        }
+        other => panic!("no edit of a text with marks: {other:?}"),
+    }
+}
+
+#[test]
+fn recorded_patches_lead_to_the_marks_that_hold() {
+    for seed in 0..200 {
+        let (mut rng, mut text) = (Rng::new(seed), ROOT);
+        let mut doc = seen(|doc| {
+            text = doc.put_object(ROOT, "t", ObjType::Text).unwrap();
+            doc.splice_text(&text, 0, 0, "0123456789").unwrap();
+        });
+        let mut shown: Marked = "0123456789".chars().map(|letter| (letter, BTreeMap::new())).collect();
+        let mut other = doc.fork();
+        for step in 0..30 {
+            let len = doc.length(&text);
+            let (start, end) = (rng.below(len + 1), rng.below(len + 1));
+            let (start, end) = (start.min(end), start.max(end));
+            let (name, value) = (["m", "n"][rng.below(2)], ["x", "y"][rng.below(2)]);
+            let expand = [ExpandMark::None, ExpandMark::After, ExpandMark::Both][rng.below(3)];
+            let edited = match rng.below(6) {
+                0 => doc.splice_text(&text, start, 0, "ab"),
+                1 => doc.splice_text(&text, start, (end - start).min(2) as isize, "c"),
+                2 => doc.unmark(&text, name, start, end, expand),
+                3 => {
+                    let len = other.length(&text);
+                    let mark = Mark::new(name, value, rng.below(len + 1), len);
+                    // A range without characters is refused.
+                    drop(other.mark(&text, mark, expand));
+                    other.splice_text(&text, rng.below(len + 1), 0, "z").unwrap();
+                    doc.merge(&mut other).map(drop).map_err(|error| panic!("{error}"))
+                }
+                _ => doc.mark(&text, Mark::new(name, value, start, end), expand),
+            };
+            drop(edited);
+            if rng.below(4) == 0 {
+                let recorded = doc.recorded_patches();
+                let net = doc.diff_incremental();
+                recorded.unwrap_or(net).iter().for_each(|patch| follow(&mut shown, patch));
+                for (at, (letter, marks)) in shown.iter().enumerate() {
+                    let held = doc.get_marks(&text, at).unwrap();
+                    let held: BTreeMap<_, _> =
+                        held.iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+                    assert_eq!(*marks, held, "seed {seed}, step {step}, {letter} at {at}");
+                }
+                assert!(doc.text(&text).unwrap().chars().eq(shown.iter().map(|(letter, _)| *letter)));
+            }
+        }
+    }
+}
+
+/// The recorded patches lead to the document, whatever was edited, merged, taken back or isolated in between, and tell everything that
+/// was put at a key.
 #[test]
 fn recorded_patches_lead_where_the_net_ones_lead() {
     for seed in 0..400 {
