@@ -137,6 +137,13 @@ fn their_wasm_tests_pass_but_for_those_named_here() {
     passes("module", "rust/automerge-wasm/test", WASM_FAILS, 156);
 }
 
+#[test]
+fn patches_are_those_of_the_other_engine() {
+    let said = said("patches.mjs", ["100"]);
+    assert_eq!(said["different"], json!([]));
+    assert!(said["compared"].as_u64().is_some_and(|compared| compared > 300), "{said}");
+}
+
 /// Runs one of their suites; so many tests pass at least.
 #[track_caller]
 fn passes<const N: usize>(kind: &str, tests: &str, fails: Fails<N>, least: u64) {
