@@ -130,6 +130,19 @@ fn an_object_that_is_shown_anew_is_told_once() {
 }
 
 #[test]
+fn many_calls_are_told_as_what_they_changed_in_all() {
+    for (calls, told) in [(256, Some(256)), (257, None), (2000, None)] {
+        let mut doc = seen(|doc| doc.put(ROOT, "k", -1).unwrap());
+        (0..calls).for_each(|call| doc.put(ROOT, "k", call).unwrap());
+        assert_eq!(doc.recorded_patches().map(|patches| patches.len()), told, "{calls} calls");
+        assert_eq!(words(&doc.diff_incremental()), [format!("put k {}", calls - 1)]);
+        // What is new after that is counted anew.
+        (0..2).for_each(|call| doc.put(ROOT, "k", call).unwrap());
+        assert_eq!(doc.recorded_patches().map(|patches| patches.len()), Some(2));
+    }
+}
+
+#[test]
 fn marks_of_one_text_are_one_step_by_names_and_in_order() {
     let mut text = ROOT;
     let mut doc = seen(|doc| {
