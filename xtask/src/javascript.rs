@@ -37,6 +37,7 @@ pub(crate) const FEATURES: [&str; 9] = [
 /// module that it loads.
 const REPOSITORY: &str = "https://github.com/automerge/automerge";
 const COMMIT: &str = "47908d6c04a0ce3fea0fa1d6b7f5ce6ba3e5792e";
+const TESTS: [&str; 2] = ["javascript/test", "rust/automerge-wasm/test"];
 
 /// Builds the engine for Node, fast or small, and gives the file that programs load. Cargo builds in the folder `target`.
 pub(crate) fn engine(

@@ -47,10 +47,6 @@ pub struct AutoCommit {
     edges: Option<Vec<Edge>>,
 }
 
-/// Of so many calls the steps are told one after the other. Each may go through a whole list or text, so that a program which makes
-/// thousands of edits in one change would wait longer for hearing of them than for making them.
-const MOST_CALLS: usize = 256;
-
 /// Some heads and everything before them, in one copy of a document.
 #[derive(Debug, Default)]
 struct Seen {
@@ -203,16 +199,17 @@ impl AutoCommit {
     ///
     /// Those of one object stand together, behind those of the object that it is in.
     ///
-    /// `None` if no more than one call is new since somebody asked last, or more than 256, the document was empty then, it is
-    /// isolated, or the order is not recorded: then what is new has no other order. What is new stays new.
+    /// `None` if no more than one call is new since somebody asked last, the document was empty then, it is isolated, or the order
+    /// is not recorded: then what is new has no other order. Also if very many calls edited large lists or texts, which would take
+    /// longer to tell than it took to edit. What is new stays new.
     pub fn recorded_patches(&mut self) -> Option<Vec<Patch>> {
         let now = self.now();
         let (edges, Moment::Before(_)) = (self.edges.as_deref()?, &now.moment) else { return None };
-        if edges.is_empty() || edges.len() >= MOST_CALLS || self.seen.of != now.of {
+        if edges.is_empty() || self.seen.of != now.of {
             return None;
         }
         let state = self.doc.settled();
-        Some(recorded(&state, &self.seen.moment.clock(&state), edges, &state.clock_now()))
+        recorded(&state, &self.seen.moment.clock(&state), edges, &state.clock_now())
     }
 
     /// Notes the moment before a call, if something was done since the last one that was noted.
@@ -225,8 +222,7 @@ impl AutoCommit {
         let open = self.open.as_ref().filter(|open| open.len() > 0).map(Open::next_op);
         let edge = Edge { row, open };
         let is_seen = matches!(self.seen.moment, Moment::Before(seen) if seen == row) && open.is_none();
-        let is_first = edges.is_empty() && is_seen;
-        if edges.last() != Some(&edge) && !is_first && edges.len() < MOST_CALLS {
+        if edges.last() != Some(&edge) && !(edges.is_empty() && is_seen) {
             edges.push(edge);
         }
     }

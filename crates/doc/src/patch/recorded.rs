@@ -3,13 +3,14 @@
 //! The document itself records nothing while it is edited: operations keep their counters, so every moment between two calls can be
 //! looked at later. What is noted is where one call ended and the next one began.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::diff::{Scope, diff};
 use super::direct::way;
 use super::{Patch, PatchAction};
 use crate::mark::Mark;
 use crate::store::past::Clock;
+use crate::store::seq::Seq;
 use crate::store::state::State;
 use crate::types::{ChangeIdx, ObjId, OpId, Prop, TextEncoding, Value};
 
@@ -30,9 +31,19 @@ impl Edge {
     }
 }
 
+/// So many leaves of lists and texts may be looked at: at the worst, all of those that were edited are gone through for each call.
+const MOST_LEAVES: usize = 1 << 15;
+
 /// The steps from `before` over each of the edges to `after`, which is now: those of an object together, in the order of edits. Objects
 /// come after those that they are in, so all paths are those of now.
-pub(crate) fn recorded(state: &State, before: &Clock, edges: &[Edge], after: &Clock) -> Vec<Patch> {
+/// Nothing where there is too much to look at.
+pub(crate) fn recorded(state: &State, before: &Clock, edges: &[Edge], after: &Clock) -> Option<Vec<Patch>> {
+    let mut edited = HashSet::new();
+    state.between(before, after, |obj, _| drop(edited.insert(obj)));
+    let leaves: usize = edited.into_iter().filter_map(|obj| state.seq(obj)).map(Seq::size).sum();
+    if leaves.saturating_mul(edges.len()) > MOST_LEAVES {
+        return None;
+    }
     let mut told = vec![];
     let mut from = before.clone();
     let moments = edges.iter().map(|edge| edge.clock(state)).chain([after.clone()]);
@@ -64,7 +75,7 @@ pub(crate) fn recorded(state: &State, before: &Clock, edges: &[Edge], after: &Cl
     for step in of_objects {
         join(&mut steps, step, state.encoding);
     }
-    steps
+    Some(steps)
 }
 
 /// The objects that a step shows.

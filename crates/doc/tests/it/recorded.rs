@@ -130,16 +130,21 @@ fn an_object_that_is_shown_anew_is_told_once() {
 }
 
 #[test]
-fn many_calls_are_told_as_what_they_changed_in_all() {
-    for (calls, told) in [(256, Some(256)), (257, None), (2000, None)] {
-        let mut doc = seen(|doc| doc.put(ROOT, "k", -1).unwrap());
-        (0..calls).for_each(|call| doc.put(ROOT, "k", call).unwrap());
-        assert_eq!(doc.recorded_patches().map(|patches| patches.len()), told, "{calls} calls");
-        assert_eq!(words(&doc.diff_incremental()), [format!("put k {}", calls - 1)]);
-        // What is new after that is counted anew.
-        (0..2).for_each(|call| doc.put(ROOT, "k", call).unwrap());
-        assert_eq!(doc.recorded_patches().map(|patches| patches.len()), Some(2));
+fn very_many_calls_on_a_large_text_are_told_as_what_they_changed_in_all() {
+    let mut text = ROOT;
+    let mut doc = seen(|doc| {
+        text = doc.put_object(ROOT, "t", ObjType::Text).unwrap();
+        // Each character stands by itself in the text.
+        (0..3000).for_each(|_| doc.splice_text(&text, 0, 0, "a").unwrap());
+    });
+    for (calls, is_told) in [(20, true), (600, false), (20, true)] {
+        (0..calls).for_each(|call| doc.splice_text(&text, call, 1, "b").unwrap());
+        assert_eq!(doc.recorded_patches().is_some(), is_told, "{calls} calls");
+        doc.update_diff_cursor();
     }
+    // Maps have no such bound.
+    (0..2000).for_each(|call| doc.put(ROOT, "k", call).unwrap());
+    assert_eq!(doc.recorded_patches().map(|patches| patches.len()), Some(2000));
 }
 
 #[test]
