@@ -181,12 +181,12 @@ fn world(seed: u64, old: bool) -> usize {
 
 #[test]
 fn past_a_refused_change_all_others_arrive() {
-    for_all("sync past refused changes", 0..150, |seed| world(seed, false));
+    for_all("sync past refused changes", 0..100, |seed| world(seed, false));
 }
 
 #[test]
 fn so_they_do_change_by_change() {
-    for_all("sync past refused changes with an old peer", 0..150, |seed| world(seed, true));
+    for_all("sync past refused changes with an old peer", 0..100, |seed| world(seed, true));
 }
 
 /// Seeds that longer runs found: a waiting change that came again with too little work left, columns that become shorter, and
