@@ -42,7 +42,7 @@ impl Clock for Watching<'_> {
     /// Nothing of what is done here lies between the two readings of a stretch but the push of the first.
     fn now_ns(&self) -> u64 {
         let seen = &mut *self.seen.borrow_mut();
-        if seen.readings.len() % 2 == 0 {
+        if seen.readings.len().is_multiple_of(2) {
             if self.usage {
                 seen.before = Usage::read();
             }
