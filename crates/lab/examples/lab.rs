@@ -227,8 +227,14 @@ impl Workload for Dear {
 /// Asks for memory anew each time and fills it; what is left of that is nothing.
 #[inline(never)]
 fn dear_set_up(bytes: u64) -> u64 {
-    let made: Vec<u64> = (0..bytes / 8).collect();
-    std::hint::black_box(made).len() as u64 - bytes / 8
+    let mut made: Vec<u64> = vec![1; bytes as usize / 8];
+    let (mut at, mut sum) = (0, 0);
+    while at < made.len() {
+        made[at] ^= std::hint::black_box(1);
+        sum ^= made[at];
+        at += 1;
+    }
+    sum
 }
 
 /// Makes its input anew for each call.
