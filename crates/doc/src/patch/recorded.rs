@@ -39,7 +39,9 @@ const MOST_LEAVES: usize = 1 << 15;
 /// Nothing where there is too much to look at.
 pub(crate) fn recorded(state: &State, before: &Clock, edges: &[Edge], after: &Clock) -> Option<Vec<Patch>> {
     let mut edited = HashSet::new();
-    state.between(before, after, |obj, _| drop(edited.insert(obj)));
+    state.between(before, after, |obj, _| {
+        edited.insert(obj);
+    });
     let leaves: usize = edited.into_iter().filter_map(|obj| state.seq(obj)).map(Seq::size).sum();
     if leaves.saturating_mul(edges.len()) > MOST_LEAVES {
         return None;
