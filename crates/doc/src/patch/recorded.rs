@@ -36,7 +36,7 @@ const MOST_LEAVES: usize = 1 << 15;
 
 /// The steps from `before` over each of the edges to `after`, which is now: those of an object together, in the order of edits. Objects
 /// come after those that they are in, so all paths are those of now.
-/// Nothing where there is too much to look at.
+/// `None` if more leaves than [`MOST_LEAVES`] would be looked at.
 pub(crate) fn recorded(state: &State, before: &Clock, edges: &[Edge], after: &Clock) -> Option<Vec<Patch>> {
     let mut edited = HashSet::new();
     state.between(before, after, |obj, _| {
