@@ -679,7 +679,7 @@ fn cheap_costs_are_noted() {
     for args in [&["hash"][..], &["upgrade", "--hash", &stored], &["upgrade", "--file", "db", "--dry-run"]] {
         assert_eq!(noted(&[args, &more, &["-q"]].concat()), "", "{args:?}");
     }
-    // Where no hash is made, and where costs are as somebody recommends, there is nothing to note.
+    // Where no hash is made, and where costs meet a recommendation, there is nothing to note.
     assert_eq!(noted(&["upgrade", "--hash", &stored, "-m", "64", "-t", "1"]), "");
     assert_eq!(noted(&["hash", "--preset", "owasp-7m"]), "");
     assert_eq!(noted(&["upgrade", "--hash", &stored, "-m", "12MiB", "-t", "3"]), "");
