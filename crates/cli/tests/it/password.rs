@@ -341,7 +341,7 @@ fn the_limit_of_a_container_is_a_limit() {
     let done = shell("hash -m 100MiB -t 1");
     assert_eq!(done.code(), 2, "{}", done.err);
     assert!(done.err.starts_with("hashmill: 102400 KiB of memory are needed"), "{}", done.err);
-    let good = shell("hash -m 1MiB -t 1").quiet_success();
+    let good = shell("hash -q -m 1MiB -t 1").quiet_success();
     world.write("hashes", format!("{good}{}", good.replace("m=1024", "m=102400")));
     let done = shell("verify --file hashes --password-fd 0");
     assert_eq!(done.code(), 2, "{}", done.err);
