@@ -66,7 +66,7 @@ fn pages_have_the_usual_sections() {
         Some(rest.split("\n.SH ").next().unwrap_or_default().to_owned())
     };
     for name in &names {
-        let page = fs::read_to_string(world.path(&format!("man/{name}.1"))).expect("a page");
+        let page = fs::read_to_string(world.path(format!("man/{name}.1"))).expect("a page");
         let title = format!(".TH {} 1 \"\" \"hashmill {}\" ", name.to_uppercase(), env!("CARGO_PKG_VERSION"));
         assert!(page.lines().any(|line| line.starts_with(&title)), "{name}");
         assert!(!page.contains(".SH EXTRA") && !page.contains("Exit codes:\n"), "{name}");

@@ -439,7 +439,7 @@ mod tests {
             for _ in 0..2 {
                 match Update::begin(&path, None) {
                     Err(UpdateError::Journal(at, found)) => {
-                        assert_eq!((at, found), (journal.clone(), why.clone()))
+                        assert_eq!((at, found), (journal.clone(), why.clone()));
                     }
                     other => panic!("{why:?}: {other:?}"),
                 }
