@@ -164,6 +164,7 @@ pub(crate) struct Target {
 }
 
 /// Kinds of such output.
+#[allow(clippy::large_enum_variant, reason = "a command has one, which is moved a few times")]
 enum TargetFile {
     /// A file that is put in its place at the end, or a pipe or device.
     Replacement(Replacement),
@@ -221,6 +222,7 @@ impl Target {
 }
 
 /// Where the output goes.
+#[allow(clippy::large_enum_variant, reason = "a command has one, which is moved a few times")]
 enum Sink {
     Stdout(Output),
     File(Target),
