@@ -16,15 +16,22 @@ pub trait Clock {
 }
 
 /// The monotonic clock with the zero of the system: other programs, such as perf, give their times by it.
-#[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug)]
-pub struct System;
+pub struct System {
+    read: fn() -> u64,
+}
 
-#[cfg(target_os = "linux")]
+impl System {
+    /// The clock, on systems that have one.
+    #[must_use]
+    pub fn find() -> Option<System> {
+        crate::os::monotonic_clock().map(|read| System { read })
+    }
+}
+
 impl Clock for System {
     fn now_ns(&self) -> u64 {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+        (self.read)()
     }
 }
 

@@ -15,6 +15,19 @@ pub fn cpu_time() -> Option<Duration> {
     system::cpu_time()
 }
 
+/// Reader of the monotonic clock with the zero of the system, where its zero is known to other programs.
+pub(crate) fn monotonic_clock() -> Option<fn() -> u64> {
+    #[cfg(target_os = "linux")]
+    {
+        Some(|| {
+            let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+            now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 /// Asks for huge pages under a mapping. A kernel without them refuses; the memory works all the same.
 pub(crate) fn ask_for_huge_pages(map: &MmapMut) {
     #[cfg(target_os = "linux")]

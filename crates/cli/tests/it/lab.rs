@@ -229,7 +229,7 @@ fn wrong_words_are_one_line_and_code_2() {
         (&["run", "blake/hash"][..], "no workload matches `blake` in `blake/hash` (did you mean `blake3`?)"),
         (&["run", "blake3/hash/kernl"], "(did you mean `kernel`?)"),
         (&["run", "headlin"], "(did you mean `headline`?)"),
-        (&["run"], "required arguments were not provided"),
+        (&["run"], "name what to run: `run headline` is a start, `list` shows all"),
         (&["rum"], "unrecognized subcommand 'rum'; a similar subcommand exists: 'run'"),
         (&["run", "blake3/hash/kernel/64", "--rounds", "0"], "rounds is 0, but must lie between 1 and 1000"),
         (&["check", "nothing.json"], "cannot read nothing.json"),

@@ -201,10 +201,11 @@ impl<'a> Worker<'a> {
 
     /// As [`work`](Self::work), with the times at which the clock ran.
     fn watch(&mut self, number: usize, iterations: u64, usage: bool) -> Result<Reply, Fault> {
-        #[cfg(target_os = "linux")]
-        let (clock, is_system) = (&hashmill_machine::clock::System as &dyn Clock, true);
-        #[cfg(not(target_os = "linux"))]
-        let (clock, is_system) = (self.clock, false);
+        let system = hashmill_machine::clock::System::find();
+        let (clock, is_system) = match &system {
+            Some(system) => (system as &dyn Clock, true),
+            None => (self.clock, false),
+        };
         let watching = Watching::new(clock, usage);
         let lap = self.slot(number)?.lap(&watching, iterations)?;
         let watched = watching.watched(is_system);
