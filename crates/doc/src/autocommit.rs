@@ -189,7 +189,7 @@ impl AutoCommit {
     }
 
     /// Notes from now on where one call ends and the next one begins, for [`Self::recorded_patches`]. Costs a few bytes for each call
-    /// that edits, until somebody asks what is new.
+    /// that edits, until the next difference.
     pub fn record_order(&mut self) {
         self.edges.get_or_insert_default();
     }
@@ -199,7 +199,7 @@ impl AutoCommit {
     ///
     /// Those of one object stand together, behind those of the object that it is in.
     ///
-    /// `None` if no more than one call is new since somebody asked last, the document was empty then, it is isolated, or the order
+    /// `None` if no more than one call is new since the last difference, the document was empty then, it is isolated, or the order
     /// is not recorded: then what is new has no other order. Also if very many calls edited large lists or texts, which would take
     /// longer to tell than it took to edit. What is new stays new.
     pub fn recorded_patches(&mut self) -> Option<Vec<Patch>> {

@@ -170,7 +170,7 @@ mod unix {
         }
     }
 
-    /// A pipe stands for every device: nobody means to have a file in the place of `/dev/null`.
+    /// A pipe stands for every device: a file in the place of `/dev/null` would break the system.
     #[test]
     fn pipes_and_devices_are_written_to_and_stay() {
         use rustix::fs::{CWD, FileType, Mode, mknodat};

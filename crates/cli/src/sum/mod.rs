@@ -496,7 +496,7 @@ fn threads(flag: Option<usize>) -> Option<NonZero<usize>> {
     flag.and_then(NonZero::new).or_else(|| variable().and_then(NonZero::new))
 }
 
-/// Whether somebody has to type what the program waits for. Other programs do not say that they wait.
+/// Whether standard input is a terminal, so that a person has to type what the program waits for.
 fn stdin_is_terminal() -> bool {
     Program::this() == Program::Hashmill && std::io::stdin().is_terminal()
 }

@@ -44,7 +44,7 @@ struct Facts {
 /// Why a run ends without a new manifest.
 enum Stop {
     Failed(ReplaceError),
-    /// All files below this directory would go, which are so many.
+    /// All files below this directory, and their number, would leave the list.
     Emptied(PathBuf, usize),
 }
 

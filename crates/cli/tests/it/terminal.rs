@@ -86,7 +86,7 @@ fn a_terminal_as_standard_input_is_told() {
     assert_eq!(done.err, said);
 }
 
-/// So does whoever typed no list, and no key.
+/// The same without a list or a key.
 #[test]
 fn a_terminal_that_a_list_or_a_key_comes_from_is_told() {
     let world = World::new();

@@ -176,7 +176,7 @@ impl Socket {
         self.received().saturating_sub(self.noise)
     }
 
-    /// Notes that a frame of so many bytes was not what was asked for.
+    /// Counts the bytes of a frame that was not asked for.
     pub(super) fn discount(&mut self, len: usize) {
         let header = match len {
             0..126 => 2,
