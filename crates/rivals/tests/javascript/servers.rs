@@ -71,7 +71,7 @@ fn converse(server: &Server) {
     // Another document, with marks, blocks and conflicts, which has no name yet.
     said("document.mjs", ["make", &desk.word("rich")]);
     let before = fs::read(desk.path("rich")).expect("a file");
-    let line = well(["sync", &desk.word("rich"), &server.url(), "--json"]);
+    let line = well(["sync", &desk.word("rich"), &server.url(), "--new", "--json"]);
     let line: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!((&line["received"], &line["sent"]), (&json!(0), &json!(4)));
     let name = line["document"].as_str().expect("a URL");
@@ -122,7 +122,7 @@ fn a_server_keeps_what_it_was_sent() {
     let data = desk.path("data");
     let server = Server::reference(&data, None);
     said("document.mjs", ["make", &desk.word("rich")]);
-    let line = well(["sync", &desk.word("rich"), &server.url(), "--json"]);
+    let line = well(["sync", &desk.word("rich"), &server.url(), "--new", "--json"]);
     let line: Value = serde_json::from_str(&line).expect("JSON");
     let heads = line["heads"].clone();
     // It writes a little later.
