@@ -1,7 +1,7 @@
 //! Inventories: Parquet files whose rows name objects.
 //!
-//! A file may be hostile. [`pages`] refuses what is larger than rows can be, [`budget`] bounds the pages that are in memory at a
-//! time, and [`batches`] cuts values that are longer than any name.
+//! A file may be hostile. `pages` refuses what is larger than rows can be, `budget` bounds the pages that are in memory at a
+//! time, and `batches` cuts values that are longer than any name.
 
 mod batches;
 mod budget;
