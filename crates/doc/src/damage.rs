@@ -16,7 +16,7 @@ pub struct Loss {
     pub bytes: Range<usize>,
     /// Why.
     pub why: LoadError,
-    /// What of it is in the document all the same.
+    /// Part of it that the document has.
     pub kept: Kept,
 }
 

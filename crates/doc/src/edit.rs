@@ -267,7 +267,7 @@ impl Editor<'_> {
         self.check_room(more, ops)
     }
 
-    /// Whether there may be so many more operations, with what they need besides.
+    /// Checks the limits for this number of further operations and what they need besides.
     fn check_room(&self, more: More, ops: usize) -> Result<(), EditError> {
         let operations = self.open.len() as u64 + ops as u64;
         let limits = &self.state.limits;

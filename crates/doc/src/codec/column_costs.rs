@@ -17,7 +17,7 @@ impl ColumnCosts {
     /// A byte has its length as a value, and that of a character may differ from the one before.
     pub(crate) const BYTE: u64 = 2;
 
-    /// In a document with counters up to `max_op`, of so many operations by so many actors.
+    /// Costs in a document with counters up to `max_op` and these numbers of operations and actors.
     pub(crate) fn of(max_op: u64, operations: u64, actors: u64) -> Self {
         // A run in a column has a count, which a run of nulls has behind a zero, and a value.
         let (run, counter, actor) = (1 + signed(operations), signed(max_op), signed(actors));

@@ -177,7 +177,7 @@ impl Limits {
         steps.saturating_mul(cost::STEP)
     }
 
-    /// Whether a change may have so many operations, in so many bytes.
+    /// Whether a change may have this number of operations and bytes.
     pub(crate) fn check_change(&self, operations: u64, bytes: u64) -> Result<(), LimitError> {
         if operations > self.operations {
             Err(LimitError { what: OPERATIONS, limit: self.operations })

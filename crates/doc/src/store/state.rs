@@ -242,7 +242,7 @@ impl State {
         }
     }
 
-    /// With so many operations that are not here yet.
+    /// The same with this number of operations added.
     fn column_costs(&self, more: u64) -> ColumnCosts {
         let operations = self.history.operations().max(u64::from(self.max_op)) + more;
         ColumnCosts::of(u64::from(self.max_op) + more, operations, self.actors.len() as u64 + 1)
