@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Programs that link libargon2, with the system's library and with ours, in turns.
+"""Benchmark of programs that link libargon2, with the system's library and with ours, alternately.
 
-    bindings/c/bench.py PREFIX SOURCES [SESSIONS]    PREFIX is where `install` has put ours; SOURCES are the reference implementation's,
-                                                     as cargo keeps them: registry/src/*/argon2-sys-0.1.0/argon2
+    bindings/c/bench.py PREFIX SOURCES [SESSIONS]    PREFIX is the one of `install`; SOURCES are the reference implementation's, in
+                                                     cargo's copy: registry/src/*/argon2-sys-0.1.0/argon2
 
-Needs cc and Debian's libargon2-1 and python3-argon2. Debian's own program has its library inside, so theirs is built here, once.
+Needs cc and Debian's libargon2-1 and python3-argon2. Debian's own program contains its library, so a program is built here, once.
 
-A session runs each program once with either library, in an order that changes; what is printed is the median time of each, and the
-median of the sessions' ratios with its 99 % interval (bootstrap).
+A session runs each program once with either library, in alternating order. The output has the median time of each, and the median of the
+sessions' ratios with its 99 % interval (bootstrap).
 """
 
 import os

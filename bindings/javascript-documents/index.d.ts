@@ -1,4 +1,4 @@
-// What `use(api)` of "@automerge/automerge/slim" takes. That package has the types of everything in it.
+// The argument of `use(api)` in "@automerge/automerge/slim". That package declares the types of its members.
 import { use } from "@automerge/automerge/slim"
 
 type Api = Parameters<typeof use>[0]
@@ -17,5 +17,5 @@ export declare const importSyncState: Api["importSyncState"]
 export declare const readBundle: Api["readBundle"]
 export declare const wasmReleaseInfo: Api["wasmReleaseInfo"]
 
-/** In browsers: fetches and starts the module. Node starts it by itself and does not have this. */
+/** In browsers: fetches and starts the module. Node starts it by itself and does not export this. */
 export default function init(module?: { module_or_path: URL | Request | Response | BufferSource | WebAssembly.Module }): Promise<unknown>

@@ -1,7 +1,7 @@
-// Ours beside the packages replaced, in one process, in turns: node bench.mjs FOLDER [FILTER] [NAME=PATH]...
-// FOLDER has @hashmill/node and the packages of tests/package.json in its node_modules. PATH is where a build is of what
-// has to be built: `blake3-native`, and `argon2` where not the one of FOLDER is meant. A ratio is the median over pairs of what
-// theirs took through what ours took; beside it the quartiles.
+// Benchmark against the replaced packages, in one process, alternately: node bench.mjs FOLDER [FILTER] [NAME=PATH]... FOLDER
+// has @hashmill/node and the packages of tests/package.json in its node_modules. PATH is a build of a package: of
+// `blake3-native`, or of `argon2` to replace the one in FOLDER. A ratio is the median over pairs of their time divided by ours;
+// beside it are the quartiles.
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -21,9 +21,9 @@ if (built['blake3-native']) theirs['blake3-native'] = require(resolve(built['bla
 const incremental = await hashWasm.createBLAKE3();
 
 const PAIRS = 31;
-/** A larger buffer ends `blake3-wasm` with a lack of memory. */
+/** With a larger buffer `blake3-wasm` runs out of memory. */
 const MOST_OF_WASM = 1 << 20;
-const SPAN = 20e6; // nanoseconds for which a side works before the other does
+const SPAN = 20e6; // nanoseconds for a turn of one side
 
 const clock = async (work, times) => {
   const start = process.hrtime.bigint();
@@ -40,7 +40,7 @@ const hex = (digest) => (typeof digest === 'string' ? digest : Buffer.from(diges
 async function beside(name, rival, ours, other, { pairs = PAIRS, same = true } = {}) {
   if (!`${name} ${rival}`.includes(filter)) return;
   if (same && hex(await ours()) !== hex(await other())) throw new Error(`${name}: ${rival} says something else`);
-  // What is not compiled yet is compiled here.
+  // Warms up the JIT compiler.
   for (const work of [ours, other]) await clock(work, Math.max(2, Math.ceil(SPAN / (await clock(work, 2)))));
   const times = [];
   for (const work of [ours, other]) times.push(Math.max(1, Math.ceil(SPAN / (await clock(work, 3)))));
@@ -134,7 +134,7 @@ for (const [name, rival] of Object.entries(theirs)) {
     verdicts(await Promise.all(pairs.map((pair) => npmArgon2.verify(...pair)))), { pairs: 5 });
 }
 
-/** Without its last call, the memory of `blake3-wasm` is full after some thousands. */
+/** Without its last call, `blake3-wasm` runs out of memory after some thousands. */
 function pieces({ createHash }, input) {
   const hasher = createHash();
   const digest = hasher.update(input).digest();

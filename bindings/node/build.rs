@@ -1,4 +1,4 @@
-//! Tells the linker that Node brings its own functions, and that the library stays loaded: threads outlive the worker that
+//! Tells the linker that Node provides its own functions, and that the library stays loaded: threads outlive the worker that
 //! loaded it.
 
 fn main() {

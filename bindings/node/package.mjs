@@ -1,5 +1,5 @@
-// Puts the package together: node package.mjs FOLDER SYSTEM=LIBRARY...
-// SYSTEM is what `lib/native.cjs` calls it, such as linux-x64 or linux-arm64-musl; `here` is the one that this runs on.
+// Assembles the package: node package.mjs FOLDER SYSTEM=LIBRARY... SYSTEM is a name as in `lib/native.cjs`, such as linux-x64
+// or linux-arm64-musl; `here` is the current one.
 import { copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -1,10 +1,10 @@
-"""Ours beside the packages whose names it has, in one process and in turns.
+"""Benchmark of this package against those that it replaces, in one process and alternately.
 
-    target/python/venv/bin/pip install --force-reinstall --no-deps WHEEL    # one that `maturin build --release` has made
+    target/python/venv/bin/pip install --force-reinstall --no-deps WHEEL    # built by `maturin build --release`
     target/python/venv/bin/python bindings/python/bench.py [SESSIONS]
 
-A session measures every row once: both sides in turns, each turn some milliseconds. A ratio is the median of the sessions' ratios of
-medians; beside it stand the least and the greatest of them.
+A session measures every row once: both sides alternately, each turn some milliseconds. A ratio is the median of the sessions' ratios of
+medians; beside it are the minimum and the maximum.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Call = Callable[[], Any]
 
 
 def calls_of(call: Call) -> int:
-    """How often it is called in a turn."""
+    """The number of calls in a turn."""
     start = time.perf_counter()
     call()
     return max(1, int(TURN_SECONDS / (time.perf_counter() - start + 1e-9)))
@@ -41,7 +41,7 @@ def seconds(call: Call, count: int) -> float:
 
 
 def compare(ours: Call, theirs: Call) -> tuple[float, float]:
-    """What each takes: medians of turns."""
+    """The times of both: medians of turns."""
     calls = (ours, theirs)
     counts = [calls_of(call) for call in calls for _ in range(2)][1::2]
     turns = min(TURNS, max(3, int(2 / sum(count * seconds(call, 1) for call, count in zip(calls, counts, strict=True)))))
@@ -53,7 +53,7 @@ def compare(ours: Call, theirs: Call) -> tuple[float, float]:
 
 
 def rows() -> list[tuple[str, float, Call, Call]]:
-    """What is measured, and how many times as fast ours must be."""
+    """The measured rows, and the required speed ratios."""
     kib, mib = bytes(1 << 10), bytes(1 << 20)
     small = [bytes([number % 251]) * 64 for number in range(10_000)]
     kibs = [bytes([number % 251]) * 1024 for number in range(10_000)]
@@ -116,7 +116,7 @@ def rows() -> list[tuple[str, float, Call, Call]]:
     ]
 
 
-def shown(value: float) -> str:
+def format_time(value: float) -> str:
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if value * factor >= 1 or unit == "µs":
             return f"{value * factor:.3g} {unit}"
@@ -130,14 +130,14 @@ def main() -> None:
     for _ in range(sessions):
         for row, (_, _, ours, theirs) in enumerate(table):
             found[row].append(compare(ours, theirs))
-    print("| | theirs | ours | ratio | asked for |\n|---|--:|--:|--:|---|")
-    for (name, must, _, _), measured in zip(table, found, strict=True):
+    print("| | replaced package | this package | ratio | required |\n|---|--:|--:|--:|---|")
+    for (name, minimum, _, _), measured in zip(table, found, strict=True):
         ours = statistics.median(ours for ours, _ in measured)
         theirs = statistics.median(theirs for _, theirs in measured)
         ratios = sorted(theirs / ours for ours, theirs in measured)
         ratio = statistics.median(ratios)
-        asked = "nothing" if must == 0 else f"{must:g} {'reached' if ratio >= must else 'missed'}"
-        print(f"| {name} | {shown(theirs)} | {shown(ours)} | {ratio:.2f} [{ratios[0]:.2f}, {ratios[-1]:.2f}] | {asked} |")
+        required = "nothing" if minimum == 0 else f"{minimum:g} {'reached' if ratio >= minimum else 'missed'}"
+        print(f"| {name} | {format_time(theirs)} | {format_time(ours)} | {ratio:.2f} [{ratios[0]:.2f}, {ratios[-1]:.2f}] | {required} |")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""Documents of ours beside those of the package automerge 1.0.0rc1, in one process and in turns.
+"""Benchmark of documents against the package automerge 1.0.0rc1, in one process and alternately.
 
-    target/python/venv/bin/pip install --force-reinstall --no-deps WHEEL    # one that `maturin build --release` has made
+    target/python/venv/bin/pip install --force-reinstall --no-deps WHEEL    # built by `maturin build --release`
     target/python/venv/bin/python bindings/python/bench_documents.py RECORDING [SESSIONS]
 
 RECORDING is `automerge-paper.json.gz` of https://github.com/josephg/editing-traces: a paper as it was typed, 259,778 edits. A session
-measures every row once, ours and theirs one after the other, the first of them in turn. A ratio is the median of the sessions'; beside it
-stand the least and the greatest.
+measures every row once on both sides, in alternating order. A ratio is the median over the sessions; beside it are the minimum and the maximum.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Edits = list[tuple[int, int, str]]
 
 
 def recording(path: str) -> tuple[Edits, str]:
-    """What was typed, and the text in the end."""
+    """The edits, and the final text."""
     with gzip.open(path) as file:
         content = json.load(file)
     edits = [(at, deleted, text) for txn in content["txns"] for at, deleted, text in txn["patches"]]
@@ -44,7 +43,7 @@ def typed(edits: Edits) -> str:
 
 
 def typed_by(of: Any, edits: Edits) -> Any:
-    """With the calls that automerge 1.0.0rc1 has: a character after the other."""
+    """With the functions of automerge 1.0.0rc1: one character at a time."""
     doc = of.Document()
     with doc.transaction() as tx:
         made = tx.put_object(of.ROOT, "text", of.ObjType.Text)
@@ -90,7 +89,7 @@ def read_map() -> Callable[[], int]:
 
 
 def rows(edits: Edits, end: str) -> list[tuple[str, float | None, Callable[[], object], Callable[[], object]]]:
-    """What is measured, and how many times as fast ours must be."""
+    """The measured rows, and the required speed ratios."""
     saved = typed_by(theirs, edits)[0].save()
     loaded = {of: of.Document.load(saved) for of in (names, theirs)}
     assert typed(edits) == text_by(names, edits) == text_by(theirs, edits) == end
@@ -118,11 +117,11 @@ def main(path: str, sessions: int) -> None:
         for (_, _, *calls), both in zip(measured, taken, strict=True):
             for side in (0, 1) if session % 2 else (1, 0):
                 both[side].append(seconds(calls[side]))
-    print("| | theirs | ours | ratio | asked for |\n|---|--:|--:|--:|---|")
-    for (name, asked, *_), (ours, others) in zip(measured, taken, strict=True):
+    print("| | automerge | this package | ratio | required |\n|---|--:|--:|--:|---|")
+    for (name, required, *_), (ours, others) in zip(measured, taken, strict=True):
         ratios = sorted(other / own for own, other in zip(ours, others, strict=True))
         ratio = statistics.median(ratios)
-        goal = "" if asked is None else f"{asked} {'reached' if ratio >= asked else 'missed'}"
+        goal = "" if required is None else f"{required} {'reached' if ratio >= required else 'missed'}"
         times = f"{statistics.median(others) * 1e3:.1f} ms | {statistics.median(ours) * 1e3:.1f} ms"
         print(f"| {name} | {times} | {ratio:.1f} [{ratios[0]:.1f}, {ratios[-1]:.1f}] | {goal} |")
 

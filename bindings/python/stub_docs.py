@@ -1,7 +1,7 @@
-"""Docstrings of stubs, from the compiled classes, whose text is that of the sources in Rust.
+"""Docstrings of the stubs, copied from the compiled classes, whose text comes from the Rust sources.
 
-`target/python/venv/bin/python bindings/python/stub_docs.py` writes them into the stubs; a test says whether that is to be done.
-Editors show what stubs say, and do not look into what is compiled.
+`target/python/venv/bin/python bindings/python/stub_docs.py` writes them into the stubs; a test fails if they differ. Editors show the
+docstrings of stubs, and do not inspect compiled modules.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Node = ast.ClassDef | ast.FunctionDef
 
 
 def public(tree: ast.Module) -> list[tuple[list[str], Node]]:
-    """Classes, functions and methods that need words, each with its path of names."""
+    """Classes, functions and methods that need a docstring, each with its path of names."""
     found: list[tuple[list[str], Node]] = []
 
     def visit(body: list[ast.stmt], path: list[str]) -> None:
@@ -35,7 +35,7 @@ def public(tree: ast.Module) -> list[tuple[list[str], Node]]:
             if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 continue
             is_private = node.name.startswith("_")
-            # The methods of a private class are those of the public ones that are made of it.
+            # The methods of a private class belong to its public subclasses.
             if isinstance(node, ast.ClassDef):
                 if not is_private:
                     found.append(([*path, node.name], node))
@@ -52,7 +52,7 @@ def setter(node: ast.FunctionDef) -> bool:
 
 
 def words(module: Any, path: list[str]) -> str | None:
-    """What the compiled object of this path says of itself."""
+    """The docstring of the compiled object with this path."""
     owner, rest = module, path
     if len(path) > 1 and path[0].startswith("_"):
         classes = [each for _, each in inspect.getmembers(module, inspect.isclass) if path[1] in vars(each)]
@@ -68,7 +68,7 @@ def words(module: Any, path: list[str]) -> str | None:
 
 
 def described(source: str, module: ModuleType) -> str:
-    """The stub with the words of the module. What the module says nothing of keeps its own."""
+    """The stub with the docstrings of the module. Objects without one keep that of the stub."""
     lines = source.splitlines()
     for path, node in reversed(public(ast.parse(source))):
         text = words(module, path)
@@ -89,9 +89,9 @@ def described(source: str, module: ModuleType) -> str:
 
 
 def outdated() -> dict[Path, str]:
-    """Stubs that do not say what the module says, and what they should be."""
+    """Stubs that differ from the module, with their correct text."""
     native = importlib.import_module("hashmill._hashmill")
-    # Parts of one compiled module, which cannot be imported by their names.
+    # Submodules of one compiled module, which cannot be imported by name.
     new = {path: described(path.read_text(), attrgetter(name)(native)) for path, name in STUBS.items()}
     return {path: text for path, text in new.items() if text != path.read_text()}
 

@@ -1,8 +1,8 @@
-//! Decides which hand-written kernels are compiled in, for which the sources ask with `cfg(kernels = "…")`; and whether the
-//! repository is around them, whose guides are tested with `cfg(guides)`, or only the crate as it is published.
+//! Build configuration: the hand-written kernels to compile (`cfg(kernels = "…")`), and whether the crate is
+//! built inside its repository, whose guides are then tested (`cfg(guides)`).
 //!
-//! The compiler must be able to use the registers that a kernel names: a target without an operating system may forbid
-//! them, as its interrupt handlers save none.
+//! The compiler must be able to use the registers that a kernel names: a target without an operating system
+//! may forbid them, because its interrupt handlers do not save them.
 
 use std::env::var;
 use std::path::Path;
@@ -22,7 +22,8 @@ fn main() {
         "aarch64" if has("neon") && target("ENDIAN") == "little" => {
             println!("cargo::rustc-cfg=kernels=\"aarch64\"");
         }
-        // A module that a machine without them loads is refused as a whole: nobody can ask, so the compiler is told.
+        // A runtime without SIMD rejects the whole module, so there is no run-time detection: the compiler
+        // flag decides.
         "wasm32" if has("simd128") => println!("cargo::rustc-cfg=kernels=\"wasm32\""),
         _ => {}
     }

@@ -1,8 +1,8 @@
-//! What must hold of every document that has taken something: the structures agree, the file that is saved loads, and what
-//! is loaded is equal in everything that can be asked.
+//! Invariants of every document after an accepted input: its structures are consistent, the saved file loads, and the loaded document
+//! is equal in all reads.
 //!
-//! The fuzz targets, the replay of their seeds and the mutation runner state it here and nowhere else. It uses nothing but
-//! what the engine offers to everybody, and panics with words where it does not hold.
+//! The fuzz targets, the replay of their seeds and the mutation runner share this check. It uses only the public interface of the
+//! engine, and panics with a message.
 
 use hashmill_doc::{
     ApplyError, BundleError, Change, ChangeHash, DecodeError, Document, EditError, Limits, LoadError,
@@ -11,21 +11,21 @@ use hashmill_doc::{
 };
 use hashmill_testkit::mutate::chunk;
 
-/// Elements of a sequence that are asked for one by one.
+/// Elements of a sequence that are read one by one.
 const ELEMENTS: usize = 24;
 
-/// Moments of the past that are looked at.
+/// Earlier versions that are compared.
 const MOMENTS: usize = 8;
 
-/// Files that are shorter hold no column that is worth deflating.
+/// Shorter files have no column that is long enough to deflate, in bytes.
 const DEFLATED: usize = 256;
 
-/// What a file is loaded with that was saved here: the defaults, on the thread that calls.
+/// Options to load a file saved here: the defaults, on the calling thread.
 fn options(shortcuts: Shortcuts) -> LoadOptions {
     LoadOptions::new().limits(Limits { parallel_from: u64::MAX, shortcuts, ..Limits::default() })
 }
 
-/// Panics unless the document can be saved, loaded and is the same again.
+/// Panics unless the document can be saved, and loaded with equal content.
 pub fn accepted(doc: &Document) {
     doc.check(true);
     cursors(doc);
@@ -49,7 +49,7 @@ pub fn accepted(doc: &Document) {
         same(doc, &load(&copy.save()));
     }
     bundled(doc, &changes);
-    // The same by another way: change after change.
+    // The same content, applied change by change.
     let mut one_by_one =
         Document::load_with(&[], options(Shortcuts::Usual)).expect("nothing at all is a document");
     if let Err(error) = one_by_one.apply_changes(changes) {
@@ -83,13 +83,13 @@ fn bundled(doc: &Document, changes: &[Change]) {
     }
 }
 
-/// Panics unless two documents are equal in everything that can be asked, now and in the past.
+/// Panics unless two documents are equal in all reads, now and at earlier heads.
 pub fn same(a: &Document, b: &Document) {
     let heads = a.get_heads();
     assert_eq!(heads, b.get_heads(), "other heads");
     assert_eq!(a.get_missing_deps(&[]), b.get_missing_deps(&[]), "others are missing");
-    let [ours, theirs] = [a, b].map(|doc| (doc.stats().changes, doc.stats().operations));
-    assert_eq!(ours, theirs, "more or fewer changes or operations");
+    let [left, right] = [a, b].map(|doc| (doc.stats().changes, doc.stats().operations));
+    assert_eq!(left, right, "more or fewer changes or operations");
     let changes = a.get_changes_meta(&[]);
     let step = changes.len().div_ceil(MOMENTS).max(1);
     for change in &changes {
@@ -117,13 +117,13 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
         assert_eq!(a.length(&object), b.length(&object), "another length of {object}");
         match kind {
             Ok(ObjType::Map | ObjType::Table) => {
-                let (ours, theirs) = (a.map_range(&object, ..), b.map_range(&object, ..));
-                assert_eq!(ours.len(), theirs.len(), "more or fewer in {object}");
-                for (ours, theirs) in ours.zip(theirs) {
-                    let key = ours.key;
-                    assert_eq!(key, theirs.key, "another key in {object}");
-                    assert_eq!(ours.conflict, theirs.conflict, "another conflict in {object} {key:?}");
-                    let (found, other) = ((ours.value, ours.id), (theirs.value, theirs.id));
+                let (left, right) = (a.map_range(&object, ..), b.map_range(&object, ..));
+                assert_eq!(left.len(), right.len(), "more or fewer in {object}");
+                for (left, right) in left.zip(right) {
+                    let key = left.key;
+                    assert_eq!(key, right.key, "another key in {object}");
+                    assert_eq!(left.conflict, right.conflict, "another conflict in {object} {key:?}");
+                    let (found, other) = ((left.value, left.id), (right.value, right.id));
                     assert!(
                         alike(&found, &other),
                         "another value at a key\n{object} {key:?}: {found:?} and {other:?}"
@@ -133,17 +133,17 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
                 }
             }
             Ok(ObjType::List | ObjType::Text) => {
-                let (ours, theirs) = (a.list_range(&object, ..), b.list_range(&object, ..));
-                assert_eq!(ours.len(), theirs.len(), "more or fewer in {object}");
-                for (ours, theirs) in ours.zip(theirs) {
-                    assert_eq!(ours.conflict, theirs.conflict, "another conflict at an element of {object}");
-                    let (found, other) = ((ours.value, ours.id), (theirs.value, theirs.id));
+                let (left, right) = (a.list_range(&object, ..), b.list_range(&object, ..));
+                assert_eq!(left.len(), right.len(), "more or fewer in {object}");
+                for (left, right) in left.zip(right) {
+                    assert_eq!(left.conflict, right.conflict, "another conflict at an element of {object}");
+                    let (found, other) = ((left.value, left.id), (right.value, right.id));
                     assert!(alike(&found, &other), "another element\n{object}: {found:?} and {other:?}");
                     reach(&found, &mut open);
                 }
                 if kind == Ok(ObjType::Text) {
                     assert_eq!(a.text(&object), b.text(&object), "another text in {object}");
-                    // In words: a number that is none is not equal to itself.
+                    // As text, because NaN is not equal to itself.
                     let marks = |view: &View<'_>| format!("{:?}", view.marks(&object));
                     assert_eq!(marks(a), marks(b), "other marks in {object}");
                     // As many marks may hold at each place as there are places.
@@ -162,22 +162,22 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
     }
 }
 
-/// What is found at a place, or why nothing is.
+/// Result of a read.
 type Found<'a> = Result<Vec<(Value<'a>, ObjId)>, EditError>;
 
 /// All values at a place. The last of them is the winner, which is found without asking for conflicts.
-fn same_conflicts(ours: &Found<'_>, theirs: &Found<'_>, open: &mut Vec<ObjId>) {
-    match (ours, theirs) {
-        (Ok(ours), Ok(theirs)) => {
-            let same = ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| alike(a, b));
-            assert!(same, "other values at one place\n{ours:?} and {theirs:?}");
-            ours.split_last().iter().for_each(|(_, rest)| rest.iter().for_each(|found| reach(found, open)));
+fn same_conflicts(left: &Found<'_>, right: &Found<'_>, open: &mut Vec<ObjId>) {
+    match (left, right) {
+        (Ok(left), Ok(right)) => {
+            let same = left.len() == right.len() && left.iter().zip(right).all(|(a, b)| alike(a, b));
+            assert!(same, "other values at one place\n{left:?} and {right:?}");
+            left.split_last().iter().for_each(|(_, rest)| rest.iter().for_each(|found| reach(found, open)));
         }
-        _ => panic!("no values where there is one\n{ours:?} and {theirs:?}"),
+        _ => panic!("no values where there is one\n{left:?} and {right:?}"),
     }
 }
 
-/// Whether two values are the same, bit by bit: a number that is none is equal to itself here.
+/// Whether two values are bitwise equal: NaN equals itself here.
 fn alike((a, a_id): &(Value<'_>, ObjId), (b, b_id): &(Value<'_>, ObjId)) -> bool {
     let bits = |value: &Value<'_>| match value {
         Value::Scalar(ScalarValue::F64(number)) => Some(number.to_bits()),
@@ -192,7 +192,7 @@ fn reach((value, id): &(Value<'_>, ObjId), open: &mut Vec<ObjId>) {
     }
 }
 
-/// A cursor at an element that is there is at it, however it moves.
+/// A cursor at a visible element must resolve to it, for every move option.
 fn cursors(doc: &Document) {
     for MapRangeItem { value, id, .. } in doc.map_range(ROOT, ..) {
         let Value::Object(ObjType::List | ObjType::Text) = value else { continue };

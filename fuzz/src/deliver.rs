@@ -1,14 +1,13 @@
-//! Changes that arrive one by one, and what is said of each: the same wherever and whenever all that it depends on is
-//! there.
+//! Delivery of changes one by one. The verdict for a change must be equal in every document that has its dependencies.
 
 use std::collections::HashMap;
 
 use hashmill_doc::{ApplyError, Change, ChangeHash, Document};
 
-/// What was said of each change by documents that had its dependencies.
+/// Verdicts for changes, from documents that had their dependencies.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    said: HashMap<ChangeHash, Option<String>>,
+    results: HashMap<ChangeHash, Option<String>>,
     /// A delivery ran into a limit. Limits are those of a call, and what one call is asked for depends on the order.
     pub(crate) limited: bool,
 }
@@ -16,8 +15,8 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Whether the change was taken; if not, why.
     pub(crate) fn note(&mut self, hash: ChangeHash, why: Option<String>) {
-        match self.said.get(&hash) {
-            None => drop(self.said.insert(hash, why)),
+        match self.results.get(&hash) {
+            None => drop(self.results.insert(hash, why)),
             Some(before) if before.is_some() == why.is_some() => {}
             Some(before) => panic!("acceptance depends on the order: {hash} gives {before:?}, then {why:?}"),
         }
@@ -46,7 +45,7 @@ impl Ledger {
                     }
                     // Another one had waited for it, and is gone now.
                 }
-                // Two writers with one actor: who comes first is in.
+                // Two writers with one actor: the first change is accepted.
                 Err(ApplyError::DuplicateSeq { .. }) => return,
                 Err(ApplyError::Limit(_)) => {
                     self.limited = true;

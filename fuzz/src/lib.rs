@@ -1,38 +1,29 @@
-//! The bodies of the fuzz targets, as plain functions: libFuzzer calls them with new inputs, `tests/replay.rs` with the
-//! seeds under `corpus`.
+//! Fuzz targets as plain functions: libFuzzer calls them with new inputs, `tests/replay.rs` with the seeds under `corpus`.
 //!
 //! For BLAKE3 an input is a short script (see [`script`]): it does the same work whatever bytes it hashes, so a fuzzer
 //! should look for lengths, splits and orders of calls, not for contents.
 #![forbid(unsafe_code)]
 
 pub mod accepted;
-mod blake3_modes;
-mod blake3_split;
-mod checkfile;
 mod deliver;
-mod doc;
-mod doc_converse;
-mod doc_json;
-mod doc_limits;
-mod doc_orders;
-mod doc_sync;
 mod edits;
 pub mod hunt;
-mod phc;
 pub mod script;
 mod subject;
+mod targets;
 mod verdict;
 
-pub use blake3_modes::blake3_modes;
-pub use blake3_split::blake3_split;
-pub use checkfile::checkfile;
-pub use doc::{doc_change, doc_cursor, doc_incremental, doc_load, doc_rescue};
-pub use doc_converse::doc_converse;
-pub use doc_json::doc_json;
-pub use doc_limits::doc_limits;
-pub use doc_orders::doc_orders;
-pub use doc_sync::doc_sync;
-pub use phc::phc;
+pub use targets::blake3_modes::blake3_modes;
+pub use targets::blake3_split::blake3_split;
+pub use targets::checkfile::checkfile;
+pub use targets::doc::{doc_change, doc_cursor, doc_incremental, doc_load, doc_rescue};
+pub use targets::doc_converse::doc_converse;
+pub use targets::doc_json::doc_json;
+pub use targets::doc_limits::doc_limits;
+pub use targets::doc_orders::doc_orders;
+pub use targets::doc_sync::doc_sync;
+pub use targets::phc::phc;
+pub use targets::repo_frames::repo_frames;
 pub use verdict::Verdict;
 
 /// The body of a target: it must return, whatever the input.
@@ -54,4 +45,5 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("doc_rescue", |data| drop(doc_rescue(data))),
     ("doc_sync", |data| drop(doc_sync(data))),
     ("phc", phc),
+    ("repo_frames", repo_frames),
 ];

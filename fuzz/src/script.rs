@@ -1,4 +1,4 @@
-//! Inputs as scripts: bytes are taken from the front, and where there are none left, they are zero.
+//! Inputs as scripts: bytes are read from the front, and are zero after the end.
 //!
 //! Every input is a valid script, and one that is longer only goes on where the shorter one stopped. Numbers are
 //! little-endian.

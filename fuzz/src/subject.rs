@@ -1,4 +1,4 @@
-//! What a script chooses first: the mode, the plan, and where the painted input starts.
+//! Parameters of a BLAKE3 script: the mode, the plan, and the start of the painted input.
 
 use hashmill_hash::blake3::hazmat::{self, ContextKey, Mode};
 use hashmill_hash::blake3::{Hasher, KEY_LEN, Kernel, Plan};
@@ -24,7 +24,7 @@ enum Key {
 
 impl Subject {
     pub(crate) fn choose(script: &mut Script<'_>) -> Self {
-        let plans: Vec<_> = [Plan::host()].into_iter().chain(Kernel::all().map(Plan::of)).collect();
+        let plans: Vec<_> = [Plan::host()].into_iter().chain(Kernel::all().map(Plan::for_kernel)).collect();
         let plan = plans[usize::from(script.byte()) % plans.len()];
         let start = u64::from(script.byte());
         let (key, oracle) = match script.byte() % 3 {

@@ -1,14 +1,14 @@
-//! What became of an input.
+//! Verdict for an input.
 
 use hashmill_doc::ChangeHash;
 
-/// Whether the engine took an input. Whatever it did, the target's property held: otherwise there is no verdict.
+/// Whether the engine accepted an input. A broken invariant panics and gives no verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Something of it is in a document now.
+    /// A part of it is in a document.
     Accepted,
-    /// Nothing of it is.
+    /// No part of it is in a document.
     Refused,
-    /// A document was refused for the heads that it names alone; these are the heads of what is in it.
+    /// A document was refused only for its stated heads; these are its computed ones.
     OtherHeads(Vec<ChangeHash>),
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use cap::Cap;
 use hashmill_fuzz::{Body, TARGETS};
-use hashmill_testkit::Rng;
+use hashmill_testkit::{Rng, size};
 
 #[global_allocator]
 static LIMITED: Cap<System> = Cap::new(System, usize::MAX);
@@ -15,9 +15,6 @@ static LIMITED: Cap<System> = Cap::new(System, usize::MAX);
 /// What a target for documents may need at once. Its limits let an input inflate to 1 MiB, and each operation takes a few
 /// dozen bytes in each of the documents that the target holds.
 const ROOM: usize = 96 << 20;
-
-/// How often each seed is damaged.
-const ROUNDS: usize = 300;
 
 fn damage(rng: &mut Rng, bytes: &mut Vec<u8>) {
     if bytes.is_empty() {
@@ -56,6 +53,8 @@ fn no_seed_needs_more_memory_than_its_limits_say() {
     let targets: Vec<&(&str, Body)> = TARGETS.iter().filter(|(name, _)| name.starts_with("doc_")).collect();
     assert_eq!(targets.len(), 10);
     let mut rng = Rng::new(1);
+    // How often each seed is damaged.
+    let rounds = size::of(40, 300);
     for (name, body) in targets {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
         for entry in fs::read_dir(folder).expect("seeds") {
@@ -63,7 +62,7 @@ fn no_seed_needs_more_memory_than_its_limits_say() {
             let seed = fs::read(&path).expect("a seed that can be read");
             LIMITED.set_limit(LIMITED.allocated() + ROOM).expect("a limit above what is held");
             body(&seed);
-            for round in 0..ROUNDS {
+            for round in 0..rounds {
                 let mut bytes = seed.clone();
                 (0..1 + rng.below(3)).for_each(|_| damage(&mut rng, &mut bytes));
                 let tried = Tried { seed: &path, round, bytes: &bytes };

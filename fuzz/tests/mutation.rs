@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use hashmill_fuzz::hunt::{self, TARGETS, Tally, Target, run_block, shrink};
+use hashmill_testkit::{hex, size};
 
 /// Decides every input.
 const SEED: u64 = 20_261_122;
@@ -13,8 +14,8 @@ const SEED: u64 = 20_261_122;
 /// Inputs of each target at least. Conversations and orders are many deliveries each.
 fn least(target: &Target) -> u64 {
     match target.name {
-        "doc_converse" | "doc_orders" => 1_500,
-        _ => 10_000,
+        "doc_converse" | "doc_orders" => size::of(300, 1_500),
+        _ => size::of(2_000, 10_000),
     }
 }
 
@@ -24,9 +25,11 @@ fn search(target: &Target) -> (Tally, BTreeMap<String, String>) {
     for number in 0.. {
         tally += run_block(target, SEED, number, &mut |_| {}, &mut |input, finding| {
             found.entry(finding.kind()).or_insert_with(|| {
-                let digits: String =
-                    shrink(target, input, &finding).iter().map(|byte| format!("{byte:02x}")).collect();
-                format!("{}, block {number}: {}\n{}\n{digits}", target.name, finding.place, finding.message)
+                let digits = hex::encode(&shrink(target, input, &finding));
+                format!(
+                    "{}, block {number}: {}\n{}\n{digits}",
+                    target.name, finding.location, finding.message
+                )
             });
         });
         if tally.executions >= least(target) {

@@ -15,8 +15,8 @@ import os from "node:os"
 import path from "node:path"
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" }
-// A browser that stopped answers nobody: no step takes nearly as long.
-const PATIENCE = 120_000
+// Timeout for a browser that hangs: no step takes nearly as long.
+const PATIENCE = 300_000
 
 // Serves folders below paths that end in a slash, on a port of its own; pages may share memory with their workers.
 export async function serve(folders) {

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::io::{BufRead, Write, stdin, stdout};
 use std::time::Instant;
 
-/// One iteration is so many rounds of the work; what is added with `--cfg more` is one in a hundred, and three where
+/// Number of rounds of the work in one iteration; what is added with `--cfg more` is one in a hundred, and three where
 /// memory decides.
 fn rounds(work: &str) -> u64 {
     let more = if cfg!(more) { if work == "memory" { 3 } else { 1 } } else { 0 };

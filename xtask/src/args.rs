@@ -6,17 +6,24 @@ use anyhow::{Context, bail};
 use lexopt::prelude::*;
 
 use crate::fuzz::FuzzRequest;
-use crate::layouts::LayoutsRequest;
+use crate::measure::layouts::LayoutsRequest;
+use crate::steps::kind::Kind;
 use crate::steps::{self, Step};
 use crate::suite::Request;
 
-/// What the user asked for.
+/// A command and its arguments.
 pub(crate) enum Command {
     Help,
     Suite(Request),
+    /// The kinds that files changed since a revision can affect.
+    Changed {
+        revision: String,
+        verbose: bool,
+        overlap: bool,
+    },
     Tidy,
     Fuzz(FuzzRequest),
-    /// The arguments of the program that does it.
+    /// Arguments for the mutation program.
     Mutate(Vec<OsString>),
     Codegen,
     Fatbin,
@@ -24,6 +31,10 @@ pub(crate) enum Command {
     Javascript,
     NodePackage,
     Numbers,
+    /// Called by mdBook.
+    BookLinks,
+    BookSupports,
+    BookCheck,
     Notices,
     /// A checkout of the RustSec database.
     Advisories(String),
@@ -34,13 +45,14 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn parse(mut parser: lexopt::Parser) -> anyhow::Result<Self> {
         let mut words = Vec::new();
-        let (mut quick, mut verbose) = (false, false);
+        let (mut changed, mut verbose, mut overlap) = (None, false, false);
         while let Some(arg) = parser.next()? {
             match arg {
                 Short('h') | Long("help") => return Ok(Self::Help),
-                Long("quick") => quick = true,
+                Long("changed") => changed = Some(parser.value()?.string()?),
                 Short('v') | Long("verbose") => verbose = true,
-                // What follows is for another program.
+                Long("overlap") => overlap = true,
+                // The rest are arguments of another program.
                 Value(word) if words.is_empty() && word == "mutate" => {
                     return Ok(Self::Mutate(parser.raw_args()?.collect()));
                 }
@@ -51,15 +63,18 @@ impl Command {
         let mut words = words.into_iter();
         let Some(name) = words.next() else { return Ok(Self::Help) };
         let rest: Vec<String> = words.collect();
-        if quick && name != "test" {
-            bail!("`--quick` belongs to `cargo xtask test`");
+        if changed.is_some() && (name != "test" || !rest.is_empty()) {
+            bail!("`--changed REV` belongs to `cargo xtask test`, without kinds");
+        }
+        if overlap && name != "test" {
+            bail!("`--overlap` belongs to `cargo xtask test`");
         }
         match (name.as_str(), rest.as_slice()) {
             ("help", []) => Ok(Self::Help),
-            ("test", []) => {
-                let steps = steps::all().filter(|step| step.quick || !quick).collect();
-                Ok(Self::Suite(Request { steps, filter: Vec::new(), verbose }))
-            }
+            ("test", kinds) => match changed {
+                Some(revision) => Ok(Self::Changed { revision, verbose, overlap }),
+                None => Ok(Self::Suite(Request { overlap, ..request(&kinds_of(kinds)?, verbose) })),
+            },
             ("tidy", []) => Ok(Self::Tidy),
             ("codegen", []) => Ok(Self::Codegen),
             ("fatbin", []) => Ok(Self::Fatbin),
@@ -67,6 +82,10 @@ impl Command {
             ("javascript-package", []) => Ok(Self::Javascript),
             ("node-package", []) => Ok(Self::NodePackage),
             ("numbers", []) => Ok(Self::Numbers),
+            // mdBook first asks whether the preprocessor supports its output.
+            ("book-links", []) => Ok(Self::BookLinks),
+            ("book-links", [word, _]) if word == "supports" => Ok(Self::BookSupports),
+            ("book-check", []) => Ok(Self::BookCheck),
             ("notices", []) => Ok(Self::Notices),
             ("advisories", [database]) => Ok(Self::Advisories(database.clone())),
             ("tune", []) => Ok(Self::Tune),
@@ -85,12 +104,39 @@ impl Command {
             })),
             (name, filter) => match steps::all().find(|step| step.name == name) {
                 Some(step) if filter.is_empty() || step.filters => {
-                    Ok(Self::Suite(Request { steps: vec![step], filter: filter.to_vec(), verbose }))
+                    let (filter, not_run) = (filter.to_vec(), Vec::new());
+                    Ok(Self::Suite(Request { steps: vec![step], filter, verbose, overlap: false, not_run }))
                 }
                 _ => bail!("no such command: {name} {}(see `cargo xtask help`)", spaced(filter)),
             },
         }
     }
+}
+
+/// The kinds that words name: the default if there are none.
+fn kinds_of(words: &[String]) -> anyhow::Result<Vec<Kind>> {
+    if words.is_empty() {
+        return Ok(vec![Kind::Core]);
+    }
+    let mut kinds = Vec::new();
+    for word in words {
+        match Kind::of_name(word) {
+            Some(kind) => kinds.push(kind),
+            None if word == "all" => kinds.extend(Kind::ALL),
+            None => {
+                let known = Kind::ALL.map(Kind::name).join(", ");
+                bail!("no such kind of tests: {word} (there are {known} and all)")
+            }
+        }
+    }
+    Ok(kinds)
+}
+
+/// The steps of some kinds.
+pub(crate) fn request(kinds: &[Kind], verbose: bool) -> Request {
+    let steps = steps::all().filter(|step| kinds.contains(&step.kind)).collect();
+    let not_run = Kind::ALL.into_iter().filter(|kind| !kinds.contains(kind)).collect();
+    Request { steps, filter: Vec::new(), verbose, overlap: false, not_run }
 }
 
 fn spaced(words: &[String]) -> String {
@@ -104,15 +150,22 @@ pub(crate) fn help() -> String {
         format!("  {name:<26}{}\n", step.about)
     };
     let steps: String = steps::all().map(row).collect();
+    let kind = |kind: Kind| format!("  {:<26}{}\n", kind.name(), kind.about());
+    let kinds: String = Kind::ALL.into_iter().map(kind).collect();
     format!(
         "cargo xtask COMMAND [--verbose]\n\n\
-         Everything:\n\
-         \x20 test [--quick]            every step below that this machine can run; --quick: the first few\n\
+         Tests:\n\
+         \x20 test [KIND…]              steps of these kinds that this machine can run; without KIND: core\n\
+         \x20 test --changed REV        steps of the kinds that files changed since REV can affect\n\
+         \x20 test --overlap …          platforms and sanitizers beside the other kinds\n\
+         \n\
+         Kinds of tests:\n{kinds}\x20 all                       every kind\n\
          \n\
          One step, alone:\n{steps}\n\
          Other:\n\
          \x20 tidy                      the rules of the tree (also an ordinary test of this package)\n\
          \x20 numbers                   write docs/curves.md and its pictures from reports under bench/records (a test compares them)\n\
+         \x20 book-check                find broken links in the built book (the step `book` builds it: target/book)\n\
          \x20 notices                   print the licences of everything that the program links, for packages\n\
          \x20 advisories DIR            write the extract of the RustSec database from a checkout (a test compares it with what ships)\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
@@ -144,10 +197,41 @@ mod tests {
     }
 
     #[test]
-    fn test_means_every_step_and_quick_fewer() {
-        let (all, quick) = (steps(&["test"]), steps(&["test", "--quick"]));
-        assert_eq!(all.len(), steps::all().count());
-        assert!(quick.len() < all.len() && quick.contains(&"workspace"));
+    fn test_means_core_and_takes_kinds() {
+        assert_eq!(steps(&["test"]), ["format", "core", "lint"]);
+        assert_eq!(steps(&["test", "all"]).len(), steps::all().count());
+        let some = steps(&["test", "sanitizers", "gpu"]);
+        assert!(some.contains(&"asan") && some.contains(&"devices") && !some.contains(&"core"));
+        assert!(parse(&["test", "everything"]).is_err_and(|error| error.to_string().contains("sanitizers")));
+    }
+
+    #[test]
+    fn kinds_that_are_not_run_are_listed() {
+        let Ok(Command::Suite(request)) = parse(&["test", "gpu"]) else { panic!("a suite") };
+        assert!(request.not_run.contains(&Kind::Core) && !request.not_run.contains(&Kind::Gpu));
+        let Ok(Command::Suite(request)) = parse(&["test", "all"]) else { panic!("a suite") };
+        assert!(request.not_run.is_empty());
+    }
+
+    #[test]
+    fn changes_are_since_a_revision() {
+        let Ok(Command::Changed { revision, verbose, overlap }) = parse(&["test", "--changed", "main", "-v"])
+        else {
+            panic!("kinds of changed files")
+        };
+        assert!(revision == "main" && verbose && !overlap);
+        assert!(parse(&["test", "gpu", "--changed", "main"]).is_err());
+        assert!(parse(&["tidy", "--changed", "main"]).is_err());
+    }
+
+    #[test]
+    fn kinds_run_beside_each_other_on_request() {
+        let overlaps = |words: &[&str]| match parse(words) {
+            Ok(Command::Suite(request)) => request.overlap,
+            _ => panic!("{words:?} is a suite"),
+        };
+        assert!(overlaps(&["test", "--overlap", "gpu", "slow"]) && !overlaps(&["test", "gpu"]));
+        assert!(parse(&["core", "--overlap"]).is_err());
     }
 
     #[test]
@@ -165,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_mutate_is_for_another_program() {
+    fn arguments_after_mutate_are_passed_on() {
         let Ok(Command::Mutate(rest)) = parse(&["mutate", "doc_load", "--seconds", "5"]) else {
             panic!("mutate")
         };
@@ -180,10 +264,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
-        for words in
-            [&["tests"][..], &["test", "--fast"], &["tidy", "x"], &["tune", "today"], &["aarch64", "--quick"]]
-        {
+    fn rejects_unknown_words() {
+        for words in [
+            &["tests"][..],
+            &["test", "--fast"],
+            &["tidy", "x"],
+            &["tune", "today"],
+            &["aarch64", "--changed", "main"],
+        ] {
             assert!(parse(words).is_err(), "{words:?}");
         }
     }

@@ -1,40 +1,32 @@
 //! Developer commands: `cargo xtask help` lists them.
 //!
-//! Facts come from `host`, `steps` and `platforms` are the tables of what can be run, `suite` decides and drives, `run` is the only
-//! place that starts a step, `report` has the words.
+//! `steps` is the table of tests, `steps::kind` groups it, `steps::needs` looks for the tools of this machine, and `suite` runs steps.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer tool speaks on the terminal")]
 
-mod advisories;
 mod args;
-mod b3sum;
-mod checkout;
 mod codegen;
-mod curves;
-mod fatbin;
+mod command;
 mod fuzz;
-mod host;
-mod javascript;
-mod layouts;
-mod metadata;
-mod mutate;
-mod node;
-mod notices;
-mod platforms;
-mod python;
-mod report;
-mod run;
+mod measure;
+mod packages;
+mod release;
+mod repository;
 mod steps;
 mod suite;
-mod tally;
 mod tidy;
-mod tune;
-mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use args::Command;
+use fuzz::mutate;
+use measure::{curves, layouts, tune};
+use packages::{javascript, node};
+use release::{advisories, notices};
+use repository::{checkout, metadata};
+use steps::kind;
+use suite::Request;
 
 fn main() -> ExitCode {
     let outcome = Command::parse(lexopt::Parser::from_env()).and_then(execute);
@@ -57,6 +49,10 @@ fn execute(command: Command) -> anyhow::Result<bool> {
             Ok(true)
         }
         Command::Suite(request) => suite::run(&root, &request),
+        Command::Changed { revision, verbose, overlap } => {
+            let kinds = kind::affected(&checkout::changed(&root, &revision)?, &metadata::packages(&root)?);
+            suite::run(&root, &Request { overlap, ..args::request(&kinds, verbose) })
+        }
         Command::Tidy => {
             let faults = tidy::check(&root)?;
             faults.iter().for_each(|fault| println!("{fault}"));
@@ -67,9 +63,9 @@ fn execute(command: Command) -> anyhow::Result<bool> {
         Command::Mutate(arguments) => mutate::run(&root, &arguments),
         Command::Tune => tune::run(&root),
         Command::Layouts(request) => layouts::run(&root, &request),
-        Command::Codegen => codegen::write(&root).map(|()| true),
-        Command::Fatbin => fatbin::write(&root).map(|()| true),
-        Command::FatbinCheck => fatbin::check(&root),
+        Command::Codegen => codegen::call(&["assembly"]).run(&root).map(|()| true),
+        Command::Fatbin => codegen::call(&["fatbin"]).run(&root).map(|()| true),
+        Command::FatbinCheck => codegen::call(&["fatbin", "check"]).succeeds(&root),
         Command::Notices => {
             print!("{}", notices::text(&root)?);
             Ok(true)
@@ -78,6 +74,9 @@ fn execute(command: Command) -> anyhow::Result<bool> {
         Command::Javascript => javascript::package(&root),
         Command::NodePackage => node::package(&root).map(|()| true),
         Command::Numbers => curves::write(&root).map(|()| true),
+        Command::BookLinks => release::book::preprocess(&root).map(|()| true),
+        Command::BookSupports => Ok(true),
+        Command::BookCheck => release::book::check(&root),
     }
 }
 

@@ -1,7 +1,7 @@
 /* libargon2, ABI 1, by Hashmill: the names, the layouts and the numbers of the reference implementation's argon2.h.
  *
- * No function keeps anything between calls or reads the environment; all may be called by several threads at once. Those that return
- * an int return ARGON2_OK or a number below zero, of which argon2_error_message says what it means.
+ * No function keeps state between calls or reads the environment; all may be called by several threads at the same time.
+ * Functions that return an int return ARGON2_OK or a negative number; argon2_error_message has its meaning.
  */
 #ifndef ARGON2_H
 #define ARGON2_H
@@ -40,12 +40,12 @@ extern "C" {
 #define ARGON2_MIN_SECRET UINT32_C(0)
 #define ARGON2_MAX_SECRET UINT32_C(0xFFFFFFFF)
 
-/* What is wiped as soon as it was read, its length set to 0. */
+/* Inputs to be wiped after they are read; their length is set to 0. */
 #define ARGON2_DEFAULT_FLAGS UINT32_C(0)
 #define ARGON2_FLAG_CLEAR_PASSWORD (UINT32_C(1) << 0)
 #define ARGON2_FLAG_CLEAR_SECRET (UINT32_C(1) << 1)
 
-/* In the static library only. Memory is wiped after each hash, whatever this says. */
+/* In the static library only. Memory is wiped after each hash, regardless of this flag. */
 extern int FLAG_clear_internal_memory;
 
 typedef enum Argon2_ErrorCodes {
@@ -87,26 +87,26 @@ typedef enum Argon2_ErrorCodes {
     ARGON2_VERIFY_MISMATCH = -35
 } argon2_error_codes;
 
-/* Sets *memory to that many bytes, or leaves it null; what it returns is not looked at. Memory that does not begin at a multiple of
- * 64 goes back at once, and 63 bytes more are asked for. What goes back is wiped, if a hash was in it. */
+/* Sets *memory to that many bytes, or leaves it null; its return value is ignored. Memory that does not begin at a multiple of
+ * 64 is freed at once, and a request for 63 more bytes follows. Freed memory is wiped, if a hash was in it. */
 typedef int (*allocate_fptr)(uint8_t **memory, size_t bytes_to_allocate);
 typedef void (*deallocate_fptr)(uint8_t *memory, size_t bytes_to_allocate);
 
 typedef struct Argon2_Context {
-    uint8_t *out; /* where the hash goes */
+    uint8_t *out; /* output: the hash */
     uint32_t outlen;
     uint8_t *pwd;
     uint32_t pwdlen;
     uint8_t *salt;
     uint32_t saltlen;
-    uint8_t *secret; /* a key that is kept apart from hashes, or null */
+    uint8_t *secret; /* a key that is stored apart from hashes, or null */
     uint32_t secretlen;
-    uint8_t *ad; /* what else the hash is bound to, or null */
+    uint8_t *ad; /* associated data, or null */
     uint32_t adlen;
     uint32_t t_cost;  /* passes */
     uint32_t m_cost;  /* KiB */
     uint32_t lanes;
-    uint32_t threads; /* how many may work: no more than lanes and processors ever do */
+    uint32_t threads; /* maximum number of threads: never more than lanes and processors work */
     uint32_t version;
     allocate_fptr allocate_cbk; /* both, or neither */
     deallocate_fptr free_cbk;
@@ -124,26 +124,26 @@ typedef enum Argon2_version {
 /* "argon2id", or "Argon2id" if uppercase; null if there is no such type. */
 ARGON2_PUBLIC const char *argon2_type2string(argon2_type type, int uppercase);
 
-/* What a number means that a function returned. */
+/* The meaning of a number that a function returned. */
 ARGON2_PUBLIC const char *argon2_error_message(int error_code);
 
-/* Room for an encoded hash, the zero at its end included. */
+/* The size of an encoded hash, including the zero at its end. */
 ARGON2_PUBLIC size_t argon2_encodedlen(uint32_t t_cost, uint32_t m_cost, uint32_t parallelism, uint32_t saltlen,
                                        uint32_t hashlen, argon2_type type);
 
-/* The hash that a context describes goes to its out. */
+/* Writes the hash of a context to its out. */
 ARGON2_PUBLIC int argon2_ctx(argon2_context *context, argon2_type type);
 ARGON2_PUBLIC int argon2d_ctx(argon2_context *context);
 ARGON2_PUBLIC int argon2i_ctx(argon2_context *context);
 ARGON2_PUBLIC int argon2id_ctx(argon2_context *context);
 
-/* The same, and ARGON2_VERIFY_MISMATCH if it is not the outlen bytes at hash. */
+/* The same, and ARGON2_VERIFY_MISMATCH if the hash differs from the outlen bytes at hash. */
 ARGON2_PUBLIC int argon2_verify_ctx(argon2_context *context, const char *hash, argon2_type type);
 ARGON2_PUBLIC int argon2d_verify_ctx(argon2_context *context, const char *hash);
 ARGON2_PUBLIC int argon2i_verify_ctx(argon2_context *context, const char *hash);
 ARGON2_PUBLIC int argon2id_verify_ctx(argon2_context *context, const char *hash);
 
-/* A hash goes to hash if that is not null, and as a string to encoded if that is not null and has room. The short ones are of
+/* Writes a hash to hash if that is not null, and as a string to encoded if that is not null and large enough. The short functions use
  * version 0x13. There are as many lanes as threads. */
 ARGON2_PUBLIC int argon2_hash(const uint32_t t_cost, const uint32_t m_cost, const uint32_t parallelism, const void *pwd,
                               const size_t pwdlen, const void *salt, const size_t saltlen, void *hash,
@@ -168,8 +168,8 @@ ARGON2_PUBLIC int argon2id_hash_encoded(const uint32_t t_cost, const uint32_t m_
                                         const void *pwd, const size_t pwdlen, const void *salt, const size_t saltlen,
                                         const size_t hashlen, char *encoded, const size_t encodedlen);
 
-/* ARGON2_OK if the password has this encoded hash, ARGON2_VERIFY_MISMATCH if it has another. The string says what that costs: do not
- * verify strings of strangers. */
+/* ARGON2_OK if the password matches the encoded hash, ARGON2_VERIFY_MISMATCH if not. The string determines the cost: do not
+ * verify untrusted strings. */
 ARGON2_PUBLIC int argon2_verify(const char *encoded, const void *pwd, const size_t pwdlen, argon2_type type);
 ARGON2_PUBLIC int argon2d_verify(const char *encoded, const void *pwd, const size_t pwdlen);
 ARGON2_PUBLIC int argon2i_verify(const char *encoded, const void *pwd, const size_t pwdlen);

@@ -1,8 +1,8 @@
-// Hashmill for C++20: hashmill.h with owners, spans and results. Header only; link what hashmill.h needs.
+// Hashmill for C++20: hashmill.h with owning classes, spans and results. Header only; link the libraries of hashmill.h.
 //
-// A function that can fail returns a result: a value or an error, with the members of std::expected that are used most. It is the same
-// type in every standard, so units compiled as C++20 and as C++23 may be linked into one program. Owners free their handles, in any
-// order. hashmill.h documents the functions, and which of them may run at the same time.
+// A function that can fail returns a result: a value or an error, with the common members of std::expected. It is the same type
+// in every standard, so units compiled as C++20 and as C++23 may be linked into one program. Owning classes free their handles,
+// in any order. hashmill.h documents the functions, and which of them may run at the same time.
 #ifndef HASHMILL_HPP
 #define HASHMILL_HPP
 
@@ -32,7 +32,7 @@ template <class T, auto free_of>
 using owner = std::unique_ptr<T, deleter<free_of>>;
 }  // namespace detail
 
-// What went wrong.
+// An error.
 class error {
  public:
   explicit error(hm_error *handle) noexcept : handle_(handle) {}
@@ -50,8 +50,8 @@ struct failure {
   hashmill::error error;
 };
 
-// A value or an error. Not std::expected where the standard library has it: the functions below would then return another type under
-// the same linker name in each standard, and a program of both would take one for the other.
+// A value or an error. std::expected is not used, even if the standard library has it: the functions below would then return
+// different types under the same linker name in each standard, and a program of both would confuse them.
 template <class T>
 class [[nodiscard]] result {
   using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
@@ -59,14 +59,14 @@ class [[nodiscard]] result {
  public:
   result() requires std::is_void_v<T> = default;
   template <class U = T>
-    // A result is no value of another one, though it can be asked whether it has one.
+    // A result is not a value of another result, although it converts to bool.
     requires(!std::is_void_v<T> && !std::is_same_v<std::remove_cvref_t<U>, result> && std::is_constructible_v<stored, U>)
   result(U &&value) : either_(std::in_place_index<0>, std::forward<U>(value)) {}
   result(failure failure) : either_(std::in_place_index<1>, std::move(failure.error)) {}
 
   bool has_value() const noexcept { return either_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
-  // Throws std::bad_variant_access where there is no value, or no error.
+  // Throws std::bad_variant_access if there is no value, or no error.
   stored &value() & { return std::get<0>(either_); }
   const stored &value() const & { return std::get<0>(either_); }
   stored value() && { return std::get<0>(std::move(either_)); }
@@ -74,7 +74,7 @@ class [[nodiscard]] result {
   hashmill::error &&error() && { return std::get<1>(std::move(either_)); }
   stored &operator*() & { return value(); }
   const stored &operator*() const & { return value(); }
-  // The value itself, not a reference: before C++23 a loop over `*a_call()` destroys the result before its first turn.
+  // The value itself, not a reference: before C++23 a loop over `*a_call()` destroys the result before its first iteration.
   stored operator*() && { return std::move(*this).value(); }
   stored *operator->() { return &value(); }
   const stored *operator->() const { return &value(); }
@@ -83,7 +83,7 @@ class [[nodiscard]] result {
   std::variant<stored, hashmill::error> either_;
 };
 
-// Bytes or text of whoever calls.
+// Bytes or text of the caller.
 class view {
  public:
   view() noexcept : span_{nullptr, 0} {}
@@ -102,13 +102,13 @@ class view {
 inline std::string_view text_of(hm_span span) noexcept { return {reinterpret_cast<const char *>(span.data), span.len}; }
 inline std::span<const std::uint8_t> bytes_of(hm_span span) noexcept { return {span.data, span.len}; }
 
-// What a list of C shows, for as long as this lives.
+// The elements of a C list, valid for the lifetime of this object.
 template <class List, class Item, auto free_of>
 class list {
  public:
   explicit list(List *handle) noexcept : handle_(handle) {}
   std::span<const Item> items() const & noexcept { return {handle_->items, handle_->len}; }
-  // A loop over what is gone already.
+  // Deleted: a loop over a temporary would use freed memory.
   std::span<const Item> items() const && = delete;
   auto begin() const noexcept { return items().begin(); }
   auto end() const noexcept { return items().end(); }
@@ -131,11 +131,11 @@ using parts = list<hm_parts, hm_part, hm_parts_free>;
 using verdicts = list<hm_verdicts, hm_verdict, hm_verdicts_free>;
 using file_digests = list<hm_file_digests, hm_file_digest, hm_file_digests_free>;
 
-// Bytes that a function gave.
+// Bytes that a function returned.
 class bytes {
  public:
   explicit bytes(hm_bytes *handle) noexcept : handle_(handle) {}
-  // As long as this lives.
+  // Valid for the lifetime of this object.
   std::span<const std::uint8_t> span() const noexcept { return {handle_->data, handle_->len}; }
   std::string_view text() const noexcept { return text_of(hm_view(handle_.get())); }
   operator view() const noexcept { return hm_view(handle_.get()); }
@@ -150,21 +150,21 @@ inline result<void> checked(hm_error *error) {
   return {};
 }
 
-// What a call gives through its last pointer.
+// The result of a call through its last pointer.
 template <class Out, class Raw, class Call>
 result<Out> made(Call &&call) {
   Raw *raw = nullptr;
   if (hm_error *error = call(&raw)) return failure(hashmill::error(error));
   return Out(raw);
 }
-// What a call gives through its last pointer, which is no handle.
+// The result of a call through its last pointer, if it is not a handle.
 template <class Out, class Call>
 result<Out> told(Call &&call) {
   Out out{};
   if (hm_error *error = call(&out)) return failure(hashmill::error(error));
   return out;
 }
-// The same, or none where it leaves NULL.
+// The same, or nullopt if the result is NULL.
 template <class Out, class Raw, class Call>
 result<std::optional<Out>> perhaps(Call &&call) {
   Raw *raw = nullptr;
@@ -178,7 +178,7 @@ inline const hm_hashes *at(const hashes *heads) noexcept { return heads ? heads-
 
 using digest = std::array<std::uint8_t, 32>;
 
-// Threads that do the work of whoever calls with them.
+// A pool of threads that work for its callers.
 class pool {
  public:
   static result<pool> create(std::uint32_t threads = 0) {
@@ -207,7 +207,7 @@ inline result<std::vector<digest>> hash_many(std::span<const view> inputs, hm_fu
   return out;
 }
 
-// An input that comes in pieces.
+// A hasher for input in pieces.
 class hasher {
  public:
   static result<hasher> create(hm_function function = hm_blake3()) {
@@ -229,7 +229,7 @@ class hasher {
   detail::owner<hm_hasher, hm_hasher_free> handle_;
 };
 
-// What hashes files.
+// A hasher of files.
 class files {
  public:
   static result<files> create(hm_function function = hm_blake3(), hm_file_options options = {}) {
@@ -258,7 +258,7 @@ inline result<hm_policy> policy(view preset) {
 // Overwrites a secret with zeros.
 inline result<void> wipe(std::span<std::uint8_t> room) { return detail::checked(hm_wipe(hm_room_of(room.data(), room.size()))); }
 
-// A request to stop, which other threads make.
+// A request to stop, which other threads can set.
 class stop {
  public:
   static result<stop> create() {
@@ -295,7 +295,7 @@ class passwords {
     return detail::told<bool>(
         [&](bool *out) { return hm_passwords_verify_until(handle_.get(), password, stored, stop.get(), out); });
   }
-  // Always an error, after the time that a check takes: for a name that nobody has.
+  // Always an error, after the time of a check: for a user name that does not exist.
   result<void> verify_dummy(view password) const { return detail::checked(hm_passwords_verify_dummy(handle_.get(), password)); }
   result<verdicts> verify_many(std::span<const view> words, std::span<const view> stored) const {
     std::vector<hm_span> one(words.begin(), words.end()), other(stored.begin(), stored.end());
@@ -309,7 +309,7 @@ class passwords {
   detail::owner<hm_passwords, hm_passwords_free> handle_;
 };
 
-// An object of a document: an id of one's own, or one that a list shows, or the root.
+// The id of an object of a document: owned, or in a list, or the root.
 class object {
  public:
   object() noexcept = default;
@@ -328,7 +328,7 @@ class object_id {
   static result<object_id> parse(view text) {
     return detail::made<object_id, hm_obj_id>([&](hm_obj_id **out) { return hm_obj_id_parse(text, out); });
   }
-  // An id of one's own of what a list shows.
+  // An owned copy of an id in a list.
   static result<object_id> copy_of(object shown) {
     return detail::made<object_id, hm_obj_id>([&](hm_obj_id **out) { return hm_obj_id_clone(shown.get(), out); });
   }
@@ -342,7 +342,7 @@ class object_id {
   detail::owner<hm_obj_id, hm_obj_id_free> handle_;
 };
 
-// What is known of a peer.
+// The state of a sync with a peer.
 class sync_state {
  public:
   static result<sync_state> create() {
@@ -360,7 +360,7 @@ class sync_state {
   result<hashes> last_sent_heads() const {
     return detail::made<hashes, hm_hashes>([&](hm_hashes **out) { return hm_sync_state_last_sent_heads(handle_.get(), out); });
   }
-  // None before the peer's first message.
+  // Empty before the peer's first message.
   result<std::optional<hashes>> their_heads() const {
     return detail::perhaps<hashes, hm_hashes>([&](hm_hashes **out) { return hm_sync_state_their_heads(handle_.get(), out); });
   }
@@ -375,13 +375,13 @@ class sync_state {
   detail::owner<hm_sync_state, hm_sync_state_free> handle_;
 };
 
-// What a message says.
+// The contents of a message.
 class sync_message {
  public:
   static result<sync_message> decode(view bytes) {
     return detail::made<sync_message, hm_sync_message>([&](hm_sync_message **out) { return hm_sync_message_decode(bytes, out); });
   }
-  // As long as this lives.
+  // Valid for the lifetime of this object.
   std::span<const hm_change_hash> heads() const noexcept { return {handle_->heads, handle_->heads_len}; }
   std::span<const hm_change_hash> needs() const noexcept { return {handle_->needs, handle_->needs_len}; }
   std::span<const hm_sync_have> haves() const noexcept { return {handle_->haves, handle_->haves_len}; }
@@ -394,19 +394,19 @@ class sync_message {
   detail::owner<hm_sync_message, hm_sync_message_free> handle_;
 };
 
-// Changes that are read without a document.
+// Decodes changes without a document.
 inline result<changes> decode_changes(std::span<const view> chunks, const hm_doc_limits *limits = nullptr) {
   std::vector<hm_span> spans(chunks.begin(), chunks.end());
   return detail::made<changes, hm_changes>(
       [&](hm_changes **out) { return hm_changes_decode(hm_spans_of(spans.data(), spans.size()), limits, out); });
 }
 
-// The way to the object of a patch.
+// The path to the object of a patch.
 inline result<path> path_of(const patches &patches, std::size_t index) {
   return detail::made<path, hm_path>([&](hm_path **out) { return hm_patches_path(patches.get(), index, out); });
 }
 
-// A place that stays where it is while others edit.
+// A position that follows its element during other edits.
 class cursor {
  public:
   static result<cursor> parse(view text) {
@@ -415,7 +415,7 @@ class cursor {
   result<bytes> text() const {
     return detail::made<bytes, hm_bytes>([&](hm_bytes **out) { return hm_cursor_text(view(bytes_), out); });
   }
-  // What is worth keeping; a view of kept bytes is as good as a cursor.
+  // The bytes to store; a view of stored bytes can be used like a cursor.
   std::span<const std::uint8_t> span() const noexcept { return bytes_.span(); }
   operator view() const noexcept { return bytes_; }
   explicit cursor(hm_bytes *handle) noexcept : bytes_(handle) {}
@@ -424,7 +424,7 @@ class cursor {
   bytes bytes_;
 };
 
-// A document. `heads` is when, and now without.
+// A document. `heads` selects a point of the history; without it, the current state.
 class document {
  public:
   static result<document> create(const hm_doc_options *options = nullptr) {
@@ -463,7 +463,7 @@ class document {
   result<std::size_t> pending_ops() const {
     return detail::told<std::size_t>([&](std::size_t *out) { return hm_doc_pending_ops(get(), out); });
   }
-  // Until `integrate` everything is read and written as it was then.
+  // Until `integrate` all reads and writes use the document at these heads.
   result<void> isolate(const hashes &heads) { return detail::checked(hm_doc_isolate(get(), heads.get())); }
   result<void> integrate() { return detail::checked(hm_doc_integrate(get())); }
   result<void> rollback() { return detail::checked(hm_doc_rollback(get(), nullptr)); }
@@ -570,7 +570,7 @@ class document {
   result<hashmill::changes> change(const hm_change_hash &hash) {
     return detail::made<hashmill::changes, hm_changes>([&](hm_changes **out) { return hm_doc_get_change_by_hash(get(), &hash, out); });
   }
-  // What another document has and this one lacks.
+  // The changes that another document has and this one lacks.
   result<hashmill::changes> changes_added(document &other) {
     return detail::made<hashmill::changes, hm_changes>([&](hm_changes **out) { return hm_doc_get_changes_added(get(), other.get(), out); });
   }
@@ -583,16 +583,16 @@ class document {
   result<patches> diff(const hashes &before, const hashes &after) {
     return detail::made<patches, hm_patches>([&](hm_patches **out) { return hm_doc_diff(get(), before.get(), after.get(), out); });
   }
-  // What is new since the last call, or since the beginning.
+  // The patches since the last call, or since the beginning.
   result<patches> diff_incremental() {
     return detail::made<patches, hm_patches>([&](hm_patches **out) { return hm_doc_diff_incremental(get(), out); });
   }
 
-  // The next message for a peer; none when all is said, or while an answer is awaited.
+  // The next message for a peer; empty if both have the same heads, or while an answer is awaited.
   result<std::optional<bytes>> message_for(sync_state &peer) {
     return detail::perhaps<bytes, hm_bytes>([&](hm_bytes **out) { return hm_generate_sync_message(get(), peer.get(), out); });
   }
-  // Gives the hashes of changes that were refused.
+  // Returns the hashes of refused changes.
   result<hashes> receive_telling(sync_state &peer, view message) {
     return detail::made<hashes, hm_hashes>([&](hm_hashes **out) { return hm_receive_sync_message(get(), peer.get(), message, out); });
   }
@@ -600,7 +600,7 @@ class document {
     return detail::checked(hm_receive_sync_message(get(), peer.get(), message, nullptr));
   }
 
-  // For hashmill.h.
+  // The handle for hashmill.h.
   hm_doc *get() noexcept { return handle_.get(); }
   const hm_doc *get() const noexcept { return handle_.get(); }
   explicit document(hm_doc *handle) noexcept : handle_(handle) {}

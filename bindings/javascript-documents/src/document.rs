@@ -1,99 +1,29 @@
-//! The class `Automerge`: making, loading, saving, committing.
+//! The class `Automerge`: creating, loading, saving, committing.
 
 use std::cell::{Ref, RefCell, RefMut};
 use std::rc::Rc;
 
 use hashmill_doc::{
-    ActorId, AutoCommit, ChangeHash, CommitOptions, EditError, LoadOptions, ObjId, ObjType, OnPartialLoad,
-    Patch, ReadDoc as _, StringMigration, TextEncoding, Transactable as _, Verify, View,
+    ActorId, AutoCommit, ChangeHash, EditError, LoadOptions, ObjId, ObjType, OnPartialLoad, Patch,
+    ReadDoc as _, StringMigration, TextEncoding, Transactable as _, Verify,
 };
 use js_sys::Array;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast as _, JsValue};
 
-use crate::arguments::{
-    Js, bytes, flag, heads, hex, index, maybe_text, object_and_path, property, text, thrown,
-};
-use crate::exports;
-use crate::limits::limits;
-use crate::scalars::Types;
-use crate::shown::{Show, follow};
+use crate::materialize::{Materializer, follow};
+use crate::state::Inner;
+use crate::values::arguments::{Js, bytes, flag, heads, hex, index, maybe_text, property, text, thrown};
+use crate::values::exports;
+use crate::values::limits::limits;
+use crate::values::scalars::Types;
 
-/// A document with what its caller wants to see of it.
-pub(crate) struct Inner {
-    pub(crate) doc: AutoCommit,
-    pub(crate) types: Rc<Types>,
-    /// Whether what is shown is frozen.
-    pub(crate) freeze: bool,
-    /// Who stands behind the actor.
-    pub(crate) author: Option<Vec<u8>>,
-}
-
-impl Inner {
-    fn of(mut doc: AutoCommit) -> Self {
-        doc.record_order();
-        Self { doc, types: Rc::default(), freeze: false, author: None }
-    }
-
-    pub(crate) fn view(&self, heads: Option<&[ChangeHash]>) -> Js<View<'_>> {
-        match heads {
-            None => Ok(self.doc.view()),
-            Some(heads) => self.doc.at(heads).map_err(thrown),
-        }
-    }
-
-    /// The object that a name and a path lead to.
-    pub(crate) fn object(&self, text: &str) -> Js<(ObjId, ObjType)> {
-        let (mut obj, path) = object_and_path(text)?;
-        let view = self.doc.view();
-        let unknown = || thrown(format_args!("invalid object ID: {text} leads to no object"));
-        let mut kind = view.object_type(&obj).map_err(|_| unknown())?;
-        for step in path {
-            let found = match step.parse::<usize>() {
-                Ok(index) if kind.is_sequence() => view.get(&obj, index),
-                _ => view.get(&obj, step),
-            };
-            let (value, id) = found.ok().flatten().ok_or_else(unknown)?;
-            kind = value.as_object().ok_or_else(unknown)?;
-            obj = id;
-        }
-        Ok((obj, kind))
-    }
-
-    fn options(&self, message: Option<String>, time: Option<f64>) -> CommitOptions {
-        let mut options = CommitOptions::default().with_time(time.map_or(0, |time| time as i64));
-        if let Some(message) = message {
-            options = options.with_message(message);
-        }
-        match &self.author {
-            Some(author) => options.with_author(author.clone()),
-            None => options,
-        }
-    }
-
-    /// What the caller did not get for an exception, it has not seen: the next time all is shown anew.
-    fn told(&mut self, told: Js) -> Js {
-        if told.is_err() {
-            self.doc.reset_diff_cursor();
-        }
-        told
-    }
-
-    /// Makes what is open a change before something else does, which would not know the author.
-    pub(crate) fn settle(&mut self) {
-        if self.author.is_some() && self.doc.pending_ops() > 0 {
-            let options = self.options(None, None);
-            self.doc.commit_with(&options);
-        }
-    }
-}
-
-/// A document. Whoever calls it while it is at work, as functions of registered types could, is told so.
+/// A document. A call while another one is running, as from functions of registered types, is an error.
 #[wasm_bindgen]
 pub struct Automerge(RefCell<Inner>);
 
 impl Automerge {
-    fn of(inner: Inner) -> Self {
+    fn from_inner(inner: Inner) -> Self {
         Self(RefCell::new(inner))
     }
 
@@ -101,32 +31,32 @@ impl Automerge {
         self.0.try_borrow().map_err(|_| thrown("the document is being changed"))
     }
 
-    /// To be edited.
+    /// Access for edits.
     pub(crate) fn edit(&self) -> Js<RefMut<'_, Inner>> {
         self.0.try_borrow_mut().map_err(|_| thrown("the document is in use"))
     }
 
-    /// To be asked for what takes all edits to be committed.
+    /// Access for operations that need all edits to be committed.
     pub(crate) fn whole(&self) -> Js<RefMut<'_, Inner>> {
         let mut inner = self.edit()?;
-        inner.settle();
+        inner.commit_pending();
         Ok(inner)
     }
 
-    /// The types, to call functions of the caller while the document is free.
+    /// The types, so that functions of the caller are called while the document is not borrowed.
     pub(crate) fn types(&self) -> Js<Rc<Types>> {
         Ok(Rc::clone(&self.read()?.types))
     }
 
-    /// Another document that is shown as this one.
+    /// Another document with the same display settings.
     fn like(&self, doc: AutoCommit, actor: Option<ActorId>) -> Js<Self> {
         let inner = self.read()?;
         let (types, author) = (Rc::clone(&inner.types), inner.author.clone());
-        let mut other = Inner { types, freeze: inner.freeze, author, ..Inner::of(doc) };
+        let mut other = Inner { types, freeze: inner.freeze, author, ..Inner::from_doc(doc) };
         if let Some(actor) = actor {
             other.doc.set_actor(actor);
         }
-        Ok(Self::of(other))
+        Ok(Self::from_inner(other))
     }
 }
 
@@ -140,7 +70,7 @@ pub fn create(options: &JsValue) -> Js<Automerge> {
 #[wasm_bindgen(js_name = load, skip_typescript)]
 pub fn load(data: &JsValue, options: &JsValue) -> Js<Automerge> {
     let data = bytes(data, "the document")?;
-    let mut load = options_of(actor(&property(options, "actor")?)?);
+    let mut load = load_options(actor(&property(options, "actor")?)?);
     if flag(options, "unchecked")? {
         load = load.verify(Verify::Later);
     }
@@ -150,19 +80,19 @@ pub fn load(data: &JsValue, options: &JsValue) -> Js<Automerge> {
     if flag(options, "convertImmutableStringsToText")? {
         load = load.migrate_strings(StringMigration::ConvertToText);
     }
-    Ok(Automerge::of(Inner::of(AutoCommit::load_with(&data, load).map_err(thrown)?)))
+    Ok(Automerge::from_inner(Inner::from_doc(AutoCommit::load_with(&data, load).map_err(thrown)?)))
 }
 
 #[wasm_bindgen]
 impl Automerge {
     /// An empty document.
     pub fn new(actor: &JsValue) -> Js<Automerge> {
-        // Nothing at all is an empty document, within the same limits as another.
-        let doc = AutoCommit::load_with(&[], options_of(self::actor(actor)?)).map_err(thrown)?;
-        Ok(Self::of(Inner::of(doc)))
+        // No bytes are an empty document, with the same limits.
+        let doc = AutoCommit::load_with(&[], load_options(self::actor(actor)?)).map_err(thrown)?;
+        Ok(Self::from_inner(Inner::from_doc(doc)))
     }
 
-    /// The same document with the same actor, or another.
+    /// A copy of the document with the same actor, or another.
     #[allow(clippy::should_implement_trait, reason = "the name it has in JavaScript")]
     pub fn clone(&self, actor: &JsValue) -> Js<Automerge> {
         let actor = self::actor(actor)?;
@@ -170,7 +100,7 @@ impl Automerge {
         self.like(doc.into(), actor)
     }
 
-    /// The same document, or what it was, with another actor.
+    /// A copy of the document, now or at heads, with another actor.
     pub fn fork(&self, actor: &JsValue, at: JsValue) -> Js<Automerge> {
         let (actor, at) = (self::actor(actor)?, heads(at)?);
         let mut inner = self.whole()?;
@@ -182,7 +112,7 @@ impl Automerge {
         self.like(doc, actor)
     }
 
-    /// The same document without what it says.
+    /// A copy of the document without its contents.
     pub fn anonymize(&self) -> Js<Automerge> {
         let doc = self.whole()?.doc.document().anonymise().map_err(thrown)?;
         self.like(doc.into(), None)
@@ -199,45 +129,45 @@ impl Automerge {
         Ok(exports::bytes(&self.whole()?.doc.save_nocompress()))
     }
 
-    /// As `save`; the file is loaded again before it is given out.
+    /// As `save`; the file is loaded again before it is returned.
     #[wasm_bindgen(js_name = saveAndVerify)]
     pub fn save_and_verify(&self) -> Js {
         Ok(exports::bytes(&self.whole()?.doc.save_and_verify().map_err(thrown)?))
     }
 
-    /// What is new since the last save.
+    /// The changes since the last save.
     #[wasm_bindgen(js_name = saveIncremental)]
     pub fn save_incremental(&self) -> Js {
         Ok(exports::bytes(&self.whole()?.doc.save_incremental()))
     }
 
-    /// What is new since some heads.
+    /// The changes since some heads.
     #[wasm_bindgen(js_name = saveSince)]
     pub fn save_since(&self, since: JsValue) -> Js {
         let since = heads(since)?.unwrap_or_default();
         Ok(exports::bytes(&self.whole()?.doc.save_after(&since)))
     }
 
-    /// Takes what a file has; gives how many changes are new.
+    /// Applies the changes of a file; returns the number of new ones.
     #[wasm_bindgen(js_name = loadIncremental)]
     pub fn load_incremental(&self, data: &JsValue) -> Js<f64> {
         let data = bytes(data, "the data")?;
         Ok(self.whole()?.doc.load_incremental(&data).map_err(thrown)? as f64)
     }
 
-    /// Takes over what another document has; gives the heads.
+    /// Merges the changes of another document; returns the heads.
     pub fn merge(&self, other: &Automerge) -> Js {
-        let (mut ours, mut theirs) = (self.whole()?, other.whole()?);
-        Ok(exports::hashes(&ours.doc.merge(&mut theirs.doc).map_err(thrown)?))
+        let (mut own, mut other) = (self.whole()?, other.whole()?);
+        Ok(exports::hashes(&own.doc.merge(&mut other.doc).map_err(thrown)?))
     }
 
-    /// How many operations are not committed.
+    /// The number of uncommitted operations.
     #[wasm_bindgen(js_name = pendingOps)]
     pub fn pending_ops(&self) -> Js<f64> {
         Ok(self.read()?.doc.pending_ops() as f64)
     }
 
-    /// Makes what was edited a change; gives its hash, or null where nothing was.
+    /// Commits the pending edits; returns the hash of the change, or null without edits.
     pub fn commit(&self, message: &JsValue, time: Option<f64>) -> Js {
         let message = maybe_text(message, "the message")?;
         let mut inner = self.edit()?;
@@ -247,7 +177,7 @@ impl Automerge {
         Ok(hash.as_ref().map_or(JsValue::NULL, exports::hash))
     }
 
-    /// Makes a change without operations; gives its hash.
+    /// Makes a change without operations; returns its hash.
     #[wasm_bindgen(js_name = emptyChange)]
     pub fn empty_change(&self, message: &JsValue, time: Option<f64>) -> Js {
         let message = maybe_text(message, "the message")?;
@@ -258,31 +188,31 @@ impl Automerge {
         Ok(exports::hash(&hash))
     }
 
-    /// Takes back what was edited; gives how many operations there were.
+    /// Rolls back the pending edits; returns their number of operations.
     pub fn rollback(&self) -> Js<f64> {
         Ok(self.edit()?.doc.rollback() as f64)
     }
 
-    /// Reads and writes the document as it was, until `integrate`.
+    /// Reads and writes the document at some heads, until `integrate`.
     pub fn isolate(&self, at: JsValue) -> Js<()> {
         let at = heads(at)?.ok_or_else(|| thrown("no heads specified"))?;
         self.whole()?.doc.isolate(&at).map_err(thrown)
     }
 
-    /// Goes back to the whole document.
+    /// Returns to the whole document.
     pub fn integrate(&self) -> Js<()> {
         self.whole()?.doc.integrate();
         Ok(())
     }
 
-    /// Whether what is shown is frozen from now on; gives whether it was so far.
+    /// Sets whether shown objects are frozen; returns the previous setting.
     #[wasm_bindgen(js_name = enableFreeze)]
     pub fn enable_freeze(&self, enable: &JsValue) -> Js<bool> {
         let enable = enable.as_bool().ok_or_else(|| thrown("must pass a bool to enableFreeze"))?;
         Ok(std::mem::replace(&mut self.edit()?.freeze, enable))
     }
 
-    /// How scalars of a type are shown and read.
+    /// Registers how scalars of a type are shown and read.
     #[wasm_bindgen(js_name = registerDatatype)]
     pub fn register_datatype(&self, datatype: &JsValue, construct: JsValue, deconstruct: JsValue) -> Js<()> {
         let name = text(datatype, "the datatype")?;
@@ -290,7 +220,7 @@ impl Automerge {
         Ok(())
     }
 
-    /// An object with everything in it, now or at heads.
+    /// An object with its contents, now or at heads.
     pub fn materialize(&self, obj: &JsValue, at: JsValue, meta: &JsValue) -> Js {
         let at = heads(at)?;
         let mut inner = self.whole()?;
@@ -298,67 +228,68 @@ impl Automerge {
             Some(obj) => inner.object(&obj)?.0,
             None => ObjId::Root,
         };
-        let shown = Show::new(inner.view(at.as_deref())?, &inner.types, inner.freeze, meta)?.whole(obj)?;
+        let shown =
+            Materializer::new(inner.view(at.as_deref())?, &inner.types, inner.freeze, meta)?.whole(obj)?;
         inner.doc.update_diff_cursor();
         Ok(shown)
     }
 
-    /// The document with everything in it.
+    /// The document with its contents.
     #[wasm_bindgen(js_name = toJS)]
     pub fn to_js(&self, meta: &JsValue) -> Js {
         let inner = self.read()?;
-        Show::new(inner.view(None)?, &inner.types, inner.freeze, meta)?.whole(ObjId::Root)
+        Materializer::new(inner.view(None)?, &inner.types, inner.freeze, meta)?.whole(ObjId::Root)
     }
 
-    /// What shows the document, after all that is new.
+    /// The objects that show the document, updated with all new changes.
     #[wasm_bindgen(js_name = applyPatches)]
     pub fn apply_patches(&self, object: &JsValue, meta: &JsValue) -> Js {
         let mut inner = self.whole()?;
-        let told = follow(&mut inner, object, meta).map(|(shown, _)| shown);
-        inner.told(told)
+        let shown = follow(&mut inner, object, meta).map(|(shown, _)| shown);
+        inner.record_shown(shown)
     }
 
-    /// As `applyPatches`; gives what is new, too.
+    /// As `applyPatches`; also returns the patches.
     #[wasm_bindgen(js_name = applyAndReturnPatches)]
     pub fn apply_and_return_patches(&self, object: &JsValue, meta: &JsValue) -> Js {
         let mut inner = self.whole()?;
         let recorded = inner.doc.recorded_patches();
-        let told = follow(&mut inner, object, meta).and_then(|(shown, patches)| {
+        let shown = follow(&mut inner, object, meta).and_then(|(shown, patches)| {
             let patches = recorded.unwrap_or(patches);
             let patches = exports::patches(&patches, &inner.types)?;
             Ok(exports::object([("value", shown), ("patches", patches.into())])?.into())
         });
-        inner.told(told)
+        inner.record_shown(shown)
     }
 
-    /// What is new since the last time.
+    /// The patches since the last call.
     #[wasm_bindgen(js_name = diffIncremental)]
     pub fn diff_incremental(&self) -> Js<Array> {
         let mut inner = self.whole()?;
         let Inner { doc, types, .. } = &mut *inner;
         if let Some(recorded) = doc.recorded_patches() {
-            let told = exports::patches(&recorded, types)?;
+            let shown = exports::patches(&recorded, types)?;
             doc.update_diff_cursor();
-            return Ok(told);
+            return Ok(shown);
         }
         doc.try_diff_incremental(|patches| exports::patches(&patches, types))
     }
 
-    /// What is new counts from now on.
+    /// Later patches start from the current state.
     #[wasm_bindgen(js_name = updateDiffCursor)]
     pub fn update_diff_cursor(&self) -> Js<()> {
         self.whole()?.doc.update_diff_cursor();
         Ok(())
     }
 
-    /// All is new.
+    /// Later patches start from the empty document.
     #[wasm_bindgen(js_name = resetDiffCursor)]
     pub fn reset_diff_cursor(&self) -> Js<()> {
         self.edit()?.doc.reset_diff_cursor();
         Ok(())
     }
 
-    /// The steps between two moments.
+    /// The patches between two points of the history.
     pub fn diff(&self, before: JsValue, after: JsValue) -> Js<Array> {
         let (before, after) = (needed(before, "before")?, needed(after, "after")?);
         let mut inner = self.whole()?;
@@ -366,7 +297,7 @@ impl Automerge {
         exports::patches(&patches, &inner.types)
     }
 
-    /// The steps between two moments of one object, with what is in it unless `recursive` is false.
+    /// The patches of one object between two points of the history, with its contents unless `recursive` is false.
     #[wasm_bindgen(js_name = diffPath)]
     pub fn diff_path(&self, path: &JsValue, before: JsValue, after: JsValue, options: &JsValue) -> Js<Array> {
         let path = text(path, "the path")?;
@@ -378,7 +309,7 @@ impl Automerge {
         exports::patches(&patches, &inner.types)
     }
 
-    /// The element of a text that is a block, with everything in it; null for another.
+    /// A block of a text with its contents; null for another element.
     #[wasm_bindgen(js_name = getBlock)]
     pub fn get_block(&self, obj: &JsValue, at: &JsValue, then: JsValue) -> Js {
         let (obj, at, then) = (text(obj, "the object")?, index(at, "the index")?, heads(then)?);
@@ -393,7 +324,7 @@ impl Automerge {
     }
 }
 
-fn options_of(actor: Option<ActorId>) -> LoadOptions {
+fn load_options(actor: Option<ActorId>) -> LoadOptions {
     let load = LoadOptions::new().text_encoding(TextEncoding::Utf16CodeUnit).limits(limits());
     match actor {
         Some(actor) => load.actor(actor),
@@ -405,7 +336,7 @@ fn actor(value: &JsValue) -> Js<Option<ActorId>> {
     maybe_text(value, "the actor")?.map(|actor| hex(&actor).map(ActorId::from)).transpose()
 }
 
-/// Between heads of which one is not here there are no steps: what `diff` of the package promises.
+/// With unknown heads there are no patches, as `diff` of the package promises.
 fn known(steps: Result<Vec<Patch>, EditError>) -> Js<Vec<Patch>> {
     match steps {
         Err(EditError::UnknownHash(_)) => Ok(vec![]),

@@ -4,11 +4,12 @@ use hashmill_doc::{Literal, ObjType, ReadDoc as _, Transactable as _};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{Js, Room, index, literal, needed_prop, object, refused, string, text, thrown};
 use crate::document::Automerge;
-use crate::scalars::{scalar, untyped};
+use crate::values::arguments::{Js, MemoryBudget, index, needed_prop, refused, string, text, thrown};
+use crate::values::literals::{literal, object};
+use crate::values::scalars::{scalar, untyped};
 
-fn made(obj: Option<hashmill_doc::ObjId>) -> Js<String> {
+fn object_id(obj: Option<hashmill_doc::ObjId>) -> Js<String> {
     obj.map(|obj| obj.to_string()).ok_or_else(|| thrown("the value must be an object"))
 }
 
@@ -32,7 +33,7 @@ impl Automerge {
         inner.doc.put(&obj, prop, value).map_err(refused)
     }
 
-    /// Puts an object with everything in it; gives its name.
+    /// Puts an object with its contents; returns its id.
     #[wasm_bindgen(js_name = putObject)]
     pub fn put_object(&self, obj: &JsValue, prop: &JsValue, value: &JsValue) -> Js<String> {
         self.put_literal(obj, prop, object(value)?)
@@ -52,7 +53,7 @@ impl Automerge {
         inner.doc.insert(&obj, at, value).map_err(refused)
     }
 
-    /// Inserts an object with everything in it; gives its name.
+    /// Inserts an object with its contents; returns its id.
     #[wasm_bindgen(js_name = insertObject)]
     pub fn insert_object(&self, obj: &JsValue, at: &JsValue, value: &JsValue) -> Js<String> {
         self.insert_literal(obj, Some(index(at, "the index")?), object(value)?)
@@ -74,19 +75,19 @@ impl Automerge {
         inner.doc.insert(&obj, end, value).map_err(refused)
     }
 
-    /// Appends an object with everything in it; gives its name.
+    /// Appends an object with its contents; returns its id.
     #[wasm_bindgen(js_name = pushObject)]
     pub fn push_object(&self, obj: &JsValue, value: &JsValue) -> Js<String> {
         self.insert_literal(obj, None, object(value)?)
     }
 
-    /// Deletes from a text, inserting text, or from a list, inserting scalars.
+    /// Deletes units of a text and inserts text, or elements of a list and inserts scalars.
     pub fn splice(&self, obj: &JsValue, start: f64, delete: f64, new: &JsValue) -> Js<()> {
         let (obj, start, delete) = (text(obj, "the object")?, start as usize, delete as isize);
         let new_text = string(new)?;
-        let room = Room::default();
-        let values = match room.elements(new)? {
-            Some(values) => values.iter().map(|value| untyped(&value, &room)).collect::<Js<Vec<_>>>()?,
+        let budget = MemoryBudget::default();
+        let values = match budget.elements(new)? {
+            Some(values) => values.iter().map(|value| untyped(&value, &budget)).collect::<Js<Vec<_>>>()?,
             None => vec![],
         };
         let mut inner = self.edit()?;
@@ -104,15 +105,15 @@ impl Automerge {
     #[wasm_bindgen(js_name = spliceFromHydrate)]
     pub fn splice_hydrate(&self, obj: &JsValue, start: f64, delete: f64, values: &JsValue) -> Js<()> {
         let (obj, types) = (text(obj, "the object")?, self.types()?);
-        let room = Room::default();
-        let values = room.array(values, "values")?;
-        let values = values.iter().map(|value| room.literal(&value, &types)).collect::<Js<Vec<_>>>()?;
+        let budget = MemoryBudget::default();
+        let values = budget.array(values, "values")?;
+        let values = values.iter().map(|value| budget.literal(&value, &types)).collect::<Js<Vec<_>>>()?;
         let mut inner = self.edit()?;
         let obj = inner.object(&obj)?.0;
         inner.doc.splice(&obj, start as usize, delete as isize, values).map_err(refused)
     }
 
-    /// Turns a text into another with few edits.
+    /// Changes a text to another one with few edits.
     #[wasm_bindgen(js_name = updateText)]
     pub fn update_text(&self, obj: &JsValue, new: &JsValue) -> Js<()> {
         let (obj, new) = (text(obj, "the object")?, text(new, "the new text")?);
@@ -121,7 +122,7 @@ impl Automerge {
         inner.doc.update_text(&obj, &new).map_err(refused)
     }
 
-    /// Adds to a counter.
+    /// Increments a counter.
     pub fn increment(&self, obj: &JsValue, prop: &JsValue, by: &JsValue) -> Js<()> {
         let (obj, prop) = (text(obj, "the object")?, needed_prop(prop)?);
         let by = by.as_f64().ok_or_else(|| thrown("value was not numeric"))?;
@@ -144,15 +145,15 @@ impl Automerge {
         let (obj, prop) = (text(obj, "the object")?, needed_prop(prop)?);
         let mut inner = self.edit()?;
         let obj = inner.object(&obj)?.0;
-        made(inner.doc.put_literal(&obj, prop, value).map_err(refused)?)
+        object_id(inner.doc.put_literal(&obj, prop, value).map_err(refused)?)
     }
 
-    /// At the end, if no index is given.
+    /// At the end by default.
     fn insert_literal(&self, obj: &JsValue, at: Option<usize>, value: Literal) -> Js<String> {
         let obj = text(obj, "the object")?;
         let mut inner = self.edit()?;
         let obj = inner.object(&obj)?.0;
         let at = at.unwrap_or_else(|| inner.doc.length(&obj));
-        made(inner.doc.insert_literal(&obj, at, value).map_err(refused)?)
+        object_id(inner.doc.insert_literal(&obj, at, value).map_err(refused)?)
     }
 }

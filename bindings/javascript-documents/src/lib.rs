@@ -1,21 +1,17 @@
-//! The module that `use(api)` of `@automerge/automerge/slim` takes: its names over the documents of `hashmill-doc`. The table
-//! in `README.md` has every name, and who calls it.
+//! The module for `use(api)` of `@automerge/automerge/slim`: its names, implemented with the documents of `hashmill-doc`. The
+//! table in `README.md` has every name with its callers.
 //!
-//! Nothing here decides: `arguments` reads what JavaScript gives, `exports` makes what it gets, and the other files are the
-//! calls between. What cannot be done is an exception, a `RangeError` as in the original.
+//! This crate only translates: `values` converts values in both directions, and the other files
+//! have the calls. Errors are exceptions, `RangeError`s as in the original.
 
-#![allow(unreachable_pub, reason = "wasm-bindgen exports what is public, wherever it stands")]
+#![allow(unreachable_pub, reason = "wasm-bindgen exports public items of any module")]
 
-mod arguments;
-mod changes;
 mod document;
 mod editing;
-mod exports;
-mod fragments;
 mod history;
-mod limits;
+mod materialize;
 mod reading;
 mod rich_text;
-mod scalars;
-mod shown;
+mod state;
 mod sync;
+mod values;

@@ -5,14 +5,14 @@ use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{Js, heads, prop, text, thrown};
 use crate::document::Automerge;
-use crate::exports;
-use crate::scalars;
+use crate::values::arguments::{Js, heads, prop, text, thrown};
+use crate::values::exports;
+use crate::values::scalars;
 
 #[wasm_bindgen]
 impl Automerge {
-    /// The value at a place; of an object its name.
+    /// The value at a key or index; for an object its id.
     pub fn get(&self, obj: &JsValue, at: &JsValue, then: JsValue) -> Js {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);
         let inner = self.read()?;
@@ -26,7 +26,7 @@ impl Automerge {
         })
     }
 
-    /// The type and the value at a place.
+    /// The type and the value at a key or index.
     #[wasm_bindgen(js_name = getWithType)]
     pub fn get_with_type(&self, obj: &JsValue, at: &JsValue, then: JsValue) -> Js {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);
@@ -45,7 +45,7 @@ impl Automerge {
         })
     }
 
-    /// All values at a place that nobody has seen to be overwritten: type, value unless it is an object, name.
+    /// All visible values at a key or index: type, value unless it is an object, id.
     #[wasm_bindgen(js_name = getAll)]
     pub fn get_all(&self, obj: &JsValue, at: &JsValue, then: JsValue) -> Js<Array> {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);
@@ -73,7 +73,7 @@ impl Automerge {
         Ok(inner.view(then.as_deref())?.keys(&obj).map(JsValue::from_str).collect())
     }
 
-    /// How many keys, elements or units there are.
+    /// The number of keys, elements or units.
     pub fn length(&self, obj: &JsValue, then: JsValue) -> Js<f64> {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);
         let inner = self.read()?;
@@ -89,7 +89,7 @@ impl Automerge {
         inner.view(then.as_deref())?.text(&obj).map_err(thrown)
     }
 
-    /// What an object is, and where.
+    /// The type and the path of an object.
     #[wasm_bindgen(js_name = objInfo)]
     pub fn obj_info(&self, obj: &JsValue, then: JsValue) -> Js {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);
@@ -100,7 +100,7 @@ impl Automerge {
             ("type", JsValue::from_str(&kind.to_string())),
         ])?;
         let path = inner.view(then.as_deref())?.path(&obj).map_err(thrown)?;
-        // What was deleted is nowhere.
+        // A deleted object has no path.
         if path.first().map_or(&obj, |(first, _)| first) == &ObjId::Root {
             let path: Array = path.iter().map(|(_, at)| exports::prop(at)).collect();
             exports::set(&info, "path", &path)?;

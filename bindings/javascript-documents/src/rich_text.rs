@@ -8,12 +8,15 @@ use js_sys::Array;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{Js, Room, entries, expand, given, heads, index, property, text, thrown};
-use crate::document::{Automerge, Inner};
-use crate::exports;
-use crate::scalars::{Types, scalar, untyped};
+use crate::document::Automerge;
+use crate::state::Inner;
+use crate::values::arguments::{
+    Js, MemoryBudget, entries, expand, given, heads, index, property, text, thrown,
+};
+use crate::values::exports;
+use crate::values::scalars::{Types, scalar, untyped};
 
-/// An object that is a text.
+/// A text object.
 fn text_object(inner: &Inner, obj: &str) -> Js<ObjId> {
     match inner.object(obj)? {
         (obj, ObjType::Text) => Ok(obj),
@@ -21,26 +24,26 @@ fn text_object(inner: &Inner, obj: &str) -> Js<ObjId> {
     }
 }
 
-fn block(value: &JsValue, types: &Types, room: &Room) -> Js<Literal> {
-    let value = room.literal(value, types)?;
+fn block(value: &JsValue, types: &Types, budget: &MemoryBudget) -> Js<Literal> {
+    let value = budget.literal(value, types)?;
     if value.kind() == Some(ObjType::Map) { Ok(value) } else { Err(thrown("the block value must be a map")) }
 }
 
-fn span(value: &JsValue, types: &Types, room: &Room) -> Js<Span<'static>> {
+fn span(value: &JsValue, types: &Types, budget: &MemoryBudget) -> Js<Span<'static>> {
     let inner = property(value, "value")?;
     match property(value, "type")?.as_string().as_deref() {
         Some("text") => {
             let marks = match given(property(value, "marks")?) {
                 Some(marks) => {
-                    let marks = room.entries(&marks)?;
-                    let marks = marks.into_iter().map(|(name, value)| Ok((name, untyped(&value, room)?)));
+                    let marks = budget.entries(&marks)?;
+                    let marks = marks.into_iter().map(|(name, value)| Ok((name, untyped(&value, budget)?)));
                     marks.collect::<Js<MarkSet<'static>>>()?
                 }
                 None => MarkSet::default(),
             };
-            Ok(Span::marked(room.text(&inner, "the value of a span of text")?, marks))
+            Ok(Span::marked(budget.text(&inner, "the value of a span of text")?, marks))
         }
-        Some("block") => match block(&inner, types, room)? {
+        Some("block") => match block(&inner, types, budget)? {
             Literal::Map(entries) => Ok(Span::Block(entries)),
             _ => Err(thrown("block must be an object")),
         },
@@ -61,7 +64,7 @@ fn config(value: &JsValue) -> Js<UpdateSpansConfig> {
 
 #[wasm_bindgen]
 impl Automerge {
-    /// Puts a mark on a range of a text.
+    /// Marks a range of a text.
     pub fn mark(
         &self,
         obj: &JsValue,
@@ -73,7 +76,7 @@ impl Automerge {
         self.mark_as(obj, range, name, scalar(value, datatype)?)
     }
 
-    /// Takes the marks of a name off a range of a text.
+    /// Removes the marks with a name from a range of a text.
     pub fn unmark(&self, obj: &JsValue, range: &JsValue, name: &JsValue) -> Js<()> {
         self.mark_as(obj, range, name, ScalarValue::Null)
     }
@@ -86,7 +89,7 @@ impl Automerge {
         exports::marks(&inner.view(then.as_deref())?.marks(&obj).map_err(thrown)?)
     }
 
-    /// The marks at one place.
+    /// The marks at an index.
     #[wasm_bindgen(js_name = marksAt)]
     pub fn marks_at(&self, obj: &JsValue, at: &JsValue, then: JsValue) -> Js {
         let (obj, at, then) = (text(obj, "the object")?, index(at, "the index")?, heads(then)?);
@@ -96,7 +99,7 @@ impl Automerge {
         Ok(exports::mark_set(&marks)?.into())
     }
 
-    /// A text as parts that are marked alike, and blocks.
+    /// A text as parts with equal marks, and blocks.
     pub fn spans(&self, obj: &JsValue, then: JsValue) -> Js<Array> {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);
         let inner = self.read()?;
@@ -105,13 +108,13 @@ impl Automerge {
         spans.map(|span| exports::span(span, &inner.types)).collect()
     }
 
-    /// Turns a rich text into another with few edits.
+    /// Changes a rich text to another one with few edits.
     #[wasm_bindgen(js_name = updateSpans)]
     pub fn update_spans(&self, obj: &JsValue, spans: &JsValue, how: &JsValue) -> Js<()> {
         let (obj, types, how) = (text(obj, "the object")?, self.types()?, config(how)?);
-        let room = Room::default();
-        let spans = room.array(spans, "updateSpans args")?;
-        let spans = spans.iter().map(|value| span(&value, &types, &room)).collect::<Js<Vec<_>>>()?;
+        let budget = MemoryBudget::default();
+        let spans = budget.array(spans, "updateSpans args")?;
+        let spans = spans.iter().map(|value| span(&value, &types, &budget)).collect::<Js<Vec<_>>>()?;
         let mut inner = self.edit()?;
         let obj = text_object(&inner, &obj)?;
         inner.doc.update_spans(&obj, &how, spans).map_err(thrown)
@@ -121,7 +124,7 @@ impl Automerge {
     #[wasm_bindgen(js_name = splitBlock)]
     pub fn split_block(&self, obj: &JsValue, at: &JsValue, value: &JsValue) -> Js<()> {
         let (obj, at) = (text(obj, "the object")?, index(at, "the index")?);
-        let value = block(value, &*self.types()?, &Room::default())?;
+        let value = block(value, &*self.types()?, &MemoryBudget::default())?;
         let mut inner = self.edit()?;
         let obj = inner.object(&obj)?.0;
         let block = inner.doc.split_block(&obj, at).map_err(thrown)?;
@@ -137,18 +140,18 @@ impl Automerge {
         inner.doc.join_block(&obj, at).map_err(thrown)
     }
 
-    /// Puts a block in the place of another.
+    /// Replaces a block.
     #[wasm_bindgen(js_name = updateBlock)]
     pub fn update_block(&self, obj: &JsValue, at: &JsValue, value: &JsValue) -> Js<()> {
         let (obj, at) = (text(obj, "the object")?, index(at, "the index")?);
-        let value = block(value, &*self.types()?, &Room::default())?;
+        let value = block(value, &*self.types()?, &MemoryBudget::default())?;
         let mut inner = self.edit()?;
         let obj = inner.object(&obj)?.0;
         let block = inner.doc.replace_block(&obj, at).map_err(thrown)?;
         inner.doc.update_object(&block, &value).map_err(thrown)
     }
 
-    /// A place in a text that moves with it. What is past the end is the end, what is below zero the start.
+    /// A cursor in a text. An index past the end means the end, one below zero the start.
     #[wasm_bindgen(js_name = getCursor)]
     pub fn get_cursor(&self, obj: &JsValue, at: &JsValue, then: JsValue, moving: &JsValue) -> Js<String> {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);
@@ -172,7 +175,7 @@ impl Automerge {
         Ok(view.get_cursor_moving(&obj, at, moving).map_err(thrown)?.to_string())
     }
 
-    /// Where a cursor is.
+    /// The index of a cursor.
     #[wasm_bindgen(js_name = getCursorPosition)]
     pub fn get_cursor_position(&self, obj: &JsValue, cursor: &JsValue, then: JsValue) -> Js<f64> {
         let (obj, then) = (text(obj, "the object")?, heads(then)?);

@@ -1,44 +1,47 @@
-//! The class `SyncState`, and what is said between peers.
+//! The class `SyncState`, and sync messages.
 
 use std::cell::RefCell;
 
 use hashmill_doc::ChangeHash;
 use hashmill_doc::sync::{
-    BloomFilter, Few, Have, Message, MessageFlags, MessageVersion, State, StateParts, SyncDoc as _,
+    BloomFilter, Have, Message, MessageFlags, MessageVersion, SmallList, State, StateParts, SyncDoc as _,
 };
 use js_sys::{Array, Object};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::arguments::{Js, Room, array, bytes, entries, flag, given, hash, hashes, property, text, thrown};
 use crate::document::Automerge;
-use crate::exports::{self, object, set};
+use crate::values::arguments::{
+    Js, MemoryBudget, array, bytes, entries, flag, given, hash, hashes, property, text, thrown,
+};
+use crate::values::exports;
+use crate::values::exports::{object, set};
 
-/// What is known of a peer.
+/// The sync state of a peer.
 #[wasm_bindgen]
 pub struct SyncState(RefCell<State>);
 
 impl SyncState {
-    fn of(state: State) -> Self {
+    fn from_state(state: State) -> Self {
         Self(RefCell::new(state))
     }
 }
 
 #[wasm_bindgen]
 impl SyncState {
-    /// Heads of what both have.
+    /// The heads of the changes that both have.
     #[wasm_bindgen(getter, js_name = sharedHeads)]
     pub fn shared_heads(&self) -> JsValue {
         exports::hashes(self.0.borrow().shared_heads())
     }
 
-    /// The heads that the peer was told last.
+    /// The heads in the last message to the peer.
     #[wasm_bindgen(getter, js_name = lastSentHeads)]
     pub fn last_sent_heads(&self) -> JsValue {
         exports::hashes(self.0.borrow().last_sent_heads())
     }
 
-    /// As if the peer had been told other heads.
+    /// Overwrites the heads in the last message to the peer.
     #[wasm_bindgen(setter, js_name = lastSentHeads)]
     pub fn set_last_sent_heads(&self, heads: &JsValue) -> Js<()> {
         let heads = hashes(heads, "heads")?;
@@ -46,7 +49,7 @@ impl SyncState {
         Ok(())
     }
 
-    /// As if the peer had been sent other changes.
+    /// Overwrites the changes sent to the peer.
     #[wasm_bindgen(setter, js_name = sentHashes)]
     pub fn set_sent_hashes(&self, sent: &JsValue) -> Js<()> {
         let (hashes, upto) = self::sent(sent)?;
@@ -54,28 +57,28 @@ impl SyncState {
         Ok(())
     }
 
-    /// Whether changes of the peer are left alone.
+    /// Whether changes of the peer are ignored.
     #[wasm_bindgen(getter, js_name = readOnly)]
     pub fn read_only(&self) -> bool {
         self.0.borrow().is_read_only()
     }
 
-    /// Whether changes of the peer are left alone from now on.
+    /// Sets whether changes of the peer are ignored.
     #[wasm_bindgen(setter, js_name = readOnly)]
     pub fn set_read_only(&self, read_only: bool) {
         self.0.borrow_mut().set_read_only(read_only);
     }
 
-    /// Whether the peer said that it takes no changes.
+    /// Whether the peer accepts no changes.
     #[wasm_bindgen(getter, js_name = peerReadOnly)]
     pub fn peer_read_only(&self) -> bool {
         self.0.borrow().is_peer_read_only()
     }
 
-    /// The same again.
+    /// A copy.
     #[allow(clippy::should_implement_trait, reason = "the name it has in JavaScript")]
     pub fn clone(&self) -> Self {
-        Self::of(self.0.borrow().clone())
+        Self::from_state(self.0.borrow().clone())
     }
 }
 
@@ -98,7 +101,7 @@ impl Automerge {
         Ok(message.map_or(JsValue::NULL, |message| exports::bytes(&message.encode())))
     }
 
-    /// Takes a message of a peer.
+    /// Processes a message of a peer.
     #[wasm_bindgen(js_name = receiveSyncMessage)]
     pub fn receive_sync_message(&self, state: &SyncState, message: &JsValue) -> Js<()> {
         let message = Message::decode(&bytes(message, "the message")?).map_err(thrown)?;
@@ -107,36 +110,36 @@ impl Automerge {
         received.map(drop).map_err(thrown)
     }
 
-    /// Whether a peer has all changes that are here.
+    /// Whether a peer has all changes of this document.
     #[wasm_bindgen(js_name = hasOurChanges)]
     pub fn has_our_changes(&self, state: &SyncState) -> Js<bool> {
         Ok(self.whole()?.doc.sync().has_our_changes(&state.0.borrow()))
     }
 }
 
-/// A state for a peer of whom nothing is known.
+/// The state for an unknown peer.
 #[wasm_bindgen(js_name = initSyncState)]
 pub fn init_sync_state() -> SyncState {
-    SyncState::of(State::new())
+    SyncState::from_state(State::new())
 }
 
-/// What is worth keeping of a state.
+/// The encoded part of a state that is useful later.
 #[wasm_bindgen(js_name = encodeSyncState)]
 pub fn encode_sync_state(state: &SyncState) -> JsValue {
     exports::bytes(&state.0.borrow().encode())
 }
 
-/// A state that was kept.
+/// Decodes a stored state.
 #[wasm_bindgen(js_name = decodeSyncState)]
 pub fn decode_sync_state(data: &JsValue) -> Js<SyncState> {
-    State::decode(&bytes(data, "the state")?).map(SyncState::of).map_err(thrown)
+    State::decode(&bytes(data, "the state")?).map(SyncState::from_state).map_err(thrown)
 }
 
-/// A state as a plain object, which callers hold between two messages.
+/// A state as a plain object, which callers keep between two messages.
 #[wasm_bindgen(js_name = exportSyncState)]
 pub fn export_sync_state(state: &SyncState) -> Js {
     let parts = StateParts::from(&*state.0.borrow());
-    let theirs = |value: JsValue| if parts.their_heads.is_some() { value } else { JsValue::NULL };
+    let if_known = |value: JsValue| if parts.their_heads.is_some() { value } else { JsValue::NULL };
     let sent = Object::new();
     for hash in &parts.sent_hashes {
         set(&sent, &hash.to_string(), &JsValue::TRUE)?;
@@ -148,8 +151,8 @@ pub fn export_sync_state(state: &SyncState) -> Js {
         ("sharedHeads", exports::hashes(&parts.shared_heads)),
         ("lastSentHeads", exports::hashes(&parts.last_sent_heads)),
         ("theirHeads", parts.their_heads.as_deref().map_or(JsValue::NULL, exports::hashes)),
-        ("theirNeed", theirs(exports::hashes(&parts.their_need))),
-        ("theirHave", theirs(haves(&parts.their_have)?)),
+        ("theirNeed", if_known(exports::hashes(&parts.their_need))),
+        ("theirHave", if_known(haves(&parts.their_have)?)),
         ("sentHashes", sent.into()),
         ("inFlight", parts.in_flight.into()),
         ("haveResponded", parts.have_responded.into()),
@@ -163,17 +166,35 @@ pub fn export_sync_state(state: &SyncState) -> Js {
         }
         set(&object, "theirCapabilities", &capabilities)?;
     }
-    // What the original does not know is there only where it says something.
+    // Fields unknown to the original are present only if they are not empty.
     if !parts.refused.is_empty() {
         set(&object, "refused", &exports::hashes(&parts.refused))?;
     }
-    if parts.needs_reset {
-        set(&object, "needsReset", &JsValue::TRUE)?;
+    for (name, hashes) in [("refusedDeps", &parts.refused_deps), ("givenUp", &parts.given_up)] {
+        if !hashes.is_empty() {
+            set(&object, name, &exports::hashes(hashes))?;
+        }
+    }
+    let facts = [
+        ("needsReset", parts.needs_reset),
+        ("hidHeads", parts.hid_heads),
+        ("sentWhole", parts.sent_whole),
+        ("byChange", parts.by_change),
+        ("toldReset", parts.told_reset),
+        ("asked", parts.asked),
+    ];
+    for (name, _) in facts.into_iter().filter(|(_, is)| *is) {
+        set(&object, name, &JsValue::TRUE)?;
+    }
+    for (name, count) in [("askedForChanges", parts.asked_for_changes), ("unanswered", parts.unanswered)] {
+        if count > 0 {
+            set(&object, name, &count.into())?;
+        }
     }
     Ok(object.into())
 }
 
-/// A state from what `exportSyncState` made.
+/// A state from the output of `exportSyncState`.
 #[wasm_bindgen(js_name = importSyncState)]
 pub fn import_sync_state(value: &JsValue) -> Js<SyncState> {
     let list = |name: &str| hashes(&property(value, name)?, name);
@@ -185,8 +206,8 @@ pub fn import_sync_state(value: &JsValue) -> Js<SyncState> {
         .map(|heads| hashes(&heads, "theirHeads").map(Into::into))
         .transpose()?;
     parts.their_need = maybe("theirNeed")?.into();
-    if let Some(theirs) = given(property(value, "theirHave")?) {
-        parts.their_have = import_haves(&theirs)?.into();
+    if let Some(their_have) = given(property(value, "theirHave")?) {
+        parts.their_have = import_haves(&their_have)?.into();
     }
     (parts.sent_hashes, parts.sent_upto) = sent(&property(value, "sentHashes")?)?;
     parts.in_flight =
@@ -195,31 +216,45 @@ pub fn import_sync_state(value: &JsValue) -> Js<SyncState> {
     parts.read_only = flag(value, "readOnly")?;
     parts.peer_read_only = flag(value, "peerReadOnly")?;
     parts.needs_reset = flag(value, "needsReset")?;
+    parts.hid_heads = flag(value, "hidHeads")?;
+    parts.sent_whole = flag(value, "sentWhole")?;
+    parts.by_change = flag(value, "byChange")?;
+    parts.told_reset = flag(value, "toldReset")?;
+    parts.asked = flag(value, "asked")?;
+    let count = |name: &str| match given(property(value, name)?).map(|count| count.as_f64()) {
+        None => Ok(0),
+        Some(Some(count)) if (0.0..=255.0).contains(&count) => Ok(count as u8),
+        Some(_) => Err(thrown(format_args!("{name} is no count"))),
+    };
+    parts.asked_for_changes = count("askedForChanges")?;
+    parts.unanswered = count("unanswered")?;
     parts.refused = maybe("refused")?;
+    parts.refused_deps = maybe("refusedDeps")?;
+    parts.given_up = maybe("givenUp")?;
     if let Some(capabilities) = given(property(value, "theirCapabilities")?) {
         let capabilities = array(&capabilities, "theirCapabilities")?;
         let can = |name: &str| capabilities.includes(&name.into(), 0);
         parts.can_reset = can("message-v2").then(|| can("supports-sync-reset") || can("sync-reset"));
     }
-    Ok(SyncState::of(parts.into()))
+    Ok(SyncState::from_state(parts.into()))
 }
 
-/// A message as bytes.
+/// Encodes a message.
 #[wasm_bindgen(js_name = encodeSyncMessage)]
 pub fn encode_sync_message(value: &JsValue) -> Js {
     let mut message = Message::default();
     message.heads = hashes(&property(value, "heads")?, "heads")?.into();
     message.need = hashes(&property(value, "need")?, "need")?.into();
     message.have = import_haves(&property(value, "have")?)?.into();
-    let room = Room::default();
-    let changes = room.array(&property(value, "changes")?, "changes")?;
+    let budget = MemoryBudget::default();
+    let changes = budget.array(&property(value, "changes")?, "changes")?;
     message.changes =
-        changes.iter().map(|entry| room.bytes(&entry, "an entry of changes")).collect::<Js<_>>()?;
+        changes.iter().map(|entry| budget.bytes(&entry, "an entry of changes")).collect::<Js<_>>()?;
     if let Some(flags) = given(property(value, "supportedCapabilities")?) {
         let mut all = MessageFlags::new();
         for name in array(&flags, "supportedCapabilities")?.iter() {
             match text(&name, "a capability")?.as_str() {
-                // Said by the form.
+                // Implied by the version.
                 "message-v1" | "message-v2" => {}
                 "sync-reset" => all.set(MessageFlags::SYNC_RESET),
                 "read-only" => all.set(MessageFlags::READ_ONLY),
@@ -235,7 +270,7 @@ pub fn encode_sync_message(value: &JsValue) -> Js {
     Ok(exports::bytes(&message.encode()))
 }
 
-/// A message from its bytes.
+/// Decodes a message.
 #[wasm_bindgen(js_name = decodeSyncMessage)]
 pub fn decode_sync_message(message: &JsValue) -> Js {
     let message = Message::decode(&bytes(message, "the message")?).map_err(thrown)?;
@@ -254,9 +289,9 @@ pub fn decode_sync_message(message: &JsValue) -> Js {
             ("read-only", MessageFlags::READ_ONLY),
             ("supports-sync-reset", MessageFlags::SUPPORTS_SYNC_RESET),
         ];
-        let said = names.iter().filter(|(_, flag)| flags.contains(*flag));
-        let said: Array = said.map(|(name, _)| JsValue::from_str(name)).collect();
-        set(&object, "supportedCapabilities", &said)?;
+        let set_flags = names.iter().filter(|(_, flag)| flags.contains(*flag));
+        let capabilities: Array = set_flags.map(|(name, _)| JsValue::from_str(name)).collect();
+        set(&object, "supportedCapabilities", &capabilities)?;
     }
     Ok(object.into())
 }
@@ -270,22 +305,22 @@ fn haves(haves: &[Have]) -> Js {
 }
 
 fn import_haves(value: &JsValue) -> Js<Vec<Have>> {
-    let room = Room::default();
-    let all = room.array(value, "have")?;
+    let budget = MemoryBudget::default();
+    let all = budget.array(value, "have")?;
     let all = all.iter().map(|have| {
-        let last_sync = room.hashes(&property(&have, "lastSync")?, "lastSync")?.into();
-        let bloom = room.bytes(&property(&have, "bloom")?, "bloom")?;
+        let last_sync = budget.hashes(&property(&have, "lastSync")?, "lastSync")?.into();
+        let bloom = budget.bytes(&property(&have, "bloom")?, "bloom")?;
         Ok(Have { last_sync, bloom: BloomFilter::try_from(&bloom[..]).map_err(thrown)? })
     });
     all.collect()
 }
 
-/// Of a change in `sentHashes`: it was sent with everything before it.
+/// The value in `sentHashes` of a change that was sent with all of its ancestors.
 const UPTO: &str = "upto";
 
-/// What `sentHashes` says: changes whose value is true were sent, those up to which everything was have another.
-fn sent(value: &JsValue) -> Js<(Vec<ChangeHash>, Few<ChangeHash>)> {
-    let (mut hashes, mut upto) = (vec![], Few::new());
+/// Decodes `sentHashes`: changes with the value true were sent; another value means that all ancestors were sent, too.
+fn sent(value: &JsValue) -> Js<(Vec<ChangeHash>, SmallList<ChangeHash>)> {
+    let (mut hashes, mut upto) = (vec![], SmallList::new());
     if !value.is_object() {
         return Ok((hashes, upto));
     }

@@ -1,30 +1,30 @@
-/** What a hash costs, and what goes into it. A number out of range is a RangeError with the range in its words. */
+/** Costs and inputs of a hash. A number out of range is a RangeError whose message has the range. */
 export type HashOptions = {
-  /** Bytes of the hash: 32 unless said. */
+  /** Bytes of the hash. Default: 32. */
   hashLength?: number;
-  /** Passes over the memory: 3 unless said. */
+  /** Passes over the memory. Default: 3. */
   timeCost?: number;
-  /** KiB of memory: 65536 unless said. */
+  /** KiB of memory. Default: 65536. */
   memoryCost?: number;
-  /** Lanes: 4 unless said. */
+  /** Lanes. Default: 4. */
   parallelism?: number;
   type?: 0 | 1 | 2;
-  /** 0x13 unless said; 0x10 is the version before. */
+  /** Default: 0x13; 0x10 is the previous version. */
   version?: number;
-  /** 16 random bytes unless given; at least 8. */
+  /** Default: 16 random bytes; at least 8. */
   salt?: Buffer;
   associatedData?: Buffer;
-  /** A key that is kept apart from the hashes. */
+  /** A key that is stored apart from the hashes. */
   secret?: Buffer;
-  /** Ends the work; the promise is rejected with the signal's reason. */
+  /** Aborts the work; the promise is rejected with the signal's reason. */
   signal?: AbortSignal;
 };
 
 export type VerifyOptions = {
   secret?: Buffer;
   /**
-   * The most memory in KiB that a stored hash may cost: 2 GiB unless said. One that costs more, or as much for more than four
-   * passes, is a RangeError before anything is computed.
+   * Maximum memory in KiB of a stored hash. Default: 2 GiB. A hash that needs more, or the same with more than four passes, is
+   * a RangeError before anything is computed.
    */
   maxMemoryCost?: number;
   signal?: AbortSignal;
@@ -46,7 +46,7 @@ export function needsRehash(
 ): boolean;
 
 /**
- * Whether the password is that of a stored hash; `false` too for a hash of another function than Argon2. A string that is no
- * hash at all is a SyntaxError with the place in its words.
+ * Whether the password matches a stored hash; `false` also for a hash of another function. A string that is no hash is a
+ * SyntaxError whose message has the place.
  */
 export function verify(digest: string, password: Buffer | string, options?: VerifyOptions): Promise<boolean>;

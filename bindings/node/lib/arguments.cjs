@@ -1,15 +1,15 @@
 'use strict';
-// What callers may hand in, as the library takes it; anything else is a TypeError or a RangeError here.
+// Conversion of callers' arguments for the library; invalid ones are a TypeError or a RangeError.
 
 const { constants } = require('node:buffer');
 
 const encoder = new TextEncoder();
 const isShared = (bytes) => bytes.buffer instanceof SharedArrayBuffer;
 
-/** The bytes themselves where they are bytes, else a copy. Strings are taken in UTF-8, lone surrogates in them as U+FFFD. */
-function viewOf(input) {
+/** Bytes as they are, or a copy of a string in UTF-8, with lone surrogates as U+FFFD. */
+function toBytes(input) {
   if (input instanceof Uint8Array) {
-    // Who reads nothing of a buffer that was given away should hear of it: this throws then.
+    // A transferred buffer would look empty: this throws.
     if (input.length === 0) new Uint8Array(input.buffer, 0, 0);
     return input;
   }
@@ -22,42 +22,42 @@ function viewOf(input) {
   throw new TypeError(`${type}: a string, a Uint8Array, an ArrayBuffer or an array of bytes is needed`);
 }
 
-/** Bytes that nobody else writes to while the library reads them. */
-function bytesOf(input) {
-  const bytes = viewOf(input);
+/** A copy, so that the bytes do not change while the library reads them. */
+function copyBytes(input) {
+  const bytes = toBytes(input);
   return isShared(bytes) ? new Uint8Array(bytes) : bytes;
 }
 
-/** The same of a secret, which must not come to lie in memory that Node shares among buffers. */
-const secretOf = (input) => bytesOf(typeof input === 'string' ? encoder.encode(input) : input);
+/** The same for a secret, which must not be in memory that Node shares among buffers. */
+const copySecret = (input) => copyBytes(typeof input === 'string' ? encoder.encode(input) : input);
 
-/** Wipes what was made here of what callers gave: the library has copies. */
+/** Wipes the copies made here of callers' arguments: the library has its own. */
 function wipe(secrets, given) {
   secrets.forEach((secret, index) => secret !== given[index] && secret.buffer !== given[index] && secret.fill(0));
 }
 
-/** A copy of an object that has no other names than these: one that is misspelt would be taken for one that was left out. */
-function knownOf(what, object, names) {
+/** A copy of an object with only these names: a misspelt one would otherwise be ignored. */
+function pickKnown(what, object, names) {
   if (typeof object !== 'object' || object === null) throw new TypeError(`${what}: an object is needed`);
   const known = {};
   for (const name in object) {
-    if (!names.includes(name)) throw new TypeError(`${what}: ${name} is none of ${names.join(', ')}`);
+    if (!names.includes(name)) throw new TypeError(`${what}: unknown name ${name}; the names are ${names.join(', ')}`);
     known[name] = object[name];
   }
   return known;
 }
 
-/** A whole number up to `most`. */
-function numberOf(name, value, most, least = 0) {
+/** An integer up to `most`. */
+function toNumber(name, value, most, least = 0) {
   if (typeof value !== 'number') throw new TypeError(`${name}: a number is needed`);
   if (Number.isInteger(value) && value >= least && value <= most) return value;
   throw new RangeError(`${name} of ${value}: a whole number from ${least} to ${most} is needed`);
 }
 
 /**
- * A list as it is now. Text and bytes are not lists, though JavaScript iterates over them: their letters would be taken for inputs.
+ * A copy of a list. Strings and bytes are refused, though JavaScript can iterate over them: each character would be an input.
  */
-function listOf(name, list) {
+function toList(name, list) {
   const isOne = typeof list !== 'object' || list instanceof String || list instanceof URL || ArrayBuffer.isView(list);
   if (isOne || typeof list?.[Symbol.iterator] !== 'function') {
     const type = list?.constructor?.name ?? typeof list;
@@ -66,7 +66,7 @@ function listOf(name, list) {
   return [...list];
 }
 
-/** How many bytes of output. */
-const lengthOf = (value) => (value === 32 ? value : numberOf('length', value, constants.MAX_LENGTH));
+/** The number of bytes of output. */
+const toLength = (value) => (value === 32 ? value : toNumber('length', value, constants.MAX_LENGTH));
 
-module.exports = { bytesOf, isShared, knownOf, lengthOf, listOf, numberOf, secretOf, viewOf, wipe };
+module.exports = { copyBytes, isShared, pickKnown, toLength, toList, toNumber, copySecret, toBytes, wipe };

@@ -1,54 +1,54 @@
 'use strict';
-// BLAKE3: the names of the package `blake3`, and ours for what takes time.
+// BLAKE3: the names of the package `blake3`, and additional asynchronous functions.
 
 const { stat } = require('node:fs/promises');
 const { Transform } = require('node:stream');
 const { fileURLToPath } = require('node:url');
-const { bytesOf, isShared, lengthOf, listOf, numberOf, secretOf, viewOf, wipe } = require('./arguments.cjs');
-const { native, abortable, errorOf, settled } = require('./native.cjs');
+const { copyBytes, isShared, toLength, toList, toNumber, copySecret, toBytes, wipe } = require('./arguments.cjs');
+const { native, abortable, toError, unwrap } = require('./native.cjs');
 
 const defaultHashLength = 32;
 const maxHashBytes = 2n ** 64n - 1n;
 const NONE = new Uint8Array();
 const MAX_U32 = 2 ** 32 - 1;
 
-/** Up to so many bytes are held back before a hasher is made in the library, which takes longer than to hash them. */
-const HELD = 4 * 1024;
-/** Bytes of an array that what is held back is written to, message behind message. Callers never see it. */
+/** Input up to this many bytes is buffered before a native hasher is created, which takes longer than hashing it. */
+const BUFFER_BYTES = 4 * 1024;
+/** Size in bytes of the array for buffered input, one message after the other. Callers never see it. */
 const SLAB = 16 * 1024;
-/** Up to so many bytes are hashed at once: another thread would have begun later than this one ends. */
+/** Input up to this many bytes is hashed on this thread: another thread would start later than this one ends. */
 const AT_ONCE = 128 * 1024;
-/** More than this is copied and hashed in pieces, so that Node goes on in between. */
+/** Larger input is copied and hashed in pieces, so that Node's event loop runs in between. */
 const PIECE = 2 * 1024 * 1024;
-/** Buffers of a list that go to another thread together, and bytes of them. */
+/** Maximum number and bytes of buffers that go to another thread together. */
 const GROUP = 16 * 1024;
 const GROUP_BYTES = 8 * 1024 * 1024;
 /** Milliseconds between two reports on a file. */
 const REPORT = 50;
 
-/** A digest is small, and Node has room for such; a key gets memory that no other buffer shares. */
-const room = (length, isKey = false) => (isKey ? Buffer.alloc : Buffer.allocUnsafe)(lengthOf(length));
+/** A digest is small, and Node pools such buffers; a key gets memory that no other buffer shares. */
+const newOutput = (length, isKey = false) => (isKey ? Buffer.alloc : Buffer.allocUnsafe)(toLength(length));
 
 function hash(input, { length = defaultHashLength } = {}) {
-  const out = room(length);
-  native.hash(bytesOf(input), out);
+  const out = newOutput(length);
+  native.hash(copyBytes(input), out);
   return out;
 }
 
 function keyedHash(key, input, { length = defaultHashLength } = {}) {
-  const out = room(length);
-  native.keyedHash(keyOf(key), bytesOf(input), out);
+  const out = newOutput(length);
+  native.keyedHash(toKey(key), copyBytes(input), out);
   return out;
 }
 
 function deriveKey(context, material, { length = defaultHashLength } = {}) {
-  const out = room(length, true);
-  native.deriveKey(bytesOf(context), secretOf(material), out);
+  const out = newOutput(length, true);
+  native.deriveKey(copyBytes(context), copySecret(material), out);
   return out;
 }
 
-function keyOf(key) {
-  const bytes = secretOf(key);
+function toKey(key) {
+  const bytes = copySecret(key);
   if (bytes.length !== 32) throw new TypeError(`a key of ${bytes.length} bytes: 32 are needed`);
   return bytes;
 }
@@ -56,8 +56,8 @@ function keyOf(key) {
 let slab = new Uint8Array(SLAB);
 let used = 0;
 
-/** Room for so many bytes that are held back. */
-function held(length) {
+/** Memory for `length` bytes of buffered input. */
+function allocateBuffered(length) {
   if (length > SLAB - used) [slab, used] = [new Uint8Array(SLAB), 0];
   used += length;
   return slab.subarray(used - length, used);
@@ -83,7 +83,7 @@ class HashReader {
     this.#native.seek(value);
   }
 
-  /** So many bytes, or as many as there are left. */
+  /** `size` bytes, or the remaining ones if fewer. */
   #left(bytes) {
     const left = maxHashBytes - this.#native.position;
     return left < BigInt(bytes) ? Number(left) : bytes;
@@ -102,7 +102,7 @@ class HashReader {
   }
 
   read(bytes) {
-    const out = Buffer.allocUnsafe(this.#left(lengthOf(bytes)));
+    const out = Buffer.allocUnsafe(this.#left(toLength(bytes)));
     this.#native.fill(out);
     return out;
   }
@@ -120,19 +120,19 @@ class HashReader {
   }
 }
 
-/** A hash in progress; also a stream that takes bytes and gives the digest. */
+/** A hash in progress; also a stream that takes bytes and emits the digest. */
 class NodeHash extends Transform {
-  /** There from the start with a key or a context, else from when more has come than is held back. */
+  /** Created at the start with a key or a context, otherwise when the input exceeds the buffer. */
   #native;
   #isKeyed;
-  /** Whether what it takes, and what it gives, are secrets. */
+  /** Whether its input and its output are secrets. */
   #isKey;
-  #held = NONE;
+  #buffered = NONE;
   #length = 0;
-  /** Room for a copy of a piece of a stream, and the copy, until it is hashed. */
-  #room = NONE;
+  /** Memory for a copy of a piece of a stream, and the copy, until it is hashed. */
+  #pieceBuffer = NONE;
   #waiting = NONE;
-  /** What went wrong with a piece of a stream: without it there is no digest. */
+  /** The error of a piece of a stream: after it there is no digest. */
   #failure;
 
   constructor(hasher, isKey = false) {
@@ -145,57 +145,57 @@ class NodeHash extends Transform {
   update(data, encoding) {
     const isEncoded = typeof data === 'string' && encoding;
     if (this.#isKey) {
-      const bytes = isEncoded ? Buffer.from(data, encoding) : secretOf(data);
+      const bytes = isEncoded ? Buffer.from(data, encoding) : copySecret(data);
       try {
-        this.#take();
+        this.#hashWaiting();
         this.#native.update(bytes);
       } finally {
         wipe([bytes], [data]);
       }
       return this;
     }
-    const bytes = isEncoded ? Buffer.from(data, encoding) : viewOf(data);
-    this.#take();
+    const bytes = isEncoded ? Buffer.from(data, encoding) : toBytes(data);
+    this.#hashWaiting();
     const length = this.#length + bytes.length;
-    if (this.#native === undefined && length <= HELD) {
-      if (length > this.#held.length) {
-        // Most messages come in one piece.
-        const room = held(this.#length === 0 ? length : HELD);
-        room.set(this.#held);
-        this.#held = room;
+    if (this.#native === undefined && length <= BUFFER_BYTES) {
+      if (length > this.#buffered.length) {
+        // Most messages are a single piece.
+        const larger = allocateBuffered(this.#length === 0 ? length : BUFFER_BYTES);
+        larger.set(this.#buffered);
+        this.#buffered = larger;
       }
-      this.#held.set(bytes, this.#length);
+      this.#buffered.set(bytes, this.#length);
       this.#length = length;
     } else {
-      this.#made().update(bytesOf(bytes));
+      this.#createNative().update(copyBytes(bytes));
     }
     return this;
   }
 
-  /** Copies a piece, which is hashed when its source has asked for the next: files are read meanwhile. */
-  #later(piece) {
-    this.#take();
-    if (piece.length > this.#room.length) this.#room = new Uint8Array(piece.length);
-    this.#room.set(piece);
-    this.#waiting = this.#room.subarray(0, piece.length);
-    // Node asks in a tick, and microtasks come after all of those.
+  /** Copies a piece, which is hashed after its source has requested the next one: files are read meanwhile. */
+  #deferPiece(piece) {
+    this.#hashWaiting();
+    if (piece.length > this.#pieceBuffer.length) this.#pieceBuffer = new Uint8Array(piece.length);
+    this.#pieceBuffer.set(piece);
+    this.#waiting = this.#pieceBuffer.subarray(0, piece.length);
+    // Node requests it in a tick, and microtasks run after all ticks.
     queueMicrotask(() => {
       try {
-        this.#take();
+        this.#hashWaiting();
       } catch (error) {
         this.destroy(error);
       }
     });
   }
 
-  /** Hashes the piece that waits, before anything else is done. */
-  #take() {
+  /** Hashes the waiting piece, before anything else is done. */
+  #hashWaiting() {
     if (this.#failure) throw this.#failure.error;
     if (this.#waiting.length === 0) return;
     const piece = this.#waiting;
     this.#waiting = NONE;
     try {
-      this.#made().update(piece);
+      this.#createNative().update(piece);
     } catch (error) {
       this.#failure = { error };
       throw error;
@@ -203,14 +203,14 @@ class NodeHash extends Transform {
   }
 
   #message() {
-    return this.#held.subarray(0, this.#length);
+    return this.#buffered.subarray(0, this.#length);
   }
 
-  #made() {
+  #createNative() {
     if (this.#native === undefined) {
       const hasher = new native.Hasher();
       hasher.update(this.#message());
-      [this.#native, this.#held] = [hasher, NONE];
+      [this.#native, this.#buffered] = [hasher, NONE];
     }
     return this.#native;
   }
@@ -218,26 +218,26 @@ class NodeHash extends Transform {
   digest(encoding, options) {
     const isOptions = typeof encoding === 'object' && encoding !== null;
     const { length = defaultHashLength } = (isOptions ? encoding : options) ?? {};
-    const out = room(length, this.#isKey);
-    this.#take();
+    const out = newOutput(length, this.#isKey);
+    this.#hashWaiting();
     if (this.#native === undefined) native.hash(this.#message(), out);
     else this.#native.digest(out);
     return isOptions || encoding === undefined ? out : out.toString(encoding);
   }
 
   reader() {
-    this.#take();
-    return new HashReader(this.#made().reader());
+    this.#hashWaiting();
+    return new HashReader(this.#createNative().reader());
   }
 
-  /** There for the names' sake: memory goes with the object. */
+  /** Only for compatibility: memory is freed with the object. */
   dispose() {}
 
   _transform(chunk, encoding, callback) {
     let error = null;
     try {
-      // What keys are made of is not copied.
-      if (!this.#isKeyed && chunk instanceof Uint8Array && chunk.length > HELD && chunk.length <= AT_ONCE) this.#later(chunk);
+      // Key material is not copied.
+      if (!this.#isKeyed && chunk instanceof Uint8Array && chunk.length > BUFFER_BYTES && chunk.length <= AT_ONCE) this.#deferPiece(chunk);
       else this.update(chunk, encoding);
     } catch (caught) {
       this.#failure = { error: caught };
@@ -252,96 +252,98 @@ class NodeHash extends Transform {
 }
 
 const createHash = () => new NodeHash();
-const createKeyed = (key) => new NodeHash(new native.Hasher(keyOf(key)));
-const createDeriveKey = (context) => new NodeHash(new native.Hasher(undefined, bytesOf(context)), true);
+const createKeyed = (key) => new NodeHash(new native.Hasher(toKey(key)));
+const createDeriveKey = (context) => new NodeHash(new native.Hasher(undefined, copyBytes(context)), true);
 
-/** What the functions below have in common. */
-function meant({ length = defaultHashLength, key, context, signal, onProgress, threads = 0 } = {}) {
+/** Common code of the functions below. */
+function parseOptions({ length = defaultHashLength, key, context, signal, onProgress, threads = 0, engine } = {}) {
   if (key !== undefined && context !== undefined) throw new TypeError('key and context exclude one another');
   if (context !== undefined && typeof context !== 'string') throw new TypeError('context: a string is needed');
   if (onProgress !== undefined && typeof onProgress !== 'function') {
     throw new TypeError('onProgress: a function is needed');
   }
+  if (engine !== undefined && typeof engine !== 'string') throw new TypeError('engine: a string is needed');
   return {
-    length: lengthOf(length),
-    key: key === undefined ? undefined : keyOf(key),
+    length: toLength(length),
+    key: key === undefined ? undefined : toKey(key),
     context,
     signal,
     onProgress,
-    threads: numberOf('threads', threads, MAX_U32),
+    threads: toNumber('threads', threads, MAX_U32),
+    engine,
   };
 }
 
-/** Whoever waits may find a buffer that was given away, or resized. */
-function unchanged(bytes, length) {
+/** After a wait a buffer may have been transferred or resized. */
+function ensureLength(bytes, length) {
   if (bytes.length === length) return bytes;
   throw new TypeError(`the buffer went from ${length} to ${bytes.length} bytes while it was hashed`);
 }
 
-/** Bytes in pieces, as many as there are now. Whoever takes one waits before the next. */
+/** Bytes in pieces, with their current length. The consumer waits between pieces. */
 function* pieces(bytes, length = bytes.length) {
   for (let start = 0; start < length; start += PIECE) {
-    yield unchanged(bytes, length).subarray(start, start + PIECE);
+    yield ensureLength(bytes, length).subarray(start, start + PIECE);
   }
 }
 
-/** Tells a source that no more is wanted. What it says to that decides nothing, and nobody waits for it. */
-function quietly(close) {
+/** Closes a source. Its result is ignored and not awaited. */
+function closeIgnoringErrors(close) {
   try {
     Promise.resolve(close()).catch(() => {});
   } catch {
-    // It is closed one way or another.
+    // An error while closing is ignored.
   }
 }
 
-/** The hash of what an iterator gives: large pieces on another thread, one of them while the next is fetched. */
+/** The hash of an iterator's output: large pieces on another thread, one of them while the next is fetched. */
 async function consume(iterator, total, stop, { length, key, context, onProgress }) {
-  const hasher = new native.Hasher(key, context === undefined ? undefined : bytesOf(context));
+  const hasher = new native.Hasher(key, context === undefined ? undefined : copyBytes(context));
   let done = 0;
   let ahead;
   try {
     for (;;) {
-      // Nothing comes between a piece and its copy, unless the source itself takes a turn.
+      // No other code runs between a piece and its copy, unless the source itself waits.
       const step = iterator.next();
       const next = typeof step?.then === 'function' ? await step : step;
       if (next.done) break;
-      for (const part of pieces(viewOf(next.value))) {
-        const piece = bytesOf(part);
+      for (const part of pieces(toBytes(next.value))) {
+        const piece = copyBytes(part);
         done += piece.length;
         if (ahead === undefined && piece.length <= AT_ONCE) {
           hasher.update(piece);
         } else {
           const later = hasher.updateLater(piece, stop);
-          settled(await ahead);
+          unwrap(await ahead);
           ahead = later;
-          // Small ones that follow are hashed at once again.
-          if (piece.length <= AT_ONCE) ahead = settled(await later) ?? undefined;
+          // Later small pieces are hashed on this thread again.
+          if (piece.length <= AT_ONCE) ahead = unwrap(await later) ?? undefined;
         }
         onProgress?.(done, total);
       }
     }
-    settled(await ahead);
+    unwrap(await ahead);
   } catch (error) {
     stop.set();
-    quietly(() => iterator.return?.());
+    closeIgnoringErrors(() => iterator.return?.());
     throw error;
   }
-  const out = room(length, context !== undefined);
+  const out = newOutput(length, context !== undefined);
   hasher.digest(out);
   return out;
 }
 
 async function hashAsync(input, options) {
-  const bytes = viewOf(input);
+  const bytes = toBytes(input);
   if (options === undefined && bytes.length <= AT_ONCE) return hash(bytes);
-  const asked = meant(options);
+  const parsed = parseOptions(options);
   const stop = new native.Stop();
-  return abortable(asked.signal, stop, () => consume(pieces(bytes), bytes.length, stop, asked));
+  return abortable(parsed.signal, stop, () => consume(pieces(bytes), bytes.length, stop, parsed));
 }
 
-function iteratorOf(source) {
+function toIterator(source) {
   if (source instanceof ReadableStream) {
-    // Its own iterator hears of an end only after the read that is under way.
+    // Its own iterator reacts to an end only after the pending read.
     const reader = source.getReader();
     return { next: () => reader.read(), return: () => reader.cancel() };
   }
@@ -353,52 +355,52 @@ function iteratorOf(source) {
 }
 
 async function hashStream(source, options) {
-  const asked = meant(options);
+  const parsed = parseOptions(options);
   const work = new native.Stop();
   let iterator;
   const stop = {
     set() {
       work.set();
-      // A stream that gives nothing would never come to the end of its iterator.
-      quietly(() => (typeof source.destroy === 'function' ? source.destroy() : iterator.return?.()));
+      // A stream without output would never reach the end of its iterator.
+      closeIgnoringErrors(() => (typeof source.destroy === 'function' ? source.destroy() : iterator.return?.()));
     },
   };
-  return abortable(asked.signal, stop, async () => {
-    iterator = iteratorOf(source);
-    return consume(iterator, undefined, work, asked);
+  return abortable(parsed.signal, stop, async () => {
+    iterator = toIterator(source);
+    return consume(iterator, undefined, work, parsed);
   });
 }
 
-function pathOf(path) {
+function toPath(path) {
   if (path instanceof URL) return fileURLToPath(path);
   if (typeof path === 'string') return path;
   throw new TypeError('path: a string or a URL is needed');
 }
 
-/** The answers for files, while `report` hears now and then how many bytes were hashed. */
-async function answers(paths, asked, report) {
-  const { key, context, length, threads, signal } = asked;
-  const job = new native.FilesJob(key, context, numberOf('length', length, MAX_U32), threads);
+/** The digests or errors of files; `report` periodically gets the number of bytes hashed. */
+async function hashPaths(paths, parsed, report) {
+  const { key, context, length, threads, signal, engine } = parsed;
+  const job = new native.FilesJob(key, context, toNumber('length', length, MAX_U32), threads, engine);
   return abortable(signal, job, async () => {
     let last = 0;
     let thrown;
-    const tell = (bytes) => {
+    const reportBytes = (bytes) => {
       if (bytes > last) report((last = bytes));
     };
-    const look = () => {
+    const poll = () => {
       try {
-        tell(job.bytes ?? 0);
+        reportBytes(job.bytes ?? 0);
       } catch (error) {
         thrown ??= { error };
         job.set();
       }
     };
-    const timer = report && setInterval(look, REPORT);
+    const timer = report && setInterval(poll, REPORT);
     try {
       const answer = await job.run(paths);
       if (thrown) throw thrown.error;
-      const found = settled(answer);
-      if (report) tell(found.bytes);
+      const found = unwrap(answer);
+      if (report) reportBytes(found.bytes);
       return found;
     } finally {
       clearInterval(timer);
@@ -407,57 +409,57 @@ async function answers(paths, asked, report) {
 }
 
 async function hashFile(path, options) {
-  const asked = meant(options);
-  const name = pathOf(path);
-  const { onProgress } = asked;
+  const parsed = parseOptions(options);
+  const name = toPath(path);
+  const { onProgress } = parsed;
   const total = onProgress && (await stat(name).catch(() => undefined))?.size;
-  const found = await answers([name], asked, onProgress && ((done) => onProgress(done, total)));
-  if (found.failures.length > 0) throw errorOf(found.failures[0].failure, name);
+  const found = await hashPaths([name], parsed, onProgress && ((done) => onProgress(done, total)));
+  if (found.failures.length > 0) throw toError(found.failures[0].failure, name);
   return found.digests;
 }
 
 async function hashFiles(paths, options) {
-  const asked = meant(options);
-  const names = listOf('paths', paths).map(pathOf);
-  const { length, onProgress } = asked;
-  const found = await answers(names, asked, onProgress && ((done) => onProgress(done, undefined)));
+  const parsed = parseOptions(options);
+  const names = toList('paths', paths).map(toPath);
+  const { length, onProgress } = parsed;
+  const found = await hashPaths(names, parsed, onProgress && ((done) => onProgress(done, undefined)));
   const failures = new Map(found.failures.map(({ index, failure }) => [index, failure]));
   return names.map((name, index) => {
     const failure = failures.get(index);
-    if (failure) return { status: 'rejected', reason: errorOf(failure, name) };
+    if (failure) return { status: 'rejected', reason: toError(failure, name) };
     return { status: 'fulfilled', value: found.digests.subarray(index * length, (index + 1) * length) };
   });
 }
 
 async function hashMany(list, options) {
-  const asked = meant(options);
-  if (asked.length !== defaultHashLength) throw new RangeError('length: digests of lists have 32 bytes');
+  const parsed = parseOptions(options);
+  if (parsed.length !== defaultHashLength) throw new RangeError('length: digests of lists have 32 bytes');
   const stop = new native.Stop();
-  // As they are now: those behind have their turn later. Strings, which nobody changes, have no such length.
-  const messages = listOf('list', list);
+  // Their current lengths: later buffers are hashed later. Strings are immutable and need no length.
+  const messages = toList('list', list);
   const lengths = messages.map((message) => message?.byteLength);
-  return abortable(asked.signal, stop, async () => {
+  return abortable(parsed.signal, stop, async () => {
     const digests = [];
     let group = [];
     let size = 0;
     const flush = async () => {
       if (group.length === 0) return;
-      const found = settled(await native.hashMany(group, asked.key, asked.context, stop));
+      const found = unwrap(await native.hashMany(group, parsed.key, parsed.context, stop));
       for (let at = 0; at < found.length; at += 32) digests.push(found.subarray(at, at + 32));
-      asked.onProgress?.(digests.length, messages.length);
+      parsed.onProgress?.(digests.length, messages.length);
       [group, size] = [[], 0];
     };
     for (const [index, message] of messages.entries()) {
-      const view = viewOf(message);
-      unchanged(view, lengths[index] ?? view.length);
+      const view = toBytes(message);
+      ensureLength(view, lengths[index] ?? view.length);
       if (view.length > GROUP_BYTES) {
         const all = pieces(view);
         await flush();
-        digests.push(await consume(all, undefined, stop, { ...asked, onProgress: undefined }));
-        asked.onProgress?.(digests.length, messages.length);
+        digests.push(await consume(all, undefined, stop, { ...parsed, onProgress: undefined }));
+        parsed.onProgress?.(digests.length, messages.length);
         continue;
       }
-      const bytes = bytesOf(view);
+      const bytes = copyBytes(view);
       group.push(bytes);
       size += bytes.length;
       if (group.length === GROUP || size > GROUP_BYTES) await flush();
@@ -467,7 +469,7 @@ async function hashMany(list, options) {
   });
 }
 
-/** There for the names' sake. */
+/** Only for compatibility. */
 const load = () => Promise.resolve();
 
 module.exports = {
@@ -483,7 +485,7 @@ module.exports = {
   hashFiles,
   hashMany,
   hashStream,
-  inputToArray: bytesOf,
+  inputToArray: copyBytes,
   keyedHash,
   load,
   maxHashBytes,

@@ -2,6 +2,7 @@
 
 const argon2 = require('./argon2.cjs');
 const blake3 = require('./blake3.cjs');
+const { EngineError } = require('./engine-error.cjs');
 const passwords = require('./passwords.cjs');
 
-module.exports = { argon2, blake3, passwords };
+module.exports = { EngineError, argon2, blake3, passwords };

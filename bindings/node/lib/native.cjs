@@ -1,7 +1,8 @@
 'use strict';
-// The library in Rust, and what its answers mean here.
+// The Rust library, and the conversion of its answers.
 
 const util = require('node:util');
+const { EngineError } = require('./engine-error.cjs');
 const { system } = require('./system.cjs');
 
 function load() {
@@ -13,13 +14,13 @@ function load() {
   }
 }
 
-const ERRORS = { Error, RangeError, SyntaxError };
+const ERRORS = { EngineError, Error, RangeError, SyntaxError };
 
-/** The error that a failure is. */
-function errorOf({ kind, message, errno }, path) {
+/** The error for a failure. */
+function toError({ kind, message, errno }, path) {
   const error = new (ERRORS[kind] ?? Error)(path === undefined ? message : `${message}: ${path}`);
   if (path !== undefined) error.path = path;
-  // On Windows the numbers are others than those that Node has names for.
+  // On Windows the numbers differ from those that Node has names for.
   if (errno != null && process.platform !== 'win32') {
     error.errno = -errno;
     error.code = util.getSystemErrorName(-errno);
@@ -27,13 +28,13 @@ function errorOf({ kind, message, errno }, path) {
   return error;
 }
 
-/** What was asked for, or an exception. */
-function settled(answer) {
-  if (answer?.kind !== undefined) throw errorOf(answer);
+/** The result, or an exception. */
+function unwrap(answer) {
+  if (answer?.kind !== undefined) throw toError(answer);
   return answer;
 }
 
-/** What `work` promises, unless the signal aborts first: then `stop.set()` ends the work, which nobody waits for. */
+/** The result of `work`, unless the signal aborts first: then `stop.set()` ends the work, which is not awaited. */
 function abortable(signal, stop, work) {
   if (signal === undefined) return work();
   if (!(signal instanceof AbortSignal)) throw new TypeError('signal: an AbortSignal is needed');
@@ -50,4 +51,4 @@ function abortable(signal, stop, work) {
   });
 }
 
-module.exports = { native: load(), abortable, errorOf, settled };
+module.exports = { native: load(), abortable, toError, unwrap };

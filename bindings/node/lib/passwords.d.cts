@@ -1,4 +1,4 @@
-/** What new hashes look like. */
+/** Costs and lengths of new hashes. */
 export type Policy = {
   /** KiB of memory. */
   readonly memoryCost: number;
@@ -6,73 +6,80 @@ export type Policy = {
   readonly timeCost: number;
   /** Lanes. */
   readonly parallelism: number;
-  /** 0, 1, 2 for Argon2d, i and id, which is taken unless said. */
+  /** 0, 1, 2 for Argon2d, i and id. Default: id. */
   readonly type?: number;
-  /** Bytes of the hash, 16 at least: 32 unless said. */
+  /** Bytes of the hash, at least 16. Default: 32. */
   readonly hashLength?: number;
-  /** Bytes of the salt: 16 unless said. */
+  /** Bytes of the salt. Default: 16. */
   readonly saltLength?: number;
 };
 
-/** Policies that have a name: those of OWASP, RFC 9106, libsodium and others. */
+/** Named policies: those of OWASP, RFC 9106, libsodium and others. */
 export const POLICIES: Readonly<Record<string, Required<Policy>>>;
 
 export type PasswordsOptions = {
   /**
-   * The most that a stored hash may cost: `around` eight times the policy, which is taken unless said, exactly the `policy`, or
-   * whatever is `recommended` somewhere (2 GiB, seconds). What costs more is a RangeError before anything is computed.
+   * Limits of stored hashes: `around` eight times the policy (default), exactly the `policy`, or all `recommended` costs (2
+   * GiB, seconds). A hash beyond them is a RangeError before anything is computed.
    */
   limits?: 'around' | 'policy' | 'recommended';
-  /** A key that is not stored with the hashes, and that all of them are bound to. One that is given as undefined is a TypeError. */
+  /** A key that is not stored with the hashes and is mixed into all of them. An undefined value is a TypeError. */
   secret?: Uint8Array | string;
   /**
-   * The most memory in KiB that all calls take together, as much at least as one new hash takes: those that find no room wait. A
-   * stored hash that needs more is computed alone.
+   * Maximum memory in KiB of all calls together, at least that of one new hash: further calls wait. A stored hash that needs
+   * more is computed alone.
    */
   memoryBudget?: number;
+  /**
+   * Engines of `hashMany` and `verifyMany`: `cpu` (default), `cuda`, `wgpu`, a device as `cuda:1`, or several as `cpu,cuda`. The
+   * constructor opens them. Their results are checked. An engine that is not available, or fails, is an `EngineError`; if another
+   * engine takes over its part, a warning is emitted instead.
+   */
+  engine?: string;
 };
 
 export type Ends = {
-  /** Ends the work; the promise is rejected with the signal's reason. */
+  /** Aborts the work; the promise is rejected with the signal's reason. */
   signal?: AbortSignal;
 };
 
 export type Checked = {
   matches: boolean;
-  /** What should be stored from now on. */
+  /** The hash to store from now on. */
   upgrade: string | undefined;
-  /** Why there is no upgrade where there should be one, such as a lack of memory. The password matched all the same. */
+  /** The reason why a needed upgrade could not be made, such as a lack of memory. The password did match. */
   reason: Error | undefined;
 };
 
 /**
- * Hashes and checks passwords under one policy: a name of `POLICIES`, `owasp` unless said, or costs. Memory is kept for the next
+ * Hashes and checks passwords with one policy: a name of `POLICIES` (default `owasp`), or costs. Memory is kept for the next
  * call, and wiped after each. Passwords are copied before a call returns its promise, and the copies are wiped.
  *
- * A name that neither a policy nor options have is a TypeError.
+ * An unknown name in a policy or options is a TypeError.
  *
- * A stored hash may have its costs in any order, as the package `argon2` and libargon2 have them. What is none is a SyntaxError.
+ * A stored hash may have its costs in the order of the package `argon2` or of libargon2. A string that is no hash is a
+ * SyntaxError.
  */
 export class Passwords {
   constructor(policy?: string | Policy, options?: PasswordsOptions);
   readonly policy: Readonly<Required<Policy>>;
   /** A hash to store, with a random salt, in the order of libargon2. */
   hash(password: Uint8Array | string, options?: Ends): Promise<string>;
-  /** Whether the password is that of the hash. */
+  /** Whether the password matches the hash. */
   verify(stored: string, password: Uint8Array | string, options?: Ends): Promise<boolean>;
-  /** `verify`, and after a match a new hash where `needsRehash` asks for one. */
+  /** `verify`, and after a match a new hash if `needsRehash` requires one. */
   verifyAndUpgrade(stored: string, password: Uint8Array | string, options?: Ends): Promise<Checked>;
-  /** Takes as long as `verify` of a new hash, and is never a match: for names that nobody has. */
+  /** Takes the time of `verify` with a new hash, and never matches: for user names that do not exist. */
   verifyDummy(password: Uint8Array | string, options?: Ends): Promise<false>;
-  /** A hash for each password, in their order, on all processors. */
+  /** A hash for each password, in the same order, on all processors or on `engine`. */
   hashMany(passwords: Iterable<Uint8Array | string> & object, options?: Ends): Promise<string[]>;
-  /** For each pair of a stored hash and a password, in their order: whether they match, or why nothing is known. On all processors. */
+  /** For each pair of a stored hash and a password, in the same order: whether they match, or the reason why there is no answer. On all processors or on `engine`. */
   verifyMany(
     logins: Iterable<readonly [stored: string, password: Uint8Array | string]> & object,
     options?: Ends,
   ): Promise<PromiseSettledResult<boolean>[]>;
-  /** Whether a new hash were stronger somewhere, and nowhere cheaper. A stored hash that costs more than the policy stays. */
+  /** Whether a new hash would be stronger in some value, and no cost lower. A stored hash that costs more than the policy stays. */
   needsRehash(stored: string): boolean;
-  /** In what a hash differs from a new one, in words. */
+  /** The differences between a hash and a new one, in words. */
   differences(stored: string): string[];
 }

@@ -1,10 +1,10 @@
 'use strict';
 
-/** The name of this system, as the files of `prebuilds/` have it. */
+/** The name of this system in the file names of `prebuilds/`. */
 function system() {
   const { platform, arch } = process;
   const isGlibc = () => {
-    // Network interfaces are not asked for, which may take seconds.
+    // Network interfaces are left out, because querying them may take seconds.
     const { excludeNetwork } = process.report;
     process.report.excludeNetwork = true;
     const { header } = process.report.getReport();

@@ -1,4 +1,4 @@
-//! Argon2 with every parameter said, as the package `argon2` has it.
+//! Argon2 with explicit parameters, as in the package `argon2`.
 
 use std::mem;
 use std::sync::{Arc, LazyLock};
@@ -9,16 +9,16 @@ use napi::bindgen_prelude::{AsyncTask, Buffer};
 use napi_derive::napi;
 use zeroize::Zeroizing;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::work::{Stop, Work};
 
-/// Memory that is kept for the next hash: 256 MiB at most.
+/// Maximum memory kept for the next hash: 256 MiB.
 static ARENAS: LazyLock<Arenas> = LazyLock::new(|| Arenas::new(256 << 10));
 
-/// The shortest salt of the reference implementation.
+/// Minimum length of a salt in the reference implementation.
 const MIN_SALT: usize = 8;
 
-/// What a hash costs and what it is, by the names and numbers of the original.
+/// Costs and kind of a hash, with the names and numbers of the original package.
 #[napi(object)]
 pub struct Costs {
     pub memory_cost: u32,
@@ -31,15 +31,15 @@ pub struct Costs {
     pub hash_length: u32,
 }
 
-/// The most that a stored hash may cost.
+/// Limits of stored hashes.
 #[napi(object)]
-pub struct Bounds {
+pub struct LimitsJs {
     pub memory_cost: u32,
     /// KiB times passes.
     pub work: f64,
 }
 
-/// What a stored hash says of itself.
+/// The parameters of a stored hash.
 #[napi(object, object_from_js = false)]
 pub struct Stored {
     pub memory_cost: u32,
@@ -48,7 +48,7 @@ pub struct Stored {
     pub version: u32,
 }
 
-/// What goes into a hash besides its costs. Copies, which are wiped.
+/// The inputs of a hash besides its costs. Copies, which are wiped.
 struct Inputs {
     password: Zeroizing<Vec<u8>>,
     secret: Zeroizing<Vec<u8>>,
@@ -85,13 +85,13 @@ pub fn argon2_hash(
     }))
 }
 
-/// Whether a password is that of a stored hash.
+/// Whether a password matches a stored hash.
 #[napi(catch_unwind)]
 pub fn argon2_verify(
     digest: String,
     password: &[u8],
     secret: &[u8],
-    bounds: Bounds,
+    bounds: LimitsJs,
     stop: &Stop,
 ) -> AsyncTask<Work<bool>> {
     let (password, secret) = (Zeroizing::new(password.to_vec()), Zeroizing::new(secret.to_vec()));
@@ -105,7 +105,7 @@ pub fn argon2_verify(
     }))
 }
 
-/// The costs in a stored hash, whatever they are.
+/// The costs in a stored hash, without limits.
 #[napi(catch_unwind)]
 pub fn argon2_stored(digest: String) -> napi::Either<Stored, Failure> {
     match PasswordHash::decode(&digest, Syntax::Lenient, &Limits::NONE) {
@@ -122,14 +122,14 @@ pub fn argon2_stored(digest: String) -> napi::Either<Stored, Failure> {
     }
 }
 
-/// The original wrote `m`, `p` and `t` in this order, and `data` behind them: the reading that is not strict.
-fn decode(digest: &str, bounds: &Bounds) -> Result<PasswordHash, Failure> {
+/// The original package wrote `m`, `p` and `t` in this order, and `data` after them, so the lenient syntax is used.
+fn decode(digest: &str, bounds: &LimitsJs) -> Result<PasswordHash, Failure> {
     let mut limits = Limits::RECOMMENDED;
     limits.memory_kib = bounds.memory_cost;
     limits.work_kib = bounds.work as u64;
     limits.passes = u32::MAX;
     limits.lanes = Params::MAX_LANES;
-    // Whoever made short tags knows why; long ones cost no more than their strings.
+    // Short tags are accepted; long ones cost no more than their strings.
     limits.min_tag = Params::MIN_TAG_LEN;
     (limits.max_salt, limits.max_tag) = (digest.len(), digest.len());
     Ok(PasswordHash::decode(digest, Syntax::Lenient, &limits)?)
@@ -144,7 +144,7 @@ pub(crate) fn variant(number: u32) -> Result<Variant, Failure> {
     }
 }
 
-/// The tag, computed in memory that is kept for the next one.
+/// The tag, computed in memory that is kept for the next call.
 fn tag(params: Params, inputs: &Inputs, len: usize, stop: &StopFlag) -> Result<Zeroizing<Vec<u8>>, Failure> {
     if stop.is_set() {
         return Err(Failure::stopped());

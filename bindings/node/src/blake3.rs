@@ -1,4 +1,4 @@
-//! BLAKE3 of bytes: at once, in pieces, and as much output as wanted.
+//! BLAKE3 of bytes: in one call, in pieces, and with any length of output.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -8,14 +8,14 @@ use hashmill_hash::blake3::{self, OUT_LEN, OutputReader};
 use napi::bindgen_prelude::{AsyncTask, BigInt, Error, Result, Status};
 use napi_derive::napi;
 
-use crate::failure::Failure;
-use crate::mode::key_of;
+use crate::error::Failure;
+use crate::mode::checked_key;
 use crate::work::{Stop, Work};
 
-/// A buffer of JavaScript that is filled at once.
+/// A JavaScript buffer that is filled synchronously.
 pub type Room<'a> = &'a mut [u8];
 
-/// The hash of `input`, as much of it as `out` has room for.
+/// The hash of `input`, with the length of `out`.
 #[napi(catch_unwind)]
 pub fn hash(input: &[u8], out: Room<'_>) {
     fill(&Mode::Hash, input, out);
@@ -23,11 +23,11 @@ pub fn hash(input: &[u8], out: Room<'_>) {
 
 #[napi(catch_unwind)]
 pub fn keyed_hash(key: &[u8], input: &[u8], out: Room<'_>) -> Result<()> {
-    fill(&Mode::KeyedHash(key_of(key)?), input, out);
+    fill(&Mode::KeyedHash(checked_key(key)?), input, out);
     Ok(())
 }
 
-/// The context of the original is bytes, which need not be UTF-8.
+/// In the original package a context is bytes, which need not be UTF-8.
 #[napi(catch_unwind)]
 pub fn derive_key(context: &[u8], material: &[u8], out: Room<'_>) {
     let context = hazmat::hash_derive_key_context_bytes(context);
@@ -53,7 +53,7 @@ pub struct Hasher(Arc<Shared>);
 
 struct Shared {
     state: Mutex<blake3::Hasher>,
-    /// Pieces that wait for a thread, in their order: whichever thread has the state takes the first.
+    /// Pieces that wait for a thread, in order: the thread that holds the state takes the first.
     pieces: Mutex<VecDeque<Vec<u8>>>,
 }
 
@@ -63,7 +63,7 @@ impl Hasher {
     pub fn new(key: Option<&[u8]>, context: Option<&[u8]>) -> Result<Hasher> {
         let context = context.map(hazmat::hash_derive_key_context_bytes);
         let hasher = match (key, &context) {
-            (Some(key), _) => blake3::Hasher::with_mode(&Mode::KeyedHash(key_of(key)?)),
+            (Some(key), _) => blake3::Hasher::with_mode(&Mode::KeyedHash(checked_key(key)?)),
             (None, Some(context)) => blake3::Hasher::with_mode(&Mode::DeriveKeyMaterial(context)),
             (None, None) => blake3::Hasher::new(),
         };
@@ -76,8 +76,8 @@ impl Hasher {
         Ok(())
     }
 
-    /// [`update`](Hasher::update) on another thread, of bytes that are copied now. Until all such are done only more of them
-    /// may be asked for.
+    /// [`update`](Hasher::update) on another thread, with a copy of the bytes. Until all such calls are done, no other method
+    /// may be called.
     #[napi(catch_unwind)]
     pub fn update_later(&self, input: &[u8], stop: &Stop) -> Result<AsyncTask<Work<()>>> {
         let mut bytes = Vec::new();
@@ -97,7 +97,7 @@ impl Hasher {
         })))
     }
 
-    /// The digest of what has come so far.
+    /// The digest of the input so far.
     #[napi(catch_unwind)]
     pub fn digest(&self, out: Room<'_>) -> Result<()> {
         finish(&*self.state()?, out);
@@ -109,7 +109,7 @@ impl Hasher {
         Ok(Reader(self.state()?.finalize_xof()))
     }
 
-    /// The state, which is never waited for: whoever has it may take long.
+    /// The state, without waiting: a thread may hold it for a long time.
     fn state(&self) -> Result<MutexGuard<'_, blake3::Hasher>> {
         match self.0.state.try_lock() {
             Ok(state) => Ok(state),

@@ -1,85 +1,110 @@
-//! BLAKE3 of files, by the reader that `hashmill sum` has.
+//! BLAKE3 of files, with the reader of `hashmill sum`.
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use hashmill_files::{Digest, Error, Files, Input, Item, Mapping, Options};
+use hashmill_files::{Digest, Error, Files, HashJob, Input, Mapping, Options};
 use napi::bindgen_prelude::{AsyncTask, Buffer, Result};
 use napi_derive::napi;
 
-use crate::failure::Failure;
+use crate::engines;
+use crate::error::Failure;
 use crate::mode::Function;
 use crate::work::Work;
 
-/// The digests of files one behind another, and what went wrong with some, whose places hold zeroes.
+/// The concatenated digests of files, and the errors of some, whose digests are zero.
 #[napi(object, object_from_js = false)]
-pub struct Answers {
+pub struct FileDigests {
     pub digests: Buffer,
-    pub failures: Vec<Place>,
+    pub failures: Vec<FileError>,
     /// Bytes hashed.
     pub bytes: f64,
 }
 
-/// What went wrong with one file.
+/// The error of one file.
 #[napi(object, object_from_js = false)]
-pub struct Place {
+pub struct FileError {
     pub index: u32,
     pub failure: Failure,
 }
 
-/// Hashing of files; how far it is can be asked meanwhile.
+/// Hashing of files, with progress that can be queried meanwhile.
 #[napi]
 pub struct FilesJob {
     function: hashmill_files::Function,
     options: Options,
     length: usize,
-    /// Buffers and threads, for as long as there is work: JavaScript forgets a job some time later.
-    files: Mutex<Weak<Files>>,
+    /// The engine for long files.
+    engine: Option<String>,
+    /// Buffers and threads, only while there is work: JavaScript collects a job later.
+    files: Arc<Mutex<Weak<Files>>>,
 }
 
 #[napi]
 impl FilesJob {
     #[napi(constructor)]
-    pub fn new(key: Option<&[u8]>, context: Option<String>, length: u32, threads: u32) -> Result<FilesJob> {
+    pub fn new(
+        key: Option<&[u8]>,
+        context: Option<String>,
+        length: u32,
+        threads: u32,
+        engine: Option<String>,
+    ) -> Result<FilesJob> {
         let mut options = Options::default();
-        // What is mapped needs a handler for a signal, and signals are Node's.
+        // Mapping needs a signal handler, and signals belong to Node.
         options.mapping = Mapping::Never;
         options.threads = NonZero::new(threads as usize);
-        let function = Function::of(key, context)?.of_files();
+        let function = Function::from_args(key, context)?.for_files();
         let length = length as usize;
         let function = if length == hashmill_hash::blake3::OUT_LEN { function } else { function.extended() };
-        Ok(FilesJob { function, options, length, files: Mutex::default() })
+        Ok(FilesJob { function, options, length, engine, files: Arc::default() })
     }
 
     #[napi(catch_unwind)]
-    pub fn run(&self, paths: Vec<String>) -> AsyncTask<Work<Answers>> {
+    pub fn run(&self, paths: Vec<String>) -> AsyncTask<Work<FileDigests>> {
         let length = self.length;
-        let files = Arc::new(Files::new(self.function.clone(), self.options));
-        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&files);
-        AsyncTask::new(Work::new(move || hash(&files, paths, length)))
+        let (function, options) = (self.function.clone(), self.options);
+        let (under_way, engine) = (Arc::clone(&self.files), self.engine.clone());
+        let begin = move |files: Files| {
+            let files = Arc::new(files);
+            *under_way.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&files);
+            files
+        };
+        let Some(engine) = engine else {
+            let files = begin(Files::new(function, options));
+            return AsyncTask::new(Work::new(move || hash(&files, paths, length)));
+        };
+        // Opening a device takes long: another thread does it.
+        AsyncTask::new(Work::new(move || {
+            let answers = hash(&begin(engines::files(&engine, function, options)?), paths, length)?;
+            if answers.failures.iter().any(|place| place.failure.is_engine()) {
+                engines::close(&engine);
+            }
+            Ok(answers)
+        }))
     }
 
     #[napi(catch_unwind)]
     pub fn set(&self) {
-        if let Some(files) = self.under_way() {
+        if let Some(files) = self.running_files() {
             files.stop();
         }
     }
 
-    /// Bytes hashed so far, by work that is not done.
+    /// Bytes hashed so far by unfinished work.
     #[napi(getter, catch_unwind)]
     pub fn bytes(&self) -> Option<f64> {
-        Some(self.under_way()?.progress().bytes() as f64)
+        Some(self.running_files()?.progress().bytes() as f64)
     }
 
-    fn under_way(&self) -> Option<Arc<Files>> {
+    fn running_files(&self) -> Option<Arc<Files>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 }
 
-fn hash(files: &Files, paths: Vec<String>, length: usize) -> std::result::Result<Answers, Failure> {
+fn hash(files: &Files, paths: Vec<String>, length: usize) -> std::result::Result<FileDigests, Failure> {
     let mut digests = Vec::new();
     let room = paths.len().checked_mul(length).filter(|&room| digests.try_reserve_exact(room).is_ok());
     let Some(room) = room else { return Err(Failure::range(&"no memory for that many bytes of output")) };
@@ -89,28 +114,28 @@ fn hash(files: &Files, paths: Vec<String>, length: usize) -> std::result::Result
     let items = paths.into_iter().map(|path| item(path.into()));
     let take = |_: PathBuf, (), result: std::result::Result<Digest, Error>| {
         let Some(index) = indices.next() else { return ControlFlow::Break(()) };
-        let place = &mut digests[index as usize * length..][..length];
+        let output = &mut digests[index as usize * length..][..length];
         let failure = match result {
-            Ok(digest) if digest.output.fill(0, place) => return ControlFlow::Continue(()),
-            Ok(_) => Failure::ours("another function than BLAKE3 answered"),
+            Ok(digest) if digest.output.fill(0, output) => return ControlFlow::Continue(()),
+            Ok(_) => Failure::bug("the result is of another function than BLAKE3"),
             Err(Error::Stopped) => return ControlFlow::Break(()),
             Err(error) => error.into(),
         };
-        failures.push(Place { index, failure });
+        failures.push(FileError { index, failure });
         ControlFlow::Continue(())
     };
     match files.hash_many(items, take) {
         ControlFlow::Continue(()) => {
             let bytes = files.progress().bytes() as f64;
-            Ok(Answers { digests: digests.into(), failures, bytes })
+            Ok(FileDigests { digests: digests.into(), failures, bytes })
         }
         ControlFlow::Break(()) => Err(Failure::stopped()),
     }
 }
 
-/// The open of a FIFO waits for whoever writes to it, and nothing ends that wait: what is no file is left alone.
-fn item(path: PathBuf) -> Item<()> {
+/// Opening a FIFO waits for a writer, and that wait cannot be aborted: only regular files are opened.
+fn item(path: PathBuf) -> HashJob<()> {
     let is_other = path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
     let input = if is_other { Input::Failed(Error::Special) } else { Input::File };
-    Item { path, input, tag: () }
+    HashJob { path, input, tag: () }
 }

@@ -1,17 +1,17 @@
-//! The library that the package `@hashmill/node` loads. Only translation: `lib/` makes of it what JavaScript sees.
+//! The native library of the package `@hashmill/node`. It only translates: `lib/` has the JavaScript interface.
 //!
-//! What takes time runs on Node's threads for such work (`work`), on copies of the bytes that it was given: JavaScript may
-//! detach, shrink or write to a buffer at any time, and Node says nothing of it. What is short runs at once, on the bytes
-//! themselves, which nobody can take away during a call.
+//! Long work runs on Node's thread pool (`work`), on copies of its input: JavaScript may detach, shrink or write to a buffer at
+//! any time without notice. Short work runs synchronously on the buffer itself, which cannot change during a call.
 #![warn(clippy::disallowed_methods)]
-#![allow(unreachable_pub, reason = "napi exports what is public, wherever it stands")]
-#![allow(clippy::needless_pass_by_value, reason = "napi hands over what it made of JavaScript's values")]
-#![cfg_attr(test, allow(dead_code, reason = "napi exports nothing to tests, of which there are none here"))]
-#![allow(missing_docs, reason = "what napi writes has none")]
+#![allow(unreachable_pub, reason = "napi exports public items of any module")]
+#![allow(clippy::needless_pass_by_value, reason = "napi passes converted values")]
+#![cfg_attr(test, allow(dead_code, reason = "nothing is exported to tests; there are none here"))]
+#![allow(missing_docs, reason = "generated items have none")]
 
 mod argon2;
 mod blake3;
-mod failure;
+mod engines;
+mod error;
 mod files;
 mod many;
 mod mode;

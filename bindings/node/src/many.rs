@@ -5,14 +5,14 @@ use napi::bindgen_prelude::{AsyncTask, Buffer, Error, Result};
 use napi_derive::napi;
 use rayon::prelude::*;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::mode::Function;
 use crate::work::{Stop, Work};
 
-/// Messages that a thread takes at a time.
+/// Number of messages that a thread takes at a time.
 const GROUP: usize = 256;
 
-/// The digests of messages, which are copied now, one behind another.
+/// The concatenated digests of messages, which are copied first.
 #[napi(catch_unwind)]
 pub fn hash_many(
     messages: Vec<&[u8]>,
@@ -20,7 +20,7 @@ pub fn hash_many(
     context: Option<String>,
     stop: &Stop,
 ) -> Result<AsyncTask<Work<Buffer>>> {
-    let function = Function::of(key, context)?;
+    let function = Function::from_args(key, context)?;
     let total = messages.iter().map(|message| message.len()).sum();
     let mut bytes = Vec::<u8>::new();
     let words = || format!("no memory for {total} bytes");

@@ -1,4 +1,4 @@
-//! Which of BLAKE3's three functions: `key` and `context`, as everything here takes them. Not both: `lib/` sees to that.
+//! The mode of BLAKE3, from the arguments `key` and `context`. `lib/` refuses both together.
 
 use hashmill_hash::blake3::KEY_LEN;
 use hashmill_hash::blake3::hazmat::{self, ContextKey, Mode};
@@ -13,9 +13,9 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    pub(crate) fn of(key: Option<&[u8]>, context: Option<String>) -> Result<Function> {
+    pub(crate) fn from_args(key: Option<&[u8]>, context: Option<String>) -> Result<Function> {
         Ok(match (key, context) {
-            (Some(key), _) => Function::Keyed(Zeroizing::new(*key_of(key)?)),
+            (Some(key), _) => Function::Keyed(Zeroizing::new(*checked_key(key)?)),
             (None, Some(context)) => {
                 let key = hazmat::hash_derive_key_context(&context);
                 Function::DeriveKey { context, key }
@@ -32,8 +32,8 @@ impl Function {
         }
     }
 
-    /// The same function, for files.
-    pub(crate) fn of_files(&self) -> hashmill_files::Function {
+    /// The same mode, for files.
+    pub(crate) fn for_files(&self) -> hashmill_files::Function {
         match self {
             Function::Hash => hashmill_files::Function::blake3(),
             Function::Keyed(key) => hashmill_files::Function::keyed(key.clone()),
@@ -42,7 +42,7 @@ impl Function {
     }
 }
 
-pub(crate) fn key_of(key: &[u8]) -> Result<&[u8; KEY_LEN]> {
+pub(crate) fn checked_key(key: &[u8]) -> Result<&[u8; KEY_LEN]> {
     let words = || format!("a key of {} bytes: {KEY_LEN} are needed", key.len());
     key.try_into().map_err(|_| Error::new(Status::InvalidArg, words()))
 }

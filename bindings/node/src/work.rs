@@ -8,9 +8,9 @@ use napi::bindgen_prelude::{Either, ToNapiValue, TypeName};
 use napi::{Env, Result, Task};
 use napi_derive::napi;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 
-/// A request to stop, which JavaScript makes when a signal aborts.
+/// A request to stop, which JavaScript sets when a signal aborts.
 #[napi]
 #[derive(Default)]
 pub struct Stop(pub(crate) Arc<hashmill_hash::argon2::Stop>);
@@ -28,14 +28,14 @@ impl Stop {
     }
 }
 
-type Todo<T> = Box<dyn FnOnce() -> std::result::Result<T, Failure> + Send>;
+type Job<T> = Box<dyn FnOnce() -> std::result::Result<T, Failure> + Send>;
 
-/// Something to do on another thread. The promise is kept in any case: what goes wrong is a value too.
-pub struct Work<T>(Option<Todo<T>>);
+/// Work on another thread. The promise is always fulfilled: errors are values, too.
+pub struct Work<T>(Option<Job<T>>);
 
 impl<T> Work<T> {
-    pub(crate) fn new(todo: impl FnOnce() -> std::result::Result<T, Failure> + Send + 'static) -> Work<T> {
-        Work(Some(Box::new(todo)))
+    pub(crate) fn new(job: impl FnOnce() -> std::result::Result<T, Failure> + Send + 'static) -> Work<T> {
+        Work(Some(Box::new(job)))
     }
 }
 
@@ -44,10 +44,10 @@ impl<T: Send + ToNapiValue + TypeName + 'static> Task for Work<T> {
     type JsValue = Either<T, Failure>;
 
     fn compute(&mut self) -> Result<Self::Output> {
-        let Some(todo) = self.0.take() else { return Ok(Err(Failure::ours("done before"))) };
-        // Nothing that it leaves half done is used again.
-        Ok(panic::catch_unwind(AssertUnwindSafe(todo))
-            .unwrap_or_else(|panic| Err(Failure::ours(words(&*panic)))))
+        let Some(job) = self.0.take() else { return Ok(Err(Failure::bug("done before"))) };
+        // State that it leaves incomplete is never used again.
+        Ok(panic::catch_unwind(AssertUnwindSafe(job))
+            .unwrap_or_else(|panic| Err(Failure::bug(panic_message(&*panic)))))
     }
 
     fn resolve(&mut self, _: Env, output: Self::Output) -> Result<Self::JsValue> {
@@ -55,7 +55,7 @@ impl<T: Send + ToNapiValue + TypeName + 'static> Task for Work<T> {
     }
 }
 
-fn words(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
 }

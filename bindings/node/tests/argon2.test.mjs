@@ -1,4 +1,4 @@
-// Argon2: the published answers, the package whose names ours has, and what it does not refuse.
+// Argon2: published answers, comparison with the replaced package, and additional checks of arguments.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
@@ -31,7 +31,7 @@ describe('beside the package', () => {
       [0x10, 0x13].map((version) => ({ type, memoryCost, timeCost, parallelism, version })),
     ),
   );
-  it('the same bytes, and each takes the strings of the other', async () => {
+  it('equal bytes, and strings that the other verifies', async () => {
     for (const costs of rows) {
       const inputs = { ...costs, salt: Buffer.from('some salt'), secret: Buffer.from('pepper') };
       const [ours, theirs] = await Promise.all(
@@ -45,7 +45,7 @@ describe('beside the package', () => {
     }
   });
 
-  it('hash-wasm says so too', async () => {
+  it('equal bytes by hash-wasm', async () => {
     const options = { password: 'password', salt: 'some salt', iterations: 2, memorySize: 64, parallelism: 2, hashLength: 24 };
     const encoded = await hashWasm.argon2id({ ...options, outputType: 'encoded' });
     assert.equal(await argon2.verify(encoded, 'password'), true);
@@ -56,7 +56,7 @@ describe('beside the package', () => {
 
 describe('limits', () => {
   const stored = (costs) => `$argon2id$v=19$${costs}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
-  it('a string that asks for all memory, or for ever, costs nothing', async () => {
+  it('refuse excessive memory or time before any work', async () => {
     await assert.rejects(argon2.verify(stored('m=4294967295,t=1,p=1'), 'x'), { name: 'RangeError', message: /4294967295 KiB/ });
     await assert.rejects(argon2.verify(stored('m=1024,t=4294967295,p=1'), 'x'), RangeError);
     await assert.rejects(argon2.verify(stored('m=2097152,t=5,p=1'), 'x'), RangeError);
@@ -67,7 +67,7 @@ describe('limits', () => {
     await assert.rejects(argon2.verify(hash, 'x', { maxMemoryCost: 1023 }), { name: 'RangeError', message: /1023/ });
     assert.equal(await argon2.verify(hash, 'x', { maxMemoryCost: 1024 }), true);
   });
-  it('what cannot be had is an error', async () => {
+  it('impossible parameters are errors', async () => {
     await assert.rejects(argon2.hash('x', { ...CHEAP, memoryCost: 2 ** 32 - 1 }), /memory/);
     for (const [name, value] of [['hashLength', 3], ['hashLength', 2 ** 40], ['parallelism', 0], ['parallelism', 2 ** 24], ['timeCost', 0],
       ['timeCost', 1.5], ['memoryCost', -1], ['memoryCost', NaN], ['memoryCost', 7], ['type', 3], ['version', 18]]) {
@@ -79,7 +79,7 @@ describe('limits', () => {
 });
 
 describe('strings', () => {
-  it('that are no hash are said to be none, with the place', async () => {
+  it('malformed hashes are errors with the offset', async () => {
     for (const text of ['', '$', 'argon2id', '$argon2id$', '$argon2id$v=19$m=64,t=1$AAAA$AAAA', '\ud800', 'a'.repeat(1e6)]) {
       await assert.rejects(argon2.verify(text, 'x'), { name: 'SyntaxError', message: /byte \d+/ }, text.slice(0, 40));
     }
@@ -92,7 +92,7 @@ describe('strings', () => {
     assert.equal(await argon2.verify(hash, 'a\ufffdb'), true);
     assert.equal(await argon2.verify(hash, Buffer.from('a\ufffdb')), true);
   });
-  it('do not lie in memory that Node shares', async () => {
+  it('copies of secrets are not in the buffer pool of Node', async () => {
     const password = 'a password that is found';
     const pool = Buffer.from(blake3.hash('x').buffer);
     for (let turn = 0; turn < 3; turn += 1) {
@@ -107,7 +107,7 @@ describe('strings', () => {
     await argon2.hash(given, { ...CHEAP, secret });
     assert.deepEqual([given, secret].map(String), ['given', 'pepper']);
   });
-  it('short hashes of long salts, as options ask for', async () => {
+  it('short hashes with long salts', async () => {
     const hash = await argon2.hash('x', { ...CHEAP, hashLength: 4, salt: Buffer.alloc(100) });
     assert.equal(await argon2.verify(hash, 'x'), true);
     assert.equal(argon2.needsRehash(hash, CHEAP), false);

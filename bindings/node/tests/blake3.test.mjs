@@ -1,4 +1,4 @@
-// BLAKE3: published vectors, and the packages whose names ours has.
+// BLAKE3: published vectors, and comparison with the replaced packages.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -18,7 +18,7 @@ const hex = (digest) => Buffer.from(digest).toString('hex');
 
 describe('published vectors', () => {
   for (const row of vectors.cases) {
-    it(`${row.input_len} bytes, in every way`, async () => {
+    it(`${row.input_len} bytes, by every function`, async () => {
       const input = painted(row.input_len);
       const key = Buffer.from(vectors.key);
       const length = row.hash.length / 2;
@@ -61,19 +61,19 @@ describe('beside the packages', async () => {
 
   it('has their names', () => {
     const missing = Object.keys(wasm).filter((name) => !(name in blake3));
-    // What only the WebAssembly of theirs has a use for.
+    // Only needed by their WebAssembly version.
     const inner = ['HashRaw', 'WasmHasher', 'getWasm', 'hashOneShot', 'MAX_SCRATCH_SIZE', 'scratch', 'setWasm', 'provideWasm'];
     assert.deepEqual(missing.filter((name) => !inner.includes(name)), []);
   });
 });
 
 describe('a hasher', () => {
-  it('takes text in an encoding, and gives it', () => {
+  it('reads and writes text in an encoding', () => {
     assert.equal(blake3.createHash().update('00ff', 'hex').digest('hex'), hex(blake3.hash(Buffer.from([0, 255]))));
     assert.equal(blake3.createHash().digest('base64'), blake3.hash('').toString('base64'));
   });
 
-  it('goes on after a digest, and readers stay where they were', () => {
+  it('continues after a digest, and readers keep their position', () => {
     const hasher = blake3.createHash().update('hel');
     const reader = hasher.reader();
     const before = hasher.digest();
@@ -84,9 +84,9 @@ describe('a hasher', () => {
     assert.equal([...reader].length, 0);
   });
 
-  it('holds back what is short, and nobody sees where', () => {
+  it('buffers short input without exposing the buffer', () => {
     const cuts = [[0], [1, 1], [4096], [4097], [4095, 1, 1], [1, 4095], [1, 4096], [100, 300, 5000], [5000, 1], [0, 4096, 0, 1], Array(70).fill(64)];
-    // All at once: what they hold back lies side by side.
+    // All at the same time: their buffered input is adjacent.
     const hashers = cuts.map(() => blake3.createHash());
     const messages = cuts.map(() => []);
     for (let turn = 0; turn < 70; turn += 1) {
@@ -109,7 +109,7 @@ describe('a hasher', () => {
     }
   });
 
-  it('takes pieces of a stream as they were, whatever is asked for before it hashed them', async () => {
+  it('hashes copies of stream pieces, whatever is called before they are hashed', async () => {
     const piece = () => painted(65_536);
     const message = (count, ...rest) => Buffer.concat([...Array(count).fill(piece()), ...rest]);
     const ways = [
@@ -127,14 +127,14 @@ describe('a hasher', () => {
       }
       assert.deepEqual(await way(hasher), blake3.hash(expected));
     }
-    // Who hears of a piece after the hasher may wipe it.
+    // A listener that gets a piece after the hasher may wipe it.
     const source = Readable.from(Array.from({ length: 9 }, piece), { objectMode: false });
     const hasher = source.pipe(blake3.createKeyed(Buffer.alloc(32)));
     source.on('data', (bytes) => bytes.fill(0));
     assert.deepEqual(await hasher.toArray(), [blake3.keyedHash(Buffer.alloc(32), message(9))]);
   });
 
-  it('hashes keying material where it lies', () => {
+  it('hashes key material in place', () => {
     const piece = painted(65_536);
     const update = native.Hasher.prototype.update;
     const taken = [];
@@ -159,7 +159,7 @@ describe('a hasher', () => {
     }
   });
 
-  it('that lost a piece has no digest', async () => {
+  it('has no digest after a failed piece', async () => {
     const update = native.Hasher.prototype.update;
     const hashers = [blake3.createHash(), blake3.createKeyed(Buffer.alloc(32))];
     const errors = hashers.map((hasher) => once(hasher, 'error'));
@@ -180,7 +180,7 @@ describe('a hasher', () => {
     }
   });
 
-  it('fails as a stream fails', async () => {
+  it('fails with the error of its stream', async () => {
     const broken = Readable.from((function* () {
       yield Buffer.from('x');
       throw new Error('the source broke');
@@ -191,7 +191,7 @@ describe('a hasher', () => {
 });
 
 describe('lists', () => {
-  it('of twenty thousand, in order, with progress', async () => {
+  it('of 20,000 buffers, in order, with progress', async () => {
     const list = Array.from({ length: 20_000 }, (_, index) => `message ${index}`);
     const reports = [];
     const digests = await blake3.hashMany(list, { onProgress: (done, total) => reports.push([done, total]) });
@@ -204,9 +204,9 @@ describe('lists', () => {
   });
 });
 
-describe('both ways to load it', () => {
+describe('import and require', () => {
   const require = createRequire(import.meta.url);
-  it('are one module', async () => {
+  it('load one module', async () => {
     assert.equal(require('@hashmill/node/blake3'), blake3);
     assert.equal((await import('@hashmill/node/blake3')).hash, blake3.hash);
     assert.equal((await import('@hashmill/node/argon2')).default, require('@hashmill/node').argon2);

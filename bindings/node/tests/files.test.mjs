@@ -1,4 +1,4 @@
-// BLAKE3 of files: every size, every fault, progress.
+// BLAKE3 of files: sizes, errors, progress.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const paths = LENGTHS.map((length) => {
 });
 
 describe('files', () => {
-  it('have the hash of their bytes', async () => {
+  it('have the hash of their contents', async () => {
     const key = Buffer.alloc(32, 7);
     for (const [index, path] of paths.entries()) {
       const input = painted(LENGTHS[index]);
@@ -31,7 +31,7 @@ describe('files', () => {
     assert.deepEqual(await blake3.hashFile(paths[3], { length: 0 }), Buffer.alloc(0));
   });
 
-  it('come in their order, and each failure in its place', async () => {
+  it('have results and errors in the order of their paths', async () => {
     const missing = join(folder, 'missing');
     const results = await blake3.hashFiles([...paths, missing, folder, `${paths[0]}\0`], { length: 40 });
     const input = (index) => painted(LENGTHS[index]);
@@ -45,14 +45,14 @@ describe('files', () => {
     assert.deepEqual(await blake3.hashFiles([]), []);
   });
 
-  it('are files: nobody waits for the other end of a FIFO', async () => {
+  it('must be regular: a FIFO is an error at once', async () => {
     const fifo = join(folder, 'fifo');
     execFileSync('mkfifo', [fifo]);
     await assert.rejects(blake3.hashFile(fifo), { message: /neither a file/, path: fifo });
     await assert.rejects(blake3.hashFile('/dev/null'), /neither a file/);
   });
 
-  it('tell how far they are', async () => {
+  it('report progress', async () => {
     const [path, size] = [paths.at(-1), LENGTHS.at(-1)];
     const reports = [];
     await blake3.hashFile(path, { onProgress: (done, total) => reports.push([done, total]) });
@@ -60,7 +60,7 @@ describe('files', () => {
     assert.ok(reports.every(([done], index) => index === 0 || done > reports[index - 1][0]));
   });
 
-  it('are named by strings and URLs', async () => {
+  it('are given as strings or URLs', async () => {
     await assert.rejects(blake3.hashFile(7), TypeError);
     await assert.rejects(blake3.hashFile(new URL('https://example.org')), TypeError);
     await assert.rejects(blake3.hashFiles([Buffer.from('x')]), TypeError);

@@ -1,4 +1,4 @@
-// What callers may hand in, and what becomes of buffers that change meanwhile.
+// Arguments of callers, and buffers that change meanwhile.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
@@ -9,7 +9,7 @@ import { CHEAP, read } from './support.mjs';
 const expected = blake3.hash(Buffer.from([1, 2, 3]));
 
 describe('bytes', () => {
-  it('of every kind that is one', async () => {
+  it('of every accepted type', async () => {
     const shared = new Uint8Array(new SharedArrayBuffer(3));
     shared.set([1, 2, 3]);
     const view = new Uint8Array(new ArrayBuffer(3, { maxByteLength: 100 }));
@@ -26,7 +26,7 @@ describe('bytes', () => {
     assert.deepEqual(Buffer.from(target), expected);
   });
 
-  it('and nothing else', async () => {
+  it('of no other type', async () => {
     const others = [undefined, null, 7, 7n, true, Symbol('x'), {}, () => 0, [256], [-1], [1.5], ['a'], [,], new Date(), new Uint16Array(2),
       new Uint8ClampedArray(2), new Float64Array(1), new DataView(new ArrayBuffer(2)), Promise.resolve('x'), Object.create(null)];
     for (const input of others) {
@@ -42,14 +42,14 @@ describe('bytes', () => {
     for (const source of [undefined, 7, 'text', Buffer.from('x'), {}]) await assert.rejects(blake3.hashStream(source), TypeError);
   });
 
-  it('and texts, bytes and paths are not lists of them', async () => {
+  it('one value is not a list', async () => {
     const logins = new passwords.Passwords(CHEAP);
     const taking = {
       hashFiles: (list) => blake3.hashFiles(list),
       hashMany: (list) => Promise.all([blake3.hashMany(list), logins.hashMany(list)]),
       verifyMany: (list) => logins.verifyMany(list),
     };
-    // Those are all: as the types have it.
+    // No other names, as declared by the types.
     const declared = ['blake3', 'passwords', 'argon2'].flatMap((name) => {
       const text = read(`bindings/node/lib/${name}.d.cts`);
       return [...text.matchAll(/(\w+)\(\s*\w+: (?:readonly )?(?:Iterable<|\w+\[\])/g)].map(([, name]) => name);
@@ -80,7 +80,7 @@ describe('bytes', () => {
     await assert.rejects(blake3.hashMany(['x'], { length: 64 }), RangeError);
   });
 
-  it('of lone surrogates are those of U+FFFD', async () => {
+  it('lone surrogates become U+FFFD', async () => {
     for (const text of ['\ud800', 'a\udc00b', '\udc00\ud800']) {
       const replaced = text.toWellFormed?.() ?? text.replaceAll(/[\ud800-\udfff]/g, '\ufffd');
       assert.deepEqual(blake3.hash(text), blake3.hash(replaced));
@@ -93,7 +93,7 @@ describe('a buffer that changes', () => {
   const SIZE = 64 << 20;
   const transfer = (buffer) => structuredClone(buffer, { transfer: [buffer] });
 
-  it('by being given away before is an error', async () => {
+  it('transferred before a call is an error', async () => {
     const view = new Uint8Array(8);
     transfer(view.buffer);
     assert.throws(() => blake3.hash(view), TypeError);
@@ -106,7 +106,7 @@ describe('a buffer that changes', () => {
     assert.deepEqual(blake3.hash(new Uint8Array(resizable)), blake3.hash(Buffer.alloc(2)));
   });
 
-  it('by being given away, or becoming shorter, during a hash is an error, and nothing worse', async () => {
+  it('transferred or shortened during a hash is an error', async () => {
     const given = new Uint8Array(SIZE);
     const work = blake3.hashAsync(given);
     transfer(given.buffer).slice(0, 1);
@@ -117,19 +117,19 @@ describe('a buffer that changes', () => {
     await assert.rejects(shorter, { name: 'TypeError', message: /67108864 to 1048576 bytes/ });
   });
 
-  it('at once, too, and by changing in the middle of a list or a stream', async () => {
+  it('transferred immediately, or inside a list or a stream, is an error', async () => {
     for (const size of [200_000, SIZE]) {
       const buffer = new ArrayBuffer(size, { maxByteLength: size });
       const digest = blake3.hash(new Uint8Array(buffer));
       const work = blake3.hashAsync(new Uint8Array(buffer), {});
       buffer.resize(0);
-      // Either all of it was copied before, or somebody hears of it.
+      // Either all of it was copied before, or there is an error.
       const [{ status, value, reason }] = await Promise.allSettled([work]);
       if (status === 'fulfilled') assert.deepEqual(value, digest);
       else assert.ok(reason instanceof TypeError);
       assert.equal(status, size > 2 << 20 ? 'rejected' : 'fulfilled');
     }
-    // One that is long, and one that is short, with work before it.
+    // A long one, and a short one after other work.
     for (const [size, before] of [[SIZE, 1], [100, 20_000]]) {
       const buffer = new ArrayBuffer(size, { maxByteLength: size });
       const work = blake3.hashMany([...Array(before).fill('x'), new Uint8Array(buffer)]);
@@ -138,11 +138,11 @@ describe('a buffer that changes', () => {
     }
   });
 
-  it('in its bytes gives a hash of some mixture', async () => {
+  it('overwritten during a hash yields a hash of mixed bytes', async () => {
     const shared = new Uint8Array(new SharedArrayBuffer(SIZE));
     const digest = await blake3.hashAsync(shared, { onProgress: () => shared.fill(1) });
     assert.equal(digest.length, 32);
-    // What was handed over is hashed as it was then.
+    // Input is hashed with its contents at the time of the call.
     const message = Buffer.from('as it was');
     const list = Array(100).fill(message);
     const digests = blake3.hashMany(list);

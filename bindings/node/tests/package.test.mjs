@@ -1,4 +1,4 @@
-// The package as its users meet it: the README runs, and the types fit those of what is replaced.
+// The package from a user's view: the README runs, and the types are compatible with those of the replaced packages.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { read } from './support.mjs';
 const require = createRequire(import.meta.url);
 const node = (...args) => spawnSync(process.execPath, args, { encoding: 'utf8' });
 
-/** What the compiler of TypeScript says of files. */
+/** The output of the TypeScript compiler for files. */
 function types(...files) {
   const flags = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023', '--types', 'node', '--skipLibCheck', 'false'];
   const { stdout, stderr } = node(require.resolve('typescript/bin/tsc'), ...flags, ...files);
@@ -18,7 +18,7 @@ function types(...files) {
 }
 
 describe('the package', () => {
-  it('does what its README shows', () => {
+  it('runs the examples of its README', () => {
     const [, code] = /```js\n(.*?)```/s.exec(read('bindings/node/README.md'));
     writeFileSync('readme.mjs', code);
     const { stdout, stderr } = node('readme.mjs');
@@ -30,18 +30,18 @@ describe('the package', () => {
     assert.equal(lines[4], 'true [ true, false ]');
   });
 
-  it('shows code in its README that TypeScript takes, too', () => {
+  it('has README examples that TypeScript accepts', () => {
     const blocks = [...read('bindings/node/README.md').matchAll(/```(js|ts)\n(.*?)```/gs)];
     assert.notEqual(blocks.length, 0);
     for (const [index, [, , code]] of blocks.entries()) writeFileSync(`readme-${index}.mts`, code);
     assert.equal(types(...Array.from(blocks.keys(), (index) => `readme-${index}.mts`)), '');
   });
 
-  it('has types that stand in for those of the packages', () => {
-    assert.equal(types('tests/types.mts'), '');
+  it('has types that replace those of the packages', () => {
+    assert.equal(types('tests/tools/types.mts'), '');
   });
 
-  it('says which system it has no library for', () => {
+  it('names an unsupported system in the error', () => {
     const source = "Object.defineProperty(process, 'arch', { value: 'riscv64' }); require('@hashmill/node')";
     assert.match(node('-e', source).stderr, /cannot load its library for \w+-riscv64/);
   });

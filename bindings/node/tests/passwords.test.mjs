@@ -12,7 +12,7 @@ const cheap = new Passwords(CHEAP);
 const dear = `$argon2id$v=19$m=262144,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 describe('a policy', () => {
-  it('has a name, or costs', async () => {
+  it('is a name or costs', async () => {
     assert.deepEqual(new Passwords().policy, POLICIES.owasp);
     assert.match(await new Passwords().hash('x'), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
     assert.deepEqual(cheap.policy, { ...CHEAP, type: 2, hashLength: 32, saltLength: 16 });
@@ -21,7 +21,7 @@ describe('a policy', () => {
     for (const policy of Object.values(POLICIES)) assert.deepEqual(new Passwords(policy).policy, policy);
   });
 
-  it('that does not exist is an error', () => {
+  it('of an unknown name is an error', () => {
     for (const policy of ['other', 'toString', { ...CHEAP, memoryCost: 7 }, { ...CHEAP, timeCost: 0 }, { ...CHEAP, timeCost: 1.5 },
       { ...CHEAP, parallelism: 2 ** 24 }, { ...CHEAP, type: 3 }, { ...CHEAP, saltLength: 7 }, { ...CHEAP, hashLength: 3 }, { ...CHEAP, hashLength: 15 }]) {
       assert.throws(() => new Passwords(policy), RangeError, JSON.stringify(policy));
@@ -33,7 +33,7 @@ describe('a policy', () => {
     for (const memoryBudget of [-1, 0, 63, 64.5, NaN]) assert.throws(() => new Passwords(CHEAP, { memoryBudget }), RangeError);
   });
 
-  it('has no names that nobody knows, and neither have options', async () => {
+  it('has no unknown names, and neither have options', async () => {
     for (const other of [{ secret: 'pepper' }, { hashlength: 64 }, Object.create({ salt: 16 })]) {
       const policy = Object.assign(other, CHEAP);
       assert.throws(() => new Passwords(policy), { name: 'TypeError', message: /secret|hashlength|salt/ });
@@ -52,7 +52,7 @@ describe('a policy', () => {
     }
   });
 
-  it('stays as it is, and so do salts', async () => {
+  it('is copied at construction, and so are salts', async () => {
     const logins = new Passwords({ ...CHEAP, saltLength: 16 });
     assert.throws(() => (logins.policy = { saltLength: 8 }), TypeError);
     assert.throws(() => (logins.policy.saltLength = 8), TypeError);
@@ -63,7 +63,7 @@ describe('a policy', () => {
     for (const hash of stored) assert.match(hash, /\$[\w+/]{22}\$[\w+/]{43}$/);
   });
 
-  it('is held to by the library itself, which makes no shorter lists', async () => {
+  it('is enforced by the native library, which never shortens lists', async () => {
     const inner = native.passwords(cheap.policy, 'around', Buffer.alloc(0), undefined);
     const [stop, password, stored] = [new native.Stop(), Buffer.from('a'), await cheap.hash('a')];
     for (const length of [0, 8, 15, 17, 32, 64]) {
@@ -72,14 +72,14 @@ describe('a policy', () => {
       works.push(inner.hashMany([password, password, password], salt, stop));
       for (const { kind, message } of await Promise.all(works)) {
         assert.equal(kind, 'Error');
-        assert.match(message, new RegExp(`${length} where (16|48) belong`));
+        assert.match(message, new RegExp(`${length} given, (16|48) needed`));
       }
     }
     assert.equal((await inner.hashMany([password, password, password], Buffer.alloc(48), stop)).length, 3);
-    assert.match((await inner.verifyMany([stored], [password, password], stop)).message, /1 where 2 belong/);
+    assert.match((await inner.verifyMany([stored], [password, password], stop)).message, /1 given, 2 needed/);
   });
 
-  it('says what should be stored instead', async () => {
+  it('decides whether a hash needs replacement', async () => {
     const more = new Passwords({ ...CHEAP, timeCost: 2 });
     const stored = await cheap.hash('x');
     assert.equal(cheap.needsRehash(stored), false);
@@ -92,11 +92,11 @@ describe('a policy', () => {
     const none = { upgrade: undefined, reason: undefined };
     assert.deepEqual(await more.verifyAndUpgrade(upgrade, 'x'), { matches: true, ...none });
     assert.deepEqual(await more.verifyAndUpgrade(stored, 'y'), { matches: false, ...none });
-    // What costs more stays.
+    // Hashes with higher costs stay.
     assert.equal(cheap.needsRehash(upgrade), false);
   });
 
-  it('without memory for an upgrade lets people in all the same', async () => {
+  it('accepts the login if memory for an upgrade is missing', async () => {
     const huge = new Passwords({ ...CHEAP, memoryCost: 2 ** 32 - 1 });
     const { matches, upgrade, reason } = await huge.verifyAndUpgrade(await cheap.hash('x'), 'x');
     assert.deepEqual([matches, upgrade], [true, undefined]);
@@ -107,22 +107,22 @@ describe('a policy', () => {
 });
 
 describe('a password', () => {
-  it('is checked by the package argon2, and its hashes here', async () => {
+  it('is verified by the package argon2, and the reverse', async () => {
     assert.equal(await npm.verify(await cheap.hash('x'), 'x'), true);
     assert.equal(await cheap.verify(await npm.hash('x', CHEAP), 'x'), true);
     assert.equal(await cheap.verify(await npm.hash('x', CHEAP), 'y'), false);
   });
 
-  it('is bound to the secret', async () => {
+  it('depends on the secret', async () => {
     const keyed = new Passwords(CHEAP, { secret: 'pepper' });
     const stored = await keyed.hash('x');
     assert.deepEqual([await keyed.verify(stored, 'x'), await cheap.verify(stored, 'x')], [true, false]);
     assert.equal(await npm.verify(stored, 'x', { secret: Buffer.from('pepper') }), true);
   });
 
-  it('of nobody is none', async () => assert.equal(await cheap.verifyDummy('x'), false));
+  it('of an unknown user never matches', async () => assert.equal(await cheap.verifyDummy('x'), false));
 
-  it('is the one of the call, whatever becomes of its buffer', async () => {
+  it('is copied when the call is made', async () => {
     const upgrading = new Passwords({ ...CHEAP, timeCost: 2 });
     const stored = await cheap.hash('as it was');
     const password = Buffer.from('as it was');
@@ -135,7 +135,7 @@ describe('a password', () => {
     assert.deepEqual(await Promise.all(checks), [true, [{ status: 'fulfilled', value: true }]]);
   });
 
-  it('does not lie in memory that Node shares', async () => {
+  it('is not copied into the buffer pool of Node', async () => {
     const password = 'a password that is looked for';
     const pool = Buffer.from(blake3.hash('x').buffer);
     const [stored] = await cheap.hashMany([password]);
@@ -144,7 +144,7 @@ describe('a password', () => {
     assert.equal(pool.includes(password), false);
   });
 
-  it('that is none is an error, and so is a hash that is none', async () => {
+  it('of a wrong type is an error, and so is a malformed hash', async () => {
     for (const value of [undefined, 7, {}, new Uint16Array(2)]) {
       await assert.rejects(cheap.hash(value), TypeError);
       await assert.rejects(cheap.hashMany(['x', value]), TypeError);
@@ -168,7 +168,7 @@ describe('a password', () => {
 });
 
 describe('many', () => {
-  it('in their order, with what went wrong in its place', async () => {
+  it('results and errors in order', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `password ${index}`);
     const stored = await cheap.hashMany(new Set(names));
     assert.equal(new Set(stored).size, 100);
@@ -180,7 +180,7 @@ describe('many', () => {
     assert.deepEqual([await cheap.hashMany([]), await cheap.verifyMany([])], [[], []]);
   });
 
-  it('hold to the budget, and to the limits', async () => {
+  it('respect the budget and the limits', async () => {
     const bounded = new Passwords(CHEAP, { memoryBudget: 64 });
     const stored = await Promise.all(Array.from({ length: 16 }, () => bounded.hash('x')));
     const found = await Promise.all([bounded.verifyMany(stored.map((hash) => [hash, 'x'])), bounded.hashMany(Array(16).fill('x'))]);

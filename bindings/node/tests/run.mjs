@@ -1,5 +1,5 @@
-// Installs the package beside what it is held beside, and runs its tests, and those of others:
-// node run.mjs FOLDER LIBRARY [--name=PART]... [PACKAGE=REPOSITORY]...
+// Installs the package beside the packages that it is compared with, and runs its tests and theirs: node run.mjs FOLDER LIBRARY
+// [--name=PART]... [PACKAGE=REPOSITORY]...
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -10,7 +10,7 @@ const names = rest.filter((word) => word.startsWith('--name=')).map((word) => wo
 const suites = rest.filter((word) => !word.startsWith('--'));
 const at = (...parts) => join(folder, ...parts);
 
-/** Whether it went well. */
+/** Whether it succeeded. */
 function run(program, ...args) {
   const env = { ...process.env, HASHMILL_ROOT: resolve(here, '../../..') };
   const { status, error } = spawnSync(program, args, { cwd: folder, env, stdio: 'inherit' });
@@ -20,11 +20,11 @@ function run(program, ...args) {
 
 mkdirSync(folder, { recursive: true });
 const lock = 'package-lock.json';
-// The copy of the lock file comes last: what was installed half is installed again.
+// The lock file is copied last, so that an incomplete installation is repeated.
 const isInstalled = existsSync(at(lock)) && readFileSync(at(lock)).equals(readFileSync(join(here, lock)));
 if (!isInstalled) {
   rmSync(at(lock), { force: true });
-  // Where npm sees nothing of the lock file that is the mark of a whole installation.
+  // In a place where npm does not read it, the lock file marks a complete installation.
   mkdirSync(at('install'), { recursive: true });
   for (const name of ['package.json', lock]) cpSync(join(here, name), at('install', name));
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--cache', resolve('target/npm')];
@@ -39,7 +39,7 @@ cpSync(here, at('tests'), { recursive: true });
 const installed = run(process.execPath, join(here, '../package.mjs'), at('node_modules/@hashmill/node'), `here=${library}`);
 
 const patterns = names.map((name) => `--test-name-pattern=${name}`);
-const reporter = `--test-reporter=${at('tests/reporter.mjs')}`;
+const reporter = `--test-reporter=${at('tests/tools/reporter.mjs')}`;
 const results = [installed && run(process.execPath, '--test', reporter, ...patterns, 'tests/')];
-for (const suite of suites) results.push(run(process.execPath, 'tests/theirs.mjs', ...suite.split('=')));
+for (const suite of suites) results.push(run(process.execPath, 'tests/tools/theirs.mjs', ...suite.split('=')));
 process.exitCode = results.every(Boolean) ? 0 : 1;

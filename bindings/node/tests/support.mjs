@@ -1,4 +1,4 @@
-// What tests share.
+// Common code of tests.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -7,11 +7,11 @@ import { dirname, join } from 'node:path';
 export const root = process.env.HASHMILL_ROOT;
 export const read = (path) => readFileSync(join(root, path), 'utf8');
 
-/** What the package has inside, as no program sees it. */
+/** Internal modules of the package. */
 const require = createRequire(import.meta.url);
 export const { native } = require(join(dirname(require.resolve('@hashmill/node')), 'native.cjs'));
 
-/** Bytes as BLAKE3's published vectors have them. */
+/** Input bytes of BLAKE3's published vectors. */
 export const painted = (length) => Buffer.from(Uint8Array.from({ length }, (_, index) => index % 251));
 
 /** Lengths at which the tree, the threads or the pieces change. */
@@ -22,5 +22,5 @@ export const LENGTHS = [
 
 /** Costs that take a millisecond. */
 export const CHEAP = { memoryCost: 64, timeCost: 1, parallelism: 1 };
-/** Costs that take seconds: nobody waits for them. */
+/** Costs that take seconds, for work that is aborted. */
 export const DEAR = { memoryCost: 1 << 18, timeCost: 100, parallelism: 1 };

@@ -1,4 +1,4 @@
-// Workers, and ends in the middle of work. Each case is a program of its own: what must not happen is its death.
+// Workers, and exits in the middle of work. Each case is a separate program, which must not crash.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
@@ -9,14 +9,14 @@ const SHARED = `
   const worker = (source, data) => new Worker(source, { eval: true, workerData: data });
   const DEAR = { memoryCost: 1 << 16, timeCost: 8, parallelism: 2 };
 `;
-/** What a program of Node prints; how it ended stands behind. */
+/** The output of a Node program, followed by its exit status. */
 function ends(source, ...flags) {
   const { status, signal, stdout, stderr } = spawnSync(process.execPath, [...flags, '-e', SHARED + source], { encoding: 'utf8' });
   return `${stdout.trim()} ${signal ?? status}${stderr && `\n${stderr}`}`.trim();
 }
 
 describe('workers', () => {
-  it('eight at once, each with everything', () => {
+  it('eight at once, each with all functions', () => {
     const each = `
       const { parentPort } = require('node:worker_threads');
       const { blake3, argon2 } = require('@hashmill/node');
@@ -38,7 +38,7 @@ describe('workers', () => {
     assert.equal(ends(source), 'all 0');
   });
 
-  it('that end while they work, and are alone with the library', () => {
+  it('that end during work, and load the library alone', () => {
     const each = `
       const { blake3, argon2 } = require('@hashmill/node');
       const { parentPort } = require('node:worker_threads');
@@ -71,7 +71,7 @@ describe('the end of a process', () => {
   it('by an exception, while work goes on', () => {
     assert.match(ends(`${begun} setTimeout(() => { throw new Error('uncaught'); }, 5);`), /^1\n.*uncaught/s);
   });
-  it('is not held up by what was aborted', () => {
+  it('does not wait for aborted work', () => {
     const source = `
       const control = new AbortController();
       load().argon2.hash('x', { ...DEAR, timeCost: 100000, signal: control.signal }).catch((error) => console.log(error.name));
@@ -81,7 +81,7 @@ describe('the end of a process', () => {
 });
 
 describe('memory', () => {
-  // CALLS=1000000 where there is time for it.
+  // Set CALLS=1000000 for a longer run.
   const calls = Number(process.env.CALLS ?? 20_000);
   const loops = {
     hash: [1, 'blake3.hash(input)'],
@@ -99,7 +99,7 @@ describe('memory', () => {
     'objects for passwords': [50, 'new passwords.Passwords(CHEAP, { secret: "pepper" }).needsRehash(stored)'],
   };
   for (const [name, [share, call]] of Object.entries(loops)) {
-    it(`${name}: as much after many calls as after some`, () => {
+    it(`${name}: no growth over many calls`, () => {
       const source = `
         const { blake3, argon2, passwords } = load();
         const input = Buffer.alloc(1024);
@@ -110,7 +110,7 @@ describe('memory', () => {
         const stored = '$argon2id$v=19$m=8,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
         const { signal } = new AbortController();
         require('node:events').setMaxListeners(0, signal);
-        // What is collected is given back in a turn of its own: Node calls no finalizer before.
+        // Node calls finalizers in a separate turn of the event loop.
         const turn = () => new Promise(setImmediate);
         const used = async () => { gc(); await turn(); gc(); await turn(); return process.memoryUsage().rss; };
         (async () => {

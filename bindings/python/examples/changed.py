@@ -1,4 +1,4 @@
-"""What changed between two answers to inventories: `python changed.py [BEFORE AFTER]`, or of some files that are made for it."""
+"""The differences between two results of inventories: `python changed.py [BEFORE AFTER]`; without arguments it creates example files."""
 
 import sys
 import tempfile
@@ -7,20 +7,20 @@ from pathlib import Path
 import duckdb
 import pyarrow
 import pyarrow.parquet as parquet
-from hashmill import manifest
+from hashmill import inventory
 
 
-def answers(folder: Path, name: str, texts: dict[str, str]) -> Path:
-    """Answers to an inventory of files with these texts."""
+def hash_inventory(folder: Path, name: str, texts: dict[str, str]) -> Path:
+    """Results of an inventory of files with these contents."""
     for file, text in texts.items():
         (folder / file).write_text(text)
     listed = pyarrow.table({"url": [str(folder / file) for file in texts]})
     parquet.write_table(listed, folder / f"{name}.parquet")
-    assert manifest.hash(folder / f"{name}.parquet", folder / name).ok
+    assert inventory.hash(folder / f"{name}.parquet", folder / name).ok
     return folder / name
 
 
-# A row without a digest says nothing of its object, so what cannot be compared is said, too.
+# A row without a digest cannot be compared, so it is reported as unknown.
 CHANGED = """
     SELECT url, CASE
         WHEN before.url IS NULL THEN 'new'
@@ -37,8 +37,8 @@ with tempfile.TemporaryDirectory() as name:
     if len(sys.argv) > 2:
         before, after = map(Path, sys.argv[1:3])
     else:
-        before = answers(folder, "before", {"a": "same", "b": "old", "c": "gone soon"})
-        after = answers(folder, "after", {"a": "same", "b": "other", "d": "new"})
+        before = hash_inventory(folder, "before", {"a": "same", "b": "old", "c": "gone soon"})
+        after = hash_inventory(folder, "after", {"a": "same", "b": "other", "d": "new"})
     both = {"before": f"{before}/*.parquet", "after": f"{after}/*.parquet"}
     for url, what in duckdb.execute(CHANGED, both).fetchall():
         print(f"{what:8}{url}")

@@ -1,4 +1,4 @@
-"""A column of names to a column of digests, without one Python object for each."""
+"""Converts a column of names to a column of digests, without a Python object for each."""
 
 import pyarrow
 from hashmill.blake3 import AUTO, hash_arrow

@@ -1,4 +1,4 @@
-"""Objects that have the same bytes: `python dedupe.py [FOLDER OF ANSWERS]`, or of some files that are made for it."""
+"""Objects with equal bytes: `python dedupe.py [OUTPUT FOLDER]`; without an argument it creates example files."""
 
 import sys
 import tempfile
@@ -7,16 +7,16 @@ from pathlib import Path
 import duckdb
 import pyarrow
 import pyarrow.parquet as parquet
-from hashmill import manifest
+from hashmill import inventory
 
 
 def example(folder: Path) -> Path:
-    """Answers to an inventory of four files, of which two are the same."""
+    """The output folder of an inventory of four files, two of them equal."""
     for name, text in {"a": "one", "b": "two", "c": "one", "d": "three"}.items():
         (folder / name).write_text(text)
     parquet.write_table(pyarrow.table({"url": [str(folder / name) for name in "abcd"]}), folder / "inventory.parquet")
-    assert manifest.hash(folder / "inventory.parquet", folder / "answers").ok
-    return folder / "answers"
+    assert inventory.hash(folder / "inventory.parquet", folder / "results").ok
+    return folder / "results"
 
 
 SAME = """
@@ -26,6 +26,6 @@ SAME = """
 """
 
 with tempfile.TemporaryDirectory() as folder:
-    answers = Path(sys.argv[1]) if len(sys.argv) > 1 else example(Path(folder))
-    for digest, copies, spare, urls in duckdb.execute(SAME, [f"{answers}/*.parquet"]).fetchall():
+    results = Path(sys.argv[1]) if len(sys.argv) > 1 else example(Path(folder))
+    for digest, copies, spare, urls in duckdb.execute(SAME, [f"{results}/*.parquet"]).fetchall():
         print(f"{digest[:16]} {copies} copies, {spare} bytes to spare:", *urls)

@@ -1,4 +1,4 @@
-"""Files below a folder that have the same bytes: `python duplicates.py [FOLDER]`."""
+"""Files with equal bytes below a folder: `python duplicates.py [FOLDER]`."""
 
 import sys
 from collections import defaultdict

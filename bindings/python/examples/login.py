@@ -1,4 +1,4 @@
-"""A service that checks passwords, and stores a stronger hash when somebody logs in."""
+"""A service that checks passwords, and stores a stronger hash when a user logs in."""
 
 import asyncio
 
@@ -6,12 +6,12 @@ from hashmill.argon2 import PasswordHasher, Passwords
 from hashmill.argon2.exceptions import VerifyMismatchError
 
 passwords = Passwords("owasp")
-# Stored years ago, with what was enough then.
+# Stored years ago, with costs that were sufficient then.
 users = {"ada": PasswordHasher(time_cost=1, memory_cost=8192, parallelism=1).hash("correct horse")}
 
 
 async def login(name: str, password: str) -> bool:
-    """Whether this is the password; a name that nobody has takes as long."""
+    """Whether the password is right; a user name that does not exist takes the same time."""
     hash = users.get(name)
     try:
         if hash is None:

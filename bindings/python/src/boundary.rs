@@ -1,4 +1,4 @@
-//! Everything of the boundary that is `unsafe`: memory that Python lends, and memory that the Arrow protocol hands over.
+//! The `unsafe` code of the boundary: buffers of Python objects, and memory from the Arrow protocol.
 #![expect(unsafe_code, reason = "Python's and Arrow's memory, behind pointers of C")]
 
 use std::ffi::CStr;
@@ -14,30 +14,30 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
-/// Bytes that Python lends for as long as this lives: its object keeps them where they are, and cannot become shorter.
+/// Bytes borrowed from a Python object for the lifetime of this value: the object cannot move or shorten them.
 ///
-/// Whether their values stay is up to the program: who writes into them during a call gets the digest of some mixture.
+/// The program may still write to them: the digest is then that of a mixture.
 pub(crate) enum Bytes<'a, 'py> {
-    /// Of the one type that never changes.
+    /// Of `bytes`, which never changes.
     Constant(&'a [u8]),
-    /// Of all others.
-    Lent(Lent<'py>),
+    /// Of all other types.
+    BufferView(BufferView<'py>),
 }
 
-/// A view that an object has given out, boxed because it may point into itself.
-pub(crate) struct Lent<'py>(Box<ffi::Py_buffer>, Python<'py>);
+/// A buffer view of an object, boxed because it may point into itself.
+pub(crate) struct BufferView<'py>(Box<ffi::Py_buffer>, Python<'py>);
 
 impl<'a, 'py> Bytes<'a, 'py> {
-    /// The bytes of a buffer that is contiguous and made of single bytes.
-    pub(crate) fn of(object: &'a Bound<'py, PyAny>) -> PyResult<Bytes<'a, 'py>> {
-        Bytes::of_borrowed(object.as_borrowed())
+    /// The bytes of a contiguous buffer of single bytes.
+    pub(crate) fn borrow(object: &'a Bound<'py, PyAny>) -> PyResult<Bytes<'a, 'py>> {
+        Bytes::borrow_ref(object.as_borrowed())
     }
 
-    /// The same.
-    pub(crate) fn of_borrowed(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Bytes<'a, 'py>> {
+    /// The same, from a borrowed reference.
+    pub(crate) fn borrow_ref(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Bytes<'a, 'py>> {
         if object.is_exact_instance_of::<PyBytes>() {
             let object = object.as_ptr();
-            // SAFETY: of that type, whose bytes are where they are and what they are as long as it lives: at least 'a.
+            // SAFETY: a `bytes` object does not move or change its bytes during its lifetime, which is at least 'a.
             let bytes = unsafe {
                 slice::from_raw_parts(
                     ffi::PyBytes_AsString(object).cast(),
@@ -47,15 +47,15 @@ impl<'a, 'py> Bytes<'a, 'py> {
             return Ok(Bytes::Constant(bytes));
         }
         let mut view = Box::new(ffi::Py_buffer::new());
-        // Contiguous in the order of C, of whatever many dimensions, and named.
+        // Contiguous in C order, of any number of dimensions, with a format.
         let flags = ffi::PyBUF_C_CONTIGUOUS | ffi::PyBUF_FORMAT;
-        // SAFETY: both are valid, and the interpreter is attached, as `object` says.
+        // SAFETY: both are valid, and `object` proves that the interpreter is attached.
         if unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, flags) } != 0 {
             return Err(PyErr::fetch(object.py()));
         }
-        let lent = Lent(view, object.py());
-        if lent.is_bytes() {
-            Ok(Bytes::Lent(lent))
+        let view = BufferView(view, object.py());
+        if view.is_bytes() {
+            Ok(Bytes::BufferView(view))
         } else {
             Err(PyBufferError::new_err(
                 "a buffer of single bytes is needed: take a memoryview and cast it to 'B'",
@@ -66,40 +66,40 @@ impl<'a, 'py> Bytes<'a, 'py> {
     pub(crate) fn as_slice(&self) -> &[u8] {
         match self {
             Bytes::Constant(bytes) => bytes,
-            Bytes::Lent(lent) => lent.as_slice(),
+            Bytes::BufferView(view) => view.as_slice(),
         }
     }
 }
 
-impl Lent<'_> {
+impl BufferView<'_> {
     fn is_bytes(&self) -> bool {
         if self.0.itemsize != 1 || self.0.format.is_null() {
             return self.0.itemsize == 1;
         }
-        // SAFETY: a string of C that lives as long as the view.
+        // SAFETY: a C string that lives as long as the view.
         let format = unsafe { CStr::from_ptr(self.0.format) };
         matches!(format.to_bytes(), b"B" | b"b" | b"c" | b"@B" | b"@b" | b"@c")
     }
 
     fn as_slice(&self) -> &[u8] {
-        // A view without bytes may have no address.
+        // An empty view may have a null address.
         let Some(len) = usize::try_from(self.0.len).ok().filter(|len| *len > 0) else { return &[] };
-        // SAFETY: contiguous, so `len` bytes from `buf` on, which stay while the view is held.
+        // SAFETY: contiguous, so `len` bytes from `buf` on, which do not move while the view is held.
         unsafe { slice::from_raw_parts(self.0.buf.cast(), len) }
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for BufferView<'_> {
     fn drop(&mut self) {
         let _attached: Python<'_> = self.1;
-        // SAFETY: given out by `PyObject_GetBuffer`, released once, with the interpreter attached.
+        // SAFETY: from `PyObject_GetBuffer`, released once, with the interpreter attached.
         unsafe { ffi::PyBuffer_Release(&raw mut *self.0) };
     }
 }
 
-/// The number of the interpreter that runs this.
+/// The id of the current interpreter.
 pub(crate) fn interpreter(_: Python<'_>) -> i64 {
-    // SAFETY: a thread that is attached has an interpreter.
+    // SAFETY: an attached thread has an interpreter.
     unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) }
 }
 
@@ -108,15 +108,15 @@ const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// The chunks of an array of Arrow, or of a stream of such arrays, whoever made it.
+/// The chunks of an Arrow array, or of a stream of such arrays, from any producer.
 ///
-/// What their buffers hold is what their maker says it is: the protocol has no lengths to check that by.
+/// The contents of the buffers are trusted: the protocol has no lengths to check them.
 pub(crate) fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     if object.hasattr("__arrow_c_array__")? {
         let pair = object.call_method0("__arrow_c_array__")?;
         let (schema, array) = pair.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
         let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
-        // SAFETY: what capsules of these names point to, by the protocol; both stay the owners of what is empty then.
+        // SAFETY: capsules of these names point to these types, by the protocol; both capsules keep an empty value.
         let (schema, array) = unsafe {
             (
                 FFI_ArrowSchema::from_raw(schema.as_ptr().cast()),
@@ -126,14 +126,14 @@ pub(crate) fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
         if array.is_released() || schema.release().is_none() {
             return Err(PyValueError::new_err("the array was taken out of its capsule before"));
         }
-        // SAFETY: both come from one maker, which vouches for them.
+        // SAFETY: both come from one producer, which is responsible for them.
         let data = unsafe { from_ffi(array, &schema) }.map_err(refused)?;
         return Ok(vec![make_array(data)]);
     }
     if object.hasattr("__arrow_c_stream__")? {
         let stream = object.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
         let stream = stream.pointer_checked(Some(STREAM))?;
-        // SAFETY: what a capsule of this name points to, by the protocol; it stays the owner of what is empty then.
+        // SAFETY: a capsule of this name points to this type, by the protocol; the capsule keeps an empty value.
         let reader = unsafe { ArrayStreamReader::from_raw(stream.as_ptr().cast()) };
         return reader.and_then(Iterator::collect).map_err(refused);
     }
@@ -142,13 +142,13 @@ pub(crate) fn chunks(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     ))
 }
 
-/// The capsules of the type of an array, and of the array itself.
+/// The capsules of an array's type, and of the array itself.
 pub(crate) fn capsules<'py>(
     py: Python<'py>,
     data: &ArrayData,
 ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
     let (array, schema) = to_ffi(data).map_err(refused)?;
-    // Whoever takes one out leaves one that is released, so that dropping it does nothing.
+    // A consumer leaves a released value, so dropping it does nothing.
     let array = PyCapsule::new_with_value(py, array, ARRAY)?;
     Ok((PyCapsule::new_with_value(py, schema, SCHEMA)?, array))
 }

@@ -1,24 +1,25 @@
-//! The module `hashmill._hashmill`: what the package `hashmill` for Python is made of. Only translation.
+//! The module `hashmill._hashmill`: the native part of the Python package `hashmill`. It only translates.
 //!
-//! One folder for each part of the package; what is `unsafe` about the boundary is in `boundary.rs`.
+//! One folder for each part of the package; the `unsafe` code of the boundary is in `boundary.rs`.
 #![warn(clippy::disallowed_methods)]
 
 mod argon2;
 mod blake3;
 mod boundary;
-mod call;
 mod documents;
-mod manifest;
+mod engines;
+mod inventory;
+mod long_call;
 
 use std::sync::OnceLock;
 
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
-/// Importing it starts no thread and asks nothing of the machine.
+/// Importing it starts no thread and detects no hardware.
 #[pymodule(gil_used = false)]
 fn _hashmill(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // Python asks modules for that from 3.12 on.
+    // Python requires modules to declare that from 3.12 on.
     static FIRST: OnceLock<i64> = OnceLock::new();
     let here = boundary::interpreter(module.py());
     if *FIRST.get_or_init(|| here) != here {
@@ -30,5 +31,5 @@ fn _hashmill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     blake3::register(module)?;
     argon2::register(module)?;
     documents::register(module)?;
-    manifest::register(module)
+    inventory::register(module)
 }

@@ -1,4 +1,4 @@
-"""What every test of the package shares: words that `cargo xtask` understands."""
+"""Common code of all tests: output that `cargo xtask` parses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The line that `cargo xtask` counts tests by, and one for each test that was skipped."""
+    """The line from which `cargo xtask` counts tests, and one for each skipped test."""
     stats = terminalreporter.stats
     for report in stats.get("skipped", []):
         why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)

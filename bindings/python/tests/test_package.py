@@ -1,4 +1,4 @@
-"""The package as a whole: its import, types, examples, and the end of the interpreter."""
+"""Tests of the whole package: import, types, examples, and the end of the interpreter."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ EXAMPLES = sorted((PACKAGE / "examples").glob("*.py"))
 
 
 def run(*arguments: str, cwd: Path | None = None) -> str:
-    """What a new interpreter says; that it ends well."""
+    """The output of a new interpreter, which must succeed."""
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=300, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_the_version_is_that_of_the_crate() -> None:
+def test_version_equals_that_of_the_crate() -> None:
     assert len(hashmill.__version__.split(".")) == 3
 
 
-def test_the_lock_for_all_threads_stays_off() -> None:
-    """Of a Python that has none: a module that did not say it can do without would bring it back."""
+def test_gil_stays_disabled() -> None:
+    """With a Python without a GIL: a module that does not declare support would enable it again."""
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         assert run("-c", "import sys, hashmill.blake3; print(sys._is_gil_enabled())") == "False\n"
     else:
         assert "gil_used = false" in (PACKAGE / "src/lib.rs").read_text()
 
 
-def test_import_starts_no_thread_and_brings_no_other_package() -> None:
+def test_import_starts_no_thread_and_imports_no_package() -> None:
     said = run(
         "-c",
-        "import hashmill.blake3, hashmill.argon2, hashmill.manifest, os, sys\n"
+        "import hashmill.blake3, hashmill.argon2, hashmill.inventory, os, sys\n"
         "print(len(os.listdir('/proc/self/task')))\n"
         "print({'pyarrow', 'polars', 'numpy', '_argon2_cffi_bindings'} & set(sys.modules))",
     )
     assert said.split("\n") == ["1", "set()", ""]
 
 
-def test_the_types_are_what_mypy_thinks() -> None:
+def test_mypy_accepts_the_types() -> None:
     said = run("-m", "mypy", "--config-file", str(PACKAGE / "pyproject.toml"), "-p", "hashmill")
     assert "no issues found" in said
     check = str(PACKAGE / "tests" / "typed.py")
@@ -57,12 +57,12 @@ def test_the_types_are_what_mypy_thinks() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
-def test_an_example_runs(example: Path) -> None:
+def test_examples_run(example: Path) -> None:
     assert run(str(example))
 
 
-def test_the_readme_works(tmp_path: Path) -> None:
-    """Its pieces of Python, one after another in one program."""
+def test_readme_examples_run(tmp_path: Path) -> None:
+    """The Python blocks of the page, run one after another in one program."""
     pieces = (PACKAGE / "README.md").read_text().split("```python\n")[1:]
     program = "\n".join(piece.split("```")[0] for piece in pieces)
     assert len(pieces) >= 2
@@ -70,7 +70,7 @@ def test_the_readme_works(tmp_path: Path) -> None:
 
 
 def public(module: ModuleType) -> list[tuple[str, object]]:
-    """Names of a module and what they name: what is public of this package, and what is public of its classes."""
+    """Public names of a module with their values, and those of its classes."""
     found = []
     for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
         value = getattr(module, name)
@@ -80,7 +80,7 @@ def public(module: ModuleType) -> list[tuple[str, object]]:
         if inspect.isclass(value):
             inside = [part for part in vars(value) if not part.startswith("_")]
             described = [(part, getattr(value, part)) for part in inside if callable(getattr(value, part))]
-            # Fields are what the class says of them.
+            # Fields are documented by the class.
             fields = {*getattr(value, "__dataclass_fields__", ()), *getattr(value, "__slots__", ())}
             described += [(part, each) for part, each in vars(value).items() if part in inside and part not in fields]
             described = [(part, each) for part, each in described if hasattr(each, "__get__")]
@@ -88,8 +88,8 @@ def public(module: ModuleType) -> list[tuple[str, object]]:
     return found
 
 
-def test_every_public_name_says_what_it_is() -> None:
-    """The pages of the package are made of these words: `bindings/python/pages`."""
+def test_every_public_name_has_a_docstring() -> None:
+    """The pages of the package are built from these docstrings: `bindings/python/pages`."""
     names = [module.name for module in pkgutil.walk_packages(hashmill.__path__, "hashmill.")]
     modules = [importlib.import_module(name) for name in names if "._" not in name]
     assert len(modules) > 10
@@ -105,8 +105,8 @@ def stub_docs() -> ModuleType:
     return module
 
 
-def test_stubs_say_what_the_module_says() -> None:
-    """Editors show the words of stubs. `bindings/python/stub_docs.py` writes them."""
+def test_stubs_have_the_docstrings_of_the_module() -> None:
+    """Editors show the docstrings of stubs. `bindings/python/stub_docs.py` writes them."""
     docs = stub_docs()
     assert sorted(path.name for path in docs.outdated()) == []
     for path in docs.STUBS:
@@ -116,7 +116,7 @@ def test_stubs_say_what_the_module_says() -> None:
         assert mute == [], path
 
 
-def test_a_second_interpreter_is_refused() -> None:
+def test_second_interpreter_is_refused() -> None:
     said = run(
         "-c",
         "import hashmill.blake3\n"
@@ -129,7 +129,7 @@ def test_a_second_interpreter_is_refused() -> None:
     assert said.startswith("refused: ")
 
 
-def test_the_interpreter_ends_while_threads_hash() -> None:
+def test_interpreter_ends_while_threads_hash() -> None:
     run(
         "-c",
         "import threading, time, hashmill.blake3 as b, hashmill.argon2 as a\n"

@@ -1,4 +1,4 @@
-"""What mypy must think of the package. It is read, and not run."""
+"""Expected results of mypy for the package. This file is only type-checked, not run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import assert_type
 
 import pyarrow
-from hashmill import manifest
+from hashmill import EngineError, inventory
 from hashmill.argon2 import Parameters, PasswordHasher, Passwords, calibrate, profiles
 from hashmill.blake3 import Digests, blake3, hash_file, hash_many, hash_tree
 
 assert_type(blake3(b"x", key=bytes(32)).update(bytearray(1)).digest(), bytes)
 assert_type(hash_many([b"a", bytearray(b"b"), memoryview(b"c")]), list[bytes])
-assert_type(hash_many([Path("a"), "b"], return_exceptions=True), list[bytes | OSError])
+assert_type(hash_many([Path("a"), "b"], return_exceptions=True), list[bytes | OSError | EngineError])
 assert_type(hash_file(io.BytesIO()), bytes)
 assert_type(hash_tree("x"), bytes)
 
@@ -42,6 +42,6 @@ digests: Digests
 
 
 def inventories(batch: pyarrow.RecordBatch) -> None:
-    assert_type(manifest.verify("in.parquet", Path("out"), shard=(0, 2), store={"aws_region": "x"}), manifest.Verified)
-    assert_type(manifest.hash(["a", Path("b")], "out", shard="0/2").without_digest, dict[str, int])
-    manifest.Hasher(columns={"url": "name"}, max_threads=manifest.AUTO)(batch)
+    assert_type(inventory.verify("in.parquet", Path("out"), shard=(0, 2), store={"aws_region": "x"}), inventory.Verified)
+    assert_type(inventory.hash(["a", Path("b")], "out", shard="0/2").without_digest, dict[str, int])
+    inventory.Hasher(columns={"url": "name"}, max_threads=inventory.AUTO)(batch)

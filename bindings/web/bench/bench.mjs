@@ -1,4 +1,4 @@
-// Times in Node and in Chromium, after `cargo xtask web`: node bindings/web/bench/bench.mjs
+// Benchmark in Node and in Chromium, after `cargo xtask web`: node bindings/web/bench/bench.mjs
 import { createRequire } from "node:module"
 import path from "node:path"
 import { pathToFileURL } from "node:url"

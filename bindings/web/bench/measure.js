@@ -1,4 +1,4 @@
-// Ours beside hash-wasm and npm's blake3 (its module for browsers), in turns. Gives lines.
+// Benchmark against hash-wasm and npm's blake3 (its module for browsers), alternately. Returns lines.
 const SIZES = [64, 1024, 65536, 1 << 20, 1 << 24]
 const PIECE = 65536
 
@@ -6,10 +6,10 @@ const middle = (list) => list.toSorted((a, b) => a - b)[list.length >> 1]
 
 async function turns(calls, repeats, rounds) {
   const times = calls.map(() => [])
-  // The first rounds are for the compiler, which wants its turn, too.
+  // The first rounds are a warm-up for the JIT compiler, which needs time, too.
   for (let round = -8; round < rounds; round += 1) {
     await new Promise((resume) => setTimeout(resume, round < 0 ? 30 : 0))
-    // Whoever is first after a pause finds the processor asleep.
+    // The first side after a pause finds the processor in a sleep state.
     for (let turn = 0; turn < calls.length; turn += 1) {
       const i = (turn + round + 8) % calls.length
       const call = calls[i]
@@ -31,7 +31,7 @@ export async function measure({ blake3, argon2 }, hashWasm, npm) {
     const [ours, wasm, theirs] = await turns([
       () => blake3.hash(bytes),
       () => { other.init(); other.update(bytes); return other.digest("binary") },
-      // Its memory does not grow: more than a megabyte comes in pieces.
+      // Its memory does not grow, so more than a megabyte is passed in pieces.
       size <= 1 << 20 ? () => npm.hash(bytes) : () => {
         const hasher = npm.createHash()
         for (let at = 0; at < size; at += PIECE) hasher.update(bytes.subarray(at, at + PIECE))

@@ -7,13 +7,13 @@ export declare const argon2i: 1
 export declare const argon2id: 2
 
 export interface HashOptions {
-  /** Bytes of the hash: 32 if nothing else is said. */
+  /** Bytes of the hash. Default: 32. */
   hashLength?: number
-  /** Passes over the memory: 3. */
+  /** Passes over the memory. Default: 3. */
   timeCost?: number
-  /** KiB: 65536. */
+  /** KiB. Default: 65536. */
   memoryCost?: number
-  /** Lanes: 4. They change the hash, and are computed one after the other. */
+  /** Lanes. Default: 4. They change the hash, and are computed one after the other. */
   parallelism?: number
   /** argon2id. */
   type?: 0 | 1 | 2
@@ -23,7 +23,7 @@ export interface HashOptions {
   salt?: HashInput
   associatedData?: HashInput
   secret?: HashInput
-  /** Ends the work at once, which then fails with the signal's reason. */
+  /** Aborts the work immediately, which then fails with the signal's reason. */
   signal?: AbortSignal
 }
 
@@ -32,11 +32,11 @@ export interface VerifyOptions {
   signal?: AbortSignal
 }
 
-/** The hash of a password: the string to store or, with `raw`, the bytes alone. */
+/** The hash of a password: the string to store or, with `raw`, only the bytes. */
 export declare function hash(password: HashInput, options: HashOptions & { raw: true }): Promise<Uint8Array>
 export declare function hash(password: HashInput, options?: HashOptions & { raw?: boolean }): Promise<string>
 
-/** Whether this is the password that was stored. */
+/** Whether the password matches the stored hash. */
 export declare function verify(digest: string, password: HashInput, options?: VerifyOptions): Promise<boolean>
 
 /** Whether a stored hash has other costs, or another version, than these. */

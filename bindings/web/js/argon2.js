@@ -1,4 +1,4 @@
-// Argon2: the names of the package `argon2`. Memory is given back with the worker, or the instance, that had it.
+// Argon2: the names of the package `argon2`. Memory is freed with its worker or its instance.
 import { kept, toBytes, toNumber } from "./bytes.js"
 import { fresh, load, loaded } from "./engine.js"
 import { begin, finish, step } from "./passwords.js"
@@ -13,14 +13,14 @@ export const argon2id = 2
 
 const defaults = { hashLength: 32, memoryCost: 65536, parallelism: 4, timeCost: 3, type: argon2id, version: 0x13 }
 const WORD = 2 ** 32 - 1
-/** More than anybody stores, and less than a module has room for. */
+/** Larger than any stored hash, and smaller than the memory of a module. */
 const MOST_HASH = 2 ** 24
 const MOST_STORED = 65536
 const SALT = 16
 const LEAST_SALT = 8
 const NONE = new Uint8Array(0)
 
-/** The string to store for a password; with `raw`, the bytes of the hash alone. */
+/** The string to store for a password; with `raw`, only the bytes of the hash. */
 export async function hash(password, options = {}) {
   const { hashLength, memoryCost, parallelism, timeCost, type, version, raw, signal, ...rest } = { ...defaults, ...options }
   const costs = [
@@ -43,7 +43,7 @@ export async function hash(password, options = {}) {
   }, signal)
 }
 
-/** Whether this is the password that was stored. A string that asks for more than 2 GiB or 8 GiB of work is refused. */
+/** Whether the password matches the stored hash. A string that needs more than 2 GiB or 8 GiB of work is refused. */
 export async function verify(digest, password, { secret = NONE, signal } = {}) {
   return work({
     text: toText(digest),
@@ -57,7 +57,7 @@ export function needsRehash(digest, options = {}) {
   const { version, memoryCost, timeCost, parallelism } = { ...defaults, ...options }
   const engine = loaded()
   const text = toText(digest)
-  engine.room(text.length).set(text)
+  engine.reserve(text.length).set(text)
   const words = engine.calls.argon2_costs(text.length)
   engine.renew()
   if (words > 0) throw new Error(new TextDecoder().decode(engine.bytes.subarray(0, words)))

@@ -1,22 +1,22 @@
-/** What can be hashed. A text is encoded as UTF-8, and half a surrogate pair becomes U+FFFD. */
+/** Input of a hash. A string is encoded as UTF-8, and half a surrogate pair becomes U+FFFD. */
 export type HashInput = Uint8Array | ArrayBuffer | SharedArrayBuffer | ArrayBufferView | string
 
 export interface IBaseHashOptions {
-  /** How many bytes of output: 32 if nothing else is said. */
+  /** Bytes of output. Default: 32. */
   length?: number
 }
 
 export type BrowserEncoding = "hex" | "base64" | "utf8"
 
-/** A digest: bytes that know how to be written. */
+/** A digest: bytes with conversions to text. */
 export declare class Hash extends Uint8Array {
-  /** Whether these are the same bytes. Takes the same time wherever they differ. */
+  /** Whether the bytes are equal, in constant time. */
   equals(other: unknown): boolean
-  /** In hexadecimal digits, if nothing else is said. */
+  /** Default: hexadecimal digits. */
   toString(encoding?: BrowserEncoding): string
 }
 
-/** Reads output from any place on, up to 2^64 - 1 bytes. */
+/** Reads output from any position on, up to 2^64 - 1 bytes. */
 export interface IHashReader<T> extends Iterable<Readonly<Uint8Array>> {
   position: bigint
   readInto(target: Uint8Array): number
@@ -28,14 +28,14 @@ export interface IHasher<T> {
   update(data: HashInput): this
   digest(options?: IBaseHashOptions): T
   reader(): IHashReader<T>
-  /** Forgets the state, with its key. Memory is freed without it, too. */
+  /** Discards the state and its key. Memory is freed without this call, too. */
   dispose(): void
 }
 
 export declare class BrowserHasher implements IHasher<Hash> {
   private constructor()
   update(data: HashInput): this
-  // A text has a length, too, and would be taken for options.
+  // A string has a length, too, and would be taken for options.
   digest(encoding: BrowserEncoding, options?: IBaseHashOptions): string
   digest(encoding: undefined, options: IBaseHashOptions): Hash
   digest(options?: IBaseHashOptions & object): Hash
@@ -47,7 +47,7 @@ export declare const defaultHashLength: 32
 export declare const maxHashBytes: bigint
 export declare const inputToArray: (input: HashInput) => Uint8Array
 
-/** Loads the module. In a browser whatever answers at once must come after it; in Node it is there. */
+/** Loads the module. In a browser this must precede synchronous functions; in Node it is already loaded. */
 export declare function load(): Promise<void>
 
 export declare function hash(input: HashInput, options?: IBaseHashOptions): Hash
@@ -58,28 +58,28 @@ export declare const createKeyed: (key: HashInput) => BrowserHasher
 export declare const createDeriveKey: (context: HashInput) => BrowserHasher
 
 export interface AsyncHashOptions extends IBaseHashOptions {
-  /** Of 32 bytes; excludes a context. */
+  /** 32 bytes; excludes a context. */
   key?: HashInput
   /** For a derived key; excludes a key. */
   context?: HashInput
-  /** Ends the work, which then fails with the signal's reason. */
+  /** Aborts the work, which then fails with the signal's reason. */
   signal?: AbortSignal
-  /** Called with the bytes that are done, and all that there are, if that is known. */
+  /** Called with the number of finished bytes, and the total, if it is known. */
   onProgress?: (done: number, total: number | undefined) => void
 }
 
 export interface BlobHashOptions extends AsyncHashOptions {
   onProgress?: (done: number, total: number) => void
-  /** How many workers at most: up to four, if nothing is said; 0 for none. */
+  /** Maximum number of workers. Default: up to four; 0 for none. */
   threads?: number
 }
 
-/** The digest of bytes or a text, in pieces between which others have their turn. */
+/** The digest of bytes or a string, in pieces between which the event loop runs. */
 export declare function hashAsync(input: HashInput, options?: AsyncHashOptions): Promise<Hash>
-/** The digest of what comes in pieces. */
+/** The digest of input in pieces. */
 export declare function hashStream(
   stream: ReadableStream<HashInput> | AsyncIterable<HashInput> | Iterable<HashInput>,
   options?: AsyncHashOptions,
 ): Promise<Hash>
-/** The digest of a Blob or a File, by workers where there are some. */
+/** The digest of a Blob or a File, by workers if available. */
 export declare function hashBlob(blob: Blob, options?: BlobHashOptions): Promise<Hash>

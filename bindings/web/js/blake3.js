@@ -1,7 +1,7 @@
-// BLAKE3: the names of the package `blake3`, and promises of digests for what is long.
+// BLAKE3: the names of the package `blake3`, and asynchronous functions for long input.
 import { blobDigest } from "./blob.js"
 import { Hash, encode, kept, toBytes, toKey, toNumber } from "./bytes.js"
-import { ROOM, load, loaded } from "./engine.js"
+import { BUFFER_LEN, load, loaded } from "./engine.js"
 import { PIECE, pause, throwIfAborted } from "./pause.js"
 
 export { Hash, load }
@@ -11,24 +11,24 @@ export const maxHashBytes = 2n ** 64n - 1n
 export const inputToArray = (input) => toBytes(input)
 
 const MOST = Number.MAX_SAFE_INTEGER
-/** Of a promise: more is what readers are for. */
+/** Maximum output of a promise; readers give more. */
 const MOST_PROMISED = 2 ** 24
 const [PLAIN, KEYED, DERIVED] = [0, 1, 2]
 
-/** The digest of bytes or a text. */
+/** The digest of bytes or a string. */
 export function hash(input, { length = 32 } = {}) {
   const engine = loaded()
   const bytes = toBytes(input)
-  if (length !== 32 || bytes.length > ROOM) return new BrowserHasher(PLAIN).update(bytes).digest({ length })
+  if (length !== 32 || bytes.length > BUFFER_LEN) return new BrowserHasher(PLAIN).update(bytes).digest({ length })
   engine.bytes.set(bytes)
   engine.calls.blake3_hash(bytes.length)
   return new Hash(engine.digest)
 }
 
-/** The digest that only who has the key, of 32 bytes, can compute. */
+/** The keyed digest, with a key of 32 bytes. */
 export const keyedHash = (key, input, { length = 32 } = {}) => createKeyed(key).update(input).digest({ length })
 
-/** A key for the purpose that `context` names, from other key material. */
+/** A key for the purpose in `context`, derived from other key material. */
 export const deriveKey = (context, material, { length = 32 } = {}) =>
   createDeriveKey(context).update(material).digest({ length })
 
@@ -36,7 +36,7 @@ export const createHash = () => new BrowserHasher(PLAIN)
 export const createKeyed = (key) => new BrowserHasher(KEYED, toKey(key))
 export const createDeriveKey = (context) => new BrowserHasher(DERIVED, toBytes(context, "the context"))
 
-/** A hash of what comes in pieces. Its state is in the module as long as no other one needs the place. */
+/** A hasher for input in pieces. Its state stays in the module until another hasher needs the place. */
 export class BrowserHasher {
   #saved = null
   #disposed = false
@@ -49,7 +49,7 @@ export class BrowserHasher {
     const engine = loaded()
     this.#take(engine)
     const length = given?.length ?? 0
-    if (length > 0) engine.room(length).set(given)
+    if (length > 0) engine.reserve(length).set(given)
     engine.calls.blake3_start(kind, length)
     engine.bytes.fill(0, 0, length)
   }
@@ -66,12 +66,12 @@ export class BrowserHasher {
     return encoding === undefined || encoding === null ? digest : encode(digest, encoding)
   }
 
-  /** Reads output from any place on, of what has come in so far. */
+  /** Reads output from any position on, for the input so far. */
   reader() {
     return new Reader(this.#copy())
   }
 
-  /** Forgets the state, with its key. */
+  /** Discards the state and its key. */
   dispose() {
     if (this.#disposed) return
     const engine = loaded()
@@ -88,9 +88,9 @@ export class BrowserHasher {
 
   #read(position, target) {
     const engine = this.#enter()
-    for (let at = 0; at < target.length; at += ROOM) {
+    for (let at = 0; at < target.length; at += BUFFER_LEN) {
       const from = position + BigInt(at)
-      const length = Math.min(ROOM, target.length - at)
+      const length = Math.min(BUFFER_LEN, target.length - at)
       engine.calls.blake3_read(Number(from & 0xffff_ffffn), Number(from >> 32n), length)
       target.set(engine.bytes.subarray(0, length), at)
     }
@@ -98,13 +98,13 @@ export class BrowserHasher {
 
   #updateAll(engine, bytes) {
     const length = bytes.length
-    if (length <= ROOM) {
+    if (length <= BUFFER_LEN) {
       engine.bytes.set(bytes)
       engine.calls.blake3_update(length)
       return
     }
-    for (let at = 0; at < length; at += ROOM) {
-      const piece = bytes.subarray(at, Math.min(at + ROOM, length))
+    for (let at = 0; at < length; at += BUFFER_LEN) {
+      const piece = bytes.subarray(at, Math.min(at + BUFFER_LEN, length))
       engine.bytes.set(piece)
       engine.calls.blake3_update(piece.length)
     }
@@ -121,7 +121,7 @@ export class BrowserHasher {
     return engine
   }
 
-  /** Brings the state into the module, in place of another one, which is put aside. */
+  /** Loads the state into the module, and saves the state that was there. */
   #take(engine) {
     if (engine.owner) engine.owner.#saved = engine.state.slice()
     engine.owner = this
@@ -131,7 +131,7 @@ export class BrowserHasher {
   }
 }
 
-/** Output without end, but for 2^64 - 1 bytes. */
+/** Output of up to 2^64 - 1 bytes. */
 class Reader {
   #hasher
   #position = 0n
@@ -151,7 +151,7 @@ class Reader {
     this.#position = position
   }
 
-  /** Fills `target`, if there is as much; gives how many bytes there were. */
+  /** Fills `target` as far as possible; returns the number of bytes. */
   readInto(target) {
     const left = maxHashBytes - this.#position
     const part = left < BigInt(target.length) ? target.subarray(0, Number(left)) : target
@@ -174,8 +174,8 @@ class Reader {
   }
 }
 
-/** What is asked for: the kind of hash, and the key or context with it. */
-function asked({ key, context, length = 32 } = {}) {
+/** The mode of the hash, and its key or context. */
+function parseOptions({ key, context, length = 32 } = {}) {
   if (key !== undefined && context !== undefined) throw new TypeError("a key and a context exclude each other")
   toNumber(length, "the length", 0, MOST_PROMISED)
   if (key !== undefined) return { kind: KEYED, given: kept(toKey(key)), length }
@@ -183,41 +183,41 @@ function asked({ key, context, length = 32 } = {}) {
   return { kind: PLAIN, given: new Uint8Array(0), length }
 }
 
-/** The digest of bytes or a text, in pieces between which others have their turn. */
+/** The digest of bytes or a string, in pieces between which the event loop runs. */
 export async function hashAsync(input, options = {}) {
   const bytes = toBytes(input)
   const { length } = bytes
   function* pieces() {
     for (let at = 0; at < length; at += PIECE) {
-      // It may have been given away, or resized, while others had their turn.
+      // The buffer may have been transferred or resized while the event loop ran.
       if (bytes.length !== length) throw new TypeError(`the input went from ${length} to ${bytes.length} bytes while it was hashed`)
       yield bytes.subarray(at, at + PIECE)
     }
   }
-  return digestOf(pieces(), options, length)
+  return digestPieces(pieces(), options, length)
 }
 
-/** The digest of what a ReadableStream, or anything else that can be iterated, gives in pieces. */
+/** The digest of the output of a ReadableStream or another iterable. */
 export async function hashStream(stream, options = {}) {
-  if (stream?.[Symbol.asyncIterator] || stream?.[Symbol.iterator]) return digestOf(stream, options)
-  if (typeof stream?.getReader === "function") return digestOf(iterated(stream), options)
+  if (stream?.[Symbol.asyncIterator] || stream?.[Symbol.iterator]) return digestPieces(stream, options)
+  if (typeof stream?.getReader === "function") return digestPieces(iterated(stream), options)
   throw new TypeError("the stream: expected a ReadableStream or an iterable")
 }
 
 /** The digest of a Blob or a File, by workers. */
 export async function hashBlob(blob, options = {}) {
   if (!(blob instanceof Blob)) throw new TypeError("expected a Blob or a File")
-  const { kind, given, length } = asked(options)
+  const { kind, given, length } = parseOptions(options)
   throwIfAborted(options.signal)
   await load()
   throwIfAborted(options.signal)
-  return blobDigest(blob, { ...options, kind, given, length }, (pieces) => digestOf(pieces, options, blob.size))
+  return blobDigest(blob, { ...options, kind, given, length }, (pieces) => digestPieces(pieces, options, blob.size))
 }
 
-/** Of pieces, whatever they come from; `total` is how many bytes there will be, if that is known. */
-async function digestOf(pieces, options, total) {
+/** The digest of pieces from any source; `total` is the number of bytes, if known. */
+async function digestPieces(pieces, options, total) {
   const { signal, onProgress } = options
-  const { kind, given, length } = asked(options)
+  const { kind, given, length } = parseOptions(options)
   throwIfAborted(signal)
   await load()
   throwIfAborted(signal)
@@ -243,7 +243,7 @@ async function digestOf(pieces, options, total) {
   }
 }
 
-/** Waits for the next piece or for the abort, whichever is first. */
+/** Waits for the next piece or for the abort, whichever comes first. */
 async function* abortable(pieces, signal) {
   if (!signal) return yield* pieces
   const iterator = (pieces[Symbol.asyncIterator] ?? pieces[Symbol.iterator]).call(pieces)
@@ -261,12 +261,12 @@ async function* abortable(pieces, signal) {
     }
   } finally {
     signal.removeEventListener("abort", stop)
-    // Not waited for: it may be stuck in what was given up.
+    // Not awaited: it may be stuck in the abandoned read.
     if (open) Promise.resolve(iterator.return?.()).catch(() => {})
   }
 }
 
-/** For browsers whose streams cannot be iterated. */
+/** For browsers whose streams are not iterable. */
 async function* iterated(stream) {
   const reader = stream.getReader()
   let open = true

@@ -1,16 +1,16 @@
-// A Blob or a File, on as many workers as there are tiles and processors for.
+// Hashes a Blob or a File, on as many workers as tiles and processors allow.
 import { Hash, toNumber } from "./bytes.js"
 import { fresh } from "./engine.js"
 import { hasWorkers, team } from "./team.js"
 
-/** Up to this many bytes a worker takes longer to start than to hash. */
+/** Up to this many bytes, starting a worker takes longer than hashing. */
 const TILE = 2 * 1024 * 1024
-/** A longer file has larger tiles. */
+/** Longer files have larger tiles. */
 const MOST_TILES = 8192
 const MOST_WORKERS = 4
-/** The number of a chunk is handed over in 32 bits. */
+/** The number of a chunk is passed in 32 bits. */
 const MOST = 2 ** 42
-/** What a worker has before it: one tile is read while another one is hashed. */
+/** Number of tiles queued per worker: one is read while another one is hashed. */
 const AHEAD = 2
 
 export async function blobDigest(blob, { kind, given, length, signal, onProgress, threads }, here) {
@@ -42,14 +42,14 @@ export async function blobDigest(blob, { kind, given, length, signal, onProgress
 }
 
 function merged(engine, { kind, given, values, count, length }) {
-  const room = engine.room(Math.max(given.length + values.length, length))
-  room.set(given)
-  room.set(values, given.length)
+  const buffer = engine.reserve(Math.max(given.length + values.length, length))
+  buffer.set(given)
+  buffer.set(values, given.length)
   engine.calls.blake3_merge(kind, given.length, count, length)
-  return new Hash(room.subarray(0, length))
+  return new Hash(buffer.subarray(0, length))
 }
 
-/** On this thread: the next piece is read while the one before is hashed. */
+/** Hashes on this thread: the next piece is read while the previous one is hashed. */
 async function* pieces(blob) {
   const read = (at) => blob.slice(at, at + TILE).arrayBuffer()
   let coming = read(0)

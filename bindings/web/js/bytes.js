@@ -1,9 +1,9 @@
-// What callers hand in as bytes, lengths and texts.
+// Conversion of callers' bytes, lengths and strings.
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** The bytes of `input`, not copied. A text is encoded as UTF-8: half a surrogate pair becomes U+FFFD. */
+/** The bytes of `input`, not copied. A string is encoded as UTF-8: half a surrogate pair becomes U+FFFD. */
 export function toBytes(input, what = "the input") {
   if (typeof input === "string") return encoder.encode(input)
   if (input instanceof Uint8Array) return alive(input)
@@ -12,10 +12,10 @@ export function toBytes(input, what = "the input") {
   throw new TypeError(`${what}: expected a string, a Uint8Array or an ArrayBuffer, got ${named(input)}`)
 }
 
-/** A copy: the work begins later, and the caller may wipe what it handed in. Not by `slice`, which for a Buffer is a view. */
+/** A copy: the work begins later, and the caller may wipe its input. Not by `slice`, which for a Buffer is a view. */
 export const kept = (input, what) => new Uint8Array(toBytes(input, what))
 
-/** A view whose buffer was transferred, or became shorter, looks empty. */
+/** A view whose buffer was transferred or shortened looks empty. */
 function alive(bytes) {
   if (bytes.length === 0) bytes.values()
   return bytes
@@ -25,7 +25,7 @@ const isShared = (input) => typeof SharedArrayBuffer !== "undefined" && input in
 
 const named = (value) => (value === null ? "null" : typeof value === "object" ? value.constructor?.name ?? "an object" : typeof value)
 
-/** A whole number from `least` to `most`. */
+/** An integer from `least` to `most`. */
 export function toNumber(value, what, least, most) {
   if (Number.isInteger(value) && least <= value && value <= most) return value
   throw new RangeError(`${what}: expected a whole number from ${least} to ${most}, got ${String(value)}`)
@@ -58,9 +58,9 @@ export function encode(bytes, encoding) {
   return encodings[encoding](bytes)
 }
 
-/** A digest: bytes that know how to be written. */
+/** A digest: bytes with conversions to text. */
 export class Hash extends Uint8Array {
-  /** Whether these are the same bytes. Takes the same time wherever they differ. */
+  /** Whether the bytes are equal, in constant time. */
   equals(other) {
     if (!(other instanceof Uint8Array) || other.length !== this.length) return false
     let difference = 0

@@ -1,4 +1,4 @@
-// In Node the module is there when this is imported.
+// In Node importing this loads the module synchronously.
 import { readFileSync } from "node:fs"
 import { use } from "./engine.js"
 

@@ -1,4 +1,4 @@
-// Workers, from the first to the last: made, heard, and ended with the work.
+// Pool of workers: start, messages, and end with the work.
 import { compiled } from "./engine.js"
 
 export const hasWorkers = () => typeof Worker === "function"
@@ -6,40 +6,40 @@ export const hasWorkers = () => typeof Worker === "function"
 let free
 const waiting = []
 
-/** A worker that has the module and nothing to do: to start one takes as long as a small hash. It is hired before another one is started, and ends unhired. */
+/** An idle worker with a loaded module, because starting one takes as long as a small hash. It is used before another one is started, and ends if unused. */
 let spare
-const UNHIRED = 10_000
+const IDLE_MS = 10_000
 
-function hired(module) {
-  const worker = spare ?? started(module)
+function takeWorker(module) {
+  const worker = spare ?? startWorker(module)
   spare = undefined
   return worker
 }
 
-function started(module) {
+function startWorker(module) {
   const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" })
   worker.postMessage({ module })
   return worker
 }
 
-/** Where no work waits, and a processor does. */
+/** Only if no work waits and a processor is free. */
 function keepSpare(module) {
   if (spare || waiting.length > 0 || free === 0) return
-  const worker = (spare = started(module))
+  const worker = (spare = startWorker(module))
   const dismiss = () => {
     if (spare !== worker) return
     spare = undefined
     worker.terminate()
   }
-  // Whoever wants a worker next hears why there is none.
+  // The next request for a worker fails with this error.
   worker.onerror = (event) => {
     event.preventDefault?.()
     dismiss()
   }
-  setTimeout(dismiss, UNHIRED)
+  setTimeout(dismiss, IDLE_MS)
 }
 
-/** Room for some of the `wanted` workers, when there is: pages may ask for any number of hashes at once. Gives how many. */
+/** Waits for permission to start some of the `wanted` workers, because pages may start any number of hashes. Returns their number. */
 function enter(wanted, signal) {
   free ??= navigator.hardwareConcurrency || 1
   return new Promise((resolve, reject) => {
@@ -68,10 +68,10 @@ function admit() {
 }
 
 /**
- * Starts `wanted` workers, or as many as may run, and hands each answer to `hear(answer, worker)` until that gives something else than undefined, with which
- * the promise is kept. Whatever ends it, an abort too, ends the workers at once.
+ * Starts `wanted` workers, or as many as may run, and passes each answer to `onAnswer(answer, worker)` until that returns a value, with which
+ * the promise is fulfilled. The workers end with the promise, also on an abort.
  */
-export async function team(wanted, first, signal, hear) {
+export async function team(wanted, first, signal, onAnswer) {
   const module = await compiled()
   signal?.throwIfAborted()
   const count = await enter(wanted, signal)
@@ -83,17 +83,17 @@ export async function team(wanted, first, signal, hear) {
       stop = () => reject(signal.reason)
       signal?.addEventListener("abort", stop)
       for (let i = 0; i < count; i += 1) {
-        const worker = hired(module)
+        const worker = takeWorker(module)
         workers.push(worker)
         worker.onerror = (event) => {
           event.preventDefault?.()
           reject(new Error(`the worker failed: ${event.message || "the page may not start it (Content-Security-Policy, worker-src)"}`))
         }
-        worker.onmessageerror = () => reject(new Error("the worker could not read what it was sent"))
+        worker.onmessageerror = () => reject(new Error("the worker could not read a message"))
         worker.onmessage = ({ data }) => {
           try {
             if (data.error) throw data.error
-            const result = hear(data, worker)
+            const result = onAnswer(data, worker)
             if (result !== undefined) resolve(result)
           } catch (error) {
             reject(error)
@@ -102,7 +102,7 @@ export async function team(wanted, first, signal, hear) {
         worker.postMessage(first)
       }
     })
-    // Later, as the page waits for the result now.
+    // Deferred, because the page waits for the result now.
     setTimeout(keepSpare, 0, module)
     return answer
   } finally {

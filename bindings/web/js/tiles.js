@@ -1,5 +1,5 @@
 // Tiles of a Blob: pieces of one power of two of chunks, each a subtree that can be hashed anywhere.
-import { ROOM } from "./engine.js"
+import { BUFFER_LEN } from "./engine.js"
 
 export function tiles(engine, { blob, size, kind, given }) {
   const from = (index) => index * size
@@ -14,10 +14,10 @@ export function tiles(engine, { blob, size, kind, given }) {
     },
     /** The chaining value. */
     hash(index, bytes) {
-      engine.room(given.length).set(given)
+      engine.reserve(given.length).set(given)
       engine.calls.blake3_tile_start(kind, given.length, from(index) / 1024)
-      for (let at = 0; at < bytes.length; at += ROOM) {
-        const piece = bytes.subarray(at, at + ROOM)
+      for (let at = 0; at < bytes.length; at += BUFFER_LEN) {
+        const piece = bytes.subarray(at, at + BUFFER_LEN)
         engine.bytes.set(piece)
         engine.calls.blake3_tile_update(piece.length)
       }

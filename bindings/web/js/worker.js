@@ -1,4 +1,4 @@
-// What runs in a worker. The first message has the module, the second says what the work is; whatever fails is the answer.
+// Code of a worker. The first message has the module, the second the work; an error is sent as the answer.
 import { Engine } from "./engine.js"
 import { compute } from "./passwords.js"
 import { tiles } from "./tiles.js"

@@ -1,19 +1,19 @@
-//! Argon2: a hash that is computed in steps, for a password to be stored or one to be checked.
+//! Argon2: a hash computed in steps, for a new password or a check.
 
 use hashmill_hash::argon2::{Hasher, Input, Params, Steps, Threads, Variant, Version};
 use hashmill_hash::password::{Limits, PasswordHash, Syntax};
 
-/// What is being computed, if anything is.
+/// The current computation, if any.
 pub(crate) struct Argon2(Option<Work>);
 
 struct Work {
     steps: Steps,
-    /// What it is compared with; or, where it is to be stored, the same without a tag.
+    /// The stored hash to compare with; for a new hash, the same without a tag.
     stored: PasswordHash,
     tag_len: usize,
 }
 
-/// What a stored hash may cost, and how long its parts may be: strings come from whoever stored them.
+/// Limits of the costs and lengths of stored hashes, which are untrusted.
 const LIMITS: Limits = {
     let mut limits = Limits::RECOMMENDED;
     (limits.max_salt, limits.min_tag, limits.max_tag) = (1024, Params::MIN_TAG_LEN, 1024);
@@ -38,7 +38,7 @@ impl Costs {
     }
 }
 
-/// What a string that is only read may say.
+/// Limits of a string that is only decoded.
 const ANY_COSTS: Limits = {
     let mut limits = Limits::NONE;
     (limits.min_salt, limits.max_salt) = (LIMITS.min_salt, LIMITS.max_salt);
@@ -52,7 +52,7 @@ pub(crate) fn costs(text: &[u8]) -> Result<[u32; 4], String> {
     Ok([params.version().number(), params.memory_kib(), params.passes(), params.lanes()])
 }
 
-/// What npm's package writes is read, and what others write.
+/// Accepts strings of npm's package and of other implementations.
 fn decode(text: &[u8], limits: &Limits) -> Result<PasswordHash, String> {
     PasswordHash::decode(text, Syntax::Lenient, limits).map_err(|error| error.to_string())
 }
@@ -66,17 +66,17 @@ impl Argon2 {
         &mut self,
         costs: &Costs,
         tag_len: usize,
-        room: &[u8],
+        buffer: &[u8],
         lens: [usize; 4],
     ) -> Result<(), String> {
-        let [password, salt, secret, data] = parts(room, lens);
+        let [password, salt, secret, data] = parts(buffer, lens);
         let input = Input::new(password, salt).with_secret(secret).with_associated_data(data);
         let stored = PasswordHash::new(costs.params()?, salt.to_vec(), Vec::new());
         self.begin(stored.with_draft_parts(Vec::new(), data.to_vec()), &input, tag_len)
     }
 
-    pub(crate) fn verify(&mut self, room: &[u8], lens: [usize; 3]) -> Result<(), String> {
-        let [text, password, secret] = parts(room, lens);
+    pub(crate) fn verify(&mut self, buffer: &[u8], lens: [usize; 3]) -> Result<(), String> {
+        let [text, password, secret] = parts(buffer, lens);
         let stored = decode(text, &LIMITS)?;
         let (salt, data) = (stored.salt().to_vec(), stored.associated_data().to_vec());
         let input = Input::new(password, &salt).with_secret(secret).with_associated_data(&data);
@@ -91,7 +91,7 @@ impl Argon2 {
         Ok(())
     }
 
-    /// Computes a step; whether there are more.
+    /// Computes a step; returns whether more are left.
     pub(crate) fn step(&mut self) -> bool {
         let work = self.0.as_mut().expect(BEGUN);
         let step = work.steps.step().expect(NO_FORK);
@@ -123,9 +123,9 @@ fn finish(steps: Steps, tag_len: usize) -> Vec<u8> {
     tag
 }
 
-/// The room cut into what JavaScript left there.
-fn parts<const N: usize>(room: &[u8], lens: [usize; N]) -> [&[u8]; N] {
-    let mut rest = room;
+/// The arguments of JavaScript in the buffer.
+fn parts<const N: usize>(buffer: &[u8], lens: [usize; N]) -> [&[u8]; N] {
+    let mut rest = buffer;
     lens.map(|len| {
         let (part, later) = rest.split_at(len);
         rest = later;

@@ -1,4 +1,4 @@
-//! BLAKE3: the hasher whose state JavaScript carries around, and parts of a tree.
+//! BLAKE3: a hasher whose state JavaScript can save, and parts of a tree.
 
 use hashmill_hash::blake3::hazmat::{self, ContextKey, HasherExt, Mode, State};
 use hashmill_hash::blake3::{CHUNK_LEN, Hasher, OutputReader};
@@ -8,7 +8,7 @@ pub(crate) struct Blake3 {
     tile: Hasher,
 }
 
-/// What is asked for, with its key.
+/// The mode, with its key.
 pub(crate) enum Kind {
     Hash,
     Keyed([u8; 32]),
@@ -16,8 +16,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// By the number that JavaScript has for it; `given` is the key or the context.
-    pub(crate) fn of(kind: u32, given: &[u8]) -> Kind {
+    /// The mode for a number of JavaScript; `given` is the key or the context.
+    pub(crate) fn from_number(kind: u32, given: &[u8]) -> Kind {
         match kind {
             0 => Kind::Hash,
             1 => Kind::Keyed(given.try_into().expect("32 bytes")),

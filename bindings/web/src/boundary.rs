@@ -1,4 +1,4 @@
-//! What JavaScript calls. Lengths are those of what it left in the room, from the beginning of it.
+//! The exports for JavaScript. Lengths are those of the arguments in the buffer, from its beginning.
 #![allow(
     unsafe_code,
     reason = "the exports of the module, and the one piece of memory that they share with JavaScript"
@@ -6,13 +6,13 @@
 
 use crate::argon2::{self, Argon2};
 use crate::blake3::{Blake3, Kind};
-use crate::room::Room;
+use crate::buffer::SharedBuffer;
 use core::cell::UnsafeCell;
 use hashmill_hash::blake3::hazmat::State;
 
-/// All that the module keeps.
+/// The state of the module.
 struct Module {
-    room: Room,
+    buffer: SharedBuffer,
     blake3: Blake3,
     argon2: Argon2,
 }
@@ -24,94 +24,99 @@ unsafe impl Sync for Shared {}
 
 static MODULE: Shared = Shared(UnsafeCell::new(None));
 
-/// For the length of one call.
+/// The state, for the duration of one call.
 fn module() -> &'static mut Module {
-    // SAFETY: one thread, and no export calls another, nor JavaScript: there is one reference at a time.
+    // SAFETY: one thread, and no export calls another one or JavaScript: there is one reference at a time.
     let module = unsafe { &mut *MODULE.0.get() };
-    module.get_or_insert_with(|| Module { room: Room::new(), blake3: Blake3::new(), argon2: Argon2::new() })
+    module.get_or_insert_with(|| Module {
+        buffer: SharedBuffer::new(),
+        blake3: Blake3::new(),
+        argon2: Argon2::new(),
+    })
 }
 
-/// Makes the room that large, and says where it is: its place changes, and its content goes, only by this.
+/// Resizes the buffer and returns its address. Only this call moves the buffer and clears its contents.
 #[unsafe(no_mangle)]
-extern "C" fn room(len: usize) -> *mut u8 {
-    let room = &mut module().room;
-    room.reserve(len);
-    room.as_mut_ptr()
+extern "C" fn buffer(len: usize) -> *mut u8 {
+    let buffer = &mut module().buffer;
+    buffer.reserve(len);
+    buffer.as_mut_ptr()
 }
 
-/// Where the state of the hasher is, for JavaScript to take away and bring back.
+/// The address of the hasher's state, for JavaScript to save and restore.
 #[unsafe(no_mangle)]
 extern "C" fn blake3_state() -> *mut State {
     &raw mut module().blake3.state
 }
 
-/// How long it is.
+/// Its length.
 #[unsafe(no_mangle)]
 extern "C" fn blake3_state_len() -> usize {
     size_of::<State>()
 }
 
-/// The digest of `len` bytes, in the first 32 of the room.
+/// Writes the digest of `len` bytes into the first 32 of the buffer.
 #[unsafe(no_mangle)]
 extern "C" fn blake3_hash(len: usize) {
-    let room = &mut module().room;
-    let digest = hashmill_hash::blake3::hash(&room[..len]);
-    room[..32].copy_from_slice(digest.as_bytes());
+    let buffer = &mut module().buffer;
+    let digest = hashmill_hash::blake3::hash(&buffer[..len]);
+    buffer[..32].copy_from_slice(digest.as_bytes());
 }
 
-/// Begins anew: with a key of 32 bytes, or a context of `len`, in the room.
+/// Resets the hasher: with a key of 32 bytes, or a context of `len`, in the buffer.
 #[unsafe(no_mangle)]
 extern "C" fn blake3_start(kind: u32, len: usize) {
-    let Module { room, blake3, .. } = module();
-    blake3.start(&Kind::of(kind, &room[..len]));
+    let Module { buffer, blake3, .. } = module();
+    blake3.start(&Kind::from_number(kind, &buffer[..len]));
 }
 
-/// Takes `len` more bytes.
+/// Adds `len` bytes.
 #[unsafe(no_mangle)]
 extern "C" fn blake3_update(len: usize) {
-    let Module { room, blake3, .. } = module();
-    blake3.state.update(&room[..len]);
+    let Module { buffer, blake3, .. } = module();
+    blake3.state.update(&buffer[..len]);
 }
 
-/// `len` bytes of output from a place on that comes in halves.
+/// Writes `len` bytes of output from a position on, which is passed as two halves.
 #[unsafe(no_mangle)]
 extern "C" fn blake3_read(seek_low: u32, seek_high: u32, len: usize) {
-    let Module { room, blake3, .. } = module();
-    blake3.state.finalize_seek(u64::from(seek_high) << 32 | u64::from(seek_low), &mut room[..len]);
+    let Module { buffer, blake3, .. } = module();
+    blake3.state.finalize_seek(u64::from(seek_high) << 32 | u64::from(seek_low), &mut buffer[..len]);
 }
 
-/// Begins a tile of an input that is hashed in several places, as [`blake3_start`], `chunks` chunks into it.
+/// Begins a tile of an input that several workers hash, as [`blake3_start`], at chunk `chunks`.
 #[unsafe(no_mangle)]
 extern "C" fn blake3_tile_start(kind: u32, len: usize, chunks: u32) {
-    let Module { room, blake3, .. } = module();
-    blake3.start_tile(&Kind::of(kind, &room[..len]), u64::from(chunks));
+    let Module { buffer, blake3, .. } = module();
+    blake3.start_tile(&Kind::from_number(kind, &buffer[..len]), u64::from(chunks));
 }
 
-/// Takes `len` more bytes of the tile.
+/// Adds `len` bytes to the tile.
 #[unsafe(no_mangle)]
 extern "C" fn blake3_tile_update(len: usize) {
-    let Module { room, blake3, .. } = module();
-    blake3.update_tile(&room[..len]);
+    let Module { buffer, blake3, .. } = module();
+    blake3.update_tile(&buffer[..len]);
 }
 
-/// The chaining value of the tile, in the first 32 bytes of the room.
+/// Writes the chaining value of the tile into the first 32 bytes of the buffer.
 #[unsafe(no_mangle)]
 extern "C" fn blake3_tile_end() {
-    let Module { room, blake3, .. } = module();
-    room[..32].copy_from_slice(&blake3.end_tile());
+    let Module { buffer, blake3, .. } = module();
+    buffer[..32].copy_from_slice(&blake3.end_tile());
 }
 
-/// `out` bytes of output for the `tiles`, two at least, whose chaining values are in the room behind `len` bytes as for [`blake3_start`].
+/// Writes `out` bytes of output for the `tiles`, at least two, whose chaining values are in the buffer after `len` bytes as for
+/// [`blake3_start`].
 #[unsafe(no_mangle)]
 extern "C" fn blake3_merge(kind: u32, len: usize, tiles: usize, out: usize) {
-    let room = &mut module().room;
-    let (before, values) = room.split_at_mut(len);
-    let mut reader = Blake3::merge(&Kind::of(kind, before), &mut values[..32 * tiles]);
-    reader.fill(&mut room[..out]);
+    let buffer = &mut module().buffer;
+    let (before, values) = buffer.split_at_mut(len);
+    let mut reader = Blake3::merge(&Kind::from_number(kind, before), &mut values[..32 * tiles]);
+    reader.fill(&mut buffer[..out]);
 }
 
-/// Begins a hash of Argon2. In the room are password, salt, secret and associated data, one after the other, of these lengths.
-/// Gives 0, or the length of what is wrong with it, in the room.
+/// Begins an Argon2 hash. The buffer has password, salt, secret and associated data, one after the other, with these lengths. Returns 0, or
+/// the length of an error message in the buffer.
 #[unsafe(no_mangle)]
 extern "C" fn argon2_start(
     variant: u32,
@@ -125,55 +130,55 @@ extern "C" fn argon2_start(
     secret: usize,
     data: usize,
 ) -> usize {
-    let Module { room, argon2, .. } = module();
+    let Module { buffer, argon2, .. } = module();
     let costs = argon2::Costs { variant, version, memory, passes, lanes };
-    let result = argon2.start(&costs, tag, room, [password, salt, secret, data]);
-    said(room, result)
+    let result = argon2.start(&costs, tag, buffer, [password, salt, secret, data]);
+    write_error(buffer, result)
 }
 
-/// Reads a stored hash, `len` bytes of the room, and begins to compute that of the password and the secret behind it. As [`argon2_start`].
+/// Decodes a stored hash, `len` bytes of the buffer, and begins to compute that of the password and the secret after it. As [`argon2_start`].
 #[unsafe(no_mangle)]
 extern "C" fn argon2_verify(len: usize, password: usize, secret: usize) -> usize {
-    let Module { room, argon2, .. } = module();
-    let result = argon2.verify(room, [len, password, secret]);
-    said(room, result)
+    let Module { buffer, argon2, .. } = module();
+    let result = argon2.verify(buffer, [len, password, secret]);
+    write_error(buffer, result)
 }
 
-/// Reads a stored hash, `len` bytes of the room, and puts its version, memory, passes and lanes there, four bytes each. As
+/// Decodes a stored hash, `len` bytes of the buffer, and writes its version, memory, passes and lanes there, four bytes each. As
 /// [`argon2_start`].
 #[unsafe(no_mangle)]
 extern "C" fn argon2_costs(len: usize) -> usize {
-    let room = &mut module().room;
-    match argon2::costs(&room[..len]) {
+    let buffer = &mut module().buffer;
+    match argon2::costs(&buffer[..len]) {
         Ok(costs) => {
-            for (bytes, number) in room.as_chunks_mut::<4>().0.iter_mut().zip(costs) {
+            for (bytes, number) in buffer.as_chunks_mut::<4>().0.iter_mut().zip(costs) {
                 *bytes = number.to_le_bytes();
             }
             0
         }
-        Err(words) => said(room, Err(words)),
+        Err(words) => write_error(buffer, Err(words)),
     }
 }
 
-/// Computes a step of the hash; whether there are more.
+/// Computes a step of the hash; returns whether more are left.
 #[unsafe(no_mangle)]
 extern "C" fn argon2_step() -> bool {
     module().argon2.step()
 }
 
-/// Ends a hash: its tag or, `encoded`, the string to store is in the room. Gives the length.
+/// Ends a hash: writes its tag or, if `encoded`, the string to store into the buffer. Returns the length.
 #[unsafe(no_mangle)]
 extern "C" fn argon2_finish(encoded: bool) -> usize {
-    let Module { room, argon2, .. } = module();
-    room.leave(&argon2.finish(encoded))
+    let Module { buffer, argon2, .. } = module();
+    buffer.leave(&argon2.finish(encoded))
 }
 
-/// Ends a verification: whether the password is the one.
+/// Ends a verification: returns whether the password matches.
 #[unsafe(no_mangle)]
 extern "C" fn argon2_matches() -> bool {
     module().argon2.matches()
 }
 
-fn said(room: &mut Room, result: Result<(), String>) -> usize {
-    result.map_or_else(|words| room.leave(words.as_bytes()), |()| 0)
+fn write_error(buffer: &mut SharedBuffer, result: Result<(), String>) -> usize {
+    result.map_or_else(|words| buffer.leave(words.as_bytes()), |()| 0)
 }

@@ -1,11 +1,10 @@
-//! BLAKE3 and Argon2 as a module of WebAssembly, without generated code between: plain functions that take numbers, and one piece of
-//! memory, the *room*, in which JavaScript leaves what goes in and finds what comes out.
+//! BLAKE3 and Argon2 as a WebAssembly module, without generated glue code: plain functions that take numbers, and one buffer
+//! for arguments and results of JavaScript.
 //!
-//! A module has one thread and is used by one caller at a time, so that there is one of everything in it: a hasher of BLAKE3, whose
-//! state JavaScript copies out when another hasher is wanted, a tile, and a hash of Argon2. Nothing here is freed: an instance
-//! that took much memory is let go as a whole.
+//! A module has one thread and one caller at a time, so it has one of each object: a BLAKE3 hasher, whose state JavaScript copies out when
+//! another hasher is used, a tile, and an Argon2 hash. No memory is freed: an instance that took much memory is dropped as a whole.
 
 mod argon2;
 mod blake3;
 mod boundary;
-mod room;
+mod buffer;

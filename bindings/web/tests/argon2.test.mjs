@@ -1,4 +1,4 @@
-// Argon2 beside hash-wasm and npm argon2's format, and with bad input. Run as blake3.test.mjs.
+// Argon2 compared with hash-wasm and npm argon2's format, and with bad input. Run like blake3.test.mjs.
 import assert from "node:assert/strict"
 import { createRequire } from "node:module"
 import path from "node:path"
@@ -16,7 +16,7 @@ test("the vector of RFC 9106", async () => {
   assert.equal(Buffer.from(tag).toString("hex"), "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659")
 })
 
-test("hashes are those of hash-wasm, for every type and cost", async () => {
+test("hashes equal those of hash-wasm, for every type and cost", async () => {
   for (const [type, name] of [[0, "argon2d"], [1, "argon2i"], [2, "argon2id"]]) {
     for (const [memoryCost, timeCost, parallelism, hashLength] of [[8, 1, 1, 4], [64, 3, 1, 32], [1000, 2, 2, 33], [256, 1, 4, 128]]) {
       const given = await argon2.hash("pässword", { type, memoryCost, timeCost, parallelism, hashLength, salt })
@@ -28,7 +28,7 @@ test("hashes are those of hash-wasm, for every type and cost", async () => {
   }
 })
 
-test("strings of npm argon2 are read, data and secret are part of the hash", async () => {
+test("verifies strings of npm argon2; data and secret are part of the hash", async () => {
   const made = await argon2.hash("p", { ...cheap, salt, associatedData: Buffer.from("data"), secret: Buffer.from("pepper") })
   assert.match(made, /^\$argon2id\$v=19\$m=64,t=2,p=1,data=ZGF0YQ\$/)
   assert.ok(await argon2.verify(made, "p", { secret: Buffer.from("pepper") }))
@@ -42,7 +42,7 @@ test("strings of npm argon2 are read, data and secret are part of the hash", asy
   assert.notEqual(await argon2.hash("p", cheap), await argon2.hash("p", cheap), "salts are random")
 })
 
-test("bad input is refused in words", async () => {
+test("bad input has descriptive errors", async () => {
   for (const options of [{ memoryCost: 7 }, { timeCost: 0 }, { parallelism: 0 }, { hashLength: 3 }, { hashLength: 2 ** 31 }, { type: 3 }, { version: 17 }, { memoryCost: 2 ** 32 }, { memoryCost: 1.5 }, { salt: new Uint8Array(7) }]) {
     await assert.rejects(argon2.hash("p", { ...cheap, ...options }), (error) => error.message.length > 10, JSON.stringify(options))
   }
@@ -56,7 +56,7 @@ test("bad input is refused in words", async () => {
   assert.equal(await argon2.hash("a\ud800", { ...cheap, salt }), await argon2.hash("a\ufffd", { ...cheap, salt }))
 })
 
-test("what is handed in may be wiped at once", async () => {
+test("arguments are copied before the call returns", async () => {
   const given = { password: Buffer.from("password"), salt: Buffer.from("somesalt"), secret: Buffer.from("pepper"), associatedData: Buffer.from("data") }
   const { password, ...rest } = given
   const expected = await argon2.hash("password", { ...cheap, salt: Buffer.from(rest.salt), secret: "pepper", associatedData: "data" })
@@ -70,17 +70,17 @@ test("what is handed in may be wiped at once", async () => {
   assert.ok(await checking)
 })
 
-test("a long stored string costs nothing, and nothing afterwards", async () => {
+test("a long stored string is refused and does not affect later calls", async () => {
   const long = (salt) => "$argon2id$v=19$m=64,t=1,p=1$" + "A".repeat(salt) + "$" + "A".repeat(43)
   assert.throws(() => argon2.needsRehash(long(6e6)), RangeError)
   assert.throws(() => argon2.needsRehash(long(60_000)), /byte/)
   await assert.rejects(argon2.verify(long(6e6), "p"), RangeError)
-  // Many that are read make the module's memory grow at most once in a while: what was handed out must be renewed.
+  // Decoding many hashes grows the module's memory only now and then: views must be renewed.
   for (let i = 0; i < 200; i += 1) assert.throws(() => argon2.needsRehash("$argon2id$v=19$m=64,t=1,p=1,data=" + "A".repeat(4 * (10_000 - i)) + "$" + "A".repeat(22) + "$"), /byte/)
   assert.equal(blake3.hash("abc").toString(), "6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85")
 })
 
-test("an abort ends it, and the loop goes on meanwhile", async () => {
+test("an abort stops the hash, and the event loop runs meanwhile", async () => {
   await assert.rejects(argon2.hash("p", { signal: AbortSignal.abort() }), { name: "AbortError" })
   const reason = new Error("enough")
   const controller = new AbortController()

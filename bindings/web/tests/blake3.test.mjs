@@ -1,4 +1,4 @@
-// BLAKE3 beside the packages that it replaces, and with bad input. node --test, with WEB_PACKAGE and WEB_RIVALS set.
+// BLAKE3 compared with the packages that it replaces, and with bad input. node --test, with WEB_PACKAGE and WEB_RIVALS set.
 import assert from "node:assert/strict"
 import { openAsBlob, writeFileSync, mkdtempSync, rmSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -17,18 +17,18 @@ const key = paint(32)
 const hex = (bytes) => Buffer.from(bytes).toString("hex")
 const SIZES = [0, 1, 63, 64, 65, 127, 1023, 1024, 1025, 2048, 2049, 3072, 4096, 5000, 8193, 31744, 131071, 131072, 131073, 300_000, 1_048_577]
 
-test("digests are those of hash-wasm and of npm blake3, in every mode", async () => {
+test("digests equal those of hash-wasm and npm blake3, in every mode", async () => {
   for (const size of SIZES) {
     const input = paint(size)
     assert.equal(blake3.hash(input).toString(), await theirs.blake3(input), `${size} bytes`)
     assert.equal(blake3.keyedHash(key, input, { length: 100 }).toString(), await theirs.blake3(input, 800, key), `keyed ${size}`)
-    if (size > 100_000) continue // npm's hasher takes more than its scratch holds for as long again
+    if (size > 100_000) continue // npm's hasher does not handle more than its scratch buffer correctly
     assert.equal(blake3.deriveKey("a context", input, { length: 70 }).toString("hex"), hex(npm.deriveKey("a context", input, { length: 70 })))
     assert.equal(blake3.hash(input, { length: 200 }).toString("base64"), npm.hash(input, { length: 200 }).toString("base64"))
   }
 })
 
-test("pieces do not matter, nor do other hashers between them", async () => {
+test("interleaved hashers with input in pieces", async () => {
   const input = paint(200_000)
   const hashers = Array.from({ length: 5 }, () => blake3.createHash())
   const keyed = blake3.createKeyed(key)
@@ -40,12 +40,12 @@ test("pieces do not matter, nor do other hashers between them", async () => {
   const expected = await theirs.blake3(input)
   for (const hasher of hashers) assert.equal(hasher.digest("hex"), expected)
   assert.equal(keyed.digest("hex"), await theirs.blake3(input, 256, key))
-  // A digest ends nothing.
+  // A digest does not end the hasher.
   const whole = hashers[0].update("more").digest("hex")
   assert.equal(whole, await theirs.blake3(Buffer.concat([input, Buffer.from("more")])))
 })
 
-test("a reader reads anywhere, of what there was", () => {
+test("readers read from any position of the output at their creation", () => {
   const hasher = blake3.createHash().update("some bytes")
   const reader = hasher.reader()
   const expected = hasher.digest({ length: 1000 })
@@ -66,7 +66,7 @@ test("a reader reads anywhere, of what there was", () => {
   assert.equal(hex(reader.read(64)), hex(far.read(64)))
 })
 
-test("texts, views and buffers are taken as bytes", async () => {
+test("strings, views and buffers are converted to bytes", async () => {
   const bytes = paint(256)
   const expected = blake3.hash(bytes).toString()
   const shared = new Uint8Array(new SharedArrayBuffer(256))
@@ -78,7 +78,7 @@ test("texts, views and buffers are taken as bytes", async () => {
   assert.equal(blake3.hash("a\ud800b").toString(), blake3.hash("a\ufffdb").toString(), "half a surrogate pair is replaced")
 })
 
-test("bad input is refused in words", async () => {
+test("bad input has descriptive errors", async () => {
   for (const input of [undefined, null, 5, {}, [1, 2], Symbol("s")]) assert.throws(() => blake3.hash(input), TypeError)
   const gone = new Uint8Array(100)
   structuredClone(gone.buffer, { transfer: [gone.buffer] })
@@ -87,7 +87,7 @@ test("bad input is refused in words", async () => {
   const resizable = new ArrayBuffer(100, { maxByteLength: 200 })
   const view = new Uint8Array(resizable, 50, 50)
   resizable.resize(60)
-  assert.throws(() => blake3.hash(view), TypeError, "nor is a view beyond a buffer that shrank")
+  assert.throws(() => blake3.hash(view), TypeError, "nor is a view beyond a shrunken buffer")
   assert.equal(blake3.hash(new Uint8Array(resizable)).toString(), blake3.hash(new Uint8Array(60)).toString())
   assert.throws(() => blake3.createKeyed(new Uint8Array(31)), { name: "RangeError", message: /expected 32 bytes, got 31/ })
   for (const length of [-1, 1.5, 2 ** 53, NaN, "32"]) assert.throws(() => blake3.hash("x", { length }), RangeError)
@@ -102,7 +102,7 @@ test("bad input is refused in words", async () => {
   const taken = new Uint8Array(100)
   const late = blake3.hashAsync(taken)
   structuredClone(taken.buffer, { transfer: [taken.buffer] })
-  await assert.rejects(late, { name: "TypeError", message: /100 to 0 bytes/ }, "nor one that went away before its turn")
+  await assert.rejects(late, { name: "TypeError", message: /100 to 0 bytes/ }, "nor one that is transferred before it is hashed")
   const wiped = Buffer.from(key)
   const keyed = blake3.hashAsync("x", { key: wiped })
   wiped.fill(0)
@@ -126,7 +126,7 @@ test("promises: bytes, streams, blobs, in every mode, with progress", async () =
   assert.deepEqual(both.map(String), [expected, expected])
 })
 
-test("an abort ends it with the reason, before, between and while it waits", async () => {
+test("an abort rejects with the reason, before, between and during reads", async () => {
   const reason = new Error("enough")
   await assert.rejects(blake3.hashAsync("x", { signal: AbortSignal.abort(reason) }), reason)
   await assert.rejects(blake3.hashBlob(new Blob(["x"]), { signal: AbortSignal.abort() }), { name: "AbortError" })
@@ -141,11 +141,11 @@ test("an abort ends it with the reason, before, between and while it waits", asy
   const never = new ReadableStream({ pull: () => new Promise(() => {}), cancel: () => { cancelled = true } })
   setTimeout(() => waiting.abort(reason))
   await assert.rejects(blake3.hashStream(never, { signal: waiting.signal }), reason)
-  // What goes on afterwards is right.
+  // Later results are correct.
   assert.equal(blake3.hash("abc").toString(), await theirs.blake3("abc"))
 })
 
-test("what a stream, a file or a listener throws is passed on", async () => {
+test("errors of streams, files and listeners are passed on", async () => {
   const broken = (async function* () { yield "a"; throw new RangeError("broken pipe") })()
   await assert.rejects(blake3.hashStream(broken), { message: "broken pipe" })
   await assert.rejects(blake3.hashAsync("x", { onProgress: () => { throw new Error("mine") } }), { message: "mine" })
@@ -159,7 +159,7 @@ test("what a stream, a file or a listener throws is passed on", async () => {
   rmSync(folder, { recursive: true })
 })
 
-test("memory does not grow with hashers that nobody disposes of", () => {
+test("memory does not grow with hashers that are not disposed of", () => {
   const input = paint(100)
   const before = process.memoryUsage()
   for (let i = 0; i < Number(process.env.WEB_LEAKS ?? 20_000); i += 1) blake3.createHash().update(input).digest()

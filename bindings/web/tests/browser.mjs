@@ -1,4 +1,4 @@
-// The package in a real browser: node browser.mjs, with WEB_PACKAGE set. Prints a line for each test, as those of Rust.
+// Tests of the package in a real browser: node browser.mjs, with WEB_PACKAGE set. Prints a line for each test, like Rust's tests.
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import fs from "node:fs"
@@ -33,7 +33,7 @@ async function on(page, tests) {
 const paint = (length) => new Uint8Array(length).map((_, i) => i % 251)
 
 const tab = await on("index.html", {
-  async "nothing answers before it is loaded, and then as everywhere"(tab) {
+  async "calls before load() fail; later results equal those of Node"(tab) {
     const given = await tab.run(async () => {
       const { blake3 } = await import("/package/index.js")
       let words
@@ -79,7 +79,7 @@ const tab = await on("index.html", {
     })
     assert.deepEqual(given, ["enough", "too long"])
   },
-  async "any number of hashes at once takes no more workers than there are processors"(tab) {
+  async "concurrent hashes use at most one worker per processor"(tab) {
     const [most, all, queued] = await tab.run(async () => {
       const { argon2, blake3 } = await import("/package/index.js")
       let [now, most] = [0, 0]
@@ -114,7 +114,7 @@ const tab = await on("index.html", {
     assert.deepEqual(given.slice(1, 4), [true, false, true])
     assert.match(given[4], /memory/)
   },
-  async "one worker waits for the next hash, and none that had a password"(tab) {
+  async "one idle worker is kept, but none that had a password"(tab) {
     const [texts, started, ended] = await tab.run(async () => {
       const { argon2 } = await import("/package/index.js")
       const [started, ended] = [[], []]
@@ -135,11 +135,11 @@ const tab = await on("index.html", {
     })
     assert.equal(texts[1], texts[2])
     assert.notEqual(texts[0], texts[1])
-    // The first may have been waiting since the test before.
+    // The first one may have been idle since the previous test.
     assert.ok(ended === 3 || ended === 2, ended)
     assert.equal(started, ended + 1)
   },
-  async "a file that changes on the disk is an error of the browser's"(tab) {
+  async "a file that changes on disk is an error of the browser"(tab) {
     const file = path.join(folder, "file")
     fs.writeFileSync(file, paint(9_000_000))
     const { root } = await tab.send("DOM.getDocument")
@@ -158,7 +158,7 @@ const tab = await on("index.html", {
 assert.deepEqual(tab.complaints, [])
 
 await on("strict.html", {
-  async "a page may forbid eval and everything from elsewhere"(tab) {
+  async "works under a policy without eval and foreign sources"(tab) {
     const given = await tab.run(async () => {
       const { argon2, blake3 } = await import("/package/index.js")
       const salt = new Uint8Array(16)
@@ -174,7 +174,7 @@ await on("strict.html", {
 })
 
 await on("no-workers.html", {
-  async "a page that forbids workers is told"(tab) {
+  async "a policy without workers is an error"(tab) {
     const given = await tab.run(async () => {
       const { argon2, blake3 } = await import("/package/index.js")
       const file = new Blob([new Uint8Array(5_000_000)])

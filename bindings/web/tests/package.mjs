@@ -1,4 +1,4 @@
-// The package as it is published, where the step built it.
+// The package in its published form, in the folder of the build step.
 import path from "node:path"
 import { pathToFileURL } from "node:url"
 

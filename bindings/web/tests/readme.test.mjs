@@ -1,4 +1,4 @@
-// What the README shows runs.
+// Runs the example of the README.
 import assert from "node:assert/strict"
 import { readFileSync, writeFileSync } from "node:fs"
 import { File } from "node:buffer"

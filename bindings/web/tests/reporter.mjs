@@ -1,4 +1,4 @@
-// Tests of Node, said as those of Rust are: that is what `cargo xtask test` reads.
+// A test reporter with the output format of Rust's tests, which `cargo xtask test` reads.
 import { inspect } from "node:util"
 
 export default async function* report(events) {

@@ -11,9 +11,9 @@ pub enum Error {
     Io(io::Error),
     /// The directory entry is not one that this call opens or replaces.
     Refused(Refusal),
-    /// Something exists at the target, and nothing was expected.
+    /// An entry exists at the target, and none was expected.
     Exists,
-    /// The target is not what the caller had read.
+    /// The target differs from what the caller had read.
     Changed,
     /// The new file cannot be given to the owner and group of the old one.
     Owner,

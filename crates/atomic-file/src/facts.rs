@@ -1,4 +1,4 @@
-//! Facts about files that decisions are made from; the system is asked for them elsewhere.
+//! Facts about files, as input of decisions; other files query the system for them.
 
 /// Kinds of directory entries that the opener tells apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! Folders replaced as a whole.
+//! Replacement of whole folders.
 
 use crate::error::Error;
 use crate::os;
@@ -19,8 +19,8 @@ impl Drop for Temporary {
 
 /// Replaces the folder at `target`, or creates it, with one that `fill` has filled under a temporary name.
 ///
-/// No system replaces a folder that is not empty, so there is a moment without one, and the files are not written to the
-/// medium one by one: this is for what can be made again, such as builds.
+/// No system replaces a non-empty folder, so there is a moment without one, and the files are not synced one
+/// by one: for folders that can be created again, such as builds.
 ///
 /// # Errors
 /// Those of `fill` and of the system. The target is as it was then, unless even moving it back failed.

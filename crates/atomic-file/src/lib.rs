@@ -1,4 +1,4 @@
-//! Files replaced whole or not at all, and files of one's own beside them.
+//! Atomic replacement of files, and a program's own files beside them.
 //!
 //! | I have | I call |
 //! |---|---|
@@ -48,7 +48,7 @@ pub use replacement::{Expected, Replacement, copy, write};
 pub use resolve::{beside, resolve};
 pub use temporary::is_temporary;
 
-/// The example of the README compiles and runs.
+/// Compiles and runs the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,8 +1,9 @@
 //! Opener of files that programs put beside a user's file.
 //!
-//! In a folder that others may write to, such a name may be taken by anything: a link to a file of the user's, a pipe that
-//! blocks, a file with made-up content. So the entry is judged before it is opened, since opening a device can have effects,
-//! and the open file once more, since the entry may have been exchanged in between.
+//! In a folder that other users may write to, any entry may have such a name: a link to a file of the user, a
+//! pipe that blocks, a file with forged content. So the entry is checked before it is opened, because opening
+//! a device can have effects, and the open file is checked again, because the entry may have been exchanged
+//! in between.
 
 use crate::error::{Error, Refusal};
 use crate::facts::{Facts, Kind};
@@ -14,7 +15,7 @@ use std::path::Path;
 /// Purpose of opening, which decides what is demanded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Purpose {
-    /// Content is read, believed and overwritten.
+    /// Content is read, trusted and overwritten.
     Content,
     /// The file is only locked.
     Lock,
@@ -110,7 +111,7 @@ mod tests {
         let content = |facts| judged(facts, Purpose::Content);
         assert_eq!(content(Facts { links: 2, ..OWN }), Err(Refusal::HardLinks(2)));
         assert_eq!(content(Facts { owner: Some(0), ..OWN }), Err(Refusal::Owner(0)));
-        // The administrator does not believe a user's file, either.
+        // Nor does the administrator trust a user's file.
         assert_eq!(judge(OWN, Some(0), Purpose::Content), Err(Refusal::Owner(1000)));
         // Without owners, the kind and the names decide.
         assert_eq!(judge(Facts { owner: None, ..OWN }, None, Purpose::Content), Ok(()));
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_ones_own_is_refused_and_stays() {
+    fn foreign_files_are_refused_and_stay() {
         let dir = tempfile::tempdir().expect("a directory");
         let [own, other, folder] = ["own", "other", "folder"].map(|name| dir.path().join(name));
         drop(open_own(&own).expect("a new file"));

@@ -40,7 +40,7 @@ pub(crate) fn link_facts(link: &Metadata, folder: &Metadata) -> Option<LinkFacts
     }
 }
 
-/// The user whose rights this process has, where the system has users with numbers.
+/// The effective user, where the system has numbered users.
 pub(crate) fn effective_user() -> Option<u32> {
     #[cfg(unix)]
     {
@@ -77,7 +77,7 @@ pub(crate) fn open_itself(path: &Path, write: bool) -> io::Result<File> {
     options.open(path)
 }
 
-/// Whether [`open_itself`] failed because of a symbolic link.
+/// Did [`open_itself`] fail because of a symbolic link?
 pub(crate) fn is_link(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
@@ -213,7 +213,7 @@ pub(crate) fn make_like(file: &File, there: &Metadata, path: &Path) -> io::Resul
     }
 }
 
-/// Which of owner and group two files share.
+/// Do two files share their owner, and their group?
 #[cfg(unix)]
 #[derive(Clone, Copy)]
 struct Same {
@@ -255,7 +255,7 @@ fn copy_access_list(_: &File, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Permissions that let everybody read and run a file, where the system has such.
+/// Permissions for all users to read and run a file, where the system has such.
 pub(crate) fn set_executable(file: &File) -> io::Result<()> {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! File that is written beside the one that it replaces.
+//! [`Replacement`]: a file that is written beside the one that it replaces.
 
 use crate::error::{Error, Refusal};
 use crate::finish::{Finished, Stamp, Steps, finish};
@@ -21,7 +21,8 @@ pub enum Expected<'a> {
     Stamp(Stamp),
 }
 
-/// New file on its way to its place. Dropped before [`Replacement::finish`], it is gone, and the target is as it was.
+/// New file before its renaming. If it is dropped before [`Replacement::finish`], it is removed, and the
+/// target is unchanged.
 #[derive(Debug)]
 pub struct Replacement {
     /// Target, symbolic links resolved.
@@ -54,10 +55,11 @@ enum Mode {
 }
 
 impl Replacement {
-    /// Begins to replace the file at `target`, or to create it.
+    /// Starts to replace the file at `target`, or to create it.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the target is no regular file, or is reached by a planted link; what the system reports.
+    /// [`Error::Refused`] if the target is no regular file, or is reached by a planted link; errors of the
+    /// system.
     pub fn begin(target: &Path) -> Result<Replacement, Error> {
         let target = resolve(target)?;
         if target.file_name().is_none() {
@@ -85,7 +87,7 @@ impl Replacement {
     /// As [`Replacement::begin`]; but a pipe or a device is not replaced: it is opened, and gets the bytes as they come.
     ///
     /// # Errors
-    /// What the system reports; a pipe is waited for until it has a reader.
+    /// Errors of the system. Waits until a pipe has a reader.
     pub fn begin_or_stream(target: &Path) -> Result<Replacement, Error> {
         if !is_stream(target) {
             return Replacement::begin(target);
@@ -103,7 +105,7 @@ impl Replacement {
         self.owner_required = true;
     }
 
-    /// Makes the new file a program that everybody may run, whatever the old one was.
+    /// Makes the new file executable for all users, whatever the old one was.
     pub fn set_executable(&mut self) {
         self.mode = Mode::Executable;
     }
@@ -111,12 +113,12 @@ impl Replacement {
     /// Facts about the new file as it is now.
     ///
     /// # Errors
-    /// What the system reports.
+    /// Errors of the system.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.file().metadata()
     }
 
-    /// Whether a file existed when the replacement began.
+    /// Did a file exist when the replacement began?
     pub fn replaces(&self) -> bool {
         self.before.is_some()
     }
@@ -276,12 +278,12 @@ impl Steps for Disk<'_> {
     }
 }
 
-/// Whether a path leads to a pipe, socket or device.
+/// Does a path lead to a pipe, socket or device?
 fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// Whether a file has exactly these bytes, without a second copy of them in memory.
+/// Has a file exactly these bytes? Compares without a second copy in memory.
 fn holds(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
     let mut file = match open_regular(path) {
         Err(Error::Io(error)) if error.kind() == ErrorKind::NotFound => return Ok(false),

@@ -21,7 +21,7 @@ fn may_follow(facts: LinkFacts) -> bool {
 /// The file that a path leads to, through symbolic links at its end; that file need not exist.
 ///
 /// # Errors
-/// [`Refusal::PlantedLink`], links in a circle, and what the system reports.
+/// [`Refusal::PlantedLink`], a loop of links, and errors of the system.
 pub fn resolve(path: &Path) -> Result<PathBuf, Error> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {

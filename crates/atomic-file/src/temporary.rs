@@ -20,7 +20,7 @@ pub(crate) fn name_beside(target: &Path) -> PathBuf {
     target.with_file_name(format!("{PREFIX}{random:0DIGITS$x}{SUFFIX}"))
 }
 
-/// Whether a name without its folder is one of those that files have while they are written.
+/// Is this file name a temporary name of a replacement?
 pub fn is_temporary(name: &str) -> bool {
     let digits = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
     digits.is_some_and(|digits| {

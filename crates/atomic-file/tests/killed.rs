@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use hashmill_atomic_file::{Expected, Replacement, is_temporary, write};
+use hashmill_testkit::wait;
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -44,12 +45,9 @@ fn a_killed_process_leaves_one_whole_version() {
     let path = dir.path().join("list");
     for round in 0..10 {
         write(&path, version(0).as_bytes()).expect("space");
-        let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["a_killed_process_leaves_one_whole_version", "--exact"])
-            .env(FILE, &path)
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("this program once more");
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["a_killed_process_leaves_one_whole_version", "--exact"]).env(FILE, &path);
+        let mut child = wait::start(command.stdout(Stdio::null())).expect("this program once more");
         // At least `round` versions, and then somewhere within the next one.
         while number_of(&fs::read_to_string(&path).expect("a file")) < round {
             assert!(child.try_wait().expect("our child").is_none(), "it never ends by itself");

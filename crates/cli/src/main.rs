@@ -1,78 +1,61 @@
-//! The `hashmill` binary: reads the command line, wires engines to commands, ends with an exit code.
+//! The program `hashmill`: parses the command line, runs the command, and returns its exit code.
 
-mod busy;
-mod compare;
-#[cfg(feature = "doc")]
-mod doc;
-mod engine;
-mod findings;
+mod atomic_replace;
+mod commands;
+mod engines;
+mod exit_code;
 mod flags;
-#[cfg(feature = "generate")]
-mod generate;
-mod info;
-mod kept;
-#[cfg(feature = "lab")]
-mod lab;
-mod memory;
 mod os;
-mod out;
-mod password;
-mod program;
-mod quote;
-mod replace;
-mod sum;
-mod tune;
+mod output;
+mod personality;
+mod resources;
+mod tune_file;
 
-use flags::Command;
+use commands::{compare, info, password, sum, tune};
+use exit_code::{FAILED, OK, USAGE};
+use flags::{Command, CommandLine, UsageError};
+use output::{ReaderGone, ReportedError, audit_output};
+use personality::Personality;
 use std::process::ExitCode;
 
-/// Everything went well.
-const OK: u8 = 0;
-/// Some file or check failed; everything else was done.
-const FAILED: u8 = 1;
-/// The command line, or the key, cannot be used; nothing was done.
-const USAGE: u8 = 2;
-/// Something could not be read, so a comparison has no answer about it.
-const TROUBLE: u8 = 2;
-
 fn main() -> ExitCode {
-    let args = program::Program::called(wild::args_os());
-    let flags::Line { command, screen } = match flags::parse(args) {
+    let args = Personality::detect(os::arguments());
+    let CommandLine { command, output_flags } = match flags::parse(args) {
         Ok(line) => line,
         Err(early) => return early.show(),
     };
-    out::colour::choose(screen.color);
-    out::progress::choose(screen.progress);
+    output::colour::choose(output_flags.color);
+    output::progress::choose(output_flags.progress);
     let outcome = match command {
-        Command::Sum(low) => sum::run(*low),
-        Command::Compare(low) => findings::or_trouble(compare::run(low)),
-        Command::Password(low) => Ok(password::run(low.command)),
+        Command::Sum(flags) => sum::run(*flags),
+        Command::Compare(flags) => audit_output::or_incomplete(compare::run(flags)),
+        Command::Password(flags) => Ok(password::run(flags.command)),
         #[cfg(feature = "doc")]
-        Command::Doc(low) => doc::run(low.command),
+        Command::Doc(flags) => commands::doc::run(flags.command),
         #[cfg(not(feature = "doc"))]
-        Command::Doc(_) => Err(flags::absent("doc")),
-        Command::Info(low) => info::run(&low).map(|()| OK),
-        Command::Tune(low) => tune::run(&low),
+        Command::Doc(_) => Err(flags::missing_feature("doc")),
+        Command::Info(flags) => info::run(&flags).map(|()| OK),
+        Command::Tune(flags) => tune::run(&flags),
         #[cfg(feature = "lab")]
-        Command::Lab(low) => lab::run(low),
+        Command::Lab(flags) => commands::lab::run(flags),
         #[cfg(not(feature = "lab"))]
-        Command::Lab(_) => Err(flags::absent("lab")),
+        Command::Lab(_) => Err(flags::missing_feature("lab")),
         #[cfg(feature = "generate")]
-        Command::Generate(low) => generate::run(&low).map(|()| OK),
+        Command::Generate(flags) => commands::generate::run(&flags).map(|()| OK),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
-        Err(error) if error.is::<out::Unread>() => ExitCode::from(os::end_unread(FAILED)),
-        Err(error) if error.is::<out::Said>() => ExitCode::from(FAILED),
+        Err(error) if error.is::<ReaderGone>() => ExitCode::from(os::exit_by_sigpipe(FAILED)),
+        Err(error) if error.is::<ReportedError>() => ExitCode::from(FAILED),
         Err(error) => {
-            // Other programs have no code of their own for what ends them before they have begun.
-            let (say, misuse): (fn(&str), u8) = match program::Program::this() {
-                program::Program::Hashmill => (out::complain, USAGE),
-                program::Program::B3sum => (out::give_up, FAILED),
-                program::Program::Gnu(_) => (out::complain, FAILED),
+            // b3sum and GNU's programs have no separate exit code for usage errors.
+            let (print, usage_code): (fn(&str), u8) = match Personality::current() {
+                Personality::Hashmill => (output::print_error, USAGE),
+                Personality::B3sum => (output::print_b3sum_error, FAILED),
+                Personality::Gnu(_) => (output::print_error, FAILED),
             };
-            say(&out::told(&error));
-            ExitCode::from(if error.is::<flags::Misuse>() { misuse } else { FAILED })
+            print(&output::error_chain(&error));
+            ExitCode::from(if error.is::<UsageError>() { usage_code } else { FAILED })
         }
     }
 }

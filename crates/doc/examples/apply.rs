@@ -1,7 +1,7 @@
-//! Documents taken apart and put together again, to count instructions: what one person typed, or two at the same time.
+//! Program for instruction counts: applies the changes of a document typed by one author or by two concurrent authors.
 //!
-//! `apply one|two each|batch|load ROUNDS`: applies all changes ROUNDS times, each in a call of its own or all in one, or loads
-//! the file. The difference between 1 and 3 rounds, halved, is what one takes:
+//! `apply one|two each|batch|load ROUNDS`: ROUNDS times, applies all changes, one per call or all in one call, or loads
+//! the file. The cost of one round is half the difference between 1 and 3 rounds:
 //!
 //! `cargo build --release -p hashmill-doc --example apply`
 //! `valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/apply two each 3`
@@ -10,13 +10,13 @@ use std::hint::black_box;
 
 use hashmill_doc::{ActorId, Change, Document, EditError, ObjId, ObjType, ROOT, ReadDoc, Transactable};
 
-/// Keystrokes of one person.
+/// Keystrokes of the single author.
 const ALONE: usize = 30_000;
 
-/// Keystrokes of each of two between two times at which they tell each other all, and how often they do.
+/// Keystrokes of each of two authors between two merges, and the number of merges.
 const APART: (usize, usize) = (70, 200);
 
-/// Types at the end most of the time; each key is a change.
+/// Types mostly at the end; each key is a change.
 fn typed(doc: &mut Document, text: &ObjId, keys: usize, seed: &mut u64) -> Result<(), EditError> {
     for key in 0..keys {
         *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,7 +1,7 @@
-//! What the dearest inputs cost that the default limits accept: files of about so many bytes whose every operation is looked
-//! at for itself. For each kind of file and each size in bytes that is given, prints the operations in it, the time that a
-//! process takes to load it, and the most memory that it took (where `/proc/self/status` tells it). The first kind is the
-//! same file for every size.
+//! Cost of the most expensive inputs that the default limits accept: files in which every operation is processed
+//! individually. For each kind of file and each given size in bytes, prints the number of operations, the time to load the
+//! file in a process, and the peak memory (where `/proc/self/status` has it). The first kind is the same file for every
+//! size.
 //!
 //! `cargo run --release -p hashmill-doc --example dearest -- 1000 1000000 100000000`
 
@@ -16,7 +16,7 @@ use hashmill_doc::{
     Transactable, Transaction, Verify,
 };
 
-/// An edit that leaves one more operation to be looked at.
+/// An edit that adds one individually processed operation.
 type Edit = fn(&mut Transaction<'_>, &ObjId, usize, &mut u64) -> Result<(), EditError>;
 
 const KINDS: [(&str, Edit); 4] = [
@@ -36,7 +36,7 @@ fn random(state: &mut u64, below: usize) -> usize {
     (*state >> 11) as usize % below
 }
 
-/// A document of so many edits in one change, whatever it will cost to load.
+/// A document of `count` edits in one change, without a limit on the cost of loading it.
 fn document(edit: Edit, count: usize) -> Result<Document, EditError> {
     let most = Limits { steps: u64::MAX / 32, ..Limits::default() };
     let mut doc = Document::load_with(&[], LoadOptions::new().limits(most)).unwrap_or_default();
@@ -50,28 +50,28 @@ fn document(edit: Edit, count: usize) -> Result<Document, EditError> {
     Ok(doc)
 }
 
-/// The most kilobytes of memory that were in use.
+/// Peak memory in kilobytes.
 fn memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Longer files take minutes each.
+/// Maximum size for a search: longer files take minutes each.
 const SEARCHED: usize = 1_000_000;
 
-/// As [`searched`], for a size that may be so great that there is no searching: a few files are tried, the first with as many
-/// edits as would fill it if they took as many bytes as those of a shorter one, or with as many as there may be. Each is made
-/// in a process of its own, whose memory is free afterwards. Whoever loads the file sees whether it is accepted.
+/// As [`searched`], for sizes beyond a search: tries a few files, starting with the number of edits extrapolated from a
+/// shorter file, at most the limit. Each file is made in a process of its own, to release its memory. Whether the file is
+/// accepted shows when it is loaded.
 fn largest(kind: usize, size: usize) -> Result<(Vec<u8>, usize), Box<dyn std::error::Error>> {
     let (mut file, mut count) = searched(KINDS[kind].1, size.min(SEARCHED))?;
-    // What no bytes pay for does not grow.
+    // Files without paying bytes do not grow.
     if size <= SEARCHED || file.len() < 300 {
         return Ok((file, count));
     }
     let most = usize::try_from(Limits::default().total)? - 2;
     loop {
-        // In hundredths of what the last one says.
+        // Extrapolated from the last file, less one percent.
         let fits = count.saturating_mul(size) / file.len();
         count = (fits - fits / 100).min(most);
         let made = Command::new(std::env::current_exe()?)
@@ -88,15 +88,15 @@ fn largest(kind: usize, size: usize) -> Result<(Vec<u8>, usize), Box<dyn std::er
     }
 }
 
-/// The largest file of a kind that is accepted and has about `size` bytes, and how many edits made it.
+/// The largest accepted file of a kind with about `size` bytes, and its number of edits.
 fn searched(edit: Edit, size: usize) -> Result<(Vec<u8>, usize), EditError> {
     let (mut low, mut high) = (1, size);
     if document(edit, 1000)?.save().len() < 300 {
-        // What no bytes pay for.
+        // Operations that no bytes pay for.
         (low, high) = (6_900_000, 7_340_032);
     }
     let mut best = (Vec::new(), 0);
-    // To a thirtieth.
+    // To within a thirtieth.
     while high - low > 1 + low / 30 {
         let count = usize::midpoint(low, high);
         let file = document(edit, count)?.save();
@@ -110,7 +110,7 @@ fn searched(edit: Edit, size: usize) -> Result<(Vec<u8>, usize), EditError> {
     Ok(best)
 }
 
-/// Loads what comes from standard input, and says what that took.
+/// Loads a file from standard input, and prints time and memory.
 fn load() -> Result<(), Box<dyn std::error::Error>> {
     let mut file = Vec::new();
     std::io::stdin().read_to_end(&mut file)?;

@@ -1,6 +1,6 @@
-//! What it costs to go back to earlier heads, by taking back what came since and by making the document anew, in turns.
+//! Cost of a document at earlier heads: reverting later changes against rebuilding the document, interleaved.
 //!
-//! `past FILE`: a saved document, or a recording of somebody who types (`.json`), of which each step becomes a change:
+//! `past FILE`: FILE is a saved document, or a recording of an editing session (`.json`), of which each patch becomes a change:
 //!
 //! `cargo build --release -p hashmill-doc --example past && target/release/examples/past automerge-paper.json`
 
@@ -14,10 +14,10 @@ use hashmill_doc::{
 
 type Error = Box<dyn std::error::Error>;
 
-/// How many changes back.
+/// Numbers of changes to go back.
 const BACK: [usize; 7] = [1, 4, 16, 256, 4_096, 32_768, 131_072];
 
-/// Both ways are timed so often, in turns.
+/// Number of interleaved rounds.
 const ROUNDS: usize = 9;
 
 fn typed(recording: &serde_json::Value) -> Result<Document, Error> {
@@ -38,7 +38,7 @@ fn loaded(file: &[u8], shortcuts: Shortcuts) -> Result<Document, Error> {
     Ok(Document::load_with(file, options)?)
 }
 
-/// The least time that something took, of each way.
+/// Minimum time of each method.
 fn least(mut ways: [impl FnMut() -> Result<(), Error>; 2]) -> Result<[Duration; 2], Error> {
     let mut least = [Duration::MAX; 2];
     for round in 0..ROUNDS {
@@ -57,7 +57,7 @@ fn fork_at(doc: &Document, heads: &[ChangeHash]) -> Result<(), Error> {
 }
 
 fn transact_at(doc: &Document, heads: &[ChangeHash]) -> Result<(), Error> {
-    // A copy, so that the document stays as long as it is.
+    // A copy, so that the document keeps its length.
     let mut doc = doc.clone();
     doc.transact_at(heads, &CommitOptions::default(), |tx| tx.put(ROOT, "late", true))?;
     Ok(())
@@ -71,7 +71,7 @@ fn isolate(doc: &Document, heads: &[ChangeHash]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The least time that it takes to edit the longest text of the root and to take that back.
+/// Minimum time of an edit of the longest text in the root and its rollback.
 fn rolled_back(doc: &Document) -> Result<Duration, Error> {
     let mut doc = doc.clone();
     let texts = doc.keys(ROOT).filter_map(|key| doc.get(ROOT, key).ok()?).map(|(_, id)| id);
@@ -84,13 +84,13 @@ fn rolled_back(doc: &Document) -> Result<Duration, Error> {
             tx.splice_text(&text, end / 2, 1, "x")?;
             tx.splice_text(&text, end + 9, 0, "past the end")
         });
-        failed.expect_err("there is no such place");
+        failed.expect_err("the index is past the end");
         least = least.min(start.elapsed());
     }
     Ok(least)
 }
 
-/// An action, and what to call it.
+/// An action with its name.
 type Action = (&'static str, fn(&Document, &[ChangeHash]) -> Result<(), Error>);
 
 #[allow(clippy::print_stdout, reason = "an example")]
@@ -104,7 +104,7 @@ fn main() -> Result<(), Error> {
     let start = Instant::now();
     fork_at(&fresh, &[hashes[hashes.len() - 2]])?;
     println!("{} changes; the first fork_at after a load {:?}", hashes.len(), start.elapsed());
-    println!("an edit that fails, taken back: {:?}", rolled_back(&back)?);
+    println!("a failed edit and its rollback: {:?}", rolled_back(&back)?);
     fork_at(&anew, &[hashes[0]])?;
     fork_at(&back, &[hashes[0]])?;
     let actions: [Action; 3] = [("fork_at", fork_at), ("transact_at", transact_at), ("isolate", isolate)];

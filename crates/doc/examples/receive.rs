@@ -1,7 +1,7 @@
-//! Time to receive a recording of people who type at once, into documents that came about in different ways, interleaved.
+//! Time to receive a recording of concurrent typing into documents of different origin, interleaved.
 //!
-//! `receive FILE.json ROUNDS`: FILE is a concurrent recording of <https://github.com/josephg/editing-traces>, unpacked. Its
-//! first tenth is in each document before; the rest arrives one change a call, or all in one.
+//! `receive FILE.json ROUNDS`: FILE is a concurrent recording of <https://github.com/josephg/editing-traces>, unpacked. Each
+//! document contains its first tenth; the rest arrives with one change per call, or in one call.
 //!
 //! `cargo build --release -p hashmill-doc --example receive && target/release/examples/receive clownschool.json 9`
 
@@ -12,7 +12,7 @@ use hashmill_doc::{ActorId, Change, ChangeHash, Document, ObjType, ROOT, Transac
 
 type Error = Box<dyn std::error::Error>;
 
-/// The changes of a recording, in an order in which nothing is missing.
+/// The changes of a recording, each after its dependencies.
 fn changes(recording: &serde_json::Value) -> Result<Vec<Change>, Error> {
     let steps = recording["txns"].as_array().ok_or("no recording")?;
     let mut first = Document::new().with_actor(ActorId::from([0xff; 16]));
@@ -21,7 +21,7 @@ fn changes(recording: &serde_json::Value) -> Result<Vec<Change>, Error> {
     let mut number_of: HashMap<ChangeHash, usize> =
         changes.iter().enumerate().map(|(number, change)| (change.hash(), number)).collect();
     let mut people: Vec<Document> = vec![];
-    // Of each step, the number of its last change.
+    // Index of the last change of each step.
     let mut last: Vec<usize> = vec![];
     for step in steps {
         let who = step["agent"].as_u64().unwrap_or_default() as usize;
@@ -30,7 +30,7 @@ fn changes(recording: &serde_json::Value) -> Result<Vec<Change>, Error> {
         }
         let doc = &mut people[who];
         for parent in step["parents"].as_array().into_iter().flatten() {
-            // All that the author had heard by then: a recording has each step after those it depends on.
+            // All changes that the author had received by then: a recording has each step after its parents.
             let mut heard: BTreeSet<usize> = BTreeSet::new();
             let mut missing = vec![last[parent.as_u64().unwrap_or_default() as usize]];
             while let Some(number) = missing.pop() {
@@ -54,7 +54,7 @@ fn changes(recording: &serde_json::Value) -> Result<Vec<Change>, Error> {
     Ok(changes)
 }
 
-/// The ways in which a document comes about that has the same changes.
+/// Origins of a document with the same changes.
 const KINDS: [&str; 5] = ["received", "loaded", "saved", "forked", "heads asked"];
 
 fn receiver(kind: &str, before: &[Change]) -> Result<Document, Error> {

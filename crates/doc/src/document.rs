@@ -1,23 +1,23 @@
-//! The document: what the outside world holds.
+//! Document: a state with its actor, queue and limits.
 
 use std::sync::Arc;
 
-use crate::codec::change::{Change, Scratch};
+use crate::codec::chunks::change::{Change, Scratch};
 use crate::codec::limits::{Budget, Limits};
-use crate::edit::{CommitOptions, Open};
-use crate::error::{ApplyError, EditError, LoadError};
+use crate::edit::editor::{CommitOptions, PendingChange};
 use crate::patch::Patch;
 use crate::patch::diff::{Scope, diff};
-use crate::queue::{Applied, Queue};
-use crate::read::ReadDoc;
+use crate::read::read_doc::ReadDoc;
+use crate::read::view::View;
 use crate::store::history::branches::Branch;
-use crate::store::past::Clock;
+use crate::store::incoming::dependency_queue::{Applied, DependencyQueue};
 use crate::store::state::State;
+use crate::store::versions::clock::Clock;
+use crate::types::error::{ApplyError, EditError, LoadError};
 use crate::types::{ActorId, ChangeHash, ChangeIdx, ObjId, TextEncoding, Writer};
-use crate::view::View;
 
-/// A change that was made here and may not have been hashed yet. It is known to the document that made it, and to forks
-/// and clones made of that document afterwards; elsewhere a change is known by its hash.
+/// A local change, possibly not hashed yet. Valid in the document that made it, and in forks and clones made from that
+/// document afterwards; elsewhere a change is identified by its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Commit {
     branch: Branch,
@@ -25,15 +25,15 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Makes a change part of the history.
-    pub(crate) fn of(open: Open, state: &mut State, options: &CommitOptions) -> Self {
+    /// Adds a change to the history.
+    pub(crate) fn from_pending(open: PendingChange, state: &mut State, options: &CommitOptions) -> Self {
         Self { branch: open.branch(), row: open.commit(state, options) }
     }
 }
 
 /// A document with its whole history.
 ///
-/// It is `Send` and `Sync`; many may read at once. [`Self::fork`] and [`Self::snapshot`] share everything and cost O(1).
+/// It is `Send` and `Sync`, for concurrent readers. [`Self::fork`] and [`Self::snapshot`] share all data and cost O(1).
 ///
 /// ```
 /// use hashmill_doc::{Document, ReadDoc, Transactable, ROOT};
@@ -51,14 +51,14 @@ impl Commit {
 pub struct Document {
     pub(crate) state: Arc<State>,
     pub(crate) branch: Branch,
-    pub(crate) queue: Queue,
+    pub(crate) queue: DependencyQueue,
     pub(crate) writer: Writer,
     pub(crate) limits: Limits,
-    /// What [`Self::save_incremental`] gave out.
+    /// Heads at the last [`Self::save_incremental`].
     pub(crate) saved: Vec<ChangeIdx>,
 }
 
-/// The same document with the same actor, in O(1). Only one of the two may write: [`Self::fork`] is for both.
+/// A copy with the same actor, in O(1). Only one of the two may be edited: use [`Self::fork`] to edit both.
 impl Clone for Document {
     fn clone(&self) -> Self {
         Self {
@@ -84,24 +84,24 @@ impl Document {
         Self::default()
     }
 
-    /// An empty document that counts indexes into text in `encoding`.
+    /// An empty document whose text indexes count units of `encoding`.
     pub fn with_encoding(encoding: TextEncoding) -> Self {
-        Self::of(State::new(encoding), Limits::default())
+        Self::from_state(State::new(encoding), Limits::default())
     }
 
-    pub(crate) fn of(mut state: State, limits: Limits) -> Self {
+    pub(crate) fn from_state(mut state: State, limits: Limits) -> Self {
         state.set_limits(limits);
         Self {
             state: Arc::new(state),
             branch: Branch::new(),
-            queue: Queue::default(),
+            queue: DependencyQueue::default(),
             writer: Writer::default(),
             limits,
             saved: Vec::new(),
         }
     }
 
-    /// The same document, writing as `actor`.
+    /// This document with `actor` as its writer.
     #[must_use]
     #[inline]
     pub fn with_actor(mut self, actor: ActorId) -> Self {
@@ -109,13 +109,13 @@ impl Document {
         self
     }
 
-    /// Writes as `actor` from now on.
+    /// Sets the actor of later edits.
     pub fn set_actor(&mut self, actor: ActorId) -> &mut Self {
         self.writer = actor.into();
         self
     }
 
-    /// Who writes here.
+    /// The actor of edits.
     pub fn get_actor(&self) -> &ActorId {
         self.writer.id()
     }
@@ -124,43 +124,43 @@ impl Document {
         Arc::make_mut(&mut self.state)
     }
 
-    /// Takes back what a leaked transaction left.
-    pub(crate) fn settle(&mut self) {
-        if self.state.unfinished.is_some() {
-            self.state_mut().take_back();
+    /// Rolls back the edits of a leaked transaction.
+    pub(crate) fn roll_back_leaked(&mut self) {
+        if self.state.open_change.is_some() {
+            self.state_mut().roll_back_open_change();
         }
     }
 
-    /// What others may have of this document: nothing that a leaked transaction left.
-    pub(crate) fn settled(&self) -> Arc<State> {
+    /// The state for other documents, without the edits of a leaked transaction.
+    pub(crate) fn committed_state(&self) -> Arc<State> {
         let mut state = Arc::clone(&self.state);
-        if state.unfinished.is_some() {
-            Arc::make_mut(&mut state).take_back();
+        if state.open_change.is_some() {
+            Arc::make_mut(&mut state).roll_back_open_change();
         }
         state
     }
 
-    /// Opens a change; gives the state it changes, too.
-    pub(crate) fn open_change(&mut self) -> (Open, &mut State) {
-        self.settle();
+    /// Starts a change; returns the state to edit, too.
+    pub(crate) fn open_change(&mut self) -> (PendingChange, &mut State) {
+        self.roll_back_leaked();
         let Self { state, branch, queue, writer, .. } = self;
         let state = Arc::make_mut(state);
         let actor = writer.id();
-        let open = Open::new(state, actor, *branch);
+        let open = PendingChange::new(state, actor, *branch);
         queue.claim(actor, open.seq());
         (open, state)
     }
 
-    /// A document of its own that is this one as it was at `heads`, to write in as if nothing else had happened.
+    /// A separate document at `heads`, to be edited without the later changes.
     pub(crate) fn isolated(&self, heads: &[ChangeHash]) -> Result<Self, EditError> {
         let mut past = self.fork_at(heads)?;
         self.lead(&mut past);
         Ok(past)
     }
 
-    /// Lets `past`, a document made by [`Self::isolated`], write what can be taken over: with counters after all that is
-    /// known here, as this document's actor, or as one derived from it when that has written what `past` does not
-    /// contain.
+    /// Prepares `past`, a document made by [`Self::isolated`], for edits that this document can apply: with counters
+    /// after all known ones, and with this document's actor, or with a derived one if the actor has changes that are
+    /// not in `past`.
     pub(crate) fn lead(&self, past: &mut Self) {
         let written = |doc: &Self, actor: &ActorId| {
             doc.state.actors.find(actor).map_or(0, |actor| doc.state.history.seq(actor))
@@ -175,15 +175,16 @@ impl Document {
         let state = past.state_mut();
         state.max_op = self.state.max_op;
         state.actors.add_longest(&self.state.actors);
-        state.set_limits(self.limits.for_part(state.measured_size(), self.state.measured_size()));
+        let limits = self.limits.for_part(state.fixed_size(), self.state.measured_size());
+        state.set_limits(limits);
     }
 
-    /// Takes over what the actor of `past`, a document made by [`Self::isolated`], wrote last.
+    /// Applies the last change by the actor of `past`, a document made by [`Self::isolated`].
     pub(crate) fn integrate(&mut self, past: &Self) -> Option<Commit> {
         let change = past.get_last_local_change()?;
         let hash = change.hash();
         self.queue.claim(change.actor_id(), change.seq());
-        // Its limits were asked when it was made.
+        // Its limits were checked when it was made.
         let (state, queue, _) = self.receiving();
         let applied = queue.apply(state, [change], &Limits::NONE, &mut Budget::of_call(&Limits::NONE));
         assert!(applied.is_ok(), "the change was made from this document: {applied:?}");
@@ -193,26 +194,26 @@ impl Document {
     /// Makes a change without operations.
     pub fn empty_commit(&mut self, options: &CommitOptions) -> Commit {
         let (open, state) = self.open_change();
-        Commit::of(open, state, options)
+        Commit::from_pending(open, state, options)
     }
 
-    /// The hash of a change that was made here, computed now if it was not before. Nothing for a commit that this document
-    /// does not know: see [`Commit`].
+    /// The hash of a local change, computed on first request. `None` for a commit that is not valid in this document:
+    /// see [`Commit`].
     pub fn hash(&self, commit: Commit) -> Option<ChangeHash> {
         self.row(commit).map(|row| self.state.hash(row))
     }
 
-    /// The row of a change that was made here.
+    /// The row of a local change.
     pub(crate) fn row(&self, commit: Commit) -> Option<ChangeIdx> {
         let known = commit.row < self.state.history.next();
         (known && self.state.branches.added(commit.row, commit.branch)).then_some(commit.row)
     }
 
-    /// The same document with another actor, in O(1): both share everything until one of them changes it.
+    /// A copy with another actor, in O(1): both share all data until one of them is edited.
     #[must_use]
     pub fn fork(&self) -> Self {
         Self {
-            state: self.settled(),
+            state: self.committed_state(),
             branch: Branch::new(),
             queue: self.queue.clone(),
             writer: Writer::default(),
@@ -221,25 +222,25 @@ impl Document {
         }
     }
 
-    /// The document as it is now, to be read while this one is written, in O(1).
+    /// An immutable copy of the current document, in O(1), to be read while the document is edited.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { state: self.settled() }
+        Snapshot { state: self.committed_state() }
     }
 
-    /// Whether nothing was ever written here and nothing waits.
+    /// Is the document without changes, edits and queued changes?
     pub fn is_empty(&self) -> bool {
         self.state.history.len() == 0 && self.queue.changes().is_empty()
     }
 
-    /// The changes that no other change was made after, in ascending order.
+    /// The changes without descendants, in ascending order.
     ///
-    /// Hashes of changes made or loaded since the last time are computed now.
+    /// Computes the missing hashes of changes made or loaded since the last call.
     pub fn get_heads(&self) -> Vec<ChangeHash> {
         self.state.heads()
     }
 
-    /// All changes that are not among `have` and what came before them, each after those it depends on. Unknown hashes
-    /// are ignored.
+    /// All changes that are neither among `have` nor their ancestors, each after its dependencies. Unknown hashes are
+    /// ignored.
     pub fn get_changes(&self, have: &[ChangeHash]) -> Vec<Change> {
         let known: Vec<ChangeIdx> = have.iter().filter_map(|hash| self.state.row(hash)).collect();
         let mut scratch = Scratch::default();
@@ -247,7 +248,7 @@ impl Document {
         rows.into_iter().map(|row| self.state.change(row, &mut scratch)).collect()
     }
 
-    /// The changes of `other` that this document lacks, each after those it depends on.
+    /// The changes of `other` that are missing in this document, each after its dependencies.
     pub fn get_changes_added(&self, other: &Self) -> Vec<Change> {
         let mut scratch = Scratch::default();
         let heads = self.get_heads();
@@ -257,15 +258,15 @@ impl Document {
         missing.map(|row| other.state.change(row, &mut scratch)).collect()
     }
 
-    /// One change.
+    /// The change with this hash.
     pub fn get_change_by_hash(&self, hash: &ChangeHash) -> Option<Change> {
         let row = self.state.row(hash)?;
         Some(self.state.change(row, &mut Scratch::default()))
     }
 
-    /// The change that an operation belongs to: who put a value there, and when. Ids of values are ids of operations.
+    /// The change of an operation, which tells who wrote a value, and when. Ids of values are ids of operations.
     ///
-    /// Costs O(log n) when hashes were computed before.
+    /// Costs O(log n) if hashes were computed before.
     pub fn change_of(&self, operation: &ObjId) -> Option<ChangeHash> {
         let ObjId::Id { counter, actor, .. } = operation else { return None };
         let id = crate::types::OpId::new(u32::try_from(*counter).ok()?, self.state.actors.find(actor)?);
@@ -273,31 +274,31 @@ impl Document {
         Some(self.state.hash(row))
     }
 
-    /// The last change this document's actor made.
+    /// The last change by this document's actor.
     pub fn get_last_local_change(&self) -> Option<Change> {
         let actor = self.state.actors.find(self.writer.id())?;
         let row = self.state.history.by_seq(actor, self.state.history.seq(actor))?;
         Some(self.state.change(row, &mut Scratch::default()))
     }
 
-    /// Applies changes from elsewhere, in any order. Those whose dependencies are missing wait for them.
+    /// Applies remote changes in any order. Changes with missing dependencies are queued.
     ///
-    /// When one of them cannot be applied, none of this call is: the document is as it was. Changes of earlier calls that
-    /// waited for these and turn out to break a rule are dropped, and keep nothing back: [`Self::apply_valid`] tells them.
+    /// If one of them cannot be applied, none is, and the document is unchanged. Queued changes of earlier calls that
+    /// turn out to break a rule are dropped, without an effect on the others: [`Self::apply_valid`] reports them.
     pub fn apply_changes(&mut self, changes: impl IntoIterator<Item = Change>) -> Result<(), ApplyError> {
         let mut budget = Budget::of_call(&self.limits);
         self.apply_metered(changes, &mut budget).map(drop)
     }
 
-    /// Applies those changes from elsewhere that can be, in any order, and tells what became of each. Those whose
-    /// dependencies are missing wait for them; those that break a rule are refused, with all that depend on them, and keep
-    /// nothing else back. For changes from several sources, of which some may be wrong.
+    /// Applies the valid ones of some remote changes in any order, and reports the outcome of each. Changes with
+    /// missing dependencies are queued; those that break a rule are refused, with all their dependents. For changes
+    /// from several sources, some of which may be wrong.
     pub fn apply_valid(&mut self, changes: impl IntoIterator<Item = Change>) -> Applied {
         let mut budget = Budget::of_call(&self.limits);
         self.apply_valid_metered(changes, &mut budget)
     }
 
-    /// As [`Self::apply_changes`], for a call that does other work, too. Gives which changes of earlier calls were dropped.
+    /// As [`Self::apply_changes`], within the budget of a larger call. Returns the dropped changes of earlier calls.
     pub(crate) fn apply_metered(
         &mut self,
         changes: impl IntoIterator<Item = Change>,
@@ -307,26 +308,26 @@ impl Document {
         queue.apply(state, changes, limits, budget)
     }
 
-    /// What takes changes from elsewhere.
-    pub(crate) fn receiving(&mut self) -> (&mut State, &mut Queue, &Limits) {
-        self.settle();
+    /// The parts that process remote changes.
+    pub(crate) fn receiving(&mut self) -> (&mut State, &mut DependencyQueue, &Limits) {
+        self.roll_back_leaked();
         let Self { state, branch, queue, limits, .. } = self;
         let state = Arc::make_mut(state);
         state.branches.advance(state.history.next(), *branch);
         (state, queue, limits)
     }
 
-    /// The steps that lead from the document as it was at `before` to what it was at `after`, which may be earlier: no
-    /// heads at all stand for the document before its first change.
+    /// The patches between the states at `before` and `after`, which may be the earlier one; empty heads stand for the
+    /// document before its first change.
     ///
-    /// Costs one step per change since or per run of changes before them, whichever are less, to find the two, then as much
-    /// as there are operations between them and, unless `after` is now or not long ago, as the sequences are long that these
-    /// touched. In texts with marks the whole text is looked at.
+    /// Finding the two states costs one step per later change or per run of earlier changes, whichever is less. The
+    /// comparison costs O(operations between them) and, unless `after` is the current or a recent state, O(length of
+    /// the touched sequences). Texts with marks are compared as a whole.
     pub fn diff(&self, before: &[ChangeHash], after: &[ChangeHash]) -> Result<Vec<Patch>, EditError> {
-        self.settled().diff(before, after, Scope::ALL)
+        self.committed_state().diff(before, after, Scope::ALL)
     }
 
-    /// The same for one object, with what is in it if `deep`.
+    /// As [`Self::diff`], for one object, with its contents if `deep`.
     pub fn diff_obj(
         &self,
         obj: impl AsRef<ObjId>,
@@ -334,29 +335,29 @@ impl Document {
         after: &[ChangeHash],
         deep: bool,
     ) -> Result<Vec<Patch>, EditError> {
-        let state = self.settled();
+        let state = self.committed_state();
         state.diff(before, after, Scope { obj: state.resolve(obj.as_ref())?, deep, ..Scope::ALL })
     }
 
-    /// The steps that lead from nothing to the document as it is.
+    /// The patches from the empty document to the current state.
     pub fn current_state(&self) -> Vec<Patch> {
-        let state = self.settled();
+        let state = self.committed_state();
         diff(&state, &Clock::default(), &state.clock_now(), Scope::ALL)
     }
 
-    /// Takes over everything `other` has and this document lacks. Gives the new heads.
+    /// Applies all changes of `other` that are missing here. Returns the new heads.
     pub fn merge(&mut self, other: &Self) -> Result<Vec<ChangeHash>, ApplyError> {
-        if !self.adopt(&other.settled(), false) {
-            // As if they came from elsewhere: what is wrong is told, what can wait waits.
+        if !self.adopt(&other.committed_state(), false) {
+            // As remote changes: errors are reported, and changes with missing dependencies are queued.
             self.apply_changes(self.get_changes_added(other))?;
         }
         Ok(self.get_heads())
     }
 
-    /// Takes over what `other` has and this document lacks, operation by operation, if nothing stands against it. See
-    /// [`Queue::adopt`].
+    /// Copies the operations that `other` has and this document lacks, if there is no conflict or queued change. See
+    /// [`DependencyQueue::adopt`].
     pub(crate) fn adopt(&mut self, other: &State, computed: bool) -> bool {
-        self.settle();
+        self.roll_back_leaked();
         let Self { state, branch, queue, limits, .. } = self;
         let next = state.history.next();
         let adopted = queue.adopt(state, other, limits, computed);
@@ -366,23 +367,24 @@ impl Document {
         adopted
     }
 
-    /// Hashes among `heads`, and among what waiting changes depend on, of changes that are neither here nor waiting.
+    /// Hashes that are neither present nor queued, among `heads` and the dependencies of queued changes.
     pub fn get_missing_deps(&self, heads: &[ChangeHash]) -> Vec<ChangeHash> {
         self.queue.missing(&self.state, heads)
     }
 
-    /// Does what [`crate::Verify::Later`] put off: all changes are rebuilt and hashed, and the result is compared with the heads
-    /// that the file named. The error is the one that loading would have given. Costs nothing where nothing is put off.
+    /// Performs the verification that [`crate::Verify::Later`] deferred: all changes are rebuilt and hashed, and the
+    /// result is compared with the heads named in the file. The error is the one that loading would have returned. Free
+    /// if nothing is deferred.
     ///
-    /// Nobody waits for it: on another thread, of a [`Self::snapshot`] or of the document itself, it goes on beside
-    /// whoever reads and edits.
+    /// It blocks no other thread: it can run on another thread, for a [`Self::snapshot`] or the document itself, while
+    /// the document is read and edited.
     pub fn verify(&self) -> Result<(), LoadError> {
         self.state.verify()
     }
 
-    /// Panics where the document's structures contradict themselves. With `deep`, every element is looked at.
+    /// Panics if the document's structures are inconsistent. With `deep`, every element is visited.
     pub fn check(&self, deep: bool) {
-        self.settled().check(deep);
+        self.committed_state().check(deep);
     }
 }
 
@@ -393,7 +395,7 @@ impl ReadDoc for Document {
     }
 }
 
-/// A document that never changes: an immutable reader that needs no locks. Cheap to clone and to send.
+/// An immutable document, readable without locks. Cheap to clone and to send.
 ///
 /// ```
 /// use hashmill_doc::{Document, ReadDoc, Transactable, ROOT};
@@ -422,7 +424,7 @@ impl State {
 }
 
 impl Snapshot {
-    /// As [`Document::get_heads`].
+    /// [`Document::get_heads`] as a small list.
     pub fn get_heads(&self) -> Vec<ChangeHash> {
         self.state.heads()
     }

@@ -1,28 +1,28 @@
-//! A CRDT engine for local-first programs: maps, lists, text and counters that several people edit at once, offline and
-//! without a server that decides. Replicas with the same changes have the same contents. Files, changes and sync messages
-//! are byte-compatible with Automerge.
+//! A CRDT engine for local-first programs: maps, lists, text and counters that several people edit concurrently,
+//! offline and without a coordinating server. Replicas with the same changes have the same contents. Files, changes and
+//! sync messages are byte-compatible with Automerge.
 //!
 //! # Where to start
 //!
 //! | to | see |
 //! |---|---|
-//! | edit a document | [`AutoCommit`]: edits become changes when the document is saved, merged or synced; [`Document::transact`]: all of it or nothing |
-//! | read | [`ReadDoc`], [`View`]; [`Snapshot`] for other threads; `_at` calls and [`Document::fork_at`] for the past |
-//! | write values with contents | [`literal!`], [`Literal`], [`Transactable`] |
+//! | edit a document | [`AutoCommit`]: edits become changes when the document is saved, merged or synced; [`Document::transact`]: all edits or none |
+//! | read | [`ReadDoc`], [`View`]; [`Snapshot`] for other threads; `_at` methods and [`Document::fork_at`] for earlier states |
+//! | write nested values | [`literal!`], [`Literal`], [`Transactable`] |
 //! | edit text | [`Transactable::splice_text`], [`Transactable::update_text`]; [`Mark`], [`Span`]; [`Cursor`] for a selection |
-//! | save and load | [`Document::save`], [`Document::load_with`], [`LoadOptions`]; [`Document::open`] for a file that is read later; [`Document::rescue`] and [`examine`](fn@examine) for a damaged one |
+//! | save and load | [`Document::save`], [`Document::load_with`], [`LoadOptions`]; [`Document::open`] to defer reading a file; [`Document::rescue`] and [`examine`](fn@examine) for damaged files |
 //! | exchange changes | [`sync`] between two peers over any connection; [`Document::apply_changes`], [`Change`], [`Bundle`], [`Fragment`] |
 //! | show changes | [`Observer`], [`Document::diff`], [`Patch`] |
-//! | take back edits | [`Undo`], [`Document::revert`] |
-//! | ask who wrote what | [`Blame`], [`ChangeMetadata`] |
-//! | bound what others may cost | [`Limits`] |
+//! | undo edits | [`UndoManager`], [`Document::revert`] |
+//! | find the author of contents | [`Blame`], [`ChangeMetadata`] |
+//! | limit the cost of untrusted input | [`Limits`] |
 //! | use serde or JSON | the modules `serde` and `json`, behind features of the same names |
-//! | take changes apart | [`legacy`], [`ExpandedChange`] |
+//! | decode changes | [`legacy`], [`ExpandedChange`] |
 //!
-//! # Three first programs
+//! # Three example programs
 //!
-//! A to-do list that two people change at once. Where both wrote to the same key, all replicas choose the same winner;
-//! [`ReadDoc::get_all`] gives the others as well.
+//! A to-do list that two people edit concurrently. If both write to the same key, all replicas choose the same winner;
+//! [`ReadDoc::get_all`] also returns the other values.
 //!
 //! ```
 //! use hashmill_doc::{AutoCommit, ROOT, ReadDoc, Transactable, literal};
@@ -44,7 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A text with formatting. A string that is put is one value; text that people edit together is an object.
+//! A text with formatting. A string is a single value; collaborative text is an object.
 //!
 //! ```
 //! use hashmill_doc::{AutoCommit, ExpandMark, Mark, ObjType, ROOT, ReadDoc, Transactable};
@@ -65,8 +65,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Two peers that sync over a connection. Each keeps a [`sync::State`] for the other and sends what
-//! [`sync::SyncDoc::generate_sync_message`] gives until there is nothing more to send.
+//! Two peers that sync over a connection. Each keeps a [`sync::State`] for the other and sends the messages of
+//! [`sync::SyncDoc::generate_sync_message`] until there is none.
 //!
 //! ```
 //! use hashmill_doc::sync::{Message, State, SyncDoc};
@@ -95,96 +95,72 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Inside
+//! # Structure
 //!
-//! Layers, each using only those before it: `types` → `codec` → `store` → editing and reading → the document.
+//! Layers, each using only earlier ones: `types` → `codec` → `store` → editing and reading → the document.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(not(test), warn(clippy::disallowed_types))]
 
-mod anonymise;
-mod autocommit;
-mod blame;
-mod bundle;
 mod codec;
-mod cursor;
-mod damage;
 mod document;
 mod edit;
-mod error;
-mod examine;
-mod fill;
-mod fragment;
-mod items;
-#[cfg(feature = "json")]
-pub mod json;
-pub mod legacy;
-mod literal;
+mod file;
+mod interop;
 mod mark;
-mod meta;
-mod migrate;
-mod nested;
-mod observer;
-mod opened;
 mod patch;
-mod queue;
 mod read;
-mod rescue;
-#[cfg(feature = "serde")]
-pub mod serde;
-mod squash;
-mod storage;
 mod store;
 pub mod sync;
-mod threads;
-mod transaction;
-mod typed;
 mod types;
-mod undo;
-mod update;
-mod view;
 
-pub use anonymise::AnonymiseError;
-pub use autocommit::AutoCommit;
-pub use blame::{Blame, BlamedPlace};
-pub use bundle::Bundle;
-pub use codec::change::Change;
+pub use codec::chunks::change::Change;
 pub use codec::limits::Limits;
 #[doc(hidden)]
 pub use codec::shortcuts::Shortcuts;
-pub use cursor::ParseCursorError;
-pub use damage::{Kept, Loss};
 pub use document::{Commit, Document, Snapshot};
-pub use edit::{CommitOptions, Editor};
-pub use error::{
-    ApplyError, BundleError, DecodeError, EditError, Fault, Foreign, ForeignCursor, FormatError,
-    FragmentError, LimitError, LoadError, Mismatch, OpFault, Place, Rule,
-};
-pub use examine::{Part, PartKind, examine};
-pub use fragment::Fragment;
-pub use items::{DocItem, DocIter, DocObjItem, ListRangeItem, MapRangeItem};
-pub use legacy::Change as ExpandedChange;
-pub use literal::{Elements, Entries, Literal};
+pub use edit::autocommit::AutoCommit;
+pub use edit::editor::{CommitOptions, Editor};
+pub use edit::transaction::{Transactable, Transaction};
+pub use edit::undo_manager::UndoManager;
+pub use file::anonymise::AnonymiseError;
+pub use file::bundle::Bundle;
+pub use file::damage::{Loss, RecoveryLevel};
+pub use file::examine::{Part, PartKind, examine};
+pub use file::fragment::Fragment;
+pub use file::lazy_open::LazyDocument;
+pub use file::load_save::{LoadOptions, LoadReport, OnPartialLoad, OpenCheck, SaveOptions, Verify};
+pub use file::migrate_strings::StringMigration;
+pub use file::rescue::Rescue;
+#[cfg(feature = "json")]
+pub use interop::json;
+pub use interop::legacy;
+pub use interop::legacy::Change as ExpandedChange;
+#[cfg(feature = "serde")]
+pub use interop::serde;
 pub use mark::{ExpandMark, Mark, MarkSet, Span, Spans, UpdateSpansConfig};
-pub use meta::{ChangeMetadata, Stats};
-pub use migrate::StringMigration;
-pub use observer::Observer;
-pub use opened::{Opened, Opening};
+pub use patch::observer::Observer;
 pub use patch::{Patch, PatchAction, PatchError, Path};
-pub use queue::Applied;
-pub use read::ReadDoc;
-pub use rescue::Rescue;
-pub use storage::{LoadOptions, LoadReport, OnPartialLoad, SaveOptions, Verify};
-pub use transaction::{Transactable, Transaction};
-pub use typed::FromValue;
+pub use read::blame::{Blame, BlamedPart};
+pub use read::change_metadata::{ChangeMetadata, Stats};
+pub use read::cursor::ParseCursorError;
+pub use read::from_value::FromValue;
+pub use read::iter::{DocItem, DocIter, DocObjItem};
+pub use read::range_items::{ListRangeItem, MapRangeItem};
+pub use read::read_doc::ReadDoc;
+pub use read::view::{Keys, View};
+pub use store::incoming::dependency_queue::Applied;
+pub use types::error::{
+    ApplyError, BundleError, CursorMismatch, DecodeError, EditError, Fault, ForeignCursor, FormatError,
+    FragmentError, InputPosition, LimitError, LoadError, Mismatch, OpFault, Rule,
+};
+pub use types::literal::{Elements, Entries, Literal};
 pub use types::{
     ActorId, ChangeHash, Cursor, CursorPosition, MoveCursor, ObjId, ObjType, ParseHexError, ParseObjIdError,
     Prop, ROOT, ScalarValue, TextEncoding, Value,
 };
-pub use undo::Undo;
-pub use view::{Keys, View};
 
-/// What the page of the crate shows compiles and runs.
+/// The examples of the README, compiled and run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

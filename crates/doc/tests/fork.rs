@@ -1,16 +1,17 @@
-//! What a child inherits when a process that works on long documents with several threads forks: every document works on,
-//! and waits for nobody who stayed with the parent.
+//! Documents in a child of a process that works on long documents with several threads: they must work, and not wait
+//! for threads of the parent.
 //!
-//! A program of its own, one test at a time: a child must not find locks that other tests hold.
+//! A test binary of its own, with one test at a time: a child must not inherit locks that other tests hold.
 #![forbid(unsafe_code)]
 
 use hashmill_doc::{Change, Document, Limits, LoadOptions, ObjType, ROOT, ReadDoc, Transactable};
 use hashmill_testkit::fork::{Child, alone, beside, in_child, in_fresh_process};
+use hashmill_testkit::size;
 
-/// What these tests are about.
+/// Subject in skip messages.
 const WHAT: &str = "documents in forked children";
 
-/// Threads for all, also where the machine has one processor.
+/// Starts rayon's global pool, with several threads even on one processor.
 fn warm_global_pool() {
     let _ = rayon::ThreadPoolBuilder::new().num_threads(4).build_global();
     rayon::broadcast(|_| ());
@@ -20,8 +21,7 @@ fn side_by_side() -> LoadOptions {
     LoadOptions::new().limits(Limits { parallel_from: 0, ..Limits::default() })
 }
 
-/// A document that everything about it does with several threads: values and texts beyond a few thousand bytes, in many
-/// changes.
+/// A document whose operations all use several threads: thousands of bytes of values and texts, in many changes.
 fn written() -> Document {
     let mut doc = Document::load_with(&[], side_by_side()).expect("an empty one");
     let text = doc.transact(|tx| tx.put_object(ROOT, "text", ObjType::Text)).expect("a text");
@@ -36,7 +36,7 @@ fn written() -> Document {
     doc
 }
 
-/// Everything that a document does with several threads gives what it gave before.
+/// Do all multi-threaded operations of a document return the earlier results?
 fn works(doc: &mut Document, file: &[u8]) -> bool {
     let changes: Vec<Vec<u8>> =
         doc.get_changes(&[]).iter().map(|change| change.raw_bytes().to_vec()).collect();
@@ -52,7 +52,7 @@ fn works(doc: &mut Document, file: &[u8]) -> bool {
 }
 
 #[test]
-fn documents_work_in_a_child() {
+fn documents_work_in_a_forked_child() {
     let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     let mut doc = written();
@@ -74,12 +74,12 @@ fn documents_work_in_a_child() {
     assert_eq!(on_a_thread_of_a_pool, (Child::Agreed, true, Child::Agreed));
 }
 
-/// No document was worked on by several threads before the fork, so nothing can have been noted: who used the global pool is
-/// somebody else.
+/// No document was processed by several threads before the fork, so the library could not notice that other code uses
+/// the global pool.
 #[test]
-fn a_pool_that_others_warmed_is_not_waited_for() {
+fn warm_global_pool_of_the_parent_does_not_block_a_child() {
     let Some(_alone) = alone(WHAT) else { return };
-    in_fresh_process("a_pool_that_others_warmed_is_not_waited_for", others_warmed_it);
+    in_fresh_process("warm_global_pool_of_the_parent_does_not_block_a_child", others_warmed_it);
 }
 
 fn others_warmed_it() {
@@ -96,9 +96,9 @@ fn others_warmed_it() {
     assert_eq!(pool.install(child), Child::Agreed, "on a thread of another pool");
 }
 
-/// Other threads are in the middle of documents of their own when the process forks.
+/// Other threads are processing documents of their own when the process forks.
 #[test]
-fn children_of_a_busy_parent_wait_for_nobody() {
+fn children_of_a_busy_parent_do_not_block() {
     let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     let mut doc = written();
@@ -108,7 +108,9 @@ fn children_of_a_busy_parent_wait_for_nobody() {
         let file = &file;
         move || assert!(works(&mut own, file))
     };
-    let forks = || (0..30).map(|_| in_child(|| works(&mut doc, &file))).find(|child| *child != Child::Agreed);
+    let times = size::of(10, 30);
+    let forks =
+        || (0..times).map(|_| in_child(|| works(&mut doc, &file))).find(|child| *child != Child::Agreed);
     let other_end = beside(work, forks);
     assert_eq!(other_end, None, "all agree");
 }

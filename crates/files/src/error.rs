@@ -1,13 +1,13 @@
-//! Why a file has no digest, sorted by who is at fault.
+//! Errors of hashing a file, sorted by who is at fault.
 
-use crate::rescue::Unreadable;
+use crate::function::Digest;
 use hashmill_hash::engine::EngineError;
 use std::fmt;
 use std::io;
 
-/// Why a file has no digest.
+/// The reason why a file has no digest.
 ///
-/// The path is not part of the error: whoever asked for the digest knows it, and decides how to show it.
+/// The path is not part of the error: the caller knows it, and decides how to show it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -24,7 +24,7 @@ pub enum Error {
     EndsEarly {
         /// The size that the file system reports.
         reported: u64,
-        /// The offset of the first byte that could not be had.
+        /// The offset of the first missing byte.
         offset: u64,
     },
     /// The disk, or the network behind the file: some of it cannot be read, not even in small pieces.
@@ -36,9 +36,9 @@ pub enum Error {
     /// The kind of the file system: it holds no files, and the walk did not begin in it. See
     /// [`Visit::Pseudo`](crate::walk::Visit::Pseudo).
     Pseudo(&'static str),
-    /// The engine that was handed in: the device is gone, or has no memory left.
+    /// The caller's engine: the device is gone, or has no memory left.
     Engine(EngineError),
-    /// The caller: it asked for an end, see [`Files::stop`](crate::Files::stop).
+    /// The caller: it stopped the work, see [`Files::stop`](crate::Files::stop).
     Stopped,
     /// The caller: this input cannot be hashed in this way, for the reason given.
     Refused(&'static str),
@@ -68,7 +68,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // Its words are the system's own: the chain goes on behind them.
+            // The message is the system's own, so the chain continues behind it.
             Error::Io(error) => error.source(),
             Error::Unreadable(unreadable) => unreadable.error.source(),
             _ => None,
@@ -87,18 +87,63 @@ impl From<Error> for io::Error {
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Error {
-        // One that came through a reader is what it was.
+        // An error that passed through a reader is unwrapped.
         error.downcast().unwrap_or_else(Error::Io)
     }
 }
 
 impl Error {
-    /// Where in the file it was, if that is known.
+    /// The offset in the file, if known.
     pub(crate) fn offset(&self) -> Option<u64> {
         match self {
             Error::Unreadable(unreadable) => unreadable.gaps.first().map(|gap| gap.offset),
             Error::EndsEarly { offset, .. } => Some(*offset),
             _ => None,
+        }
+    }
+}
+
+/// A range of a file that could not be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// The offset of its first byte.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub len: u64,
+}
+
+/// A file with unreadable ranges.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Unreadable {
+    /// The unreadable ranges, in order: the first, or with
+    /// [`Options::keep_going`](crate::Options::keep_going) all; of more than four thousand, those found
+    /// first.
+    pub gaps: Vec<Gap>,
+    /// The number of unreadable ranges.
+    pub places: u64,
+    /// The number of unreadable bytes.
+    pub bytes: u64,
+    /// The system's first error.
+    pub error: io::Error,
+    /// With [`Options::keep_going`](crate::Options::keep_going): the digest of the file with zeros in these
+    /// ranges. It is not the digest of the file, even if it is equal to that.
+    pub digest: Option<Digest>,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(first) = self.gaps.first() else { return self.error.fmt(f) };
+        match (&self.digest, self.places) {
+            (None, _) => write!(f, "unreadable at offset {}: {}", first.offset, self.error),
+            (Some(_), 1) => {
+                write!(f, "{} bytes unreadable at offset {}: {}", first.len, first.offset, self.error)
+            }
+            (Some(_), places) => write!(
+                f,
+                "{} bytes unreadable in {places} places, the first at offset {}: {}",
+                self.bytes, first.offset, self.error
+            ),
         }
     }
 }

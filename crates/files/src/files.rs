@@ -1,12 +1,12 @@
-//! The public face: one value that hashes files, streams, lists and trees with one function.
+//! [`Files`]: hashes files, streams, lists and trees with one function.
 
-use crate::batch::Batch;
-use crate::engine::{Engine, Otherwise};
+use crate::context::engine::{Engine, OnEngineFailure};
+use crate::context::{HashContext, Options, Progress};
 use crate::error::Error;
 use crate::function::{Digest, Function};
-use crate::many::{self, Item, Sink};
-use crate::work::{Options, Progress, Work};
-use crate::{file, stream, tree};
+use crate::hashing::batch::Batch;
+use crate::hashing::hash_many::{self, HashJob, ResultSink};
+use crate::hashing::{file, stream, tree};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::engine::{EngineError, SubtreeEngine};
 use std::io::{self, Read};
@@ -15,41 +15,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Hashes files with one function. Threads and buffers are made when first needed and kept for the next file.
+/// Hashes files with one function. Threads and buffers are created on first use and kept for later files.
 ///
-/// A forked child may use what it inherits: it starts threads of its own. Files that other threads of the parent were
-/// hashing stay with the parent.
-pub struct Files(Work);
+/// A forked child may use the value that it inherits, and starts threads of its own. Files that other threads
+/// of the parent are hashing stay with the parent.
+pub struct Files(HashContext);
 
 impl Files {
-    /// Makes ready; starts nothing.
+    /// A value for this function. Starts no threads yet.
     pub fn new(function: Function, options: Options) -> Files {
-        Files(Work::new(function, options))
+        Files(HashContext::new(function, options))
     }
 
-    /// The same, and an engine hashes the tiles of files that are cut into several: it was made for this function, is asked
-    /// for known values first, and takes tiles of 1 MiB at least. Whatever else there is to hash is the processor's.
+    /// As [`new`](Files::new), with an engine that hashes the tiles of files that have several tiles. It is
+    /// created for this function, is checked with known values first, and accepts tiles of at least 1 MiB.
+    /// The processor hashes everything else.
     ///
     /// # Errors
-    /// [`EngineError::Function`] if the function has no subtrees, [`EngineError::Tile`], [`EngineError::SelfTest`], and what
-    /// happens to the engine.
+    /// [`EngineError::Function`] if the function has no subtrees, [`EngineError::Tile`],
+    /// [`EngineError::SelfTest`], and errors of the engine.
     pub fn with_engine(
         function: Function,
         options: Options,
         engine: Arc<dyn SubtreeEngine>,
-        otherwise: Otherwise,
+        otherwise: OnEngineFailure,
     ) -> Result<Files, EngineError> {
         let engine = Engine::new(engine, &function, otherwise)?;
-        Ok(Files(Work { engine: Some(engine), ..Work::new(function, options) }))
+        Ok(Files(HashContext { engine: Some(engine), ..HashContext::new(function, options) }))
     }
 
-    /// What happened to the engine, if the processor had to go on without it: see [`Otherwise::Processor`].
+    /// The failure of the engine, if the processor continued without it: see [`OnEngineFailure::Processor`].
     pub fn engine_failure(&self) -> Option<&EngineError> {
         self.0.engine.as_ref()?.failure()
     }
 
-    /// What was in the way of [`Strategy::Direct`](crate::Strategy::Direct) the first time that a file had to be read through the
-    /// system's cache all the same.
+    /// The reason why a file was read through the system's cache despite
+    /// [`Strategy::Direct`](crate::Strategy::Direct): the first one.
     pub fn direct_failure(&self) -> Option<&io::Error> {
         self.0.direct_failure.get()
     }
@@ -64,18 +65,18 @@ impl Files {
         batch.finish().pop().expect("one path in, one result out")
     }
 
-    /// The digest of everything that comes out of `reader`: read on this thread, hashed on all.
+    /// The digest of the whole output of `reader`: read on this thread, hashed on all.
     ///
     /// # Errors
-    /// What the reader reports.
+    /// Errors of the reader.
     pub fn hash_reader(&self, mut reader: impl Read + Send) -> Result<Digest, Error> {
         let digest = stream::hash(&self.0, &mut reader)?;
         self.0.progress.add_files(1);
         Ok(digest)
     }
 
-    /// The digest of what is left of standard input: by the strategy if it is a file from its beginning on, else read
-    /// in order. Afterwards nothing is left.
+    /// The digest of the rest of standard input: by the strategy if it is a file at its start, otherwise read
+    /// in order. Reads it to the end.
     ///
     /// # Errors
     /// See [`Error`].
@@ -83,35 +84,37 @@ impl Files {
         file::hash_stdin(&self.0)
     }
 
-    /// Hashes `items` and gives each path, tag and result to `sink`, in the order of the items, on this thread.
+    /// Hashes `items`, and passes each path, tag and result to `sink`, in the order of the items, on this
+    /// thread.
     ///
-    /// Breaks with what `sink` broke with. Otherwise every item has had its answer.
-    pub fn hash_many<T: Send, S: Sink<T>>(
+    /// Breaks with the value that `sink` broke with. Otherwise every item has a result.
+    pub fn hash_many<T: Send, S: ResultSink<T>>(
         &self,
-        items: impl IntoIterator<Item = Item<T>>,
+        items: impl IntoIterator<Item = HashJob<T>>,
         sink: S,
     ) -> ControlFlow<S::Break> {
-        many::hash(&self.0, items.into_iter().peekable(), sink)
+        hash_many::hash(&self.0, items.into_iter().peekable(), sink)
     }
 
-    /// One digest for the directory (or file) at `root`: of names, contents, links and structure; of nothing else.
+    /// One digest for the directory (or file) at `root`. It covers names, contents, links and structure, and
+    /// nothing else.
     ///
-    /// The [`Files`] must compute plain BLAKE3; with another function this is refused. Memory grows with the number of
+    /// The [`Files`] must compute plain BLAKE3; another function is refused. Memory grows with the number of
     /// entries, not with their sizes.
     ///
     /// # Errors
-    /// Everything that could not be hashed. A digest of the rest would only look like an answer.
+    /// Every entry that could not be hashed. A digest of the rest would be mistaken for a digest of the tree.
     pub fn hash_tree(&self, root: &Path) -> Result<Hash, Vec<(PathBuf, Error)>> {
         tree::hash(&self.0, root)
     }
 
-    /// Asks for an end, from another thread: what is under way, and whatever is asked of this value from now on, fails with
-    /// [`Error::Stopped`]. Each thread hashes the tile to its end that it has, of at most a few MiB.
+    /// Stops the work, from another thread: running calls and all later ones fail with [`Error::Stopped`].
+    /// Each thread first finishes its current tile, of at most a few MiB.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
     }
 
-    /// What has been done so far, for a display on another thread.
+    /// Progress so far, for a display on another thread.
     pub fn progress(&self) -> &Progress {
         &self.0.progress
     }

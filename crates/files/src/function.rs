@@ -1,6 +1,6 @@
-//! What is computed: the hash function with its mode, its key and its kernels, and what comes out.
+//! Hash functions with their modes, keys and kernels, and their outputs.
 
-use crate::checkfile::Algorithm;
+use crate::checksum_list::Algorithm;
 use hashmill_hash::blake3::hazmat::{self, Mode};
 use hashmill_hash::blake3::{Hash, Hasher, KEY_LEN, OUT_LEN, OutputReader, Plan, batch};
 use md5::Md5;
@@ -55,7 +55,7 @@ impl Function {
         Function::of(Kind::Serial(Serial::Sha256))
     }
 
-    /// The function that a list is made with, in its usual mode.
+    /// The function of a checksum list, in its usual mode.
     pub fn by(algorithm: Algorithm) -> Function {
         Function::of(match algorithm {
             Algorithm::Blake3 => Kind::Blake3,
@@ -94,7 +94,7 @@ impl Function {
         }
     }
 
-    /// Whether this is plain BLAKE3 with its default output, on whatever kernels.
+    /// Is this plain BLAKE3 with its default output, on any kernel?
     pub(crate) fn is_default(&self) -> bool {
         matches!(self.kind, Kind::Blake3) && !self.extended
     }
@@ -111,7 +111,7 @@ impl Function {
         State::Blake3(Box::new(Hasher::with_mode(&mode).with_plan(self.plan)), self.extended)
     }
 
-    /// The chaining value of `bytes`, which lie `offset` bytes into a message that is longer than they are.
+    /// The chaining value of `bytes` at `offset` of a longer message.
     pub(crate) fn subtree(&self, mode: &Mode<'_>, offset: u64, bytes: &[u8]) -> hazmat::ChainingValue {
         use hazmat::HasherExt;
         let mut hasher = Hasher::with_mode(mode).with_plan(self.plan);
@@ -146,7 +146,7 @@ impl Function {
 }
 
 impl fmt::Debug for Function {
-    /// Without the key.
+    /// Omits the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
             Kind::Blake3 => "Function(BLAKE3)",
@@ -162,7 +162,7 @@ impl fmt::Debug for Function {
 
 /// A message in progress.
 pub(crate) enum State {
-    /// The hasher, and whether the whole output is wanted.
+    /// The hasher, and whether the extended output is requested.
     Blake3(Box<Hasher>, bool),
     Sha256(Sha256),
     Sha512(Box<Sha512>),
@@ -197,15 +197,15 @@ impl State {
     }
 }
 
-/// What comes out of the function.
+/// Output of a hash function.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Output {
     /// The default 32 bytes.
     Short([u8; OUT_LEN]),
-    /// All that comes out of a function whose output is longer or shorter.
+    /// The whole output of a function whose output is longer or shorter.
     Whole(Box<[u8]>),
-    /// BLAKE3's output from any offset, as asked for by [`Function::extended`].
+    /// BLAKE3's output from any offset, as requested by [`Function::extended`].
     Extended(Box<OutputReader>),
 }
 
@@ -216,7 +216,7 @@ impl Output {
         self.fill(offset, &mut bytes).then_some(bytes)
     }
 
-    /// Writes the output from `offset` on; whether there is so much of it.
+    /// Writes the output from `offset` on; `false` if the output is shorter.
     pub fn fill(&self, offset: u64, bytes: &mut [u8]) -> bool {
         let Some(end) = offset.checked_add(bytes.len() as u64) else { return false };
         let all: &[u8] = match self {
@@ -242,6 +242,6 @@ impl Output {
 pub struct Digest {
     /// The output of the function.
     pub output: Output,
-    /// How many bytes were hashed.
+    /// The number of hashed bytes.
     pub len: u64,
 }

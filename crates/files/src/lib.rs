@@ -1,4 +1,4 @@
-//! Hashing files and trees: plan, sources, merge, checkfiles.
+//! Hashing of files and directory trees, and lists of their digests.
 //!
 //! | I have | I call |
 //! |---|---|
@@ -6,72 +6,53 @@
 //! | standard input | [`Files::hash_stdin`] |
 //! | a socket, any reader | [`Files::hash_reader`] |
 //! | a device that should hash the tiles of large files | [`Files::with_engine`] |
-//! | many files, answers in the order of the questions | [`Files::hash_many`] |
-//! | a directory to visit in a fixed order | [`walk::Walk`] |
-//! | names of files, in a file | [`Names`] |
+//! | many files, with results in their order | [`Files::hash_many`] |
+//! | a directory to walk in a fixed order | [`walk::Walk`] |
+//! | a file of file names | [`NameList`] |
 //! | a directory that needs one digest | [`Files::hash_tree`] |
-//! | a list of digests to write or to read | [`checkfile`] |
-//! | what files were, to be compared with what they are | [`manifest`] |
-//! | a digest to keep in the attributes of its file | [`tag`] |
-//! | what happened to a file since then | [`Verdict`] |
-//! | a hasher of my own, and a file for it | [`HasherExt::update_mmap`] |
+//! | a checksum list to read, write, audit or update | [`checksum_list`] |
+//! | a digest to store in attributes of its file | [`digest_xattr`] |
+//! | a file to compare with its stored digest | [`DigestVerdict`] |
+//! | a hasher, and a file as part of its input | [`HasherExt::update_mmap`] |
 //!
-//! Data flows one way: facts about a file → a [`plan`] (pure) → bytes from a source → chaining values → one digest.
-//! Every [`Strategy`] gives the same digest; they differ in time and memory only. Memory is bounded whatever the
-//! file's size: sources hand out tiles of at most a few MiB, and never more of them than there are threads.
+//! Data flows one way: facts about a file → a [`plan`] (pure) → bytes from a source → chaining values → one
+//! digest. Every [`Strategy`] gives the same digest; they differ only in time and memory. Memory is bounded
+//! for files of any size: sources produce tiles of at most a few MiB, and never more tiles than there are
+//! threads.
 //!
-//! Threads are rayon's, in a pool of this crate's own that starts with the first piece of work worth sharing. What a
-//! process has of them and of buffers stays with it: a forked child makes its own.
+//! Threads are rayon's, in a pool of this crate that starts with the first work worth sharing. Threads and
+//! buffers belong to their process: a forked child creates its own.
 //!
-//! The first file that is mapped brings a handler for the signal SIGBUS with it; [`Mapping`] says why, and how to do
-//! without.
+//! Mapping the first file installs a handler for the signal SIGBUS; [`Mapping`] gives the reason and the
+//! alternative.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-mod batch;
-mod engine;
+pub mod checksum_list;
+mod context;
 mod error;
-mod file;
 mod files;
-mod filter;
 mod function;
-mod input;
-mod many;
-mod merge;
-mod names;
+mod hashing;
 mod os;
-mod pool;
-mod rescue;
-mod source;
-mod stream;
-mod tiles;
-mod time;
-mod tree;
-mod update;
-mod verdict;
-mod work;
-
-pub mod checkfile;
-pub mod manifest;
-pub mod plan;
-pub mod tag;
+mod read;
+mod stored;
 pub mod walk;
 
-pub use engine::Otherwise;
-pub use error::Error;
+pub use context::engine::OnEngineFailure;
+pub use context::{Options, Progress};
+pub use error::{Error, Gap, Unreadable};
 pub use files::Files;
-pub use filter::{Filter, PatternError};
 pub use function::{Digest, Function, Output};
-pub use many::{Input, Item, Sink};
-pub use names::Names;
+pub use hashing::hash_many::{HashJob, Input, ResultSink};
+pub use hashing::hasher_ext::HasherExt;
 pub use os::FileId;
-pub use plan::{Mapping, Strategy};
-pub use rescue::{Gap, Unreadable};
-pub use time::Time;
-pub use update::HasherExt;
-pub use verdict::{Stored, Verdict};
-pub use work::{Options, Progress};
+pub use read::plan::{self, Mapping, Strategy};
+pub use stored::digest_xattr;
+pub use stored::{DigestVerdict, ExpectedDigest, Time};
+pub use walk::filter::{Filter, PatternError};
+pub use walk::name_list::NameList;
 
-/// What the page of the crate shows compiles and runs.
+/// Compiles and runs the examples of the crate's page.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

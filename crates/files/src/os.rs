@@ -1,5 +1,5 @@
-//! What differs by operating system, apart from mapping (`source/mmap`): positioned reads, read-ahead, names, which file is
-//! which.
+//! Operating-system interfaces except mapping (`read/source/mmap`): positioned reads, read-ahead, names, file
+//! identity, attributes.
 
 use std::fs::{DirEntry, File, Metadata};
 use std::io::{self, Read};
@@ -56,16 +56,16 @@ mod system {
     }
 }
 
-/// Whether `\` separates directories, so that no name contains it. In lists it is `/` everywhere.
+/// Does `\` separate directories, so that no name contains it? In lists the separator is `/` everywhere.
 pub(crate) const BACKSLASH_SEPARATES: bool = cfg!(windows);
 
-/// Whether names are bytes that the system passes on as they are, UTF-8 or not.
+/// Are names arbitrary bytes, UTF-8 or not?
 pub(crate) const NAMES_ARE_BYTES: bool = cfg!(unix);
 
-/// Whether [`read_at`] works here.
+/// Does [`read_at`] work on this system?
 pub(crate) use system::POSITIONED;
 
-/// A file name from bytes that may be no UTF-8; `None` where the system has no such names.
+/// A file name from bytes that may not be UTF-8; `None` where the system has no such names.
 pub(crate) use system::name;
 
 /// Reads until `buffer` is full or the input ends.
@@ -73,17 +73,17 @@ pub(crate) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usiz
     fill_by(buffer, |rest, _| reader.read(rest))
 }
 
-/// Fills `buffer` from `offset` on, as far as the file goes.
+/// Fills `buffer` from `offset` on, up to the end of the file.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     fill_by(buffer, |rest, len| system::read_at(file, rest, offset + len as u64))
 }
 
-/// Reads once, to `buffer`, from `offset` on.
+/// Reads once from `offset` on.
 pub(crate) fn read_once_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     system::read_at(file, buffer, offset)
 }
 
-/// Fills `buffer` by as many reads as it takes, each of which is told how much there is already.
+/// Fills `buffer` with repeated reads; each gets the number of bytes read so far.
 pub(crate) fn fill_by(
     buffer: &mut [u8],
     mut read: impl FnMut(&mut [u8], usize) -> io::Result<usize>,
@@ -100,9 +100,9 @@ pub(crate) fn fill_by(
     Ok(len)
 }
 
-/// Whether an error is about reading past the cache: the same bytes may be readable through it. Some systems refuse the offset, some the
-/// file (one that is compressed), some the memory, where a device's cannot be held.
-pub(crate) fn is_of_way(error: &io::Error) -> bool {
+/// Is this an error of direct access, so that the same bytes may be readable through the cache? Some systems
+/// refuse the offset, some the file (a compressed one), some the memory, where a device's cannot be pinned.
+pub(crate) fn is_direct_access_error(error: &io::Error) -> bool {
     #[cfg(unix)]
     let memory = error.raw_os_error() == Some(libc::EFAULT);
     #[cfg(not(unix))]
@@ -110,9 +110,9 @@ pub(crate) fn is_of_way(error: &io::Error) -> bool {
     memory || matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
-/// Whether an error is about the place that was read, so that others may be readable: a sector, a block whose checksum does
-/// not fit, a disk or a server that does not answer.
-pub(crate) fn is_of_place(error: &io::Error) -> bool {
+/// Is this an error of the range that was read, so that other ranges may be readable: a sector, a block with
+/// a wrong checksum, a disk or a server that does not answer?
+pub(crate) fn is_media_error(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
         #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -135,9 +135,9 @@ pub(crate) fn is_of_place(error: &io::Error) -> bool {
     }
 }
 
-/// An error as of a bad sector.
+/// The error of a bad sector.
 #[cfg(all(test, any(unix, windows)))]
-pub(crate) fn bad_place() -> io::Error {
+pub(crate) fn bad_sector_error() -> io::Error {
     #[cfg(unix)]
     let code = libc::EIO;
     #[cfg(windows)]
@@ -145,7 +145,7 @@ pub(crate) fn bad_place() -> io::Error {
     io::Error::from_raw_os_error(code)
 }
 
-/// Tells the system that the file will be read from front to back. Only a hint: errors mean nothing.
+/// Hints to the system that the file will be read sequentially. Errors are ignored.
 pub(crate) fn advise_sequential(file: &File) {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
@@ -153,22 +153,24 @@ pub(crate) fn advise_sequential(file: &File) {
     let _ = file;
 }
 
-/// A file that is read past the system's cache, and what has to be a multiple of what for that.
-pub(crate) struct PastCache {
+/// A file opened past the system's cache, and the required alignments.
+pub(crate) struct DirectFile {
     pub(crate) file: File,
-    /// Of this, the address of the memory.
+    /// The alignment of the memory's address.
     pub(crate) memory: usize,
-    /// Of this, the offset in the file and the length of a read.
+    /// The alignment of the offset in the file and of the length of a read.
     pub(crate) offset: usize,
 }
 
-/// Opens an open file once more, past the system's cache; an error where the system or the file system has no such way.
-pub(crate) fn past_cache(file: &File) -> io::Result<PastCache> {
+/// Opens an open file again, past the system's cache; an error if the system or the file system does not
+/// support it.
+pub(crate) fn open_direct(file: &File) -> io::Result<DirectFile> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         use rustix::fs::{AtFlags, StatxFlags, statx};
         use std::os::unix::fs::OpenOptionsExt;
-        // What holds for all but strange disks, for kernels before 6.1 and file systems that do not tell: a read shows whether it is right.
+        // For kernels before 6.1, and file systems that do not report alignments. Correct for all common
+        // disks; a read shows if it is wrong.
         const GUESS: u32 = 4096;
         let (memory, offset) = match statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
             Ok(facts) if StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::DIOALIGN) => {
@@ -181,13 +183,13 @@ pub(crate) fn past_cache(file: &File) -> io::Result<PastCache> {
             return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
         }
         let file = File::options().read(true).custom_flags(libc::O_DIRECT).open(fd_path(file))?;
-        Ok(PastCache { file, memory: memory as usize, offset: offset as usize })
+        Ok(DirectFile { file, memory: memory as usize, offset: offset as usize })
     }
     #[cfg(target_vendor = "apple")]
     {
         let file = file.try_clone()?;
         rustix::fs::fcntl_nocache(&file, true)?;
-        Ok(PastCache { file, memory: 1, offset: 1 })
+        Ok(DirectFile { file, memory: 1, offset: 1 })
     }
     #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
     {
@@ -196,7 +198,7 @@ pub(crate) fn past_cache(file: &File) -> io::Result<PastCache> {
     }
 }
 
-/// Standard input as a file of its own, so that it can be asked what it is. `None` where that is not possible.
+/// Standard input as a separate file, for queries. `None` where that is impossible.
 pub(crate) fn stdin_file() -> Option<File> {
     #[cfg(unix)]
     {
@@ -212,7 +214,7 @@ pub(crate) fn stdin_file() -> Option<File> {
     None
 }
 
-/// Asks for a larger pipe: fewer, larger reads. Only a hint, and none to what is no pipe.
+/// Requests a larger pipe, for fewer, larger reads. Errors are ignored, also for other files.
 pub(crate) fn widen_pipe(file: &File) {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     let _ = rustix::pipe::fcntl_setpipe_size(file, 1 << 20);
@@ -220,7 +222,7 @@ pub(crate) fn widen_pipe(file: &File) {
     let _ = file;
 }
 
-/// Which file it is, whatever its name.
+/// Identity of a file, independent of its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(not(unix), allow(dead_code, reason = "nothing tells which file is which there"))]
 pub struct FileId {
@@ -229,8 +231,8 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// That of a file, where the system tells.
-    pub fn of(metadata: &Metadata) -> Option<FileId> {
+    /// The identity of a file, if the system reports it.
+    pub fn from_metadata(metadata: &Metadata) -> Option<FileId> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
@@ -243,26 +245,26 @@ impl FileId {
         }
     }
 
-    /// That of a file that has other names, too, where the system tells.
-    pub fn of_linked(metadata: &Metadata) -> Option<FileId> {
+    /// The identity of a file with several names, if the system reports it.
+    pub fn from_linked(metadata: &Metadata) -> Option<FileId> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
-            FileId::of(metadata).filter(|_| metadata.nlink() > 1)
+            FileId::from_metadata(metadata).filter(|_| metadata.nlink() > 1)
         }
         #[cfg(not(unix))]
-        FileId::of(metadata)
+        FileId::from_metadata(metadata)
     }
 }
 
 impl FileId {
-    /// The device that the file is on.
+    /// The device of the file.
     pub(crate) fn device(self) -> u64 {
         self.device
     }
 }
 
-/// Opens what is at `path`, for reading; a link is an error, and a pipe no reason to wait.
+/// Opens the entry at `path` for reading. A symbolic link is an error, and a pipe does not block.
 pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     {
@@ -276,18 +278,18 @@ pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
     }
 }
 
-/// What leads to an open file.
+/// A path to an open file.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn fd_path(file: &File) -> String {
     use std::os::fd::AsRawFd;
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Whether [`open_itself`] met a link.
+/// Did [`open_itself`] fail because of a link?
 pub(crate) fn is_link(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
-        // FreeBSD says the latter.
+        // FreeBSD returns the latter.
         [Some(libc::ELOOP), Some(libc::EMLINK)].contains(&error.raw_os_error())
     }
     #[cfg(not(unix))]
@@ -297,7 +299,7 @@ pub(crate) fn is_link(error: &io::Error) -> bool {
     }
 }
 
-/// When anything about the file was last changed: seconds and nanoseconds.
+/// The ctime: seconds and nanoseconds.
 pub(crate) fn changed(metadata: &Metadata) -> (i64, i64) {
     #[cfg(unix)]
     {
@@ -311,7 +313,8 @@ pub(crate) fn changed(metadata: &Metadata) -> (i64, i64) {
     }
 }
 
-/// The value of an extended attribute, if the file has it. One that is longer than this has room for is none of ours.
+/// The value of an extended attribute, if the file has it; empty if it is longer than any digest of this
+/// program.
 pub(crate) fn attribute(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     {
@@ -336,7 +339,7 @@ pub(crate) fn attribute(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> 
     }
 }
 
-/// Whether a file system says so that it has no attributes. The two first are one number on some systems.
+/// Does this error mean that the file system has no attributes? The first two are one number on some systems.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn has_none(error: rustix::io::Errno) -> bool {
     use rustix::io::Errno;
@@ -359,7 +362,7 @@ pub(crate) fn set_attribute(file: &File, name: &str, value: &[u8]) -> io::Result
     }
 }
 
-/// Whether an entry may be this file, as far as can be told without asking for more than the entry.
+/// May this entry be this file? Uses only the entry itself, without a system call.
 pub(crate) fn may_be(entry: &DirEntry, id: &FileId) -> bool {
     #[cfg(unix)]
     {
@@ -373,12 +376,13 @@ pub(crate) fn may_be(entry: &DirEntry, id: &FileId) -> bool {
     }
 }
 
-/// The device that something is on, where the system tells.
+/// The device of a file, if the system reports it.
 pub(crate) fn device(metadata: &Metadata) -> Option<u64> {
-    FileId::of(metadata).map(|id| id.device)
+    FileId::from_metadata(metadata).map(|id| id.device)
 }
 
-/// The kind of the file system at `path`, if it is one that holds no files: what is in it is made when it is read.
+/// The kind of the file system at `path`, if it holds no stored files: their contents are generated on
+/// reading.
 pub(crate) fn pseudo_file_system(path: &Path) -> Option<&'static str> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {

@@ -1,6 +1,6 @@
-//! What a child inherits when a process with warm threads forks: every object works on, on threads of the child's own.
+//! Fork of a process with running threads: inherited objects work in the child, on threads of its own.
 //!
-//! A program of its own, one test at a time: a child must not find locks that other tests hold.
+//! A separate program, one test at a time: a child must not find locks that other tests hold.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
@@ -25,7 +25,7 @@ fn files(strategy: Strategy, mapping: Mapping) -> Files {
     Files::new(Function::blake3(), options)
 }
 
-/// A large and a small file, and what they should give.
+/// A large and a small file, and their expected digests.
 struct Two {
     folder: tempfile::TempDir,
     digests: [[u8; 32]; 2],
@@ -45,7 +45,7 @@ impl Two {
         self.folder.path().join(index.to_string())
     }
 
-    /// Whether both come out right.
+    /// Are both digests right?
     fn right(&self, files: &Files) -> bool {
         (0..2).all(|index| {
             let digest = files.hash_file(self.path(index));
@@ -74,7 +74,7 @@ fn files_are_hashed_in_a_child() {
 }
 
 #[test]
-fn children_of_a_busy_parent_wait_for_nobody() {
+fn children_of_a_busy_parent_do_not_deadlock() {
     let _alone = alone();
     let two = Two::new();
     for strategy in [Strategy::Auto, Strategy::Read] {

@@ -1,15 +1,16 @@
-//! The handler for SIGBUS that the first mapped file brings.
+//! Handler for SIGBUS of the first mapped file.
 //!
-//! A program of its own with one test: handlers belong to the process.
+//! A separate program with one test: handlers belong to the process.
 #![cfg(unix)]
 #![forbid(unsafe_code)]
 
 use hashmill_files::{Files, Function, Mapping, Options, Strategy};
 use hashmill_testkit::paint;
 use hashmill_testkit::signal::{bus_errors, count_bus_errors, raise_bus_error};
+use hashmill_testkit::wait::limit;
 use std::fs::OpenOptions;
 
-/// What is not ours goes to whom it went before; what is ours does not.
+/// Foreign signals reach the previous handler, own ones do not.
 #[test]
 fn a_handler_that_was_there_before_still_gets_its_signals() {
     count_bus_errors();
@@ -25,9 +26,10 @@ fn a_handler_that_was_there_before_still_gets_its_signals() {
     raise_bus_error();
     assert_eq!(bus_errors(), 2, "behind ours");
 
-    // A file that is cut at some time while it is hashed, until that raises the signal.
+    // A file that is truncated while it is hashed, until that raises the signal.
     let cut = OpenOptions::new().write(true).open(&file).expect("the same file");
     let len = 40 << 20;
+    let _limit = limit("the first bytes of a file, 20 times");
     for _ in 0..20 {
         cut.set_len(len).expect("growth");
         let before = files.progress().bytes();
@@ -38,7 +40,7 @@ fn a_handler_that_was_there_before_still_gets_its_signals() {
                 }
                 cut.set_len(0).expect("a cut");
             });
-            // Too late is no fault of anybody.
+            // Truncated too late: try again.
             if files.hash_file(&file).is_ok() {
                 assert_eq!(files.progress().bytes(), before + len);
             }

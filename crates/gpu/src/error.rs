@@ -1,95 +1,128 @@
-//! Why a device cannot be had, or not work, sorted by who is at fault.
+//! Errors of devices, sorted by who is at fault: the caller, the machine, the driver, the device.
 
 use hashmill_hash::argon2::HashError;
 use hashmill_hash::engine::EngineError;
 use std::fmt;
 
-/// Why a device cannot be had, or not work. Sorted by whose doing it is: the caller's, the machine's, the device's.
+/// Whose fault an [`Error`] is, and so what helps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The arguments are wrong, or the caller stopped the work. Another device gives the same error.
+    Caller,
+    /// The machine lacks a driver, a device, a feature or memory. Less work, or another engine, can help.
+    Machine,
+    /// The driver refused a call. The device may work again later.
+    Driver,
+    /// The device is gone or gives wrong results. It must pass [`self_test`](crate::Device::self_test) before it
+    /// is used again.
+    Device,
+}
+
+/// Error of finding or using a device. [`fault`](Error::fault) says who is at fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The caller's: a buffer that cannot be hashed as it is.
+    /// Caller: a buffer that cannot be hashed.
     Buffer {
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The caller's: no subtree, or none that fits.
+    /// Caller: an invalid tile or number of tiles.
     Engine(EngineError),
-    /// The caller's: a hash that cannot be, or was stopped.
+    /// Caller: a hash with invalid arguments, or a stopped one.
     Hash(HashError),
-    /// The machine's: no driver, or one that lacks functions because it is too old.
+    /// Machine: no driver, or one that is too old to have all functions.
     NoDriver {
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
-    /// The machine's: no device, or none with this number.
+    /// Machine: no usable device, or none with this number.
     NoDevice {
-        /// How many there are.
+        /// The number of devices.
         found: usize,
     },
-    /// The caller's: what was said of a device fits none, or several.
+    /// Caller: a device selector that matches no device, or several.
     Which {
-        /// What was said.
+        /// The selector.
         asked: String,
-        /// How many it fits.
+        /// The number of matching devices.
         fits: usize,
-        /// How many there are.
+        /// The number of devices.
         found: usize,
     },
-    /// The machine's: a device that lacks what is needed.
+    /// Machine: a device without a required feature.
     Unfit {
         /// Its name.
         device: String,
-        /// What it lacks.
+        /// The missing feature.
         lacks: String,
     },
-    /// The machine's: no memory on the device.
+    /// Machine: not enough memory on the device.
     OutOfMemory {
-        /// How many bytes were asked for, as far as that is known.
+        /// Requested bytes, where known.
         bytes: u64,
     },
-    /// The machine's: the driver refuses.
+    /// Driver: a call that failed.
     Driver {
-        /// What it said.
+        /// The driver's message.
         reason: String,
     },
-    /// The machine's, or the device's: NVIDIA's driver refuses. [`Refusal::lost`] says which.
+    /// Driver or device: an error of NVIDIA's driver. [`Refusal::lost`] tells which.
     Cuda(Refusal),
-    /// The device's: it is gone, or was reset because it did not answer.
+    /// Device: it is gone, or was reset because it did not answer.
     Lost,
-    /// The device's: it gives wrong results.
+    /// Device: wrong results.
     SelfTest {
         /// Its name.
         device: String,
     },
 }
 
-/// What NVIDIA's driver said of a call.
+/// Error of a call to NVIDIA's driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Refusal {
     /// The function that was called.
     pub call: &'static str,
-    /// Its code.
+    /// The error code.
     pub code: u32,
-    /// The driver's name of it.
+    /// The driver's name for the code.
     pub name: String,
-    /// The driver's words for it.
+    /// The driver's description of the code.
     pub text: String,
-    /// Whether it ends everything: no later call of this process to this device does better.
+    /// Is the device lost? Then every later call of this process to this device fails too.
     pub lost: bool,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Refusal { call, code, name, text, lost } = self;
-        let said = if *lost { "the device is gone" } else { "the driver refuses" };
-        write!(f, "{said}: {call} gave {name} ({code}), {text}")
+        let effect = if *lost { "the device is gone" } else { "the driver refuses" };
+        write!(f, "{effect}: {call} gave {name} ({code}), {text}")
     }
 }
 
 impl Error {
-    /// Whether the device is gone: nobody in this process hears anything else of it from now on.
+    /// Who is at fault.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Error::NoDriver { .. }
+            | Error::NoDevice { .. }
+            | Error::Unfit { .. }
+            | Error::OutOfMemory { .. }
+            | Error::Engine(EngineError::OutOfMemory { .. } | EngineError::System { .. })
+            | Error::Hash(HashError::OutOfMemory { .. }) => Fault::Machine,
+            Error::Cuda(Refusal { lost: false, .. }) | Error::Driver { .. } => Fault::Driver,
+            Error::Cuda(_)
+            | Error::Lost
+            | Error::SelfTest { .. }
+            | Error::Engine(EngineError::SelfTest { .. }) => Fault::Device,
+            Error::Buffer { .. } | Error::Engine(_) | Error::Hash(_) | Error::Which { .. } => Fault::Caller,
+        }
+    }
+
+    /// Is the device gone? Then every later call of this process to it fails too.
     pub fn is_lost(&self) -> bool {
         matches!(self, Error::Lost | Error::Cuda(Refusal { lost: true, .. }))
     }
@@ -137,6 +170,8 @@ impl From<EngineError> for Error {
     fn from(error: EngineError) -> Error {
         match error {
             EngineError::SelfTest { engine } => Error::SelfTest { device: engine },
+            EngineError::OutOfMemory { bytes } => Error::OutOfMemory { bytes },
+            EngineError::System { reason } => Error::Driver { reason },
             error => Error::Engine(error),
         }
     }

@@ -1,57 +1,58 @@
-//! What is known of a device, and what follows from it: no device is touched here.
+//! Device descriptions, and selection by name, id or kind. No device calls here.
 
 use crate::Error;
 use std::fmt;
 
-/// A device, as its driver describes it.
+/// A device as described by its driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Info {
     /// Its name.
     pub name: String,
-    /// What tells it from every other, where the driver says so: `GPU-` and a UUID.
+    /// Its unique id, if the driver has one: `GPU-` and a UUID.
     pub id: Option<String>,
-    /// Where it is plugged in, where the driver says so, as `0000:01:00.0`.
+    /// Its bus address, if the driver reports it, as `0000:01:00.0`.
     pub bus: Option<String>,
-    /// What it is.
+    /// The kind of device.
     pub kind: Kind,
-    /// By what it is spoken to: `Vulkan`, `Metal`, `DirectX 12`.
+    /// The interface through which it is used: `Vulkan`, `Metal`, `DirectX 12`.
     pub interface: &'static str,
     /// The driver and its version.
     pub driver: String,
-    /// Bytes of memory that are near to it, where the driver says so.
+    /// Bytes of device-local memory, if the driver reports them.
     pub memory: Option<u64>,
-    /// The most bytes that a kernel sees at a time.
+    /// The most bytes that a kernel can address at a time.
     pub binding: u64,
     /// The most bytes of a buffer.
     pub buffer: u64,
-    /// The widest group of threads that share their instructions.
+    /// The most threads of a subgroup, which share their instructions.
     pub subgroup: u32,
-    /// Why it cannot be used, if so.
+    /// The missing feature, if it cannot be used.
     pub lacks: Option<String>,
 }
 
 impl Info {
-    /// What measurements of it are kept under, on one line: equal for equal devices with the same driver.
+    /// One-line key for stored measurements: equal for equal devices with the same driver.
     pub fn model(&self) -> String {
         let Info { name, interface, driver, memory, .. } = self;
         let memory =
             memory.map_or("memory of unknown size".to_owned(), |bytes| format!("{} MiB", bytes >> 20));
         let line = format!("{name}, {memory}, {interface}, {driver}");
-        // Whatever a driver says, it stays one line.
+        // Control characters of a driver must not break the line.
         line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
     }
 
-    /// Whether both are one and the same, perhaps by another interface. Where neither says who it is, nobody knows: no.
+    /// Do both describe the same device, perhaps through different interfaces? `false` if neither id nor bus
+    /// address is known.
     pub fn is_same(&self, other: &Info) -> bool {
         let both = |mine: &Option<String>, other: &Option<String>| Some(mine.as_ref()? == other.as_ref()?);
         both(&self.id, &other.id).or_else(|| both(&self.bus, &other.bus)).unwrap_or(false)
     }
 
-    /// Whether these words, in small letters, are part of its name, the beginning of its id, or its place.
-    fn is_meant_by(&self, words: &str) -> bool {
+    /// Do these lower-case words match part of its name, the beginning of its id, or its bus address?
+    fn is_named_by(&self, words: &str) -> bool {
         let id = self.id.as_deref().map(str::to_lowercase).unwrap_or_default();
-        let begins = |id: &str| words.len() >= LEAST_OF_ID && id.starts_with(words);
+        let begins = |id: &str| words.len() >= MIN_ID_PREFIX && id.starts_with(words);
         begins(&id)
             || id.strip_prefix("gpu-").is_some_and(begins)
             || self.bus.as_deref() == Some(words)
@@ -59,15 +60,51 @@ impl Info {
     }
 }
 
-/// Fewer letters are no beginning of an id: they may well be that of another, next time.
-const LEAST_OF_ID: usize = 4;
+/// A shorter beginning of an id could match another device later.
+const MIN_ID_PREFIX: usize = 4;
 
-/// The one device that is meant by its number, the whole of its name, the beginning of its id, its place, or a part of its name;
-/// large and small letters are the same.
-///
-/// # Errors
-/// [`Error::Which`] where no device is meant, or several are.
-pub fn find(devices: &[Info], asked: &str) -> Result<usize, Error> {
+/// Selects one device of a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Selector<'a> {
+    /// The one that [`best`] returns.
+    Best,
+    /// The one with this index.
+    Number(usize),
+    /// The one with this number, full name, beginning of an id, bus address or part of a name, in upper or lower
+    /// case.
+    Name(&'a str),
+    /// The first one with this [`Info::model`].
+    Model(&'a str),
+}
+
+impl<'a> Selector<'a> {
+    /// By this name, or else the best.
+    pub fn from_name(name: Option<&'a str>) -> Selector<'a> {
+        name.map_or(Selector::Best, Selector::Name)
+    }
+
+    /// The index of the selected device.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] without a usable device or with an index beyond the end; [`Error::Which`] if no device
+    /// has this name or model, or several have this name.
+    pub fn choose(self, devices: &[Info]) -> Result<usize, Error> {
+        let found = devices.len();
+        match self {
+            Selector::Best => best(devices).ok_or(Error::NoDevice { found: 0 }),
+            Selector::Number(number) if number < found => Ok(number),
+            Selector::Number(_) => Err(Error::NoDevice { found }),
+            Selector::Name(name) => find(devices, name),
+            Selector::Model(model) => {
+                let number = devices.iter().position(|device| device.model() == model);
+                number.ok_or_else(|| which(model, 0, found))
+            }
+        }
+    }
+}
+
+fn find(devices: &[Info], asked: &str) -> Result<usize, Error> {
     let (found, words) = (devices.len(), asked.trim().to_lowercase());
     if let Ok(number) = words.parse::<usize>() {
         let fits = usize::from(number < found);
@@ -79,7 +116,7 @@ pub fn find(devices: &[Info], asked: &str) -> Result<usize, Error> {
     // A name may be the beginning of another.
     let whole = numbers(&|device| device.name.to_lowercase() == words);
     let fits = if whole.is_empty() && !words.is_empty() {
-        numbers(&|device| device.is_meant_by(&words))
+        numbers(&|device| device.is_named_by(&words))
     } else {
         whole
     };
@@ -93,7 +130,7 @@ fn which(asked: &str, fits: usize, found: usize) -> Error {
     Error::Which { asked: asked.to_owned(), fits, found }
 }
 
-/// What a device is. Those that are likely to be fastest come first.
+/// Kind of a device, the one likely to be fastest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Kind {
@@ -101,9 +138,9 @@ pub enum Kind {
     Discrete,
     /// A part of the processor, with the same memory.
     Integrated,
-    /// What a host gives to a virtual machine.
+    /// A device that a host gives to a virtual machine.
     Virtual,
-    /// Something else.
+    /// Any other device.
     Other,
     /// The processor itself: for tests.
     Software,
@@ -128,19 +165,19 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The number of the device that would be used: the first of the best kind.
+/// The number of the default device: the first usable one of the best kind.
 pub fn best(devices: &[Info]) -> Option<usize> {
     let usable = devices.iter().enumerate().filter(|(_, device)| device.lacks.is_none());
     usable.min_by_key(|(_, device)| device.kind).map(|(number, _)| number)
 }
 
-/// Why bytes that lie in the memory of the host, or in files, are hashed by the processor if nobody asks for a device.
+/// The reason why bytes in host memory or files are hashed by the processor unless a device is requested.
 pub fn why_processor(devices: &[Info]) -> &'static str {
     match best(devices).map(|number| devices[number].kind) {
         None => "there is no device",
         Some(Kind::Software) => "the only device is the processor itself",
         Some(Kind::Integrated) => {
-            "it shares its memory with the device, and nobody has measured the device to be faster"
+            "it shares its memory with the device, and no measurement shows that the device is faster"
         }
         // bench/records/intel-xeon-processor-f6m207-16t-h200.
         Some(_) => {
@@ -170,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_the_best_kind_that_works_is_taken() {
+    fn the_default_is_the_first_usable_device_of_the_best_kind() {
         let all = [
             device(Kind::Software, None),
             device(Kind::Discrete, Some("everything")),
@@ -188,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_found_by_whatever_tells_it_from_others() {
+    fn a_device_is_found_by_number_name_id_or_bus_address() {
         let all = [
             named("Radeon 9070", None, Some("0000:03:00.0")),
             named("Radeon 9070 XT", None, Some("0000:0c:00.0")),
@@ -213,6 +250,13 @@ mod tests {
             let error = find(&all, asked).unwrap_err();
             assert_eq!(error, Error::Which { asked: asked.to_owned(), fits, found: 4 });
         }
+        assert_eq!(Selector::Number(3).choose(&all), Ok(3));
+        assert_eq!(Selector::Number(4).choose(&all), Err(Error::NoDevice { found: 4 }));
+        assert_eq!(Selector::Best.choose(&all), Ok(0));
+        assert_eq!(Selector::Best.choose(&[]), Err(Error::NoDevice { found: 0 }));
+        assert_eq!(Selector::Model(&all[3].model()).choose(&all), Ok(2), "the first of equal ones");
+        let error = Selector::Model("NVIDIA H200").choose(&all);
+        assert_eq!(error, Err(Error::Which { asked: "NVIDIA H200".to_owned(), fits: 0, found: 4 }));
         assert_eq!(find(&[], "0"), Err(Error::Which { asked: "0".to_owned(), fits: 0, found: 0 }));
         assert_eq!(
             find(&all, "h200").unwrap_err().to_string(),
@@ -221,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn one_card_is_the_same_by_either_interface_and_no_other() {
+    fn one_card_is_recognised_through_both_interfaces() {
         let [a, b] = ["GPU-1", "GPU-2"].map(|id| named("a card", Some(id), Some("0000:01:00.0")));
         let vulkan = named("a card (RADV)", None, Some("0000:01:00.0"));
         assert!(
@@ -233,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn measurements_are_kept_under_one_line_for_equal_devices() {
+    fn equal_devices_have_the_same_one_line_model() {
         let of = |driver: &str, memory| Info {
             driver: driver.to_owned(),
             memory,

@@ -2,42 +2,40 @@
 //!
 //! | I have | I call |
 //! |---|---|
-//! | the question what there is | [`wgpu::devices`], [`cuda::devices`] |
-//! | a device by its number, name or id | [`wgpu::Device::find`], [`cuda::Device::find`] |
-//! | bytes in a buffer of a device | [`wgpu::Blake3::hash_buffer`], [`cuda::Blake3::hash_buffer`] |
-//! | memory of another CUDA library | [`cuda::Device::borrow`] |
-//! | bytes of the host that an NVIDIA card shall hash | [`cuda::Blake3::hash_bytes`]; without a copy, [`cuda::Device::registered`] |
-//! | many short messages | [`wgpu::Blake3::hash_many`], [`cuda::Blake3::hash_many`] |
-//! | passwords or keys for Argon2 | [`wgpu::Argon2::hash`], [`cuda::Argon2::hash`] |
-//! | time to find out how a device is fastest | [`Tuning`], and for files [`Tiles`] |
-//! | several devices, or the processor beside one | `Together` of `hashmill_hash::engine`, [`Budget`] for their memory |
-//! | a proof of work | [`wgpu::Nonces`], [`cuda::Nonces`], engines for nonces |
-//! | files, and a device that should hash them | [`wgpu::Subtrees`], [`cuda::Subtrees`], engines for `hashmill_files::Files` |
+//! | a machine | [`BackEnd::devices`]: its devices, with names, kinds and memory |
+//! | a device by its number, name or id | [`Device::open`] |
+//! | bytes on a device | [`Blake3::hash_buffer`] |
+//! | bytes of the host | [`Blake3::hash_bytes`]; without a copy by the host, [`Device::registered`] |
+//! | many short messages | [`Blake3::hash_many`] |
+//! | files | [`Device::subtrees`], an engine for `hashmill_files::Files` |
+//! | passwords or keys for Argon2 | [`Device::argon2`], for many at a time |
+//! | a proof of work | [`Device::nonces`], a nonce engine; `RangeSearch` of `hashmill_hash::engine` for several |
+//! | several devices, or the processor beside one | `EngineGroup` of `hashmill_hash::engine`; the crate `hashmill-engines` accounts for their memory |
+//! | time to tune a device | [`Tuning`], and for files [`Tiles`] |
+//! | memory of another CUDA library, or a device of wgpu | [`Device::borrow`], [`Device::from_wgpu`] |
+//! | an error | [`Error::fault`]: caller, machine, driver or device |
 //!
-//! Each device is asked for known digests and tags before it is trusted. What it gives is bit for bit what the processor gives, or
-//! an [`Error`]; nothing here panics because a driver is missing, refuses, or goes away.
+//! Each engine tests its device with known digests or tags before its first answer. Results are bit for bit those of
+//! the processor, or an [`Error`]. A driver that is missing, fails or goes away causes no panic.
 //!
-//! With the feature `wgpu` devices are spoken to by Vulkan, Metal or DirectX 12, with `cuda` by NVIDIA's driver. Without either
-//! there are none.
+//! The feature `wgpu` uses devices through Vulkan, Metal or DirectX 12, the feature `cuda` through NVIDIA's
+//! driver. Without either there are no devices.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg_attr(
     not(all(feature = "cuda", feature = "wgpu")),
-    allow(rustdoc::broken_intra_doc_links, reason = "what the table names is not there")
+    allow(rustdoc::broken_intra_doc_links, reason = "the table names items of both features")
 )]
 
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod argon2;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod blake3;
-mod budget;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod cut;
+mod device;
 mod error;
 mod info;
-#[cfg(any(feature = "cuda", feature = "wgpu"))]
-mod subtrees;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 mod tiles;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
@@ -45,16 +43,16 @@ mod tuning;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
-pub use budget::Budget;
-pub use error::{Error, Refusal};
-pub use info::{Info, Kind, best, find, why_processor};
-
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+pub use device::{Argon2, BackEnd, Blake3, Buffer, Device, Nonces, Pending};
+pub use error::{Error, Fault, Refusal};
+pub use info::{Info, Kind, Selector, best, why_processor};
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use tiles::Tiles;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use tuning::{Tuning, TuningError};
 
-/// What the page of the crate shows compiles.
+/// Compiles the examples of the crate's page.
 #[cfg(all(doctest, feature = "cuda", feature = "wgpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,33 +1,36 @@
-//! How files are cut for a device: what may be tried to make it faster, and how that is written down. No device is touched here.
+//! Tile sizes and counts for files on a device: candidates for tuning, and their text form. No device calls
+//! here.
 
 use crate::{Info, TuningError};
 use std::fmt;
 use std::str::FromStr;
 
-/// How long tiles of files are, and how many are under way: arguments of [`wgpu::Subtrees::new`](crate::wgpu::Subtrees::new) and of
-/// `cuda`'s. They change no digest.
+/// Length of file tiles, and the number in flight: arguments of
+/// [`wgpu::Subtrees::new`](crate::wgpu::Subtrees::new) and of `cuda`'s. They change no digest.
 ///
-/// [`Display`](fmt::Display) and [`FromStr`] are one line of text, to be kept under [`Info::model`].
+/// [`Display`](fmt::Display) and [`FromStr`] use one line of text, to be stored under [`Info::model`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Tiles {
-    /// Bytes of the longest: a power of two.
+    /// Bytes of the longest tile: a power of two.
     pub bytes: usize,
-    /// How many are under way at most.
+    /// The most tiles in flight.
     pub count: usize,
 }
 
 impl Tiles {
-    /// How long they may be, and how many.
+    /// Bounds of the two values.
     const BYTES: [usize; 2] = [1 << 20, 64 << 20];
     const MOST: usize = 64;
 
-    /// What is taken if nobody measures: longer ones hide no more of a launch, and more of them fill no bus.
+    /// The default without a measurement: longer tiles hide no more of a launch, and more of them do not
+    /// increase bus throughput.
     pub fn guess(device: &Info) -> Tiles {
         Tiles { bytes: 8 << 20, count: 8 }.fitting(device)
     }
 
-    /// The guess first, and others that differ in one thing each, for as many threads as copy.
+    /// Candidates for `threads` copying threads: the default first, then values that differ from it in one
+    /// respect.
     pub fn all(device: &Info, threads: usize) -> Vec<Tiles> {
         let guess = Tiles::guess(device);
         let guess = Tiles { count: guess.count.min(threads.max(1)), ..guess };
@@ -35,7 +38,7 @@ impl Tiles {
         let counts = [guess.count / 2, guess.count * 2].map(|count| Tiles { count: count.max(1), ..guess });
         let mut all = vec![guess];
         for tiles in shorter.into_iter().chain(counts).map(|tiles| tiles.fitting(device)) {
-            // Each thread has one.
+            // Each thread has one tile in flight.
             if tiles.count <= threads.max(1) && !all.contains(&tiles) {
                 all.push(tiles);
             }
@@ -43,7 +46,7 @@ impl Tiles {
         all
     }
 
-    /// No longer than the device binds.
+    /// Shortened to what the device can bind.
     #[must_use]
     pub fn fitting(self, device: &Info) -> Tiles {
         let most = usize::try_from(device.binding).unwrap_or(usize::MAX).max(Tiles::BYTES[0]);
@@ -61,9 +64,9 @@ impl fmt::Display for Tiles {
 impl FromStr for Tiles {
     type Err = TuningError;
 
-    /// What [`Display`](fmt::Display) gives, within bounds.
+    /// Parses the output of [`Display`](fmt::Display), within bounds.
     fn from_str(line: &str) -> Result<Tiles, TuningError> {
-        let wrong = || TuningError::of(format!("these are no tiles: {line:?}"));
+        let wrong = || TuningError::new(format!("these are no tiles: {line:?}"));
         let mut words = line.split_ascii_whitespace();
         let mut number = |name: &str| -> Option<usize> {
             words.next()?.strip_prefix(name)?.strip_prefix('=')?.parse().ok()
@@ -98,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_it_was_made_of_and_nothing_else_is_one() {
+    fn only_printed_tiles_are_parsed() {
         for tiles in Tiles::all(&device(1 << 30), 16) {
             assert_eq!(tiles.to_string().parse(), Ok(tiles));
         }
@@ -118,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_fits_the_device_and_the_threads() {
+    fn candidates_fit_device_and_threads() {
         let all = |binding, threads| -> Vec<(usize, usize)> {
             Tiles::all(&device(binding), threads)
                 .iter()

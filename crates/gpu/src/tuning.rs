@@ -1,64 +1,77 @@
-//! How Argon2 is laid out on a device: what may be tried to make it faster, and how that is written down. No device is touched here.
+//! Layout parameters of Argon2 on a device: candidates for tuning, and their text form. No device calls here.
 
 use std::fmt;
 use std::num::NonZero;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How Argon2 is laid out on a device. It changes no result, and what a device has not it does without: any of these can be taken
-/// anywhere.
+/// Layout of Argon2 on a device. It changes no result, and options that a device lacks are ignored: any
+/// layout is valid on any device.
 ///
-/// [`Display`](fmt::Display) and [`FromStr`] are one line of text, to be kept under [`Info::model`](crate::Info::model) and the
-/// parameters that it was found for.
+/// [`Display`](fmt::Display) and [`FromStr`] use one line of text, to be stored under
+/// [`Info::model`](crate::Info::model) and the parameters that it was found for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Tuning {
-    /// How many hashes go side by side at most; there may be memory for fewer.
+    /// The most hashes side by side; memory may suffice for fewer only.
     pub hashes: u32,
-    /// How long strips that are handed over together take, about: more is less to do for the host, and a longer wait for a stop.
-    pub strip: Duration,
-    /// With NVIDIA's driver: of up to so many lanes of all hashes, blocks are fetched ahead.
+    /// Approximate time of a submission: a longer time is less work for the host and a
+    /// longer wait for a stop.
+    pub submission_time: Duration,
+    /// With NVIDIA's driver: blocks are fetched ahead for up to this many lanes of all hashes.
     pub ahead: u32,
-    /// With NVIDIA's driver: hashes that can get their memory as they advance, where more are wanted than fit as a whole.
+    /// With NVIDIA's driver: hashes allocate memory as they advance, where their parameters permit it and
+    /// more hashes are wanted than fit as a whole.
     pub grow: bool,
-    /// With wgpu: words of 64 bits are pairs of 32, though the device has whole ones.
+    /// With wgpu: words of 64 bits are pairs of 32, even if the device has 64-bit words.
     pub pairs: bool,
-    /// With wgpu: threads exchange words through shared memory, though the device has subgroups.
+    /// With wgpu: threads exchange words through shared memory, even if the device has subgroups.
     pub shared: bool,
 }
 
 impl Tuning {
-    /// How long strips may take.
-    const LEAST: Duration = Duration::from_micros(100);
-    const MOST: Duration = Duration::from_millis(50);
+    /// Bounds of `submission_time`.
+    const MIN_TIME: Duration = Duration::from_micros(100);
+    const MAX_TIME: Duration = Duration::from_millis(50);
 
-    /// With this many hashes at most, and all else as it is first guessed.
+    /// The default, with at most `hashes` hashes.
     pub(crate) fn guess(hashes: u64, ahead: u32) -> Tuning {
         let hashes = u32::try_from(hashes.max(1)).unwrap_or(u32::MAX);
-        Tuning { hashes, strip: Duration::from_millis(4), ahead, grow: true, pairs: false, shared: false }
+        Tuning {
+            hashes,
+            submission_time: Duration::from_millis(4),
+            ahead,
+            grow: true,
+            pairs: false,
+            shared: false,
+        }
     }
 
-    /// The same with so many hashes at most.
+    /// The same layout with at most `hashes` hashes.
     #[must_use]
     pub fn at_most(self, hashes: usize) -> Tuning {
         Tuning { hashes: self.hashes.min(u32::try_from(hashes).unwrap_or(u32::MAX)).max(1), ..self }
     }
 
-    /// Within bounds, whoever made it.
+    /// Clamps values to their bounds.
     pub(crate) fn bounded(self) -> Tuning {
-        Tuning { hashes: self.hashes.max(1), strip: self.strip.clamp(Tuning::LEAST, Tuning::MOST), ..self }
+        Tuning {
+            hashes: self.hashes.max(1),
+            submission_time: self.submission_time.clamp(Tuning::MIN_TIME, Tuning::MAX_TIME),
+            ..self
+        }
     }
 
-    /// Itself, and others that differ in one thing each: in how many of the `fit` hashes go side by side, in how long strips take, and
-    /// in what else `others` has.
+    /// Itself, and candidates that differ in one respect each: in the number of hashes (memory suffices for
+    /// `fit`), in the time of submissions, and in the changes of `others`.
     pub(crate) fn with_others(self, fit: u64, others: impl IntoIterator<Item = Tuning>) -> Vec<Tuning> {
         let fit = u32::try_from(fit).unwrap_or(u32::MAX).min(self.hashes).max(1);
         let mut all = vec![self];
         let fewer = [fit / 4 * 3, fit / 2].map(|hashes| Tuning { hashes: hashes.max(1), ..self });
-        let strips = [1, 16].map(|millis| Tuning { strip: Duration::from_millis(millis), ..self });
-        // As many as fit is what the guess comes to.
+        let times = [1, 16].map(|millis| Tuning { submission_time: Duration::from_millis(millis), ..self });
+        // The default already takes as many as fit.
         let fewer = fewer.into_iter().filter(|tuning| tuning.hashes < fit);
-        for tuning in fewer.chain(strips).chain(others) {
+        for tuning in fewer.chain(times).chain(others) {
             if !all.contains(&tuning) {
                 all.push(tuning);
             }
@@ -69,8 +82,8 @@ impl Tuning {
 
 impl fmt::Display for Tuning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tuning { hashes, strip, ahead, grow, pairs, shared } = *self;
-        write!(f, "hashes={hashes} strip-us={} ahead={ahead}", strip.as_micros())?;
+        let Tuning { hashes, submission_time, ahead, grow, pairs, shared } = *self;
+        write!(f, "hashes={hashes} strip-us={} ahead={ahead}", submission_time.as_micros())?;
         for (name, value) in [("grow", grow), ("pairs", pairs), ("shared", shared)] {
             write!(f, " {name}={}", if value { "yes" } else { "no" })?;
         }
@@ -78,13 +91,13 @@ impl fmt::Display for Tuning {
     }
 }
 
-/// A line that is no [`Tuning`].
+/// A line that is no valid [`Tuning`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TuningError(String);
 
 impl TuningError {
-    pub(crate) fn of(why: String) -> TuningError {
-        TuningError(why)
+    pub(crate) fn new(reason: String) -> TuningError {
+        TuningError(reason)
     }
 }
 
@@ -99,7 +112,7 @@ impl std::error::Error for TuningError {}
 impl FromStr for Tuning {
     type Err = TuningError;
 
-    /// What [`Display`](fmt::Display) gives: all of it, in its order, within bounds.
+    /// Parses the output of [`Display`](fmt::Display): all values in order, within bounds.
     fn from_str(line: &str) -> Result<Tuning, TuningError> {
         let mut words = line.split_ascii_whitespace();
         let mut value = |name: &str| {
@@ -115,7 +128,7 @@ impl FromStr for Tuning {
             _ => Err(TuningError(format!("{name} is neither yes nor no: {text:?}"))),
         };
         let hashes = number("hashes", value("hashes")?)?;
-        let strip = Duration::from_micros(number("strip-us", value("strip-us")?)?.into());
+        let submission_time = Duration::from_micros(number("strip-us", value("strip-us")?)?.into());
         let ahead = number("ahead", value("ahead")?)?;
         let grow = answer("grow", value("grow")?)?;
         let pairs = answer("pairs", value("pairs")?)?;
@@ -124,10 +137,13 @@ impl FromStr for Tuning {
             return Err(TuningError("there is more behind it".to_owned()));
         }
         let hashes = NonZero::new(hashes).ok_or_else(|| TuningError("hashes is 0".to_owned()))?.get();
-        if !(Tuning::LEAST..=Tuning::MOST).contains(&strip) {
-            return Err(TuningError(format!("strip-us is {}, not 100 to 50000", strip.as_micros())));
+        if !(Tuning::MIN_TIME..=Tuning::MAX_TIME).contains(&submission_time) {
+            return Err(TuningError(format!(
+                "strip-us is {}, not 100 to 50000",
+                submission_time.as_micros()
+            )));
         }
-        Ok(Tuning { hashes, strip, ahead, grow, pairs, shared })
+        Ok(Tuning { hashes, submission_time, ahead, grow, pairs, shared })
     }
 }
 
@@ -136,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_as_it_was_written_and_nothing_else_is() {
+    fn only_printed_tunings_are_parsed() {
         let tuning = Tuning { pairs: true, grow: false, ..Tuning::guess(66, 1056) };
         let line = tuning.to_string();
         assert_eq!(line, "hashes=66 strip-us=4000 ahead=1056 grow=no pairs=yes shared=no");
@@ -157,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_is_the_guess_first_and_nothing_twice() {
+    fn candidates_start_with_the_guess_without_duplicates() {
         for (hashes, fit) in [(1, 1), (2, 1), (100, 1), (100, 7), (100, 100), (7, u64::MAX)] {
             let guess = Tuning::guess(hashes, 8);
             let all = guess.with_others(fit, [Tuning { grow: false, ..guess }, guess]);

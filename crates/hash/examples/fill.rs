@@ -1,7 +1,7 @@
-//! What a block of Argon2 costs here: `cargo run --release -p hashmill-hash --example fill [WORDS]`.
+//! Cost of an Argon2 block on this machine: `cargo run --release -p hashmill-hash --example fill [WORDS]`.
 //!
-//! Every kernel and interleave that this machine has, round robin, so that whatever drifts favours none. Lines are
-//! nanoseconds for each block, fastest and median; words leave only the lines that contain all of them. `compress` is
+//! Every kernel and interleave of this machine, round robin, so that drift favours none. Each line gives
+//! nanoseconds per block, fastest and median; words select the lines that contain all of them. `compress` is
 //! the difference between many and few passes over memory that fits into the first or the second cache.
 
 use hashmill_hash::argon2::{Hasher, Input, Kernel, Params, Plan, Threads, Version, Wipe};
@@ -11,11 +11,11 @@ use std::time::Instant;
 /// Rounds over all lines.
 const ROUNDS: usize = 15;
 
-/// One line.
+/// An output line and its samples.
 struct Line {
     name: String,
     hasher: Hasher,
-    /// The same with fewer passes, whose time is taken off.
+    /// The same with fewer passes, whose time is subtracted.
     fewer: Option<Params>,
     params: Params,
     samples: Vec<f64>,
@@ -34,7 +34,7 @@ impl Line {
     }
 }
 
-/// Nanoseconds of one hash, or nothing if there is not enough memory.
+/// Nanoseconds of one hash, or `None` if there is not enough memory.
 fn time(hasher: &mut Hasher, params: Params) -> Option<f64> {
     hasher.set_params(params);
     let start = Instant::now();
@@ -66,18 +66,18 @@ fn lines(words: &[String]) -> Vec<Line> {
         }
     };
     for kernel in Kernel::all() {
-        for (place, memory, passes) in [("L1", 28, 301), ("L2", 512, 21)] {
+        for (cache, memory, passes) in [("L1", 28, 301), ("L2", 512, 21)] {
             for (version, adds) in [(Version::V10, "overwriting"), (Version::V13, "adding")] {
                 let [few, many] = [1, passes].map(|passes| params(memory, passes, 1).with_version(version));
-                let hasher = Hasher::with_plan(many, Plan::of(kernel)).wipe(Wipe::OnDrop);
-                add(format!("compress/{place}/{}/{adds}", kernel.name()), hasher, Some(few));
+                let hasher = Hasher::with_plan(many, Plan::for_kernel(kernel)).wipe(Wipe::OnDrop);
+                add(format!("compress/{cache}/{}/{adds}", kernel.name()), hasher, Some(few));
             }
         }
         for (name, memory, passes, lanes) in SETS {
             for width in 1..=lanes as usize {
                 for (threads, word) in [(Threads::Serial, "1thread"), (Threads::Auto, "threads")] {
                     if word == "1thread" || lanes > 1 {
-                        let plan = Plan::of(kernel).with_width(width);
+                        let plan = Plan::for_kernel(kernel).with_width(width);
                         let hasher = Hasher::with_plan(params(memory, passes, lanes), plan).threads(threads);
                         add(format!("{name}/{}/x{width}/{word}", kernel.name()), hasher, None);
                     }

@@ -1,11 +1,12 @@
-//! The only file that asks the CPU what it can do.
+//! CPU detection: the only file that queries the processor's features.
 //!
-//! On x86-64 detection reads CPUID and XCR0 directly, so that the answer is the same with and without `std`. On aarch64 only
-//! the system can tell, so that without `std` there is what the compiler knows.
-//! Everything else in the workspace receives a [`Cpu`] or something made from it.
+//! On x86-64 detection reads CPUID and XCR0 directly, so the result is the same with and without `std`. On
+//! aarch64 only the operating system knows, so without `std` only compile-time features are known. All other
+//! code in the workspace receives a [`Cpu`] or something made from it.
 #![allow(unsafe_code, reason = "asks the processor which registers the system saves")]
 
 use core::fmt;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Instruction sets that some kernel of this crate needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +35,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Every feature, in the order in which they are listed to people.
+    /// Every feature, in display order.
     pub const ALL: [Feature; 10] = [
         Feature::Ssse3,
         Feature::Sse41,
@@ -48,7 +49,7 @@ impl Feature {
         Feature::Simd128,
     ];
 
-    /// The name people use.
+    /// The common name.
     pub const fn name(self) -> &'static str {
         match self {
             Feature::Ssse3 => "SSSE3",
@@ -75,7 +76,7 @@ pub struct Features(u32);
 
 impl Features {
     /// The set of the listed features.
-    pub const fn of(list: &[Feature]) -> Features {
+    pub const fn from_list(list: &[Feature]) -> Features {
         let mut bits = 0;
         let mut i = 0;
         while i < list.len() {
@@ -85,7 +86,7 @@ impl Features {
         Features(bits)
     }
 
-    /// As many bits as there are features, so never all of a word.
+    /// There are fewer than 32 features, so this is never `u32::MAX`.
     pub(crate) const fn bits(self) -> u32 {
         self.0
     }
@@ -94,12 +95,12 @@ impl Features {
         Features(bits)
     }
 
-    /// Whether `feature` is in the set.
+    /// Is `feature` in the set?
     pub const fn has(self, feature: Feature) -> bool {
         self.0 & feature.bit() != 0
     }
 
-    /// Whether every feature of `needed` is in the set.
+    /// Is every feature of `needed` in the set?
     pub const fn covers(self, needed: Features) -> bool {
         self.0 & needed.0 == needed.0
     }
@@ -126,7 +127,7 @@ impl fmt::Debug for Features {
     }
 }
 
-/// Who made the processor, as far as a tuning table cares.
+/// Vendor of a processor, as far as tuning tables distinguish.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Vendor {
@@ -134,37 +135,75 @@ pub enum Vendor {
     Amd,
     /// Intel.
     Intel,
-    /// Arm: Cortex and Neoverse, whoever sells them.
+    /// Arm: Cortex and Neoverse of all vendors.
     Arm,
     /// Apple.
     Apple,
-    /// Anybody else, or unknown.
+    /// Another vendor, or unknown.
     Other,
 }
 
-/// What the processor says of itself.
+impl Vendor {
+    const ALL: [Vendor; 5] = [Vendor::Amd, Vendor::Intel, Vendor::Arm, Vendor::Apple, Vendor::Other];
+}
+
+/// Properties of the processor.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Cpu {
-    /// The maker.
+    /// The vendor.
     pub vendor: Vendor,
     /// Family number with the extended part added (x86), otherwise 0.
     pub family: u32,
-    /// Model number with the extended part added (x86), part number where the system tells it (aarch64 Linux, of the
-    /// processor that runs this), otherwise 0.
+    /// Model number with the extended part added (x86), part number of the current processor where the system
+    /// reports it (aarch64 Linux), otherwise 0.
     pub model: u32,
     /// The revision of a model (x86), otherwise 0.
     pub stepping: u32,
-    /// What it can run, including what the operating system allows.
+    /// Features that it can run, including support by the operating system.
     pub features: Features,
     brand: [u8; 48],
 }
 
 impl Cpu {
-    /// Asks the processor. Costs some hundred nanoseconds (CPUID traps under a hypervisor: microseconds);
-    /// callers keep the answer.
+    /// Queries the processor. Costs some hundred nanoseconds (under a hypervisor, where CPUID traps,
+    /// microseconds); callers keep the result.
     pub fn detect() -> Cpu {
-        imp::detect()
+        Cpu { brand: imp::brand(), ..imp::detect() }
+    }
+
+    /// As [`detect`](Cpu::detect), once per process and without the marketing name, which takes more traps
+    /// than all else.
+    pub(crate) fn detect_once() -> Cpu {
+        static IDENTITY: AtomicU32 = AtomicU32::new(0);
+        static FEATURES: AtomicU32 = AtomicU32::new(u32::MAX);
+        match FEATURES.load(Ordering::Acquire) {
+            u32::MAX => {
+                // Racing threads find the same.
+                let cpu = imp::detect();
+                IDENTITY.store(cpu.pack_identity(), Ordering::Relaxed);
+                FEATURES.store(cpu.features.bits(), Ordering::Release);
+                cpu
+            }
+            bits => Cpu::from_packed(IDENTITY.load(Ordering::Relaxed), Features::from_bits(bits)),
+        }
+    }
+
+    /// Vendor, family, model and stepping. The family has at most 9 bits, the model 12, the stepping 4.
+    fn pack_identity(&self) -> u32 {
+        let vendor = Vendor::ALL.iter().position(|vendor| *vendor == self.vendor).expect("all vendors");
+        (vendor as u32) << 25 | self.family << 16 | self.model << 4 | self.stepping
+    }
+
+    fn from_packed(identity: u32, features: Features) -> Cpu {
+        Cpu {
+            vendor: Vendor::ALL[(identity >> 25) as usize],
+            family: identity >> 16 & 0x1ff,
+            model: identity >> 4 & 0xfff,
+            stepping: identity & 0xf,
+            features,
+            brand: [0; 48],
+        }
     }
 
     /// The marketing name, or an empty string.
@@ -222,10 +261,10 @@ mod imp {
         let base_family = leaf1.eax >> 8 & 0xf;
         let family = if base_family == 0xf { base_family + (leaf1.eax >> 20 & 0xff) } else { base_family };
         let model = leaf1.eax >> 4 & 0xf | leaf1.eax >> 12 & 0xf0;
-        Cpu { vendor, family, model, stepping: leaf1.eax & 0xf, features, brand: brand() }
+        Cpu { vendor, family, model, stepping: leaf1.eax & 0xf, features, brand: [0; 48] }
     }
 
-    fn brand() -> [u8; 48] {
+    pub(super) fn brand() -> [u8; 48] {
         let mut brand = [0; 48];
         if __cpuid(0x8000_0000).eax >= 0x8000_0004 {
             for (leaf, out) in (0x8000_0002..).zip(brand.chunks_exact_mut(16)) {
@@ -254,27 +293,32 @@ mod imp {
     use super::{Cpu, Feature, Features, Vendor};
 
     pub(super) fn detect() -> Cpu {
-        // The kernels are compiled in only where the compiler itself may use NEON.
-        let mut features = Features::of(&[Feature::Neon]);
+        // The kernels are compiled only where the compiler itself may use NEON.
+        let mut features = Features::from_list(&[Feature::Neon]);
         #[cfg(feature = "std")]
         if std::arch::is_aarch64_feature_detected!("sha3") {
             features.0 |= Feature::Sha3.bit();
         }
-        let (vendor, model) = maker();
+        let (vendor, model) = vendor_and_part();
         Cpu { vendor, family: 0, model, stepping: 0, features, brand: [0; 48] }
     }
 
+    pub(super) fn brand() -> [u8; 48] {
+        [0; 48]
+    }
+
     #[cfg(target_vendor = "apple")]
-    fn maker() -> (Vendor, u32) {
+    fn vendor_and_part() -> (Vendor, u32) {
         (Vendor::Apple, 0)
     }
 
     #[cfg(all(feature = "std", any(target_os = "linux", target_os = "android")))]
-    fn maker() -> (Vendor, u32) {
+    fn vendor_and_part() -> (Vendor, u32) {
         use core::arch::asm;
         use core::ffi::c_ulong;
 
-        // SAFETY: the C library's, which `std` is linked with here; it takes any number and believes no pointer.
+        // SAFETY: a function of the C library that `std` is linked with here; it takes any number and reads
+        // no pointer.
         unsafe extern "C" {
             safe fn getauxval(kind: c_ulong) -> c_ulong;
         }
@@ -285,7 +329,7 @@ mod imp {
             return (Vendor::Other, 0);
         }
         let midr: u64;
-        // SAFETY: the kernel says that it answers reads of this register.
+        // SAFETY: the flag tells that the kernel emulates reads of this register.
         unsafe { asm!("mrs {}, MIDR_EL1", out(reg) midr, options(pure, nomem, nostack, preserves_flags)) };
         let vendor = match midr >> 24 & 0xff {
             0x41 => Vendor::Arm,
@@ -299,7 +343,7 @@ mod imp {
         target_vendor = "apple",
         all(feature = "std", any(target_os = "linux", target_os = "android"))
     )))]
-    fn maker() -> (Vendor, u32) {
+    fn vendor_and_part() -> (Vendor, u32) {
         (Vendor::Other, 0)
     }
 }
@@ -313,10 +357,14 @@ mod imp {
     pub(super) fn detect() -> Cpu {
         #[cfg(not(kernels = "wasm32"))]
         let features = Features::default();
-        // The kernels are compiled in only where the compiler itself may use vectors.
+        // The kernels are compiled only where the compiler itself may use vectors.
         #[cfg(kernels = "wasm32")]
-        let features = Features::of(&[Feature::Simd128]);
+        let features = Features::from_list(&[Feature::Simd128]);
         Cpu { vendor: Vendor::Other, family: 0, model: 0, stepping: 0, features, brand: [0; 48] }
+    }
+
+    pub(super) fn brand() -> [u8; 48] {
+        [0; 48]
     }
 }
 
@@ -325,12 +373,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_cover_and_miss() {
-        let have = Features::of(&[Feature::Sse41, Feature::Avx2]);
-        let need = Features::of(&[Feature::Avx2, Feature::Avx512]);
-        assert!(have.covers(Features::of(&[Feature::Avx2])));
+    fn feature_sets_cover_and_list_missing() {
+        let have = Features::from_list(&[Feature::Sse41, Feature::Avx2]);
+        let need = Features::from_list(&[Feature::Avx2, Feature::Avx512]);
+        assert!(have.covers(Features::from_list(&[Feature::Avx2])));
         assert!(!have.covers(need));
         assert!(have.missing(need).eq([Feature::Avx512]));
+    }
+
+    #[test]
+    fn a_remembered_processor_is_the_detected_one() {
+        let detected = Cpu::detect();
+        for _ in 0..2 {
+            let remembered = Cpu::detect_once();
+            assert_eq!((remembered.vendor, remembered.features), (detected.vendor, detected.features));
+            assert_eq!(remembered.family, detected.family);
+            assert_eq!((remembered.model, remembered.stepping), (detected.model, detected.stepping));
+        }
+    }
+
+    #[test]
+    fn identities_are_packed_without_loss() {
+        for vendor in Vendor::ALL {
+            let (family, model, stepping) = (0x10e, 0xd4c, 0xf);
+            let cpu = Cpu { vendor, family, model, stepping, ..Cpu::detect() };
+            let same = Cpu::from_packed(cpu.pack_identity(), cpu.features);
+            assert_eq!(
+                (same.vendor, same.family, same.model, same.stepping),
+                (vendor, family, model, stepping)
+            );
+            assert_eq!(same.features, cpu.features);
+        }
     }
 
     #[cfg(all(target_arch = "x86_64", feature = "std"))]

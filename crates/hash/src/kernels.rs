@@ -1,23 +1,23 @@
-//! What the kernels of every function have in common: a table for each instruction set, the proof that one runs here, and
-//! how a plan finds the row for a processor.
+//! Common parts of all kernels: a table for each instruction set, the proof that one runs here, and the
+//! choice of a plan's row for a processor.
 //!
-//! A [`Kernel`] exists only for a table whose instructions run on this CPU, as only this file makes one. Holding one is the
-//! proof that makes the `unsafe` calls into its table sound.
+//! A [`Kernel`] exists only for a table whose instructions run on this CPU, because only this file makes one.
+//! Holding one is the proof that makes the `unsafe` calls into its table sound.
 
 use crate::isa::{Cpu, Features};
 use core::fmt;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
 
-/// The compiled inner loops of one function for one instruction set. The functions of this crate have one each.
+/// The compiled inner loops of one function for one instruction set. Each function of this crate has its own
+/// table type.
 pub trait Table: Sized + 'static {
-    /// Every table that is compiled in: first the portable one, which needs nothing of the CPU.
+    /// Every compiled table: first the portable one, which needs no CPU features.
     const ALL: &'static [&'static Self];
 
     /// The name of its kernel.
     fn name(&self) -> &'static str;
 
-    /// What its instructions need.
+    /// The features that its instructions need.
     fn needs(&self) -> Features;
 }
 
@@ -31,7 +31,7 @@ impl<T: Table> Kernel<T> {
         T::ALL.iter().copied().filter(move |table| have.covers(table.needs())).map(Kernel)
     }
 
-    /// The names of the compiled kernels that cannot run on this CPU, each with what the CPU lacks.
+    /// The names of the compiled kernels that cannot run on this CPU, each with the features that it needs.
     pub fn unavailable() -> impl Iterator<Item = (&'static str, Features)> {
         let have = features();
         let lacking = T::ALL.iter().filter(move |table| !have.covers(table.needs()));
@@ -43,18 +43,18 @@ impl<T: Table> Kernel<T> {
         Kernel::all().find(|kernel| kernel.name() == name)
     }
 
-    /// The kernel that needs nothing of the CPU.
+    /// The kernel that needs no CPU features.
     pub const fn portable() -> Kernel<T> {
         Kernel(T::ALL[0])
     }
 
-    /// The name by which [`by_name`](Kernel::by_name) finds it.
+    /// The name for [`by_name`](Kernel::by_name).
     pub fn name(self) -> &'static str {
         self.0.name()
     }
 
     /// The kernel of this table, if it runs on this CPU.
-    pub(crate) fn of(table: &'static T) -> Option<Kernel<T>> {
+    pub(crate) fn from_table(table: &'static T) -> Option<Kernel<T>> {
         Kernel::all().find(|kernel| kernel.is(table))
     }
 
@@ -89,28 +89,20 @@ impl<T: Table> fmt::Debug for Kernel<T> {
     }
 }
 
-/// What this CPU can run, asked once: under a hypervisor the question takes as long as hashing a few kilobytes.
+/// The features of this CPU, detected once: under a hypervisor detection takes as long as hashing a few
+/// kilobytes.
 fn features() -> Features {
-    static KNOWN: AtomicU32 = AtomicU32::new(u32::MAX);
-    // Relaxed is enough, as threads that race find the same.
-    match KNOWN.load(Ordering::Relaxed) {
-        u32::MAX => {
-            let have = Cpu::detect().features;
-            KNOWN.store(have.bits(), Ordering::Relaxed);
-            have
-        }
-        bits => Features::from_bits(bits),
-    }
+    Cpu::detect_once().features
 }
 
-/// Whether a row of a plan is for a processor that has what its tables need.
+/// Does a row of a plan fit a processor that has the features of its tables?
 pub(crate) type Fits = fn(&Cpu) -> bool;
 
-/// The number of the first row that is for this processor; `asks` tells what a row needs and whom it is for.
-pub(crate) fn choose<R>(rows: &[R], asks: impl Fn(&R) -> (Features, Fits)) -> usize {
-    let cpu = Cpu::detect();
+/// The number of the first row for this processor; `requirements` returns a row's features and its condition.
+pub(crate) fn choose<R>(rows: &[R], requirements: impl Fn(&R) -> (Features, Fits)) -> usize {
+    let cpu = Cpu::detect_once();
     let suits = |row| {
-        let (needs, fits) = asks(row);
+        let (needs, fits) = requirements(row);
         cpu.features.covers(needs) && fits(&cpu)
     };
     rows.iter().position(suits).expect("the portable row fits every processor")
@@ -126,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_portable_kernels_run_everywhere() {
+    fn portable_tables_need_no_features() {
         the_first_needs_nothing::<crate::blake3::Table>();
         the_first_needs_nothing::<crate::argon2::Table>();
     }

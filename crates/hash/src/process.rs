@@ -1,77 +1,78 @@
-//! Which process this is. A fork copies memory, but no thread other than the one that called it: threads of a pool, and
-//! whoever held a lock, stay with the parent.
+//! Identity of the current process, for fork safety. A fork copies memory, but only the calling thread: pool
+//! threads and lock holders stay with the parent.
 //!
-//! What depends on threads or locks belongs to one process, and a child makes its own. A child of the same number as an
-//! ancestor that is gone would be taken for it; systems give numbers in turn, so that this does not happen in practice.
+//! Values that depend on threads or locks belong to one process, and a child makes its own. A child with the
+//! process id of an ended ancestor would be mistaken for it; systems assign ids in sequence, so this does not
+//! happen in practice.
 
 use core::fmt;
 use std::sync::OnceLock;
 
-/// A process that runs, or ran.
+/// A running or ended process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Process(u32);
 
 impl Process {
-    /// The one that asks. A system call.
+    /// The current process. A system call.
     #[cfg(unix)]
     pub(crate) fn current() -> Process {
         Process(std::process::id())
     }
 
-    /// Nothing forks here.
+    /// There is no fork here.
     #[cfg(not(unix))]
     pub(crate) fn current() -> Process {
         Process(1)
     }
 
-    /// Its number, never 0.
+    /// The process id, never 0.
     pub(crate) fn number(self) -> u32 {
         self.0
     }
 }
 
-/// A value that each process has for itself: a forked child makes a new one when it first asks.
+/// A value that each process has separately: a forked child makes a new one on first use.
 ///
-/// For locks and pools of threads in values that programs keep. What a parent had is never touched by a child, not even
-/// dropped: another thread may have been in the middle of it.
+/// For locks and thread pools inside long-lived values. A child never touches its parent's value, not even to
+/// drop it: another thread of the parent may have been using it.
 pub struct PerProcess<T> {
     process: Process,
-    /// Taken out only to be forgotten.
+    /// Taken out only to be leaked.
     value: Option<T>,
-    /// The value of the child that asked first, in that child's memory.
+    /// The value of the first child that needed one, in that child's memory.
     child: OnceLock<Box<PerProcess<T>>>,
 }
 
 impl<T> PerProcess<T> {
-    /// The value of this process.
+    /// Makes the value of this process.
     pub fn new(value: T) -> PerProcess<T> {
         PerProcess { process: Process::current(), value: Some(value), child: OnceLock::new() }
     }
 
-    /// This process's value, if it has one: a child that has not [asked](PerProcess::get_or) for its own has none.
+    /// This process's value; `None` in a child that has not [made](PerProcess::get_or) its own.
     pub fn get(&self) -> Option<&T> {
         let process = Process::current();
-        let mut place = self;
-        while place.process != process {
-            place = place.child.get()?;
+        let mut entry = self;
+        while entry.process != process {
+            entry = entry.child.get()?;
         }
-        place.value.as_ref()
+        entry.value.as_ref()
     }
 
-    /// This process's value, made now if it has none.
+    /// This process's value, made now if there is none.
     pub fn get_or(&self, make: impl FnOnce() -> T) -> &T {
         let process = Process::current();
-        let mut place = self;
-        while place.process != process {
-            match place.child.get() {
-                Some(child) => place = child,
+        let mut entry = self;
+        while entry.process != process {
+            match entry.child.get() {
+                Some(child) => entry = child,
                 None => {
-                    place = place.child.get_or_init(|| Box::new(PerProcess::new(make())));
+                    entry = entry.child.get_or_init(|| Box::new(PerProcess::new(make())));
                     break;
                 }
             }
         }
-        place.value.as_ref().expect("taken only when dropped")
+        entry.value.as_ref().expect("present until the drop")
     }
 }
 
@@ -97,7 +98,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
-    fn a_child_makes_its_own_and_leaves_the_parents_alone() {
+    fn child_makes_its_own_value_and_leaves_the_parents() {
         struct Counted<'a>(u32, &'a AtomicUsize);
         impl Drop for Counted<'_> {
             fn drop(&mut self) {

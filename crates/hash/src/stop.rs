@@ -1,8 +1,8 @@
-//! A request to stop, for whatever takes long.
+//! Stop flag for long operations.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// Asks work that is going on to end. Whoever works looks at it now and then; how soon that is, the work says.
+/// A request to end work in progress. The work polls it; each operation documents the delay.
 #[derive(Debug, Default)]
 pub struct Stop(AtomicBool);
 
@@ -12,17 +12,17 @@ impl Stop {
         Stop(AtomicBool::new(false))
     }
 
-    /// Asks. Returns at once.
+    /// Requests the stop. Returns at once.
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Takes the request back.
+    /// Withdraws the request.
     pub fn clear(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
 
-    /// Whether it was asked.
+    /// Is a stop requested?
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,15 +1,15 @@
-//! Several threads on one piece of work, without anybody waiting for a thread to wake up.
+//! Work sharing among threads without waiting for a thread to wake up.
 //!
-//! Units are taken in order, by whoever comes: the caller at once, helpers when they arrive. `rayon::join` from outside a
-//! pool hands over the whole job and sleeps until a worker has woken up, or, on a busy pool, until one is free: measured
-//! with BLAKE3, that makes inputs below 1 MiB up to three times slower than one thread alone. Here a helper that arrives
-//! late finds nothing to do and touches nothing; one that never arrives, because its thread stayed with the parent of a
-//! forked child, is not missed.
+//! Units are taken in order by any thread: the caller at once, helpers when they arrive. `rayon::join` from
+//! outside a pool hands over the whole job and sleeps until a worker has woken up, or, on a busy pool, until
+//! one is free: measured with BLAKE3, that makes inputs below 1 MiB up to three times slower than one thread
+//! alone. Here a helper that arrives late finds nothing to do and touches nothing; one that never arrives,
+//! because its thread stayed with the parent of a forked child, is not missed.
 //!
-//! Whoever takes a unit of the next phase first waits for the units of this one; those are in the hands of threads that
-//! run already. After a panic no further unit is begun, and the caller goes on with it as soon as those that were begun
-//! have ended.
-#![expect(unsafe_code, reason = "work on the caller's stack, lent to the workers")]
+//! A thread that takes a unit of the next phase first waits for the units of this one; those are held by
+//! threads that already run. After a panic no further unit is started, and the caller resumes the panic as
+//! soon as the started units have ended.
+#![expect(unsafe_code, reason = "work on the caller's stack, borrowed by the workers")]
 
 use crate::process::Process;
 use std::any::Any;
@@ -23,25 +23,25 @@ use std::thread::{self, Thread};
 /// `work(phase, unit)`.
 type Work<'a> = dyn Fn(u64, usize) + Sync + 'a;
 
-/// What a panic carries.
+/// The payload of a panic.
 type Payload = Box<dyn Any + Send>;
 
-/// Who works on one call.
+/// The threads that work on a call.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub enum Threads {
     /// The calling thread alone.
     Serial,
-    /// As many threads as there are and there is work for, where that is faster: of a [`Context`](crate::blake3::Context) its
-    /// own, else of the current rayon pool.
+    /// As many threads as are available and useful, where that is faster: those of a
+    /// [`Context`](crate::blake3::Context), otherwise those of the current rayon pool.
     #[default]
     Auto,
-    /// At most this many, the calling thread included.
+    /// At most this many, including the calling thread.
     AtMost(usize),
 }
 
 impl Threads {
-    /// How many work where `offered` could; `pays` says whether a second one is faster.
+    /// The number of threads if `offered` could work; `pays` tells whether a second one is faster.
     pub(crate) fn count(self, pays: bool, offered: impl FnOnce() -> usize) -> usize {
         match self {
             Threads::Serial | Threads::AtMost(1) => 1,
@@ -52,13 +52,13 @@ impl Threads {
     }
 }
 
-/// How many threads of the current rayon pool can work: the caller alone in a forked child whose pool stayed with the
-/// parent.
+/// The number of threads of the current rayon pool that can work: only the caller in a forked child whose
+/// pool stayed with the parent.
 ///
-/// Which process a pool belongs to is noted when it is first used here. If nothing here was called before the fork, the
-/// answer is the pool's own; then [`run`] does without those who never come.
+/// The process of a pool is recorded when it is first used here. If nothing here was called before the fork,
+/// the result is the pool's own; [`run`] then works without the helpers that never come.
 pub(crate) fn available() -> usize {
-    /// Of the pool that all threads without a pool use, and of the pool whose worker this thread is; 0 if not yet used.
+    /// For the global pool, and for the pool whose worker this thread is; 0 if not yet used.
     static GLOBAL: AtomicU32 = AtomicU32::new(0);
     thread_local! {
         static OWN: Cell<u32> = const { Cell::new(0) };
@@ -82,24 +82,24 @@ struct Job {
     total: u64,
     next: AtomicU64,
     finished: AtomicU64,
-    /// Somebody panicked: the rest is of no use.
-    broken: AtomicBool,
-    /// With what, the first of them.
+    /// Set after a panic: the remaining units are skipped.
+    panicked: AtomicBool,
+    /// The payload of the first panic.
     panic: Mutex<Option<Payload>>,
     caller: Thread,
 }
 
-// SAFETY: all fields but `work` are `Send` and `Sync`; what `work` points to is `Sync`, and `run` keeps it alive for as
-// long as anybody may dereference it.
+// SAFETY: all fields but `work` are `Send` and `Sync`; the target of `work` is `Sync`, and `run` keeps it
+// alive while any thread may dereference it.
 unsafe impl Send for Job {}
 // SAFETY: as above.
 unsafe impl Sync for Job {}
 
 impl Job {
     fn new(phases: u64, units: usize, work: &Work<'_>) -> Job {
-        // SAFETY: only the lifetime changes. `help` alone dereferences the pointer, and only for unfinished units, all of
-        // which `finish` waits for. Between `new` and the end of `finish` nothing unwinds: every call of code that is
-        // not of this file is caught.
+        // SAFETY: only the lifetime changes. Only `help` dereferences the pointer, and only for unfinished
+        // units, all of which `finish` waits for. Between `new` and the end of `finish` nothing unwinds:
+        // every call of code outside this file is caught.
         let work = unsafe { mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
         let units = units as u64;
         Job {
@@ -108,7 +108,7 @@ impl Job {
             total: phases * units,
             next: AtomicU64::new(0),
             finished: AtomicU64::new(0),
-            broken: AtomicBool::new(false),
+            panicked: AtomicBool::new(false),
             panic: Mutex::new(None),
             caller: thread::current(),
         }
@@ -117,38 +117,38 @@ impl Job {
     /// Takes units until none is left.
     fn help(&self) {
         loop {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.total {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            if index >= self.total {
                 return;
             }
-            let phase = number / self.units;
+            let phase = index / self.units;
             self.await_phase(phase);
-            if !self.broken.load(Ordering::Relaxed) {
-                let unit = (number % self.units) as usize;
-                // SAFETY: this unit is unfinished and `finish` does not return before all units are finished, so what
-                // `work` borrows is still there.
+            if !self.panicked.load(Ordering::Relaxed) {
+                let unit = (index % self.units) as usize;
+                // SAFETY: this unit is unfinished and `finish` does not return before all units are finished,
+                // so everything that `work` borrows is still alive.
                 let unit = || unsafe { (*self.work)(phase, unit) };
-                self.note(catch_unwind(AssertUnwindSafe(unit)));
+                self.record(catch_unwind(AssertUnwindSafe(unit)));
             }
-            // Release: whoever sees the count sees what the unit did.
+            // Release: a thread that sees the count sees the effects of the unit.
             if self.finished.fetch_add(1, Ordering::AcqRel) + 1 == self.total {
                 self.caller.unpark();
             }
         }
     }
 
-    fn note(&self, outcome: Result<(), Payload>) {
+    fn record(&self, outcome: Result<(), Payload>) {
         if let Err(payload) = outcome {
             self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
-            self.broken.store(true, Ordering::Relaxed);
-            // Units that nobody has begun count as finished. Release: whoever was let on by that sees why.
-            let begun = self.next.swap(self.total, Ordering::Relaxed);
-            self.finished.fetch_add(self.total.saturating_sub(begun), Ordering::AcqRel);
+            self.panicked.store(true, Ordering::Relaxed);
+            // Units not yet started count as finished. Release: a thread that this lets pass sees `panicked`.
+            let started = self.next.swap(self.total, Ordering::Relaxed);
+            self.finished.fetch_add(self.total.saturating_sub(started), Ordering::AcqRel);
         }
     }
 
-    /// Until all phases before this one are finished. Their last units take about as long as ours did, so mostly this is
-    /// short.
+    /// Waits until all earlier phases are finished. Their last units take about as long as this thread's, so
+    /// the wait is usually short.
     fn await_phase(&self, phase: u64) {
         let mut spins = 0;
         while self.finished.load(Ordering::Acquire) < phase * self.units {
@@ -161,11 +161,11 @@ impl Job {
         }
     }
 
-    /// Until everything is finished, on the caller's thread. Goes on with a panic, if there was one.
+    /// Waits until everything is finished, on the caller's thread. Resumes a panic, if there was one.
     fn finish(&self) {
         let mut spins = 0;
         while self.finished.load(Ordering::Acquire) < self.total {
-            // The last unit of a helper may take no more than some ten microseconds: sleeping is worth it only after that.
+            // The last unit of a helper may take only some ten microseconds: sleeping pays only after that.
             if spins < 10_000 {
                 spins += 1;
                 core::hint::spin_loop();
@@ -179,10 +179,10 @@ impl Job {
     }
 }
 
-/// `work(phase, unit)` for every unit of every phase, all of a phase before any of the next, on this thread and on as
-/// many of `helpers` threads of the current rayon pool as arrive in time.
+/// Calls `work(phase, unit)` for every unit of every phase, all units of a phase before any of the next, on
+/// this thread and on as many of `helpers` threads of the current rayon pool as arrive in time.
 ///
-/// A thread of the pool allocates nothing here; another thread allocates one small task for each helper.
+/// On a thread of the pool this allocates nothing; on another thread it allocates one small task per helper.
 pub(crate) fn run(phases: u64, units: usize, helpers: usize, work: &Work<'_>) {
     if rayon::current_thread_index().is_some() {
         let job = Job::new(phases, units, work);
@@ -193,7 +193,7 @@ pub(crate) fn run(phases: u64, units: usize, helpers: usize, work: &Work<'_>) {
     }
 }
 
-/// [`run`] on threads to which `spawn` hands its argument, now or later.
+/// As [`run`], on threads to which `spawn` passes its argument, now or later.
 pub(crate) fn run_with(
     phases: u64,
     units: usize,
@@ -202,8 +202,8 @@ pub(crate) fn run_with(
     spawn: impl Fn(Box<dyn FnOnce() + Send>),
 ) {
     let job = Arc::new(Job::new(phases, units, work));
-    // A `spawn` that panics may have handed out the job before.
-    job.note(catch_unwind(AssertUnwindSafe(|| {
+    // A `spawn` that panics may have passed on the job before.
+    job.record(catch_unwind(AssertUnwindSafe(|| {
         for _ in 0..helpers {
             let job = Arc::clone(&job);
             spawn(Box::new(move || job.help()));
@@ -213,7 +213,8 @@ pub(crate) fn run_with(
     job.finish();
 }
 
-/// Offers the job to `helpers` other threads of the pool and helps. Nothing here panics but `work`, which is caught.
+/// Offers the job to `helpers` other threads of the pool and helps. Only `work` can panic here, and its
+/// panics are caught.
 fn fork(job: &Job, helpers: usize) {
     match helpers {
         0 => job.help(),
@@ -232,19 +233,19 @@ mod tests {
         rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap()
     }
 
-    /// Every unit once, and no unit before the phase before is done.
+    /// Every unit runs once, and none before the previous phase is done.
     fn check(phases: u64, units: usize, helpers: usize) {
-        let seen = Mutex::new(Vec::new());
-        run(phases, units, helpers, &|phase, unit| seen.lock().unwrap().push((phase, unit)));
-        let mut seen = seen.into_inner().unwrap();
-        assert!(seen.is_sorted_by_key(|&(phase, _)| phase));
-        seen.sort_unstable();
+        let calls = Mutex::new(Vec::new());
+        run(phases, units, helpers, &|phase, unit| calls.lock().unwrap().push((phase, unit)));
+        let mut calls = calls.into_inner().unwrap();
+        assert!(calls.is_sorted_by_key(|&(phase, _)| phase));
+        calls.sort_unstable();
         let all = (0..phases).flat_map(|phase| (0..units).map(move |unit| (phase, unit)));
-        assert!(seen.into_iter().eq(all), "{phases} {units} {helpers}");
+        assert!(calls.into_iter().eq(all), "{phases} {units} {helpers}");
     }
 
     #[test]
-    fn phases_follow_one_another() {
+    fn phases_run_in_order() {
         let pool = pool();
         for (phases, units, helpers) in [(1, 0, 2), (1, 1, 0), (4, 1, 3), (40, 3, 2), (100, 7, 1), (3, 2, 20)]
         {
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn helpers_that_never_come_cost_nothing() {
+    fn late_helpers_do_nothing() {
         let parked = Mutex::new(Vec::new());
         let count = AtomicUsize::new(0);
         let work = |_, _| {
@@ -262,27 +263,27 @@ mod tests {
         };
         run_with(1, 5, 3, &work, |task| parked.lock().unwrap().push(task));
         assert_eq!(count.load(Ordering::Relaxed), 5);
-        // Late helpers find nothing, and what `work` borrowed is never touched again.
+        // Late helpers find nothing to do, and the borrows of `work` are not touched again.
         for task in parked.into_inner().unwrap() {
             task();
         }
         assert_eq!(count.into_inner(), 5);
     }
 
-    /// A panic, whoever has it, comes out where the work was asked for, before the units that nobody had begun.
+    /// A panic on any thread reaches the caller before units that were not started.
     #[test]
-    fn a_panic_comes_out_at_once_and_once() {
+    fn panic_reaches_the_caller_once() {
         let pool = pool();
         let run_to_panic = |panics_on_caller: bool| {
-            let begun = AtomicUsize::new(0);
+            let started = AtomicUsize::new(0);
             let caller = thread::current().id();
             let work = |_, _| {
-                begun.fetch_add(1, Ordering::Relaxed);
+                started.fetch_add(1, Ordering::Relaxed);
                 if (thread::current().id() == caller) == panics_on_caller {
                     resume_unwind(Box::new("the work's own"));
                 }
-                // Until the other one has panicked: each thread has one unit at a time.
-                while begun.load(Ordering::Relaxed) < 2 {
+                // Until the other thread has panicked: each thread has one unit at a time.
+                while started.load(Ordering::Relaxed) < 2 {
                     thread::yield_now();
                 }
             };
@@ -301,15 +302,15 @@ mod tests {
     }
 
     #[test]
-    fn a_spawn_that_panics_leaves_nobody_behind() {
+    fn panic_of_spawn_waits_for_started_threads() {
         let count = AtomicUsize::new(0);
         let work = |_, _| {
             count.fetch_add(1, Ordering::Relaxed);
         };
-        let handed = AtomicUsize::new(0);
+        let spawned = AtomicUsize::new(0);
         let result = catch_unwind(AssertUnwindSafe(|| {
             run_with(1, 100, 2, &work, |task| {
-                if handed.fetch_add(1, Ordering::Relaxed) == 1 {
+                if spawned.fetch_add(1, Ordering::Relaxed) == 1 {
                     resume_unwind(Box::new("no thread"));
                 }
                 thread::spawn(task);

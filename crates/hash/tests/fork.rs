@@ -1,7 +1,8 @@
-//! What a child inherits when a process with warm pools forks: every object works on, on the threads that there are, or
-//! says that it cannot. None waits for threads that stayed with the parent.
+//! Behaviour of objects in a forked child of a process with warm pools: each works with the threads that
+//! exist, or returns an error. None waits for threads that stayed with the parent.
 //!
-//! A program of its own, one test at a time: a child must not find locks that other tests hold.
+//! This is a program of its own, with one test at a time: a child must not inherit locks that other tests
+//! hold.
 #![cfg(feature = "std")]
 #![forbid(unsafe_code)]
 
@@ -10,7 +11,9 @@ use hashmill_hash::argon2::{self, HashError, Hasher, Input, PagePolicy, Params, 
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{self, Context, Subtrees};
 use hashmill_hash::engine::subtrees::self_test;
-use hashmill_hash::engine::{EngineError, NonceEngine, NonceJob, Searched, Stop, SubtreeEngine, Tile, Watch};
+use hashmill_hash::engine::{
+    EngineError, NonceEngine, NonceJob, SearchMonitor, SearchProgress, Stop, SubtreeEngine, Tile, search,
+};
 use hashmill_hash::password::{Login, NewPassword, Passwords, Policy};
 use hashmill_testkit::fork::{Child, alone, beside, in_child, in_fresh_process};
 use hashmill_testkit::paint;
@@ -20,10 +23,10 @@ use std::thread;
 
 const SALT: &[u8; 16] = b"sixteen bytes ok";
 
-/// What these tests are about.
+/// The subject of these tests.
 const WHAT: &str = "forked children";
 
-/// Threads for all, also where the machine has one processor.
+/// Starts threads, also on a machine with one processor.
 fn warm_global_pool() {
     let _ = rayon::ThreadPoolBuilder::new().num_threads(4).build_global();
     rayon::broadcast(|_| ());
@@ -33,25 +36,25 @@ fn cheap(lanes: u32) -> Passwords {
     Passwords::new(Policy::new(Params::new(64, 1, lanes).expect("costs")))
 }
 
-/// Checks and makes eight hashes, as a login storm does.
+/// Verifies and makes eight hashes, as in a login storm.
 fn storm(passwords: &Passwords) -> bool {
     let stored = passwords.hash(b"right", SALT).expect("a hash").to_string();
     let login = |at: usize| Login { password: if at == 3 { b"wrong" } else { b"right" }, stored: &stored };
     let logins: Vec<_> = (0..8).map(login).collect();
-    let verdicts = passwords.verify_many(&logins);
-    let made = passwords.hash_many(&[NewPassword { password: b"right", salt: SALT }; 8]);
-    verdicts.iter().enumerate().all(|(at, verdict)| verdict.is_ok() == (at != 3))
-        && made.iter().all(|hash| hash.as_ref().is_ok_and(|hash| hash.to_string() == stored))
+    let results = passwords.verify_many(&logins);
+    let hashes = passwords.hash_many(&[NewPassword { password: b"right", salt: SALT }; 8]);
+    results.iter().enumerate().all(|(at, result)| result.is_ok() == (at != 3))
+        && hashes.iter().all(|hash| hash.as_ref().is_ok_and(|hash| hash.to_string() == stored))
 }
 
 #[test]
-fn many_passwords_are_checked_in_a_child() {
+fn child_hashes_and_verifies_many_passwords() {
     let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     for passwords in [cheap(1), cheap(4), cheap(1).memory_budget(200)] {
         assert!(storm(&passwords), "warm");
         assert_eq!(in_child(|| storm(&passwords)), Child::Agreed);
-        // A child of the child, and threads of the child's own.
+        // A child of the child, and the child's own threads.
         let grandchild = || in_child(|| storm(&passwords)) == Child::Agreed && storm(&passwords);
         assert_eq!(in_child(grandchild), Child::Agreed);
         let with_pool = || {
@@ -62,14 +65,15 @@ fn many_passwords_are_checked_in_a_child() {
     }
 }
 
-/// Nothing of ours was called before the fork, so nothing can have been noted: who warmed the pool is somebody else.
+/// None of this crate's functions was called before the fork, so nothing can have been recorded: other code
+/// warmed the pool.
 #[test]
-fn a_pool_that_others_warmed_is_not_waited_for() {
+fn child_does_not_wait_for_a_pool_of_other_code() {
     let Some(_alone) = alone(WHAT) else { return };
-    in_fresh_process("a_pool_that_others_warmed_is_not_waited_for", others_warmed_it);
+    in_fresh_process("child_does_not_wait_for_a_pool_of_other_code", hash_after_other_code_warmed_the_pool);
 }
 
-fn others_warmed_it() {
+fn hash_after_other_code_warmed_the_pool() {
     warm_global_pool();
     let input = paint(8 << 20);
     let children = || {
@@ -88,7 +92,7 @@ fn others_warmed_it() {
 }
 
 #[test]
-fn blake3_on_several_threads_goes_on_in_a_child() {
+fn child_hashes_blake3_on_several_threads() {
     let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     let input = paint(8 << 20);
@@ -110,7 +114,7 @@ fn blake3_on_several_threads_goes_on_in_a_child() {
 }
 
 #[test]
-fn lanes_of_one_hash_are_computed_in_a_child() {
+fn child_computes_lanes_of_one_hash() {
     let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     let input = Input::new(b"password", SALT);
@@ -121,9 +125,9 @@ fn lanes_of_one_hash_are_computed_in_a_child() {
     assert_eq!(child, Child::Agreed);
 }
 
-/// The memory of a hash at work stays with the parent: a child must not make a tag of what it has instead.
+/// The memory of a hash in progress stays with the parent: a child must not compute a tag from its own copy.
 #[test]
-fn a_hash_at_work_is_refused_in_a_child() {
+fn child_cannot_continue_a_hash_of_its_parent() {
     let Some(_alone) = alone(WHAT) else { return };
     let input = Input::new(b"password", SALT);
     for memory in [64, 4 << 10] {
@@ -136,13 +140,13 @@ fn a_hash_at_work_is_refused_in_a_child() {
         assert_eq!(refused, Child::Agreed, "{memory} KiB");
         let mut steps = Hasher::new(params).steps(&input, 32).expect("memory");
         steps.step().expect("the same process");
-        let never = in_child(|| {
+        let unfinished = in_child(|| {
             let mut other = [0; 32];
             matches!(steps.finish(&mut other), Err(HashError::Forked)) && other == [0; 32]
         });
-        assert_eq!(never, Child::Agreed, "{memory} KiB");
+        assert_eq!(unfinished, Child::Agreed, "{memory} KiB");
     }
-    // The same inside of a check that somebody watches: the fork happens while it waits for its caller.
+    // The same within a watched verification: the fork happens while it waits for its caller.
     let passwords = cheap(1);
     let stored = passwords.hash(b"right", SALT).expect("a hash");
     let child = in_child(|| {
@@ -157,12 +161,12 @@ fn a_hash_at_work_is_refused_in_a_child() {
         });
         nested == Child::Agreed && answer.is_ok()
     });
-    assert_eq!(child, Child::Agreed, "the parent of a child is not troubled");
+    assert_eq!(child, Child::Agreed, "the parent is not affected");
 }
 
-/// A thread of the parent has all of the budget, and will give it back to the parent alone.
+/// A thread of the parent has the whole budget, and will return it to the parent only.
 #[test]
-fn a_budget_that_the_parent_uses_does_not_bind_a_child() {
+fn child_has_its_own_memory_budget() {
     let Some(_alone) = alone(WHAT) else { return };
     let passwords = cheap(1).memory_budget(64);
     let stored = passwords.hash(b"right", SALT).expect("a hash");
@@ -188,9 +192,9 @@ fn a_budget_that_the_parent_uses_does_not_bind_a_child() {
     assert_eq!(passwords.verify_decoded(b"right", &stored), Ok(()), "the parent has its budget again");
 }
 
-/// Other threads are in the middle of everything when the process forks.
+/// Other threads are in the middle of all operations when the process forks.
 #[test]
-fn children_of_a_busy_parent_wait_for_nobody() {
+fn children_of_a_busy_parent_finish() {
     let Some(_alone) = alone(WHAT) else { return };
     warm_global_pool();
     for passwords in [cheap(1), cheap(4), cheap(1).memory_budget(100)] {
@@ -201,49 +205,51 @@ fn children_of_a_busy_parent_wait_for_nobody() {
 }
 
 #[test]
-fn a_search_goes_on_or_is_refused() {
+fn child_continues_or_refuses_a_nonce_search() {
     let Some(_alone) = alone(WHAT) else { return };
     let recipe = Recipe::NonceIsPassword { header_len: None };
     let pow = Pow::new(Params::new(64, 1, 1).expect("costs"), recipe, Order::BigEndian);
     let job = NonceJob::new(b"a header", [0; 32]);
-    let done = Ok(Searched::new(20, 20));
+    let done = Ok(SearchProgress::new(20, 20));
     let mut engine = SingleThread::new(pow, Plan::host(), PagePolicy::Transparent, 2).expect("memory");
     let mut workers =
         ThreadPool::new(pow, Plan::host(), PagePolicy::Transparent, 2, 2, |_| {}).expect("threads");
-    assert_eq!(engine.search(&job, 0..20, &Watch::new(), &|_| {}), done);
-    assert_eq!(workers.search(&job, 0..20, &Watch::new(), &|_| {}), done);
-    assert_eq!(in_child(|| engine.search(&job, 0..20, &Watch::new(), &|_| {}) == done), Child::Agreed);
+    let search_20 =
+        |engine: &mut dyn NonceEngine| search(engine, &job, 0..20, &SearchMonitor::new(), &|_| {});
+    assert_eq!(search_20(&mut engine), done);
+    assert_eq!(search_20(&mut workers), done);
+    assert_eq!(in_child(|| search_20(&mut engine) == done), Child::Agreed);
     let refused = in_child(|| {
-        let refused = workers.search(&job, 0..20, &Watch::new(), &|_| {}) == Err(EngineError::Forked);
+        let refused = search_20(&mut workers) == Err(EngineError::Forked);
         let prefaulted = workers.prefault();
         drop(workers);
         let anew = ThreadPool::new(pow, Plan::host(), PagePolicy::Transparent, 2, 2, |_| {});
-        let found = anew.and_then(|mut workers| workers.search(&job, 0..20, &Watch::new(), &|_| {}));
+        let found = anew.and_then(|mut workers| search_20(&mut workers));
         refused && prefaulted.is_none() && found == done
     });
     assert_eq!(refused, Child::Agreed);
 }
 
 #[test]
-fn an_engine_for_subtrees_is_refused_in_a_child() {
+fn child_cannot_use_a_subtree_engine_of_its_parent() {
     let Some(_alone) = alone(WHAT) else { return };
     let (tile, stop, input) = (Tile::new(0, 0, 1024), Stop::new(), paint(1024));
-    let made = || Subtrees::new(blake3::Plan::host(), &Mode::Hash, 1024, 2).expect("a tile");
-    let engine = made();
-    let mut lent = engine.stage();
+    let subtrees = || Subtrees::new(blake3::Plan::host(), &Mode::Hash, 1024, 2).expect("a tile");
+    let engine = subtrees();
+    let mut staged = engine.stage();
     let refused = in_child(|| {
-        let lent = std::mem::replace(&mut lent, Ok(None)).expect("memory").expect("of a tile");
+        let staging = std::mem::replace(&mut staged, Ok(None)).expect("memory").expect("of a tile");
         let answers = [
-            engine.submit(lent, tile, &stop) == Err(EngineError::Forked),
+            engine.submit(staging, tile, &stop) == Err(EngineError::Forked),
             engine.take(&stop) == Err(EngineError::Forked),
             engine.abandon() == Err(EngineError::Forked),
             matches!(engine.stage(), Err(EngineError::Forked)),
         ];
         drop(engine);
-        // What lies in memory can be computed as anywhere.
+        // Computing in place is possible in the child.
         answers == [true; 4]
-            && made().compute(tile, &input).is_ok()
-            && self_test(&made(), &Mode::Hash).is_ok()
+            && subtrees().compute(tile, &input).is_ok()
+            && self_test(&subtrees(), &Mode::Hash).is_ok()
     });
     assert_eq!(refused, Child::Agreed);
 }

@@ -1,13 +1,14 @@
-//! A program that carries the lab: three toy workloads, each with an engine that is known to be slower.
+//! A program that contains the lab: three toy workloads, each with an engine that is known to be slower.
 //!
 //! `cargo run --release -p hashmill-lab --example lab -- list`
 
-use hashmill_lab::cmd::{self, Mount};
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload, function};
-use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::cmd::{self, LabSetup};
+use hashmill_lab::model::engine::{CaseError, Digest, Engine, Spec, Workload, function};
+use hashmill_lab::model::registry::{EngineOffer, Registry};
+use hashmill_lab::model::summary::{Meaning, NamedCase, Number, ProductRow, Summary, Tool};
 use hashmill_lab::model::units::Units;
 
-/// Rounds of a multiply-xor chain in registers: nothing but the core can disturb it.
+/// Rounds of a multiply-xor chain in registers, which depends on the core only.
 struct Chain;
 
 impl Workload for Chain {
@@ -26,11 +27,11 @@ impl Workload for Chain {
         1
     }
 
-    fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, Fault> {
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, CaseError> {
         Ok(spec.size)
     }
 
-    fn reference(&self, _: &Spec, rounds: &u64) -> Result<Digest, Fault> {
+    fn reference(&self, _: &Spec, rounds: &u64) -> Result<Digest, CaseError> {
         let mut state = 1_u64;
         for round in 0..*rounds {
             state = (state ^ round).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
@@ -44,13 +45,13 @@ fn chain(rounds: &u64) -> u64 {
         .fold(1_u64, |state, round| (state ^ round).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29))
 }
 
-/// The chain with true extra work: `percent` of the rounds once more, thrown away.
+/// The chain with real extra work: repeats a share of the rounds and discards the result.
 fn delayed_chain<const PERMILLE: u64>(rounds: &u64) -> u64 {
     std::hint::black_box(chain(&(rounds * PERMILLE / 1000)));
     chain(rounds)
 }
 
-/// Sum of words at dependent places of a large table: the memory decides.
+/// Sum of words at dependent positions of a large table, which depends on the memory.
 struct Walk;
 
 struct Table {
@@ -73,12 +74,12 @@ impl Workload for Walk {
         spec.size
     }
 
-    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Table, Fault> {
-        let words = usize::try_from(spec.size / 4).map_err(Fault::failed)?;
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Table, CaseError> {
+        let words = usize::try_from(spec.size / 4).map_err(CaseError::failed)?;
         if words == 0 || words > 1 << 30 {
-            return Err(Fault::failed("the table must hold between one and 2^30 words"));
+            return Err(CaseError::failed("the table must hold between one and 2^30 words"));
         }
-        // One cycle through all words, in an order that no prefetcher guesses (Sattolo's shuffle).
+        // One cycle through all words, in an order that prefetchers cannot predict (Sattolo's shuffle).
         let mut next: Vec<u32> = (0..words as u32).collect();
         let mut state = seed;
         for last in (1..words).rev() {
@@ -88,7 +89,7 @@ impl Workload for Walk {
         Ok(Table { next, steps: STEPS })
     }
 
-    fn reference(&self, _: &Spec, table: &Table) -> Result<Digest, Fault> {
+    fn reference(&self, _: &Spec, table: &Table) -> Result<Digest, CaseError> {
         let mut at = 0_u32;
         for _ in 0..table.steps {
             at = table.next[at as usize];
@@ -103,14 +104,14 @@ fn walk(table: &Table) -> u32 {
     (0..table.steps).fold(0, |at, _| table.next[at as usize])
 }
 
-/// The walk with two percent of its steps once more.
+/// The walk with two percent of its steps repeated.
 fn delayed_walk(table: &Table) -> u32 {
     let extra = Table { next: Vec::new(), steps: table.steps / 50 };
     std::hint::black_box((0..extra.steps).fold(1, |at, _| table.next[at as usize]));
     walk(table)
 }
 
-/// Bytes summed through every phase that an engine can have.
+/// Sum of bytes, with every phase that an engine can have.
 struct Sum;
 
 impl Workload for Sum {
@@ -124,17 +125,17 @@ impl Workload for Sum {
         Units::Bytes(spec.size)
     }
 
-    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Vec<u8>, Fault> {
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Vec<u8>, CaseError> {
         Ok((0..spec.size).map(|i| (i.wrapping_mul(31).wrapping_add(seed)) as u8).collect())
     }
 
-    fn reference(&self, _: &Spec, input: &Vec<u8>) -> Result<Digest, Fault> {
+    fn reference(&self, _: &Spec, input: &Vec<u8>) -> Result<Digest, CaseError> {
         let sum: u64 = input.iter().map(|byte| u64::from(*byte)).sum();
         Ok(Digest::new(&sum.to_le_bytes()))
     }
 }
 
-/// Copies the input before it sums it; off by `error`, so that tests can see a wrong result.
+/// Copies the input before the sum; `error` is added, so that tests can see a wrong result.
 struct Copied {
     error: u64,
 }
@@ -145,7 +146,7 @@ impl Engine for Copied {
     type Buffer = Vec<u8>;
     type Output = u64;
 
-    fn init(&self, _: &Spec) -> Result<(), Fault> {
+    fn init(&self, _: &Spec) -> Result<(), CaseError> {
         Ok(())
     }
 
@@ -153,16 +154,16 @@ impl Engine for Copied {
         "bytes".to_owned()
     }
 
-    fn reserve(&self, (): &mut (), input: &Vec<u8>) -> Result<Vec<u8>, Fault> {
+    fn reserve(&self, (): &mut (), input: &Vec<u8>) -> Result<Vec<u8>, CaseError> {
         Ok(vec![0; input.len()])
     }
 
-    fn stage(&self, (): &mut (), buffer: &mut Vec<u8>, input: &Vec<u8>) -> Result<(), Fault> {
+    fn stage(&self, (): &mut (), buffer: &mut Vec<u8>, input: &Vec<u8>) -> Result<(), CaseError> {
         buffer.copy_from_slice(input);
         Ok(())
     }
 
-    fn run(&self, (): &mut (), buffer: &mut Vec<u8>, _: &Vec<u8>) -> Result<u64, Fault> {
+    fn run(&self, (): &mut (), buffer: &mut Vec<u8>, _: &Vec<u8>) -> Result<u64, CaseError> {
         Ok(buffer.iter().map(|byte| u64::from(*byte)).sum::<u64>() + self.error)
     }
 
@@ -180,7 +181,7 @@ impl Engine for Crashing {
     type Buffer = ();
     type Output = u64;
 
-    fn init(&self, _: &Spec) -> Result<(), Fault> {
+    fn init(&self, _: &Spec) -> Result<(), CaseError> {
         Ok(())
     }
 
@@ -188,11 +189,11 @@ impl Engine for Crashing {
         "none".to_owned()
     }
 
-    fn reserve(&self, (): &mut (), _: &Vec<u8>) -> Result<(), Fault> {
+    fn reserve(&self, (): &mut (), _: &Vec<u8>) -> Result<(), CaseError> {
         Ok(())
     }
 
-    fn run(&self, (): &mut (), (): &mut (), _: &Vec<u8>) -> Result<u64, Fault> {
+    fn run(&self, (): &mut (), (): &mut (), _: &Vec<u8>) -> Result<u64, CaseError> {
         panic!("this engine always crashes")
     }
 
@@ -201,7 +202,7 @@ impl Engine for Crashing {
     }
 }
 
-/// A call that does nothing, on inputs that are dear to make.
+/// A call that does nothing, with inputs that are expensive to make.
 struct Dear;
 
 impl Workload for Dear {
@@ -215,29 +216,29 @@ impl Workload for Dear {
         Units::Operations(1)
     }
 
-    fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, Fault> {
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, CaseError> {
         Ok(spec.size + (0..100).map(|_| dear_set_up(spec.size)).sum::<u64>())
     }
 
-    fn reference(&self, _: &Spec, _: &u64) -> Result<Digest, Fault> {
+    fn reference(&self, _: &Spec, _: &u64) -> Result<Digest, CaseError> {
         Ok(Digest::new(&0_u64.to_le_bytes()))
     }
 }
 
-/// Asks for memory anew each time and fills it; what is left of that is nothing.
+/// Allocates and fills memory in each call, and returns 0.
 #[inline(never)]
 fn dear_set_up(bytes: u64) -> u64 {
-    let mut made: Vec<u64> = vec![1; bytes as usize / 8];
+    let mut words: Vec<u64> = vec![1; bytes as usize / 8];
     let (mut at, mut sum) = (0, 0);
-    while at < made.len() {
-        made[at] ^= std::hint::black_box(1);
-        sum ^= made[at];
+    while at < words.len() {
+        words[at] ^= std::hint::black_box(1);
+        sum ^= words[at];
         at += 1;
     }
     sum
 }
 
-/// Makes its input anew for each call.
+/// Makes its input again for each call.
 struct Staged;
 
 impl Engine for Staged {
@@ -246,7 +247,7 @@ impl Engine for Staged {
     type Buffer = u64;
     type Output = u64;
 
-    fn init(&self, _: &Spec) -> Result<(), Fault> {
+    fn init(&self, _: &Spec) -> Result<(), CaseError> {
         Ok(())
     }
 
@@ -254,16 +255,16 @@ impl Engine for Staged {
         "scalar".to_owned()
     }
 
-    fn reserve(&self, (): &mut (), _: &u64) -> Result<u64, Fault> {
+    fn reserve(&self, (): &mut (), _: &u64) -> Result<u64, CaseError> {
         Ok(0)
     }
 
-    fn stage(&self, (): &mut (), buffer: &mut u64, bytes: &u64) -> Result<(), Fault> {
+    fn stage(&self, (): &mut (), buffer: &mut u64, bytes: &u64) -> Result<(), CaseError> {
         *buffer = dear_set_up(*bytes);
         Ok(())
     }
 
-    fn run(&self, (): &mut (), buffer: &mut u64, _: &u64) -> Result<u64, Fault> {
+    fn run(&self, (): &mut (), buffer: &mut u64, _: &u64) -> Result<u64, CaseError> {
         Ok(*buffer)
     }
 
@@ -278,37 +279,63 @@ impl Engine for Staged {
 
 fn main() {
     let word = |state: &u64| Digest::new(&state.to_le_bytes());
-    let place = |at: &u32| Digest::new(&at.to_le_bytes());
+    let position = |at: &u32| Digest::new(&at.to_le_bytes());
     let mut registry = Registry::new();
     registry
         .workload(Chain, &[100, 1000, 10_000])
-        .engine("plain", function("scalar", chain, word), Offer::classes(&["kernel", "oneshot"]))
-        .engine("slow1", function("scalar", delayed_chain::<10>, word), Offer::classes(&["kernel"]))
-        .engine("twice", function("scalar", delayed_chain::<1000>, word), Offer::classes(&["kernel"]))
+        .engine("plain", function("scalar", chain, word), EngineOffer::classes(&["kernel", "oneshot"]))
+        .engine("slow1", function("scalar", delayed_chain::<10>, word), EngineOffer::classes(&["kernel"]))
+        .engine("twice", function("scalar", delayed_chain::<1000>, word), EngineOffer::classes(&["kernel"]))
         .engine(
             "slow5",
             function("scalar", delayed_chain::<50>, word),
-            Offer::classes(&["kernel", "oneshot"]),
+            EngineOffer::classes(&["kernel", "oneshot"]),
         );
     registry
         .workload(Walk, &[64 << 20])
-        .engine("plain", function("scalar", walk, place), Offer::classes(&["kernel"]))
-        .engine("slow2", function("scalar", delayed_walk, place), Offer::classes(&["kernel"]));
+        .engine("plain", function("scalar", walk, position), EngineOffer::classes(&["kernel"]))
+        .engine("slow2", function("scalar", delayed_walk, position), EngineOffer::classes(&["kernel"]));
     let staged = ["kernel", "backend", "oneshot", "cold", "sustained"];
     registry
         .workload(Sum, &[1 << 10, 64 << 10, 1 << 20])
-        .engine("copied", Copied { error: 0 }, Offer::classes(&staged))
-        .engine("wrong", Copied { error: 1 }, Offer::classes(&staged))
-        .engine("crashing", Crashing, Offer::classes(&["kernel"]));
+        .engine("copied", Copied { error: 0 }, EngineOffer::classes(&staged))
+        .engine("wrong", Copied { error: 1 }, EngineOffer::classes(&staged))
+        .engine("crashing", Crashing, EngineOffer::classes(&["kernel"]));
     registry
         .workload(Dear, &[64 << 10])
-        .engine("kept", function("scalar", |_| 0, word), Offer::classes(&["kernel"]))
-        .engine("staged", Staged, Offer::classes(&["kernel", "backend"]));
-    registry.suite(
+        .engine("kept", function("scalar", |_| 0, word), EngineOffer::classes(&["kernel"]))
+        .engine("staged", Staged, EngineOffer::classes(&["kernel", "backend"]));
+    let named = |name: &str, case: &str| NamedCase::new(name, case);
+    let row = |case: &str, meaning: Meaning, tool: Tool| ProductRow {
+        product: "TOYS".to_owned(),
+        named: named(case.split('/').next().unwrap_or_default(), case),
+        number: Number::Time,
+        meaning,
+        tool,
+    };
+    let chain = row(
+        "chain/plain/kernel/10000/t1",
+        Meaning::PerSecond("rounds".to_owned()),
+        Tool::Measured(named("twice", "chain/twice/kernel/10000/t1")),
+    );
+    let image = Meaning::Amount { what: "a floppy disk".to_owned(), units: 1_474_560 };
+    let nobody = Tool::Recorded { name: "abacus".to_owned(), engine: "abacus".to_owned() };
+    let sum = row("sum/copied/kernel/64KiB/t1", image.clone(), nobody.clone());
+    let summary = |products: Vec<ProductRow>, further: Vec<NamedCase>| Summary {
+        program: "The example".to_owned(),
+        rivals: "lab compare".to_owned(),
+        products,
+        further,
+        recorded: Vec::new(),
+    };
+    let further = vec![named("sum of 1 KiB", "sum/copied/oneshot/1KiB/t1")];
+    registry.summary(
         "headline",
         "the rows that a newcomer wants to see",
-        &["chain/plain/kernel", "sum/copied"],
+        summary(vec![chain.clone(), sum], further),
     );
-    let mount = Mount { name: "lab", arguments: &[], registry: &registry, maker: None };
-    std::process::exit(cmd::main(&mount, std::env::args_os().skip(1)).code());
+    let wrong = row("sum/wrong/kernel/1KiB/t1", image, nobody);
+    registry.summary("broken", "a row with a wrong result", summary(vec![chain, wrong], Vec::new()));
+    let lab = LabSetup { name: "lab", arguments: &[], registry: &registry, package: None, builder: None };
+    std::process::exit(cmd::main(&lab, std::env::args_os().skip(1)).code());
 }

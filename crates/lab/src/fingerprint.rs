@@ -1,4 +1,4 @@
-//! SHA-256 as lower-case hexadecimal: for seals, machines and programs.
+//! SHA-256 in lower-case hexadecimal, for seals, machines and programs.
 
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     hex(&sha256(bytes))
 }
 
-/// The fingerprint of a file, read in pieces.
+/// Fingerprint of a file, read in blocks.
 pub(crate) fn sha256_file(path: &Path) -> io::Result<String> {
     let mut file = std::fs::File::open(path)?;
     let mut hasher = Sha256::new();

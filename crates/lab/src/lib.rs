@@ -1,38 +1,31 @@
-//! Measuring so that a stranger can check the result: paired sessions, exact statistics, four verdicts.
+//! Benchmarks that others can check: paired sessions, exact statistics, four verdicts.
 //!
-//! The crate knows workloads and engines only as traits that a program hands in. Of the workspace's other crates it
-//! uses the machine's facts alone.
+//! The crate knows workloads and engines only as traits that a program implements. Of the workspace's other crates it
+//! uses `hashmill-machine` and `hashmill-atomic-file`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod bench;
-mod build;
-mod campaign;
-#[cfg(feature = "gates")]
-mod claim;
+mod builds;
 pub mod cmd;
-mod commands;
-mod count;
+mod command_bench;
+mod counters;
 mod fingerprint;
-#[cfg(feature = "gates")]
-mod gate;
-mod import;
+mod measure;
 pub mod model;
-mod plan;
-mod probe;
-mod profile;
 mod report;
-mod session;
+#[cfg(feature = "gates")]
+mod requirements;
 mod stats;
 
-pub use bench::benches;
+pub use cmd::benches;
 
-/// What the page of the crate shows compiles and runs.
+/// The README's code compiles and runs.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// What the pages for newcomers show compiles.
+/// The code of the guides compiles.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../../docs/from-criterion.md")]

@@ -1,4 +1,4 @@
-//! The measuring device, behind a trait so that statistics and reports can be tested to the digit.
+//! Clocks, behind a trait so that statistics and reports can be tested to the digit.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,16 +6,16 @@ use std::time::Instant;
 
 /// A source of nanoseconds that never runs backwards.
 pub trait Clock {
-    /// Nanoseconds since a fixed but arbitrary moment.
+    /// Nanoseconds since a fixed but arbitrary time.
     fn now_ns(&self) -> u64;
 
-    /// A reading that begins or ends nothing that is timed: a clock that notes what is timed leaves it out.
+    /// A reading that starts or ends no timed section: a clock that records timed sections omits it.
     fn aside_ns(&self) -> u64 {
         self.now_ns()
     }
 }
 
-/// The monotonic clock with the zero of the system: other programs, such as perf, give their times by it.
+/// The monotonic clock with the system's origin: other programs, such as perf, use it for their times.
 #[derive(Clone, Copy, Debug)]
 pub struct System {
     read: fn() -> u64,
@@ -42,13 +42,13 @@ pub struct Monotonic {
 }
 
 impl Monotonic {
-    /// Starts at zero now.
+    /// A clock that starts at zero now.
     #[must_use]
     pub fn new() -> Self {
         Monotonic { origin: Instant::now() }
     }
 
-    /// Smallest step that the clock was seen to take, over a few thousand readings.
+    /// Smallest observed step of the clock, over a few thousand readings.
     #[must_use]
     pub fn resolution_ns(&self) -> u64 {
         let mut finest = u64::MAX;
@@ -77,22 +77,22 @@ impl Clock for Monotonic {
     }
 }
 
-/// A clock that moves only when told to: "0.3 s" of work takes 0.3 s exactly and no time at all.
+/// Clock that advances only on request: "0.3 s" of work takes exactly 0.3 s of its time, and no real time.
 ///
-/// Clones share one time, so an engine made for a test can hold a clone and advance it as its work.
+/// Clones share one time, so a test's engine can hold a clone and advance it as its work.
 #[derive(Clone, Debug, Default)]
-pub struct Scripted {
+pub struct ScriptedClock {
     now: Rc<Cell<u64>>,
 }
 
-impl Scripted {
+impl ScriptedClock {
     /// Lets `ns` nanoseconds pass.
     pub fn advance(&self, ns: u64) {
         self.now.set(self.now.get() + ns);
     }
 }
 
-impl Clock for Scripted {
+impl Clock for ScriptedClock {
     fn now_ns(&self) -> u64 {
         self.now.get()
     }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn scripted_time_passes_exactly_as_told() {
-        let clock = Scripted::default();
+        let clock = ScriptedClock::default();
         let worker = clock.clone();
         let start = clock.now_ns();
         worker.advance(300_000_000);

@@ -13,7 +13,7 @@ pub fn now_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs())
 }
 
-/// Seconds since 1970, as such a date.
+/// Seconds since 1970, in the same form.
 pub fn utc(seconds: u64) -> String {
     let (year, month, day) = civil(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);

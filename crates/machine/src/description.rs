@@ -1,8 +1,8 @@
-//! What this machine is.
+//! Description and fingerprint of the machine.
 
 use sha2::{Digest, Sha256};
 
-/// The machine as a report remembers it.
+/// Description of the machine, as in reports.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -10,17 +10,17 @@ use sha2::{Digest, Sha256};
 pub struct Machine {
     /// Fingerprint of the stable fields, see [`Machine::fingerprint`].
     pub id: String,
-    /// Processor as it names itself.
+    /// Name of the processor.
     pub cpu: String,
-    /// Family, model and stepping, or the part number, as the system writes them.
+    /// Family, model and stepping, or the part number, in the system's form.
     pub model: String,
     /// Instruction set of this program.
     pub arch: String,
-    /// Processors that the scheduler sees.
+    /// Logical processors.
     pub logical_cores: u32,
-    /// Cores, where the system tells.
+    /// Cores, if the system reports them.
     pub physical_cores: Option<u32>,
-    /// Memory in GiB, rounded: kernels keep varying amounts to themselves.
+    /// Memory in GiB, rounded: kernels reserve varying amounts.
     pub memory_gib: u32,
     /// Operating system.
     pub os: String,
@@ -33,19 +33,20 @@ pub struct Machine {
     pub page_bytes: Option<u64>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,
-    /// Address space randomisation, as the kernel numbers it.
+    /// Address space randomisation, as the kernel's number.
     pub aslr: Option<u32>,
     /// Frequency governor.
     pub governor: Option<String>,
     /// Clock source of the kernel.
     pub clock_source: Option<String>,
-    /// Whether hardware counters open, and why not.
+    /// The usable hardware counters, or the reason why there are none.
     pub counters: String,
 }
 
 impl Machine {
-    /// `m-` and twelve hexadecimal digits over the fields that do not change with a reboot, an update or the mood
-    /// of the clock. Frequencies and calibration results stay out: a key with them never finds its records again.
+    /// `m-` and twelve hexadecimal digits, from the fields that do not change with a reboot, an update or the
+    /// clock. Frequencies and calibration results are excluded: a key with them would never match earlier
+    /// records.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let cores = (self.logical_cores, self.physical_cores.unwrap_or(0));
@@ -57,17 +58,24 @@ impl Machine {
         digest[..6].iter().fold("m-".to_owned(), |id, byte| format!("{id}{byte:02x}"))
     }
 
-    /// A folder name for this kind of machine: the same for all with this processor and as many of them.
+    /// A folder name for this kind of machine: equal for machines with the same processor and number of
+    /// threads.
     #[must_use]
     pub fn slug(&self) -> String {
+        format!("{}-{}t", self.processor(), self.logical_cores)
+    }
+
+    /// The kind of processor as a slug: name, family and model, such as `amd-epyc-f25m1`.
+    #[must_use]
+    pub fn processor(&self) -> String {
         let name = if self.cpu == UNKNOWN { &self.arch } else { &self.cpu };
         let mut numbers = self.model.split('-').map_while(|word| word.parse::<u32>().ok());
         let model = numbers.next().zip(numbers.next()).map(|(family, model)| format!(" f{family}m{model}"));
-        slug(&format!("{name}{} {}t", model.unwrap_or_default(), self.logical_cores))
+        slug(&format!("{name}{}", model.unwrap_or_default()))
     }
 }
 
-/// What stands for a name that the system does not tell.
+/// Placeholder of an unknown name.
 pub(crate) const UNKNOWN: &str = "unknown";
 
 fn slug(words: &str) -> String {
@@ -103,6 +111,7 @@ mod tests {
             ..Machine::default()
         };
         assert_eq!(xeon.slug(), "intel-xeon-processor-f6m207-2t");
+        assert_eq!(xeon.processor(), "intel-xeon-processor-f6m207");
         let arm = Machine { cpu: UNKNOWN.into(), arch: "aarch64".into(), model: "0x41-0xd0c".into(), ..xeon };
         assert_eq!(arm.slug(), "aarch64-2t");
     }

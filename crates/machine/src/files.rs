@@ -1,35 +1,48 @@
-//! What a file is to a child: a program, a script, a pipe; and how one is opened for its output.
+//! Properties of a child's files (program, script, pipe), and opening of its output.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Whether a file may be started as a program.
+/// Can the file be started as a program?
 #[must_use]
 pub fn is_program(path: &Path) -> bool {
     system::is_program(path)
 }
 
-/// Whether a program is text that does not say who reads it: the system refuses it, and a shell takes it for its own. What
-/// cannot be read here is left to whoever starts it.
+/// Is the program a script without `#!`? The system refuses it, and a shell runs it itself. A file that
+/// cannot be read counts as none.
 #[must_use]
 pub fn is_script(path: &Path) -> bool {
     system::is_script(path)
 }
 
-/// Whether a file is one of those that give what was written into them once and to one reader.
+/// Is the file a pipe or a socket, whose data has one reader?
 #[must_use]
 pub fn is_pipe(path: &Path) -> bool {
     system::is_pipe(path)
 }
 
-/// Opens a file to write a child's output into it, and empties it. A pipe that nobody reads is an error, where the system
-/// would wait for a reader without end; `stop` says whether to give up at once.
+/// Opens a file for a child's output, and truncates it. A pipe without a reader is an error, where the system
+/// would wait without limit; `stop` returns whether to stop waiting at once.
 ///
 /// # Errors
 /// When it cannot be opened, or is such a pipe.
 pub fn open_output(path: &Path, stop: &dyn Fn() -> bool) -> io::Result<File> {
     system::open_output(path, stop)
+}
+
+/// Creates a symbolic link to a directory.
+///
+/// # Errors
+/// When it cannot be created, or the system has no such links.
+pub fn link_directory(target: &Path, link: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(target, link);
+    #[cfg(windows)]
+    return std::os::windows::fs::symlink_dir(target, link);
+    #[cfg(not(any(unix, windows)))]
+    return Err(io::ErrorKind::Unsupported.into());
 }
 
 #[cfg(unix)]
@@ -46,7 +59,7 @@ mod system {
         path.is_file() && access(path, Access::EXEC_OK).is_ok()
     }
 
-    /// Most of a file that is looked at: every program that is no text has a zero in its beginning.
+    /// The prefix of a file that is examined: every program that is no text has a zero in it.
     const BEGINNING: u64 = 128;
 
     pub(super) fn is_script(path: &Path) -> bool {
@@ -60,7 +73,7 @@ mod system {
         kind.is_ok_and(|kind| kind.is_fifo() || kind.is_socket())
     }
 
-    /// How long a pipe may be without a reader: one that reads run by run is away in between.
+    /// Time that a pipe may be without a reader: one that reads each run separately is absent in between.
     const UNREAD: Duration = Duration::from_secs(1);
 
     pub(super) fn open_output(path: &Path, stop: &dyn Fn() -> bool) -> io::Result<File> {
@@ -71,7 +84,7 @@ mod system {
         loop {
             let error = match File::options().write(true).custom_flags(libc::O_NONBLOCK).open(path) {
                 Ok(file) => {
-                    // Only the opening must not wait: who writes into a full pipe does.
+                    // Only opening must not block: writing to a full pipe does.
                     ioctl_fionbio(&file, false)?;
                     return Ok(file);
                 }
@@ -131,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn output_goes_into_a_file_or_a_pipe_that_somebody_reads() {
+    fn output_opens_files_and_pipes_with_a_reader() {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, stop: bool| -> io::Result<()> {
             let mut file = open_output(&folder.path().join(name), &|| stop)?;
@@ -146,7 +159,8 @@ mod tests {
             let error = write("pipe", stop).expect_err("nobody reads").to_string();
             assert_eq!(error, "it is a pipe that nobody reads");
         }
-        // Its reader is there until it has read, and opens it to write as well, so that it does not wait either.
+        // The reader stays until it has read, and opens the pipe for writing as well, so that opening does
+        // not block.
         let mut reader = File::options().read(true).write(true).open(&pipe).expect("a pipe");
         write("pipe", true).expect("somebody reads");
         let mut read = [0; 4];

@@ -1,8 +1,8 @@
-//! How busy the machine is, and what this process has used.
+//! Load of the machine, and resource usage of this process.
 
 use std::time::Duration;
 
-/// How busy the machine was at one moment. Two of them tell what happened in between.
+/// Load of the machine at one time. The difference of two covers the time in between.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Load {
     /// Load average of the last minute.
     pub average: Option<f64>,
-    /// Time that the hypervisor gave to others, in milliseconds since start-up.
+    /// Time that the hypervisor gave to other guests, in milliseconds since start-up.
     pub stolen_ms: Option<u64>,
     /// Time that some task waited for a processor, in microseconds since start-up (PSI).
     pub cpu_pressure_us: Option<u64>,
@@ -18,15 +18,15 @@ pub struct Load {
     pub memory_pressure_us: Option<u64>,
 }
 
-/// What the process has used so far.
+/// Resource usage of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Time on processors, of all threads.
     pub cpu: Option<Duration>,
-    /// Pages that were given without reading.
+    /// Page faults without a read.
     pub minor_faults: Option<u64>,
-    /// Pages that had to be read.
+    /// Page faults with a read.
     pub major_faults: Option<u64>,
-    /// How often the system took a processor away.
+    /// Number of preemptions.
     pub involuntary_switches: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! What differs by operating system.
+//! Calls that differ by operating system.
 
 use memmap2::MmapMut;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub fn cpu_time() -> Option<Duration> {
     system::cpu_time()
 }
 
-/// Reader of the monotonic clock with the zero of the system, where its zero is known to other programs.
+/// Reader of the monotonic clock with the system's origin, where other programs know it.
 pub(crate) fn monotonic_clock() -> Option<fn() -> u64> {
     #[cfg(target_os = "linux")]
     {
@@ -28,7 +28,7 @@ pub(crate) fn monotonic_clock() -> Option<fn() -> u64> {
     None
 }
 
-/// Asks for huge pages under a mapping. A kernel without them refuses; the memory works all the same.
+/// Requests huge pages for a mapping. Ignored by a kernel without them.
 pub(crate) fn ask_for_huge_pages(map: &MmapMut) {
     #[cfg(target_os = "linux")]
     map.advise(memmap2::Advice::HugePage).ok();
@@ -36,9 +36,9 @@ pub(crate) fn ask_for_huge_pages(map: &MmapMut) {
     let _ = map;
 }
 
-/// Keeps a mapping in memory, out of core dumps, and out of children, as far as the system does.
+/// Locks a mapping, and excludes it from core dumps and children, as far as the system can.
 pub(crate) fn protect(map: &MmapMut) {
-    // Refused beyond the limit of locked memory. The bytes can be used all the same.
+    // Refused beyond the limit of locked memory. The bytes remain usable.
     #[cfg(unix)]
     map.lock().ok();
     #[cfg(target_os = "linux")]
@@ -58,24 +58,73 @@ fn wipe_in_children(map: &MmapMut) {
     unsafe { libc::madvise(map.as_ptr().cast_mut().cast(), map.len(), libc::MADV_WIPEONFORK) };
 }
 
-/// From now on, this process leaves no core dump, and on Linux only a privileged process can read its memory.
+/// Disables core dumps of this process, and on Linux access to its memory by unprivileged processes.
 ///
-/// Cannot be undone. Windows has nothing like it.
+/// Cannot be undone. Has no effect on Windows.
 pub fn forbid_dumps() {
     system::forbid_dumps();
 }
 
+/// Gives the calling thread, and those that it starts later, the lowest priority, so that other programs run
+/// first; on other Unix systems the whole process. It cannot be undone without special rights. Returns whether
+/// the system did so.
+#[must_use]
+pub fn take_lowest_priority() -> bool {
+    system::take_lowest_priority()
+}
+
+/// Allowed processors of the calling thread, and binding to one.
+#[cfg(target_os = "linux")]
+pub(crate) mod affinity {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+    /// Numbers of the allowed processors; empty if the system has more than a set can hold.
+    pub(crate) fn allowed() -> Vec<usize> {
+        let set = sched_getaffinity(None).unwrap_or_default();
+        (0..CpuSet::MAX_CPU).filter(|id| set.is_set(*id)).collect()
+    }
+
+    pub(crate) fn set(id: usize) -> bool {
+        let mut set = CpuSet::new();
+        if id >= CpuSet::MAX_CPU {
+            return false;
+        }
+        set.set(id);
+        sched_setaffinity(None, &set).is_ok()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) mod affinity {
+    use core_affinity::{CoreId, get_core_ids, set_for_current};
+
+    pub(crate) fn allowed() -> Vec<usize> {
+        get_core_ids().unwrap_or_default().into_iter().map(|core| core.id).collect()
+    }
+
+    pub(crate) fn set(id: usize) -> bool {
+        set_for_current(CoreId { id })
+    }
+}
+
 #[cfg(unix)]
 mod system {
-    use rustix::process::{Resource, Rlimit, setrlimit};
+    use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
     use rustix::time::{ClockId, clock_gettime};
     use std::time::Duration;
+
+    /// The highest niceness.
+    pub(super) const LOWEST_PRIORITY: i32 = 19;
+
+    pub(super) fn take_lowest_priority() -> bool {
+        setpriority_process(None, LOWEST_PRIORITY).is_ok()
+    }
 
     pub(super) fn forbid_dumps() {
         // A process may always lower its limits.
         let none = Rlimit { current: Some(0), maximum: Some(0) };
         setrlimit(Resource::Core, none).ok();
-        // Where a program takes the dumps, the kernel does not look at that limit.
+        // For dumps that are piped to a program the kernel ignores that limit.
         #[cfg(target_os = "linux")]
         rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
     }
@@ -94,6 +143,10 @@ mod system {
 mod system {
     use std::time::Duration;
 
+    pub(super) fn take_lowest_priority() -> bool {
+        false
+    }
+
     pub(super) fn forbid_dumps() {}
 
     pub(super) fn page_size() -> Option<usize> {
@@ -102,5 +155,24 @@ mod system {
 
     pub(super) fn cpu_time() -> Option<Duration> {
         None
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use rustix::process::getpriority_process;
+
+    #[test]
+    fn a_thread_and_those_that_it_starts_have_the_lowest_priority() {
+        let before = getpriority_process(None).expect("a priority");
+        let thread = std::thread::spawn(|| {
+            let is_lowest = take_lowest_priority();
+            let of_child = std::thread::spawn(|| getpriority_process(None)).join().expect("no panic");
+            (is_lowest, of_child, getpriority_process(None))
+        });
+        let lowest = Ok(system::LOWEST_PRIORITY);
+        assert_eq!(thread.join().expect("no panic"), (true, lowest, lowest));
+        assert_eq!(getpriority_process(None), Ok(before), "other threads keep theirs");
     }
 }

@@ -1,6 +1,6 @@
-//! DEFLATE by our own code, by pure Rust libraries and by libdeflate, which is C: each deflated column of some documents is
-//! inflated and deflated again on one thread; the shortest of so many times. A document is a file, how many changes of ten
-//! puts it has, or `list` with how many numbers are in it.
+//! Benchmark of DEFLATE: Hashmill's code, pure Rust libraries, and libdeflate in C. Each deflated column of some documents is
+//! inflated and deflated again on one thread; the shortest of ROUNDS times counts. A document is a file, a number of changes of
+//! ten puts each, or `list` with a number of elements.
 //!
 //! `cargo run --release -p hashmill-rivals --example deflate -- ROUNDS FILE|CHANGES|listNUMBERS...`
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use hashmill_doc::{Document, ObjType, ROOT, Transactable as _};
 
 #[expect(dead_code, reason = "inflating piece by piece is not compared")]
-#[path = "../../doc/src/codec/deflate/mod.rs"]
+#[path = "../../doc/src/codec/columns/deflate/mod.rs"]
 mod ours;
 
 type Error = Box<dyn std::error::Error>;
@@ -122,7 +122,7 @@ fn changes(count: u64) -> Result<Document, Error> {
     Ok(doc)
 }
 
-/// A document of one change: a list of so many numbers.
+/// A document of one change: a list of `count` numbers.
 fn list(count: u64) -> Result<Document, Error> {
     let mut doc = Document::new();
     doc.transact(|tx| {
@@ -133,12 +133,12 @@ fn list(count: u64) -> Result<Document, Error> {
 }
 
 /// The shortest time for all of them, and how long what is made is.
-fn time(rounds: u32, all: &[impl AsRef<[u8]>], way: fn(&[u8]) -> Vec<u8>) -> (Duration, usize) {
+fn time(rounds: u32, all: &[impl AsRef<[u8]>], route: fn(&[u8]) -> Vec<u8>) -> (Duration, usize) {
     let mut least = Duration::MAX;
     let mut len = 0;
     for _ in 0..rounds {
         let start = Instant::now();
-        len = all.iter().map(|bytes| black_box(way(black_box(bytes.as_ref()))).len()).sum();
+        len = all.iter().map(|bytes| black_box(route(black_box(bytes.as_ref()))).len()).sum();
         least = least.min(start.elapsed());
     }
     (least, len)
@@ -165,8 +165,10 @@ fn main() -> Result<(), Error> {
         };
         INFLATE
             .iter()
-            .for_each(|(what, way)| print(&format!("inflate: {what}"), time(rounds, &deflated, *way)));
-        DEFLATE.iter().for_each(|(what, way)| print(&format!("deflate: {what}"), time(rounds, &plain, *way)));
+            .for_each(|(what, route)| print(&format!("inflate: {what}"), time(rounds, &deflated, *route)));
+        DEFLATE
+            .iter()
+            .for_each(|(what, route)| print(&format!("deflate: {what}"), time(rounds, &plain, *route)));
     }
     Ok(())
 }

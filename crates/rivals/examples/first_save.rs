@@ -1,5 +1,5 @@
-//! The first save after a load, by Hashmill and by the official crate in turns, of each file that is named: the shortest of
-//! so many times, plain and deflated.
+//! Benchmark of the first save after a load, by Hashmill and the official crate in turns: the shortest of ROUNDS times for each
+//! file, plain and deflated.
 //!
 //! `cargo run --release -p hashmill-rivals --example first_save -- ROUNDS FILE...`
 

@@ -30,15 +30,15 @@ const site = await serve({ "/": folder, "/engine/": engine })
 const browser = await launch(program)
 const repo = new Repo({ network: [new WebSocketClientAdapter(server, 100)] })
 
-// Waits until all answers are the same, and says the last that came.
+// Waits until all answers are the same, and returns the last ones. Only a hang reaches the limit.
 async function agreed(...asked) {
-  for (const end = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (const end = Date.now() + 300_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const answers = await Promise.all(asked.map((ask) => ask()))
     if (answers.every((answer) => isDeepStrictEqual(answer, answers[0])) || Date.now() > end) return answers
   }
 }
 
-// The first tab keeps what it has and speaks to the server, the second knows nobody but the first.
+// The first tab keeps what it has and speaks to the server, the second knows only the first.
 const page = `${site.url}/index.html`
 const [one, two] = [await browser.tab(page), await browser.tab(page)]
 async function start(tab, options) {
@@ -104,7 +104,7 @@ await agreed(button, () => "41 of Ada, Grace")
 await two.run(() => document.querySelector("button").click())
 said.buttons = await agreed(button, expected, () => "42 of Ada, Grace")
 
-// Nobody but the disk of the browser knows it.
+// Only the disk of the browser has it.
 const last = await agreed(read(one), () => state(mine))
 await one.run(() => kept())
 await one.reload()

@@ -20,7 +20,7 @@ async function loaded(engine) {
   for (const name of fs.readdirSync(dist)) {
     if (name !== "wasm_bindgen_output") fs.cpSync(path.join(dist, name), path.join(folder, name), { recursive: true })
   }
-  // What the package loads in a browser, which nobody asks for here.
+  // What the package loads in a browser, which is not used here.
   fs.mkdirSync(path.join(folder, "wasm_bindgen_output/web"), { recursive: true })
   fs.writeFileSync(path.join(folder, "wasm_bindgen_output/web/automerge_wasm.js"), "export default () => {}\n")
   fs.writeFileSync(path.join(folder, "package.json"), '{"type": "module"}')
@@ -33,7 +33,7 @@ async function loaded(engine) {
 const median = (times) => times.toSorted((a, b) => a - b)[times.length >> 1]
 const timed = (run) => { const start = performance.now(); const out = run(); return [performance.now() - start, out] }
 
-// All in one change, as a paste; and the first of them in changes of their own, as somebody types.
+// All in one change, as a paste; and the first of them in changes of their own, as typed.
 const paper = (A, count) => A.change(A.from({ text: "" }), (doc) => {
   for (const [at, del, text] of edits.slice(0, count)) A.splice(doc, ["text"], at, del, text)
 })

@@ -1,7 +1,7 @@
 // Handles of documents, in Node and in a browser.
 import * as A from "@automerge/automerge/slim"
 
-// A document that nobody has yet may come.
+// A document may arrive before any peer has it.
 export async function find(repo, url) {
   for (;;) {
     try {

@@ -1,5 +1,5 @@
-//! Builds programs: ours, and this crate's with other features. Each difference between two builds of one source is a feature,
-//! so cargo keeps them apart and fresh.
+//! Builds of the command-line program, and of this crate with other features. Builds of one source differ only in features, so
+//! cargo keeps them apart and up to date.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -75,22 +75,33 @@ fn executable(messages: &[u8], bin: &str) -> Option<PathBuf> {
     })
 }
 
-fn line_of(program: &str, args: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(args).current_dir(workspace()).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then(|| text.trim().to_owned())
+/// The output of a program in a folder.
+fn output_of(program: &str, args: &[&str], folder: &Path) -> anyhow::Result<String> {
+    let words = || format!("{program} {}", args.join(" "));
+    let output = Command::new(program).args(args).current_dir(folder).output().with_context(words)?;
+    let error = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}: {}: {}", words(), output.status, error.trim());
+    Ok(String::from_utf8(output.stdout).with_context(words)?.trim().to_owned())
 }
 
 /// The compiler, in full.
-pub(crate) fn rustc() -> Option<String> {
-    line_of("rustc", &["--version"])
+pub(crate) fn rustc() -> anyhow::Result<String> {
+    output_of("rustc", &["--version"], workspace())
 }
 
-/// The commit of this workspace, and whether files differ from it.
-pub(crate) fn commit() -> Option<(String, bool)> {
-    let commit = line_of("git", &["rev-parse", "--short=12", "HEAD"])?;
-    let changed = line_of("git", &["status", "--porcelain", "--untracked-files=no"])?;
-    Some((commit, !changed.is_empty()))
+/// The commit of this workspace, and whether files differ from it; `None` if it is no checkout, such as a source archive.
+pub(crate) fn commit() -> anyhow::Result<Option<(String, bool)>> {
+    commit_of(workspace())
+}
+
+fn commit_of(folder: &Path) -> anyhow::Result<Option<(String, bool)>> {
+    // A folder, or a file in a worktree.
+    if !folder.join(".git").try_exists()? {
+        return Ok(None);
+    }
+    let commit = output_of("git", &["rev-parse", "--short=12", "HEAD"], folder)?;
+    let changed = output_of("git", &["status", "--porcelain", "--untracked-files=no"], folder)?;
+    Ok(Some((commit, !changed.is_empty())))
 }
 
 #[cfg(test)]
@@ -109,5 +120,15 @@ mod tests {
         );
         assert_eq!(executable(messages.as_bytes(), "worker"), Some(PathBuf::from("/t/worker")));
         assert_eq!(executable(messages.as_bytes(), "none"), None);
+    }
+
+    #[test]
+    fn a_broken_checkout_is_an_error_and_an_archive_has_no_commit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(matches!(commit_of(folder.path()), Ok(None)));
+        std::fs::write(folder.path().join(".git"), "gitdir: /nowhere").expect("a file");
+        let error = format!("{:#}", commit_of(folder.path()).expect_err("git fails there"));
+        assert!(error.starts_with("git rev-parse --short=12 HEAD"), "{error}");
+        assert!(output_of("no-such-program-anywhere", &[], folder.path()).is_err());
     }
 }

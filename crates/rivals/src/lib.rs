@@ -1,15 +1,15 @@
-//! Competitors beside Hashmill: differential tests (`tests/`) and side-by-side tables (`cargo rivals`).
+//! Competitors beside Hashmill: differential tests (`tests/`) and comparisons (`cargo rivals`).
 //!
-//! The only crate that links a rival, so that no build of the product ever compiles one. [`mod@lab`] puts rivals into the
-//! lab, which measures and judges them; [`front`] asks it for all gates of a topic. [`doc`] runs two engines for documents
-//! beside each other, [`builds`] and [`programs`] build what is compared.
+//! The only crate that links a competitor, so that no build of the product compiles one. [`mod@lab`] adds competitors to the
+//! lab, which measures and judges them; [`cli`] runs all gates of a topic. [`doc`] runs two document engines side by side;
+//! [`builds`] and [`programs`] build the programs that are compared.
 
 #![expect(missing_docs, reason = "a tool of this workspace: what names say is not said again")]
 
 pub mod builds;
+pub mod cli;
 pub mod doc;
 pub mod engines;
-pub mod front;
 pub mod lab;
 pub mod programs;
 pub mod recording;

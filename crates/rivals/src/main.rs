@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::{Args, Parser, Subcommand};
+use hashmill_rivals::cli::{self, RivalRequest};
 use hashmill_rivals::doc::differential::Total;
-use hashmill_rivals::front::{self, Wish};
 use hashmill_rivals::{doc, lab};
 
 /// Competitors beside Hashmill, measured in pairs.
@@ -23,13 +23,13 @@ struct Cli {
 #[derive(Subcommand)]
 enum What {
     /// The official `blake3` crate: every gate of bench/gates.toml about it.
-    Blake3(Wish),
+    Blake3(RivalRequest),
     /// Argon2: the crates `argon2-rust` and `argon2`, and the reference in C.
-    Argon2(Wish),
+    Argon2(RivalRequest),
     /// The `b3sum` program, process against process.
-    B3sum(Wish),
+    B3sum(RivalRequest),
     /// Other engines for documents: the official `automerge` crate, loro, yrs and diamond-types.
-    Doc(Wish),
+    Doc(RivalRequest),
     /// The lab with rivals in it: comparisons, gates and claims that name them.
     #[command(disable_help_flag = true)]
     Lab(LabArgs),
@@ -74,10 +74,10 @@ fn main() -> ExitCode {
     })
 }
 
-fn by_the_lab(topic: &str, wish: &Wish) -> anyhow::Result<ExitCode> {
+fn by_the_lab(topic: &str, wish: &RivalRequest) -> anyhow::Result<ExitCode> {
     match wish.build_only {
-        true => front::build(topic).map(|()| ExitCode::SUCCESS),
-        false => front::measure(topic, wish).map(ExitCode::from),
+        true => cli::build(topic).map(|()| ExitCode::SUCCESS),
+        false => cli::measure(topic, wish).map(ExitCode::from),
     }
 }
 

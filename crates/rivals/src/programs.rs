@@ -1,4 +1,4 @@
-//! Both programs, built: `b3sum` from the registry, `hashmill` from this workspace.
+//! Builds of both programs: `b3sum` from the registry, `hashmill` from this workspace.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,11 +1,11 @@
-//! Recordings of real typing, and the documents that engines made of them, which are kept for the sessions that follow.
+//! Recordings of real typing, and a cache of the documents that engines build from them.
 
 use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use hashmill_lab::model::engine::Fault;
+use hashmill_lab::model::engine::CaseError;
 use hashmill_testkit::{Trace, trace};
 use hashmill_workloads::doc::{Patch, Shared, Texts};
 
@@ -42,29 +42,29 @@ pub type Session = (Vec<u8>, Vec<Vec<u8>>);
 
 impl Recording {
     /// The first `size` transactions of a recording.
-    pub fn read(name: &str, size: usize, commits: Commits) -> Result<Self, Fault> {
+    pub fn read(name: &str, size: usize, commits: Commits) -> Result<Self, CaseError> {
         let trace = match name {
             TYPIST => Trace::typed(1, size),
-            _ => Trace::read(name).map_err(Fault::unavailable)?,
+            _ => Trace::read(name).map_err(CaseError::unavailable)?,
         };
         Self::beginning(name, trace, size, commits)
     }
 
     /// All of a recording.
-    pub fn whole(name: &str, commits: Commits) -> Result<Self, Fault> {
-        let trace = Trace::read(name).map_err(Fault::unavailable)?;
+    pub fn whole(name: &str, commits: Commits) -> Result<Self, CaseError> {
+        let trace = Trace::read(name).map_err(CaseError::unavailable)?;
         let size = trace.txns.len();
         Self::beginning(name, trace, size, commits)
     }
 
-    fn beginning(name: &str, mut trace: Trace, size: usize, commits: Commits) -> Result<Self, Fault> {
+    fn beginning(name: &str, mut trace: Trace, size: usize, commits: Commits) -> Result<Self, CaseError> {
         let all = trace.txns.len();
         if !(1..=all).contains(&size) {
-            return Err(Fault::failed(format!("{name} has {all} transactions, not {size}")));
+            return Err(CaseError::failed(format!("{name} has {all} transactions, not {size}")));
         }
         if size < all {
             if trace.agents > 1 {
-                return Err(Fault::failed(format!(
+                return Err(CaseError::failed(format!(
                     "{name} is of several people, and only where all of it ends is known: write {all}"
                 )));
             }
@@ -97,14 +97,14 @@ impl Recording {
     }
 
     /// It as an engine saves it.
-    pub fn saved<E: Texts>(&self) -> Result<Vec<u8>, Fault> {
-        kept(&self.file::<E>("saved"), || self.replay::<E>().save())
+    pub fn saved<E: Texts>(&self) -> Result<Vec<u8>, CaseError> {
+        cached(&self.file::<E>("saved"), || self.replay::<E>().save())
     }
 
     /// What its people told each other: each edits at exactly the version of the recording.
-    pub fn session<E: Shared>(&self) -> Result<Session, Fault> {
-        let file = kept(&self.file::<E>("session"), || packed(&session::<E>(&self.trace)))?;
-        unpacked(&file).ok_or_else(|| Fault::failed("a session that was kept is damaged"))
+    pub fn session<E: Shared>(&self) -> Result<Session, CaseError> {
+        let file = cached(&self.file::<E>("session"), || packed(&session::<E>(&self.trace)))?;
+        unpacked(&file).ok_or_else(|| CaseError::failed("a session that was kept is damaged"))
     }
 
     fn file<E: Texts>(&self, what: &str) -> String {
@@ -129,8 +129,8 @@ fn patches(txn: &trace::Txn) -> Vec<Patch> {
 }
 
 /// What takes long to make is made by the first session of a program, and read by all others of the same program.
-fn kept(name: &str, make: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>, Fault> {
-    let folder = folder().map_err(Fault::failed)?;
+fn cached(name: &str, make: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>, CaseError> {
+    let folder = folder().map_err(CaseError::failed)?;
     let file = folder.join(name);
     if let Ok(bytes) = fs::read(&file) {
         return Ok(bytes);
@@ -138,7 +138,7 @@ fn kept(name: &str, make: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>, Fault> {
     let bytes = make();
     // Another session may be making it, too: it is there whole, or not at all.
     hashmill_atomic_file::write(&file, &bytes)
-        .map_err(|error| Fault::failed(format!("{}: {error}", file.display())))?;
+        .map_err(|error| CaseError::failed(format!("{}: {error}", file.display())))?;
     Ok(bytes)
 }
 
@@ -232,7 +232,7 @@ mod tests {
             assert_eq!(recording.replay::<Hashmill>().text(), recording.trace.end);
         }
         let error = Recording::read("no such recording", 1, Commits::One).expect_err("there is none");
-        assert!(matches!(&error, Fault::Unavailable(why) if why.contains("HASHMILL_DATA")), "{error}");
+        assert!(matches!(&error, CaseError::Unavailable(why) if why.contains("HASHMILL_DATA")), "{error}");
     }
 
     #[test]

@@ -1,12 +1,13 @@
-//! Pages in a real browser: what a reader sees is asserted on what the browser made of them.
+//! Pages in a headless browser: tests check the rendered document.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+
+use crate::process::wait;
 
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// A headless browser that answers to `--version`; nothing, and `what` is said to be skipped, where there is none.
+/// An installed headless browser; `None` if there is none, and `what` is reported as skipped.
 pub fn find(what: &str) -> Option<&'static str> {
     let answers = |name: &&str| {
         let version =
@@ -20,15 +21,15 @@ pub fn find(what: &str) -> Option<&'static str> {
     found
 }
 
-/// Where a browser finds a file.
+/// URL of a file.
 pub fn url(page: &Path) -> String {
     format!("file://{}", page.display())
 }
 
-/// Runs the browser on a page, with a folder of its own; its output.
+/// Runs the browser on a page with its own profile folder, and returns its output.
 ///
 /// # Panics
-/// When it does not end well within a minute.
+/// If the browser fails.
 pub fn browse(name: &str, profile: &Path, arguments: &[&str], url: &str) -> String {
     let output = profile.join("output");
     let mut command = Command::new(name);
@@ -42,19 +43,8 @@ pub fn browse(name: &str, profile: &Path, arguments: &[&str], url: &str) -> Stri
     command.arg(format!("--user-data-dir={}", profile.display())).args(arguments).arg(url);
     std::fs::create_dir_all(profile).expect("a temporary folder");
     let file = std::fs::File::create(&output).expect("a writable folder");
-    let mut child =
-        command.stdout(file).stderr(Stdio::null()).stdin(Stdio::null()).spawn().expect("it answered before");
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().expect("ours") {
-            assert!(status.success(), "{name} ended with {status}");
-            return std::fs::read_to_string(output).expect("UTF-8");
-        }
-        if start.elapsed() > Duration::from_secs(60) {
-            child.kill().ok();
-            child.wait().ok();
-            panic!("{name} did not end within a minute");
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    command.stdout(file).stderr(Stdio::null()).stdin(Stdio::null());
+    let status = wait::start(&mut command).expect("it answered before").wait().expect("ours");
+    assert!(status.success(), "{name} ended with {status}");
+    std::fs::read_to_string(output).expect("UTF-8")
 }

@@ -1,36 +1,41 @@
-//! What tests need and users never see: painted inputs, official vectors, recordings of typing, guard pages, naive
-//! oracles, loud skips.
+//! Support for tests: generated inputs, official vectors, recordings of typing, guard pages, slow oracles, skips with a reason,
+//! sizes of sweeps.
 //!
 //! Nothing here shares code with the shipped crates, so nothing here can share their bugs. Oracles are written from the
-//! specifications, stay short, and are never tuned: a slow oracle that a reader can check by eye is the point.
+//! specifications, stay short, and are never tuned: a reader must be able to check them by eye.
 
-pub mod alloc;
 pub mod browser;
-pub mod data;
 #[cfg(feature = "documents")]
 pub mod doc;
-pub mod emulated;
-pub mod fork;
-pub mod guard;
+#[cfg(feature = "documents")]
+pub mod format;
+mod inputs;
+mod memory;
 #[cfg(feature = "documents")]
 pub mod mutate;
 pub mod oracle;
-pub mod paint;
-pub mod processes;
-pub mod rng;
-pub mod secret;
-#[cfg(unix)]
-pub mod signal;
+#[cfg(target_os = "linux")]
+pub mod page_cache;
+mod process;
+pub mod size;
 pub mod skip;
-pub mod stack;
-#[cfg(feature = "documents")]
-pub mod trace;
-pub mod vectors;
 
-pub use emulated::emulated;
-pub use paint::paint;
-pub use processes::processes_are_listed;
-pub use rng::Rng;
-pub use skip::skip;
 #[cfg(feature = "documents")]
-pub use trace::Trace;
+pub use inputs::trace::{self, Trace};
+pub use inputs::{
+    data, hex,
+    paint::{self, paint},
+    rng::{self, Rng},
+    vectors,
+};
+pub use memory::{alloc, guard, secret_scan, stack_residue};
+#[cfg(unix)]
+pub use process::signal;
+pub use process::{
+    callgrind,
+    emulated::{self, emulated},
+    fork,
+    process_ids::processes_are_listed,
+    wait,
+};
+pub use skip::skip;

@@ -1,4 +1,4 @@
-//! Skipping aloud: a test that cannot run here says so where nobody can miss it.
+//! Reports of skipped tests.
 
 use std::io::Write as _;
 

@@ -1,16 +1,19 @@
-//! Bytes to hash: the same for the same seed on every machine, in memory that outlives every engine.
+//! Pseudo-random input bytes: equal for a seed on every machine, in leaked memory.
 
-use hashmill_lab::model::engine::Fault;
+use hashmill_lab::model::engine::CaseError;
 use hashmill_machine::HugeBytes;
+
+/// Input of one-message engines.
+pub type Bytes = &'static [u8];
 
 /// `len` pseudo-random bytes.
 ///
-/// They are never given back: a session is a process that ends, and messages may point into them.
-pub(crate) fn bytes(len: u64, seed: u64) -> Result<&'static [u8], Fault> {
-    let len = usize::try_from(len).map_err(Fault::failed)?;
+/// The memory is never freed: a session is a short process, and messages may point into it.
+pub(crate) fn bytes(len: u64, seed: u64) -> Result<&'static [u8], CaseError> {
+    let len = usize::try_from(len).map_err(CaseError::failed)?;
     // A mapping cannot be empty.
     let memory = HugeBytes::zeroed(len.max(1));
-    let memory = memory.map_err(|error| Fault::unavailable(format!("{len} bytes of memory: {error}")))?;
+    let memory = memory.map_err(|error| CaseError::unavailable(format!("{len} bytes of memory: {error}")))?;
     let memory = Box::leak(Box::new(memory));
     let mut state = seed;
     for piece in memory.chunks_mut(8) {

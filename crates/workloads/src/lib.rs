@@ -1,59 +1,55 @@
-//! What Hashmill is measured on: BLAKE3, files, Argon2 and its proof of work, documents: as workloads and engines of
-//! the lab, with their known answers, the least work of each, and the suite that a newcomer runs first.
+//! Workloads and engines of the lab: BLAKE3, files, Argon2 and its proof of work, documents; with known answers, lower bounds and
+//! the suite for first-time users.
 //!
-//! The program mounts it as it is; `cargo rivals` adds the engines of competitors.
+//! The program mounts them unchanged; `cargo rivals` adds the engines of competitors.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-mod answers;
 mod argon2;
-mod blake3;
-mod calls;
-pub mod coins;
 #[cfg(feature = "gpu")]
 mod devices;
+mod digests;
 pub mod doc;
 mod examples;
-mod file;
 mod headline;
 mod input;
-mod pow;
-mod slices;
-mod stop;
-mod work;
+mod known_answers;
+mod lower_bounds;
+mod temp_file;
 
 pub use argon2::{SALT as ARGON2_SALT, Tagged, params as argon2_params, tag_len as argon2_tag_len};
-pub use blake3::{
-    BATCH, Bytes, CONTEXT, KEY, MESSAGE, MESSAGE_DERIVE, MESSAGE_KEYED, PIECE, XOF, fold, number,
+pub use digests::blake3::{
+    BATCH, CONTEXT, KEY, MESSAGE, MESSAGE_DERIVE, MESSAGE_KEYED, PIECE, XOF, fold, number,
 };
-
-pub use calls::{Chain, Rested};
+pub use digests::call_patterns::{Chain, IdlePoolEngine};
+pub use input::Bytes;
 
 use hashmill_lab::model::registry::Registry;
 
-/// Everything that can be measured here.
+/// All workloads. Looks for devices.
 #[must_use]
 pub fn registry() -> Registry {
-    made(true)
+    with_devices(true)
 }
 
-/// The same for a session of the lab, which is told what to measure by somebody who has looked: it asks no driver what there is.
+/// As `registry`, for a session process of the lab: its parent has looked for devices, so this asks no driver.
 #[must_use]
 pub fn registry_of_session() -> Registry {
-    made(false)
+    with_devices(false)
 }
 
 #[cfg_attr(not(feature = "gpu"), allow(unused_variables, reason = "only devices are looked for"))]
-fn made(looks: bool) -> Registry {
+fn with_devices(looks: bool) -> Registry {
     let mut registry = Registry::new();
-    blake3::register(&mut registry);
-    file::register(&mut registry);
+    digests::blake3::register(&mut registry);
+    digests::file::register(&mut registry);
+    digests::sha256::register(&mut registry);
     argon2::register(&mut registry);
-    slices::register(&mut registry);
-    pow::register(&mut registry);
+    argon2::half_pass::register(&mut registry);
+    argon2::pow::register(&mut registry);
     doc::register(&mut registry);
-    stop::register(&mut registry);
-    answers::register(&mut registry);
+    argon2::stop_latency::register(&mut registry);
+    known_answers::register(&mut registry);
     headline::register(&mut registry);
     examples::register(&mut registry);
     #[cfg(feature = "gpu")]
@@ -61,13 +57,13 @@ fn made(looks: bool) -> Registry {
     registry
 }
 
-/// As many threads as the machine offers.
+/// Number of processors available to this process.
 #[must_use]
 pub fn all_threads() -> u32 {
     hashmill_machine::threads() as u32
 }
 
-/// One thread, and as many as the machine offers.
+/// One thread and all threads.
 #[must_use]
 pub fn thread_counts() -> Vec<u32> {
     let all = all_threads();
@@ -78,7 +74,7 @@ pub fn thread_counts() -> Vec<u32> {
 mod tests {
     use hashmill_lab::model::class::Class;
 
-    /// A class that nothing is timed in is a word that nobody can try. Commands are no engines.
+    /// A class without an engine could not be used. `process` has none, as commands are no engines.
     #[test]
     fn every_timing_class_has_an_engine() {
         let cases = super::registry().cases();

@@ -1,7 +1,7 @@
-//! `mutate`: makes inputs for the targets of documents by mutation, runs them, counts, and keeps what was found.
+//! `mutate`: a mutation fuzzer for the document targets. It counts inputs and saves findings.
 //!
-//! The program that is called only watches: each job is a process of its own, so that a hang, memory without end or a
-//! crash are found like anything else. `cargo xtask mutate` builds and calls it.
+//! The main process only supervises: each job is a process of its own, so that hangs, exhausted memory and crashes become
+//! findings. `cargo xtask mutate` builds and calls it.
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
-//! What a block starts from: small documents by several people, some of them forged.
+//! Start documents of a block: small, by several users, some with forged changes.
 
 use hashmill_doc::{ActorId, Change, Document};
 use hashmill_testkit::Rng;
 use hashmill_testkit::mutate::chunk::{Chunk, split};
-use hashmill_testkit::mutate::forge::{Care, Universe};
+use hashmill_testkit::mutate::forge::{ForgeStrictness, KnownOps};
 
-use crate::doc::{LIMITS, small, within};
 use crate::edits::edit;
+use crate::targets::doc::{LIMITS, small, within};
 
 /// Files that no edit makes: marks, bundles, authors, deflated changes, values of every type.
 const KEPT: [&[u8]; 7] = [
@@ -32,11 +32,11 @@ pub(super) fn people(start: &Document, rng: &mut Rng) -> Vec<Document> {
         }
     }
     (1..docs.len()).for_each(|from| tell(&mut docs, from, 0));
-    // Somebody who writes what no edit makes, as marks.
+    // A forger, for operations that no edit makes, such as marks.
     for writer in 0..[0, 0, 0, 1, 1, 2][rng.below(6)] {
         let mut universe = universe(&docs[0]);
         let heads = docs[0].get_heads().iter().map(|hash| hash.0).collect();
-        let forged = universe.forge(&[0xe0, writer as u8], heads, Care::Great, rng);
+        let forged = universe.forge(&[0xe0, writer as u8], heads, ForgeStrictness::Great, rng);
         if let Ok(change) = Change::from_bytes_with(&forged.bytes(), &LIMITS) {
             // What is refused is not there: nothing else is asked of it here.
             drop(docs[0].apply_changes([change]));
@@ -53,16 +53,16 @@ fn tell(docs: &mut [Document], from: usize, to: usize) {
 }
 
 /// What the changes of a document hold.
-pub(super) fn universe(doc: &Document) -> Universe {
+pub(super) fn universe(doc: &Document) -> KnownOps {
     let changes: Vec<Vec<u8>> = doc.get_changes(&[]).iter().map(Change::raw_bytes).collect();
-    Universe::of(changes.iter().map(Vec::as_slice))
+    KnownOps::of(changes.iter().map(Vec::as_slice))
 }
 
 /// A file of one of several forms.
-pub(super) fn file(rng: &mut Rng) -> (Vec<Chunk>, Universe) {
+pub(super) fn file(rng: &mut Rng) -> (Vec<Chunk>, KnownOps) {
     if rng.below(4) == 0 {
         let kept = &KEPT[rng.below(KEPT.len())][1..];
-        return (split(kept), Universe::of([kept]));
+        return (split(kept), KnownOps::of([kept]));
     }
     let docs = people(&within(LIMITS), rng);
     let mut doc = docs[0].clone();
@@ -84,7 +84,7 @@ pub(super) fn file(rng: &mut Rng) -> (Vec<Chunk>, Universe) {
 }
 
 /// Changes on top of [`small`], and what is known then.
-pub(super) fn news(rng: &mut Rng) -> (Vec<Chunk>, Universe) {
+pub(super) fn news(rng: &mut Rng) -> (Vec<Chunk>, KnownOps) {
     let small = small();
     let docs = people(&small, rng);
     (split(&docs[0].save_after(&small.get_heads())), universe(&docs[0]))

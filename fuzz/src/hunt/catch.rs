@@ -7,11 +7,11 @@ thread_local! {
     static LAST: RefCell<Option<Finding>> = const { RefCell::new(None) };
 }
 
-/// Where the property did not hold, and what was said.
+/// A panic: its place and message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// File and line.
-    pub place: String,
+    pub location: String,
     /// The message.
     pub message: String,
 }
@@ -23,30 +23,30 @@ impl Finding {
         let mut words: Vec<&str> =
             self.message.lines().next().unwrap_or("").split_whitespace().take(24).collect();
         words.retain(|word| !word.chars().any(|letter| letter.is_ascii_digit()));
-        format!("{}: {}", self.place, words.join(" "))
+        format!("{}: {}", self.location, words.join(" "))
     }
 }
 
-/// From now on panics are kept, and printed no more.
+/// Installs a panic hook that records panics instead of printing them.
 pub fn quietly() {
     set_hook(Box::new(|info: &PanicHookInfo<'_>| {
-        let place = info.location().map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
+        let location = info.location().map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
         let payload = info.payload();
         let message = payload
             .downcast_ref::<String>()
             .cloned()
             .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         let finding =
-            Finding { place, message: message.unwrap_or_else(|| "a panic without words".to_owned()) };
+            Finding { location, message: message.unwrap_or_else(|| "a panic without words".to_owned()) };
         LAST.with(|last| *last.borrow_mut() = Some(finding));
     }));
 }
 
-/// Does something; gives why it panicked, if it did.
+/// Runs `deed`; returns its panic as an error.
 pub(super) fn run<T>(deed: impl FnOnce() -> T) -> Result<T, Finding> {
     catch_unwind(AssertUnwindSafe(deed)).map_err(|_| {
         // A thread that is not the caller's keeps its own words.
-        let elsewhere = || Finding { place: "another thread".to_owned(), message: "a panic".to_owned() };
+        let elsewhere = || Finding { location: "another thread".to_owned(), message: "a panic".to_owned() };
         LAST.with(|last| last.borrow_mut().take()).unwrap_or_else(elsewhere)
     })
 }

@@ -1,4 +1,4 @@
-//! One job: blocks of one target, told to the parent line by line.
+//! One job: runs blocks of one target and reports to the parent line by line.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,9 +6,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use hashmill_testkit::hex;
+
 use super::{Finding, Target, catch, run_block, shrink};
 
-/// What one job does.
+/// Parameters of one job.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// The target.
@@ -89,8 +91,8 @@ pub fn work(part: &Part) -> io::Result<()> {
                 &finding,
                 &format!("seed {}, block {number}", part.seed),
             )?;
-            if let Some((_, place)) = kinds.get_mut(&finding.kind()) {
-                *place = file;
+            if let Some((_, kept_file)) = kinds.get_mut(&finding.kind()) {
+                *kept_file = file;
             }
         }
         let super::Tally { executions, accepted, refused, findings } = tally;
@@ -125,9 +127,9 @@ pub(super) fn keep(
         return Ok(file);
     }
     fs::write(&file, input)?;
-    let digits: String = input.iter().map(|byte| format!("{byte:02x}")).collect();
-    let Finding { place, message } = finding;
-    fs::write(file.with_extension("txt"), format!("{place}\n{message}\n\n{origin}\n{digits}\n"))?;
+    let digits = hex::encode(input);
+    let Finding { location, message } = finding;
+    fs::write(file.with_extension("txt"), format!("{location}\n{message}\n\n{origin}\n{digits}\n"))?;
     Ok(file)
 }
 
@@ -139,9 +141,9 @@ pub fn replay(target: &Target, files: &[PathBuf]) -> io::Result<bool> {
         let input = fs::read(file)?;
         match catch::run(|| (target.body)(&input)) {
             Ok(verdict) => println!("{}: {verdict:?}", file.display()),
-            Err(Finding { place, message }) => {
+            Err(Finding { location, message }) => {
                 clean = false;
-                println!("{}: {place}: {message}", file.display());
+                println!("{}: {location}: {message}", file.display());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The search for inputs that break the property: targets, the inputs that are made for them, what is found.
+//! Search for inputs that break an invariant: targets, generated inputs, findings.
 //!
 //! Inputs come in blocks. A block is decided by the seed of the run and its number alone: it starts from a few documents of
 //! its own, and what is accepted is mutated further.
@@ -17,7 +17,7 @@ pub use targets::{TARGETS, Target};
 /// Inputs of a block, those made to repair others not counted.
 pub const BLOCK: usize = 512;
 
-/// What was done.
+/// Counts of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Inputs that were handed to the engine.
@@ -65,7 +65,7 @@ pub fn run_block(
             }
         }
     };
-    // Who makes the inputs uses the engine too, and may be wrong itself.
+    // The input generator uses the engine too, so it may panic itself.
     if let Err(finding) = catch::run(|| (target.block)(seed, &mut run)) {
         tally.findings += 1;
         found(&[], finding);

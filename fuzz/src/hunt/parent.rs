@@ -1,5 +1,4 @@
-//! The watch over the jobs of a search: counts what they say, ends those that hang, and finds out about those that ended
-//! without a word.
+//! Supervisor of the jobs of a search: sums their counts, kills jobs that hang, and reproduces crashes.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -14,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::child::{Part, keep};
 use super::{Finding, Tally, Target};
 
-/// How long a block may take, which takes milliseconds, on a machine that does other things.
+/// Timeout of a block. A block takes milliseconds; the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A search.
@@ -130,8 +129,8 @@ fn job_search(request: &Request, target: &'static Target, first: u64, end: Insta
         let slow = Part { first: block, time: None, ..part.clone() };
         fs::create_dir_all(&slow.out)?;
         let again = watch(&slow, &mut Report::default())?;
-        let place = if matches!(again, Ended::Well) { "not again" } else { "again" };
-        let finding = Finding { place: place.to_owned(), message: what.to_owned() };
+        let location = if matches!(again, Ended::Well) { "not again" } else { "again" };
+        let finding = Finding { location: location.to_owned(), message: what.to_owned() };
         let input = fs::read(slow.last()).unwrap_or_default();
         let origin = format!("seed {}, block {block}", part.seed);
         let file = keep(&part.out, target, &input, &finding, &origin)?;
@@ -199,7 +198,7 @@ fn lines_of(child: &mut Child) -> Receiver<String> {
     let out = child.stdout.take();
     thread::spawn(move || {
         let lines = out.into_iter().flat_map(|out| BufReader::new(out).lines());
-        // When nobody listens any more, nobody needs to be told.
+        // Ends when the receiver is dropped.
         lines.map_while(Result::ok).take_while(|line| send.send(line.clone()).is_ok()).for_each(drop);
     });
     lines

@@ -1,11 +1,12 @@
-//! Makes what was found smaller, as long as the same goes wrong.
+//! Minimisation of findings.
 
+use hashmill_testkit::mutate::change_builder::{Actors, Draft};
 use hashmill_testkit::mutate::chunk::{Chunk, join, split};
-use hashmill_testkit::mutate::draft::{Actors, Draft};
 
 use super::targets::{Target, lead};
 use super::{Finding, catch};
-use crate::{Verdict, doc_limits};
+use crate::Verdict;
+use crate::targets::doc_limits;
 
 /// Runs that making an input smaller may take.
 const MOST: usize = 4000;

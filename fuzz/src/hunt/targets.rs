@@ -1,13 +1,13 @@
-//! Which targets there are, and how their inputs are made.
+//! Targets of the search, with generators of their inputs.
 
 use hashmill_doc::ChangeHash;
 use hashmill_testkit::Rng;
 use hashmill_testkit::mutate::chunk::{Change, Chunk, Hash, join};
-use hashmill_testkit::mutate::forge::{Care, Universe};
-use hashmill_testkit::mutate::{mutate, mutate_change, words};
+use hashmill_testkit::mutate::forge::{ForgeStrictness, KnownOps};
+use hashmill_testkit::mutate::{mutate, mutate_change, values};
 
 use super::{BLOCK, bases};
-use crate::doc::{FRAMES, small};
+use crate::targets::doc::{FRAMES, small};
 use crate::{
     Verdict, doc_change, doc_converse, doc_cursor, doc_incremental, doc_json, doc_limits, doc_load,
     doc_orders, doc_rescue, doc_sync,
@@ -50,13 +50,13 @@ const LONG: usize = 600;
 /// Files that are mutated, and mutated further where they were accepted.
 struct Pool {
     files: Vec<Vec<Chunk>>,
-    universe: Universe,
+    universe: KnownOps,
     /// How often one is mutated at most before it runs: seldom gets far, often shows what several faults do together.
     most: usize,
 }
 
 impl Pool {
-    fn new((file, universe): (Vec<Chunk>, Universe), rng: &mut Rng) -> Self {
+    fn new((file, universe): (Vec<Chunk>, KnownOps), rng: &mut Rng) -> Self {
         Self { files: vec![file], universe, most: [1, 2, 4, 8][rng.below(4)] }
     }
 
@@ -163,7 +163,7 @@ fn changes(seed: u64, run: Run<'_>) {
     let mut pool: Vec<Change> = file.into_iter().filter_map(first).collect();
     for _ in 0..BLOCK {
         let change = if pool.is_empty() || rng.below(3) == 0 {
-            universe.forge(&[0xf0], heads.clone(), Care::Little, rng)
+            universe.forge(&[0xf0], heads.clone(), ForgeStrictness::Little, rng)
         } else {
             let mut change = pool[rng.below(pool.len())].clone();
             mutate_change(&mut change, &mut universe, rng);
@@ -182,7 +182,7 @@ fn changes(seed: u64, run: Run<'_>) {
 /// Changes of a conversation with one among them that is forged or mutated.
 fn orders(seed: u64, run: Run<'_>) {
     let rng = &mut Rng::new(seed);
-    let docs = bases::people(&crate::doc::within(crate::doc::LIMITS), rng);
+    let docs = bases::people(&crate::targets::doc::within(crate::targets::doc::LIMITS), rng);
     let mut universe = bases::universe(&docs[0]);
     let good: Vec<Vec<u8>> = docs[0].get_changes(&[]).iter().map(hashmill_doc::Change::raw_bytes).collect();
     let all: Vec<Change> = good
@@ -196,7 +196,7 @@ fn orders(seed: u64, run: Run<'_>) {
         for writer in 0..1 + rng.below(2) {
             let leaf = rng.below(parts.len().max(1));
             match all.get(leaf) {
-                // One that no other depends on, as somebody else might have sent it.
+                // A change without dependents, as another peer might have sent it.
                 Some(change)
                     if rng.below(4) == 0
                         && leaves.contains(&hashmill_testkit::mutate::chunk::hash(&good[leaf])) =>
@@ -212,7 +212,7 @@ fn orders(seed: u64, run: Run<'_>) {
                         universe.any(rng).into_iter().collect()
                     };
                     deps.sort_unstable();
-                    let forged = universe.forge(&[0xf0, writer as u8], deps, Care::Little, rng);
+                    let forged = universe.forge(&[0xf0, writer as u8], deps, ForgeStrictness::Little, rng);
                     let at = rng.below(parts.len() + 1);
                     parts.insert(at, forged.bytes());
                 }
@@ -245,7 +245,7 @@ fn cursors(seed: u64, run: Run<'_>) {
 fn damaged(kept: &[&[u8]], most: usize, rng: &mut Rng, run: Run<'_>) {
     for _ in 0..BLOCK {
         let mut input = kept[rng.below(kept.len())].to_vec();
-        (0..1 + rng.below(most)).for_each(|_| words::damage(&mut input, rng));
+        (0..1 + rng.below(most)).for_each(|_| values::damage(&mut input, rng));
         run(&input);
     }
 }
@@ -340,7 +340,7 @@ fn jsons(seed: u64, run: Run<'_>) {
         }
         let mut input = [&[first], input.as_bytes()].concat();
         if rng.below(8) == 0 {
-            words::damage(&mut input, rng);
+            values::damage(&mut input, rng);
         }
         run(&input);
     }

@@ -1,4 +1,4 @@
-//! A rule for what was measured: the reports in the tree stay small, since every clone carries them.
+//! Size limit of the reports in the repository, since every clone has them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::Fault;
 
 const FOLDER: &str = "bench";
 
-/// Most bytes of all reports together.
+/// Maximum bytes of all reports together.
 const MOST: u64 = 1_000_000;
 
 pub(super) fn check(root: &Path) -> anyhow::Result<Option<Fault>> {

@@ -1,12 +1,17 @@
-//! The rules of the tree that neither the compiler nor clippy knows, as an ordinary test.
+//! Repository rules that neither the compiler nor clippy checks, as a test.
 //!
-//! The rules are ARCHITECTURE.md's invariants; what lints hold stands in Cargo.toml and clippy.toml.
+//! They are ARCHITECTURE.md's invariants; Cargo.toml and clippy.toml have the lints.
 
 mod bench;
-mod docs;
-mod edges;
+mod ceilings;
+mod circles;
+mod crate_graph;
+mod folders;
+mod imports;
+mod pages;
 mod source;
 mod text;
+mod words;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,12 +19,14 @@ use std::{fs, io};
 
 use anyhow::Context;
 
-/// Something that breaks a rule.
+pub(crate) use pages::joined;
+
+/// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// Relative to the repository, with `/`; a package's name for an arrow.
     place: String,
-    /// Counted from 1; 0 where no line is to blame.
+    /// Counted from 1; 0 without a line.
     line: usize,
     what: String,
 }
@@ -46,35 +53,60 @@ struct TextFile {
     text: String,
 }
 
+impl TextFile {
+    fn is_one_of(&self, endings: &[&str]) -> bool {
+        let ending = Path::new(&self.path).extension().and_then(|ending| ending.to_str());
+        ending.is_some_and(|ending| endings.contains(&ending)) || self.path == SCRIPT
+    }
+}
+
 /// Checks the whole tree.
 pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<Fault>> {
     let files = read(root)?;
     let mut faults = Vec::new();
-    for file in &files {
+    for file in files.iter().filter(|file| file.is_one_of(&ENDINGS)) {
         faults.extend(text::check(file));
         if file.path.ends_with(".rs") {
             faults.extend(source::check(file));
         }
         // Elsewhere, paths may be those of other projects.
         if file.path.ends_with(".md") && (!file.path.contains('/') || file.path.starts_with("docs/")) {
-            faults.extend(docs::check(file, |path| root.join(path).exists()));
+            faults.extend(pages::check_page(file, |path| root.join(path).exists()));
         }
     }
+    faults.extend(pages::check_all(&files, |path| root.join(path).exists()));
     faults.extend(source::unused_places(&files));
+    let list = |path: &str| fs::read_to_string(root.join(path)).with_context(|| path.to_owned());
+    faults.extend(circles::check(&files, &list(circles::LIST)?));
+    faults.extend(folders::check(files.iter().map(|file| file.path.as_str()), &list(folders::LIST)?));
+    faults.extend(words::check(&files, &list(words::LIST)?));
     faults.extend(bench::check(root)?);
-    let packages = crate::metadata::packages(root)?;
-    faults.extend(edges::check(&packages));
-    faults.extend(edges::unused(&packages));
-    faults.extend(edges::check_toolchain(root)?);
-    faults.extend(edges::check_c(root)?);
+    let packages = crate::repository::metadata::packages(root)?;
+    faults.extend(crate_graph::check(&packages));
+    faults.extend(crate_graph::unused(&packages));
+    faults.extend(crate_graph::check_toolchain(root)?);
+    faults.extend(crate_graph::check_c(root)?);
     Ok(faults)
 }
 
-/// Folders that hold what tools made or what is not text.
+/// A script whose name has no ending.
+const SCRIPT: &str = ".ci/run";
+
+/// Folders of generated files and data.
 const NOT_OURS: [&str; 6] = [".git", "target", "artifacts", "corpus", "shared", "node_modules"];
 
-/// The endings of the files that the rules are about.
+/// Endings of the files that the rules for text are about.
 const ENDINGS: [&str; 7] = ["rs", "md", "toml", "yml", "sh", "py", "s"];
+
+/// Endings of further files with comments.
+const SOURCES: [&str; 13] =
+    ["c", "cjs", "cpp", "cts", "cu", "h", "hpp", "js", "mjs", "mts", "pyi", "ts", "wgsl"];
+
+/// Rows of a list, with their lines from 1. Empty lines and those that begin with `#` are none.
+fn entries(list: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = list.lines().enumerate().map(|(index, line)| (index + 1, line));
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
 
 fn read(root: &Path) -> anyhow::Result<Vec<TextFile>> {
     let mut paths = Vec::new();
@@ -96,8 +128,8 @@ fn walk(folder: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
         if kind.is_dir() && !NOT_OURS.iter().any(|other| name == *other) {
             walk(&path, paths)?;
         }
-        let known = |ending: &std::ffi::OsStr| ENDINGS.iter().any(|known| ending == *known);
-        let script = path.ends_with(".ci/run");
+        let known = |ending: &std::ffi::OsStr| ENDINGS.iter().chain(&SOURCES).any(|known| ending == *known);
+        let script = path.ends_with(SCRIPT);
         if kind.is_file() && (script || path.extension().is_some_and(known)) {
             paths.push(path);
         }
@@ -120,7 +152,7 @@ mod tests {
     fn the_walk_sees_this_file_and_the_script_but_no_build_output() {
         let files = read(&crate::root()).expect("the tree can be read");
         let has = |path: &str| files.iter().any(|file| file.path == path);
-        assert!(has("xtask/src/tidy/mod.rs") && has(".ci/run"));
+        assert!(has("xtask/src/tidy/mod.rs") && has("bindings/web/js/argon2.js") && has(".ci/run"));
         assert!(!files.iter().any(|file| file.path.contains("target/")));
     }
 }

@@ -3,31 +3,33 @@
 
 use super::{Fault, TextFile};
 
-/// Above this a reader looks for a seam.
+/// Maximum lines of a file.
 const LONG: usize = 800;
 
-/// What differs by operating system sits in one small file per room, or in a folder (it ends with `/`). Tests may look at
-/// the system that they run on.
-const SYSTEM: [&str; 19] = [
+/// Files (and folders, with `/`) that may have code for single operating systems. Tests may too.
+const SYSTEM: [&str; 22] = [
     "bindings/c/src/hashmill/pointers.rs",
     "crates/atomic-file/src/os.rs",
     "crates/cli/src/os/",
-    "crates/doc/src/threads/pool.rs",
+    "crates/doc/src/codec/parallel/pool.rs",
     "crates/files/src/os.rs",
-    "crates/files/src/source/mmap/",
+    "crates/files/src/read/source/mmap/",
     "crates/gpu/src/cuda/driver/",
     "crates/gpu/src/wgpu/memory.rs",
-    "crates/hash/src/argon2/pages.rs",
+    "crates/hash/src/argon2/memory/pages.rs",
     "crates/hash/src/isa.rs",
     "crates/hash/src/process.rs",
+    "crates/lab/src/cmd/context/os.rs",
     "crates/machine/src/child.rs",
     "crates/machine/src/files.rs",
     "crates/machine/src/os.rs",
-    "crates/machine/src/system.rs",
-    "crates/testkit/src/fork.rs",
-    "crates/testkit/src/guard.rs",
+    "crates/machine/src/linux/mod.rs",
     "crates/testkit/src/lib.rs",
-    "crates/testkit/src/stack.rs",
+    "crates/testkit/src/memory/guard.rs",
+    "crates/testkit/src/memory/stack_residue.rs",
+    "crates/testkit/src/process/fork.rs",
+    "crates/testkit/src/process/mod.rs",
+    "crates/testkit/src/process/wait.rs",
 ];
 
 pub(super) fn check(file: &TextFile) -> Vec<Fault> {
@@ -35,7 +37,7 @@ pub(super) fn check(file: &TextFile) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut fault = |line, what: &str| faults.push(Fault::new(path, line, what));
     if !file.text.starts_with("//! ") {
-        fault(1, "the first line is not `//!` with what the file is for");
+        fault(1, "the first line is not `//!` with the purpose of the file");
     }
     if file.text.lines().count() > LONG {
         fault(0, "too long: split it");
@@ -45,13 +47,10 @@ pub(super) fn check(file: &TextFile) -> Vec<Fault> {
     for (index, line) in file.text.lines().enumerate() {
         test |= line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test,");
         if line.trim_start().starts_with("#[ignore") {
-            fault(
-                index + 1,
-                "an ignored test is nobody's: run it, or skip aloud for a reason found at run time",
-            );
+            fault(index + 1, "an ignored test: run it, or report a skip for a reason found at run time");
         }
         if !test && tells_systems_apart(line) {
-            fault(index + 1, "the operating system is asked for outside the places in `tidy/source.rs`");
+            fault(index + 1, "code for one operating system outside the files listed in `tidy/source.rs`");
         }
     }
     faults
@@ -69,14 +68,14 @@ fn tells_systems_apart(line: &str) -> bool {
         && words.any(|word| ["target_os", "target_family", "unix", "windows"].contains(&word))
 }
 
-/// Places that no longer tell systems apart.
+/// Listed files without code for single operating systems.
 pub(super) fn unused_places(files: &[TextFile]) -> Vec<Fault> {
     let used = |place: &str| {
         let mut there = files.iter().filter(|file| file.path.starts_with(place));
         there.any(|file| file.text.lines().any(tells_systems_apart))
     };
     let unused = SYSTEM.into_iter().filter(|place| !used(place));
-    unused.map(|place| Fault::new(place, 0, "a place in `tidy/source.rs` that needs none")).collect()
+    unused.map(|place| Fault::new(place, 0, "an unneeded entry in `tidy/source.rs`")).collect()
 }
 
 #[cfg(test)]
@@ -116,9 +115,9 @@ mod tests {
     fn systems_are_told_apart_in_one_file() {
         let text =
             "#[cfg(unix)]\nfn f() {}\n#[cfg(all(feature = \"x\", target_os = \"linux\"))]\n// cfg(unix)\n";
-        assert_eq!(lines("crates/files/src/plan.rs", text), [2, 4]);
-        assert_eq!(lines("crates/files/src/plan.rs", &format!("#[cfg(test)]\n{text}")), CLEAN);
-        assert_eq!(lines("crates/files/src/source/mmap/mod.rs", text), CLEAN);
+        assert_eq!(lines("crates/files/src/read/plan.rs", text), [2, 4]);
+        assert_eq!(lines("crates/files/src/read/plan.rs", &format!("#[cfg(test)]\n{text}")), CLEAN);
+        assert_eq!(lines("crates/files/src/read/source/mmap/mod.rs", text), CLEAN);
         assert_eq!(lines("crates/cli/tests/it/names.rs", text), CLEAN);
     }
 

@@ -1,54 +1,26 @@
-//! The boundary: the functions of `include/argon2.h`, and everything that believes a pointer of a caller.
+//! The boundary: the functions of `include/argon2.h`, and all code that trusts a pointer of a caller.
 //!
-//! No panic leaves a function. Memory that held a hash is wiped before it goes back, whoever it belongs to.
+//! No panic leaves a function. Memory that held a hash is wiped before it is released, also memory of the caller.
 #![expect(unsafe_code, reason = "pointers of callers, and names that a linker finds")]
 #![expect(non_camel_case_types, reason = "the names of the header")]
 
 use super::check::check;
 use super::code::Code;
+use super::context::argon2_context;
 use super::encoded::{self, Costs};
-use super::team::Team;
+use crate::argon2::helper_threads::HelperThreads;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicI32, Ordering};
-use hashmill_hash::argon2::hazmat::{Begun, Memory};
+use hashmill_hash::argon2::hazmat::{Memory, PreparedHash};
 use hashmill_hash::argon2::{Arena, Block, HashError, Input, PagePolicy, Params, Plan, Variant, Version};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Takes memory for a hash.
-pub type allocate_fptr = Option<unsafe extern "C" fn(memory: *mut *mut u8, bytes: usize) -> c_int>;
-/// Takes it back.
-pub type deallocate_fptr = Option<unsafe extern "C" fn(memory: *mut u8, bytes: usize)>;
 /// `Argon2_d`, `Argon2_i`, `Argon2_id`: 0, 1, 2.
 pub type argon2_type = c_uint;
-
-/// Everything that a hash depends on.
-#[repr(C)]
-#[derive(Debug)]
-#[expect(missing_docs, reason = "in the header")]
-pub struct argon2_context {
-    pub out: *mut u8,
-    pub outlen: u32,
-    pub pwd: *mut u8,
-    pub pwdlen: u32,
-    pub salt: *mut u8,
-    pub saltlen: u32,
-    pub secret: *mut u8,
-    pub secretlen: u32,
-    pub ad: *mut u8,
-    pub adlen: u32,
-    pub t_cost: u32,
-    pub m_cost: u32,
-    pub lanes: u32,
-    pub threads: u32,
-    pub version: u32,
-    pub allocate_cbk: allocate_fptr,
-    pub free_cbk: deallocate_fptr,
-    pub flags: u32,
-}
 
 #[cfg(target_pointer_width = "64")]
 const _: () = {
@@ -65,19 +37,19 @@ const _: () = {
 const FLAG_CLEAR_PASSWORD: u32 = 1 << 0;
 const FLAG_CLEAR_SECRET: u32 = 1 << 1;
 
-/// What programs that link the static library may set to 0. Memory of hashes is wiped whatever it says.
+/// Programs that link the static library may set this to 0. Memory of hashes is wiped regardless.
 #[unsafe(no_mangle)]
 pub static FLAG_clear_internal_memory: AtomicI32 = AtomicI32::new(1);
 
-/// Wipes memory of the caller, unless [`FLAG_clear_internal_memory`] is 0. The reference implementation's program wants it, and
+/// Wipes memory of the caller, unless [`FLAG_clear_internal_memory`] is 0. The reference implementation's program needs it, and
 /// finds it in the static library.
 ///
 /// # Safety
-/// Null, or `len` bytes that can be written.
+/// Null, or `len` bytes can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clear_internal_memory(memory: *mut c_void, len: usize) {
     if FLAG_clear_internal_memory.load(Ordering::Relaxed) != 0 {
-        // SAFETY: the caller's.
+        // SAFETY: required of the caller.
         unsafe { bytes_mut(memory.cast(), len) }.zeroize();
     }
 }
@@ -86,34 +58,34 @@ fn variant(number: argon2_type) -> Option<Variant> {
     Variant::ALL.get(number as usize).copied()
 }
 
-/// A result as the caller sees it. A panic is a fault of this library; the thread is what failed.
+/// The result for the caller. A panic is a bug of this library and is reported as a failed thread.
 fn guarded(work: impl FnOnce() -> Result<(), Code>) -> c_int {
     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Code::ThreadFail));
     result.err().unwrap_or(Code::Ok) as c_int
 }
 
 /// # Safety
-/// Either nothing, wherever it begins, or `len` bytes that can be read.
+/// Either `len` is 0, with any pointer, or `len` bytes can be read.
 unsafe fn bytes<'a>(first: *const u8, len: usize) -> &'a [u8] {
     if first.is_null() || len == 0 {
         return &[];
     }
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     unsafe { core::slice::from_raw_parts(first, len) }
 }
 
 /// # Safety
-/// Either nothing, wherever it begins, or `len` bytes that can be written and that nobody else uses meanwhile.
+/// Either `len` is 0, with any pointer, or `len` bytes can be written and no other thread uses them meanwhile.
 unsafe fn bytes_mut<'a>(first: *mut u8, len: usize) -> &'a mut [u8] {
     if first.is_null() || len == 0 {
         return &mut [];
     }
-    // SAFETY: the caller's. Bytes of a caller that were not written yet are bytes: no compiler sees both sides.
+    // SAFETY: required of the caller. Uninitialized bytes of a caller are valid here: no compiler sees both sides.
     unsafe { core::slice::from_raw_parts_mut(first, len) }
 }
 
-/// Room for that many bytes, or an error.
-fn room(len: usize) -> Result<Zeroizing<Vec<u8>>, Code> {
+/// A buffer of that many bytes, or an error.
+fn buffer(len: usize) -> Result<Zeroizing<Vec<u8>>, Code> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).map_err(|_| Code::MemoryAllocationError)?;
     bytes.resize(len, 0);
@@ -121,128 +93,135 @@ fn room(len: usize) -> Result<Zeroizing<Vec<u8>>, Code> {
 }
 
 /// Memory of a caller's allocator.
-struct Lent {
+struct CallerMemory {
     memory: *mut u8,
     bytes: usize,
     free: unsafe extern "C" fn(*mut u8, usize),
-    /// Whether a hash may be in it.
+    /// Whether it may contain a hash.
     is_dirty: bool,
 }
 
-impl Lent {
-    /// Room for that many blocks; `None` where the context has no allocator.
+impl CallerMemory {
+    /// Memory for that many blocks; `None` if the context has no allocator.
     ///
-    /// First it is asked for as much as that. What begins at no block's boundary goes back, and as much more is asked for as it
-    /// takes to find one.
+    /// The first request has exactly that size. Memory that is not aligned to a block is freed, and the second request is larger,
+    /// so that an aligned part fits.
     ///
     /// # Safety
-    /// The functions of the context do what the header says.
-    unsafe fn new(context: &argon2_context, blocks: u64) -> Result<Option<Lent>, Code> {
+    /// The functions of the context satisfy the header.
+    unsafe fn new(context: &argon2_context, blocks: u64) -> Result<Option<CallerMemory>, Code> {
         let (Some(allocate), Some(free)) = (context.allocate_cbk, context.free_cbk) else {
             return Ok(None);
         };
         let refused = Code::MemoryAllocationError;
         let needed = usize::try_from(blocks).ok().and_then(|blocks| blocks.checked_mul(size_of::<Block>()));
         let needed = needed.ok_or(refused)?;
-        let ask = |bytes| {
+        let allocate_bytes = |bytes| {
             let mut memory = ptr::null_mut();
-            // Only the pointer counts, as in the reference implementation.
-            // SAFETY: the caller's.
+            // Only the pointer is checked, as in the reference implementation. SAFETY: required of the caller.
             unsafe { allocate(&raw mut memory, bytes) };
-            if memory.is_null() { Err(refused) } else { Ok(Lent { memory, bytes, free, is_dirty: false }) }
+            if memory.is_null() {
+                Err(refused)
+            } else {
+                Ok(CallerMemory { memory, bytes, free, is_dirty: false })
+            }
         };
-        let exact = ask(needed)?;
-        if exact.memory.align_offset(align_of::<Block>()) == 0 {
-            return Ok(Some(exact));
+        let unpadded = allocate_bytes(needed)?;
+        if unpadded.memory.align_offset(align_of::<Block>()) == 0 {
+            return Ok(Some(unpadded));
         }
-        drop(exact);
-        ask(needed.checked_add(align_of::<Block>() - 1).ok_or(refused)?).map(Some)
+        drop(unpadded);
+        allocate_bytes(needed.checked_add(align_of::<Block>() - 1).ok_or(refused)?).map(Some)
     }
 
-    /// The whole blocks in it.
+    /// The whole blocks in the memory.
     fn blocks(&mut self) -> &mut [MaybeUninit<Block>] {
         let skipped = self.memory.align_offset(align_of::<Block>());
         let whole = self.bytes.saturating_sub(skipped) / size_of::<Block>();
         self.is_dirty = true;
-        // SAFETY: inside what was lent, aligned, and it may hold anything.
+        // SAFETY: inside the allocation, aligned, and any contents are valid.
         unsafe { core::slice::from_raw_parts_mut(self.memory.add(skipped).cast(), whole) }
     }
 }
 
-impl Drop for Lent {
+impl Drop for CallerMemory {
     fn drop(&mut self) {
         if self.is_dirty {
-            // SAFETY: what was lent.
+            // SAFETY: inside the allocation.
             unsafe { bytes_mut(self.memory, self.bytes) }.zeroize();
         }
-        // SAFETY: what was lent goes back once, as much as was asked for.
+        // SAFETY: the allocation is freed once, with its requested size.
         unsafe { (self.free)(self.memory, self.bytes) }
     }
 }
 
-/// Computes what a context says, into its `out`.
+/// Computes the hash of a context, into its `out`.
 ///
 /// # Safety
-/// Null, or a context whose pointers and functions are what the header says.
+/// Null, or a context whose pointers and functions satisfy the header.
 unsafe fn compute(context: *mut argon2_context, number: argon2_type) -> Result<(), Code> {
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     let context = unsafe { context.as_mut() }.ok_or(Code::IncorrectParameter)?;
     check(context)?;
     let variant = variant(number).ok_or(Code::IncorrectType)?;
     let params = Params::new(context.m_cost, context.t_cost, context.lanes);
     let params = params.map_err(|_| Code::IncorrectParameter)?.with_variant(variant);
-    // SAFETY: the caller's.
-    let mut lent = unsafe { Lent::new(context, params.blocks()) }?;
+    // SAFETY: required of the caller.
+    let mut caller_memory = unsafe { CallerMemory::new(context, params.blocks()) }?;
     let mut arena = Arena::new(PagePolicy::default());
-    let memory = match &mut lent {
-        Some(lent) => Memory::Blocks(lent.blocks()),
+    let memory = match &mut caller_memory {
+        Some(caller_memory) => Memory::Blocks(caller_memory.blocks()),
         None => Memory::Arena(&mut arena),
     };
-    // SAFETY: checked to be null only if they are empty; the rest is the caller's.
+    // SAFETY: checked to be null only if they are empty; the rest is required of the caller.
     let input = unsafe {
         Input::new(bytes(context.pwd, context.pwdlen as usize), bytes(context.salt, context.saltlen as usize))
             .with_secret(bytes(context.secret, context.secretlen as usize))
             .with_associated_data(bytes(context.ad, context.adlen as usize))
     };
-    let begun = Begun::new(Plan::host(), params, context.version, &input, context.outlen as usize, memory);
-    let begun = begun.map_err(|error| match error {
+    let prepared =
+        PreparedHash::new(Plan::host(), params, context.version, &input, context.outlen as usize, memory);
+    let prepared = prepared.map_err(|error| match error {
         HashError::OutOfMemory { .. } => Code::MemoryAllocationError,
         _ => Code::IncorrectParameter,
     })?;
-    // Nobody reads the input from here on.
-    // SAFETY: who sets these flags says that the memory may be written.
+    // The input is not read after this point. SAFETY: a caller that sets these flags allows writing to the memory.
     unsafe { clear(context) }
     {
-        // SAFETY: not null, and the caller's.
+        // SAFETY: not null, and required of the caller.
         let out = unsafe { bytes_mut(context.out, context.outlen as usize) };
-        let team = Team::default();
-        begun.finish(out, || Team::size(context.threads), |task| team.help(task));
+        let helpers = HelperThreads::default();
+        prepared.finish(out, || HelperThreads::count(context.threads), |task| helpers.start(task));
     }
-    if let Some(lent) = &mut lent {
-        lent.is_dirty = false;
+    if let Some(caller_memory) = &mut caller_memory {
+        caller_memory.is_dirty = false;
     }
     Ok(())
 }
 
-/// Wipes what the flags say.
+/// Wipes the inputs that the flags select.
 ///
 /// # Safety
 /// As for [`compute`].
 unsafe fn clear(context: &mut argon2_context) {
     if context.flags & FLAG_CLEAR_PASSWORD != 0 && !context.pwd.is_null() {
-        // SAFETY: the caller's.
+        // SAFETY: required of the caller.
         unsafe { bytes_mut(context.pwd, context.pwdlen as usize) }.zeroize();
         context.pwdlen = 0;
     }
     if context.flags & FLAG_CLEAR_SECRET != 0 && !context.secret.is_null() {
-        // SAFETY: the caller's.
+        // SAFETY: required of the caller.
         unsafe { bytes_mut(context.secret, context.secretlen as usize) }.zeroize();
         context.secretlen = 0;
     }
 }
 
-/// A context of what the short functions have.
-fn context_of(costs: Costs, pwd: (*const c_void, usize), salt: (*const c_void, usize)) -> argon2_context {
+/// A context from the parameters of the short functions.
+fn context_from_costs(
+    costs: Costs,
+    pwd: (*const c_void, usize),
+    salt: (*const c_void, usize),
+) -> argon2_context {
     argon2_context {
         out: ptr::null_mut(),
         outlen: 0,
@@ -277,13 +256,13 @@ pub extern "C" fn argon2_type2string(r#type: argon2_type, uppercase: c_int) -> *
     name.map_or(ptr::null(), CStr::as_ptr)
 }
 
-/// What a number says that a function returned.
+/// The message for a number that a function returned.
 #[unsafe(no_mangle)]
 pub extern "C" fn argon2_error_message(error_code: c_int) -> *const c_char {
     Code::text_of(error_code).as_ptr()
 }
 
-/// How long an encoded hash is, and the zero that ends it. 0 if there is no such type.
+/// The length of an encoded hash, including the zero at its end. 0 if there is no such type.
 #[unsafe(no_mangle)]
 pub extern "C" fn argon2_encodedlen(
     t_cost: u32,
@@ -297,20 +276,20 @@ pub extern "C" fn argon2_encodedlen(
     variant(r#type).map_or(0, |variant| encoded::len(variant.name(), costs, saltlen, hashlen))
 }
 
-/// Computes what a context says.
+/// Computes the hash of a context.
 ///
 /// # Safety
-/// As the header says.
+/// As the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn argon2_ctx(context: *mut argon2_context, r#type: argon2_type) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     guarded(|| unsafe { compute(context, r#type) })
 }
 
-/// The same, and compares it with `hash`, which is as long.
+/// Computes the hash and compares it with `hash`, which has the same length.
 ///
 /// # Safety
-/// As the header says.
+/// As the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn argon2_verify_ctx(
     context: *mut argon2_context,
@@ -318,7 +297,7 @@ pub unsafe extern "C" fn argon2_verify_ctx(
     r#type: argon2_type,
 ) -> c_int {
     guarded(|| {
-        // SAFETY: the caller's.
+        // SAFETY: required of the caller.
         unsafe {
             compute(context, r#type)?;
             let len = (*context).outlen as usize;
@@ -334,7 +313,7 @@ fn equal(one: &[u8], other: &[u8]) -> Result<(), Code> {
 /// The hash of a password, raw, encoded or both.
 ///
 /// # Safety
-/// As the header says.
+/// As the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn argon2_hash(
     t_cost: u32,
@@ -362,39 +341,39 @@ pub unsafe extern "C" fn argon2_hash(
             return Err(*code);
         }
         let costs = Costs { version, m_cost, t_cost, lanes: parallelism };
-        let mut tag = room(hashlen)?;
-        let mut context = context_of(costs, (pwd, pwdlen), (salt, saltlen));
+        let mut tag = buffer(hashlen)?;
+        let mut context = context_from_costs(costs, (pwd, pwdlen), (salt, saltlen));
         (context.out, context.outlen) = (tag.as_mut_ptr(), hashlen as u32);
-        // SAFETY: the caller's, and the room above.
+        // SAFETY: required of the caller, and the buffer above.
         unsafe { compute(&raw mut context, r#type) }?;
         if !hash.is_null() {
-            // SAFETY: the caller's.
+            // SAFETY: required of the caller.
             unsafe { bytes_mut(hash.cast(), hashlen) }.copy_from_slice(&tag);
         }
         if encoded.is_null() || encodedlen == 0 {
             return Ok(());
         }
         let variant = variant(r#type).ok_or(Code::EncodingFail)?;
-        // SAFETY: the caller's.
+        // SAFETY: required of the caller.
         let salt = unsafe { bytes(salt.cast(), saltlen) };
-        let exact =
+        let unpadded =
             encoded::len(variant.name(), [t_cost, m_cost, parallelism], saltlen as u32, hashlen as u32);
-        // A version of three digits and more makes it longer.
-        let most = exact.saturating_add(10).min(encodedlen);
-        // SAFETY: the caller's.
-        let place = unsafe { bytes_mut(encoded.cast(), most) };
-        encoded::encode(variant, costs, salt, &tag, place).ok_or_else(|| {
-            // SAFETY: the caller's.
+        // A version of three or more digits makes it longer.
+        let most = unpadded.saturating_add(10).min(encodedlen);
+        // SAFETY: required of the caller.
+        let text = unsafe { bytes_mut(encoded.cast(), most) };
+        encoded::encode(variant, costs, salt, &tag, text).ok_or_else(|| {
+            // SAFETY: required of the caller.
             unsafe { bytes_mut(encoded.cast(), encodedlen) }.zeroize();
             Code::EncodingFail
         })
     })
 }
 
-/// Whether a password has an encoded hash.
+/// Whether a password matches an encoded hash.
 ///
 /// # Safety
-/// As the header says.
+/// As the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn argon2_verify(
     encoded: *const c_char,
@@ -409,7 +388,7 @@ pub unsafe extern "C" fn argon2_verify(
         if encoded.is_null() {
             return Err(Code::DecodingFail);
         }
-        // SAFETY: the caller's.
+        // SAFETY: required of the caller.
         let text = unsafe { CStr::from_ptr(encoded) }.to_bytes();
         if is_too_long(text.len()) {
             return Err(Code::DecodingFail);
@@ -419,16 +398,16 @@ pub unsafe extern "C" fn argon2_verify(
         let costs =
             Costs { version: read.version, m_cost: read.m_cost, t_cost: read.t_cost, lanes: read.lanes };
         let salt = (read.salt.as_ptr().cast(), read.salt.len());
-        let mut context = context_of(costs, (pwd, pwdlen), salt);
+        let mut context = context_from_costs(costs, (pwd, pwdlen), salt);
         (context.out, context.outlen) = (read.tag.as_mut_ptr(), read.tag.len() as u32);
-        // What it says is checked before whether it ends where it should.
+        // The values are checked before the end of the string, as in the reference implementation.
         check(&context)?;
         if read.has_rest {
             return Err(Code::DecodingFail);
         }
-        let mut tag = room(read.tag.len())?;
+        let mut tag = buffer(read.tag.len())?;
         context.out = tag.as_mut_ptr();
-        // SAFETY: the caller's, and what was read.
+        // SAFETY: required of the caller, and the decoded buffers.
         unsafe { compute(&raw mut context, r#type) }?;
         equal(&read.tag, &tag)
     })
@@ -439,27 +418,27 @@ macro_rules! of_a_type {
         /// [`argon2_ctx`] of one type.
         ///
         /// # Safety
-        /// As the header says.
+        /// As the header requires.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ctx(context: *mut argon2_context) -> c_int {
-            // SAFETY: the caller's.
+            // SAFETY: required of the caller.
             unsafe { argon2_ctx(context, $number) }
         }
 
         /// [`argon2_verify_ctx`] of one type.
         ///
         /// # Safety
-        /// As the header says.
+        /// As the header requires.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $verify_ctx(context: *mut argon2_context, hash: *const c_char) -> c_int {
-            // SAFETY: the caller's.
+            // SAFETY: required of the caller.
             unsafe { argon2_verify_ctx(context, hash, $number) }
         }
 
         /// [`argon2_hash`] of one type, raw.
         ///
         /// # Safety
-        /// As the header says.
+        /// As the header requires.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $raw(
             t_cost: u32,
@@ -473,7 +452,7 @@ macro_rules! of_a_type {
             hashlen: usize,
         ) -> c_int {
             let (none, version) = (ptr::null_mut(), Version::V13.number());
-            // SAFETY: the caller's.
+            // SAFETY: required of the caller.
             unsafe {
                 argon2_hash(
                     t_cost,
@@ -496,7 +475,7 @@ macro_rules! of_a_type {
         /// [`argon2_hash`] of one type, encoded.
         ///
         /// # Safety
-        /// As the header says.
+        /// As the header requires.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $encoded(
             t_cost: u32,
@@ -511,7 +490,7 @@ macro_rules! of_a_type {
             encodedlen: usize,
         ) -> c_int {
             let (none, version) = (ptr::null_mut(), Version::V13.number());
-            // SAFETY: the caller's.
+            // SAFETY: required of the caller.
             unsafe {
                 argon2_hash(
                     t_cost,
@@ -534,10 +513,10 @@ macro_rules! of_a_type {
         /// [`argon2_verify`] of one type.
         ///
         /// # Safety
-        /// As the header says.
+        /// As the header requires.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $verify(encoded: *const c_char, pwd: *const c_void, pwdlen: usize) -> c_int {
-            // SAFETY: the caller's.
+            // SAFETY: required of the caller.
             unsafe { argon2_verify(encoded, pwd, pwdlen, $number) }
         }
     };

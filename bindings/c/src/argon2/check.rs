@@ -1,26 +1,26 @@
-//! What a context may hold, asked in the order of the reference implementation: the first fault is the one that is told.
+//! Checks of a context, in the order of the reference implementation: the first error is reported.
 
-use super::abi::argon2_context;
 use super::code::Code;
+use super::context::argon2_context;
 use hashmill_hash::argon2::Params;
 
 /// The shortest salt.
 const MIN_SALT_LEN: u32 = 8;
-/// The least memory in KiB.
+/// Minimum memory in KiB.
 const MIN_MEMORY: u32 = 8;
-/// The most memory in KiB: half of what can be addressed.
+/// Maximum memory in KiB: half of the address space.
 const MAX_MEMORY: u64 = {
     let bits = usize::BITS - 11;
     let half = 1 << if bits < 32 { bits } else { 32 };
     if half < u32::MAX as u64 { half } else { u32::MAX as u64 }
 };
-/// The most lanes, and the most threads.
+/// Maximum number of lanes and of threads.
 const MAX_LANES: u32 = Params::MAX_LANES;
 
-/// The first fault of a context. What no number of 32 bits can be is not asked for.
+/// The first error of a context. Values that 32 bits cannot represent are not checked.
 pub(super) fn check(context: &argon2_context) -> Result<(), Code> {
     let c = context;
-    let faults = [
+    let conditions = [
         (c.out.is_null(), Code::OutputPtrNull),
         (c.outlen < Params::MIN_TAG_LEN as u32, Code::OutputTooShort),
         (c.pwd.is_null() && c.pwdlen != 0, Code::PwdPtrMismatch),
@@ -30,7 +30,7 @@ pub(super) fn check(context: &argon2_context) -> Result<(), Code> {
         (c.ad.is_null() && c.adlen != 0, Code::AdPtrMismatch),
         (c.m_cost < MIN_MEMORY, Code::MemoryTooLittle),
         (u64::from(c.m_cost) > MAX_MEMORY, Code::MemoryTooMuch),
-        // So many lanes that this is no number of 32 bits are told to be too many lanes, or too little memory by chance.
+        // If this overflows 32 bits, the error is too many lanes, or by chance too little memory.
         (c.m_cost < c.lanes.wrapping_mul(Params::MIN_KIB_PER_LANE), Code::MemoryTooLittle),
         (c.t_cost == 0, Code::TimeTooSmall),
         (c.lanes == 0, Code::LanesTooFew),
@@ -40,5 +40,5 @@ pub(super) fn check(context: &argon2_context) -> Result<(), Code> {
         (c.allocate_cbk.is_some() && c.free_cbk.is_none(), Code::FreeMemoryCbkNull),
         (c.allocate_cbk.is_none() && c.free_cbk.is_some(), Code::AllocateMemoryCbkNull),
     ];
-    faults.iter().find(|(is_fault, _)| *is_fault).map_or(Ok(()), |(_, code)| Err(*code))
+    conditions.iter().find(|(is_fault, _)| *is_fault).map_or(Ok(()), |(_, code)| Err(*code))
 }

@@ -1,10 +1,10 @@
-//! What the functions return, and what is said of it.
+//! Return codes of the functions, and their messages.
 
 use core::ffi::CStr;
 
 macro_rules! codes {
     ($($name:ident = $number:literal, $text:literal;)*) => {
-        /// What a function returns.
+        /// The return code of a function.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(i32)]
         pub enum Code {
@@ -12,10 +12,10 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every one of them, in the order of the header.
+            /// All codes, in the order of the header.
             pub const ALL: &[Code] = &[$(Code::$name),*];
 
-            /// What is said of it.
+            /// The message.
             pub const fn text(self) -> &'static CStr {
                 match self {
                     $(Code::$name => const {
@@ -70,7 +70,7 @@ codes! {
 }
 
 impl Code {
-    /// What is said of a number, whatever it is.
+    /// The message for any number.
     pub(super) fn text_of(number: i32) -> &'static CStr {
         let known = Code::ALL.iter().find(|code| **code as i32 == number);
         known.map_or(c"Unknown error code", |code| code.text())
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_go_down_one_by_one() {
+    fn codes_are_consecutive() {
         for (index, code) in Code::ALL.iter().enumerate() {
             assert_eq!(*code as i32, -(index as i32));
             assert_eq!(Code::text_of(-(index as i32)), code.text());

@@ -1,11 +1,12 @@
-//! The strings of the reference implementation, both ways and exactly: `hashmill_hash::password` knows fewer, and asks for limits.
+//! Encoder and decoder for exactly the strings of the reference implementation: `hashmill_hash::password` accepts fewer, and
+//! needs limits.
 
 use super::code::Code;
 use base64ct::{Base64Unpadded, Encoding};
 use hashmill_hash::argon2::{Variant, Version};
 use zeroize::Zeroizing;
 
-/// What a string says.
+/// The contents of a string.
 pub(super) struct Decoded {
     pub(super) version: u32,
     pub(super) m_cost: u32,
@@ -13,16 +14,16 @@ pub(super) struct Decoded {
     pub(super) lanes: u32,
     pub(super) salt: Vec<u8>,
     pub(super) tag: Zeroizing<Vec<u8>>,
-    /// Whether more follows.
+    /// Whether bytes follow.
     pub(super) has_rest: bool,
 }
 
-/// Reads a string as far as its grammar goes.
+/// Decodes a string as far as its grammar goes.
 pub(super) fn decode(text: &[u8], variant: Variant) -> Result<Decoded, Code> {
     let mut reader = Reader(text);
     reader.expect("$")?;
     reader.expect(variant.name())?;
-    // The name of one begins like that of another; what follows tells them apart.
+    // One name is a prefix of another; the next character decides.
     let version = if reader.expect("$v=").is_ok() { reader.number()? } else { Version::V10.number() };
     reader.expect("$m=")?;
     let m_cost = reader.number()?;
@@ -52,7 +53,7 @@ impl<'a> Reader<'a> {
         head
     }
 
-    /// A number as it is written: without leading zeroes.
+    /// A decimal number without leading zeroes.
     fn number(&mut self) -> Result<u32, Code> {
         let digits = self.while_(|byte| byte.is_ascii_digit());
         if digits.len() > 1 && digits[0] == b'0' {
@@ -62,12 +63,12 @@ impl<'a> Reader<'a> {
         number.ok_or(Code::DecodingFail)
     }
 
-    /// Base64 without padding, up to whatever is none. So is a byte from 0x80 on, which the reference implementation takes for a
-    /// slash where a `char` has a sign.
+    /// Base64 without padding, up to the first other byte. Bytes from 0x80 on are other bytes here; the reference implementation
+    /// reads them as a slash if `char` is signed.
     fn base64(&mut self) -> Result<Vec<u8>, Code> {
         let text = self.while_(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte));
         let mut bytes = Vec::new();
-        // A few more than it takes.
+        // Slightly more than needed.
         let room = text.len() / 4 * 3 + 3;
         bytes.try_reserve_exact(room).map_err(|_| Code::MemoryAllocationError)?;
         bytes.resize(room, 0);
@@ -77,7 +78,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Costs, as they are written.
+/// The encoded costs.
 #[derive(Clone, Copy)]
 pub(super) struct Costs {
     pub(super) version: u32,
@@ -86,26 +87,26 @@ pub(super) struct Costs {
     pub(super) lanes: u32,
 }
 
-/// Writes a string and the zero that ends it; or nothing, if there is no room.
+/// Writes a string and the zero at its end; or nothing, if the buffer is too small.
 pub(super) fn encode(variant: Variant, costs: Costs, salt: &[u8], tag: &[u8], into: &mut [u8]) -> Option<()> {
     let Costs { version, m_cost, t_cost, lanes } = costs;
     let head = format!("${}$v={version}$m={m_cost},t={t_cost},p={lanes}$", variant.name());
     let lens = [head.len(), base64_len(salt.len()), 1, base64_len(tag.len()), 1];
     let len = lens.iter().try_fold(0usize, |sum, len| sum.checked_add(*len))?;
     let rest = into.get_mut(..len)?;
-    let (place, rest) = rest.split_at_mut(lens[0]);
-    place.copy_from_slice(head.as_bytes());
-    let (place, rest) = rest.split_at_mut(lens[1]);
-    Base64Unpadded::encode(salt, place).ok()?;
-    let (place, rest) = rest.split_at_mut(1);
-    place[0] = b'$';
-    let (place, rest) = rest.split_at_mut(lens[3]);
-    Base64Unpadded::encode(tag, place).ok()?;
+    let (part, rest) = rest.split_at_mut(lens[0]);
+    part.copy_from_slice(head.as_bytes());
+    let (part, rest) = rest.split_at_mut(lens[1]);
+    Base64Unpadded::encode(salt, part).ok()?;
+    let (part, rest) = rest.split_at_mut(1);
+    part[0] = b'$';
+    let (part, rest) = rest.split_at_mut(lens[3]);
+    Base64Unpadded::encode(tag, part).ok()?;
     rest[0] = 0;
     Some(())
 }
 
-/// How long a string is, and the zero that ends it. `name` is that of the variant.
+/// The length of a string, including the zero at its end. `name` is the name of the variant.
 pub(super) fn len(name: &str, costs: [u32; 3], salt_len: u32, tag_len: u32) -> usize {
     let digits = |number: u32| number.checked_ilog10().unwrap_or(0) as usize + 1;
     let costs: usize = costs.map(digits).iter().sum();
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoded_strings_decode() {
         let costs = Costs { version: 99, m_cost: u32::MAX, t_cost: 1, lanes: 20 };
         for (salt_len, tag_len) in [(8, 4), (9, 5), (10, 6), (100, 255)] {
             let (salt, tag) = (vec![7; salt_len], vec![250; tag_len]);

@@ -1,13 +1,15 @@
-//! libargon2, ABI 1: `include/argon2.h` says it, and the reference implementation says what it means.
+//! libargon2, ABI 1: the interface of `include/argon2.h`, with the behaviour of the reference implementation.
 //!
-//! Errors, their order and their texts are those of the reference implementation. So are the version numbers: a number that no
-//! version has is hashed as it is.
+//! Errors, their order and their texts are those of the reference implementation. So is the handling of versions: an unknown
+//! version number is hashed unchanged.
 
 mod abi;
 mod check;
 mod code;
+mod context;
 mod encoded;
-mod team;
+pub(crate) mod helper_threads;
 
 pub use abi::*;
 pub use code::Code;
+pub use context::*;

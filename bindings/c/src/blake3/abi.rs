@@ -1,42 +1,42 @@
-//! The boundary: the functions of `include/blake3.h`, and everything that believes a pointer of a caller.
+//! The boundary: the functions of `include/blake3.h`, and all code that trusts a pointer of a caller.
 #![expect(unsafe_code, reason = "pointers of callers, and names that a linker finds")]
 
 use core::ffi::{CStr, c_char, c_void};
 use hashmill_hash::blake3::hazmat::{self, Mode, State};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A hasher, in the beginning of what the header says.
+/// A hasher, at the start of the header's structure.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct blake3_hasher {
     state: State,
 }
 
-// Theirs has 1,904 bytes where a number of 64 bits may lie at a multiple of four, and else 1,912.
+// The official hasher has 1,904 bytes if 64-bit integers are aligned to four bytes, and otherwise 1,912.
 const _: () = assert!(size_of::<blake3_hasher>() <= 1904 && align_of::<blake3_hasher>() <= 8);
 
 /// # Safety
-/// Either nothing, wherever it begins, or `len` bytes that can be read.
+/// Either `len` is 0, with any pointer, or `len` bytes can be read.
 unsafe fn bytes<'a>(first: *const c_void, len: usize) -> &'a [u8] {
     if len == 0 {
         return &[];
     }
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     unsafe { core::slice::from_raw_parts(first.cast(), len) }
 }
 
-/// Nothing here panics but for a state that nobody initialised. It stays as it is then. Says whether the work was done. Where there is a
-/// key, nothing of it stays on the stack.
+/// Does the work and returns whether it was done. Only an uninitialised state causes a panic, and it stays unchanged then. A key
+/// is wiped from the stack.
 fn guarded(is_keyed: bool, work: impl FnOnce()) -> bool {
     let work = || catch_unwind(AssertUnwindSafe(work)).is_ok();
     if is_keyed { hazmat::forgetting(work) } else { work() }
 }
 
 /// # Safety
-/// Room for a hasher.
-unsafe fn begin(place: *mut blake3_hasher, mode: &Mode<'_>) {
-    // SAFETY: the caller's.
-    unsafe { (&raw mut (*place).state).write(State::new(mode)) }
+/// `hasher` points to memory for a hasher.
+unsafe fn begin(hasher: *mut blake3_hasher, mode: &Mode<'_>) {
+    // SAFETY: required of the caller.
+    unsafe { (&raw mut (*hasher).state).write(State::new(mode)) }
 }
 
 /// The version of the interface.
@@ -48,10 +48,10 @@ pub extern "C" fn blake3_version() -> *const c_char {
 /// A hasher without a key.
 ///
 /// # Safety
-/// As the header says; so for all that follow.
+/// As the header requires, for all functions below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blake3_hasher_init(this: *mut blake3_hasher) {
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     unsafe { begin(this, &Mode::Hash) }
 }
 
@@ -61,24 +61,24 @@ pub unsafe extern "C" fn blake3_hasher_init(this: *mut blake3_hasher) {
 /// As for [`blake3_hasher_init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blake3_hasher_init_keyed(this: *mut blake3_hasher, key: *const u8) {
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     hazmat::forgetting(|| unsafe { begin(this, &Mode::KeyedHash(&*key.cast())) });
 }
 
-/// A hasher that derives keys in a context, which a zero ends.
+/// A hasher that derives keys with a context, a zero-terminated string.
 ///
 /// # Safety
 /// As for [`blake3_hasher_init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blake3_hasher_init_derive_key(this: *mut blake3_hasher, context: *const c_char) {
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     unsafe {
         let context = CStr::from_ptr(context).to_bytes();
         blake3_hasher_init_derive_key_raw(this, context.as_ptr().cast(), context.len());
     }
 }
 
-/// A hasher that derives keys in a context of any bytes.
+/// A hasher that derives keys with a context of any bytes.
 ///
 /// # Safety
 /// As for [`blake3_hasher_init`].
@@ -88,14 +88,14 @@ pub unsafe extern "C" fn blake3_hasher_init_derive_key_raw(
     context: *const c_void,
     context_len: usize,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     unsafe {
         let key = hazmat::hash_derive_key_context_bytes(bytes(context, context_len));
         begin(this, &Mode::DeriveKeyMaterial(&key));
     }
 }
 
-/// Takes more input.
+/// Adds input.
 ///
 /// # Safety
 /// As for [`blake3_hasher_init`].
@@ -105,13 +105,13 @@ pub unsafe extern "C" fn blake3_hasher_update(
     input: *const c_void,
     input_len: usize,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     let (state, input) = unsafe { (&mut (*this).state, bytes(input, input_len)) };
     guarded(state.is_keyed(), || state.update(input));
 }
 
-/// Takes more input, by as many threads as there are processors where that is faster. The official implementation has threads of
-/// oneTBB for it, hence the name.
+/// Adds input, with one thread per processor if that is faster. The official implementation uses threads of oneTBB, hence the
+/// name.
 ///
 /// # Safety
 /// As for [`blake3_hasher_init`].
@@ -121,9 +121,9 @@ pub unsafe extern "C" fn blake3_hasher_update_tbb(
     input: *const c_void,
     input_len: usize,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     let (state, input) = unsafe { (&mut (*this).state, bytes(input, input_len)) };
-    // A system that gives no threads ends the attempt before anything was taken.
+    // If the system provides no threads, the attempt ends before any input is consumed.
     if !guarded(state.is_keyed(), || state.update_parallel(input)) {
         guarded(state.is_keyed(), || state.update(input));
     }
@@ -135,11 +135,11 @@ pub unsafe extern "C" fn blake3_hasher_update_tbb(
 /// As for [`blake3_hasher_init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blake3_hasher_finalize(this: *const blake3_hasher, out: *mut u8, out_len: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     unsafe { blake3_hasher_finalize_seek(this, 0, out, out_len) }
 }
 
-/// Output from a byte of it on.
+/// Output from a given byte on.
 ///
 /// # Safety
 /// As for [`blake3_hasher_init`].
@@ -153,18 +153,18 @@ pub unsafe extern "C" fn blake3_hasher_finalize_seek(
     if out_len == 0 {
         return;
     }
-    // SAFETY: the caller's. Bytes of a caller that were not written yet are bytes: no compiler sees both sides.
+    // SAFETY: required of the caller. Uninitialized bytes of a caller are valid here: no compiler sees both sides.
     let (state, out) = unsafe { (&(*this).state, core::slice::from_raw_parts_mut(out, out_len)) };
     guarded(state.is_keyed(), || state.finalize_seek(seek, out));
 }
 
-/// Back to before any input.
+/// Resets the hasher to the state before any input.
 ///
 /// # Safety
 /// As for [`blake3_hasher_init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn blake3_hasher_reset(this: *mut blake3_hasher) {
-    // SAFETY: the caller's.
+    // SAFETY: required of the caller.
     let state = unsafe { &mut (*this).state };
     guarded(state.is_keyed(), || state.reset());
 }

@@ -1,4 +1,4 @@
-//! libblake3: `include/blake3.h` says it, and the official C implementation says what it means.
+//! libblake3: the interface of `include/blake3.h`, with the behaviour of the official C implementation.
 
 mod abi;
 

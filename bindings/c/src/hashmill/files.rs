@@ -8,20 +8,21 @@ use core::hint::black_box;
 use core::mem::MaybeUninit;
 use core::num::NonZero;
 use core::ptr;
-use hashmill_files::{Digest, Files, Function, Input, Item, Mapping, Options};
+use hashmill_files::{Digest, Files, Function, HashJob, Input, Mapping, Options};
 use std::ops::ControlFlow;
 
-/// How files are read. Zeros are a good choice.
+/// How files are read. All zeros are good defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hm_file_options {
-    /// The most threads; 0 for one per processor.
+    /// Maximum number of threads; 0 for one per processor.
     threads: u32,
-    /// Not 0: files may be mapped. That is faster for some, and installs a handler for SIGBUS, which hands on what is not its own.
+    /// Not 0: files may be mapped. That is faster for some files. It installs a handler for SIGBUS, which passes on foreign
+    /// signals.
     map: u32,
-    /// Not 0: of a file that cannot be read everywhere the rest is read, and the error says how much that is.
+    /// Not 0: the rest of a file with unreadable places is read, and the error has its size.
     keep_going: u32,
-    /// For later versions: 0.
+    /// Reserved for later versions: 0.
     reserved: [u32; 5],
 }
 
@@ -31,9 +32,9 @@ pub struct hm_file_options {
 pub struct hm_file_digest {
     /// The digest.
     bytes: [u8; 32],
-    /// How many bytes were hashed.
+    /// The number of bytes hashed.
     len: u64,
-    /// In a list: why there is no digest, or NULL. It is freed with the list.
+    /// In a list: the reason why there is no digest, or NULL. It is freed with the list.
     error: *const hm_error,
 }
 
@@ -43,13 +44,13 @@ pub struct hm_file_digest {
 pub struct hm_file_digests {
     /// The first.
     items: *const hm_file_digest,
-    /// How many.
+    /// Their number.
     len: usize,
-    /// The library's.
+    /// Memory of the library.
     owner: Option<Box<hm_owner>>,
 }
 
-/// What hashes files. Several threads may use one at a time.
+/// A hasher of files. Several threads may use it at the same time.
 #[derive(Debug)]
 pub struct hm_files {
     files: Files,
@@ -59,7 +60,7 @@ pub struct hm_files {
 impl hm_file_digest {
     const NONE: hm_file_digest = hm_file_digest { bytes: [0; 32], len: 0, error: ptr::null() };
 
-    fn of(digest: &Digest) -> hm_file_digest {
+    fn from_digest(digest: &Digest) -> hm_file_digest {
         let mut bytes = [0; 32];
         let filled = digest.output.fill(0, &mut bytes);
         debug_assert!(filled, "BLAKE3 has that much");
@@ -67,9 +68,9 @@ impl hm_file_digest {
     }
 }
 
-/// As [`hashing`], deeper: between whoever calls and what hashes there are paths, plans and threads, too.
+/// As [`hashing`], for a deeper stack: between the caller and the hash function there are paths, plans and threads, too.
 fn hashing_files(is_keyed: bool, work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
-    /// Overwrites as much of the stack as `hash_many` may have had.
+    /// Overwrites as much of the stack as `hash_many` may have used.
     #[inline(never)]
     fn wipe() {
         black_box(&mut [0_u8; 64 * 1024]);
@@ -81,7 +82,7 @@ fn hashing_files(is_keyed: bool, work: impl FnOnce() -> Result<(), hm_error>) ->
     result
 }
 
-/// Makes ready. `options` may be NULL.
+/// Creates a hasher of files. `options` may be NULL.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_files_create(
@@ -112,7 +113,7 @@ pub extern "C" fn hm_files_create(
     })
 }
 
-/// The digest of the file at a path, of any bytes that the system takes.
+/// The digest of the file at a path, which may have any bytes that the system accepts.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_files_hash(
@@ -122,12 +123,12 @@ pub extern "C" fn hm_files_hash(
 ) -> Option<Box<hm_error>> {
     hashing_files(files.is_some_and(|files| files.is_keyed), || {
         let out = slot(digest, hm_file_digest::NONE, "digest")?;
-        *out = hm_file_digest::of(&given(files, "files")?.files.hash_file(path.path("path")?)?);
+        *out = hm_file_digest::from_digest(&given(files, "files")?.files.hash_file(path.path("path")?)?);
         Ok(())
     })
 }
 
-/// The digests of many files. What goes wrong with one of them stands in its place.
+/// The digests of many files. The error of a file is in its place of the list.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_files_hash_many(
@@ -142,10 +143,10 @@ pub extern "C" fn hm_files_hash_many(
             paths.spans("paths")?.iter().enumerate().map(|(n, path)| path.path(&format!("paths[{n}]")));
         let paths = paths.collect::<Result<Vec<_>, _>>()?;
         let (mut items, mut errors) = (Vec::with_capacity(paths.len()), Vec::new());
-        let asked = paths.into_iter().map(|path| Item { path, input: Input::File, tag: () });
-        let ControlFlow::Continue(()) = files.hash_many(asked, |_, (), result: Result<Digest, _>| {
+        let jobs = paths.into_iter().map(|path| HashJob { path, input: Input::File, tag: () });
+        let ControlFlow::Continue(()) = files.hash_many(jobs, |_, (), result: Result<Digest, _>| {
             items.push(match result {
-                Ok(digest) => hm_file_digest::of(&digest),
+                Ok(digest) => hm_file_digest::from_digest(&digest),
                 Err(error) => {
                     errors.push((items.len(), hm_error::from(error)));
                     hm_file_digest::NONE
@@ -153,23 +154,23 @@ pub extern "C" fn hm_files_hash_many(
             });
             ControlFlow::<core::convert::Infallible>::Continue(())
         });
-        for (place, error) in &errors {
-            items[*place].error = error;
+        for (position, error) in &errors {
+            items[*position].error = error;
         }
         let (first, len) = (items.as_ptr(), items.len());
-        let owner = hm_owner::of((items, errors));
+        let owner = hm_owner::new((items, errors));
         *out = Some(Box::new(hm_file_digests { items: first, len, owner }));
         Ok(())
     })
 }
 
-/// Frees a list, with its errors; or nothing.
+/// Frees a list with its errors, or NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_file_digests_free(digests: Option<Box<hm_file_digests>>) {
     free(digests);
 }
 
-/// Frees what hashes files, or nothing.
+/// Frees a hasher of files, or NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_files_free(files: Option<Box<hm_files>>) {
     free(files);

@@ -12,12 +12,12 @@ use zeroize::Zeroizing;
 /// How BLAKE3 is used.
 pub type hm_mode = u32;
 
-/// Digests. There is no key.
+/// Plain digests, without a key.
 pub const HM_MODE_HASH: hm_mode = 0;
-/// Digests under a secret key of 32 bytes: a message authentication code.
+/// Digests with a secret key of 32 bytes: a message authentication code.
 pub const HM_MODE_KEYED: hm_mode = 1;
-/// Keys for one purpose. The key is a text that names the purpose, such as `example.com 2026-11-20 session tokens v1`, and the input is
-/// the key material.
+/// Key derivation for one purpose. The key is a text that names the purpose, such as `example.com 2026-11-20 session tokens v1`,
+/// and the input is the key material.
 pub const HM_MODE_DERIVE: hm_mode = 2;
 
 /// BLAKE3 in one of its modes.
@@ -26,7 +26,7 @@ pub const HM_MODE_DERIVE: hm_mode = 2;
 pub struct hm_function {
     /// Which.
     mode: hm_mode,
-    /// What the mode wants.
+    /// The key for the mode.
     key: hm_span,
 }
 
@@ -59,7 +59,7 @@ impl hm_function {
                 Err(_) => wrong("function.key has not 32 bytes".to_owned()),
             },
             HM_MODE_DERIVE => Ok(Keyed::Context(hash_derive_key_context(self.key.text("function.key")?))),
-            other => wrong(format!("function.mode: {other} is none")),
+            other => wrong(format!("function.mode: {other} is no value of hm_mode")),
         }
     }
 
@@ -67,7 +67,7 @@ impl hm_function {
         self.mode != HM_MODE_HASH
     }
 
-    /// The words that derive a key, or the key.
+    /// The context of a key derivation, or the key.
     pub(super) fn key(&self) -> hm_span {
         self.key
     }
@@ -77,18 +77,18 @@ impl hm_function {
     }
 }
 
-/// Does the work of a call. Where there is a key, nothing of it stays on the stack of this thread; threads of a pool keep theirs.
+/// Does the work of a call. If there is a key, it is wiped from the stack of this thread, but not from those of a pool's threads.
 pub(super) fn hashing(is_keyed: bool, work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
     if is_keyed { forgetting(|| call(work)) } else { call(work) }
 }
 
-/// Where a second thread may pay, the pool.
-fn helped(pool: Option<&hm_pool>, len: usize) -> Option<&rayon::ThreadPool> {
+/// The pool, if a second thread may be faster.
+fn useful_pool(pool: Option<&hm_pool>, len: usize) -> Option<&rayon::ThreadPool> {
     pool.filter(|_| len >= Plan::host().parallel_from())?.here()
 }
 
 fn update(hasher: &mut Hasher, input: &[u8], pool: Option<&hm_pool>) {
-    match helped(pool, input.len()) {
+    match useful_pool(pool, input.len()) {
         Some(pool) => {
             pool.install(|| hasher.update_parallel(input));
         }
@@ -98,8 +98,8 @@ fn update(hasher: &mut Hasher, input: &[u8], pool: Option<&hm_pool>) {
     }
 }
 
-/// Fills `out` with the output for an input: the first 32 bytes are the digest. `pool` may be NULL: then this thread does the work.
-/// The input may lie where the output goes.
+/// Fills `out` with the output for an input: the first 32 bytes are the digest. `pool` may be NULL: then this thread does the
+/// work. Input and output may overlap.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hash(
@@ -111,7 +111,7 @@ pub extern "C" fn hm_hash(
     hashing(function.is_keyed(), || {
         let (keyed, input) = (function.keyed()?, input.bytes("input")?);
         out.check("out")?;
-        if out.len() == OUT_LEN && helped(pool, input.len()).is_none() {
+        if out.len() == OUT_LEN && useful_pool(pool, input.len()).is_none() {
             let mut digest = [Hash::from_bytes([0; OUT_LEN])];
             batch::hash_all(&keyed.mode(), &[input], &mut digest);
             out.bytes("out")?.copy_from_slice(digest[0].as_bytes());
@@ -124,8 +124,8 @@ pub extern "C" fn hm_hash(
     })
 }
 
-/// The digests of many inputs, side by side in the lanes of the processor, and on the threads of `pool` unless it is NULL. `out` has
-/// room for 32 bytes for each input, in their order; inputs may lie there.
+/// The digests of many inputs, side by side in the lanes of the processor, and on the threads of `pool` unless it is NULL. `out`
+/// has 32 bytes for each input, in their order; inputs may overlap it.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hash_many(
@@ -143,8 +143,8 @@ pub extern "C" fn hm_hash_many(
             return Err(hm_error::new(HM_ARGUMENT, text));
         }
         let mut digests = vec![Hash::from_bytes([0; OUT_LEN]); inputs.len()];
-        match helped(pool, cost(&inputs)) {
-            Some(pool) => pool.install(|| halves(&keyed.mode(), &inputs, &mut digests)),
+        match useful_pool(pool, cost(&inputs)) {
+            Some(pool) => pool.install(|| hash_in_halves(&keyed.mode(), &inputs, &mut digests)),
             None => batch::hash_all(&keyed.mode(), &inputs, &mut digests),
         }
         for (out, digest) in out.bytes("out")?.chunks_exact_mut(OUT_LEN).zip(&digests) {
@@ -154,16 +154,16 @@ pub extern "C" fn hm_hash_many(
     })
 }
 
-/// Less work than this is not shared.
+/// Minimum work for a second thread.
 const SHARE: usize = 128 << 10;
 
-/// Bytes, and what a message costs beside them.
+/// Bytes, plus a fixed cost per message.
 fn cost(messages: &[&[u8]]) -> usize {
     messages.iter().map(|message| message.len() + 64).fold(0, usize::saturating_add)
 }
 
-/// One half on whatever thread is free, until the parts are small.
-fn halves(mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
+/// Hands one half to a free thread, until the parts are small.
+fn hash_in_halves(mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
     if cost(messages) <= SHARE {
         return batch::hash_all(mode, messages, out);
     }
@@ -172,15 +172,18 @@ fn halves(mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
         return;
     }
     let half = messages.len() / 2;
-    let (one, other) = out.split_at_mut(half);
-    rayon::join(|| halves(mode, &messages[..half], one), || halves(mode, &messages[half..], other));
+    let (left, right) = out.split_at_mut(half);
+    rayon::join(
+        || hash_in_halves(mode, &messages[..half], left),
+        || hash_in_halves(mode, &messages[half..], right),
+    );
 }
 
-/// An input that comes in pieces.
+/// A hasher for input in pieces.
 #[derive(Debug)]
 pub struct hm_hasher(Hasher);
 
-/// A hasher that has seen nothing yet.
+/// Creates an empty hasher.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hasher_create(
@@ -194,7 +197,7 @@ pub extern "C" fn hm_hasher_create(
     })
 }
 
-/// Takes the next piece, with the help of `pool` unless it is NULL.
+/// Adds the next piece, with the help of `pool` unless it is NULL.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hasher_update(
@@ -208,7 +211,7 @@ pub extern "C" fn hm_hasher_update(
     })
 }
 
-/// Fills `out` with the output for what came so far, from its byte `seek` on. More may come afterwards.
+/// Fills `out` with the output for the input so far, from byte `seek` on. More input may follow.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hasher_finalize(
@@ -228,7 +231,7 @@ pub extern "C" fn hm_hasher_finalize(
     })
 }
 
-/// Forgets what came so far.
+/// Discards the input so far.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hasher_reset(hasher: Option<&mut hm_hasher>) -> Option<Box<hm_error>> {
@@ -238,7 +241,7 @@ pub extern "C" fn hm_hasher_reset(hasher: Option<&mut hm_hasher>) -> Option<Box<
     })
 }
 
-/// Another hasher that has seen the same.
+/// Another hasher with the same state.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hasher_clone(
@@ -252,7 +255,7 @@ pub extern "C" fn hm_hasher_clone(
     })
 }
 
-/// Frees a hasher and wipes what it knows of a key; or nothing.
+/// Wipes and frees a hasher, or NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_hasher_free(hasher: Option<Box<hm_hasher>>) {
     free(hasher);

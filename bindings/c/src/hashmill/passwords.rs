@@ -1,4 +1,4 @@
-//! Passwords: what is stored for them, and checking.
+//! Passwords: hashes to store, and checks.
 #![expect(unsafe_code, reason = "names that a linker finds")]
 
 use super::error::{HM_ARGUMENT, HM_SYSTEM, hm_error};
@@ -12,11 +12,11 @@ use hashmill_hash::engine::Stop;
 use hashmill_hash::password::{Limits, Login, PasswordHash, Passwords, Policy, Preset, Syntax};
 use zeroize::{Zeroize, Zeroizing};
 
-/// What new hashes look like.
+/// The costs and lengths of new hashes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hm_policy {
-    /// Of Argon2: 0 for Argon2d, 1 for Argon2i, 2 for Argon2id.
+    /// Variant: 0 for Argon2d, 1 for Argon2i, 2 for Argon2id.
     variant: u32,
     /// Memory in KiB.
     memory_kib: u32,
@@ -30,16 +30,17 @@ pub struct hm_policy {
     tag_len: u32,
 }
 
-/// How passwords are checked. Zeros are a good choice.
+/// How passwords are checked. All zeros are good defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hm_password_options {
-    /// A key that is kept apart from the hashes and that all of them are bound to ("pepper"). The copy of it is wiped.
+    /// A key that is stored apart from the hashes and mixed into all of them ("pepper"). The library's copy is wiped.
     secret: hm_span,
-    /// The most memory in use at any time, in KiB, by all threads together: calls wait for their turn, each on its own thread, and no
-    /// pool helps. 0 for no bound.
+    /// Maximum memory of all threads together, in KiB; 0 for no bound. Calls wait for their turn, each on its own thread, without
+    /// a pool.
     memory_budget_kib: u64,
-    /// What a stored string may ask for: memory in KiB. 0, as for the next three, for eight times what the policy does.
+    /// Maximum memory that a stored string may need, in KiB. 0, as for the next three fields, means eight times the value of the
+    /// policy.
     most_memory_kib: u32,
     /// Passes.
     most_passes: u32,
@@ -49,11 +50,11 @@ pub struct hm_password_options {
     lenient: u32,
     /// Memory times passes.
     most_work_kib: u64,
-    /// For later versions: 0.
+    /// Reserved for later versions: 0.
     reserved: [u64; 4],
 }
 
-/// What became of one of many logins.
+/// The result of one of many logins.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hm_verdict {
@@ -63,30 +64,30 @@ pub struct hm_verdict {
     upgrade: bool,
 }
 
-/// What became of many logins, in their order.
+/// The results of many logins, in their order.
 #[repr(C)]
 #[derive(Debug)]
 pub struct hm_verdicts {
     /// The first.
     items: *const hm_verdict,
-    /// How many.
+    /// Their number.
     len: usize,
-    /// The library's.
+    /// Memory of the library.
     owner: Option<Box<hm_owner>>,
 }
 
-/// Makes and checks hashes of passwords, and keeps the memory of past hashes, wiped, for the next. Several threads may use one at a
+/// Makes and checks hashes of passwords. It reuses the wiped memory of earlier hashes. Several threads may use it at the same
 /// time.
 #[derive(Debug)]
 pub struct hm_passwords {
-    alone: Passwords,
-    helped: Option<(hm_pool, Passwords)>,
+    serial: Passwords,
+    on_pool: Option<(hm_pool, Passwords)>,
     limits: Limits,
     syntax: Syntax,
 }
 
 impl hm_policy {
-    fn of(policy: &Policy) -> hm_policy {
+    fn from_policy(policy: &Policy) -> hm_policy {
         let params = policy.params();
         let variant = Variant::ALL.iter().position(|variant| *variant == params.variant());
         hm_policy {
@@ -100,7 +101,12 @@ impl hm_policy {
     }
 
     fn policy(&self) -> Result<Policy, hm_error> {
-        let unknown = || hm_error::new(HM_ARGUMENT, format!("policy.variant: {} is none", self.variant));
+        let unknown = || {
+            hm_error::new(
+                HM_ARGUMENT,
+                format!("policy.variant: {} is not a variant: 0, 1 or 2", self.variant),
+            )
+        };
         let variant = Variant::ALL.get(self.variant as usize).ok_or_else(unknown)?;
         let params = Params::new(self.memory_kib, self.passes, self.lanes)?.with_variant(*variant);
         let policy = Policy::new(params).with_salt_len(self.salt_len as usize)?;
@@ -109,16 +115,16 @@ impl hm_policy {
 }
 
 impl hm_passwords {
-    /// Work on the threads of the pool, if there are some.
+    /// Works on the threads of the pool, if there are some.
     fn work<T: Send>(&self, work: impl FnOnce(&Passwords) -> T + Send) -> T {
-        match self.helped.as_ref().and_then(|(pool, passwords)| Some((pool.here()?, passwords))) {
+        match self.on_pool.as_ref().and_then(|(pool, passwords)| Some((pool.here()?, passwords))) {
             Some((pool, passwords)) => pool.install(|| work(passwords)),
-            None => work(&self.alone),
+            None => work(&self.serial),
         }
     }
 
     fn policy(&self) -> &Policy {
-        self.alone.policy()
+        self.serial.policy()
     }
 
     /// The salt that was given, or a random one.
@@ -126,7 +132,7 @@ impl hm_passwords {
         let mut salt = given.bytes("salt")?.to_vec();
         if salt.is_empty() {
             salt.resize(self.policy().salt_len(), 0);
-            getrandom::fill(&mut salt).map_err(|error| hm_error::of(HM_SYSTEM, &error))?;
+            getrandom::fill(&mut salt).map_err(|error| hm_error::from_display(HM_SYSTEM, &error))?;
         }
         Ok(salt)
     }
@@ -138,13 +144,13 @@ impl hm_passwords {
     }
 }
 
-/// Does the work of a call that is handed a password or a secret. Nothing of it stays on the stack of this thread; threads of a pool keep
-/// theirs.
-fn secretly(work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
+/// Does the work of a call that gets a password or a secret. It is wiped from the stack of this thread, but not from those of a
+/// pool's threads.
+fn wiping_stack(work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
     forgetting(|| call(work))
 }
 
-/// A policy that somebody recommends, by its name: "owasp-19m", "rfc9106-second", "libsodium-interactive" and others.
+/// A recommended policy by its name: "owasp-19m", "rfc9106-second", "libsodium-interactive" and others.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_policy_preset(
@@ -156,14 +162,14 @@ pub extern "C" fn hm_policy_preset(
         let (out, name) = (slot(policy, none, "policy")?, name.text("name")?);
         let unknown = || {
             let names = Preset::ALL.iter().map(Preset::name).collect::<Vec<_>>().join(", ");
-            hm_error::new(HM_ARGUMENT, format!("there is no policy {name}: choose of {names}"))
+            hm_error::new(HM_ARGUMENT, format!("there is no policy {name}: choose one of {names}"))
         };
-        *out = hm_policy::of(&Preset::by_name(name).ok_or_else(unknown)?.policy());
+        *out = hm_policy::from_policy(&Preset::by_name(name).ok_or_else(unknown)?.policy());
         Ok(())
     })
 }
 
-/// Makes ready. `options` may be NULL, and so may `pool`: then whoever calls does the work alone.
+/// Creates the object. `options` may be NULL. `pool` may be NULL: then the calling thread does the work alone.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_passwords_create(
@@ -172,7 +178,7 @@ pub extern "C" fn hm_passwords_create(
     pool: Option<&hm_pool>,
     passwords: Option<&mut MaybeUninit<Option<Box<hm_passwords>>>>,
 ) -> Option<Box<hm_error>> {
-    secretly(|| {
+    wiping_stack(|| {
         let out = slot(passwords, None, "passwords")?;
         let policy = given(policy, "policy")?.policy()?;
         let (mut limits, mut syntax) = (Limits::around(&policy), Syntax::Strict);
@@ -194,14 +200,14 @@ pub extern "C" fn hm_passwords_create(
             let passwords = passwords.secret(secret.to_vec());
             if budget == 0 { passwords } else { passwords.memory_budget(budget) }
         };
-        // A thread of a pool that waited for memory would hold up those who are to give some back.
-        let helped = pool.filter(|_| budget == 0).map(|pool| (pool.clone(), ready(Threads::Auto)));
-        *out = Some(Box::new(hm_passwords { alone: ready(Threads::Serial), helped, limits, syntax }));
+        // A thread of a pool that waits for memory would block tasks that will release some.
+        let on_pool = pool.filter(|_| budget == 0).map(|pool| (pool.clone(), ready(Threads::Auto)));
+        *out = Some(Box::new(hm_passwords { serial: ready(Threads::Serial), on_pool, limits, syntax }));
         Ok(())
     })
 }
 
-/// The string to store for a new password. A `salt` without bytes stands for random ones of the system, as many as the policy says.
+/// The string to store for a new password. An empty `salt` means random bytes of the system, with the length of the policy.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_passwords_hash(
@@ -210,7 +216,7 @@ pub extern "C" fn hm_passwords_hash(
     salt: hm_span,
     stored: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
 ) -> Option<Box<hm_error>> {
-    secretly(|| {
+    wiping_stack(|| {
         let (out, passwords) = (slot(stored, None, "stored")?, given(passwords, "passwords")?);
         let (password, salt) = (password.bytes("password")?, passwords.salt(salt)?);
         let hash = passwords.work(|passwords| passwords.hash(password, &salt))?;
@@ -219,11 +225,11 @@ pub extern "C" fn hm_passwords_hash(
     })
 }
 
-/// A request to stop. Any number of threads may use one at a time.
+/// A request to stop. Any number of threads may use it at the same time.
 #[derive(Debug, Default)]
 pub struct hm_stop(Stop);
 
-/// A request that nobody has made yet.
+/// Creates a request that is not set.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_stop_create(
@@ -235,8 +241,8 @@ pub extern "C" fn hm_stop_create(
     })
 }
 
-/// Asks the calls that look at it to end, from another thread or a handler of signals: they do after a quarter of a pass at most, with
-/// `HM_STOPPED`. So do later ones. NULL asks nobody.
+/// Asks the calls that use this request to end, from another thread or a signal handler. They end after a quarter of a pass at
+/// most, with `HM_STOPPED`. So do later calls. NULL does nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_stop_set(stop: Option<&hm_stop>) {
     if let Some(hm_stop(stop)) = stop {
@@ -244,7 +250,7 @@ pub extern "C" fn hm_stop_set(stop: Option<&hm_stop>) {
     }
 }
 
-/// Takes the request back.
+/// Withdraws the request.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_stop_clear(stop: Option<&hm_stop>) {
     if let Some(hm_stop(stop)) = stop {
@@ -252,13 +258,13 @@ pub extern "C" fn hm_stop_clear(stop: Option<&hm_stop>) {
     }
 }
 
-/// Frees a request that no call looks at any more, or nothing.
+/// Frees a request that no call uses any more, or NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_stop_free(stop: Option<Box<hm_stop>>) {
     free(stop);
 }
 
-/// As `hm_passwords_hash`, until somebody asks to stop.
+/// As `hm_passwords_hash`, until `stop` is set.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_passwords_hash_until(
@@ -268,7 +274,7 @@ pub extern "C" fn hm_passwords_hash_until(
     stop: Option<&hm_stop>,
     stored: Option<&mut MaybeUninit<Option<Box<hm_bytes>>>>,
 ) -> Option<Box<hm_error>> {
-    secretly(|| {
+    wiping_stack(|| {
         let (out, passwords) = (slot(stored, None, "stored")?, given(passwords, "passwords")?);
         let (password, salt) = (password.bytes("password")?, passwords.salt(salt)?);
         let hm_stop(stop) = given(stop, "stop")?;
@@ -278,7 +284,7 @@ pub extern "C" fn hm_passwords_hash_until(
     })
 }
 
-/// As `hm_passwords_verify`, until somebody asks to stop.
+/// As `hm_passwords_verify`, until `stop` is set.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_passwords_verify_until(
@@ -288,7 +294,7 @@ pub extern "C" fn hm_passwords_verify_until(
     stop: Option<&hm_stop>,
     upgrade: Option<&mut MaybeUninit<bool>>,
 ) -> Option<Box<hm_error>> {
-    secretly(|| {
+    wiping_stack(|| {
         let upgrade = upgrade.map(|out| out.write(false));
         let (passwords, stored) = (given(passwords, "passwords")?, stored.bytes("stored")?);
         let (password, hm_stop(stop)) = (password.bytes("password")?, given(stop, "stop")?);
@@ -301,8 +307,8 @@ pub extern "C" fn hm_passwords_verify_until(
     })
 }
 
-/// NULL if a password is that of a stored string; `HM_MISMATCH` if it is another one. Then `upgrade`, unless it is NULL, says whether a
-/// new hash should be stored, because the policy is stricter than what is.
+/// NULL if a password matches a stored string; `HM_MISMATCH` if it does not. After a match `upgrade`, unless it is NULL, is true
+/// if a new hash should be stored because the policy is stricter than the stored costs.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_passwords_verify(
@@ -311,7 +317,7 @@ pub extern "C" fn hm_passwords_verify(
     stored: hm_span,
     upgrade: Option<&mut MaybeUninit<bool>>,
 ) -> Option<Box<hm_error>> {
-    secretly(|| {
+    wiping_stack(|| {
         let upgrade = upgrade.map(|out| out.write(false));
         let (passwords, stored) = (given(passwords, "passwords")?, stored.bytes("stored")?);
         let password = password.bytes("password")?;
@@ -323,20 +329,20 @@ pub extern "C" fn hm_passwords_verify(
     })
 }
 
-/// Takes the time that a check takes and never gives NULL: for a name that nobody has.
+/// Takes the time of a check and never returns NULL: for a user name that does not exist.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_passwords_verify_dummy(
     passwords: Option<&hm_passwords>,
     password: hm_span,
 ) -> Option<Box<hm_error>> {
-    secretly(|| {
+    wiping_stack(|| {
         let (passwords, password) = (given(passwords, "passwords")?, password.bytes("password")?);
         Ok(passwords.work(|passwords| passwords.verify_dummy(password))?)
     })
 }
 
-/// Many checks side by side: each password beside the string that is stored for it.
+/// Many checks side by side: each password with its stored string.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_passwords_verify_many(
@@ -345,7 +351,7 @@ pub extern "C" fn hm_passwords_verify_many(
     stored: hm_spans,
     verdicts: Option<&mut MaybeUninit<Option<Box<hm_verdicts>>>>,
 ) -> Option<Box<hm_error>> {
-    secretly(|| {
+    wiping_stack(|| {
         let (out, passwords) = (slot(verdicts, None, "verdicts")?, given(passwords, "passwords")?);
         let (words, strings) = (given_passwords.bytes("given_passwords")?, stored.spans("stored")?);
         if words.len() != strings.len() {
@@ -353,48 +359,48 @@ pub extern "C" fn hm_passwords_verify_many(
             return Err(hm_error::new(HM_ARGUMENT, text));
         }
         let mut errors: Vec<Option<hm_error>> = Vec::with_capacity(words.len());
-        let (mut logins, mut places) = (Vec::with_capacity(words.len()), Vec::with_capacity(words.len()));
-        for (place, (password, stored)) in words.iter().zip(strings).enumerate() {
-            match stored.text(&format!("stored[{place}]")) {
+        let (mut logins, mut indices) = (Vec::with_capacity(words.len()), Vec::with_capacity(words.len()));
+        for (index, (password, stored)) in words.iter().zip(strings).enumerate() {
+            match stored.text(&format!("stored[{index}]")) {
                 Ok(stored) => {
                     logins.push(Login { password, stored });
-                    places.push(place);
+                    indices.push(index);
                     errors.push(None);
                 }
                 Err(error) => errors.push(Some(error)),
             }
         }
-        let found = passwords.work(|passwords| passwords.verify_many(&logins));
+        let results = passwords.work(|passwords| passwords.verify_many(&logins));
         let mut items = vec![hm_verdict { error: ptr::null(), upgrade: false }; words.len()];
-        for ((verdict, login), place) in found.into_iter().zip(&logins).zip(places) {
-            match verdict {
-                Ok(()) => items[place].upgrade = passwords.is_outdated(login.stored.as_bytes())?,
-                Err(error) => errors[place] = Some(error.into()),
+        for ((result, login), index) in results.into_iter().zip(&logins).zip(indices) {
+            match result {
+                Ok(()) => items[index].upgrade = passwords.is_outdated(login.stored.as_bytes())?,
+                Err(error) => errors[index] = Some(error.into()),
             }
         }
         for (item, error) in items.iter_mut().zip(&errors) {
             item.error = error.as_ref().map_or(ptr::null(), ptr::from_ref);
         }
         let (first, len) = (items.as_ptr(), items.len());
-        let owner = hm_owner::of((items, errors));
+        let owner = hm_owner::new((items, errors));
         *out = Some(Box::new(hm_verdicts { items: first, len, owner }));
         Ok(())
     })
 }
 
-/// Frees a list, with its errors; or nothing.
+/// Frees a list with its errors, or NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_verdicts_free(verdicts: Option<Box<hm_verdicts>>) {
     free(verdicts);
 }
 
-/// Frees what checks passwords, or nothing.
+/// Frees the object, or NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_passwords_free(passwords: Option<Box<hm_passwords>>) {
     free(passwords);
 }
 
-/// Overwrites a password of the caller's with zeros. No compiler leaves that out.
+/// Overwrites a password of the caller with zeros. The compiler cannot optimize this away.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_wipe(mut room: hm_room) -> Option<Box<hm_error>> {

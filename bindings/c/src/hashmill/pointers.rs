@@ -1,11 +1,10 @@
-//! What a caller hands over: believed here, and nowhere else.
+//! Pointers of the caller. Only this module trusts them, and `hm_values`.
 //!
-//! The functions of this library are safe to call for Rust. Handles come as references and boxes, whose absence is a value; what has
-//! a length comes as a structure with private fields, which only C can fill. That they tell the truth is what the header asks for.
+//! For Rust the functions of this library are safe. Handles are references and boxes in an `Option`. Data with a length is a
+//! structure with private fields, which only C can fill. The header requires that these are valid.
 #![expect(unsafe_code, reason = "pointers of callers")]
 
 use super::error::{HM_ARGUMENT, HM_NOT_UTF8, hm_error};
-use super::values::hm_value;
 use core::any::Any;
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
@@ -14,14 +13,14 @@ use hashmill_doc::ChangeHash;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-/// Bytes of the caller, which are looked at during a call and not after it: a text in UTF-8, which needs no zero at its end, or any
-/// bytes. No bytes at all may lie anywhere, at NULL too. `hm_str` makes one of a string of C.
+/// Bytes of the caller, which are read only during a call: a text in UTF-8, which needs no zero at its end, or any bytes. With
+/// `len` 0, `data` may be anything, including NULL. `hm_str` makes one from a C string.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hm_span {
     /// The first byte.
     data: *const u8,
-    /// How many.
+    /// Their number.
     len: usize,
 }
 
@@ -31,56 +30,46 @@ pub struct hm_span {
 pub struct hm_spans {
     /// The first.
     items: *const hm_span,
-    /// How many.
+    /// Their number.
     len: usize,
 }
 
-/// Several values of the caller.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hm_values {
-    /// The first.
-    items: *const hm_value,
-    /// How many.
-    len: usize,
-}
-
-/// Room of the caller that is filled with bytes.
+/// A buffer of the caller that is filled with bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hm_room {
-    /// Where it begins.
+    /// The first byte.
     data: *mut u8,
-    /// How many bytes there are.
+    /// The number of bytes.
     len: usize,
 }
 
-/// Bytes that a function gave: `hm_bytes_free` frees them. Behind the last lies a zero that is not counted, so that a text without zeros
-/// is a string of C.
+/// Bytes that a function returned: `hm_bytes_free` frees them. A zero that is not counted follows the last byte, so a text
+/// without zeros is a C string.
 #[repr(C)]
 #[derive(Debug)]
 pub struct hm_bytes {
     /// The first byte.
     data: *const u8,
-    /// How many.
+    /// Their number.
     len: usize,
-    /// The library's.
+    /// Memory of the library.
     owner: Option<Box<hm_owner>>,
 }
 
-/// What owns the memory that a list shows.
+/// Owner of the memory that a list points to.
 #[derive(Debug)]
 pub struct hm_owner {
-    kept: Box<dyn Any>,
+    value: Box<dyn Any>,
 }
 
 impl hm_owner {
-    pub(super) fn of(kept: impl Any) -> Option<Box<hm_owner>> {
-        Some(Box::new(hm_owner { kept: Box::new(kept) }))
+    pub(super) fn new(value: impl Any) -> Option<Box<hm_owner>> {
+        Some(Box::new(hm_owner { value: Box::new(value) }))
     }
 
-    pub(super) fn kept<T: Any>(&self) -> Option<&T> {
-        self.kept.downcast_ref()
+    pub(super) fn downcast<T: Any>(&self) -> Option<&T> {
+        self.value.downcast_ref()
     }
 }
 
@@ -92,23 +81,23 @@ pub struct hm_change_hash {
     bytes: [u8; 32],
 }
 
-/// Hashes of changes, such as the heads of a document: those that a function gave, which `hm_hashes_free` frees, or the caller's own,
-/// with an `owner` that is NULL.
+/// Hashes of changes, such as the heads of a document. Either a function returned them, and `hm_hashes_free` frees them, or they
+/// are the caller's own, with an `owner` that is NULL.
 #[repr(C)]
 #[derive(Debug)]
 pub struct hm_hashes {
     /// The first.
     items: *const hm_change_hash,
-    /// How many.
+    /// Their number.
     len: usize,
-    /// The library's, or NULL.
+    /// Memory of the library, or NULL.
     owner: Option<Box<hm_owner>>,
 }
 
 impl hm_change_hash {
     pub(super) const NONE: hm_change_hash = hm_change_hash { bytes: [0; 32] };
 
-    pub(super) fn of(hash: &ChangeHash) -> hm_change_hash {
+    pub(super) fn from_hash(hash: &ChangeHash) -> hm_change_hash {
         hm_change_hash { bytes: hash.0 }
     }
 
@@ -119,24 +108,24 @@ impl hm_change_hash {
 
 impl hm_hashes {
     pub(super) fn new(hashes: &[ChangeHash]) -> Box<hm_hashes> {
-        let kept: Vec<hm_change_hash> = hashes.iter().map(hm_change_hash::of).collect();
-        Box::new(hm_hashes { items: kept.as_ptr(), len: kept.len(), owner: hm_owner::of(kept) })
+        let items: Vec<hm_change_hash> = hashes.iter().map(hm_change_hash::from_hash).collect();
+        Box::new(hm_hashes { items: items.as_ptr(), len: items.len(), owner: hm_owner::new(items) })
     }
 
     pub(super) fn hashes(&self, what: &str) -> Result<Vec<ChangeHash>, hm_error> {
-        // SAFETY: filled by C, or by `new`, whose memory lives as long as this.
-        let hashes = unsafe { shown(self.items, self.len, what) }?;
+        // SAFETY: filled by C, or by `new`, whose memory lives as long as `self`.
+        let hashes = unsafe { slice_from_caller(self.items, self.len, what) }?;
         Ok(hashes.iter().map(hm_change_hash::hash).collect())
     }
 }
 
-/// The bytes that a list shows. They stay where they are until it is dropped.
+/// The bytes that a list points to. They do not move until it is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Arena(Vec<Vec<u8>>);
 
 impl Arena {
-    /// Shows bytes, which the list that owns this arena lets go of at its end.
-    pub(super) fn show(&mut self, bytes: impl Into<Vec<u8>>) -> hm_span {
+    /// Stores bytes until the list that owns this arena is freed.
+    pub(super) fn store(&mut self, bytes: impl Into<Vec<u8>>) -> hm_span {
         let bytes = bytes.into();
         if bytes.is_empty() {
             return hm_span::EMPTY;
@@ -153,34 +142,38 @@ impl hm_bytes {
         let len = bytes.len();
         bytes.reserve_exact(1);
         bytes.push(0);
-        Box::new(hm_bytes { data: bytes.as_ptr(), len, owner: hm_owner::of(bytes) })
+        Box::new(hm_bytes { data: bytes.as_ptr(), len, owner: hm_owner::new(bytes) })
     }
 }
 
-/// Memory that can be there: not NULL, where such a thing can begin, and not longer than any memory is.
+/// Checks for plausible memory: not NULL, aligned, and not longer than an allocation can be.
 fn check<T>(first: *const T, len: usize, what: &str) -> Result<(), hm_error> {
     let why = if first.is_null() {
         "NULL"
     } else if !first.is_aligned() {
         "not aligned"
     } else if len > isize::MAX as usize / size_of::<T>().max(1) {
-        "longer than memory is"
+        "longer than memory can be"
     } else {
         return Ok(());
     };
     Err(hm_error::new(HM_ARGUMENT, format!("{what}, with {len} in it, is {why}")))
 }
 
-/// What a caller shows, for as long as the call takes.
+/// The elements of a caller's array, for the duration of the call.
 ///
 /// # Safety
-/// If `len` is not 0, that many lie at `first` and stay as they are for `'a`.
-unsafe fn shown<'a, T>(first: *const T, len: usize, what: &str) -> Result<&'a [T], hm_error> {
+/// If `len` is not 0, `first` points to that many elements, which do not change during `'a`.
+pub(super) unsafe fn slice_from_caller<'a, T>(
+    first: *const T,
+    len: usize,
+    what: &str,
+) -> Result<&'a [T], hm_error> {
     if len == 0 {
         return Ok(&[]);
     }
     check(first, len, what)?;
-    // SAFETY: the caller's, and checked as far as can be.
+    // SAFETY: required of the caller, and checked as far as possible.
     Ok(unsafe { slice::from_raw_parts(first, len) })
 }
 
@@ -189,8 +182,8 @@ impl hm_span {
     pub(super) const EMPTY: hm_span = hm_span { data: ptr::null(), len: 0 };
 
     pub(super) fn bytes(&self, what: &str) -> Result<&[u8], hm_error> {
-        // SAFETY: C fills such a structure, or the owner of what it shows.
-        unsafe { shown(self.data, self.len, what) }
+        // SAFETY: C fills such a structure, or the owner of its memory.
+        unsafe { slice_from_caller(self.data, self.len, what) }
     }
 
     pub(super) fn text(&self, what: &str) -> Result<&str, hm_error> {
@@ -220,7 +213,7 @@ impl hm_span {
 impl hm_spans {
     pub(super) fn spans(&self, what: &str) -> Result<&[hm_span], hm_error> {
         // SAFETY: only C fills such a structure.
-        unsafe { shown(self.items, self.len, what) }
+        unsafe { slice_from_caller(self.items, self.len, what) }
     }
 
     /// The bytes of each.
@@ -229,37 +222,30 @@ impl hm_spans {
     }
 }
 
-impl hm_values {
-    pub(super) fn values(&self, what: &str) -> Result<&[hm_value], hm_error> {
-        // SAFETY: only C fills such a structure.
-        unsafe { shown(self.items, self.len, what) }
-    }
-}
-
 impl hm_room {
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// What [`bytes`](hm_room::bytes) would complain of.
+    /// The errors of [`bytes`](hm_room::bytes).
     pub(super) fn check(&self, what: &str) -> Result<(), hm_error> {
         if self.len == 0 { Ok(()) } else { check(self.data, self.len, what) }
     }
 
-    /// To be asked for when nothing of the caller's that may lie there is looked at any more.
+    /// Must be called after the last read of the caller's inputs, which may overlap this buffer.
     pub(super) fn bytes(&mut self, what: &str) -> Result<&mut [u8], hm_error> {
         self.check(what)?;
         if self.len == 0 {
             return Ok(&mut []);
         }
-        // SAFETY: only C fills such a structure, and hands over what nobody else uses meanwhile. Bytes that were not written yet are
-        // bytes: no compiler sees both sides.
+        // SAFETY: only C fills such a structure, with memory that no other thread uses meanwhile. Uninitialized bytes are valid
+        // here: no compiler sees both sides.
         Ok(unsafe { slice::from_raw_parts_mut(self.data, self.len) })
     }
 }
 
-/// The reserved fields of a structure of options. A later version gives them meaning; a program that was compiled with its header and
-/// sets one must not have it ignored.
+/// Checks the reserved fields of a structure of options. A later version will give them meaning. A program that was compiled with
+/// its header and sets one must get an error.
 pub(super) fn unused<T: Copy + Into<u64>>(reserved: &[T], what: &str) -> Result<(), hm_error> {
     if reserved.iter().all(|&field| field.into() == 0) {
         return Ok(());
@@ -271,12 +257,12 @@ pub(super) fn unused<T: Copy + Into<u64>>(reserved: &[T], what: &str) -> Result<
     Err(hm_error::new(HM_ARGUMENT, text))
 }
 
-/// A handle, or whatever else must not be NULL.
+/// A handle, or another pointer that must not be NULL.
 pub(super) fn given<T>(handle: Option<T>, what: &str) -> Result<T, hm_error> {
     handle.ok_or_else(|| hm_error::new(HM_ARGUMENT, format!("{what} is NULL")))
 }
 
-/// Where the result goes: whatever is there, it is `empty` until there is one.
+/// The place for the result, set to `empty` until there is one.
 pub(super) fn slot<'a, T>(
     out: Option<&'a mut MaybeUninit<T>>,
     empty: T,
@@ -285,7 +271,7 @@ pub(super) fn slot<'a, T>(
     Ok(given(out, what)?.write(empty))
 }
 
-/// Does the work of a call. No panic leaves it: one is a fault of this library, and an error.
+/// Does the work of a call. A panic is a bug of this library and becomes an error.
 pub(super) fn call(work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm_error>> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result.err().map(Box::new),
@@ -293,14 +279,14 @@ pub(super) fn call(work: impl FnOnce() -> Result<(), hm_error>) -> Option<Box<hm
     }
 }
 
-/// Lets go of a handle. What panics then is past telling; memory may be lost.
+/// Frees a handle. A panic cannot be reported here; memory may leak.
 pub(super) fn free<T>(handle: Option<Box<T>>) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));
 }
 
-/// Two handles that may be the same one: then there is nothing to give.
+/// Two handles, or `None` if both are the same one.
 ///
-/// Both are NULL or handles that nobody else uses meanwhile, as the header asks.
+/// Both are NULL or handles that no other thread uses meanwhile, as the header requires.
 pub(super) fn two<'a, T>(
     one: Option<NonNull<T>>,
     other: Option<NonNull<T>>,
@@ -310,6 +296,6 @@ pub(super) fn two<'a, T>(
     if one == other {
         return Ok(None);
     }
-    // SAFETY: the caller's, and they are two.
+    // SAFETY: required of the caller, and the handles are distinct.
     Ok(Some(unsafe { (one.as_mut(), other.as_mut()) }))
 }

@@ -1,4 +1,4 @@
-//! Threads of the caller's choice.
+//! Thread pools of the caller.
 #![expect(unsafe_code, reason = "names that a linker finds")]
 
 use super::error::{HM_ARGUMENT, HM_SYSTEM, hm_error};
@@ -8,26 +8,26 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::process;
 use std::sync::Arc;
 
-/// Threads that do the work of whoever calls with them, and sleep between calls. Several threads may use one at a time. It may be freed
-/// while something that was made with it lives. A child of `fork` has no such threads: its callers do the work.
+/// A pool of threads that work for its callers and sleep between calls. Several threads may use a pool at the same time. It may
+/// be freed before the objects that were made with it. A child of `fork` has no such threads: its callers do the work.
 #[derive(Clone, Debug)]
 pub struct hm_pool {
     threads: Arc<ThreadPool>,
     process: u32,
 }
 
-/// More than any machine has processors.
+/// Above the number of processors of any machine.
 const MOST: u32 = 4096;
 
 impl hm_pool {
-    /// The threads, if they are of this process.
+    /// The threads, if they belong to this process.
     pub(super) fn here(&self) -> Option<&ThreadPool> {
         (self.process == process::id()).then_some(&*self.threads)
     }
 }
 
 impl Drop for hm_pool {
-    /// In a child of `fork` nobody is there to be told to end, and whoever held a lock may have stayed with the parent.
+    /// In a child of `fork` the pool's threads do not exist, and a lock may be held by a thread that stayed with the parent.
     fn drop(&mut self) {
         if self.process != process::id() {
             mem::forget(Arc::clone(&self.threads));
@@ -35,7 +35,7 @@ impl Drop for hm_pool {
     }
 }
 
-/// Starts `threads` threads, at most 4096; 0 stands for as many as this process may have at a time.
+/// Starts `threads` threads, at most 4096; 0 means the number of processors that this process may use.
 #[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_pool_create(
@@ -45,22 +45,25 @@ pub extern "C" fn hm_pool_create(
     call(|| {
         let out = slot(pool, None, "pool")?;
         if threads > MOST {
-            return Err(hm_error::new(HM_ARGUMENT, format!("{threads} threads: {MOST} are the most")));
+            return Err(hm_error::new(
+                HM_ARGUMENT,
+                format!("{threads} threads: at most {MOST} are possible"),
+            ));
         }
-        // Said in any case: else the library of threads would ask the environment.
+        // Always set, because rayon would read the environment otherwise.
         let threads = match threads {
             0 => std::thread::available_parallelism().map_or(1, |all| all.get()),
             some => some as usize,
         };
         let builder = ThreadPoolBuilder::new().num_threads(threads);
         let started = builder.thread_name(|number| format!("hashmill {number}")).build();
-        let threads = Arc::new(started.map_err(|error| hm_error::of(HM_SYSTEM, &error))?);
+        let threads = Arc::new(started.map_err(|error| hm_error::from_display(HM_SYSTEM, &error))?);
         *out = Some(Box::new(hm_pool { threads, process: process::id() }));
         Ok(())
     })
 }
 
-/// Frees a pool, whose threads end with the last that was made with it; or nothing.
+/// Frees a pool, or NULL. Its threads end when the last object that was made with it is freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn hm_pool_free(pool: Option<Box<hm_pool>>) {
     free(pool);

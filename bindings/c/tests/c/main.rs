@@ -1,6 +1,6 @@
-//! What `install` has made, as programs in C see it: compiled against its headers, linked with its libraries.
+//! Tests of the files made by `install`, with C programs compiled against its headers and linked with its libraries.
 //!
-//! Sources of others are taken from where cargo keeps the packages that `rivals` links, and used unchanged.
+//! Third-party sources come unchanged from cargo's copies of the packages that `rivals` links.
 
 mod argon2;
 mod blake3;
@@ -13,13 +13,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Where `install` has put everything.
+/// The prefix of `install`.
 fn prefix() -> PathBuf {
     let prefix = env::var_os("HASHMILL_C").expect("HASHMILL_C says where `install` has put everything");
     PathBuf::from(prefix).canonicalize().expect("the folder that HASHMILL_C names")
 }
 
-/// A folder for what a test makes, empty.
+/// An empty folder for the files of a test.
 fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -32,7 +32,7 @@ fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
 }
 
-/// A folder of a package that cargo has fetched, or `None`, said aloud.
+/// A folder of a package that cargo has fetched; reports a skip if `None`.
 fn package(name: &str, what: &str) -> Option<PathBuf> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
     let registries = home.and_then(|home| home.join("registry/src").read_dir().ok());
@@ -44,9 +44,10 @@ fn package(name: &str, what: &str) -> Option<PathBuf> {
     found
 }
 
-/// What a program says. It must end well.
+/// The output of a program, which must succeed.
 fn said(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let output = hashmill_testkit::wait::output(command);
+    let Output { status, stdout, stderr } = output.unwrap_or_else(|e| panic!("{command:?}: {e}"));
     let text = String::from_utf8_lossy(&stdout).into_owned();
     assert!(status.success(), "{command:?}: {status}\n{text}\n{}", String::from_utf8_lossy(&stderr));
     text

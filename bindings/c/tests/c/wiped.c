@@ -1,5 +1,5 @@
-// wiped FILE: nothing of a secret stays on the stack of whoever calls. Each call runs on a thread whose stack is searched when the call
-// is over. The secret is a key, what a key is derived from, a password, or the secret beside passwords; FILE is made, and hashed.
+// wiped FILE: no part of a secret stays on the caller's stack. Each call runs on a thread whose stack is searched after the call.
+// The secret is a key, key material, a password, or the secret for passwords; FILE is created and hashed.
 #define _GNU_SOURCE
 #include <argon2.h>
 #include <blake3.h>
@@ -12,7 +12,7 @@
 enum { STACK = 1 << 18, INPUT = 5 << 20 };
 static const uint8_t key[32] = "\x91whats the Elv\xe9sh word for fr\xcf" "en";
 static uint8_t *stack, *left, *input;
-// Memory of the caller's, in which a key may be: none of it is on a stack.
+// Memory of the caller, which may contain a key: none of it is on a stack.
 static blake3_hasher keyed, derived;
 static hm_hasher *hasher;
 static hm_files *files;
@@ -110,12 +110,12 @@ static void passwords_free(void) { hm_passwords_free(passwords), hm_bytes_free(s
 
 static void *run(void *call) {
   (*(void (**)(void))call)();
-  // The end of a thread needs stack itself.
+  // Ending a thread uses stack itself.
   memcpy(left, stack, STACK);
   return NULL;
 }
 
-// How often two words of the key, or one of them in four lanes side by side, are on the stack after a call.
+// The number of places on the stack, after a call, with two words of the key, or with one of them in four adjacent lanes.
 static int traces(void (*call)(void)) {
   pthread_attr_t attributes;
   pthread_t thread;
@@ -168,7 +168,7 @@ int main(int count, char **arguments) {
     len = lens[n], write_file();
     for (size_t at = 0; at < sizeof calls / sizeof *calls; at++) {
       int found = traces(calls[at].call);
-      // What is set up at the first call is no part of it.
+      // Set-up at the first call is not counted.
       if (found && n > 0) printf("%s, %zu bytes: %d\n", calls[at].name, len, found), wrong++;
     }
   }

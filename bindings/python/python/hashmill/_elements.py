@@ -1,4 +1,4 @@
-"""Arguments that are lists of values."""
+"""Conversion of arguments that are lists of values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _T = TypeVar("_T")
 
 
 def elements(values: Iterable[_T], what: str, remedy: str = "") -> list[_T]:
-    """The values as a list. A text, bytes and a mapping are one value: taken for a list, they would be their letters, numbers or keys."""
+    """The values as a list. A string, bytes or a mapping is one value: as a list it would be its characters, numbers or keys."""
     if isinstance(values, (str, bytes, bytearray, memoryview, Mapping)):
         given = type(values).__name__
         raise TypeError(f"{what}: a list is needed, and {given} is one value{remedy}")

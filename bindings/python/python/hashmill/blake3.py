@@ -1,7 +1,7 @@
-"""BLAKE3: the names of the package `blake3`, and calls for many inputs, files, directories and columns of Arrow.
+"""BLAKE3: the names of the package `blake3`, and functions for many inputs, files, directories and Arrow columns.
 
-Every function takes `key` (32 bytes) or `derive_key_context`, as the class does, and `max_threads`: 1, more, or `AUTO` for as
-many as this process may use. Digests never depend on `max_threads`.
+Every function takes `key` (32 bytes) or `derive_key_context`, as the class does, and `max_threads`: 1, more, or `AUTO` for all processors
+that this process may use. Digests never depend on `max_threads`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 from ._elements import elements
+from ._engine_error import EngineError
 from ._hashmill import __version__
 from ._hashmill import blake3 as _native
 
@@ -57,6 +58,7 @@ def hash_many(
     key: Buffer | None = None,
     derive_key_context: str | None = None,
     max_threads: int = 1,
+    engine: str | None = None,
     return_exceptions: Literal[False] = False,
 ) -> list[bytes]: ...
 @overload
@@ -66,29 +68,36 @@ def hash_many(
     key: Buffer | None = None,
     derive_key_context: str | None = None,
     max_threads: int = 1,
+    engine: str | None = None,
     return_exceptions: bool,
-) -> list[bytes | OSError]: ...
+) -> list[bytes | OSError | EngineError]: ...
 def hash_many(
     inputs: Iterable[Buffer | Path],
     *,
     key: Buffer | None = None,
     derive_key_context: str | None = None,
     max_threads: int = 1,
+    engine: str | None = None,
     return_exceptions: bool = False,
-) -> list[bytes] | list[bytes | OSError]:
-    """The digest of each input, in their order: all of them buffers, or all of them paths of files.
+) -> list[bytes] | list[bytes | OSError | EngineError]:
+    """The digest of each input, in the same order. The inputs are all buffers, or all paths of files.
 
     Short buffers share the lanes of the processor, which is several times as fast as one call for each. A file that cannot be
-    read is an `OSError`, raised for the first one, or in its place with `return_exceptions`. Ctrl-C ends the call at once; files
-    that are being read then are read to their end, by threads of this module.
+    read is an `OSError`, raised for the first one, or in its place with `return_exceptions`. Ctrl-C ends the call immediately; threads of
+    this module read the files in work to their end.
+
+    `engine` hashes long files: "cpu" (the default), "cuda", "wgpu", or a device as "cuda:1". Without such a device, or if it fails, the
+    exception is `hashmill.EngineError`. A device hashes files no faster than its bus.
     """
     given = tuple(elements(inputs, "inputs", ": hash_many([value])"))
     if not given or not isinstance(given[0], (str, os.PathLike)):
+        if given and engine is not None:
+            raise ValueError("engine is for paths of files: buffers are hashed by the processor")
         return _native.hash_buffers(given, key, derive_key_context, max_threads)
-    found = _native.hash_paths(given, key, derive_key_context, max_threads)
+    found = _native.hash_paths(given, key, derive_key_context, max_threads, engine)
     if not return_exceptions:
         for digest in found:
-            if isinstance(digest, OSError):
+            if isinstance(digest, (OSError, EngineError)):
                 raise digest
     return found
 
@@ -100,11 +109,17 @@ def hash_file(
     key: Buffer | None = None,
     derive_key_context: str | None = None,
     max_threads: int = 1,
+    engine: str | None = None,
 ) -> bytes:
-    """The digest of a file: a path, or an object that is open for reading bytes, from where it stands to its end.
+    """The digest of a file: a path, or an object that is open for reading bytes, from its current position to its end.
 
-    Bytes go from the file into one buffer, and are hashed there; those of `io.BytesIO` are hashed where they are.
+    Bytes go from the file into one buffer, and are hashed there; those of `io.BytesIO` are hashed in place. `engine` is that of `hash_many`,
+    for a path.
     """
+    if engine is not None:
+        if not isinstance(file, (str, os.PathLike)):
+            raise ValueError("engine is for a path: an open file is hashed by the processor")
+        return hash_many([file], key=key, derive_key_context=derive_key_context, max_threads=max_threads, engine=engine)[0]
     hasher = blake3(key=key, derive_key_context=derive_key_context, max_threads=max_threads)
     if isinstance(file, (str, os.PathLike)):
         return hasher.update_mmap(file).digest()
@@ -132,7 +147,7 @@ def hash_file(
 def hash_tree(path: Path, *, max_threads: int = AUTO) -> bytes:
     """One digest for a directory and everything in it, names and links too: the one of `hashmill sum --tree`.
 
-    Ctrl-C ends the call at once; threads of this module read on until they are through.
+    Ctrl-C ends the call immediately; threads of this module continue to read until they are finished.
     """
     return _native.hash_tree(path, max_threads)
 
@@ -144,9 +159,9 @@ def hash_arrow(
     derive_key_context: str | None = None,
     max_threads: int = 1,
 ) -> Digests:
-    """The digest of each value of an Arrow array or column, of whatever library: binary or strings in, null in, null out.
+    """The digest of each value of an Arrow array or column from any library: binary or strings; a null gives a null.
 
-    The result is an array of type `FixedSizeBinary(32)`: give it to `pyarrow.array`, `polars.Series` or another reader of the
-    Arrow PyCapsule protocol.
+    The result is an array of type `FixedSizeBinary(32)`: pass it to `pyarrow.array`, `polars.Series` or another reader of the Arrow
+    PyCapsule protocol.
     """
     return _native.hash_arrow(values, key, derive_key_context, max_threads)

@@ -1,5 +1,6 @@
-//! Errors as the exceptions of `hashmill.argon2.exceptions`, with the numbers in their words.
+//! Conversion of errors to the exceptions of `hashmill.argon2.exceptions`, with numbers in their messages.
 
+use hashmill_engines::PasswordFailure;
 use hashmill_hash::argon2::HashError;
 use hashmill_hash::password::{CreateError, PhcError, VerifyError};
 use pyo3::PyErr;
@@ -15,38 +16,48 @@ mod exceptions {
 
 pub(super) use exceptions::{HashingError, InvalidHashError, VerificationError};
 
-/// Why there is no new hash.
-pub(super) fn of_hash(error: HashError) -> PyErr {
+/// The exception for a hash that could not be made.
+pub(super) fn from_hash_error(error: HashError) -> PyErr {
     match error {
         HashError::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
         _ => HashingError::new_err(error.to_string()),
     }
 }
 
-pub(super) fn of_create(error: CreateError) -> PyErr {
+pub(super) fn from_create_error(error: CreateError) -> PyErr {
     match error {
-        CreateError::Hash(error) => of_hash(error),
+        CreateError::Hash(error) => from_hash_error(error),
         _ => HashingError::new_err(error.to_string()),
     }
 }
 
-/// Why a hash is not checked.
-pub(super) fn of_phc(error: PhcError) -> PyErr {
+/// The exception for a stored hash that is not checked.
+pub(super) fn from_phc_error(error: PhcError) -> PyErr {
     match error {
         PhcError::OverLimit { .. } => exceptions::OverLimitError::new_err(error.to_string()),
         _ => VerificationError::new_err(error.to_string()),
     }
 }
 
-/// Why a password is not accepted.
-pub(super) fn of_verify(error: VerifyError) -> PyErr {
+/// The exception for a password that is not accepted.
+pub(super) fn from_verify_error(error: VerifyError) -> PyErr {
     match error {
         VerifyError::Mismatch => {
             exceptions::VerifyMismatchError::new_err("The password does not match the supplied hash")
         }
-        VerifyError::Phc(error) => of_phc(error),
+        VerifyError::Phc(error) => from_phc_error(error),
         VerifyError::OverLimit(error) => exceptions::OverLimitError::new_err(error.to_string()),
         VerifyError::Hash(error @ HashError::OutOfMemory { .. }) => PyMemoryError::new_err(error.to_string()),
         _ => VerificationError::new_err(error.to_string()),
+    }
+}
+
+/// The exception for a password in a batch.
+pub(super) fn from_password_failure(failure: PasswordFailure) -> PyErr {
+    match failure {
+        failure if failure.is_stop() => from_hash_error(HashError::Stopped),
+        PasswordFailure::Verify(error) => from_verify_error(error),
+        PasswordFailure::Create(error) => from_create_error(error),
+        failure => crate::engines::EngineError::new_err(failure.to_string()),
     }
 }

@@ -1,4 +1,4 @@
-//! The part of the module that `hashmill.argon2` is made of.
+//! The native part of `hashmill.argon2`.
 
 mod failure;
 mod passwords;

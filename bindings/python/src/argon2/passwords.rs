@@ -2,28 +2,33 @@
 
 use std::sync::Arc;
 
+use hashmill_engines::{EnginePasswords, PasswordFailure};
 use hashmill_hash::argon2::{Params, Stop};
 use hashmill_hash::password::{
     self, Limits, Login, NewPassword, PasswordHash, Policy, Preset, Syntax, VerifyError,
 };
+use hashmill_machine::SecretBytes;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use zeroize::Zeroizing;
 
-use super::failure::{InvalidHashError, of_create, of_phc, of_verify};
+use super::failure::{
+    InvalidHashError, from_create_error, from_password_failure, from_phc_error, from_verify_error,
+};
 use super::secret::variant;
 use crate::boundary::Bytes;
-use crate::call::interruptible;
+use crate::engines::{self, EventQueue};
+use crate::long_call::interruptible;
 
-/// Bytes of a password, for a thread that may outlive the call. They are wiped.
+/// Bytes of a password, for a thread that may outlive the call. They are wiped on drop.
 type Secret = Zeroizing<Vec<u8>>;
 
 fn secret(object: &Bound<'_, PyAny>) -> PyResult<Secret> {
-    Ok(Zeroizing::new(Bytes::of(object)?.as_slice().to_vec()))
+    Ok(Zeroizing::new(Bytes::borrow(object)?.as_slice().to_vec()))
 }
 
-/// Ends calls that it is given to, from any thread.
+/// A token that ends the calls that it is passed to, from any thread.
 #[pyclass(frozen, name = "Stop", module = "hashmill._hashmill.argon2")]
 #[derive(Default)]
 pub(crate) struct StopToken(Arc<Stop>);
@@ -40,20 +45,29 @@ impl StopToken {
     }
 }
 
-/// Hashes and checks passwords under one policy.
+/// Hashes and checks passwords with one policy.
 #[pyclass(frozen, module = "hashmill._hashmill.argon2")]
 pub(crate) struct Passwords {
-    inner: Arc<password::Passwords>,
+    inner: Arc<EnginePasswords>,
     limits: Limits,
+    /// The names of the engines for batches.
+    engine: Option<String>,
+    /// Events of the engine that no call has reported yet.
+    events: EventQueue,
 }
+
+/// Stored hashes of libargon2 alone.
+const SYNTAX: Syntax = Syntax::Strict;
 
 #[pymethods]
 impl Passwords {
-    /// Costs and lengths; the most that a stored hash may cost, by name; a secret; how much memory all calls may take together.
+    /// Costs and lengths; the name of the limits for stored hashes; a secret; the memory budget of all calls;
+    /// the names of the engines for batches.
     #[new]
-    #[pyo3(signature = (time_cost, memory_cost, parallelism, kind, hash_len, salt_len, limits, secret, memory_budget))]
+    #[pyo3(signature = (time_cost, memory_cost, parallelism, kind, hash_len, salt_len, limits, secret, memory_budget, engine))]
     #[expect(clippy::too_many_arguments, reason = "one wrapper in Python calls it, with names")]
     fn new(
+        py: Python<'_>,
         time_cost: u32,
         memory_cost: u32,
         parallelism: u32,
@@ -63,6 +77,7 @@ impl Passwords {
         limits: &str,
         secret: Option<&Bound<'_, PyAny>>,
         memory_budget: Option<u64>,
+        engine: Option<&str>,
     ) -> PyResult<Passwords> {
         let refused = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
         let params = Params::new(memory_cost, time_cost, parallelism).map_err(|error| refused(&error))?;
@@ -79,13 +94,20 @@ impl Passwords {
             }
         };
         let mut inner = password::Passwords::new(policy).limits(limits);
-        if let Some(secret) = secret {
-            inner = inner.secret(Bytes::of(secret)?.as_slice().to_vec());
-        }
         if let Some(kib) = memory_budget {
             inner = inner.memory_budget(kib);
         }
-        Ok(Passwords { inner: Arc::new(inner), limits })
+        let secret = match secret {
+            Some(secret) => SecretBytes::copied(Bytes::borrow(secret)?.as_slice())?,
+            None => SecretBytes::zeroed(0)?,
+        };
+        let events = EventQueue::default();
+        let tags = match engine {
+            Some(list) => engines::open(py, list)?.tags(events.sink()),
+            None => None,
+        };
+        let (inner, engine) = (EnginePasswords::new(inner, secret, tags), engine.map(str::to_owned));
+        Ok(Passwords { inner: Arc::new(inner), limits, engine, events })
     }
 
     #[pyo3(signature = (password, stop = None))]
@@ -97,8 +119,9 @@ impl Passwords {
     ) -> PyResult<String> {
         let password = secret(password)?;
         let salt = self.salt()?;
-        let made = self.stoppable(py, stop, move |inner, stop| inner.hash_until(&password, &salt, stop))?;
-        made.map(|hash| hash.to_string()).map_err(of_create)
+        let result =
+            self.stoppable(py, stop, move |inner, stop| inner.on_cpu().hash_until(&password, &salt, stop))?;
+        result.map(|hash| hash.to_string()).map_err(from_create_error)
     }
 
     #[pyo3(signature = (hash, password, stop = None))]
@@ -110,12 +133,13 @@ impl Passwords {
         stop: Option<&Bound<'_, StopToken>>,
     ) -> PyResult<bool> {
         let (password, stored) = (secret(password)?, self.decode(hash)?);
-        let verdict = self
-            .stoppable(py, stop, move |inner, stop| inner.verify_decoded_until(&password, &stored, stop))?;
-        verdict.map(|()| true).map_err(of_verify)
+        let verdict = self.stoppable(py, stop, move |inner, stop| {
+            inner.on_cpu().verify_decoded_until(&password, &stored, stop)
+        })?;
+        verdict.map(|()| true).map_err(from_verify_error)
     }
 
-    /// As much work as a check of a new hash, for names that nobody has. Never succeeds.
+    /// The work of checking a new hash, for user names that do not exist. Never succeeds.
     #[pyo3(signature = (password, stop = None))]
     fn verify_dummy(
         &self,
@@ -125,11 +149,11 @@ impl Passwords {
     ) -> PyResult<bool> {
         let password = secret(password)?;
         let verdict =
-            self.stoppable(py, stop, move |inner, stop| inner.verify_dummy_until(&password, stop))?;
-        verdict.map(|()| true).map_err(of_verify)
+            self.stoppable(py, stop, move |inner, stop| inner.on_cpu().verify_dummy_until(&password, stop))?;
+        verdict.map(|()| true).map_err(from_verify_error)
     }
 
-    /// For each pair of a hash and a password: `True`, `False`, or why nothing is known.
+    /// For each pair of a hash and a password: `True`, `False`, or the reason why there is no answer.
     #[pyo3(signature = (logins, stop = None))]
     fn verify_many<'py>(
         &self,
@@ -139,16 +163,18 @@ impl Passwords {
     ) -> PyResult<Bound<'py, PyList>> {
         let logins = logins.into_iter().map(|(hash, password)| Ok((hash, secret(&password)?)));
         let logins = logins.collect::<PyResult<Vec<_>>>()?;
+        let limits = self.limits;
         let verdicts = self.stoppable(py, stop, move |inner, stop| {
             let logins = logins.iter().map(|(stored, password)| Login { password, stored });
-            inner.verify_many_until(&logins.collect::<Vec<_>>(), stop)
+            inner.verify_many(&logins.collect::<Vec<_>>(), (SYNTAX, &limits), stop)
         })?;
-        let object = |verdict: Result<(), VerifyError>| match verdict {
+        self.report_engine(py, verdicts.iter().filter_map(|verdict| verdict.as_ref().err()))?;
+        let object = |verdict: Result<(), PasswordFailure>| match verdict {
             Ok(()) => true.into_pyobject(py).map(|known| known.to_owned().into_any()).map_err(PyErr::from),
-            Err(VerifyError::Mismatch) => {
+            Err(PasswordFailure::Verify(VerifyError::Mismatch)) => {
                 false.into_pyobject(py).map(|known| known.to_owned().into_any()).map_err(PyErr::from)
             }
-            Err(error) => Ok(of_verify(error).into_value(py).into_bound(py).into_any()),
+            Err(failure) => Ok(from_password_failure(failure).into_value(py).into_bound(py).into_any()),
         };
         PyList::new(py, verdicts.into_iter().map(object).collect::<PyResult<Vec<_>>>()?)
     }
@@ -162,53 +188,68 @@ impl Passwords {
     ) -> PyResult<Vec<String>> {
         let new = passwords.into_iter().map(|password| Ok((secret(&password)?, self.salt()?)));
         let new = new.collect::<PyResult<Vec<_>>>()?;
-        let made = self.stoppable(py, stop, move |inner, stop| {
+        let result = self.stoppable(py, stop, move |inner, stop| {
             let new = new.iter().map(|(password, salt)| NewPassword { password, salt });
-            inner.hash_many_until(&new.collect::<Vec<_>>(), stop)
+            inner.hash_many(&new.collect::<Vec<_>>(), stop)
         })?;
-        made.into_iter().map(|hash| hash.map(|hash| hash.to_string()).map_err(of_create)).collect()
+        self.report_engine(py, result.as_ref().err().into_iter())?;
+        Ok(result.map_err(from_password_failure)?.iter().map(ToString::to_string).collect())
     }
 
-    /// Whether a new hash of the same password were stronger, and nowhere cheaper.
+    /// Whether a new hash of the same password would be stronger, and no cost lower.
     fn needs_rehash(&self, hash: &str) -> PyResult<bool> {
-        Ok(self.inner.policy().wants_rehash(&self.decode(hash)?))
+        Ok(self.inner.on_cpu().policy().wants_rehash(&self.decode(hash)?))
     }
 
-    /// In what a hash differs from a new one, in words.
+    /// The differences between a hash and a new one, in words.
     fn differences(&self, hash: &str) -> PyResult<Vec<String>> {
         let hash = self.decode(hash)?;
-        Ok(self.inner.policy().differences(&hash).map(|difference| difference.to_string()).collect())
+        Ok(self.inner.on_cpu().policy().differences(&hash).map(|difference| difference.to_string()).collect())
     }
 }
 
 impl Passwords {
-    /// The result of `work` on another thread. A signal that raises ends both, and so does the token of the caller.
+    /// The result of `work` on another thread. A signal handler that raises ends both, and so does the token of the caller.
     fn stoppable<T: Send + 'static>(
         &self,
         py: Python<'_>,
         token: Option<&Bound<'_, StopToken>>,
-        work: impl FnOnce(&password::Passwords, &Stop) -> T + Send + 'static,
+        work: impl FnOnce(&EnginePasswords, &Stop) -> T + Send + 'static,
     ) -> PyResult<T> {
         let stop = token.map_or_else(Arc::default, |token| Arc::clone(&token.get().0));
         let (inner, stopped) = (Arc::clone(&self.inner), Arc::clone(&stop));
         interruptible(py, || stop.set(), move || work(&inner, &stopped))
     }
 
+    /// Reports events of the engine as warnings. After a failure, the next `Passwords` opens the engine again.
+    fn report_engine<'a>(
+        &self,
+        py: Python<'_>,
+        mut failures: impl Iterator<Item = &'a PasswordFailure>,
+    ) -> PyResult<()> {
+        if let Some(list) = &self.engine
+            && failures.any(|failure| failure.of_engine().is_some() && !failure.is_stop())
+        {
+            engines::close(list);
+        }
+        self.events.warn(py)
+    }
+
     fn decode(&self, hash: &str) -> PyResult<PasswordHash> {
-        PasswordHash::decode(hash, Syntax::Strict, &self.limits).map_err(|error| match error {
-            error @ password::PhcError::OverLimit { .. } => of_phc(error),
+        PasswordHash::decode(hash, SYNTAX, &self.limits).map_err(|error| match error {
+            error @ password::PhcError::OverLimit { .. } => from_phc_error(error),
             error => InvalidHashError::new_err(error.to_string()),
         })
     }
 
     fn salt(&self) -> PyResult<Vec<u8>> {
-        let mut salt = vec![0; self.inner.policy().salt_len()];
+        let mut salt = vec![0; self.inner.on_cpu().policy().salt_len()];
         getrandom::fill(&mut salt).map_err(|error| PyOSError::new_err(error.to_string()))?;
         Ok(salt)
     }
 }
 
-/// Name, what it is, `time_cost`, `memory_cost`, `parallelism` and `hash_len` of every policy that has a name.
+/// Name, description, `time_cost`, `memory_cost`, `parallelism` and `hash_len` of every named policy.
 #[pyfunction]
 pub(super) fn presets() -> Vec<(&'static str, &'static str, u32, u32, u32, usize)> {
     let row = |preset: Preset| {

@@ -1,4 +1,4 @@
-//! Functions on secrets, with every parameter said: what `hashmill.argon2.low_level` is made of.
+//! Functions on secrets with explicit parameters: the native part of `hashmill.argon2.low_level`.
 
 use std::mem;
 use std::sync::{Arc, LazyLock};
@@ -10,20 +10,20 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
-use super::failure::{HashingError, VerificationError, of_hash, of_phc, of_verify};
+use super::failure::{HashingError, VerificationError, from_hash_error, from_phc_error, from_verify_error};
 use crate::boundary::Bytes;
-use crate::call::interruptible;
+use crate::long_call::interruptible;
 
-/// The shortest salt of the reference implementation.
+/// Minimum length of a salt in the reference implementation.
 const MIN_SALT: usize = 8;
 
-/// Memory that is kept for the next hash: 256 MiB at most.
+/// Maximum memory kept for the next hash: 256 MiB.
 static ARENAS: LazyLock<Arenas> = LazyLock::new(|| Arenas::new(256 << 10));
 
-/// Hashes of more work than this, in KiB times passes, look for signals: those below take some hundred milliseconds.
+/// Hashes with more work than this, in KiB times passes, check for signals: smaller ones take a few hundred milliseconds.
 const LONG_KIB: u64 = 1 << 19;
 
-/// A variant by the number that the reference implementation gives it.
+/// A variant by its number in the reference implementation.
 pub(super) fn variant(number: u32) -> PyResult<Variant> {
     match number {
         0 => Ok(Variant::D),
@@ -43,7 +43,7 @@ fn params((time, memory, lanes, kind, version): Costs) -> PyResult<Params> {
     params.map_err(|error| HashingError::new_err(error.to_string()))
 }
 
-/// The tag of a secret, in memory that is kept for the next one.
+/// The tag of a secret, computed in memory that is kept for the next call.
 fn tag(
     params: Params,
     secret: &[u8],
@@ -60,7 +60,7 @@ fn tag(
     Ok(tag)
 }
 
-/// [`tag`] while others of Python run. Where it takes long, signals are looked for: one that raises ends it.
+/// [`tag`] while other Python threads run. A long computation checks for signals: a handler that raises ends it.
 fn tag_for(
     py: Python<'_>,
     params: Params,
@@ -85,7 +85,7 @@ fn hash(
     costs: Costs,
     tag_len: usize,
 ) -> PyResult<PasswordHash> {
-    let (secret, salt) = (Bytes::of(secret)?, Bytes::of(salt)?);
+    let (secret, salt) = (Bytes::borrow(secret)?, Bytes::borrow(salt)?);
     let (secret, salt) = (secret.as_slice(), salt.as_slice());
     let params = params(costs)?;
     if salt.len() < MIN_SALT {
@@ -94,7 +94,7 @@ fn hash(
             "a salt of {given} bytes: at least {MIN_SALT} are needed"
         )));
     }
-    let mut tag = tag_for(py, params, secret, salt, tag_len)?.map_err(of_hash)?;
+    let mut tag = tag_for(py, params, secret, salt, tag_len)?.map_err(from_hash_error)?;
     Ok(PasswordHash::new(params, salt.to_vec(), mem::take(&mut tag)))
 }
 
@@ -125,7 +125,7 @@ pub(super) fn hash_secret_raw<'py>(
     Ok(PyBytes::new(py, hash(py, secret, salt, costs, hash_len)?.tag()))
 }
 
-/// Whether a secret is that of an encoded hash, which may cost so much memory and so much memory times passes.
+/// Whether a secret matches an encoded hash, with limits for memory and for memory times passes.
 #[pyfunction]
 #[pyo3(signature = (hash, secret, kind, max_memory_cost, max_work))]
 pub(super) fn verify_secret(
@@ -139,8 +139,8 @@ pub(super) fn verify_secret(
     let mut limits = Limits::NONE;
     limits.memory_kib = max_memory_cost.unwrap_or(limits.memory_kib);
     limits.work_kib = max_work.unwrap_or(limits.work_kib);
-    let (hash, secret) = (Bytes::of(hash)?, Bytes::of(secret)?);
-    let stored = PasswordHash::decode(hash.as_slice(), Syntax::Strict, &limits).map_err(of_phc)?;
+    let (hash, secret) = (Bytes::borrow(hash)?, Bytes::borrow(secret)?);
+    let stored = PasswordHash::decode(hash.as_slice(), Syntax::Strict, &limits).map_err(from_phc_error)?;
     let (params, salt) = (stored.params(), stored.salt());
     if params.variant() != variant(kind)? {
         return Err(VerificationError::new_err(format!(
@@ -155,6 +155,6 @@ pub(super) fn verify_secret(
         )));
     }
     let tag = tag_for(py, params, secret.as_slice(), salt, stored.tag_len())?;
-    let tag = tag.map_err(|error| of_verify(VerifyError::Hash(error)))?;
-    if stored.matches(&tag) { Ok(true) } else { Err(of_verify(VerifyError::Mismatch)) }
+    let tag = tag.map_err(|error| from_verify_error(VerifyError::Hash(error)))?;
+    if stored.matches(&tag) { Ok(true) } else { Err(from_verify_error(VerifyError::Mismatch)) }
 }

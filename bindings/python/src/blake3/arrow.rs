@@ -1,4 +1,4 @@
-//! Columns: an array of Arrow in, an array of digests out, by the PyCapsule protocol.
+//! Digests of Arrow columns: arrays in, an array of digests out, by the PyCapsule protocol.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ByteArrayType, ByteViewType};
@@ -12,13 +12,13 @@ use pyo3::types::PyCapsule;
 
 use super::many::hash_all;
 use super::mode::Function;
-use super::threads::Most;
+use super::threads::MaxThreads;
 use crate::boundary;
 
-/// Rows that are hashed together: what is kept of them stays in a cache.
+/// Rows that are hashed together: their state fits into a cache.
 const GROUP: usize = 1 << 12;
 
-/// An array of digests, and nulls where there was no value. `pyarrow.array`, `polars.Series` and others take it without a copy.
+/// An array of digests, with nulls where there was no value. `pyarrow.array`, `polars.Series` and others take it without a copy.
 #[pyclass(frozen, name = "Digests", module = "hashmill.blake3")]
 pub(crate) struct Digests(FixedSizeBinaryArray);
 
@@ -28,7 +28,7 @@ impl Digests {
         self.0.len()
     }
 
-    /// How many rows have no digest, as they had no value.
+    /// The number of rows without a digest because they had no value.
     #[getter]
     fn null_count(&self) -> usize {
         self.0.null_count()
@@ -38,7 +38,7 @@ impl Digests {
         Ok(boundary::capsules(py, &self.0.to_data())?.0)
     }
 
-    /// What is asked for is a wish by the protocol, and this is the only type there is.
+    /// The requested schema is only a hint in the protocol, and there is only one type.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -60,10 +60,10 @@ pub(super) fn hash_arrow(
     derive_key_context: Option<&str>,
     max_threads: isize,
 ) -> PyResult<Digests> {
-    let function = Function::of(key, derive_key_context)?;
-    let threads = Most::of(max_threads)?.count();
+    let function = Function::from_args(key, derive_key_context)?;
+    let threads = MaxThreads::from_arg(max_threads)?.count();
     let chunks = boundary::chunks(values)?;
-    let mut column = Column::of(&chunks)?;
+    let mut column = Column::for_chunks(&chunks)?;
     for chunk in &chunks {
         for start in (0..chunk.len()).step_by(GROUP * threads) {
             let group = chunk.slice(start, (chunk.len() - start).min(GROUP * threads));
@@ -81,8 +81,8 @@ struct Column {
 }
 
 impl Column {
-    /// Room for all rows of `chunks`, which are as many as their maker says: nulls take no memory of it.
-    fn of(chunks: &[ArrayRef]) -> PyResult<Column> {
+    /// Memory for all rows of `chunks`. Their number comes from the producer: nulls take none of its memory.
+    fn for_chunks(chunks: &[ArrayRef]) -> PyResult<Column> {
         let rows = chunks.iter().try_fold(0_usize, |rows, chunk| rows.checked_add(chunk.len()));
         let mut bytes = Vec::new();
         let room = rows
@@ -110,15 +110,15 @@ impl Column {
     }
 }
 
-/// The bytes of every value, whatever the type keeps them in.
+/// The bytes of every value, for each layout of the type.
 fn rows(values: &ArrayRef) -> PyResult<Vec<Option<&[u8]>>> {
     Ok(match values.data_type() {
-        DataType::Binary => of_bytes(values.as_binary::<i32>()),
-        DataType::LargeBinary => of_bytes(values.as_binary::<i64>()),
-        DataType::Utf8 => of_bytes(values.as_string::<i32>()),
-        DataType::LargeUtf8 => of_bytes(values.as_string::<i64>()),
-        DataType::BinaryView => of_views(values.as_binary_view()),
-        DataType::Utf8View => of_views(values.as_string_view()),
+        DataType::Binary => byte_rows(values.as_binary::<i32>()),
+        DataType::LargeBinary => byte_rows(values.as_binary::<i64>()),
+        DataType::Utf8 => byte_rows(values.as_string::<i32>()),
+        DataType::LargeUtf8 => byte_rows(values.as_string::<i64>()),
+        DataType::BinaryView => view_rows(values.as_binary_view()),
+        DataType::Utf8View => view_rows(values.as_string_view()),
         DataType::FixedSizeBinary(_) => values.as_fixed_size_binary().iter().collect(),
         DataType::Null => vec![None; values.len()],
         other => {
@@ -127,10 +127,10 @@ fn rows(values: &ArrayRef) -> PyResult<Vec<Option<&[u8]>>> {
     })
 }
 
-fn of_bytes<T: ByteArrayType>(values: &GenericByteArray<T>) -> Vec<Option<&[u8]>> {
+fn byte_rows<T: ByteArrayType>(values: &GenericByteArray<T>) -> Vec<Option<&[u8]>> {
     values.iter().map(|value| value.map(AsRef::as_ref)).collect()
 }
 
-fn of_views<T: ByteViewType + ?Sized>(values: &GenericByteViewArray<T>) -> Vec<Option<&[u8]>> {
+fn view_rows<T: ByteViewType + ?Sized>(values: &GenericByteViewArray<T>) -> Vec<Option<&[u8]>> {
     values.iter().map(|value| value.map(AsRef::as_ref)).collect()
 }

@@ -1,4 +1,4 @@
-//! The class `blake3`: a hasher as `hashlib` has them.
+//! The class `blake3`: a hasher with the interface of `hashlib`.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,29 +13,29 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use super::mode::Function;
-use super::threads::{AUTO, Most};
+use super::threads::{AUTO, MaxThreads};
 use crate::boundary::Bytes;
-use crate::call::{DETACH_FROM, PIECE, os_error};
+use crate::long_call::{DETACH_FROM, PIECE, os_error};
 
-/// What a file is read into.
+/// Size of the buffer for files.
 const BUFFER: usize = 1 << 20;
 
-/// A BLAKE3 hasher: takes bytes in pieces, gives as many bytes of output as wanted.
+/// A BLAKE3 hasher: takes input in pieces, returns any number of bytes of output.
 #[pyclass(frozen, name = "blake3", module = "hashmill.blake3")]
 pub(crate) struct Hasher {
     state: Mutex<blake3::Hasher>,
-    /// The process whose thread has the state for a long time, while others of Python run; or 0. A child that is forked then
-    /// finds it locked for good.
+    /// The process with a thread that holds the state for a long time, while other Python threads run; or 0. A child that is
+    /// forked then finds it locked forever.
     owner: AtomicU32,
-    threads: Most,
+    threads: MaxThreads,
 }
 
 impl Hasher {
-    fn with(state: blake3::Hasher, threads: Most) -> Hasher {
+    fn with(state: blake3::Hasher, threads: MaxThreads) -> Hasher {
         Hasher { state: Mutex::new(state), owner: AtomicU32::new(0), threads }
     }
 
-    /// The state, if no other thread has it.
+    /// The state, if no other thread holds it.
     fn try_lock(&self) -> Option<MutexGuard<'_, blake3::Hasher>> {
         match self.state.try_lock() {
             Ok(state) => Some(state),
@@ -44,8 +44,8 @@ impl Hasher {
         }
     }
 
-    /// The state, when no other thread has it. To be called by who lets other threads of Python run, or these wait for one
-    /// that waits for them.
+    /// The state, as soon as no other thread holds it. The caller must have released the interpreter, because otherwise the
+    /// threads wait for each other.
     fn lock(&self) -> PyResult<MutexGuard<'_, blake3::Hasher>> {
         if let Some(state) = self.try_lock() {
             return Ok(state);
@@ -59,7 +59,7 @@ impl Hasher {
         Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// `work` on the state, which is short.
+    /// Runs short `work` on the state.
     fn briefly<T: Send>(
         &self,
         py: Python<'_>,
@@ -71,8 +71,8 @@ impl Hasher {
         }
     }
 
-    /// Takes `input`. A signal that raises ends it between two pieces.
-    fn take(&self, py: Python<'_>, input: &[u8]) -> PyResult<()> {
+    /// Adds `input`. A signal handler that raises ends it between two pieces.
+    fn update_from(&self, py: Python<'_>, input: &[u8]) -> PyResult<()> {
         if input.len() < DETACH_FROM {
             return self.briefly(py, |state| {
                 state.update(input);
@@ -82,12 +82,12 @@ impl Hasher {
             if index > 0 {
                 py.check_signals()?;
             }
-            py.detach(|| self.take_piece(piece))?;
+            py.detach(|| self.update_piece(piece))?;
         }
         Ok(())
     }
 
-    fn take_piece(&self, piece: &[u8]) -> PyResult<()> {
+    fn update_piece(&self, piece: &[u8]) -> PyResult<()> {
         let mut state = self.lock()?;
         self.owner.store(process::id(), Ordering::Relaxed);
         let done = self.threads.update(&mut state, piece);
@@ -95,7 +95,7 @@ impl Hasher {
         done.map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
-    /// Where output begins, once it is known that all of it exists.
+    /// The start of the output, after a check that all of it exists.
     fn output(&self, py: Python<'_>, length: usize, seek: u64) -> PyResult<OutputReader> {
         if length > isize::MAX as usize || seek.checked_add(length as u64).is_none() {
             return Err(PyOverflowError::new_err(format!("no {length} bytes of output from {seek} on")));
@@ -106,7 +106,7 @@ impl Hasher {
     }
 }
 
-/// Fills `bytes`. A signal that raises ends it between two pieces.
+/// Fills `bytes`. A signal handler that raises ends it between two pieces.
 fn fill(py: Python<'_>, output: &mut OutputReader, bytes: &mut [u8]) -> PyResult<()> {
     if bytes.len() < DETACH_FROM {
         output.fill(bytes);
@@ -146,24 +146,24 @@ impl Hasher {
         usedforsecurity: bool,
         py: Python<'_>,
     ) -> PyResult<Hasher> {
-        // For who has a policy of MD5: this is always for security.
+        // For systems with a policy on MD5: this is always for security.
         let _ = usedforsecurity;
-        let threads = Most::of(max_threads)?;
-        let hasher = Hasher::with(Function::of(key, derive_key_context)?.hasher(), threads);
+        let threads = MaxThreads::from_arg(max_threads)?;
+        let hasher = Hasher::with(Function::from_args(key, derive_key_context)?.hasher(), threads);
         if let Some(data) = data {
-            hasher.take(py, Bytes::of(data)?.as_slice())?;
+            hasher.update_from(py, Bytes::borrow(data)?.as_slice())?;
         }
         Ok(hasher)
     }
 
-    /// Takes bytes, and gives the hasher itself. Other threads of Python run meanwhile.
+    /// Adds bytes, and returns the hasher itself. Other Python threads run meanwhile.
     #[pyo3(signature = (data, /))]
     fn update<'py>(slf: Bound<'py, Self>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Self>> {
-        slf.get().take(slf.py(), Bytes::of(data)?.as_slice())?;
+        slf.get().update_from(slf.py(), Bytes::borrow(data)?.as_slice())?;
         Ok(slf)
     }
 
-    /// The bytes of a file. They are read: a mapped file that becomes shorter would end the process.
+    /// Adds the bytes of a file. They are read: a mapped file that becomes shorter would end the process.
     fn update_mmap<'py>(slf: Bound<'py, Self>, path: PathBuf) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         let opened = py.detach(|| File::open(&path));
@@ -174,7 +174,7 @@ impl Hasher {
             let read = py.detach(|| file.read(&mut buffer));
             match read {
                 Ok(0) => return Ok(slf),
-                Ok(len) => slf.get().take(py, &buffer[..len])?,
+                Ok(len) => slf.get().update_from(py, &buffer[..len])?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(failed(error)),
             }
@@ -182,19 +182,19 @@ impl Hasher {
         }
     }
 
-    /// A hasher of its own in the same state.
+    /// A copy of the hasher in the same state.
     fn copy(&self, py: Python<'_>) -> PyResult<Hasher> {
         Ok(Hasher::with(self.briefly(py, |state| state.clone())?, self.threads))
     }
 
-    /// Begins again, with the same key or context.
+    /// Resets the hasher, with the same key or context.
     fn reset(&self, py: Python<'_>) -> PyResult<()> {
         self.briefly(py, |state| {
             state.reset();
         })
     }
 
-    /// So many bytes of output from a place on, 32 from the start where nothing is said. More can be taken afterwards.
+    /// `length` bytes of output from `seek` on, by default the first 32. More can be read afterwards.
     #[pyo3(signature = (length = blake3::OUT_LEN, *, seek = 0))]
     fn digest<'py>(&self, py: Python<'py>, length: usize, seek: u64) -> PyResult<Bound<'py, PyBytes>> {
         if (length, seek) == (blake3::OUT_LEN, 0) {
@@ -205,7 +205,7 @@ impl Hasher {
         PyBytes::new_with(py, length, |bytes| fill(py, &mut output, bytes))
     }
 
-    /// The same in hexadecimal digits.
+    /// The same as hexadecimal digits.
     #[pyo3(signature = (length = blake3::OUT_LEN, *, seek = 0))]
     fn hexdigest<'py>(&self, py: Python<'py>, length: usize, seek: u64) -> PyResult<Bound<'py, PyString>> {
         if (length, seek) == (blake3::OUT_LEN, 0) {
@@ -218,7 +218,7 @@ impl Hasher {
         room.map_err(|_| PyMemoryError::new_err(format!("no memory for {length} bytes of output")))?;
         bytes.resize(length, 0);
         fill(py, &mut output, &mut bytes)?;
-        // Python has the one that allocates twice as much, and knows what to do when there is not so much.
+        // Python's allocation of the result raises `MemoryError` if there is not enough memory.
         PyBytes::new(py, &bytes).call_method0("hex")?.cast_into::<PyString>().map_err(PyErr::from)
     }
 }

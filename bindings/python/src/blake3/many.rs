@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use hashmill_files::{Digest, Error, Files, Input, Item, Mapping, Options, Output};
+use hashmill_files::{Digest, Error, Files, HashJob, Input, Mapping, Options, Output};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{Hash, OUT_LEN, batch};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
@@ -15,17 +15,18 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use super::mode::Function;
-use super::threads::Most;
+use super::threads::MaxThreads;
 use crate::boundary::Bytes;
-use crate::call::{DETACH_FROM, PIECE, interruptible, os_error};
+use crate::engines::{self, EngineError};
+use crate::long_call::{DETACH_FROM, PIECE, interruptible, os_error};
 
-/// Less work than this for each thread is done before a second one has started.
+/// Minimum work per thread: less is done before a second thread has started.
 const SHARE: usize = 256 << 10;
 
-/// Buffers that are hashed together: what is kept of them stays in a cache, and off the system's hands.
+/// Buffers that are hashed together: their state fits into a cache and is not returned to the system.
 const GROUP: usize = 1024;
 
-/// The digests of `messages` into `digests`, by at most `threads` threads that are started for that, each with as many bytes.
+/// Writes the digests of `messages` into `digests`, with at most `threads` new threads, which get equal numbers of bytes.
 pub(super) fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], digests: &mut [Hash], threads: usize) {
     if threads == 1 {
         return batch::hash_all(mode, messages, digests);
@@ -46,7 +47,7 @@ pub(super) fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], digests: &mut [Hash]
         (messages, digests) = (later, others);
         parts.push((now, Mutex::new(out)));
     }
-    // A lock that one thread takes once: where none is started, the part is still here.
+    // A lock that one thread takes once: if the thread cannot be started, the part is still here.
     let work = &|(messages, digests): &(&[&[u8]], Mutex<&mut [Hash]>)| {
         batch::hash_all(mode, messages, &mut digests.lock().unwrap_or_else(PoisonError::into_inner));
     };
@@ -61,12 +62,12 @@ pub(super) fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], digests: &mut [Hash]
     });
 }
 
-/// What a message costs, in bytes.
+/// The cost of a message, in bytes.
 fn cost(message: &[u8]) -> usize {
     message.len() + 64
 }
 
-/// The digests of buffers, in their order.
+/// The digests of buffers, in the same order.
 #[pyfunction]
 #[pyo3(signature = (buffers, key, derive_key_context, max_threads))]
 pub(super) fn hash_buffers<'py>(
@@ -76,19 +77,19 @@ pub(super) fn hash_buffers<'py>(
     derive_key_context: Option<&str>,
     max_threads: isize,
 ) -> PyResult<Bound<'py, PyList>> {
-    let function = Function::of(key, derive_key_context)?;
-    let most = Most::of(max_threads)?;
+    let function = Function::from_args(key, derive_key_context)?;
+    let most = MaxThreads::from_arg(max_threads)?;
     let mut results = Vec::with_capacity(buffers.len());
     let mut digests = Vec::new();
     let mut rest = buffers.iter_borrowed().peekable();
     while rest.peek().is_some() {
-        let held = group(&mut rest, most.count())?;
-        let messages: Vec<&[u8]> = held.iter().map(Bytes::as_slice).collect();
+        let group = next_group(&mut rest, most.count())?;
+        let messages: Vec<&[u8]> = group.iter().map(Bytes::as_slice).collect();
         let is_large = |message: &&[u8]| message.len() > PIECE;
         let small: Vec<&[u8]> =
             messages.iter().map(|message| if is_large(message) { &[] } else { *message }).collect();
         digests.resize(messages.len(), Hash::from_bytes([0; OUT_LEN]));
-        // What lets others run costs as much as hashing one of these.
+        // Releasing the interpreter costs as much as hashing one of these.
         if small.iter().map(|message| cost(message)).sum::<usize>() < DETACH_FROM {
             batch::hash_all(&function.mode(), &small, &mut digests);
         } else {
@@ -103,26 +104,26 @@ pub(super) fn hash_buffers<'py>(
     PyList::new(py, results)
 }
 
-/// The next buffers, as many as stay in a cache and take some ten milliseconds: one at least.
-fn group<'a, 'py>(
+/// The next buffers: as many as fit into a cache and take some ten milliseconds, at least one.
+fn next_group<'a, 'py>(
     rest: &mut Peekable<impl Iterator<Item = Borrowed<'a, 'py, PyAny>>>,
     threads: usize,
 ) -> PyResult<Vec<Bytes<'a, 'py>>> {
-    // A thread that is started for some should have enough of them.
+    // A new thread should get enough buffers.
     let most = if threads == 1 { GROUP } else { threads * SHARE / 64 };
-    let mut held = Vec::with_capacity(most.min(rest.size_hint().0));
+    let mut group = Vec::with_capacity(most.min(rest.size_hint().0));
     let mut bytes = 0;
-    while held.len() < most && bytes <= PIECE {
+    while group.len() < most && bytes <= PIECE {
         let Some(buffer) = rest.next() else { break };
-        let buffer = Bytes::of_borrowed(buffer)?;
+        let buffer = Bytes::borrow_ref(buffer)?;
         bytes += buffer.as_slice().len();
-        held.push(buffer);
+        group.push(buffer);
     }
-    Ok(held)
+    Ok(group)
 }
 
-/// The digest of a message that takes so long that signals are looked for in between.
-fn hash_large(py: Python<'_>, function: &Function, message: &[u8], most: Most) -> PyResult<Hash> {
+/// The digest of a long message, with checks for signals in between.
+fn hash_large(py: Python<'_>, function: &Function, message: &[u8], most: MaxThreads) -> PyResult<Hash> {
     let mut hasher = function.hasher();
     for piece in message.chunks(PIECE) {
         py.check_signals()?;
@@ -132,35 +133,41 @@ fn hash_large(py: Python<'_>, function: &Function, message: &[u8], most: Most) -
     Ok(hasher.finalize())
 }
 
-/// How files are read: nothing is mapped, as that would need a handler for a signal, and signals are the interpreter's.
-fn files(function: &Function, most: Most) -> Files {
+/// How files are read: without mapping, because that needs a signal handler, and signals belong to the interpreter.
+fn options(most: MaxThreads) -> Options {
     let mut options = Options::default();
     options.mapping = Mapping::Never;
-    options.threads = most.of_files();
-    Files::new(function.of_files(), options)
+    options.threads = most.for_files();
+    options
 }
 
-/// The digests of files, in their order; an exception in the place of one that cannot be read.
+/// The digests of files, in the same order; an exception in the place of a file that cannot be read.
 #[pyfunction]
-#[pyo3(signature = (paths, key, derive_key_context, max_threads))]
+#[pyo3(signature = (paths, key, derive_key_context, max_threads, engine))]
 pub(super) fn hash_paths<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
     key: Option<&Bound<'py, PyAny>>,
     derive_key_context: Option<&str>,
     max_threads: isize,
+    engine: Option<&str>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let files = files(&Function::of(key, derive_key_context)?, Most::of(max_threads)?);
+    let function = Function::from_args(key, derive_key_context)?.for_files();
+    let options = options(MaxThreads::from_arg(max_threads)?);
+    let files = match engine {
+        Some(list) => engines::files(py, list, function, options)?,
+        None => Files::new(function, options),
+    };
     let stopped = Arc::new(AtomicBool::new(false));
     let stop = Arc::clone(&stopped);
-    let answers = interruptible(
+    let results = interruptible(
         py,
         || stop.store(true, Ordering::Relaxed),
         move || {
-            let mut answers = Vec::with_capacity(paths.len());
-            let items = paths.into_iter().map(|path| Item { path, input: Input::File, tag: () });
+            let mut results = Vec::with_capacity(paths.len());
+            let items = paths.into_iter().map(|path| HashJob { path, input: Input::File, tag: () });
             let take = |path: PathBuf, (), result: Result<Digest, Error>| {
-                answers.push(result.map_err(|error| (path, error)));
+                results.push(result.map_err(|error| (path, error)));
                 if stopped.load(Ordering::Relaxed) {
                     ControlFlow::Break(())
                 } else {
@@ -168,22 +175,28 @@ pub(super) fn hash_paths<'py>(
                 }
             };
             let _: ControlFlow<()> = files.hash_many(items, take);
-            answers
+            results
         },
     )?;
     let object = |answer: Result<Digest, (PathBuf, Error)>| match answer.map(|digest| digest.output) {
         Ok(Output::Short(digest)) => Ok(PyBytes::new(py, &digest).into_any()),
         Ok(_) => Err(PyRuntimeError::new_err("another function than BLAKE3 answered")),
+        Err((_, Error::Engine(error))) => {
+            let list = engine.unwrap_or_default();
+            engines::close(list);
+            let error = EngineError::new_err(format!("{list}: {error}"));
+            Ok(error.into_value(py).into_bound(py).into_any())
+        }
         Err((path, error)) => Ok(failure(&path, error).into_value(py).into_bound(py).into_any()),
     };
-    PyList::new(py, answers.into_iter().map(object).collect::<PyResult<Vec<_>>>()?)
+    PyList::new(py, results.into_iter().map(object).collect::<PyResult<Vec<_>>>()?)
 }
 
-/// The digest of a directory and of all that is in it, as `hashmill sum --tree` has it.
+/// The digest of a directory with everything in it, equal to that of `hashmill sum --tree`.
 #[pyfunction]
 #[pyo3(signature = (path, max_threads))]
 pub(super) fn hash_tree(py: Python<'_>, path: PathBuf, max_threads: isize) -> PyResult<Bound<'_, PyBytes>> {
-    let files = files(&Function::Hash, Most::of(max_threads)?);
+    let files = Files::new(Function::Hash.for_files(), options(MaxThreads::from_arg(max_threads)?));
     let found = interruptible(py, || (), move || files.hash_tree(&path))?;
     match found {
         Ok(digest) => Ok(PyBytes::new(py, digest.as_bytes())),
@@ -201,7 +214,7 @@ pub(super) fn hash_tree(py: Python<'_>, path: PathBuf, max_threads: isize) -> Py
     }
 }
 
-/// Why a file has no digest, as `open` and `read` say it.
+/// The exception for a file without a digest, as `open` and `read` raise it.
 fn failure(path: &Path, error: Error) -> PyErr {
     os_error(path, &error.into())
 }

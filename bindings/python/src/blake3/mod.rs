@@ -1,4 +1,4 @@
-//! The part of the module that `hashmill.blake3` is made of.
+//! The native part of `hashmill.blake3`.
 
 mod arrow;
 mod hasher;
@@ -22,7 +22,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     parent.add_submodule(&module)
 }
 
-/// What `max_threads` says, for those who start threads of their own: `None` is one for each processor.
-pub(crate) fn most_of(max_threads: isize) -> PyResult<Option<NonZero<usize>>> {
-    Ok(threads::Most::of(max_threads)?.of_files())
+/// The value of `max_threads` for code that starts its own threads: `None` is one for each processor.
+pub(crate) fn max_threads_arg(max_threads: isize) -> PyResult<Option<NonZero<usize>>> {
+    Ok(threads::MaxThreads::from_arg(max_threads)?.for_files())
 }

@@ -1,4 +1,4 @@
-//! Which of BLAKE3's three functions: `key` and `derive_key_context`, as every function here takes them.
+//! The mode of BLAKE3, from the arguments `key` and `derive_key_context` of all functions.
 
 use hashmill_hash::blake3::hazmat::{self, ContextKey, Mode};
 use hashmill_hash::blake3::{Hasher, KEY_LEN};
@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::boundary::Bytes;
 
-/// The function, with its key.
+/// The mode, with its key.
 #[derive(Clone)]
 pub(crate) enum Function {
     Hash,
@@ -17,12 +17,12 @@ pub(crate) enum Function {
 }
 
 impl Function {
-    /// What the arguments say.
-    pub(crate) fn of(key: Option<&Bound<'_, PyAny>>, context: Option<&str>) -> PyResult<Function> {
+    /// The mode from the arguments.
+    pub(crate) fn from_args(key: Option<&Bound<'_, PyAny>>, context: Option<&str>) -> PyResult<Function> {
         match (key, context) {
             (None, None) => Ok(Function::Hash),
             (Some(key), None) => {
-                let bytes = Bytes::of(key)?;
+                let bytes = Bytes::borrow(key)?;
                 let bytes = bytes.as_slice();
                 let key = bytes.try_into().map_err(|_| {
                     PyValueError::new_err(format!("a key of {} bytes: {KEY_LEN} are needed", bytes.len()))
@@ -51,8 +51,8 @@ impl Function {
         Hasher::with_mode(&self.mode())
     }
 
-    /// The same function, for files.
-    pub(crate) fn of_files(&self) -> hashmill_files::Function {
+    /// The same mode, for files.
+    pub(crate) fn for_files(&self) -> hashmill_files::Function {
         match self {
             Function::Hash => hashmill_files::Function::blake3(),
             Function::Keyed(key) => hashmill_files::Function::keyed(key.clone()),

@@ -1,4 +1,4 @@
-//! `max_threads`: how many threads a call may use.
+//! `max_threads`: the number of threads that a call may use.
 
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -11,55 +11,55 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
-/// What `max_threads` says for "as many as the machine has for this process".
+/// The value of `max_threads` for all processors that this process may use.
 pub(crate) const AUTO: isize = -1;
 
-/// The most threads of a call.
+/// Maximum number of threads of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Most {
+pub(crate) enum MaxThreads {
     One,
     Number(NonZero<usize>),
     Auto,
 }
 
-impl Most {
-    pub(crate) fn of(max_threads: isize) -> PyResult<Most> {
+impl MaxThreads {
+    pub(crate) fn from_arg(max_threads: isize) -> PyResult<MaxThreads> {
         match usize::try_from(max_threads).ok().and_then(NonZero::new) {
-            Some(number) if number.get() == 1 => Ok(Most::One),
-            Some(number) => Ok(Most::Number(number)),
-            None if max_threads == AUTO => Ok(Most::Auto),
+            Some(number) if number.get() == 1 => Ok(MaxThreads::One),
+            Some(number) => Ok(MaxThreads::Number(number)),
+            None if max_threads == AUTO => Ok(MaxThreads::Auto),
             None => Err(PyValueError::new_err(format!("max_threads of {max_threads}: at least 1, or AUTO"))),
         }
     }
 
-    /// How many that are here, where a call takes its own.
+    /// The number of threads, for calls that start their own.
     pub(crate) fn count(self) -> usize {
         match self {
-            Most::One => 1,
-            Most::Number(number) => number.get().min(available()),
-            Most::Auto => available(),
+            MaxThreads::One => 1,
+            MaxThreads::Number(number) => number.get().min(available()),
+            MaxThreads::Auto => available(),
         }
     }
 
-    /// As files take it.
-    pub(crate) fn of_files(self) -> Option<NonZero<usize>> {
+    /// The number of threads, for files.
+    pub(crate) fn for_files(self) -> Option<NonZero<usize>> {
         match self {
-            Most::One => Some(NonZero::<usize>::MIN),
-            Most::Number(number) => Some(number),
-            Most::Auto => None,
+            MaxThreads::One => Some(NonZero::<usize>::MIN),
+            MaxThreads::Number(number) => Some(number),
+            MaxThreads::Auto => None,
         }
     }
 
-    /// [`Hasher::update`] by as many threads.
+    /// [`Hasher::update`] with these threads.
     pub(crate) fn update(self, hasher: &mut Hasher, input: &[u8]) -> Result<(), ThreadPoolBuildError> {
-        // A pool of fewer threads than there are: `Hasher` takes all that its pool has.
+        // A pool of its own, because `Hasher` uses all threads of its pool.
         match self {
-            Most::One => hasher.update(input),
-            Most::Number(number) if number.get() < available() => {
+            MaxThreads::One => hasher.update(input),
+            MaxThreads::Number(number) if number.get() < available() => {
                 let pool = pool(number.get())?;
                 pool.install(|| hasher.update_parallel(input))
             }
-            Most::Number(_) | Most::Auto => hasher.update_parallel(input),
+            MaxThreads::Number(_) | MaxThreads::Auto => hasher.update_parallel(input),
         };
         Ok(())
     }
@@ -73,7 +73,7 @@ fn available() -> usize {
 
 type Pools = PerProcess<Mutex<HashMap<usize, Arc<ThreadPool>>>>;
 
-/// The pool of so many threads, started when it is first asked for, and by each process for itself.
+/// The pool with a number of threads, started on first use, separately in each process.
 fn pool(threads: usize) -> Result<Arc<ThreadPool>, ThreadPoolBuildError> {
     static POOLS: OnceLock<Pools> = OnceLock::new();
     let pools = POOLS.get_or_init(|| PerProcess::new(Mutex::default())).get_or(Mutex::default);

@@ -1,4 +1,4 @@
-//! What went wrong, as exceptions of Python. Those that Python has no name for are in `hashmill/documents/errors.py`.
+//! Conversion of errors to Python exceptions. Those without a built-in class are in `hashmill/documents/errors.py`.
 
 use hashmill_doc::json::ReadError;
 use hashmill_doc::sync::{ReadMessageError, ReadStateError};
@@ -8,74 +8,76 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// What went wrong while a document was locked, to be told when it is not.
-pub(super) enum Failed {
+/// An error that occurred while a document was locked, to be raised after the lock is released.
+pub(super) enum DeferredError {
     Edit(EditError),
     Load(LoadError),
     Apply(ApplyError),
-    /// Of Python.
+    /// A Python exception.
     Python(PyErr),
-    /// The change that made an object was taken back.
-    TakenBack,
-    /// A change was written to that has ended.
+    /// The change that made an object was rolled back.
+    RolledBack,
+    /// A write to a change that has ended.
     Ended,
     /// This thread has a change open.
     Open,
-    /// The document is one of the past.
+    /// The document is a read-only view of the history.
     Frozen,
-    /// A thread of the process that this one was forked from has it.
+    /// A thread of the parent process holds the lock.
     Forked,
-    /// A fault in this library stopped a call in its middle.
+    /// A call panicked, which is a bug of this library.
     Broken,
 }
 
-impl From<EditError> for Failed {
+impl From<EditError> for DeferredError {
     fn from(error: EditError) -> Self {
         Self::Edit(error)
     }
 }
 
-impl From<LoadError> for Failed {
+impl From<LoadError> for DeferredError {
     fn from(error: LoadError) -> Self {
         Self::Load(error)
     }
 }
 
-impl From<ApplyError> for Failed {
+impl From<ApplyError> for DeferredError {
     fn from(error: ApplyError) -> Self {
         Self::Apply(error)
     }
 }
 
-impl From<PyErr> for Failed {
+impl From<PyErr> for DeferredError {
     fn from(error: PyErr) -> Self {
         Self::Python(error)
     }
 }
 
-impl Failed {
+impl DeferredError {
     pub(super) fn raise(self, py: Python<'_>) -> PyErr {
         match self {
             Self::Edit(error) => edit(py, &error),
             Self::Load(error) => load(py, &error),
             Self::Apply(error) => apply(py, &error),
             Self::Python(error) => error,
-            Self::TakenBack => own(py, "StaleError", "the change that made this object was taken back"),
+            Self::RolledBack => own(py, "StaleError", "the change that made this object was rolled back"),
             Self::Ended => own(py, "StaleError", "the change has ended"),
             Self::Open => own(py, "ChangeOpenError", "a change is open: end it first"),
-            Self::Frozen => own(py, "ReadOnlyError", "this is the document as it was: fork it to write"),
+            Self::Frozen => {
+                own(py, "ReadOnlyError", "this is a read-only view of the history: fork it to write")
+            }
             Self::Forked => pyo3::exceptions::PyRuntimeError::new_err(
-                "forked while another thread worked on this: it has no state here, load the document again",
+                "forked while another thread used this document: load it again in this process",
             ),
-            Self::Broken => broken(),
+            Self::Broken => poisoned(),
         }
     }
 }
 
-/// The exception of a lock that a fault of ours left behind.
-pub(super) fn broken() -> PyErr {
+/// The exception for a lock that a panic of this library poisoned.
+pub(super) fn poisoned() -> PyErr {
     pyo3::exceptions::PyRuntimeError::new_err(
-        "an earlier call on this document ended in its middle: please report it; load the document again",
+        "an earlier call on this document panicked: please report it, and load the document again",
     )
 }
 

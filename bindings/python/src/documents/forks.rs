@@ -1,4 +1,4 @@
-//! Children that are forked while another thread holds a lock: that thread is not in them, and nobody gives it back there.
+//! Fork safety of locks: a child that is forked while another thread holds a lock never sees it released.
 
 use std::process;
 use std::sync::TryLockError;
@@ -6,36 +6,36 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::errors::Failed;
+use super::errors::DeferredError;
 
-/// The process whose threads a lock has been in the hands of, since it was free.
-pub(super) struct Home(AtomicU32);
+/// The process whose threads have held the lock since it was last free.
+pub(super) struct LockOwnerProcess(AtomicU32);
 
-impl Home {
+impl LockOwnerProcess {
     pub(super) fn new() -> Self {
         Self(AtomicU32::new(process::id()))
     }
 
-    /// To be asked before the lock is waited for, or held while other threads of Python run: whether its holders are threads of
-    /// this process. A child learns it by finding the lock free, with `try_lock`, once.
+    /// Whether the holders of the lock are threads of this process. Must be called before waiting for the lock, and before
+    /// holding it while other Python threads run. A child records itself when it once finds the lock free, with `try_lock`.
     pub(super) fn check<T>(
         &self,
         mut try_lock: impl FnMut() -> Result<T, TryLockError<T>>,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), DeferredError> {
         let here = process::id();
-        // Another thread of this child may hold it for a moment: a second of patience.
+        // Another thread of this child may hold it briefly: wait up to a second.
         for _ in 0..100 {
             if self.0.load(Ordering::Relaxed) == here {
                 return Ok(());
             }
             let lock = try_lock();
             if !matches!(lock, Err(TryLockError::WouldBlock)) {
-                // While it is held, so that who finds it held next finds this.
+                // Stored while the lock is held, so that the next thread that finds it held sees this value.
                 self.0.store(here, Ordering::Relaxed);
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(10));
         }
-        Err(Failed::Forked)
+        Err(DeferredError::Forked)
     }
 }

@@ -1,26 +1,15 @@
 //! `hashmill.documents`: documents of the crate `hashmill-doc` as mappings, sequences and texts of Python.
 //!
-//! Nothing is decided here: [`shared`] says who may read and write when, [`values`] turns values of the one side into those of
-//! the other, [`errors`] does so with what went wrong, and the other files are the classes.
+//! This folder only translates: [`shared`] controls concurrent access, [`values`] converts values, [`errors`] converts errors,
+//! and the other files are the classes.
 
 mod automerge;
-mod blame;
-mod change;
+mod classes;
 mod document;
 mod errors;
-mod events;
 mod forks;
-mod hashes;
-mod json;
-mod list;
-mod map;
-mod repr;
-mod scalars;
+mod objects;
 mod shared;
-mod slices;
-mod sync;
-mod text;
-mod undo;
 mod values;
 
 use pyo3::prelude::*;
@@ -29,19 +18,19 @@ use pyo3::prelude::*;
 pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = parent.py();
     let module = PyModule::new(py, "documents")?;
-    module.add_class::<map::Map>()?;
-    module.add_class::<list::List>()?;
-    module.add_class::<text::Text>()?;
-    module.add_class::<document::Document>()?;
-    module.add_class::<document::Edits>()?;
+    module.add_class::<classes::Map>()?;
+    module.add_class::<classes::List>()?;
+    module.add_class::<classes::Text>()?;
+    module.add_class::<classes::Document>()?;
+    module.add_class::<document::edits::Edits>()?;
     module.add_class::<document::Limits>()?;
-    module.add_class::<change::Change>()?;
-    module.add_class::<events::Events>()?;
-    module.add_class::<sync::SyncState>()?;
-    module.add_class::<undo::Undo>()?;
-    module.add_class::<scalars::Counter>()?;
-    module.add_class::<scalars::Timestamp>()?;
-    module.add_class::<scalars::Unknown>()?;
+    module.add_class::<document::change::Change>()?;
+    module.add_class::<document::events::Events>()?;
+    module.add_class::<document::sync::SyncState>()?;
+    module.add_class::<classes::Undo>()?;
+    module.add_class::<values::scalars::Counter>()?;
+    module.add_class::<values::scalars::Timestamp>()?;
+    module.add_class::<values::scalars::Unknown>()?;
     automerge::register(&module)?;
     parent.add_submodule(&module)?;
     let modules = py.import("sys")?.getattr("modules")?;

@@ -1,11 +1,11 @@
-// Programs that were written for the packages compile with ours in their place.
+// Programs written for the replaced packages compile with ours.
 import * as theirBlake3 from "blake3-wasm"
 import theirArgon2 from "argon2"
 import { argon2, blake3 } from "@hashmill/web"
 import ours, { argon2id, hash } from "@hashmill/web/argon2"
 import * as same from "@hashmill/web/blake3"
 
-// What they take, ours takes; what ours gives is what is used of theirs.
+// Ours accepts their arguments, and returns compatible results.
 type Input = Parameters<typeof theirBlake3.hash>[0]
 const input: Input = "text"
 const digest: Uint8Array = blake3.hash(input, { length: 64 })
@@ -22,11 +22,11 @@ const old: boolean = ours.needsRehash("$argon2id$", { timeCost: 4 })
 
 const whole: Promise<same.Hash> = blake3.hashBlob(new Blob([]), { threads: 2, onProgress: (done: number, total: number) => done / total })
 
-// @ts-expect-error a number is no input
+// @ts-expect-error a number is not an input
 blake3.hash(5)
-// @ts-expect-error an encoding that there is not
+// @ts-expect-error an encoding that does not exist
 blake3.createHash().digest("latin1")
-// @ts-expect-error a type that there is not
+// @ts-expect-error a type that does not exist
 ours.hash("password", { type: 3 })
 
 export { text, read, stored, raw, matches, old, whole }

@@ -1,23 +1,33 @@
-//! What differs by operating system: file descriptors, and in files of their own the terminal, signals and the standard
-//! streams.
+//! Operating system interface: file descriptors, terminal prompts, signals and standard streams.
 
-mod leftover;
 mod prompt;
 mod signals;
 mod streams;
+mod temp_cleanup;
 
-pub(crate) use leftover::Leftover;
 pub(crate) use prompt::read_hidden;
-pub(crate) use signals::{Hold, end_unread, give_in};
+pub(crate) use signals::{SignalBlock, deliver_signal, exit_by_sigpipe};
 pub(crate) use streams::{Output, duplicate, output_descriptor, stdin};
+pub(crate) use temp_cleanup::TempFileGuard;
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
 use std::io;
 #[cfg(not(unix))]
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// What is known of standard output, if it is there.
+/// The arguments of the program. On Windows, where shells do not, this expands patterns of file names.
+pub(crate) fn arguments() -> impl Iterator<Item = OsString> {
+    #[cfg(windows)]
+    {
+        wild::args_os()
+    }
+    #[cfg(not(windows))]
+    std::env::args_os()
+}
+
+/// The metadata of standard output, if it is open.
 pub(crate) fn output_metadata() -> Option<Metadata> {
     #[cfg(unix)]
     {
@@ -41,23 +51,14 @@ pub(crate) fn open_fd(_: u32) -> io::Result<File> {
     Err(io::Error::new(ErrorKind::Unsupported, "file descriptors have no names on this system"))
 }
 
-/// Opens a file for reading that may be anything. Whatever it is, nobody waits for the other end of a pipe.
-pub(crate) fn open_at_once(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
-    options.open(path)
-}
-
-/// The folder of what programs found out for a user on this machine, which is no setting and is not to be lost.
+/// The folder for persistent program state of the user: neither settings nor cache.
 pub(crate) fn state_folder() -> Option<PathBuf> {
-    // A path that is relative would be another one in each directory.
+    // A relative path would depend on the current directory.
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let usual = || match () {
+    let default = || match () {
         () if cfg!(windows) => set("LOCALAPPDATA"),
         () if cfg!(target_os = "macos") => Some(set("HOME")?.join("Library/Application Support")),
         () => Some(set("HOME")?.join(".local/state")),
     };
-    set("XDG_STATE_HOME").or_else(usual)
+    set("XDG_STATE_HOME").or_else(default)
 }

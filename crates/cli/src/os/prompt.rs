@@ -1,4 +1,4 @@
-//! A line typed on the terminal and not shown. Whatever ends or stops the program meanwhile, the terminal is given back.
+//! Prompt without echo. The terminal is restored even if a signal ends or stops the program.
 
 use hashmill_machine::SecretBytes;
 use std::io::{self, ErrorKind};
@@ -8,7 +8,7 @@ pub(crate) use unix::read_hidden;
 
 #[cfg(unix)]
 mod unix {
-    use super::super::signals::{Hold, Kind, give_in};
+    use super::super::signals::{SignalBlock, SignalEffect, deliver_signal};
     use super::edit_line;
     use hashmill_machine::SecretBytes;
     use rustix::event::{PollFd, PollFlags, poll};
@@ -21,41 +21,40 @@ mod unix {
     use std::io::{self, ErrorKind, Read, Write};
     use zeroize::Zeroizing;
 
-    /// A line typed on the terminal, not shown and without its end: at most `most` bytes.
+    /// Reads a line from the terminal without echo, at most `max_bytes` bytes, without its line end.
     ///
-    /// A signal that ends the program finds the terminal as it was before. After one that stops it, the prompt is shown
-    /// again and the line begins anew.
-    pub(crate) fn read_hidden(prompt: &str, most: usize) -> io::Result<SecretBytes> {
+    /// Restores the terminal before a signal ends the program. After a stop, shows the prompt again and starts a new line.
+    pub(crate) fn read_hidden(prompt: &str, max_bytes: usize) -> io::Result<SecretBytes> {
         let terminal = terminal()?;
         let mut before = tcgetattr(&terminal)?;
         loop {
-            // Changes nothing. But a program in the background stops here until it is brought to the front, and as
-            // nothing is hidden yet, signals may have their way with it.
+            // Changes nothing. But a background process stops here until it is in the foreground, and as nothing is hidden
+            // yet, signals may take effect.
             set(&terminal, &before)?;
-            let mut hold = Hold::all()?;
-            let hidden = Hidden::on(&terminal, &before)?;
-            // Only now, so that nothing typed after the prompt can be seen.
+            let mut signals = SignalBlock::all()?;
+            let no_echo = NoEchoTerminal::on(&terminal, &before)?;
+            // After echo is off, so that nothing typed after the prompt is shown.
             (&terminal).write_all(prompt.as_bytes())?;
-            let event = line(&terminal, &mut hold, most);
+            let event = read_line(&terminal, &mut signals, max_bytes);
             (&terminal).write_all(b"\n")?;
             if let Event::Signal(..) = event {
-                hidden.forget_keys();
+                no_echo.discard_input();
             }
-            drop(hidden);
-            drop(hold);
+            drop(no_echo);
+            drop(signals);
             match event {
                 Event::Line(line) => return line,
-                // A shell may have changed the terminal meanwhile. What it was like before is known.
-                Event::Signal(_, Kind::GoesOn) => {}
-                Event::Signal(signal, Kind::Ends | Kind::Stops) => {
-                    give_in(signal);
+                // A shell may have changed the terminal meanwhile; `before` is still right.
+                Event::Signal(_, SignalEffect::Continues) => {}
+                Event::Signal(signal, SignalEffect::Ends | SignalEffect::Stops) => {
+                    deliver_signal(signal);
                     before = tcgetattr(&terminal)?;
                 }
             }
         }
     }
 
-    /// The terminal on standard input, else the one that the program belongs to.
+    /// The terminal on standard input, else the controlling terminal.
     fn terminal() -> io::Result<File> {
         use std::os::unix::ffi::OsStrExt;
         let stdin = rustix::stdio::stdin();
@@ -70,50 +69,49 @@ mod unix {
         Ok(retry_on_intr(|| tcsetattr(terminal, OptionalActions::Now, modes))?)
     }
 
-    /// Whether this program may change the terminal without being stopped for it.
-    #[expect(unsafe_code, reason = "a group without a number is none that a safe call returns")]
-    fn in_front(terminal: &File) -> bool {
+    /// Whether this process may change the terminal without being stopped.
+    #[expect(unsafe_code, reason = "the safe call cannot return a process group of 0")]
+    fn is_foreground(terminal: &File) -> bool {
         // SAFETY: the call takes nothing and cannot fail.
         let own = unsafe { libc::getpgrp() };
-        // A terminal that is not the session's own knows no front. A group that began outside of the container that
-        // this runs in is 0, and in front of nobody who has a number.
-        tcgetpgrp(terminal).map_or(true, |front| front.as_raw_pid() == own)
+        // A terminal that is not the controlling one has no foreground group. A group from outside this container is
+        // reported as 0 and never equal to our own.
+        tcgetpgrp(terminal).map_or(true, |foreground| foreground.as_raw_pid() == own)
     }
 
-    /// A terminal that shows nothing and hands over each key. Dropping this gives it back as it was, also when a panic
-    /// passes.
-    struct Hidden<'a> {
+    /// A terminal without echo and line buffering. Dropping it restores the terminal, also during a panic.
+    struct NoEchoTerminal<'a> {
         terminal: &'a File,
         before: &'a Termios,
     }
 
-    impl Hidden<'_> {
-        fn on<'a>(terminal: &'a File, before: &'a Termios) -> io::Result<Hidden<'a>> {
-            let hidden = Hidden { terminal, before };
+    impl NoEchoTerminal<'_> {
+        fn on<'a>(terminal: &'a File, before: &'a Termios) -> io::Result<NoEchoTerminal<'a>> {
+            let no_echo = NoEchoTerminal { terminal, before };
             let mut modes = before.clone();
             modes.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON;
-            // A key that is a signal throws away what was typed before it, after `poll` has told of that, too: then there is
-            // nothing to read, and a read that waited would not hear of the signal.
+            // A signal key discards input typed before it, even after `poll` reported that input. A read must not block then,
+            // as it would miss the signal.
             modes.special_codes[SpecialCodeIndex::VMIN] = 0;
             modes.special_codes[SpecialCodeIndex::VTIME] = 0;
             set(terminal, &modes)?;
-            Ok(hidden)
+            Ok(no_echo)
         }
 
-        /// Drops what was typed and not yet read: a part of a password is nothing for whoever reads the terminal next.
-        fn forget_keys(&self) {
-            if in_front(self.terminal) {
-                // It fails only if the terminal is gone.
+        /// Discards typed input that was not read: the next reader of the terminal must not get part of a password.
+        fn discard_input(&self) {
+            if is_foreground(self.terminal) {
+                // Fails only if the terminal is gone.
                 let _ = tcflush(self.terminal, QueueSelector::IFlush);
             }
         }
     }
 
-    impl Drop for Hidden<'_> {
+    impl Drop for NoEchoTerminal<'_> {
         fn drop(&mut self) {
-            // In the background it belongs to somebody else, who has put it in order. Otherwise this fails only if the
-            // terminal is gone.
-            if in_front(self.terminal) {
+            // In the background the terminal belongs to another process group, which has set it. Otherwise this fails only if
+            // the terminal is gone.
+            if is_foreground(self.terminal) {
                 let _ = set(self.terminal, self.before);
             }
         }
@@ -121,19 +119,19 @@ mod unix {
 
     enum Event {
         Line(io::Result<SecretBytes>),
-        Signal(i32, Kind),
+        Signal(i32, SignalEffect),
     }
 
-    /// What comes first: the end of a line, or a signal.
-    fn line(terminal: &File, hold: &mut Hold, most: usize) -> Event {
+    /// Reads until the end of a line or a signal.
+    fn read_line(terminal: &File, signals: &mut SignalBlock, max_bytes: usize) -> Event {
         let mut signal = None;
         let mut keys = std::iter::from_fn(|| {
             loop {
-                signal = signal.or_else(|| hold.next());
+                signal = signal.or_else(|| signals.next());
                 if signal.is_some() {
                     return None;
                 }
-                match key(terminal, hold) {
+                match read_key(terminal, signals) {
                     Ok(Key::Pressed(key)) => return Some(Ok(key)),
                     Ok(Key::None) => {}
                     Ok(Key::Gone) => return None,
@@ -141,21 +139,22 @@ mod unix {
                 }
             }
         });
-        let line = edit_line(&mut keys, most);
-        signal.map_or(Event::Line(line), |(signal, kind)| Event::Signal(signal, kind))
+        let line = edit_line(&mut keys, max_bytes);
+        signal.map_or(Event::Line(line), |(signal, effect)| Event::Signal(signal, effect))
     }
 
     enum Key {
         Pressed(u8),
-        /// Something else has happened.
+        /// No key yet.
         None,
-        /// There will be no more.
+        /// The terminal is gone.
         Gone,
     }
 
-    /// Waits for a key or a signal. Byte by byte, as a buffer would keep a copy.
-    fn key(mut terminal: &File, hold: &Hold) -> io::Result<Key> {
-        let mut sources = [PollFd::new(terminal, PollFlags::IN), PollFd::new(hold.wakes(), PollFlags::IN)];
+    /// Waits for a key or a signal. Reads single bytes, as a buffer would keep a copy.
+    fn read_key(mut terminal: &File, signals: &SignalBlock) -> io::Result<Key> {
+        let mut sources =
+            [PollFd::new(terminal, PollFlags::IN), PollFd::new(signals.wake_stream(), PollFlags::IN)];
         match poll(&mut sources, None) {
             Ok(_) => {}
             Err(Errno::INTR) => return Ok(Key::None),
@@ -181,7 +180,7 @@ mod unix {
         use std::panic::{AssertUnwindSafe, catch_unwind};
 
         #[test]
-        fn a_panic_gives_the_terminal_back() {
+        fn panic_restores_the_terminal() {
             let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
             grantpt(&control).and_then(|()| unlockpt(&control)).expect("a terminal");
             let name = ptsname(&control, Vec::new()).expect("a terminal");
@@ -190,7 +189,7 @@ mod unix {
             let before = tcgetattr(&terminal).expect("modes");
             let echo = || tcgetattr(&terminal).expect("modes").local_modes.contains(LocalModes::ECHO);
             let panicked = catch_unwind(AssertUnwindSafe(|| {
-                let _hidden = Hidden::on(&terminal, &before).expect("a terminal");
+                let _no_echo = NoEchoTerminal::on(&terminal, &before).expect("a terminal");
                 assert!(!echo());
                 panic!("on purpose");
             }));
@@ -199,18 +198,17 @@ mod unix {
     }
 }
 
-/// A line typed on the terminal, not shown and without its end: at most `most` bytes.
+/// Reads a line from the terminal without echo, at most `max_bytes` bytes, without its line end.
 #[cfg(not(unix))]
-pub(crate) fn read_hidden(prompt: &str, most: usize) -> io::Result<SecretBytes> {
+pub(crate) fn read_hidden(prompt: &str, max_bytes: usize) -> io::Result<SecretBytes> {
     let typed = zeroize::Zeroizing::new(rpassword::prompt_password(prompt)?.into_bytes());
-    if typed.len() > most { Err(too_long(most)) } else { SecretBytes::copied(&typed) }
+    if typed.len() > max_bytes { Err(too_long(max_bytes)) } else { SecretBytes::copied(&typed) }
 }
 
-/// The keys of a line: erase, erase all, end, interrupt. Other control characters, and what cursor keys send, are no
-/// part of it.
+/// Applies editing keys to a line: erase, erase all, end, interrupt. Ignores other control characters and cursor keys.
 #[cfg(any(unix, test))]
-fn edit_line(typed: &mut impl Iterator<Item = io::Result<u8>>, most: usize) -> io::Result<SecretBytes> {
-    let (mut line, mut len) = (SecretBytes::zeroed(most)?, 0);
+fn edit_line(typed: &mut impl Iterator<Item = io::Result<u8>>, max_bytes: usize) -> io::Result<SecretBytes> {
+    let (mut line, mut len) = (SecretBytes::zeroed(max_bytes)?, 0);
     while let Some(byte) = typed.next() {
         match byte? {
             b'\n' | b'\r' => {
@@ -220,7 +218,7 @@ fn edit_line(typed: &mut impl Iterator<Item = io::Result<u8>>, most: usize) -> i
             0x03 => return Err(io::Error::new(ErrorKind::Interrupted, "interrupted")),
             0x04 if len == 0 => break,
             0x08 | 0x7f => {
-                // A character of UTF-8 goes as a whole.
+                // Erase a whole UTF-8 character.
                 while len > 0 {
                     len -= 1;
                     if line[len] & 0xc0 != 0x80 {
@@ -229,9 +227,9 @@ fn edit_line(typed: &mut impl Iterator<Item = io::Result<u8>>, most: usize) -> i
                 }
             }
             0x15 => len = 0,
-            0x1b => skip_key(typed)?,
+            0x1b => skip_escape_sequence(typed)?,
             byte if byte < 0x20 && byte != b'\t' => {}
-            _ if len == most => return Err(too_long(most)),
+            _ if len == max_bytes => return Err(too_long(max_bytes)),
             byte => {
                 line[len] = byte;
                 len += 1;
@@ -241,9 +239,9 @@ fn edit_line(typed: &mut impl Iterator<Item = io::Result<u8>>, most: usize) -> i
     Err(io::Error::new(ErrorKind::UnexpectedEof, "nothing was typed"))
 }
 
-/// The rest of what a cursor key sends.
+/// Skips the rest of an escape sequence.
 #[cfg(any(unix, test))]
-fn skip_key(typed: &mut impl Iterator<Item = io::Result<u8>>) -> io::Result<()> {
+fn skip_escape_sequence(typed: &mut impl Iterator<Item = io::Result<u8>>) -> io::Result<()> {
     if !matches!(typed.next().transpose()?, Some(b'[' | b'O')) {
         return Ok(());
     }
@@ -255,8 +253,8 @@ fn skip_key(typed: &mut impl Iterator<Item = io::Result<u8>>) -> io::Result<()> 
     Ok(())
 }
 
-fn too_long(most: usize) -> io::Error {
-    io::Error::new(ErrorKind::InvalidInput, format!("longer than {most} bytes"))
+fn too_long(max_bytes: usize) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, format!("longer than {max_bytes} bytes"))
 }
 
 #[cfg(test)]
@@ -269,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_edit_the_line() {
+    fn applies_editing_keys() {
         for (typed, line) in [
             (&b"abc\n"[..], &b"abc"[..]),
             (b"abc\rdef", b"abc"),

@@ -1,13 +1,15 @@
-//! Signals that end or stop the program while something on the terminal has to be put in order first.
+//! Signals that end or stop the program while the terminal or a file has to be put in order first.
 //!
-//! Whoever draws or hides something holds signals: they are only remembered, and take effect when the terminal is as it
-//! was. The program then ends, or stops, by that very signal, so that a shell knows. At all other times signals take effect
-//! at once, as in any program. What whoever started the program told it to ignore is never held, and stays ignored.
+//! A [`SignalBlock`] records signals instead of letting them take effect. When the terminal is restored, the recorded signal is
+//! delivered with its default action, so that a shell sees how the program ended or stopped. Without a block, signals take effect
+//! at once. Signals that the parent process set to ignored are never blocked and stay ignored.
 
 #[cfg(unix)]
-pub(crate) use unix::{Hold, Kind, end_unread, give_in, spare, take_away};
+pub(crate) use unix::{
+    SignalBlock, SignalEffect, deliver_signal, exit_by_sigpipe, keep_on_signal, remove_on_signal,
+};
 #[cfg(not(unix))]
-pub(crate) use without::{Hold, end_unread, give_in};
+pub(crate) use without::{SignalBlock, deliver_signal, exit_by_sigpipe};
 
 #[cfg(unix)]
 mod unix {
@@ -25,33 +27,33 @@ mod unix {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex, PoisonError};
 
-    /// What ends a program that somebody sits before.
+    /// Signals that end an interactive program.
     const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
-    /// What a signal does to the program.
+    /// The effect of a signal on the program.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    pub(crate) enum Kind {
+    pub(crate) enum SignalEffect {
         Ends,
         Stops,
-        /// It was stopped from outside, and goes on.
-        GoesOn,
+        /// Continues after a stop from outside.
+        Continues,
     }
 
-    /// Those of some signals that are not ignored, as by `nohup`, or by a shell without jobs for what runs in the background.
-    fn heeded(signals: &[i32]) -> io::Result<Vec<i32>> {
-        let mut heeded = Vec::with_capacity(signals.len());
+    /// The signals that are not ignored. `nohup` ignores some, and a shell without job control does so for background processes.
+    fn not_ignored(signals: &[i32]) -> io::Result<Vec<i32>> {
+        let mut selected = Vec::with_capacity(signals.len());
         for signal in signals {
             if !is_ignored(*signal)? {
-                heeded.push(*signal);
+                selected.push(*signal);
             }
         }
-        Ok(heeded)
+        Ok(selected)
     }
 
     #[expect(unsafe_code, reason = "the only way to ask what a signal does")]
     fn is_ignored(signal: i32) -> io::Result<bool> {
         let mut action = MaybeUninit::<libc::sigaction>::uninit();
-        // SAFETY: changes nothing, and writes to a place that is there for it.
+        // SAFETY: a null action changes nothing, and the result is written to valid memory.
         if unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -59,133 +61,134 @@ mod unix {
         Ok(unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN)
     }
 
-    /// Whether a kind of signal takes effect at once. A handler, once installed, stays: from then on it asks here.
-    struct AtOnce(Arc<AtomicBool>);
+    /// Flag that an installed handler reads: whether its signals take effect at once. Handlers stay installed.
+    struct ImmediateFlag(Arc<AtomicBool>);
 
-    impl AtOnce {
-        fn over(signals: &[i32]) -> io::Result<AtOnce> {
+    impl ImmediateFlag {
+        fn install(signals: &[i32]) -> io::Result<ImmediateFlag> {
             let flag = Arc::new(AtomicBool::new(true));
-            for signal in heeded(signals)? {
+            for signal in not_ignored(signals)? {
                 register_conditional_default(signal, Arc::clone(&flag))?;
             }
-            Ok(AtOnce(flag))
+            Ok(ImmediateFlag(flag))
         }
 
-        /// Says so, and how it was before.
-        fn set(&self, at_once: bool) -> bool {
-            self.0.swap(at_once, Ordering::SeqCst)
+        /// Sets the flag and returns its previous value.
+        fn set(&self, immediate: bool) -> bool {
+            self.0.swap(immediate, Ordering::SeqCst)
         }
     }
 
-    static ENDS: Mutex<Option<&'static AtOnce>> = Mutex::new(None);
-    static STOPS: Mutex<Option<&'static AtOnce>> = Mutex::new(None);
+    static ENDS: Mutex<Option<&'static ImmediateFlag>> = Mutex::new(None);
+    static STOPS: Mutex<Option<&'static ImmediateFlag>> = Mutex::new(None);
 
     /// Installs the handlers for some signals the first time. They live as long as the program.
-    fn installed(place: &Mutex<Option<&'static AtOnce>>, signals: &[i32]) -> io::Result<&'static AtOnce> {
-        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
-        match *place {
-            Some(there) => Ok(there),
-            None => Ok(*place.insert(Box::leak(Box::new(AtOnce::over(signals)?)))),
+    fn installed(
+        slot: &Mutex<Option<&'static ImmediateFlag>>,
+        signals: &[i32],
+    ) -> io::Result<&'static ImmediateFlag> {
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        match *slot {
+            Some(flag) => Ok(flag),
+            None => Ok(*slot.insert(Box::leak(Box::new(ImmediateFlag::install(signals)?)))),
         }
     }
 
-    /// Signals that are held back. Dropping this lets them through again, with those that came meanwhile; where somebody else
-    /// holds them too, that is left to whoever was first.
-    pub(crate) struct Hold {
+    /// Blocks signals. Dropping it unblocks them and delivers those that came meanwhile, unless an earlier block still exists.
+    pub(crate) struct SignalBlock {
         delivery: SignalDelivery<UnixStream, SignalOnly>,
-        /// And how each was before.
-        kinds: Vec<(&'static AtOnce, bool)>,
+        /// Each flag with its previous value.
+        flags: Vec<(&'static ImmediateFlag, bool)>,
     }
 
-    impl Hold {
-        /// Holds back what would end the program.
-        pub(crate) fn ending() -> io::Result<Hold> {
-            Hold::of(&ENDING, vec![installed(&ENDS, &ENDING)?])
+    impl SignalBlock {
+        /// Blocks signals that end the program.
+        pub(crate) fn ending() -> io::Result<SignalBlock> {
+            SignalBlock::with(&ENDING, vec![installed(&ENDS, &ENDING)?])
         }
 
-        /// Holds back what would end or stop the program, and hears when it goes on.
-        pub(crate) fn all() -> io::Result<Hold> {
-            let at_once = vec![installed(&ENDS, &ENDING)?, installed(&STOPS, &[SIGTSTP])?];
-            Hold::of(&[&ENDING[..], &[SIGTSTP, SIGCONT]].concat(), at_once)
+        /// Blocks signals that end or stop the program, and records when it continues.
+        pub(crate) fn all() -> io::Result<SignalBlock> {
+            let flags = vec![installed(&ENDS, &ENDING)?, installed(&STOPS, &[SIGTSTP])?];
+            SignalBlock::with(&[&ENDING[..], &[SIGTSTP, SIGCONT]].concat(), flags)
         }
 
-        fn of(signals: &[i32], kinds: Vec<&'static AtOnce>) -> io::Result<Hold> {
+        fn with(signals: &[i32], flags: Vec<&'static ImmediateFlag>) -> io::Result<SignalBlock> {
             let (read, write) = UnixStream::pair()?;
-            let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, heeded(signals)?)?;
-            let kinds = kinds.into_iter().map(|kind| (kind, kind.set(false))).collect();
-            Ok(Hold { delivery, kinds })
+            let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, not_ignored(signals)?)?;
+            let flags = flags.into_iter().map(|flag| (flag, flag.set(false))).collect();
+            Ok(SignalBlock { delivery, flags })
         }
 
-        /// What becomes readable when a signal has come.
-        pub(crate) fn wakes(&self) -> &UnixStream {
+        /// The stream that becomes readable when a signal comes.
+        pub(crate) fn wake_stream(&self) -> &UnixStream {
             self.delivery.get_read()
         }
 
-        /// The next signal that came, and what it does.
-        pub(crate) fn next(&mut self) -> Option<(i32, Kind)> {
+        /// The next recorded signal and its effect.
+        pub(crate) fn next(&mut self) -> Option<(i32, SignalEffect)> {
             let signal = self.delivery.pending().next()?;
-            let kind = match signal {
-                SIGTSTP => Kind::Stops,
-                SIGCONT => Kind::GoesOn,
-                _ => Kind::Ends,
+            let effect = match signal {
+                SIGTSTP => SignalEffect::Stops,
+                SIGCONT => SignalEffect::Continues,
+                _ => SignalEffect::Ends,
             };
-            Some((signal, kind))
+            Some((signal, effect))
         }
 
-        /// A signal that came and ends the program, unless that is somebody else's to see to.
-        pub(crate) fn ends(&mut self) -> Option<i32> {
-            let (signal, kind) = self.next()?;
-            (self.is_first() && kind == Kind::Ends).then_some(signal)
+        /// The next recorded signal if it ends the program, unless an earlier block handles it.
+        pub(crate) fn next_ending(&mut self) -> Option<i32> {
+            let (signal, effect) = self.next()?;
+            (self.is_first() && effect == SignalEffect::Ends).then_some(signal)
         }
 
         fn is_first(&self) -> bool {
-            self.kinds.iter().all(|(_, at_once)| *at_once)
+            self.flags.iter().all(|(_, was_immediate)| *was_immediate)
         }
     }
 
-    impl Drop for Hold {
+    impl Drop for SignalBlock {
         fn drop(&mut self) {
-            for (kind, at_once) in &self.kinds {
-                kind.set(*at_once);
+            for (flag, was_immediate) in &self.flags {
+                flag.set(*was_immediate);
             }
             if !self.is_first() {
                 return;
             }
-            while let Some((signal, kind)) = self.next() {
-                if kind != Kind::GoesOn {
-                    give_in(signal);
+            while let Some((signal, effect)) = self.next() {
+                if effect != SignalEffect::Continues {
+                    deliver_signal(signal);
                 }
             }
         }
     }
 
-    /// Files that go before the program does.
+    /// Files to remove before a signal ends the program.
     static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-    /// Has a file taken away when a signal that was held ends the program.
-    pub(crate) fn take_away(path: &Path) {
+    /// Registers a file to be removed when a blocked signal ends the program.
+    pub(crate) fn remove_on_signal(path: &Path) {
         FILES.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
     }
 
-    /// Leaves it where it is.
-    pub(crate) fn spare(path: &Path) {
+    /// Unregisters the file.
+    pub(crate) fn keep_on_signal(path: &Path) {
         FILES.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| other != path);
     }
 
-    /// Lets a signal that was held have its effect. Comes back only from a stop.
-    pub(crate) fn give_in(signal: i32) {
+    /// Delivers a blocked signal with its default action. Returns only after a stop.
+    pub(crate) fn deliver_signal(signal: i32) {
         if ENDING.contains(&signal) {
             for path in FILES.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
                 let _ = fs::remove_file(path);
             }
         }
-        emulate_default_handler(signal).expect("every signal that is held has a known effect");
+        emulate_default_handler(signal).expect("every blocked signal has a default action");
     }
 
-    /// Ends as every program ends whose output nobody reads any more: by the signal for it. Where it cannot, gives the exit
-    /// code back.
-    pub(crate) fn end_unread(code: u8) -> u8 {
-        // The runtime of Rust ignores this signal, so it has not come by itself.
+    /// Ends the program by SIGPIPE, as programs end whose reader is gone. Returns the exit code if that fails.
+    pub(crate) fn exit_by_sigpipe(code: u8) -> u8 {
+        // Rust's runtime ignores SIGPIPE, so it did not end the program by itself.
         emulate_default_handler(SIGPIPE).map_or(code, |()| code)
     }
 }
@@ -194,27 +197,27 @@ mod unix {
 mod without {
     use std::io;
 
-    /// Elsewhere nothing can be done before a program ends.
-    pub(crate) struct Hold;
+    /// On other systems a program cannot act before it ends.
+    pub(crate) struct SignalBlock;
 
-    impl Hold {
-        pub(crate) fn ending() -> io::Result<Hold> {
-            Ok(Hold)
+    impl SignalBlock {
+        pub(crate) fn ending() -> io::Result<SignalBlock> {
+            Ok(SignalBlock)
         }
 
         pub(crate) fn next(&mut self) -> Option<(i32, ())> {
             None
         }
 
-        pub(crate) fn ends(&mut self) -> Option<i32> {
+        pub(crate) fn next_ending(&mut self) -> Option<i32> {
             None
         }
     }
 
-    pub(crate) fn give_in(_: i32) {}
+    pub(crate) fn deliver_signal(_: i32) {}
 
-    /// There is no signal for it: the exit code says it.
-    pub(crate) fn end_unread(code: u8) -> u8 {
+    /// There is no such signal; the exit code tells.
+    pub(crate) fn exit_by_sigpipe(code: u8) -> u8 {
         code
     }
 }

@@ -1,7 +1,7 @@
-//! The standard streams as they were when the program began.
+//! Standard streams as they were when the program started.
 //!
-//! Before `main`, Rust's runtime opens `/dev/null` in the place of a standard stream that is closed. What is written then
-//! vanishes and counts as written; what is read is empty and counts as read. So a look is taken before the runtime.
+//! Before `main`, Rust's runtime opens `/dev/null` in place of a closed standard stream. Writes then seem to succeed, and reads
+//! seem to be empty. So the state of the streams is recorded before the runtime starts.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Stdin, Stdout, Write};
@@ -11,12 +11,12 @@ use std::path::Path;
 #[cfg(unix)]
 static CLOSED: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(0);
 
-// SAFETY: runs before the runtime is there, and needs nothing of it: system calls and an atomic.
+// SAFETY: runs before Rust's runtime and uses only system calls and an atomic, which need no runtime.
 #[cfg(unix)]
 mod before_main {
     ctor::declarative::ctor! {
         #[ctor(unsafe)]
-        fn look() {
+        fn record_closed_streams() {
             use rustix::io::{Errno, fcntl_getfd};
             let streams = [rustix::stdio::stdin(), rustix::stdio::stdout()];
             let closed = streams.map(|stream| u8::from(fcntl_getfd(stream) == Err(Errno::BADF)));
@@ -41,8 +41,8 @@ pub(crate) fn stdin() -> io::Result<Stdin> {
     check(0).map(|()| io::stdin())
 }
 
-/// The descriptor that a path names instead of a file: `-` and `/dev/stdout` are 1. Opened by such a path, a file would be
-/// written from its beginning, over what other programs have written to the same descriptor.
+/// The descriptor that a path names instead of a file: `-` and `/dev/stdout` are 1. Opening such a path would write the file
+/// from its start, over the output of other programs to the same descriptor.
 pub(crate) fn output_descriptor(path: &Path) -> Option<u32> {
     if path.as_os_str() == "-" {
         return Some(1);
@@ -56,20 +56,20 @@ pub(crate) fn output_descriptor(path: &Path) -> Option<u32> {
         "/dev/stderr" => Some(2),
         text => {
             let number = text.strip_prefix("/dev/fd/").or_else(|| text.strip_prefix("/proc/self/fd/"))?;
-            // `+1` is a number for Rust, but no name there.
+            // Rust parses `+1`, but no such path exists.
             number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?
         }
     }
 }
 
-/// A second handle for a descriptor that the program was started with: both write at the same place of a file.
+/// A second handle for an inherited descriptor. Both share the file position.
 #[cfg(unix)]
-#[expect(unsafe_code, reason = "a descriptor that has only a number can be duplicated by its number alone")]
+#[expect(unsafe_code, reason = "an inherited descriptor is known only by its number")]
 pub(crate) fn duplicate(descriptor: u32) -> io::Result<File> {
     use std::os::fd::FromRawFd;
-    // No descriptor has a number beyond those of `i32`.
+    // Descriptors are `i32`.
     let number = i32::try_from(descriptor).map_err(|_| rustix::io::Errno::BADF)?;
-    // SAFETY: takes and returns numbers; one that is not open is an error.
+    // SAFETY: takes and returns numbers; a descriptor that is not open gives an error.
     let new = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
     if new < 0 {
         return Err(io::Error::last_os_error());
@@ -78,7 +78,7 @@ pub(crate) fn duplicate(descriptor: u32) -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(new) })
 }
 
-/// A second handle for a descriptor that the program was started with.
+/// A second handle for an inherited descriptor.
 #[cfg(not(unix))]
 pub(crate) fn duplicate(_: u32) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "file descriptors have no names on this system"))
@@ -92,7 +92,7 @@ impl Output {
         Output(io::stdout())
     }
 
-    /// Whether there is one.
+    /// Fails if the program was started without standard output.
     pub(crate) fn check(&self) -> io::Result<()> {
         check(1)
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptors_are_told_from_files() {
+    fn tells_descriptors_from_files() {
         let of = |path: &str| output_descriptor(Path::new(path));
         assert_eq!(of("-"), Some(1));
         for path in

@@ -1,10 +1,11 @@
-//! `hashmill lab` through the real binary, with sessions as short as they can be.
+//! `hashmill lab` through the real binary, with minimal sessions.
 
-use crate::world::{Done, World, hashmill};
+use crate::world::{Done, World, finish, hashmill};
 use serde_json::Value;
 use std::fs;
+use std::process::Command;
 
-/// The shortest session that still is one.
+/// The shortest possible session.
 pub(crate) const TINY: [&str; 8] =
     ["--sessions", "1", "--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001"];
 
@@ -12,7 +13,7 @@ fn lab(world: &World, args: &[&str]) -> Done {
     world.run(&hashmill(), ["lab"].iter().chain(args), b"")
 }
 
-/// Runs the patterns in tiny sessions and gives the report, whose folder is `r`.
+/// Runs the patterns in tiny sessions. Returns the report, whose folder is `r`.
 fn tiny(world: &World, patterns: &[&str]) -> Value {
     let done = lab(world, &[&["run"], patterns, &TINY, &["--out", "r"]].concat());
     assert_eq!((done.code(), &*done.err), (0, ""), "{}", done.text());
@@ -24,7 +25,7 @@ fn rows(report: &Value) -> &[Value] {
 }
 
 #[test]
-fn every_engine_and_class_of_blake3_computes_what_the_reference_does() {
+fn blake3_engines_match_the_reference() {
     let world = World::new();
     let patterns = [
         "blake3/*/kernel/1025/*",
@@ -50,7 +51,7 @@ fn every_engine_and_class_of_blake3_computes_what_the_reference_does() {
 }
 
 #[test]
-fn every_kernel_of_this_processor_can_be_forced() {
+fn every_available_kernel_can_be_forced() {
     let world = World::new();
     let report = tiny(&world, &["blake3/hash/kernel/3KiB/t1/*", "argon2id/hasher/kernel/64KiB/t1/*"]);
     let count = hashmill_hash::blake3::Kernel::all().count() + hashmill_hash::argon2::Kernel::all().count();
@@ -63,7 +64,7 @@ fn every_kernel_of_this_processor_can_be_forced() {
 }
 
 #[test]
-fn files_and_argon2_are_rows_too() {
+fn has_rows_for_files_and_argon2() {
     let world = World::new();
     let report = tiny(
         &world,
@@ -75,11 +76,11 @@ fn files_and_argon2_are_rows_too() {
     );
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(2);
     assert_eq!(rows(&report).len(), 6 * threads + 3 + threads);
-    // What is right is said where it is something else.
+    // The expected value is in the message if it differs.
     let ok = |row: &Value| {
         let side = &row["sides"][0];
         let done = row["status"]["is"] == "ok" && side["digest"].is_string() && side["reference"].is_null();
-        // Not every temporary folder can be read past the cache.
+        // Not every file system supports direct reads.
         done || (row["class"] == "file:direct" && row["status"]["is"] == "unavailable")
     };
     assert!(rows(&report).iter().all(ok), "{report}");
@@ -87,12 +88,12 @@ fn files_and_argon2_are_rows_too() {
 }
 
 #[test]
-fn known_answers_come_first_and_floors_are_measured_on_the_spot() {
+fn checks_known_answers_and_measures_floors() {
     let world = World::new();
     let report = tiny(&world, &["blake3/hash/oneshot/1KiB/t1", "argon2id/hasher/kernel/64KiB/t1", "--floor"]);
     let answers = report["answers"].as_array().expect("answers");
     for engine in ["BLAKE3", "files", "Argon2"] {
-        // Each kernel of this processor has some.
+        // Each available kernel has rows.
         let right = answers.iter().find(|of| of["engine"] == engine).and_then(|of| of["right"].as_u64());
         assert!(right > Some(2), "{engine}: {answers:?}");
     }
@@ -109,11 +110,12 @@ fn known_answers_come_first_and_floors_are_measured_on_the_spot() {
 }
 
 #[test]
-fn a_newcomers_suite_names_cases_that_exist() {
+fn newcomer_suite_names_existing_cases() {
     let world = World::new();
     let listed = lab(&world, &["list", "headline"]).quiet_success();
     assert!(listed.lines().count() >= 14, "{listed}");
     for group in [
+        "sha256/sha2/oneshot/64/t1",
         "blake3/hash/oneshot/64/t1",
         "blake3-batch/",
         "blake3-xof/",
@@ -124,29 +126,56 @@ fn a_newcomers_suite_names_cases_that_exist() {
     }
 }
 
-/// What a newcomer sees: one table, one sentence, and where the page is.
+/// Output for a first-time user: a row per product beside the usual tool, and the path of the page.
 #[test]
-fn the_headline_is_one_table_that_fits() {
+fn headline_is_one_table() {
     let world = World::new();
     let done = lab(&world, &[&["run", "headline"], &TINY[..], &["--out", "r"]].concat());
     let text = done.quiet_success();
-    let [table, sentence] = *text.split("\n\n").collect::<Vec<_>>() else { panic!("{text}") };
-    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
-    assert!(table.starts_with("what ") && table.lines().count() >= 17, "{table}");
-    for group in ["BLAKE3, ", "files: ", "passwords: ", "nonces of ", "documents: "] {
-        assert!(table.lines().any(|line| line.starts_with(group)), "{group} in {table}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("✔ ") && lines[0].ends_with(" timed results right"), "{text}");
+    assert!(lines[1].starts_with("Hashmill on "), "{text}");
+    let fits = |line: &&str| line.chars().count() <= 80 || line.starts_with("page: ");
+    assert!(lines.iter().all(fits), "{text}");
+    for product in ["FILES", "MESSAGES", "PASSWORDS", "DOCUMENTS", "WORK"] {
+        assert!(lines.iter().any(|line| line.starts_with(product)), "{product} in {text}");
     }
-    let documents = table.lines().filter(|line| line.starts_with("documents: "));
-    assert!(documents.into_iter().all(|line| line.ends_with("no floor is known")), "{table}");
-    let [sentence, page] = *sentence.trim_end().lines().collect::<Vec<_>>() else { panic!("{sentence}") };
-    assert!(sentence.contains("published answers and every timed result are right"), "{sentence}");
-    let page = page.strip_prefix("report ").expect("where the page is");
-    assert!(fs::read_to_string(world.path(page)).expect("the page").contains("doc-load/"), "{page}");
+    let beside =
+        |tool: &str| lines.iter().any(|line| line.contains("× ±? as fast as ") && line.contains(tool));
+    assert!(beside("SHA-256 "), "{text}");
+    let address =
+        lines.iter().find_map(|line| line.strip_prefix("page: file://")).expect("where the page is");
+    let page = fs::read_to_string(address).expect("the page");
+    assert!(page.contains("<h1>Hashmill on ") && page.contains(">FILES, 256 MiB<"), "{page}");
+    assert!(lab(&world, &["check", "r/report.json"]).quiet_success().contains(": ok;"));
 }
 
-/// Each command of the lab has examples, and they parse.
+/// The newest run is found without its name, and its page is opened in a browser.
+#[cfg(target_os = "linux")]
 #[test]
-fn the_examples_in_the_help_are_understood() {
+fn opens_the_newest_page() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    world.write("bin/xdg-open", "#!/bin/sh\nprintf %s \"$1\" > opened.new && mv opened.new opened\n");
+    let browser = world.path("bin/xdg-open");
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("an executable file");
+    let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
+    let mut command = Command::new(hashmill());
+    command.args(["lab", "run", "blake3/hash/kernel/64/t1", "--open"]).args(TINY).env("PATH", path);
+    let text = finish(world.start(&mut command)).quiet_success();
+    let shown = text.lines().find_map(|line| line.strip_prefix("report ")).expect("where the page is");
+    let latest = world.path("lab-results/latest/report.html");
+    let [page, linked] = [world.path(shown), latest].map(|path| fs::read(path).expect("a page"));
+    assert!(page == linked);
+    let opened = world.path("opened");
+    hashmill_testkit::wait::until("the call of the browser", || opened.exists());
+    let address = fs::read_to_string(opened).expect("an address");
+    assert!(address.starts_with("file:///") && address.ends_with(shown), "{address}");
+}
+
+/// Each command of the lab has examples that parse.
+#[test]
+fn help_examples_parse() {
     let world = World::new();
     let listed = lab(&world, &["--help"]).quiet_success();
     let commands = listed.lines().skip_while(|line| *line != "Commands:").skip(1);
@@ -171,7 +200,7 @@ fn the_examples_in_the_help_are_understood() {
 }
 
 #[test]
-fn a_case_that_this_processor_lacks_is_skipped_with_the_reason() {
+fn unsupported_cases_are_skipped_with_a_reason() {
     let world = World::new();
     let done = lab(&world, &[&["run", "blake3/hash/kernel/64/t7"], &TINY[..], &["--out", "r"]].concat());
     assert_eq!(done.code(), 3, "nothing was measured, so nothing is proven: {done:?}");
@@ -179,9 +208,9 @@ fn a_case_that_this_processor_lacks_is_skipped_with_the_reason() {
     assert!(done.err.contains("nothing was measured"), "{}", done.err);
 }
 
-/// The costs that people ask about are suites, and the reports say which kernel ran and in what pages.
+/// Common costs are suites, and the reports name the kernel and the page size.
 #[test]
-fn the_suites_of_argon2_name_cases_that_exist() {
+fn argon2_suites_name_existing_cases() {
     let world = World::new();
     for (suite, count, case) in [
         ("argon2sharp", 5, "argon2id/hasher/backend/256MiB/t1/lanes=4/passes=6/tag=64"),
@@ -222,18 +251,19 @@ fn the_suites_of_argon2_name_cases_that_exist() {
 }
 
 #[test]
-fn wrong_words_are_one_line_and_code_2() {
+fn usage_errors_are_one_line_with_code_2() {
     let world = World::new();
     world.write("taken", "a file where a folder should be");
     for (args, words) in [
         (&["run", "blake/hash"][..], "no workload matches `blake` in `blake/hash` (did you mean `blake3`?)"),
         (&["run", "blake3/hash/kernl"], "(did you mean `kernel`?)"),
         (&["run", "headlin"], "(did you mean `headline`?)"),
-        (&["run"], "name what to run: `run headline` is a start, `list` shows all"),
+        (&["run", "blake3/hash/kernel/64", "--full"], "--full is for a single suite with a summary"),
+        (&["run"], "name what to run: `run headline` is a good start, `list` shows all"),
         (&["rum"], "unrecognized subcommand 'rum'; a similar subcommand exists: 'run'"),
-        (&["run", "blake3/hash/kernel/64", "--rounds", "0"], "rounds is 0, but must lie between 1 and 1000"),
+        (&["run", "blake3/hash/kernel/64", "--rounds", "0"], "rounds is 0, but must be between 1 and 1000"),
         (&["check", "nothing.json"], "cannot read nothing.json"),
-        (&["run", "blake3/hash/kernel/64", "--sessions", "0"], "sessions is 0, but must lie between 1 and"),
+        (&["run", "blake3/hash/kernel/64", "--sessions", "0"], "sessions is 0, but must be between 1 and"),
         (&["run", "blake3/hash/kernel/64", "--sample-ms", "-1"], "invalid value '-1' for '--sample-ms <MS>'"),
         (&["run", "blake3/hash/kernel/64", "--out", "taken/r"], "cannot write taken/r/report.json: "),
         (&["run", "blake3/context/sustained/64"], "is sustained; measure it with `run --for 2m`"),
@@ -242,7 +272,7 @@ fn wrong_words_are_one_line_and_code_2() {
             &["compare", "blake3/hash/oneshot/64", "blake3/context/backend/64/t1"],
             "are of different timing classes: `oneshot` times reserve+stage+run+digest, `backend` times stage+run+digest",
         ),
-        (&["compare", "blake3/hash/oneshot/64", "--engines", "hash,hash"], "is set against itself"),
+        (&["compare", "blake3/hash/oneshot/64", "--engines", "hash,hash"], "would be compared with itself"),
     ] {
         let done = lab(&world, args);
         assert_eq!(done.code(), 2, "{done:?}");
@@ -260,31 +290,43 @@ fn gates(must: &str, more: &str) -> String {
 }
 
 fn gate(world: &World, args: &[&str]) -> Done {
-    let tiny = ["--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001", "--control", "off", "--out", "g"];
-    lab(world, &[&["gate", "gates.toml"], args, &tiny].concat())
+    // Samples of a microsecond may have unequal lengths by the clock's resolution, and then there is no verdict.
+    let short = ["--rounds", "3", "--warm-ups", "1", "--sample-ms", "0.05", "--control", "off", "--out", "g"];
+    lab(world, &[&["gate", "gates.toml"], args, &short].concat())
+}
+
+/// The end of a line about samples of unequal length, which occur on a busy machine.
+const UNDECIDED: &str = "NO VERDICT: samples of unequal length";
+
+/// The exit code of gates: `decided`, or the code for inconclusive results.
+fn code_of(gated: &Done, decided: i32) -> i32 {
+    if gated.text().contains(UNDECIDED) { 4 } else { decided }
 }
 
 #[test]
-fn gates_pass_fail_and_are_raised_to_what_was_proven() {
+fn gates_pass_fail_and_are_raised() {
     let world = World::new();
     world.write("gates.toml", gates("{ 64 = 0.001, 1KiB = 0.001 }", ""));
     let passed = gate(&world, &["--ratchet"]);
-    assert_eq!((passed.code(), &*passed.err), (0, ""), "{}", passed.text());
+    assert_eq!((passed.code(), &*passed.err), (code_of(&passed, 0), ""), "{}", passed.text());
     let rows = passed.text();
-    assert_eq!(rows.lines().filter(|line| line.ends_with("  pass")).count(), 2, "{rows}");
+    let undecided = rows.matches(UNDECIDED).count();
+    assert_eq!(rows.lines().filter(|line| line.ends_with("  pass")).count() + undecided, 2, "{rows}");
     let raised = fs::read_to_string(world.path("gates.toml")).expect("gates");
     assert!(raised.starts_with("# why\n") && raised.ends_with("# as of today\n"), "{raised}");
-    assert!(!raised.contains("0.001"), "{raised}");
-    // No machine hashes a thousand times faster than itself, also in the run that repeats the failure.
+    assert_eq!(raised.matches("0.001").count(), undecided, "{raised}");
+    // No machine is a thousand times faster than itself, also in the run that repeats the failure.
     world.write("gates.toml", gates("{ 64 = 1000 }", ""));
     let failed = gate(&world, &[]);
-    assert_eq!(failed.code(), 1, "{failed:?}");
-    assert!(failed.text().contains("FAIL"), "{}", failed.text());
-    assert!(world.path("g/confirm-1/report.json").exists());
-    // The report of that run can be judged again, by other bars.
+    assert_eq!(failed.code(), code_of(&failed, 1), "{failed:?}");
+    if failed.code() == 1 {
+        assert!(failed.text().contains("FAIL"), "{}", failed.text());
+        assert!(world.path("g/confirm-1/report.json").exists());
+    }
+    // The report of that run can be judged again with other thresholds.
     world.write("gates.toml", gates("0.001", "").replace("/*/", "/64/"));
     let again = gate(&world, &["--report", "g/report.json"]);
-    assert_eq!(again.code(), 0, "{again:?}");
+    assert_eq!(again.code(), code_of(&again, 0), "{again:?}");
     world.write("gates.toml", gates("0.001", "").replace("/*/", "/128/"));
     let missing = gate(&world, &["--report", "g/report.json"]);
     assert_eq!(missing.code(), 1, "{missing:?}");
@@ -325,11 +367,12 @@ fn bad_gates_are_one_line_each() {
 }
 
 #[test]
-fn a_report_of_another_machine_decides_no_gate() {
+fn reports_of_other_machines_decide_no_gate() {
     let world = World::new();
     world.write("gates.toml", gates("0.001", "").replace("/*/", "/64/"));
-    assert_eq!(gate(&world, &[]).code(), 0);
-    // Changed by hand it is no report any more; the seal says so before the machine is looked at.
+    let gated = gate(&world, &[]);
+    assert_eq!(gated.code(), code_of(&gated, 0), "{gated:?}");
+    // An edited report is invalid; its seal is checked before the machine.
     let report = fs::read_to_string(world.path("g/report.json")).expect("a report");
     world.write("changed.json", report.replace("\"memory_gib\": ", "\"memory_gib\": 1"));
     let done = gate(&world, &["--report", "changed.json"]);
@@ -338,7 +381,7 @@ fn a_report_of_another_machine_decides_no_gate() {
 }
 
 #[test]
-fn the_claims_of_the_readme_are_proven() {
+fn readme_claims_are_proven() {
     let world = World::new();
     let claims = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/claims.toml");
     let checked = lab(&world, &["claim", "check", "--file", claims]);

@@ -1,13 +1,13 @@
-//! A temporary directory, and programs run in it.
+//! Temporary directory for running programs.
 
 use hashmill_hash::blake3::{self, Hasher};
+use hashmill_testkit::wait::{self, Running};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 /// The program under test.
 pub(crate) fn hashmill() -> PathBuf {
@@ -32,11 +32,11 @@ pub(crate) fn zeros(len: u64) -> String {
     hasher.finalize().to_string()
 }
 
-/// What is said of new hashes that are cheaper than anybody recommends.
+/// The note on new hashes below every recommendation.
 pub(crate) const NOTE_ON_COSTS: &str =
-    "hashmill: take note: costs below every recommendation; OWASP's usual choice is -m 19MiB -t 2\n";
+    "hashmill: note: costs below every recommendation; OWASP's usual choice is -m 19MiB -t 2\n";
 
-/// What a program did.
+/// Result of a program.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) status: ExitStatus,
@@ -55,30 +55,30 @@ impl Done {
         String::from_utf8_lossy(&self.out).into_owned()
     }
 
-    /// It ended as every program whose output nobody reads any more: by the signal for that, where there is one.
+    /// It ended by SIGPIPE, as a program whose reader is gone, or with 1 where there is no such signal.
     #[track_caller]
     pub(crate) fn ended_unread(&self) {
         #[cfg(unix)]
-        let said = std::os::unix::process::ExitStatusExt::signal(&self.status) == Some(13);
+        let is_as_expected = std::os::unix::process::ExitStatusExt::signal(&self.status) == Some(13);
         #[cfg(not(unix))]
-        let said = self.status.code() == Some(1);
-        assert!(said && self.err.is_empty(), "{self:?}");
+        let is_as_expected = self.status.code() == Some(1);
+        assert!(is_as_expected && self.err.is_empty(), "{self:?}");
     }
 
-    /// Everything went well and nothing was said about it.
+    /// Success without messages.
     #[track_caller]
     pub(crate) fn quiet_success(&self) -> String {
         assert_eq!((self.code(), &*self.err), (0, ""), "{}", self.text());
         self.text()
     }
 
-    /// The same without the note on cheap costs, which nothing but tests should have.
+    /// As `quiet_success`, ignoring the note on cheap costs, which only tests use.
     pub(crate) fn without_note_on_costs(mut self) -> Done {
         self.err = self.err.replacen(NOTE_ON_COSTS, "", 1);
         self
     }
 
-    /// It failed with this code, and with one line on standard error for each of `lines`.
+    /// Failure with this exit code and one line on standard error for each of `lines`.
     #[track_caller]
     pub(crate) fn failure(&self, code: i32, lines: &[&str]) -> String {
         let expected: String = lines.iter().map(|line| format!("hashmill: {line}\n")).collect();
@@ -87,10 +87,10 @@ impl Done {
     }
 }
 
-/// Whether this program is here, and GNU's. Others of that name have other words.
+/// Whether this program is installed and GNU's. Other implementations have other messages.
 pub(crate) fn is_gnus(name: &str) -> bool {
     let version = Command::new(name).arg("--version").output();
-    version.is_ok_and(|said| said.stdout.starts_with(format!("{name} (GNU coreutils) ").as_bytes()))
+    version.is_ok_and(|output| output.stdout.starts_with(format!("{name} (GNU coreutils) ").as_bytes()))
 }
 
 /// A temporary directory in which programs run.
@@ -107,7 +107,7 @@ impl World {
         self.dir.path().join(name)
     }
 
-    /// Writes a file, with the directories that it needs.
+    /// Writes a file and creates its directories.
     pub(crate) fn write(&self, name: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> &World {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
@@ -145,38 +145,27 @@ impl World {
         })
     }
 
-    /// Starts a program with pipes at all ends.
-    pub(crate) fn start(&self, command: &mut Command) -> Child {
-        // As in every session: without it Mesa's Vulkan complains.
-        command.env("XDG_RUNTIME_DIR", self.dir.path());
-        // Nor is a choice of kernels used that whoever runs the tests has kept.
+    /// Starts a program with pipes for all standard streams.
+    #[track_caller]
+    pub(crate) fn start(&self, command: &mut Command) -> Running {
+        // Without this variable Mesa's Vulkan writes to standard error, and also if it cannot create the folder of
+        // its cache in the home of the user.
+        command
+            .env("XDG_RUNTIME_DIR", self.dir.path())
+            .env("MESA_SHADER_CACHE_DIR", env!("CARGO_TARGET_TMPDIR"));
+        // The tune file of the user is not used.
         command.env("XDG_STATE_HOME", self.dir.path().join("state")).env_remove("HASHMILL_TUNE");
-        // What whoever runs the tests has asked of other programs is not asked of these.
+        // Settings of the user for other programs do not apply.
         command.current_dir(self.dir.path()).env_remove("RAYON_NUM_THREADS").env_remove("RUST_BACKTRACE");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().expect("a program that starts")
+        #[cfg(unix)]
+        hashmill_testkit::signal::keep_descriptors();
+        wait::start(command).expect("a program that starts")
     }
 }
 
-/// Waits for the end, reading both outputs meanwhile.
-pub(crate) fn finish(mut child: Child) -> Done {
-    let mut out = Vec::new();
-    let mut err = Vec::new();
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    thread::scope(|scope| {
-        scope.spawn(|| stderr.map(|mut pipe| pipe.read_to_end(&mut err)));
-        stdout.map(|mut pipe| pipe.read_to_end(&mut out));
-    });
-    let status = child.wait().expect("the program ends");
-    Done { status, out, err: String::from_utf8_lossy(&err).into_owned() }
-}
-
-/// Waits until something holds. A minute without it is a failure.
-#[track_caller]
-pub(crate) fn within_a_minute(mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing happened for a minute");
-        thread::sleep(Duration::from_millis(5));
-    }
+/// Waits for the end and reads both outputs.
+pub(crate) fn finish(child: Running) -> Done {
+    let Output { status, stdout, stderr } = child.output().expect("pipes");
+    Done { status, out: stdout, err: String::from_utf8_lossy(&stderr).into_owned() }
 }

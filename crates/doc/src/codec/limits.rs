@@ -1,46 +1,46 @@
-//! How much memory and work an input may ask for.
+//! Limits on the memory and work that an input may cause.
 
-use super::column_costs::ColumnCosts;
 use super::shortcuts::Shortcuts;
-use crate::error::LimitError;
+use crate::codec::columns::costs::ColumnCosts;
+use crate::types::error::LimitError;
 
-/// Limits on what an input may ask for, and on what a document may become. A few bytes of run-length encoding or DEFLATE can
-/// stand for gigabytes; these bound them before anything is allocated. What is written here keeps to the same numbers, so
-/// that it can be read again: an edit beyond them is an error.
+/// Limits on the cost of an input and on the size of a document. A few bytes of run-length encoding or DEFLATE can
+/// stand for gigabytes; these limits apply before anything is allocated. Output keeps to the same limits, so that it
+/// can be read again: an edit beyond them is an error.
 ///
-/// Work is counted in steps. A step is one operation that is looked at for itself, one that an operation names as its
-/// predecessor or successor, one change of a document, or sixteen of what is cheaper: values without bytes in a row, values
-/// in conflict, elements that are passed over, sixteen bytes of a key, a message or an actor that is repeated. What is
-/// written as a run and kept as a run is one step however long it is.
-/// Each inflated byte pays for [`Self::STEPS_PER_BYTE`]; `steps` says how many more there may be. So bytes cost at most as
-/// many steps as they hold bytes when inflated, times a constant, plus a constant.
+/// Work is counted in steps. A step is one operation that is processed individually, one predecessor or successor that
+/// an operation names, one change of a document, or sixteen cheaper units: values without bytes in a row, values in
+/// conflict, skipped elements, or sixteen bytes of a repeated key, message or actor. A run that is stored as a run is
+/// one step of any length.
+/// Each inflated byte pays for [`Self::STEPS_PER_BYTE`]; `steps` is the number of further steps. The cost of an input
+/// is therefore at most proportional to its inflated size, plus a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes that one chunk may inflate to, all columns together. Edits stop at seven eighths of it in values, keys and
-    /// messages, and at fifteen sixteenths in all that the file of the document inflates to.
+    /// Inflated size of one chunk, all columns together. Edits are limited to seven eighths of it in values, keys and
+    /// messages, and to fifteen sixteenths in the inflated size of the document's file.
     pub inflated_bytes: u64,
-    /// Operations in one change.
+    /// Operations per change.
     pub operations: u64,
-    /// Operations of a document. Changes from elsewhere are refused that would go beyond: many small chunks add up.
+    /// Operations of a document. Remote changes that would exceed it are refused: many small chunks add up.
     pub total: u64,
-    /// Changes of a document, and changes that wait for others.
+    /// Changes of a document, and queued changes.
     pub changes: u64,
-    /// Steps that one call may cost beyond what bytes pay for: reading a change or a file, or applying changes. What a
-    /// document holds may not cost more to read, either.
+    /// Steps that one call may cost beyond those paid for by bytes: reading a change or a file, or applying changes.
+    /// Reading a saved document must stay within it, too.
     pub steps: u64,
-    /// Bytes of a chunk from which several threads read it side by side: below, waking them takes longer. [`u64::MAX`] keeps
-    /// all work on the thread that calls.
+    /// Size in bytes from which several threads read a chunk in parallel: below it, waking the threads takes longer.
+    /// [`u64::MAX`] keeps all work on the calling thread.
     pub parallel_from: u64,
-    /// Which of several ways to the same result is taken; for tests.
+    /// Which of several code paths with the same result is used; for tests.
     #[doc(hidden)]
     pub shortcuts: Shortcuts,
 }
 
 impl Default for Limits {
-    /// One gibibyte, 2^25 operations, 2^26 changes, 7 · 2^20 steps that no bytes pay for: above any document known, the
-    /// longest of which has nine million operations. So many that are kept each for itself take eight gigabytes, which is what
-    /// a machine can be expected to have. docs/documents.md says what the dearest inputs take; who reads from strangers sets
-    /// the limits lower.
+    /// One gibibyte, 2^25 operations, 2^26 changes, and 7 · 2^20 steps beyond those paid for: above any known document,
+    /// the longest of which has nine million operations. The maximum number of individually stored operations takes
+    /// eight gigabytes, which a machine can be expected to have. docs/documents.md lists the cost of the most expensive
+    /// inputs; set lower limits for untrusted input.
     fn default() -> Self {
         Self {
             inflated_bytes: 1 << 30,
@@ -54,24 +54,24 @@ impl Default for Limits {
     }
 }
 
-/// What a document holds, as far as reading it again costs.
+/// Size of a document, as far as it determines the cost of reading it again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// Operations that are looked at for themselves, and names of operations: at most three for each run of operations and
-    /// each operation on a key, which may divide a run of others and supersede one; three for each value in a text, where it
-    /// is an element for itself; one for each that an operation supersedes besides.
+    /// Individually processed operations, and references to operations: at most three for each run of operations and
+    /// each operation on a key, which may divide a run and supersede one operation; three for each value in a text,
+    /// which is an element of its own; one for each further predecessor of an operation.
     pub(crate) rows: u64,
     pub(crate) operations: u64,
     pub(crate) changes: u64,
-    /// Of values, keys, texts and messages.
+    /// Bytes of values, keys, texts and messages.
     pub(crate) bytes: u64,
-    /// Those of them that will be in its file.
+    /// Bytes of these that will be in the file.
     pub(crate) paying: u64,
-    /// The length of the longest name of an actor.
+    /// Length of the longest actor id.
     pub(crate) longest: usize,
-    /// The most that all columns of its file take.
+    /// Upper bound of the size of all columns of the file.
     pub(crate) columns: u64,
-    /// The most that one more operation in a change of its own adds to them, but for bytes.
+    /// Maximum growth of the columns by one more operation in a change of its own, without its bytes.
     pub(crate) operation: u64,
 }
 
@@ -79,17 +79,18 @@ impl Size {
     /// Rows of a run of operations, or of an operation on a key.
     pub(crate) const ENTRY: u32 = 3;
 
-    /// Rows of so many.
+    /// Rows of `count` entries.
     pub(crate) fn entries(count: usize) -> u64 {
         count as u64 * u64::from(Self::ENTRY)
     }
 }
 
 impl Limits {
-    /// How many steps one inflated byte pays for: a value of one byte has one operation, which another may replace.
+    /// Number of steps that one inflated byte pays for: a value of one byte has one operation, which another may
+    /// replace.
     pub const STEPS_PER_BYTE: u64 = 4;
 
-    /// For what was checked before.
+    /// For input that was checked before.
     pub(crate) const NONE: Self = Self {
         inflated_bytes: MAX,
         operations: MAX,
@@ -100,7 +101,7 @@ impl Limits {
         shortcuts: Shortcuts::DEFAULT,
     };
 
-    /// Whether a document may be so large.
+    /// Checks a document of this size.
     pub(crate) fn check(&self, size: Size) -> Result<(), LimitError> {
         self.check_total(size.operations)?;
         let at_most = |count: u64, limit: u64, what| {
@@ -113,51 +114,61 @@ impl Limits {
             .map_err(|_| LimitError { what: STEPS, limit: self.steps })
     }
 
-    /// Whether a document may be twice as large, as far as bytes and work go.
+    /// Is there room for a document of twice the size, in bytes and work?
     pub(crate) fn leave_plenty(&self, size: Size) -> bool {
         size.bytes <= self.values() as u64 / 2 && self.work(size).saturating_mul(2) <= self.paid(size)
     }
 
-    /// How many bytes of values, keys, texts and messages a document may have.
+    /// Maximum number of bytes of values, keys, texts and messages of a document.
     pub(crate) fn values(&self) -> usize {
         usize::try_from(self.inflated_bytes - self.inflated_bytes / 8).unwrap_or(usize::MAX)
     }
 
-    /// How many bytes the columns of a document may have. The rest is for the message of the last change, which comes when
-    /// all has been checked.
+    /// Maximum size of a document's columns. The rest is for the message of the last change, which is added after all
+    /// checks.
     fn columns(&self) -> u64 {
         self.inflated_bytes - self.inflated_bytes / 16
     }
 
-    /// How many more operations there may be for sure, each in a change of its own.
+    /// Number of further operations, each in a change of its own, that certainly fit.
     pub(crate) fn spare(&self, size: Size) -> u64 {
-        // Three for the operation, two for the change, less than one besides.
+        // Three for the operation, two for the change, less than one for the rest.
         let row = 6 * (cost::STEP + size.longest as u64 / cost::BYTES);
         let work = self.paid(size).saturating_sub(self.work(size)) / row;
         let rest = self.total.saturating_sub(size.operations).min(self.changes.saturating_sub(size.changes));
-        // The other half of the room in columns is for bytes.
+        // The other half of the remaining column size is for bytes.
         let columns = self.columns().saturating_sub(size.columns) / 2 / size.operation;
         work.min(rest).min(columns)
     }
 
-    /// Up to how many bytes of values there is room for sure, beside as many operations as [`Self::spare`] says.
+    /// Total bytes of values that certainly fit, together with the operations from [`Self::spare`].
     pub(crate) fn spare_bytes(&self, size: Size) -> u64 {
         let columns = self.columns().saturating_sub(size.columns) / 2 / ColumnCosts::BYTE;
         size.bytes.saturating_add(columns).min(self.values() as u64)
     }
 
-    /// What they leave to a part of a document, so that the whole can have what is added to the part.
+    /// Limits of a part of a document whose next change the whole document will apply.
+    ///
+    /// The change adds at most its cost to the columns of both, so it may cost as much as the whole has room for.
+    /// `part.columns` must stay a bound that only grows by costs: measuring the part again would give room that the
+    /// whole does not have.
     pub(crate) fn for_part(&self, part: Size, whole: Size) -> Self {
-        // Each operation is as dear as in the whole.
+        // Each operation costs as much as in the whole.
         let part = Size { longest: whole.longest, ..part };
         let pays = |size: Size| size.paying.saturating_mul(Self::STEPS_PER_BYTE * cost::STEP);
         let more = self.work(whole).saturating_add(pays(part));
         let steps = more.saturating_sub(self.work(part).saturating_add(pays(whole))).div_ceil(cost::STEP);
         let bytes = (whole.bytes.saturating_sub(part.bytes)).saturating_mul(8).div_ceil(7);
-        // What is added to the part may divide what only the whole has.
-        let columns = whole.columns.saturating_sub(part.columns);
+        // In the whole, the change may start runs that the part continues, and its actor indexes may be three bytes
+        // longer, which is less than a quarter of a row.
+        let room = self.columns().saturating_sub(whole.columns.saturating_add(whole.operation)) / 4 * 3;
+        let columns = part.columns.saturating_add(room);
         Self {
-            inflated_bytes: self.inflated_bytes.saturating_sub(bytes.max(columns)),
+            // One sixteenth more, which the method `columns` subtracts again.
+            inflated_bytes: self
+                .inflated_bytes
+                .saturating_sub(bytes)
+                .min(columns.saturating_add(columns / 16)),
             total: self.total.saturating_sub(whole.operations.saturating_sub(part.operations)),
             changes: self.changes.saturating_sub(whole.changes.saturating_sub(part.changes)),
             steps: self.steps.saturating_sub(steps),
@@ -165,7 +176,7 @@ impl Limits {
         }
     }
 
-    /// In parts of a step.
+    /// In fractions of a step.
     fn work(&self, size: Size) -> u64 {
         let row = cost::STEP + size.longest as u64 / cost::BYTES;
         let rows = size.rows.saturating_add(2 * size.changes);
@@ -177,7 +188,7 @@ impl Limits {
         steps.saturating_mul(cost::STEP)
     }
 
-    /// Whether a change may have this number of operations and bytes.
+    /// Checks a change with this number of operations and bytes.
     pub(crate) fn check_change(&self, operations: u64, bytes: u64) -> Result<(), LimitError> {
         if operations > self.operations {
             Err(LimitError { what: OPERATIONS, limit: self.operations })
@@ -188,71 +199,71 @@ impl Limits {
         }
     }
 
-    /// Whether a document may have so many operations.
+    /// Checks a document with this number of operations.
     pub(crate) fn check_total(&self, operations: u64) -> Result<(), LimitError> {
         let limit = self.total;
-        if operations > limit { Err(LimitError { what: "operations in all", limit }) } else { Ok(()) }
+        if operations > limit { Err(LimitError { what: "operations in total", limit }) } else { Ok(()) }
     }
 }
 
 const MAX: u64 = u64::MAX;
 
-/// What work costs, in parts of a step.
+/// Costs of work, in fractions of a step.
 pub(crate) mod cost {
-    /// An operation looked at for itself, or named by one; a change.
+    /// An individually processed or named operation; a change.
     pub(crate) const STEP: u64 = 16;
-    /// A value without bytes among others, one in conflict, an element passed over.
+    /// A value without bytes among others, a value in conflict, or a skipped element.
     pub(crate) const GLANCE: u64 = 1;
-    /// So many bytes of a key, a message or an actor that a run repeats are a glance.
+    /// Number of bytes of a repeated key, message or actor that cost one glance.
     pub(super) const BYTES: u64 = 16;
 }
 
-const STEPS: &str = "steps that no bytes pay for";
-/// Of one change.
+const STEPS: &str = "steps not covered by its bytes";
+/// Operations of one change.
 pub(crate) const OPERATIONS: &str = "operations";
 pub(crate) const INFLATED: &str = "inflated bytes";
-pub(crate) const WAITING: &str = "changes that wait for others";
-pub(crate) const WAITING_BYTES: &str = "bytes of changes that wait for others";
+pub(crate) const WAITING: &str = "changes waiting for dependencies";
+pub(crate) const WAITING_BYTES: &str = "bytes of changes waiting for dependencies";
 
 impl LimitError {
-    /// Whether the limit is about the columns of a file.
+    /// Is it a limit of the columns of a file?
     pub(crate) fn is_of_columns(&self) -> bool {
         self.what == INFLATED
     }
 
-    /// Whether the limit is about the work of one call.
+    /// Is it a limit of the work of one call?
     pub(crate) fn is_of_work(&self) -> bool {
         self.what == STEPS
     }
 
-    /// Whether the limit is about one call or one moment: later there may be room.
+    /// Is it a limit of one call or a temporary state? A later attempt may succeed.
     pub(crate) fn is_passing(&self) -> bool {
         self.is_of_work() || [WAITING, WAITING_BYTES].contains(&self.what)
     }
 }
 
-/// The work that may still be done for an input.
+/// Remaining work that an input may cause.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
-    /// In parts of a step.
+    /// In fractions of a step.
     left: u64,
     steps: u64,
-    /// What an operation or a change costs.
+    /// Cost of an operation or a change.
     row: u64,
 }
 
 impl Budget {
-    /// For one call. Bytes pay as they are read or applied.
+    /// Budget of one call. Bytes pay when they are read or applied.
     pub(crate) fn of_call(limits: &Limits) -> Self {
-        Self::of(limits.steps)
+        Self::from_steps(limits.steps)
     }
 
-    const fn of(steps: u64) -> Self {
+    const fn from_steps(steps: u64) -> Self {
         Self { left: steps.saturating_mul(cost::STEP), steps, row: cost::STEP }
     }
 
-    /// For what was checked before.
-    pub(crate) const UNLIMITED: Self = Self::of(MAX);
+    /// For input that was checked before.
+    pub(crate) const UNLIMITED: Self = Self::from_steps(MAX);
 
     /// Adds what bytes pay for.
     pub(crate) fn pay(&mut self, bytes: usize) {
@@ -260,29 +271,29 @@ impl Budget {
         self.left = self.left.saturating_add(paid);
     }
 
-    /// Names of so many bytes may be written out for each operation and change from now on.
+    /// From now on, each operation and change may repeat an actor id of `longest` bytes.
     pub(crate) fn set_names(&mut self, longest: usize) {
         self.row = cost::STEP + longest as u64 / cost::BYTES;
     }
 
-    /// Takes the cost of so many operations, or names of operations, or changes, before they are looked at.
+    /// Charges for operations, references or changes before they are processed.
     #[inline]
     pub(crate) fn rows(&mut self, count: u64) -> Result<(), LimitError> {
         self.spend(count, self.row)
     }
 
-    /// Takes the cost of a text that a run may repeat.
+    /// Charges for a text that a run may repeat.
     #[inline]
     pub(crate) fn text(&mut self, text: &str) -> Result<(), LimitError> {
         self.spend(text.len() as u64 / cost::BYTES, cost::GLANCE)
     }
 
-    /// Takes the cost of `count` things that are done, or all that is left.
-    pub(crate) fn burn(&mut self, count: u64, cost: u64) {
+    /// Charges for `count` completed units, at most what is left.
+    pub(crate) fn charge_completed(&mut self, count: u64, cost: u64) {
         self.left = self.left.saturating_sub(count.saturating_mul(cost));
     }
 
-    /// Takes the cost of `count` things, before they are done.
+    /// Charges for `count` units before they are processed.
     #[inline]
     pub(crate) fn spend(&mut self, count: u64, cost: u64) -> Result<(), LimitError> {
         match self.left.checked_sub(count.saturating_mul(cost)) {
@@ -300,17 +311,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_paid_for_or_refused() {
+    fn unpaid_work_is_refused() {
         let limits = Limits { steps: 2, ..Limits::default() };
         let mut budget = Budget::of_call(&limits);
         budget.pay(1);
         assert_eq!(budget.spend(6, cost::STEP), Ok(()));
-        let refused = Err(LimitError { what: "steps that no bytes pay for", limit: 2 });
+        let refused = Err(LimitError { what: "steps not covered by its bytes", limit: 2 });
         assert_eq!(budget.spend(1, cost::GLANCE), refused);
         budget.pay(1);
         assert_eq!(budget.spend(64, cost::GLANCE), Ok(()));
         assert!(Budget::of_call(&limits).spend(MAX, MAX).is_err());
-        // Long names count.
+        // Long actor ids cost more.
         let mut file = Budget::of_call(&Limits { steps: 8, ..limits });
         file.set_names(16 * 16);
         assert_eq!(file.rows(3), Ok(()));

@@ -1,10 +1,10 @@
-//! One operation as the columns tell it: what it does, where, and with which value.
+//! One operation as a row of columns: its action, key and value.
 
-use super::value::RawValue;
-use crate::error::Rule;
+use crate::codec::raw_value::RawValue;
+use crate::types::error::Rule;
 use crate::types::{ObjType, OpId};
 
-/// What an operation does.
+/// Action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Action {
     MakeMap = 0,
@@ -32,7 +32,7 @@ impl Action {
         })
     }
 
-    /// The kind of object this makes.
+    /// Kind of the object that this creates.
     pub(crate) fn makes(self) -> Option<ObjType> {
         match self {
             Action::MakeMap => Some(ObjType::Map),
@@ -53,7 +53,7 @@ impl Action {
     }
 }
 
-/// The place inside its object that an operation is about.
+/// Key or element in an object that an operation refers to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum RawKey<'a> {
     Map(&'a str),
@@ -61,7 +61,7 @@ pub(crate) enum RawKey<'a> {
     Elem(OpId),
 }
 
-/// One operation as the columns tell it. Its predecessors or successors are in [`super::ops::OpReader::refs`].
+/// One operation as a row of columns. Its predecessors or successors are in [`crate::codec::ops::op_reader::OpReader::refs`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Row<'a> {
     pub(crate) id: OpId,

@@ -1,56 +1,58 @@
-//! Every rule that an operation, a change, a document chunk or a bundle keeps, each stated once and named as the errors
-//! name it. Whatever comes from elsewhere is asked here: by the reader of columns ([`crate::codec::ops`]), which all of
-//! them share; by the readers of frequent cases, which decline what these rules do not plainly allow and leave it to the
-//! general reader; by what applies changes and what loads documents; and, for values that callers hand in, by edits.
+//! Rules for operations, changes, document chunks and bundles, each stated once and named as in errors. All external
+//! data is checked here: by the shared reader of columns ([`crate::codec::ops`]); by the readers of frequent cases,
+//! which leave everything that these rules do not plainly allow to the general reader; by the application of changes
+//! and the load of documents; and, for values passed by callers, by edits.
 //!
-//! What they are for: **what is accepted can be told by the state, is saved, and is loaded again, equal.** A document
-//! chunk has no column for the predecessors of an operation, none for deletions and none for the first counter of a
-//! change: all this follows from the rest, or is lost. So nothing is accepted that would not follow.
+//! Their purpose: **accepted data can be represented in the state, saved, and loaded again, equal.** A document chunk
+//! has no column for the predecessors of an operation, for deletions, or for the first counter of a change: these
+//! follow from other columns or are lost. So data is accepted only if they follow.
 //!
-//! An operation **alone**: [`counter`], [`RawValue::check`](super::value::RawValue::check), [`operation`], [`reference`], and [`predecessors`].
-//! - Its counter is neither 0 nor the last number of 32 bits.
-//! - A value's bytes fit its type; types 10 to 15, of later versions, have any bytes, and others do not exist.
-//! - Maps and tables are addressed by keys, lists and texts by elements; what is inserted goes behind an element or at
-//!   the head; the head itself is no element.
-//! - Makes, deletions and the ends of marks have no value; increments are by a number; deletions and increments insert
-//!   nothing; marks are insertions; only marks have a name or expand.
-//! - What it refers to has a smaller counter than its own. Predecessors are ascending, none of them twice.
+//! An operation **alone**: [`counter`], [`RawValue::check`](crate::codec::raw_value::RawValue::check), [`operation`],
+//! [`reference`], and [`predecessors`].
+//! - Its counter is neither 0 nor the greatest 32-bit number.
+//! - A value's bytes fit its type; types 10 to 15, of later versions, have any bytes; there are no other types.
+//! - Maps and tables are addressed by keys, lists and texts by elements; an element is inserted after another one or at
+//!   the head; the head itself is not an element.
+//! - Makes, deletions and the ends of marks have no value; increments are by a number; deletions and increments are not
+//!   insertions; marks are insertions; only marks have a name or expand.
+//! - Every reference is to a smaller counter. Predecessors ascend, without duplicates.
 //!
-//! An operation **against the document**: [`place`], [`supersedes`], [`text_alone_has_marks`], [`predecessor`], [`past`].
-//! - Its object exists and takes such a key; its element exists in that object, and is no mark if it is to be changed;
-//!   each predecessor is a value or an increment at the same place.
-//! - Deletions and increments have predecessors, insertions have none. Marks are in texts. The end of a mark stands
-//!   behind its begin, which is the operation before.
-//! - All of these are in the past of its change, or before it in the same one.
+//! An operation **against the document**: [`place`], [`supersedes`], [`text_alone_has_marks`], [`predecessor`],
+//! [`ancestor`].
+//! - Its object exists and takes this kind of key; its element exists in that object, and is not a mark if it is
+//!   updated; each predecessor is a value or an increment of the same key or element.
+//! - Deletions and increments have predecessors, insertions have none. Marks are in texts. The end of a mark follows
+//!   its begin, which is the operation before.
+//! - All of these are in ancestors of its change, or earlier in the same change.
 //!
-//! A **change**: [`sequence`], [`start`], [`author`]. Its bytes are the canonical ones, so that they can be written again.
-//! - The change of its actor before it is in its past: who writes has seen what they wrote.
-//! - Its first counter is above all in its past.
+//! A **change**: [`sequence`], [`start`], [`author`]. Its bytes are canonical, so that they can be encoded again.
+//! - Its actor's previous change is an ancestor.
+//! - Its first counter is above all counters of its ancestors.
 //! - Only an actor's first change names an author.
 //!
-//! A **document chunk** tells changes that keep these rules, in such an order that each comes after what it depends on.
-//! Its operations are ordered: by object, key and id, the elements of a sequence as their insertions order them; the
-//! successors of each are ascending and later than it is. A **bundle** tells changes as if each had come alone.
+//! A **document chunk** contains changes that keep these rules, each after its dependencies. Its operations are ordered
+//! by object, key and id, the elements of a sequence by their insertions; the successors of each ascend and are later
+//! than it. A **bundle** is equivalent to its changes as individual chunks.
 //!
-//! Whether a change is accepted depends on nothing but the change and its past, so it does not depend on the order in
-//! which changes come. There are two exceptions. Two different changes with one actor and sequence number mean two
-//! writers with one name: the one that is ready first stays, the other is refused. And the limits of a document bound
-//! what is in it altogether, and the work of one call.
+//! Acceptance of a change depends only on the change and its ancestors, so it does not depend on the order of arrival.
+//! There are two exceptions. Two different changes with one actor and sequence number mean two writers with one actor
+//! id: the one that is ready first stays, the other is refused. And the limits bound the total size of a document and
+//! the work of one call.
 //!
-//! Stricter than the official crate, which reads them and writes them back: an insertion at a key of a map, an object
-//! made with a value, a name or a wish to expand on what is no mark, a predecessor named twice. No program that edits
-//! writes them. They say what can have no effect, and a state would have to hold it for ever only to hash the same.
+//! Stricter than the official crate, which reads and writes back: an insertion at a key of a map, an object made with a
+//! value, a mark name or the expand flag on other operations, a duplicate predecessor. No editing program writes these.
+//! They have no effect, but a state would have to store them for ever only to reproduce the hash.
 
 use std::cmp::Ordering;
 
-use super::row::{Action, RawKey, Row};
-use crate::error::{Fault, OpFault, Rule};
+use crate::codec::row::{Action, RawKey, Row};
+use crate::types::error::{Fault, OpFault, Rule};
 use crate::types::{ObjType, OpId};
 
-/// The greatest counter of an operation. There is one after it: the end of a change has a number too.
+/// Greatest counter of an operation. One more number follows it, for the end of a change.
 pub(crate) const LAST: u32 = u32::MAX - 1;
 
-/// A counter of an operation, or a sequence number.
+/// Checks a counter of an operation, or a sequence number.
 #[inline]
 pub(crate) fn counter(value: i64) -> Result<u32, Rule> {
     match u32::try_from(value) {
@@ -60,7 +62,7 @@ pub(crate) fn counter(value: i64) -> Result<u32, Rule> {
     }
 }
 
-/// What an operation says by itself.
+/// Checks the rules for a single operation.
 pub(crate) fn operation(row: &Row<'_>) -> Result<(), Rule> {
     row.value.check()?;
     alone(row).map_err(Rule::Operation)?;
@@ -71,7 +73,7 @@ pub(crate) fn operation(row: &Row<'_>) -> Result<(), Rule> {
     }
 }
 
-/// Its action, key, value and flags agree.
+/// Checks that action, key, value and flags agree.
 pub(crate) fn alone(row: &Row<'_>) -> Result<(), OpFault> {
     let at_key = matches!(row.key, RawKey::Map(_));
     if !row.insert && matches!(row.key, RawKey::Elem(elem) if elem.is_none()) {
@@ -105,20 +107,20 @@ pub(crate) fn alone(row: &Row<'_>) -> Result<(), OpFault> {
     }
 }
 
-/// What operation `id` refers to was there before: it has a smaller counter. The root and the head of a sequence have 0.
+/// Checks that operation `id` refers to a smaller counter. The root and the head of a sequence have 0.
 #[inline]
 pub(crate) fn reference(id: OpId, to: OpId) -> Result<(), OpFault> {
     if to.ctr < id.ctr { Ok(()) } else { Err(OpFault::Later) }
 }
 
-/// Predecessors come in the order of operations, none of them twice.
+/// Checks that predecessors are in the order of operations, without duplicates.
 #[inline]
 pub(crate) fn predecessors(ids: &[OpId], order: impl Fn(OpId, OpId) -> Ordering) -> Result<(), OpFault> {
     let ascending = ids.windows(2).all(|pair| order(pair[0], pair[1]).is_lt());
     if ascending { Ok(()) } else { Err(OpFault::PredOrder) }
 }
 
-/// An object of this kind has such a key.
+/// Checks that the kind of object takes the kind of key.
 #[inline]
 pub(crate) fn place(kind: ObjType, row: &Row<'_>) -> Result<(), OpFault> {
     match row.key {
@@ -129,7 +131,7 @@ pub(crate) fn place(kind: ObjType, row: &Row<'_>) -> Result<(), OpFault> {
     }
 }
 
-/// An operation has as many predecessors as its kind may have.
+/// Checks the number of predecessors against the action.
 #[inline]
 pub(crate) fn supersedes(action: Action, insert: bool, preds: usize) -> Result<(), OpFault> {
     match action {
@@ -139,13 +141,13 @@ pub(crate) fn supersedes(action: Action, insert: bool, preds: usize) -> Result<(
     }
 }
 
-/// Marks are in texts.
+/// Checks that marks are in texts only.
 #[inline]
 pub(crate) fn text_alone_has_marks(action: Action, text: bool) -> Result<(), OpFault> {
     if action == Action::Mark && !text { Err(OpFault::Mark) } else { Ok(()) }
 }
 
-/// What stands at the place can be superseded: a document has no rows for deletions, so none can name its successors.
+/// Checks that a predecessor can be superseded: a document has no rows for deletions, so none can have successors.
 #[inline]
 pub(crate) fn predecessor(there: Option<Action>) -> Result<(), OpFault> {
     match there {
@@ -154,19 +156,19 @@ pub(crate) fn predecessor(there: Option<Action>) -> Result<(), OpFault> {
     }
 }
 
-/// The end of a mark stands behind its begin.
+/// Checks that the end of a mark follows its begin.
 #[inline]
 pub(crate) fn mark_end(behind_its_begin: bool) -> Result<(), OpFault> {
     if behind_its_begin { Ok(()) } else { Err(OpFault::MarkOrder) }
 }
 
-/// What an operation refers to is in the past of its change.
+/// Checks that a reference is to an ancestor of the change.
 #[inline]
-pub(crate) fn past(covered: bool) -> Result<(), OpFault> {
+pub(crate) fn ancestor(covered: bool) -> Result<(), OpFault> {
     if covered { Ok(()) } else { Err(OpFault::Past) }
 }
 
-/// A change comes right after the last one of its actor in its past.
+/// Checks that a change directly follows the last one of its actor among its ancestors.
 #[inline]
 pub(crate) fn sequence(last: u32, found: u32) -> Result<(), Fault> {
     if u64::from(found) == u64::from(last) + 1 {
@@ -176,13 +178,13 @@ pub(crate) fn sequence(last: u32, found: u32) -> Result<(), Fault> {
     }
 }
 
-/// The counters of a change start after those in its past; `end` is the one after the greatest of these.
+/// Checks that a change starts after the counters of its ancestors; `end` is one more than the greatest of these.
 #[inline]
 pub(crate) fn start(start: u32, end: u32) -> Result<(), Fault> {
     if start >= end { Ok(()) } else { Err(Fault::StartOp { start: start.into(), known: u64::from(end) - 1 }) }
 }
 
-/// Only the first change of an actor says who stands behind it.
+/// Checks that only the first change of an actor names an author.
 #[inline]
 pub(crate) fn author(seq: u64, names_one: bool) -> Result<(), Fault> {
     if names_one && seq > 1 { Err(Fault::Author) } else { Ok(()) }

@@ -1,60 +1,61 @@
-//! Which marks hold at a place, while the boundaries before it go by.
+//! Active marks at a position: a scan over mark boundaries.
 
 use std::collections::BinaryHeap;
 
 use hashbrown::HashMap;
 
 use super::MarkSet;
-use crate::store::log::{MarkOp, Val};
+use crate::store::log::MarkOp;
+use crate::store::log::value::StoredValue;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::state::State;
 use crate::types::{ActorIdx, OpId, ScalarValue};
 
-/// A mark that has begun: the order of its operation, and by whom that is.
+/// A begun mark, ordered by its operation: counter, rank of the actor, and actor.
 type Begun = (u32, u32, ActorIdx);
 
 /// Marks of one name.
 struct Name<'a> {
     name: &'a str,
-    /// Where many marks overlap, the youngest first. Those that have ended are taken out when they come to the front.
-    begun: BinaryHeap<Begun>,
-    /// The value of the youngest, if it has one, and where that is known in [`Active::holding`].
-    holds: Option<(Val, usize)>,
+    /// Begun marks if many overlap, the newest first. Ended ones are removed when they reach the front.
+    begins: BinaryHeap<Begun>,
+    /// Value of the newest mark if it has one, and its index in [`ActiveMarks::holding`].
+    holds: Option<(StoredValue, usize)>,
 }
 
-/// A mark that goes on.
+/// A mark that has not ended.
 #[derive(Clone, Copy)]
-struct Open {
-    begun: Begun,
+struct OpenMark {
+    begins: Begun,
     name: usize,
-    val: Val,
+    val: StoredValue,
 }
 
-impl Open {
+impl OpenMark {
     fn id(&self) -> OpId {
-        OpId::new(self.begun.0, self.begun.2)
+        OpId::new(self.begins.0, self.begins.2)
     }
 }
 
-/// So many marks that overlap are few: looking at all of them is faster than a table and a heap for each name.
+/// Up to this many overlapping marks, a linear search is faster than a table and a heap for each name.
 const FEW: usize = 8;
 
-/// The marks that have begun and not ended. Each boundary costs O(log n), however many marks overlap.
-pub(crate) struct Active<'a> {
+/// Marks that have begun and not ended. Each boundary costs O(log n) in the number of overlapping marks.
+pub(crate) struct ActiveMarks<'a> {
     state: &'a State,
     names: Vec<Name<'a>>,
     numbers: HashMap<&'a str, usize>,
-    /// The name that was told last, as it lies in the heap: the next one is likely to be the same.
+    /// The last name, as its range in the heap: the next one is likely to be the same.
     last: Option<(Bytes, usize)>,
-    /// All that go on, while they are few.
-    few: Vec<Open>,
-    /// All that go on, with name and value, once they are more, until there is none.
-    many: HashMap<OpId, (usize, Val)>,
-    /// The names of which a mark holds, in any order.
+    /// All active marks while they are few.
+    few: Vec<OpenMark>,
+    /// All active marks, with name and value, from when they are many until there is none.
+    many: HashMap<OpId, (usize, StoredValue)>,
+    /// Names with an active value, in any order.
     holding: Vec<usize>,
 }
 
-impl<'a> Active<'a> {
+impl<'a> ActiveMarks<'a> {
     pub(crate) fn new(state: &'a State) -> Self {
         Self {
             state,
@@ -67,21 +68,21 @@ impl<'a> Active<'a> {
         }
     }
 
-    /// Goes over a boundary; gives the number of the name for which something else holds behind it, if there is one.
+    /// Passes a boundary. Returns the index of the name whose value changes there, if any.
     ///
-    /// An end whose begin did not go by, as in files that were not verified, ends nothing.
+    /// An end without a begin, as in unverified files, has no effect.
     #[inline]
     pub(crate) fn pass(&mut self, id: OpId, mark: &MarkOp) -> Option<usize> {
         let number = match mark.name {
             Some(name) => {
                 let name = self.number(name);
-                let begun = (id.ctr, self.state.actors.rank(id.actor), id.actor);
-                self.begin(Open { begun, name, val: mark.val });
+                let begins = (id.ctr, self.state.actors.rank(id.actor), id.actor);
+                self.begin(OpenMark { begins, name, val: mark.val });
                 name
             }
             None => self.end(OpId::new(id.ctr.checked_sub(1)?, id.actor))?,
         };
-        let holds = self.youngest(number).filter(|val| *val != Val::NULL);
+        let holds = self.youngest(number).filter(|val| *val != StoredValue::NULL);
         let name = &mut self.names[number];
         match (&mut name.holds, holds) {
             (None, None) => return None,
@@ -106,17 +107,17 @@ impl<'a> Active<'a> {
     }
 
     #[inline]
-    fn begin(&mut self, open: Open) {
+    fn begin(&mut self, open: OpenMark) {
         if self.many.is_empty() && self.few.len() < FEW {
             return self.few.push(open);
         }
         for open in self.few.drain(..).chain([open]) {
             self.many.insert(open.id(), (open.name, open.val));
-            self.names[open.name].begun.push(open.begun);
+            self.names[open.name].begins.push(open.begins);
         }
     }
 
-    /// Ends a mark; gives the number of its name.
+    /// Ends a mark; returns the index of its name.
     #[inline]
     fn end(&mut self, id: OpId) -> Option<usize> {
         match self.few.iter().position(|open| open.id() == id) {
@@ -126,24 +127,24 @@ impl<'a> Active<'a> {
         }
     }
 
-    /// The value of the youngest mark of a name that goes on.
+    /// Value of the newest active mark of a name.
     #[inline]
-    fn youngest(&mut self, number: usize) -> Option<Val> {
+    fn youngest(&mut self, number: usize) -> Option<StoredValue> {
         if self.many.is_empty() {
             let open = self.few.iter().filter(|open| open.name == number);
-            return open.max_by_key(|open| open.begun).map(|open| open.val);
+            return open.max_by_key(|open| open.begins).map(|open| open.val);
         }
-        let begun = &mut self.names[number].begun;
-        while let Some((ctr, _, actor)) = begun.peek() {
+        let begins = &mut self.names[number].begins;
+        while let Some((ctr, _, actor)) = begins.peek() {
             if let Some((_, val)) = self.many.get(&OpId::new(*ctr, *actor)) {
                 return Some(*val);
             }
-            begun.pop();
+            begins.pop();
         }
         None
     }
 
-    /// The number of a name.
+    /// Index of a name.
     #[inline]
     fn number(&mut self, name: Bytes) -> usize {
         if let Some((_, number)) = self.last.filter(|(last, _)| *last == name) {
@@ -153,30 +154,30 @@ impl<'a> Active<'a> {
         let next = self.names.len();
         let number = *self.numbers.entry(text).or_insert(next);
         if number == next {
-            self.names.push(Name { name: text, begun: BinaryHeap::new(), holds: None });
+            self.names.push(Name { name: text, begins: BinaryHeap::new(), holds: None });
         }
         self.last = Some((name, number));
         number
     }
 
-    /// The value that holds for a name.
+    /// Active value of a name.
     #[inline]
-    pub(super) fn value(&self, number: usize) -> Option<Val> {
+    pub(super) fn value(&self, number: usize) -> Option<StoredValue> {
         self.names[number].holds.map(|(val, _)| val)
     }
 
-    /// The name with a number.
+    /// The name at an index.
     #[inline]
     pub(super) fn name(&self, number: usize) -> &'a str {
         self.names[number].name
     }
 
-    /// Each name that went by.
+    /// Every name that was passed.
     pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
         self.names.iter().map(|name| name.name)
     }
 
-    /// All that hold.
+    /// All active marks.
     pub(crate) fn set(&self) -> MarkSet<'a> {
         let mark = |number: &usize| {
             let Name { name, holds, .. } = &self.names[*number];

@@ -1,14 +1,15 @@
-//! Writing marks and blocks.
+//! Editor methods for marks and blocks.
 
 use super::{ExpandMark, Mark};
-use crate::edit::{Editor, encode};
-use crate::error::{EditError, Mismatch, described};
-use crate::store::log::{MarkOp, Val};
+use crate::edit::editor::{Editor, encode};
+use crate::store::log::MarkOp;
+use crate::store::log::value::StoredValue;
+use crate::types::error::{EditError, Mismatch, described};
 use crate::types::{ObjId, ObjIdx, ObjType, OpId, Prop, Value};
 
 impl Editor<'_> {
-    /// Puts a mark on a range of a text. One on nothing marks nothing, not even what is typed there: nobody can get
-    /// between its ends.
+    /// Puts a mark on a range of a text. A mark on an empty range marks nothing, not even text typed there: no
+    /// insertion can get between its ends.
     pub(crate) fn mark(&mut self, obj: &ObjId, mark: &Mark<'_>, expand: ExpandMark) -> Result<(), EditError> {
         let number = self.rich_text(obj)?;
         let (start, end) = (mark.start, mark.end);
@@ -28,15 +29,15 @@ impl Editor<'_> {
         self.room(2, value.bytes.len(), mark.name.len())?;
 
         let (gap, origin, _) = self.gap(number, start)?;
-        let begin = self.take(1);
+        let begin = self.reserve_ids(1);
         let val = self.state.keep_raw(value);
         let name = Some(self.state.heap.name(&mark.name));
         self.state.insert_mark(number, gap, begin, MarkOp { origin, name, val, expand: expand.before() });
         self.end_mark(number, begin, (start < end).then_some(end), expand.after())
     }
 
-    /// Ends a mark that was just begun, at a place behind its begin: before unit `at` where that is one. Where both ends
-    /// are in one element of several units, it is not.
+    /// Ends the mark with begin `begin`, at a position after its begin: before unit `at`, except if both ends are
+    /// inside one element of several units.
     fn end_mark(
         &mut self,
         obj: ObjIdx,
@@ -46,17 +47,17 @@ impl Editor<'_> {
     ) -> Result<(), EditError> {
         let wanted = at.map(|at| self.gap(obj, at)).transpose()?;
         let seq = self.state.seq(obj).expect("it is a text");
-        let begun = seq.find(begin).expect("it was just inserted");
+        let begin_pos = seq.find(begin).expect("it was just inserted");
         let (gap, origin) = match wanted {
-            Some((gap, origin, _)) if seq.is_behind(gap, begun) => (gap, origin),
-            _ => (seq.behind(begun), begin),
+            Some((gap, origin, _)) if seq.is_behind(gap, begin_pos) => (gap, origin),
+            _ => (seq.gap_after(begin_pos), begin),
         };
-        let end = self.take(1);
-        self.state.insert_mark(obj, gap, end, MarkOp { origin, name: None, val: Val::NULL, expand });
+        let end = self.reserve_ids(1);
+        self.state.insert_mark(obj, gap, end, MarkOp { origin, name: None, val: StoredValue::NULL, expand });
         Ok(())
     }
 
-    /// Puts a new block before unit `index` of a text.
+    /// Inserts a new block before unit `index` of a text.
     pub(crate) fn split_block(&mut self, obj: &ObjId, index: usize) -> Result<ObjId, EditError> {
         self.rich_text(obj)?;
         self.insert_object(obj, index, ObjType::Map)
@@ -68,7 +69,7 @@ impl Editor<'_> {
         self.delete(obj, &Prop::Seq(start))
     }
 
-    /// Puts a new block in the place of that at unit `index` of a text.
+    /// Replaces the block at unit `index` of a text by a new one.
     pub(crate) fn replace_block(&mut self, obj: &ObjId, index: usize) -> Result<ObjId, EditError> {
         let (_, start) = self.block(obj, index)?;
         self.room(2, 0, 0)?;
@@ -76,7 +77,7 @@ impl Editor<'_> {
         self.insert_object(obj, start, ObjType::Map)
     }
 
-    /// The number of an object that must be a text.
+    /// Number of an object that must be a text.
     fn rich_text(&self, obj: &ObjId) -> Result<ObjIdx, EditError> {
         let (number, found) = self.object(obj)?;
         if found == ObjType::Text { Ok(number) } else { Err(Mismatch::of_kind(obj, "a text", found)) }

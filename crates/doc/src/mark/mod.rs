@@ -1,8 +1,8 @@
 //! Rich text: marks on ranges of a text, and blocks between its characters.
 //!
-//! A mark is two boundaries among the elements of a text. What holds at a place follows from the boundaries before it:
-//! of several marks with one name the youngest wins, and a mark without a value is none. A block is a map that stands in
-//! a text as one element.
+//! A mark is two boundaries among the elements of a text. The marks at a position follow from the boundaries before it:
+//! of several marks with one name the newest wins, and a mark without a value removes it. A block is a map that is one
+//! element of a text.
 
 pub(crate) mod active;
 mod edit;
@@ -13,14 +13,14 @@ mod walk;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::literal::Entries;
 use crate::store::state::PLACEHOLDER;
 use crate::types::ScalarValue;
+use crate::types::literal::Entries;
 
 pub use read::Spans;
 pub use update::UpdateSpansConfig;
 
-/// A range of a text that is marked. Indexes count units of the document's encoding.
+/// A marked range of a text. Indexes count units of the document's encoding.
 ///
 /// ```
 /// use hashmill_doc::{AutoCommit, ExpandMark, Mark, ObjType, ReadDoc, Transactable, ROOT};
@@ -34,18 +34,18 @@ pub use update::UpdateSpansConfig;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark<'a> {
-    /// The first unit.
+    /// First unit.
     pub start: usize,
-    /// Behind the last unit.
+    /// Unit after the last one.
     pub end: usize,
-    /// What is said of the range, as `bold` or `link`.
+    /// Name of the mark, such as `bold` or `link`.
     pub name: Cow<'a, str>,
-    /// How. Null is written to take marks of this name off, and never read.
+    /// Value of the mark. Null is written to remove marks of this name, and is never read.
     pub value: ScalarValue<'a>,
 }
 
 impl<'a> Mark<'a> {
-    /// A mark called `name` from unit `start` to before unit `end`.
+    /// A mark named `name` from unit `start` to before unit `end`.
     pub fn new(
         name: impl Into<Cow<'a, str>>,
         value: impl Into<ScalarValue<'a>>,
@@ -55,46 +55,46 @@ impl<'a> Mark<'a> {
         Self { start, end, name: name.into(), value: value.into() }
     }
 
-    /// The same, owning its name and value.
+    /// This mark with owned name and value.
     pub fn into_owned(self) -> Mark<'static> {
         let Self { start, end, name, value } = self;
         Mark { start, end, name: Cow::Owned(name.into_owned()), value: value.into_owned() }
     }
 }
 
-/// Whether what is typed at the edge of a mark belongs to it.
+/// Does text typed at the edges of a mark belong to it?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ExpandMark {
-    /// At the start.
+    /// At the start only.
     Before,
-    /// At the end, as for bold.
+    /// At the end only, as for bold.
     #[default]
     After,
-    /// At both.
+    /// At both edges.
     Both,
-    /// At neither, as for links.
+    /// At neither edge, as for links.
     None,
 }
 
 impl ExpandMark {
-    /// Whether what is typed right before the mark belongs to it.
+    /// Does text typed directly before the mark belong to it?
     pub fn before(self) -> bool {
         matches!(self, Self::Before | Self::Both)
     }
 
-    /// Whether what is typed right behind the mark belongs to it.
+    /// Does text typed directly after the mark belong to it?
     pub fn after(self) -> bool {
         matches!(self, Self::After | Self::Both)
     }
 }
 
-/// The marks that hold at a place: values by names, in the order of the names' bytes.
+/// Marks at a position: values by name, in the order of the names' bytes.
 #[derive(Clone, Debug, Default)]
-pub struct MarkSet<'a>(Held<'a>);
+pub struct MarkSet<'a>(SmallMarkSet<'a>);
 
-/// Most places have no mark or one.
+/// Most positions have at most one mark.
 #[derive(Clone, Debug, Default)]
-enum Held<'a> {
+enum SmallMarkSet<'a> {
     #[default]
     Nothing,
     One((Cow<'a, str>, ScalarValue<'a>)),
@@ -103,54 +103,54 @@ enum Held<'a> {
 
 impl<'a> MarkSet<'a> {
     fn one(mark: (Cow<'a, str>, ScalarValue<'a>)) -> Self {
-        Self(Held::One(mark))
+        Self(SmallMarkSet::One(mark))
     }
 
-    /// Of marks with different names.
+    /// From marks with different names.
     fn sorted(mut marks: Vec<(Cow<'a, str>, ScalarValue<'a>)>) -> Self {
         marks.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-        Self(Held::Many(marks))
+        Self(SmallMarkSet::Many(marks))
     }
 
     fn as_slice(&self) -> &[(Cow<'a, str>, ScalarValue<'a>)] {
         match &self.0 {
-            Held::Nothing => &[],
-            Held::One(mark) => std::slice::from_ref(mark),
-            Held::Many(marks) => marks,
+            SmallMarkSet::Nothing => &[],
+            SmallMarkSet::One(mark) => std::slice::from_ref(mark),
+            SmallMarkSet::Many(marks) => marks,
         }
     }
 
-    /// All of them.
+    /// All marks.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &ScalarValue<'a>)> {
         self.as_slice().iter().map(|(name, value)| (&**name, value))
     }
 
-    /// The value of the mark of a name, if one holds.
+    /// Value of the mark with this name, if it is set.
     pub fn get(&self, name: &str) -> Option<&ScalarValue<'a>> {
         let marks = self.as_slice();
         let at = marks.binary_search_by(|(other, _)| (**other).cmp(name)).ok()?;
         Some(&marks[at].1)
     }
 
-    /// How many there are.
+    /// Number of marks.
     pub fn len(&self) -> usize {
         self.as_slice().len()
     }
 
-    /// Whether nothing is marked.
+    /// Are there no marks?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The same, owning its names and values.
+    /// These marks with owned names and values.
     pub fn into_owned(self) -> MarkSet<'static> {
         let owned = |(name, value): (Cow<'a, str>, ScalarValue<'a>)| {
             (Cow::Owned(name.into_owned()), value.into_owned())
         };
         MarkSet(match self.0 {
-            Held::Nothing => Held::Nothing,
-            Held::One(mark) => Held::One(owned(mark)),
-            Held::Many(marks) => Held::Many(marks.into_iter().map(owned).collect()),
+            SmallMarkSet::Nothing => SmallMarkSet::Nothing,
+            SmallMarkSet::One(mark) => SmallMarkSet::One(owned(mark)),
+            SmallMarkSet::Many(marks) => SmallMarkSet::Many(marks.into_iter().map(owned).collect()),
         })
     }
 }
@@ -161,7 +161,7 @@ impl PartialEq for MarkSet<'_> {
     }
 }
 
-/// The last value of a name counts; null is no mark.
+/// The last value of each name is used; null means no mark.
 impl<'a, N: Into<Cow<'a, str>>, V: Into<ScalarValue<'a>>> FromIterator<(N, V)> for MarkSet<'a> {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(marks: I) -> Self {
         let mut set: BTreeMap<Cow<'a, str>, ScalarValue<'a>> =
@@ -180,14 +180,14 @@ impl<'a, N: Into<Cow<'a, str>>, V: Into<ScalarValue<'a>>, const M: usize> From<[
 /// A part of a rich text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Span<'a> {
-    /// Text under the same marks. What is neither text nor a block appears as U+FFFC.
+    /// Text with equal marks. Values that are neither text nor a block appear as U+FFFC.
     Text {
-        /// The text, which is never empty when read.
+        /// The text, never empty when read.
         text: Cow<'a, str>,
-        /// What holds for all of it.
+        /// The marks on all of it.
         marks: MarkSet<'a>,
     },
-    /// A block, with everything inside it.
+    /// A block with its contents.
     Block(Entries),
 }
 
@@ -197,7 +197,7 @@ impl<'a> Span<'a> {
         Self::Text { text: text.into(), marks: marks.into() }
     }
 
-    /// The text; of a block the character that stands for it.
+    /// The text; for a block its placeholder character.
     pub fn as_str(&self) -> &str {
         match self {
             Span::Text { text, .. } => text,
@@ -205,7 +205,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The same, owning what it holds.
+    /// This span with owned contents.
     pub fn into_owned(self) -> Span<'static> {
         match self {
             Self::Text { text, marks } => {

@@ -1,41 +1,41 @@
-//! Reading marks: of a whole text, at one place, and beside the text itself.
+//! Reads of marks: of a whole text, at one position, and together with the text.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use super::active::Active;
-use super::walk::{Piece, Walk};
+use super::active::ActiveMarks;
+use super::walk::{TextItem, TextWalk};
 use super::{Mark, MarkSet, Span};
-use crate::error::EditError;
-use crate::literal::Literal;
-use crate::store::log::Val;
+use crate::read::view::View;
+use crate::store::log::value::StoredValue;
 use crate::store::register::Visible;
 use crate::store::state::{PLACEHOLDER, State};
 use crate::types::ObjId;
-use crate::view::View;
+use crate::types::error::EditError;
+use crate::types::literal::Literal;
 
 /// The ranges of one name.
 struct Ranges<'a> {
-    /// Those that have ended, in order.
+    /// Completed ranges, in order.
     done: Vec<Mark<'a>>,
-    /// The value of the last of these.
-    last: Val,
-    /// The start and the value of the one that goes on.
-    open: Option<(usize, Val)>,
+    /// Value of the last completed range.
+    last: StoredValue,
+    /// Start and value of the open range.
+    open: Option<(usize, StoredValue)>,
 }
 
 impl<'a> Ranges<'a> {
     fn new(room: usize) -> Self {
-        Self { done: Vec::with_capacity(room), last: Val::NULL, open: None }
+        Self { done: Vec::with_capacity(room), last: StoredValue::NULL, open: None }
     }
 
-    /// From unit `at` on this holds.
+    /// Sets the value from unit `at` on.
     #[inline]
-    fn go_on(&mut self, at: usize, value: Option<Val>, name: &'a str, state: &'a State) {
-        let same = |a: Val, b: Val| a == b || state.scalar(a) == state.scalar(b);
+    fn set_from(&mut self, at: usize, value: Option<StoredValue>, name: &'a str, state: &'a State) {
+        let same = |a: StoredValue, b: StoredValue| a == b || state.scalar(a) == state.scalar(b);
         if let Some((start, old)) = self.open.take() {
             if let Some(value) = value.filter(|value| same(old, *value)) {
-                // Equal is not always identical: of zeros with two signs the one that has been seen stays.
+                // Equal values may differ in bits: of zeros with two signs, the first one is kept.
                 self.open = Some((start, if start == at { value } else { old }));
                 return;
             }
@@ -52,24 +52,24 @@ impl<'a> Ranges<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The marks of a text: ranges as long as they can be, by name and then by place.
+    /// All marks of a text as maximal ranges, ordered by name and then by position.
     ///
-    /// Costs O(n) in runs of characters, deleted ones too.
+    /// Costs O(n) in runs of characters, deleted ones included.
     pub fn marks(&self, obj: impl AsRef<ObjId>) -> Result<Vec<Mark<'a>>, EditError> {
         let (state, walk) = (self.state, self.walk(obj.as_ref())?);
-        let mut active = Active::new(state);
-        // Most texts have marks of one name alone, or nearly so.
+        let mut active = ActiveMarks::new(state);
+        // Most texts have marks of one name only, or nearly so.
         let mut names = vec![Ranges::new(walk.marks() / 2)];
         let end = walk.boundaries(|at, id, mark| {
             if let Some(name) = active.pass(id, mark) {
                 if name >= names.len() {
                     names.resize_with(name + 1, || Ranges::new(0));
                 }
-                names[name].go_on(at, active.value(name), active.name(name), state);
+                names[name].set_from(at, active.value(name), active.name(name), state);
             }
         });
         let mut names: Vec<(&'a str, Ranges<'a>)> = active.names().zip(names).collect();
-        names.iter_mut().for_each(|(name, ranges)| ranges.go_on(end, None, name, state));
+        names.iter_mut().for_each(|(name, ranges)| ranges.set_from(end, None, name, state));
         if let [_] = &names[..] {
             return Ok(names.pop().map(|(_, ranges)| ranges.done).unwrap_or_default());
         }
@@ -77,32 +77,32 @@ impl<'a> View<'a> {
         Ok(names.into_iter().flat_map(|(_, ranges)| ranges.done).collect())
     }
 
-    /// The marks that hold for the unit of a text at `index`; none behind its end.
+    /// The marks at unit `index` of a text; none after its end.
     ///
-    /// Costs O(n) in runs of characters before it.
+    /// Costs O(n) in the runs of characters before it.
     pub fn get_marks(&self, obj: impl AsRef<ObjId>, index: usize) -> Result<MarkSet<'a>, EditError> {
-        let (mut active, mut left) = (Active::new(self.state), index);
+        let (mut active, mut left) = (ActiveMarks::new(self.state), index);
         for piece in self.walk(obj.as_ref())? {
             match piece {
-                Piece::Text { width, .. } | Piece::Block { width, .. } => {
+                TextItem::Text { width, .. } | TextItem::Block { width, .. } => {
                     match left.checked_sub(width as usize) {
                         Some(rest) => left = rest,
                         None => return Ok(active.set()),
                     }
                 }
-                Piece::Boundary { id, mark } => drop(active.pass(id, mark)),
+                TextItem::Boundary { id, mark } => drop(active.pass(id, mark)),
             }
         }
         Ok(MarkSet::default())
     }
 
-    /// A text as an editor shows it: text under the same marks, and blocks between.
+    /// A text as spans: texts with equal marks, and the blocks between them.
     ///
     /// Costs O(bytes) when read to the end.
     pub fn spans(&self, obj: impl AsRef<ObjId>) -> Result<Spans<'a>, EditError> {
         Ok(Spans {
             walk: self.walk(obj.as_ref())?,
-            active: Active::new(self.state),
+            active: ActiveMarks::new(self.state),
             view: self.clone(),
             text: None,
             changed: false,
@@ -111,16 +111,16 @@ impl<'a> View<'a> {
     }
 }
 
-/// The spans of a text. See [`View::spans`].
+/// Iterator over the spans of a text. See [`View::spans`].
 pub struct Spans<'a> {
     view: View<'a>,
-    walk: Walk<'a>,
-    active: Active<'a>,
-    /// The text that was met and not given out.
+    walk: TextWalk<'a>,
+    active: ActiveMarks<'a>,
+    /// Collected text that is not returned yet.
     text: Option<(Cow<'a, str>, MarkSet<'a>)>,
-    /// The marks may be others than those of the text.
+    /// May the marks differ from those of the collected text?
     changed: bool,
-    /// The block behind the text.
+    /// The block after the text.
     block: Option<Visible>,
 }
 
@@ -131,13 +131,13 @@ impl fmt::Debug for Spans<'_> {
 }
 
 impl<'a> Spans<'a> {
-    /// Gives out what was met of a text.
+    /// Returns the collected text.
     fn flush(&mut self) -> Option<Span<'a>> {
         let (text, marks) = self.text.take()?;
         (!text.is_empty()).then_some(Span::Text { text, marks })
     }
 
-    /// More text; gives what comes before it when its marks are others.
+    /// Adds text; returns the collected text before it if the marks differ.
     fn push(&mut self, more: &'a str) -> Option<Span<'a>> {
         let marks = match &self.text {
             Some(_) if !self.changed => None,
@@ -162,7 +162,7 @@ impl<'a> Spans<'a> {
         let (_, id) = self.view.state.export(&map);
         match self.view.hydrate(id) {
             Ok(Literal::Map(entries)) => Span::Block(entries),
-            other => unreachable!("a map that stands in a text is {other:?}"),
+            other => unreachable!("a map in a text was read as {other:?}"),
         }
     }
 }
@@ -176,14 +176,14 @@ impl<'a> Iterator for Spans<'a> {
         }
         while let Some(piece) = self.walk.next() {
             let before = match piece {
-                Piece::Boundary { id, mark } => {
+                TextItem::Boundary { id, mark } => {
                     self.changed |= self.active.pass(id, mark).is_some();
                     None
                 }
-                Piece::Text { text, .. } => {
+                TextItem::Text { text, .. } => {
                     self.push(text.map_or(PLACEHOLDER, |text| self.view.state.heap.text(text)))
                 }
-                Piece::Block { map, .. } => match self.flush() {
+                TextItem::Block { map, .. } => match self.flush() {
                     Some(text) => {
                         self.block = Some(map);
                         Some(text)

@@ -1,4 +1,4 @@
-//! Editing by result: the caller says what a rich text shall be, and the edits that make it so are found here.
+//! Update of a rich text to a given result: computes the necessary edits.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -7,32 +7,32 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::{ExpandMark, Mark, Span};
-use crate::edit::Editor;
-use crate::error::EditError;
-use crate::literal::{Entries, Literal};
+use crate::edit::editor::Editor;
+use crate::edit::update_text::{Elements, Step, diff, is_quick};
+use crate::read::view::View;
 use crate::store::state::PLACEHOLDER;
+use crate::types::error::EditError;
+use crate::types::literal::{Entries, Literal};
 use crate::types::{ObjId, ScalarValue, TextEncoding};
-use crate::update::{Elements, Step, diff, is_quick};
-use crate::view::View;
 
-/// How marks expand that an update of a rich text puts there.
+/// Expansion of the marks that an update of a rich text creates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateSpansConfig {
-    /// Those of names that are not mentioned.
+    /// For names without an entry.
     pub default_expand: ExpandMark,
-    /// Those of single names.
+    /// For individual names.
     pub per_mark_expands: HashMap<String, ExpandMark>,
 }
 
 impl UpdateSpansConfig {
-    /// Names that are not mentioned expand so.
+    /// Sets the expansion for names without an entry.
     #[must_use]
     pub fn with_default_expand(mut self, expand: ExpandMark) -> Self {
         self.default_expand = expand;
         self
     }
 
-    /// Marks of a name expand so.
+    /// Sets the expansion for marks of one name.
     #[must_use]
     pub fn with_mark_expand(mut self, name: impl Into<String>, expand: ExpandMark) -> Self {
         self.per_mark_expands.insert(name.into(), expand);
@@ -44,7 +44,7 @@ impl UpdateSpansConfig {
     }
 }
 
-/// What is kept or goes as a whole.
+/// Unit of comparison, kept or deleted as a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Token<'t> {
     Text(&'t str),
@@ -68,22 +68,22 @@ fn tokens<'t>(spans: &'t [Span<'_>], parts: fn(&'t str) -> Vec<&'t str>) -> Vec<
     spans.iter().flat_map(token).collect()
 }
 
-/// One step of the way through a text.
+/// One step of an edit script for a text.
 #[derive(Debug, PartialEq)]
 enum Edit<'n> {
     Keep(usize),
     Delete(usize),
     Type(String),
     Split(&'n Entries),
-    /// A block stays and becomes this.
+    /// Keeps a block and updates its contents.
     Become(&'n Entries),
 }
 
-/// Makes edits of what is compared. A block that comes where one went is that block, with something else inside.
+/// Converts a comparison into edits. A block that replaces a deleted one becomes an update of that block.
 fn edits<'n>(old: &[Token<'_>], new: &[Token<'n>], steps: &[Step], encoding: TextEncoding) -> Vec<Edit<'n>> {
     let mut edits = vec![];
     let width = |tokens: &[Token<'_>]| tokens.iter().map(|token| token.width(encoding)).sum();
-    // What went and came since something was kept: neighbours, though told in several steps.
+    // Deleted and inserted tokens since the last kept one. They are adjacent, though reported in several steps.
     let (mut gone, mut come) = (0..0, 0..0);
     for step in steps {
         match *step {
@@ -108,7 +108,7 @@ fn edits<'n>(old: &[Token<'_>], new: &[Token<'n>], steps: &[Step], encoding: Tex
     edits
 }
 
-/// Puts tokens in the place of others.
+/// Replaces tokens by others.
 fn exchange<'n>(
     mut gone: &[Token<'_>],
     mut come: &[Token<'n>],
@@ -117,7 +117,7 @@ fn exchange<'n>(
 ) {
     let block = |token: &Token<'_>| matches!(token, Token::Block(_));
     loop {
-        // What goes and comes before the next block on both sides, then the block.
+        // Deletes and inserts up to the next block on both sides, then matches the blocks.
         let (before, after) = (gone.iter().position(block), come.iter().position(block));
         let both = before.zip(after);
         let (old, new) = both.map_or((gone, come), |(old, new)| (&gone[..old], &come[..new]));
@@ -141,10 +141,10 @@ fn exchange<'n>(
 /// Ranges of one name, in order.
 type Ranges<'a> = Vec<(usize, usize, ScalarValue<'a>)>;
 
-/// What shall be marked in a text of these spans. A mark on both sides of a block goes on over it.
+/// The marks wanted on a text with these spans. Equal marks on both sides of a block extend over it.
 fn wanted<'s>(spans: &'s [Span<'_>], encoding: TextEncoding) -> BTreeMap<&'s str, Ranges<'s>> {
     let mut names: BTreeMap<&str, Ranges<'_>> = BTreeMap::new();
-    // Where this text starts, and where the one before it ended.
+    // Start of this text, and end of the one before it.
     let (mut at, mut ended) = (0, 0);
     for span in spans {
         let Span::Text { text, marks } = span else {
@@ -164,7 +164,7 @@ fn wanted<'s>(spans: &'s [Span<'_>], encoding: TextEncoding) -> BTreeMap<&'s str
     names
 }
 
-/// Where the value of a name must change, and to what; null where there shall be none.
+/// Ranges in which the value of a name must change, with the new value; null removes it.
 fn changes<'a>(
     current: &[(usize, usize, ScalarValue<'a>)],
     wanted: &[(usize, usize, ScalarValue<'a>)],
@@ -193,10 +193,10 @@ fn changes<'a>(
     changes
 }
 
-/// Bytes of a text that go, and what comes for them; or a block that stays and becomes another one.
+/// Bytes of a text to be replaced, or a block to be updated.
 struct Change<'n> {
     bytes: Range<usize>,
-    /// Where they ended before they were extended to whole elements.
+    /// End before the extension to whole elements.
     ended: usize,
     come: Vec<Edit<'n>>,
 }
@@ -210,7 +210,7 @@ impl<'n> Change<'n> {
         }
     }
 
-    fn comes(&mut self, edit: Edit<'n>) {
+    fn push_edit(&mut self, edit: Edit<'n>) {
         match edit {
             Edit::Type(text) => self.types(&text),
             edit => self.come.push(edit),
@@ -218,7 +218,7 @@ impl<'n> Change<'n> {
     }
 }
 
-/// Divides what is kept, in bytes, where other marks shall begin in the new text: an empty edit stands there.
+/// Splits kept ranges, in bytes, where other marks begin in the new text, by an empty edit.
 fn divided<'n>(edits: Vec<Edit<'n>>, spans: &[Span<'_>]) -> Vec<Edit<'n>> {
     let mut end = 0;
     let mut borders = spans.windows(2).filter_map(|pair| {
@@ -239,10 +239,10 @@ fn divided<'n>(edits: Vec<Edit<'n>>, spans: &[Span<'_>]) -> Vec<Edit<'n>> {
             Edit::Split(_) | Edit::Become(_) => PLACEHOLDER.len(),
         };
         let (mut from, to) = (at, at + come);
-        while let Some(place) = border.filter(|place| *place < to) {
-            if matches!(edit, Edit::Keep(_)) && place > from {
-                divided.extend([Edit::Keep(place - from), Edit::Type(String::new())]);
-                from = place;
+        while let Some(position) = border.filter(|position| *position < to) {
+            if matches!(edit, Edit::Keep(_)) && position > from {
+                divided.extend([Edit::Keep(position - from), Edit::Type(String::new())]);
+                from = position;
             }
             border = borders.next();
         }
@@ -252,8 +252,8 @@ fn divided<'n>(edits: Vec<Edit<'n>>, spans: &[Span<'_>]) -> Vec<Edit<'n>> {
     divided
 }
 
-/// Makes edits that count bytes of `old` into edits that count units and divide no element: what stays of an element is
-/// typed anew.
+/// Converts edits in bytes of `old` into edits in units that split no element: the kept part of an element is typed
+/// again.
 fn of_whole_elements<'n>(edits: Vec<Edit<'n>>, old: &str, elements: &Elements) -> Vec<Edit<'n>> {
     let (mut all, mut at): (Vec<Change<'n>>, usize) = (vec![], 0);
     for edit in edits {
@@ -289,7 +289,7 @@ fn of_whole_elements<'n>(edits: Vec<Edit<'n>>, old: &str, elements: &Elements) -
         at += gone;
         change.ended = at;
         if !matches!(edit, Edit::Delete(_)) {
-            change.comes(edit);
+            change.push_edit(edit);
         }
     }
     let (mut whole, mut at) = (vec![], (0, 0));
@@ -306,7 +306,7 @@ fn of_whole_elements<'n>(edits: Vec<Edit<'n>>, old: &str, elements: &Elements) -
     whole
 }
 
-/// The way from what a text says to what it shall say, marks aside.
+/// The edits that turn a text into the wanted one, without marks.
 fn plan<'n>(view: &View<'_>, obj: &ObjId, spans: &'n [Span<'_>]) -> Result<Vec<Edit<'n>>, EditError> {
     let there: Vec<Span<'_>> = view.spans(obj)?.collect();
     let (mut old, mut new) = (tokens(&there, clusters), tokens(spans, clusters));
@@ -333,7 +333,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 impl Editor<'_> {
-    /// Turns a rich text into `spans` with few edits, none of which divides a grapheme cluster.
+    /// Turns a rich text into `spans` with few edits, none of which splits a grapheme cluster.
     pub(crate) fn update_spans(
         &mut self,
         obj: &ObjId,
@@ -344,7 +344,7 @@ impl Editor<'_> {
         self.update_marks(obj, spans, config)
     }
 
-    /// Text and blocks.
+    /// Updates text and blocks.
     fn update_tokens(&mut self, obj: &ObjId, spans: &[Span<'_>]) -> Result<(), EditError> {
         let encoding = self.state.encoding;
         let edits = plan(&View::now(self.state), obj, spans)?;
@@ -375,7 +375,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// The marks of a text that has the right characters and blocks.
+    /// Updates the marks of a text whose characters and blocks are already correct.
     fn update_marks(
         &mut self,
         obj: &ObjId,
@@ -404,24 +404,24 @@ impl Editor<'_> {
 mod tests {
     use super::*;
 
-    fn ranges(said: &[(usize, usize, i64)]) -> Ranges<'static> {
-        said.iter().map(|(start, end, value)| (*start, *end, (*value).into())).collect()
+    fn ranges(triples: &[(usize, usize, i64)]) -> Ranges<'static> {
+        triples.iter().map(|(start, end, value)| (*start, *end, (*value).into())).collect()
     }
 
     #[test]
-    fn only_what_differs_is_marked_anew() {
+    fn only_differences_are_marked() {
         let to = |current: &[_], wanted: &[_]| changes(&ranges(current), &ranges(wanted));
         assert_eq!(to(&[(0, 5, 1)], &[(0, 5, 1)]), []);
         assert_eq!(to(&[(0, 5, 1)], &[(0, 3, 1)]), [(3, 5, ScalarValue::Null)]);
         assert_eq!(to(&[(0, 2, 1), (4, 6, 1)], &[(0, 6, 1)]), ranges(&[(2, 4, 1)]));
-        // What is next to each other and shall be the same is one.
+        // Adjacent ranges with the same wanted value are merged.
         assert_eq!(to(&[(2, 3, 2)], &[(0, 9, 1)]), ranges(&[(0, 9, 1)]));
         assert_eq!(to(&[(2, 3, 1)], &[(0, 9, 1)]), ranges(&[(0, 2, 1), (3, 9, 1)]));
         assert_eq!(to(&[(0, 1, 1), (1, 2, 2)], &[]), [(0, 2, ScalarValue::Null)]);
     }
 
     #[test]
-    fn a_block_where_one_went_is_the_same_block() {
+    fn block_that_replaces_a_deleted_one_is_updated() {
         let (one, two) = (Entries::from_iter([("n".to_owned(), 1.into())]), Entries::default());
         let old = [Token::Text("a"), Token::Block(&one), Token::Text("b")];
         let new = [Token::Text("xy"), Token::Block(&two), Token::Block(&one)];

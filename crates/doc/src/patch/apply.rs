@@ -1,57 +1,57 @@
-//! Steps, taken by a plain value: how somebody who shows a document keeps up with it.
+//! Patches applied to a plain value, as by a program that displays a document.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::{Patch, PatchAction};
-use crate::literal::{Elements, Entries, Literal};
 use crate::store::state::PLACEHOLDER;
+use crate::types::literal::{Elements, Entries, Literal};
 use crate::types::{ObjId, ObjType, Prop, ScalarValue, TextEncoding, Value};
 
-/// A step that a value cannot take: it is not what the step counts on.
+/// A patch that does not fit the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
-    /// No way leads to the object, or it is of another kind.
-    #[error("step {step} is about {obj}, which is not where the step says, or not of its kind")]
+    /// The path does not lead to the object, or it has another kind.
+    #[error("step {step}: the path does not lead to object {obj}, or its kind is different")]
     NotThere {
-        /// Which step, counted from 0.
+        /// Index of the step, from 0.
         step: usize,
         /// The object.
         obj: ObjId,
     },
-    /// The object has no such place.
-    #[error("step {step} is about {prop} of {obj}, which is not there")]
+    /// The object has no such key or index.
+    #[error("step {step}: object {obj} has no key or index {prop}")]
     NoPlace {
-        /// Which step, counted from 0.
+        /// Index of the step, from 0.
         step: usize,
         /// The object.
         obj: ObjId,
-        /// The place.
+        /// The key or index.
         prop: Prop<'static>,
     },
 }
 
-/// Why a step cannot be taken.
-enum Misfit {
+/// Reason why a patch does not fit.
+enum PatchMismatch {
     NotThere,
     NoPlace(Prop<'static>),
 }
 
 impl Literal {
-    /// Takes the steps of a difference, so that a value that was what the document was is what it is then. Texts count in
-    /// `encoding`, as in the document.
+    /// Applies the patches of a difference, so that a copy of the document before them becomes a copy of the document
+    /// after them. Text positions count units of `encoding`, as in the document.
     ///
-    /// A plain value knows no conflicts, no marks, and of a block in a text only that it is there, as U+FFFC. Clusters that
-    /// grew together from elements are one unit here where a document that counts clusters has several.
+    /// A plain value has no conflicts and no marks, and contains a block of a text only as U+FFFC. Grapheme clusters
+    /// formed by several elements are one unit here, but several in a document that counts clusters.
     ///
-    /// When a step cannot be taken, those before it were.
+    /// If a patch cannot be applied, those before it were applied.
     pub fn apply_patches(&mut self, patches: &[Patch], encoding: TextEncoding) -> Result<(), PatchError> {
         for (step, patch) in patches.iter().enumerate() {
-            take(self, patch, encoding).map_err(|misfit| {
+            apply_patch(self, patch, encoding).map_err(|misfit| {
                 let obj = patch.obj.clone();
                 match misfit {
-                    Misfit::NotThere => PatchError::NotThere { step, obj },
-                    Misfit::NoPlace(prop) => PatchError::NoPlace { step, obj, prop },
+                    PatchMismatch::NotThere => PatchError::NotThere { step, obj },
+                    PatchMismatch::NoPlace(prop) => PatchError::NoPlace { step, obj, prop },
                 }
             })?;
         }
@@ -59,32 +59,34 @@ impl Literal {
     }
 }
 
-fn take(root: &mut Literal, patch: &Patch, encoding: TextEncoding) -> Result<(), Misfit> {
+fn apply_patch(root: &mut Literal, patch: &Patch, encoding: TextEncoding) -> Result<(), PatchMismatch> {
     let mut at = root;
     for (_, prop) in patch.path.iter() {
         at = match (at, prop) {
-            (Literal::Map(entries), Prop::Map(key)) => entries.get_mut(&**key).ok_or(Misfit::NotThere)?,
-            (Literal::List(elements), Prop::Seq(index)) => {
-                elements.get_mut(*index).ok_or(Misfit::NotThere)?
+            (Literal::Map(entries), Prop::Map(key)) => {
+                entries.get_mut(&**key).ok_or(PatchMismatch::NotThere)?
             }
-            // What is in a block is not shown.
+            (Literal::List(elements), Prop::Seq(index)) => {
+                elements.get_mut(*index).ok_or(PatchMismatch::NotThere)?
+            }
+            // The contents of blocks are not part of a plain text.
             (Literal::Text(_), Prop::Seq(_)) => return Ok(()),
-            _ => return Err(Misfit::NotThere),
+            _ => return Err(PatchMismatch::NotThere),
         };
     }
     match at {
         Literal::Map(entries) => in_map(entries, &patch.action),
         Literal::List(elements) => in_list(elements, &patch.action),
         Literal::Text(text) => in_text(text, &patch.action, encoding),
-        Literal::Scalar(_) => Err(Misfit::NotThere),
+        Literal::Scalar(_) => Err(PatchMismatch::NotThere),
     }
 }
 
-fn no_place(prop: impl Into<Prop<'static>>) -> Misfit {
-    Misfit::NoPlace(prop.into())
+fn missing_target(prop: impl Into<Prop<'static>>) -> PatchMismatch {
+    PatchMismatch::NoPlace(prop.into())
 }
 
-/// A value without anything in it.
+/// An empty value.
 fn empty(value: &Value<'static>) -> Literal {
     match value {
         Value::Scalar(scalar) => Literal::Scalar(scalar.clone()),
@@ -94,28 +96,28 @@ fn empty(value: &Value<'static>) -> Literal {
     }
 }
 
-fn in_map(entries: &mut Entries, action: &PatchAction) -> Result<(), Misfit> {
+fn in_map(entries: &mut Entries, action: &PatchAction) -> Result<(), PatchMismatch> {
     match action {
         PatchAction::PutMap { key, value, .. } => drop(entries.insert(key.clone(), empty(&value.0))),
         PatchAction::DeleteMap { key } => {
-            entries.remove(key).ok_or_else(|| no_place(key.clone()))?;
+            entries.remove(key).ok_or_else(|| missing_target(key.clone()))?;
         }
         PatchAction::Increment { prop: Prop::Map(key), value } => {
             entries
                 .get_mut(&**key)
                 .and_then(|counter| grow(counter, *value))
-                .ok_or_else(|| no_place(key.clone().into_owned()))?;
+                .ok_or_else(|| missing_target(key.clone().into_owned()))?;
         }
         PatchAction::Conflict { prop: Prop::Map(_) } => {}
-        _ => return Err(Misfit::NotThere),
+        _ => return Err(PatchMismatch::NotThere),
     }
     Ok(())
 }
 
-fn in_list(elements: &mut Elements, action: &PatchAction) -> Result<(), Misfit> {
+fn in_list(elements: &mut Elements, action: &PatchAction) -> Result<(), PatchMismatch> {
     match action {
         PatchAction::PutSeq { index, value, .. } => {
-            *elements.get_mut(*index).ok_or_else(|| no_place(*index))? = empty(&value.0);
+            *elements.get_mut(*index).ok_or_else(|| missing_target(*index))? = empty(&value.0);
         }
         PatchAction::Insert { index, values } if *index <= elements.len() => {
             elements.splice(*index..*index, values.iter().map(|(value, ..)| empty(value)));
@@ -126,29 +128,29 @@ fn in_list(elements: &mut Elements, action: &PatchAction) -> Result<(), Misfit> 
             elements.drain(*index..*index + *length);
         }
         PatchAction::Insert { index, .. } | PatchAction::DeleteSeq { index, .. } => {
-            return Err(no_place(*index));
+            return Err(missing_target(*index));
         }
         PatchAction::Increment { prop: Prop::Seq(index), value } => {
             elements
                 .get_mut(*index)
                 .and_then(|counter| grow(counter, *value))
-                .ok_or_else(|| no_place(*index))?;
+                .ok_or_else(|| missing_target(*index))?;
         }
         PatchAction::Conflict { prop: Prop::Seq(_) } => {}
-        _ => return Err(Misfit::NotThere),
+        _ => return Err(PatchMismatch::NotThere),
     }
     Ok(())
 }
 
-/// Nothing where there is no counter.
+/// Adds to a counter. `None` if the value is not a counter.
 fn grow(counter: &mut Literal, by: i64) -> Option<()> {
     let Literal::Scalar(ScalarValue::Counter(number)) = counter else { return None };
     *number = number.wrapping_add(by);
     Some(())
 }
 
-fn in_text(text: &mut String, action: &PatchAction, encoding: TextEncoding) -> Result<(), Misfit> {
-    let byte = |text: &str, unit: usize| byte_of(text, unit, encoding).ok_or_else(|| no_place(unit));
+fn in_text(text: &mut String, action: &PatchAction, encoding: TextEncoding) -> Result<(), PatchMismatch> {
+    let byte = |text: &str, unit: usize| byte_of(text, unit, encoding).ok_or_else(|| missing_target(unit));
     match action {
         PatchAction::SpliceText { index, value, .. } => {
             text.insert_str(byte(text, *index)?, value);
@@ -159,16 +161,16 @@ fn in_text(text: &mut String, action: &PatchAction, encoding: TextEncoding) -> R
         PatchAction::DeleteSeq { index, length } => {
             let start = byte(text, *index)?;
             let behind =
-                byte(&text[start..], *length).map_err(|_| no_place(index.saturating_add(*length)))?;
+                byte(&text[start..], *length).map_err(|_| missing_target(index.saturating_add(*length)))?;
             text.replace_range(start..start + behind, "");
         }
         PatchAction::Mark { .. } => {}
-        _ => return Err(Misfit::NotThere),
+        _ => return Err(PatchMismatch::NotThere),
     }
     Ok(())
 }
 
-/// The byte that a unit starts at; nothing for one that is beyond the end or inside a character.
+/// Byte offset of a unit; `None` beyond the end or inside a character.
 fn byte_of(text: &str, unit: usize, encoding: TextEncoding) -> Option<usize> {
     if encoding == TextEncoding::GraphemeCluster {
         let starts = text.grapheme_indices(true).map(|(at, _)| at);

@@ -1,29 +1,29 @@
-//! What is different between two moments of a document, as steps that turn what somebody shows of the one into the other.
+//! Patches: the differences between two points of a document's history, as steps that update a displayed copy.
 //!
-//! One way leads to all of them: local changes, merges, syncs and loads are told by the moments before and after. The
-//! operations between the two say which places to look at ([`crate::store::between`]); what is visible there at both
-//! moments decides ([`value`], [`sequence`]); what follows from it is put together ([`list`]). Nothing is recorded while
-//! a document is edited; [`recorded`] compares one moment after the other where the order of edits is asked for.
+//! Local changes, merges, syncs and loads all use the same code, which gets the points before and after. The operations
+//! between the points determine the places to compare ([`crate::store::versions::touched`]); the values visible there at both
+//! points are compared ([`value_change`], [`sequence`]); the resulting patches are merged ([`patch_list`]). Nothing is recorded
+//! during edits; [`recorded`] compares consecutive points if patches in the order of edits are requested.
 
 mod apply;
 pub(crate) mod diff;
-mod direct;
-mod list;
+mod object_paths;
+pub(crate) mod observer;
+mod patch_list;
 mod path;
-mod place;
-mod recorded;
+pub(crate) mod recorded;
 mod sequence;
-mod value;
+pub(crate) mod text_fast_path;
+mod value_change;
 
 use crate::mark::{Mark, MarkSet};
 use crate::types::{ObjId, Prop, Value};
 
 pub use apply::PatchError;
-pub(crate) use direct::{Direct, direct, general, since};
 pub use path::Path;
-pub(crate) use recorded::{Edge, recorded};
 
-/// One step from what a document was to what it is. Steps are to be taken in their order: each counts on those before it.
+/// One step between two states of a document. Patches must be applied in order: each is relative to the result of those
+/// before it.
 ///
 /// ```
 /// use hashmill_doc::{Document, Transactable, ROOT};
@@ -37,81 +37,81 @@ pub(crate) use recorded::{Edge, recorded};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
-    /// The object it is about.
+    /// The changed object.
     pub obj: ObjId,
-    /// The way from the root to that object, after all steps.
+    /// The path from the root to that object, after all patches.
     pub path: Path,
-    /// What happens there.
+    /// The difference.
     pub action: PatchAction,
 }
 
-/// What happens to an object. Objects come empty; what is in them follows.
+/// A difference in an object. New objects are empty; patches with their contents follow.
 ///
-/// Values come with their ids; for objects these are the objects. Indexes count elements of a list and units of the
-/// document's encoding in a text.
+/// Values are paired with their ids; the id of an object is the object. Indexes count elements of a list, or units of
+/// the document's encoding in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PatchAction {
-    /// A key of a map has a value, be it new or another one than before.
+    /// A key of a map has a new or different value.
     PutMap {
         /// The key.
         key: String,
         /// The value and its id.
         value: (Value<'static>, ObjId),
-        /// Whether others were put there at the same time: [`crate::ReadDoc::get_all`] tells them.
+        /// Are there concurrent values? [`crate::ReadDoc::get_all`] returns them.
         conflict: bool,
     },
-    /// An element of a list has another value than before.
+    /// An element of a list has a different value.
     PutSeq {
-        /// Which one.
+        /// The index.
         index: usize,
         /// The value and its id.
         value: (Value<'static>, ObjId),
-        /// Whether others were put there at the same time.
+        /// Are there concurrent values?
         conflict: bool,
     },
-    /// Elements came to a list, or a block to a text.
+    /// Elements were inserted into a list, or a block into a text.
     Insert {
-        /// Before which one.
+        /// Index of the first inserted element.
         index: usize,
-        /// Their values and ids, and whether others were put there at the same time.
+        /// Values and ids; and whether there are concurrent values.
         values: Vec<(Value<'static>, ObjId, bool)>,
     },
-    /// Characters came to a text.
+    /// Characters were inserted into a text.
     SpliceText {
-        /// Before which unit.
+        /// Unit of the first inserted character.
         index: usize,
         /// The characters.
         value: String,
-        /// What they are marked with.
+        /// Their marks.
         marks: MarkSet<'static>,
     },
-    /// A counter grew.
+    /// A counter was incremented.
     Increment {
-        /// Which one.
+        /// Key or index of the counter.
         prop: Prop<'static>,
-        /// By how much; less than nothing if it shrank.
+        /// The increment, possibly negative.
         value: i64,
     },
-    /// What stands at a place stays, but others are there now, too.
+    /// The winning value is unchanged, but now has concurrent values.
     Conflict {
-        /// Where.
+        /// Key or index of the value.
         prop: Prop<'static>,
     },
-    /// A key of a map has no value any more.
+    /// A key of a map was deleted.
     DeleteMap {
         /// The key.
         key: String,
     },
-    /// Elements went from a list, or units from a text.
+    /// Elements of a list, or units of a text, were deleted.
     DeleteSeq {
-        /// The first one.
+        /// Index of the first one.
         index: usize,
-        /// How many.
+        /// Their number.
         length: usize,
     },
-    /// Characters of a text are marked otherwise than before; null says that a mark was taken off.
+    /// Marks on characters of a text changed; null means that a mark was removed.
     Mark {
-        /// Each name with where and how.
+        /// Name, range and value of each change.
         marks: Vec<Mark<'static>>,
     },
 }

@@ -1,14 +1,14 @@
-//! Ways through a document.
+//! Paths to the objects of a document.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::types::{ObjId, Prop};
 
-/// The way from the root to an object: each object on it and where the next one is there.
+/// Path from the root to an object: each object on it, and the key or index of the next one in it.
 ///
-/// Ways share what they have in common, so those to all objects of a document take as much room as there are objects,
-/// however deep they lie.
+/// Paths share common prefixes, so the paths to all objects take memory proportional to the number of objects, however
+/// deep they are.
 #[derive(Clone, Default)]
 pub struct Path(Option<Arc<Step>>);
 
@@ -19,13 +19,13 @@ struct Step {
 }
 
 impl Path {
-    /// The way on through one more object.
+    /// The path extended by one object.
     #[must_use]
     pub(super) fn join(&self, obj: ObjId, prop: Prop<'static>) -> Self {
         Self(Some(Arc::new(Step { before: self.clone(), obj, prop })))
     }
 
-    /// From the object before the last back to the root.
+    /// From the parent of the last object back to the root.
     fn backwards(&self) -> impl Iterator<Item = (&ObjId, &Prop<'static>)> {
         let mut next = self.0.as_ref();
         std::iter::from_fn(move || {
@@ -35,29 +35,29 @@ impl Path {
         })
     }
 
-    /// Each object and where the next one is there, from the root on.
+    /// Each object and the key or index of the next one, from the root on.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&ObjId, &Prop<'static>)> + ExactSizeIterator {
         let steps: Vec<_> = self.backwards().collect();
         steps.into_iter().rev()
     }
 
-    /// The object that the way ends in, and where.
+    /// The parent of the last object, and the key or index in it.
     pub fn last(&self) -> Option<(&ObjId, &Prop<'static>)> {
         self.backwards().next()
     }
 
-    /// How many objects there are on it.
+    /// Number of objects on the path.
     pub fn len(&self) -> usize {
         self.backwards().count()
     }
 
-    /// Whether it is the way to the root.
+    /// Is it the path of the root?
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 }
 
-/// Not by each step dropping the one before: there may be more of them than a stack holds.
+/// Iterative: recursion could exceed the stack.
 impl Drop for Path {
     fn drop(&mut self) {
         let mut next = self.0.take();

@@ -1,27 +1,27 @@
-//! Steps in the order in which objects were edited, instead of the net difference between two moments.
+//! Patches in the order of edits, instead of the net difference between two points.
 //!
-//! The document itself records nothing while it is edited: operations keep their counters, so every moment between two calls can be
-//! looked at later. What is noted is where one call ended and the next one began.
+//! Nothing is recorded during edits: operations keep their counters, so every point between two calls can be compared
+//! later. Only the points at which calls ended are stored.
 
 use hashbrown::{HashMap, HashSet};
 
 use super::diff::{Scope, diff};
-use super::direct::way;
 use super::{Patch, PatchAction};
 use crate::mark::Mark;
-use crate::store::past::Clock;
+use crate::patch::text_fast_path::way;
 use crate::store::seq::Seq;
 use crate::store::state::State;
+use crate::store::versions::clock::Clock;
 use crate::types::{ChangeIdx, ObjId, OpId, Prop, TextEncoding, Value};
 
-/// A moment between two calls: all changes before a row and, of the change that was open then, the operations before one.
+/// A point between two calls: all changes before a row, and the operations of the uncommitted change before a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Edge {
+pub(crate) struct RecordPoint {
     pub(crate) row: ChangeIdx,
     pub(crate) open: Option<OpId>,
 }
 
-impl Edge {
+impl RecordPoint {
     fn clock(self, state: &State) -> Clock {
         let clock = state.clock_before(self.row);
         match self.open {
@@ -31,13 +31,19 @@ impl Edge {
     }
 }
 
-/// So many leaves of lists and texts may be looked at: at the worst, all of those that were edited are gone through for each call.
+/// Maximum number of leaves of lists and texts to visit: in the worst case, each call visits all leaves that were
+/// edited.
 const MOST_LEAVES: usize = 1 << 15;
 
-/// The steps from `before` over each of the edges to `after`, which is now: those of an object together, in the order of edits. Objects
-/// come after those that they are in, so all paths are those of now.
-/// `None` if more leaves than [`MOST_LEAVES`] would be looked at.
-pub(crate) fn recorded(state: &State, before: &Clock, edges: &[Edge], after: &Clock) -> Option<Vec<Patch>> {
+/// The patches from `before` over each of the edges to `after`, the current state: grouped by object, in the order of
+/// edits. An object follows those that contain it, so all paths are current ones. `None` if more than [`MOST_LEAVES`]
+/// leaves would be visited.
+pub(crate) fn recorded_patches(
+    state: &State,
+    before: &Clock,
+    edges: &[RecordPoint],
+    after: &Clock,
+) -> Option<Vec<Patch>> {
     let mut edited = HashSet::new();
     state.between(before, after, |obj, _| {
         edited.insert(obj);
@@ -46,28 +52,28 @@ pub(crate) fn recorded(state: &State, before: &Clock, edges: &[Edge], after: &Cl
     if leaves.saturating_mul(edges.len()) > MOST_LEAVES {
         return None;
     }
-    let mut told = vec![];
+    let mut patches = vec![];
     let mut from = before.clone();
     let moments = edges.iter().map(|edge| edge.clock(state)).chain([after.clone()]);
     for to in moments {
-        told.extend(diff(state, &from, &to, Scope::ALL));
+        patches.extend(diff(state, &from, &to, Scope::ALL));
         from = to;
     }
-    // An object that is shown anew is told whole: what was told of it before counts no more.
+    // A newly visible object is reported completely, so earlier patches for it are dropped.
     let mut shown = HashMap::new();
-    for (at, step) in told.iter().enumerate() {
+    for (at, step) in patches.iter().enumerate() {
         shown.extend(objects(&step.action).map(|obj| (obj.clone(), at)));
     }
     let mut paths = HashMap::new();
     let mut of_objects = vec![];
-    for (at, step) in told.into_iter().enumerate() {
+    for (at, step) in patches.into_iter().enumerate() {
         if shown.get(&step.obj).is_some_and(|shown| at < *shown) {
             continue;
         }
         let path = paths
             .entry(step.obj.clone())
             .or_insert_with(|| state.resolve(&step.obj).ok().and_then(|obj| way(state, obj)));
-        // No way leads to an object that is there no more.
+        // A deleted object has no path.
         if let Some(path) = path {
             of_objects.push(Patch { path: path.clone(), ..step });
         }
@@ -80,7 +86,7 @@ pub(crate) fn recorded(state: &State, before: &Clock, edges: &[Edge], after: &Cl
     Some(steps)
 }
 
-/// The objects that a step shows.
+/// The objects that a patch makes visible.
 fn objects(action: &PatchAction) -> impl Iterator<Item = &ObjId> {
     let (one, many) = match action {
         PatchAction::PutMap { value: (value, id), .. } | PatchAction::PutSeq { value: (value, id), .. } => {
@@ -93,27 +99,29 @@ fn objects(action: &PatchAction) -> impl Iterator<Item = &ObjId> {
     values.filter(|(value, _)| matches!(value, Value::Object(_))).map(|(_, id)| id)
 }
 
-/// Adds a step; it becomes a part of the last one where both are about the same run of elements or characters.
+/// Adds a patch, merging it into the last one if both edit the same run of elements or characters.
 fn join(steps: &mut Vec<Patch>, step: Patch, encoding: TextEncoding) {
     let Some(last) = steps.last_mut().filter(|last| last.obj == step.obj) else {
         return steps.push(step);
     };
     let is_joined = match (&mut last.action, &step.action) {
         (PatchAction::Insert { index, values }, PatchAction::Insert { index: at, values: more }) => {
-            let place = at.checked_sub(*index).filter(|place| *place <= values.len());
-            place.inspect(|place| drop(values.splice(place..place, more.iter().cloned()))).is_some()
+            let position = at.checked_sub(*index).filter(|position| *position <= values.len());
+            position
+                .inspect(|position| drop(values.splice(position..position, more.iter().cloned())))
+                .is_some()
         }
         (PatchAction::Insert { index, values }, PatchAction::DeleteSeq { index: at, length }) => {
-            let place = at.checked_sub(*index).filter(|place| place + length <= values.len());
-            place.inspect(|place| drop(values.drain(*place..place + length))).is_some()
+            let position = at.checked_sub(*index).filter(|position| position + length <= values.len());
+            position.inspect(|position| drop(values.drain(*position..position + length))).is_some()
         }
         (
             PatchAction::SpliceText { index, value, marks },
             PatchAction::SpliceText { index: at, value: more, marks: same },
         ) => {
-            let place = at.checked_sub(*index).and_then(|units| byte_at(value, units, encoding));
-            let place = place.filter(|_| marks == same);
-            place.inspect(|place| value.insert_str(*place, more)).is_some()
+            let position = at.checked_sub(*index).and_then(|units| byte_at(value, units, encoding));
+            let position = position.filter(|_| marks == same);
+            position.inspect(|position| value.insert_str(*position, more)).is_some()
         }
         (PatchAction::SpliceText { index, value, .. }, PatchAction::DeleteSeq { index: at, length }) => {
             let ends = at.checked_sub(*index).and_then(|units| {
@@ -156,8 +164,8 @@ fn join(steps: &mut Vec<Patch>, step: Patch, encoding: TextEncoding) {
     }
 }
 
-/// Adds a mark behind those of its name, of which the last one may go on with it. Names come in their order: only marks of one name
-/// count on each other.
+/// Adds a mark after those with its name, merging it with the last of these if possible. Marks are in order of name,
+/// and only marks of one name depend on each other.
 fn add(marks: &mut Vec<Mark<'static>>, mark: &Mark<'static>) {
     let behind = marks.partition_point(|other| other.name <= mark.name);
     match marks[..behind].last_mut() {
@@ -168,7 +176,7 @@ fn add(marks: &mut Vec<Mark<'static>>, mark: &Mark<'static>) {
     }
 }
 
-/// Where the character begins that has so many units before it, or the end of the text.
+/// Byte offset of the character after `units` units, or the end of the text.
 fn byte_at(text: &str, units: usize, encoding: TextEncoding) -> Option<usize> {
     let mut before = 0;
     for (at, character) in text.char_indices() {

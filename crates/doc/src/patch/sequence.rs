@@ -1,107 +1,109 @@
-//! What became of a list or a text: its elements in order, each looked at as it was at both moments.
+//! Differences of a list or text: its elements in order, each compared between both points.
 
 use smallvec::SmallVec;
 
 use super::PatchAction;
-use super::list::Patches;
-use super::value::{Became, became, winner};
-use crate::codec::value::code;
+use crate::codec::raw_value::code;
 use crate::mark::MarkSet;
-use crate::mark::active::Active;
+use crate::mark::active::ActiveMarks;
+use crate::patch::patch_list::PatchList;
+use crate::patch::value_change::{ValueChange, became, winner};
 use crate::store::memory::byte_arena::Bytes;
-use crate::store::past::{Clock, there};
 use crate::store::register::Visible;
-use crate::store::seq::{At, Kind, Seq, Span};
+use crate::store::seq::{ElementPos, Kind, Seq, Span};
 use crate::store::state::State;
+use crate::store::versions::at_heads::is_visible_at;
+use crate::store::versions::clock::Clock;
 use crate::types::{ObjIdx, ObjType, OpId, Prop, ScalarValue};
 
-/// The two moments.
+/// The two points of the history.
 #[derive(Clone, Copy)]
-pub(super) struct Moments<'a> {
+pub(super) struct BeforeAfter<'a> {
     pub(super) before: &'a Clock,
     pub(super) after: &'a Clock,
-    /// It is told, too, that a value has others beside it, or no longer.
+    /// Are conflicts that appear or disappear reported?
     pub(super) conflicts: bool,
 }
 
-/// Elements side by side: the first of them, and how many.
-type Piece = (At, u32);
+/// Adjacent elements: the first one, and their number.
+type Piece = (ElementPos, u32);
 
-/// Goes through a sequence.
+/// Comparison of a sequence.
 pub(super) struct Walk<'a, 'p> {
     state: &'a State,
     seq: &'a Seq,
-    moments: Moments<'a>,
+    moments: BeforeAfter<'a>,
     marks: Option<Marks<'a>>,
-    /// Where the next element stands after all.
+    /// Index of the next element after the difference.
     index: usize,
-    patches: &'p mut Patches<'a>,
-    /// Objects that are there now and were not, or not seen.
+    patches: &'p mut PatchList<'a>,
+    /// Objects that became visible.
     shown: &'p mut Vec<ObjIdx>,
 }
 
-/// What became of characters without marks that lie side by side: they all came, all went, or all stayed.
+/// Adjacent characters without marks that were all inserted, all deleted, or all kept.
 #[derive(Default)]
 struct Plain {
-    stayed: usize,
-    came: (Vec<u8>, usize),
-    gone: usize,
+    unchanged: usize,
+    inserted: (Vec<u8>, usize),
+    deleted: usize,
 }
 
 impl Plain {
-    /// Takes a span of which the first `was` elements were there before and the first `is` after, if it fits in.
+    /// Adds a span of which the first `was` elements were visible before and the first `is` after. Returns false if it
+    /// does not fit.
     #[inline]
     fn add(&mut self, span: &Span, was: u32, is: u32, state: &State) -> bool {
-        let (bytes, width) = (&mut self.came.0, span.width as usize);
+        let (bytes, width) = (&mut self.inserted.0, span.width as usize);
         match (was > 0, is > 0) {
-            (true, true) if was == span.len && is == span.len && bytes.is_empty() && self.gone == 0 => {
-                self.stayed += width;
+            (true, true) if was == span.len && is == span.len && bytes.is_empty() && self.deleted == 0 => {
+                self.unchanged += width;
             }
-            (false, true) if is == span.len && self.gone == 0 => {
+            (false, true) if is == span.len && self.deleted == 0 => {
                 match state.heap.get(Bytes { at: span.at, len: span.bytes }) {
                     [byte] => bytes.push(*byte),
                     more => bytes.extend_from_slice(more),
                 }
-                self.came.1 += width;
+                self.inserted.1 += width;
             }
-            (true, false) if was == span.len && bytes.is_empty() => self.gone += width,
+            (true, false) if was == span.len && bytes.is_empty() => self.deleted += width,
             (false, false) => {}
             _ => return false,
         }
         true
     }
 
-    /// Tells it, what stayed before what came or went.
-    fn tell(&mut self, walk: &mut Walk<'_, '_>) {
-        walk.index += std::mem::take(&mut self.stayed);
-        let (bytes, width) = std::mem::take(&mut self.came);
+    /// Reports the differences; kept characters come first.
+    fn flush(&mut self, walk: &mut Walk<'_, '_>) {
+        walk.index += std::mem::take(&mut self.unchanged);
+        let (bytes, width) = std::mem::take(&mut self.inserted);
         if !bytes.is_empty() {
-            walk.splice(&String::from_utf8(bytes).expect("text was checked when it came in"), width);
+            walk.splice(&String::from_utf8(bytes).expect("text was checked when it was added"), width);
         }
-        if self.gone > 0 {
-            walk.patches.delete(walk.index, std::mem::take(&mut self.gone));
+        if self.deleted > 0 {
+            walk.patches.delete(walk.index, std::mem::take(&mut self.deleted));
         }
     }
 }
 
-/// The marks that hold at a place.
+/// The marks that hold at a position.
 struct Marks<'a> {
-    before: Active<'a>,
-    after: Active<'a>,
-    /// Those of `after`, and what is other than in `before`: of each name the value now, or null.
+    before: ActiveMarks<'a>,
+    after: ActiveMarks<'a>,
+    /// The marks after the difference; and the differences from those before, with null for removed names.
     now: MarkSet<'a>,
     changed: Vec<(String, ScalarValue<'a>)>,
-    /// Boundaries went by since.
+    /// Were boundaries passed since?
     stale: bool,
 }
 
 impl<'a> Marks<'a> {
     fn new(state: &'a State) -> Self {
-        let active = || Active::new(state);
+        let active = || ActiveMarks::new(state);
         Self { before: active(), after: active(), now: MarkSet::default(), changed: vec![], stale: false }
     }
 
-    /// Finds out what holds here.
+    /// Computes the marks at this position.
     fn refresh(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -119,39 +121,39 @@ impl<'a, 'p> Walk<'a, 'p> {
     pub(super) fn new(
         state: &'a State,
         seq: &'a Seq,
-        moments: Moments<'a>,
-        patches: &'p mut Patches<'a>,
+        moments: BeforeAfter<'a>,
+        patches: &'p mut PatchList<'a>,
         shown: &'p mut Vec<ObjIdx>,
     ) -> Self {
         let marks = (seq.is_text && seq.marks > 0).then(|| Marks::new(state));
         Self { state, seq, moments, marks, index: 0, patches, shown }
     }
 
-    /// Looks at everything.
+    /// Compares all elements.
     pub(super) fn all(mut self) {
-        let Moments { before, after, .. } = self.moments;
+        let BeforeAfter { before, after, .. } = self.moments;
         let whole = self.seq.is_text && self.marks.is_none() && !before.lacks_some() && !after.lacks_some();
         let mut plain = Plain::default();
         for spans in self.seq.pages() {
             for span in spans {
                 if whole && span.kind == Kind::Text && span.reg.is_none() && span.deleted_by.is_none() {
-                    // Of what was never deleted the first elements were there, up to some one, and nothing behind.
+                    // Of elements that were never deleted, a clock covers the first few and none of the others.
                     let [was, is] = [before, after].map(|clock| clock.covered(span.id, span.len));
                     if plain.add(span, was, is, self.state) {
                         continue;
                     }
                 }
-                plain.tell(&mut self);
+                plain.flush(&mut self);
                 self.span(span);
             }
         }
-        plain.tell(&mut self);
+        plain.flush(&mut self);
     }
 
-    /// Looks at those elements that may be different at the two moments or now. There are no marks.
+    /// Compares the elements that may differ between the two points or the current state. There must be no marks.
     pub(super) fn some(mut self, touched: &[(OpId, u32)]) {
         let ctx = self.state.ctx();
-        // How many units there are less before a place than there are now.
+        // Difference between the current position and the position after.
         let mut less = 0;
         for (at, len) in self.pieces(touched) {
             let mut span = *self.seq.span(at);
@@ -168,7 +170,7 @@ impl<'a, 'p> Walk<'a, 'p> {
         }
     }
 
-    /// Where elements are, in order, each once.
+    /// Positions of the elements, in order and without duplicates.
     fn pieces(&self, touched: &[(OpId, u32)]) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::with_capacity(touched.len());
         for (mut id, mut len) in touched.iter().copied() {
@@ -180,7 +182,7 @@ impl<'a, 'p> Walk<'a, 'p> {
                 (id, len) = (id.plus(here), len - here);
             }
         }
-        let order = |a: At, b: At| match self.seq.before(a, b) {
+        let order = |a: ElementPos, b: ElementPos| match self.seq.before(a, b) {
             true => std::cmp::Ordering::Less,
             false if a == b => std::cmp::Ordering::Equal,
             false => std::cmp::Ordering::Greater,
@@ -188,7 +190,7 @@ impl<'a, 'p> Walk<'a, 'p> {
         pieces.sort_unstable_by(|(a, _), (b, _)| order(*a, *b));
         let mut once: Vec<Piece> = Vec::with_capacity(pieces.len());
         for (at, len) in pieces {
-            let known = once.last().filter(|(last, _)| last.back(last.off) == at.back(at.off));
+            let known = once.last().filter(|(last, _)| last.minus(last.off) == at.minus(at.off));
             let known = known.map_or(0, |(last, len)| (last.off + len).saturating_sub(at.off));
             if known < len {
                 once.push((at.on(known), len - known));
@@ -201,16 +203,17 @@ impl<'a, 'p> Walk<'a, 'p> {
         if span.kind == Kind::Mark {
             return self.boundary(span);
         }
-        let Moments { before, after, .. } = self.moments;
+        let BeforeAfter { before, after, .. } = self.moments;
         if span.reg.is_some() {
             let was = self.state.element_at(self.seq, span, before);
             let is = self.state.element_at(self.seq, span, after);
             return self.element(&was, &is);
         }
-        let (ctx, fate) =
-            (self.state.ctx(), |span: &Span, n| (there(span, n, before), there(span, n, after)));
+        let (ctx, fate) = (self.state.ctx(), |span: &Span, n| {
+            (is_visible_at(span, n, before), is_visible_at(span, n, after))
+        });
         if !before.lacks_some() && !after.lacks_some() && span.deleted_by.is_none() {
-            // Of what was never deleted the first elements were there, up to some one, and nothing behind.
+            // Of elements that were never deleted, a clock covers the first few and none of the others.
             let mut ends = [before, after].map(|clock| clock.covered(span.id, span.len));
             ends.sort_unstable();
             let (mut rest, mut parts) = (*span, SmallVec::<[Span; 3]>::new());
@@ -239,7 +242,7 @@ impl<'a, 'p> Walk<'a, 'p> {
         }
     }
 
-    /// Elements without updates that were all there before or not, and are or are not.
+    /// Compares elements without updates that agree in visibility before and after.
     fn run(&mut self, span: &Span, fate: (bool, bool)) {
         let one = |n| Visible { id: span.id.plus(n), val: self.state.inserted(span, n), added: 0 };
         match (fate, self.seq.is_text) {
@@ -257,34 +260,34 @@ impl<'a, 'p> Walk<'a, 'p> {
             }
             ((was, is), true) => {
                 let value = one(0);
-                let seen = std::slice::from_ref(&value);
-                self.letter(if was { seen } else { &[] }, if is { seen } else { &[] });
+                let values = std::slice::from_ref(&value);
+                self.letter(if was { values } else { &[] }, if is { values } else { &[] });
             }
         }
     }
 
-    /// An element with values of its own.
+    /// Compares an element with values of its own.
     fn element(&mut self, was: &[Visible], is: &[Visible]) {
         if self.seq.is_text {
             return self.letter(was, is);
         }
         let index = self.index;
         match became(was, is, self.moments.conflicts) {
-            Became::Same => self.index += usize::from(!is.is_empty()),
-            Became::Gone => self.patches.delete(index, 1),
-            Became::Put(value, conflict) => self.put(winner(was), &value, conflict),
-            Became::Grown { by, conflict } => {
+            ValueChange::Same => self.index += usize::from(!is.is_empty()),
+            ValueChange::Gone => self.patches.delete(index, 1),
+            ValueChange::Put(value, conflict) => self.put(winner(was), &value, conflict),
+            ValueChange::Grown { by, conflict } => {
                 self.patches.grow(Prop::Seq(index), by, conflict);
                 self.index += 1;
             }
-            Became::Conflict => {
+            ValueChange::Conflict => {
                 self.patches.push(PatchAction::Conflict { prop: Prop::Seq(index) });
                 self.index += 1;
             }
         }
     }
 
-    /// A value of a list that was not there, in the place of another one or in its own.
+    /// Reports a new value of a list: a replacement of another one, or an insertion.
     fn put(&mut self, old: Option<OpId>, value: &Visible, conflict: bool) {
         let index = self.index;
         if old.is_some() {
@@ -297,14 +300,14 @@ impl<'a, 'p> Walk<'a, 'p> {
         self.shown.extend(value.val.as_object().map(|(_, number)| number));
     }
 
-    /// An element of a text with values of its own. Those who do not win are not told.
+    /// Compares an element of a text with values of its own. Only winners are reported.
     fn letter(&mut self, was: &[Visible], is: &[Visible]) {
         match (was.last(), is.last()) {
             (None, None) => {}
             (Some(old), None) => self.take(old),
             (None, Some(new)) => self.give(new),
             (Some(old), Some(new)) if old.id == new.id => match new.val.as_object() {
-                // Marks are for characters.
+                // Marks apply to characters only.
                 Some((ObjType::Map, _)) => self.index += self.width(new),
                 _ => self.stay(self.width(new)),
             },
@@ -343,7 +346,7 @@ impl<'a, 'p> Walk<'a, 'p> {
         }
     }
 
-    /// Characters came.
+    /// Reports inserted characters.
     fn splice(&mut self, text: &str, width: usize) {
         let none = MarkSet::default();
         let marks = match &mut self.marks {
@@ -357,7 +360,7 @@ impl<'a, 'p> Walk<'a, 'p> {
         self.index += width;
     }
 
-    /// Characters stay, but may be marked otherwise.
+    /// Reports kept characters if their marks changed.
     fn stay(&mut self, width: usize) {
         let start = self.index;
         self.index += width;

@@ -1,4 +1,4 @@
-//! Who writes in this document. Operations name their actor by a number given in order of arrival; the order of
+//! Table of the document's actors. Operations refer to an actor by a number, assigned in order of arrival. The order of
 //! operations compares the actors' bytes, so each number has a rank.
 
 use std::cmp::Ordering;
@@ -9,25 +9,25 @@ use hashbrown::hash_map::EntryRef;
 
 use crate::types::{ActorId, ActorIdx, OpId};
 
-/// Tables of at most this many actors are searched one by one.
+/// Tables of at most this many actors are searched linearly.
 const FEW: usize = 4;
 
 #[derive(Clone, Debug, Default)]
 struct Table {
     ids: Vec<ActorId>,
     ranks: Vec<u32>,
-    /// The numbers by rank.
+    /// Actor numbers by rank.
     order: Vec<ActorIdx>,
     numbers: HashMap<ActorId, ActorIdx>,
-    /// The length of the longest.
+    /// Length of the longest actor id.
     longest: usize,
 }
 
 impl Table {
-    /// Gives each number its rank.
+    /// Computes the rank of each number.
     fn rank(&mut self) {
         self.ranks.resize(self.ids.len(), 0);
-        self.order.iter().zip(0..).for_each(|(number, rank)| self.ranks[number.place()] = rank);
+        self.order.iter().zip(0..).for_each(|(number, rank)| self.ranks[number.index()] = rank);
     }
 }
 
@@ -40,33 +40,33 @@ impl Actors {
         self.0.ids.len()
     }
 
-    /// The number that the next new one gets.
+    /// Number of the next new actor.
     pub(crate) fn next(&self) -> ActorIdx {
-        ActorIdx::of(self.len() as u32)
+        ActorIdx::from_u32(self.len() as u32)
     }
 
     pub(crate) fn numbers(&self) -> impl Iterator<Item = ActorIdx> + use<> {
-        (0..self.len() as u32).map(ActorIdx::of)
+        (0..self.len() as u32).map(ActorIdx::from_u32)
     }
 
-    /// The length of the longest name.
+    /// Length of the longest actor id.
     pub(crate) fn longest(&self) -> usize {
         self.0.longest
     }
 
     #[inline]
     pub(crate) fn id(&self, number: ActorIdx) -> &ActorId {
-        &self.0.ids[number.place()]
+        &self.0.ids[number.index()]
     }
 
     pub(crate) fn bytes(&self, number: ActorIdx) -> &[u8] {
-        self.0.ids[number.place()].as_bytes()
+        self.0.ids[number.index()].as_bytes()
     }
 
     pub(crate) fn find(&self, id: &ActorId) -> Option<ActorIdx> {
         if self.0.ids.len() <= FEW {
             return (0..)
-                .map(ActorIdx::of)
+                .map(ActorIdx::from_u32)
                 .zip(&self.0.ids)
                 .find(|(_, known)| known.is(id))
                 .map(|(number, _)| number);
@@ -74,7 +74,7 @@ impl Actors {
         self.0.numbers.get(id).copied()
     }
 
-    /// The number of an actor, new if need be.
+    /// The number of an actor; adds the actor if it is missing.
     pub(crate) fn add(&mut self, id: &ActorId) -> ActorIdx {
         if let Some(number) = self.find(id) {
             return number;
@@ -84,12 +84,12 @@ impl Actors {
         number
     }
 
-    /// Adds those that are not there yet. Costs a pass over all of them, however many are new.
+    /// Adds the missing actors. Costs one pass over all actors, however many are new.
     pub(crate) fn add_all<'a>(&mut self, ids: impl IntoIterator<Item = &'a ActorId>) {
         let table = Arc::make_mut(&mut self.0);
         let known = table.ids.len();
         for id in ids {
-            let number = ActorIdx::of(table.ids.len() as u32);
+            let number = ActorIdx::from_u32(table.ids.len() as u32);
             if let EntryRef::Vacant(entry) = table.numbers.entry_ref(id) {
                 entry.insert(number);
                 table.ids.push(id.clone());
@@ -97,20 +97,20 @@ impl Actors {
             }
         }
         let Table { ids, order, .. } = table;
-        let mut new: Vec<ActorIdx> = (known as u32..ids.len() as u32).map(ActorIdx::of).collect();
-        new.sort_unstable_by(|a, b| ids[a.place()].cmp(&ids[b.place()]));
+        let mut new: Vec<ActorIdx> = (known as u32..ids.len() as u32).map(ActorIdx::from_u32).collect();
+        new.sort_unstable_by(|a, b| ids[a.index()].cmp(&ids[b.index()]));
         if let [number] = new[..] {
-            let at = order.partition_point(|before| ids[before.place()] < ids[number.place()]);
+            let at = order.partition_point(|before| ids[before.index()] < ids[number.index()]);
             order.insert(at, number);
         } else {
             // Two ascending runs, which a stable sort merges.
             order.extend(new);
-            order.sort_by(|a, b| ids[a.place()].cmp(&ids[b.place()]));
+            order.sort_by(|a, b| ids[a.index()].cmp(&ids[b.index()]));
         }
         table.rank();
     }
 
-    /// Adds one as long as the longest of `others`, if all are shorter here.
+    /// Adds one actor with an id as long as the longest of `others`, if all ids here are shorter.
     pub(crate) fn add_longest(&mut self, others: &Self) {
         let longest = |id: &&ActorId| id.as_bytes().len() == others.longest();
         if self.longest() < others.longest()
@@ -120,7 +120,7 @@ impl Actors {
         }
     }
 
-    /// Forgets all but the first `len`. Costs a pass over all of them.
+    /// Removes all but the first `len` actors. Costs one pass over all of them.
     pub(crate) fn cut(&mut self, len: usize) {
         if len == self.len() {
             return;
@@ -129,14 +129,14 @@ impl Actors {
         for id in table.ids.drain(len..) {
             table.numbers.remove(&id);
         }
-        table.order.retain(|number| number.place() < len);
+        table.order.retain(|number| number.index() < len);
         table.longest = table.ids.iter().map(|id| id.as_bytes().len()).max().unwrap_or(0);
         table.rank();
     }
 
     #[inline]
     pub(crate) fn rank(&self, number: ActorIdx) -> u32 {
-        self.0.ranks[number.place()]
+        self.0.ranks[number.index()]
     }
 
     /// The order of operations: counters, then actors bytewise.
@@ -160,23 +160,23 @@ mod tests {
         assert_eq!(actors.add(&ActorId::from([9])), late);
         assert_eq!(actors.cmp(OpId::new(5, late), OpId::new(5, early)), Ordering::Greater);
         assert_eq!(actors.cmp(OpId::new(5, late), OpId::new(6, early)), Ordering::Less);
-        // Some at once, of which one is there.
+        // Several at once, one of which is present already.
         let more: Vec<ActorId> = [[7], [9], [1], [8]].map(ActorId::from).to_vec();
         actors.add_all(&more);
         actors.add_all(&[]);
-        let mut numbers: Vec<ActorIdx> = (0..5).map(ActorIdx::of).collect();
+        let mut numbers: Vec<ActorIdx> = (0..5).map(ActorIdx::from_u32).collect();
         numbers.sort_unstable_by_key(|number| actors.rank(*number));
         let bytes: Vec<&[u8]> = numbers.iter().map(|number| actors.bytes(*number)).collect();
         assert_eq!(bytes, [&[1][..], &[1, 2], &[7], &[8], &[9]]);
         assert_eq!(actors.find(&more[3]).map(|number| actors.id(number)), Some(&more[3]));
-        // The last ones go, and one comes again.
+        // Removes the last ones, then adds one of them again.
         actors.cut(3);
         assert_eq!((actors.len(), actors.longest()), (3, 2));
         assert_eq!(
             [&more[0], &more[2], &more[3]].map(|id| actors.find(id)),
-            [Some(ActorIdx::of(2)), None, None]
+            [Some(ActorIdx::from_u32(2)), None, None]
         );
-        assert_eq!(actors.add(&more[2]), ActorIdx::of(3));
-        assert_eq!([0, 1, 2, 3].map(|number| actors.rank(ActorIdx::of(number))), [3, 1, 2, 0]);
+        assert_eq!(actors.add(&more[2]), ActorIdx::from_u32(3));
+        assert_eq!([0, 1, 2, 3].map(|number| actors.rank(ActorIdx::from_u32(number))), [3, 1, 2, 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! A map: keys to the values visible there. What was there before is in the log.
+//! A map object: its keys and their visible values. Earlier values are in the log.
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Bound;
@@ -13,7 +13,7 @@ use crate::store::memory::keys::sort_by_bytes;
 use crate::store::register::Values;
 use crate::types::KeyOpIdx;
 
-/// Maps of at most this many keys are searched one by one.
+/// Maps of at most this many keys are searched linearly.
 const SMALL: usize = 12;
 
 /// One key.
@@ -21,7 +21,7 @@ const SMALL: usize = 12;
 pub(crate) struct Entry {
     hash: u32,
     pub(crate) key: Bytes,
-    /// The newest operation on the key in the log.
+    /// Newest operation on the key in the log.
     pub(crate) last: Option<KeyOpIdx>,
     pub(crate) values: Values,
 }
@@ -33,7 +33,7 @@ impl Entry {
     }
 }
 
-/// Whether two keys of equal length are the same. Most are too short for a call to be worth it.
+/// Compares two keys of equal length. Most are too short for a function call to pay off.
 #[inline]
 fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
@@ -47,25 +47,25 @@ fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// The map. Finding a key costs O(1) and does not depend on its history.
+/// Map object. A lookup costs O(1), independent of the key's history.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map {
-    /// All keys that ever had a value, in the order in which they came.
+    /// All keys that ever had a value, in order of creation.
     entries: CowVec<Entry>,
-    /// The entries by the hashes of their keys; empty for small maps.
+    /// Index of the entries by key hash; empty for small maps.
     index: Index,
-    /// Keys with a visible value.
+    /// Number of keys with a visible value.
     len: usize,
-    /// Their order, once somebody has asked since one came or went.
+    /// Sorted keys, built on first request; cleared when a key appears or disappears.
     order: OnceLock<Arc<Order>>,
 }
 
-/// The keys of a map that have values, in the order of their bytes.
+/// The keys with values, in the order of their bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
-    /// One after another, so that who reads them all reads memory in order.
+    /// The keys, concatenated, so that an iteration reads memory sequentially.
     text: String,
-    /// Where each ends, and the number of its entry.
+    /// End of each key in `text`, and the index of its entry.
     ends: Vec<(u32, u32)>,
 }
 
@@ -75,7 +75,7 @@ impl Order {
         &self.text[start as usize..self.ends[at].0 as usize]
     }
 
-    /// How many keys are before all for which `before` is not true, which is true for none after one of those.
+    /// Number of keys before the first one for which `before` is false. `before` must be monotonic.
     fn partition_point(&self, before: impl Fn(&str) -> bool) -> usize {
         let (mut low, mut high) = (0, self.ends.len());
         while low < high {
@@ -89,7 +89,7 @@ impl Order {
         low
     }
 
-    /// The keys and the numbers of their entries that lie in a range.
+    /// The keys in a range, with the indexes of their entries.
     pub(crate) fn range(&self, from: Bound<&str>, to: Bound<&str>) -> impl Iterator<Item = (&str, usize)> {
         let low = match from {
             Bound::Unbounded => 0,
@@ -104,7 +104,7 @@ impl Order {
         (low..high).map(|at| (self.key(at), self.ends[at].1 as usize))
     }
 
-    /// All keys, and the numbers of their entries.
+    /// All keys, with the indexes of their entries.
     #[cfg(feature = "json")]
     #[inline]
     pub(crate) fn entries(&self) -> OrderedEntries<'_> {
@@ -139,7 +139,7 @@ impl<'a> Iterator for OrderedEntries<'a> {
 /// See [`Order::keys`].
 #[derive(Clone, Debug)]
 pub(crate) struct OrderedKeys<'a> {
-    /// The keys to come.
+    /// The remaining keys.
     text: &'a str,
     ends: std::slice::Iter<'a, (u32, u32)>,
     start: u32,
@@ -162,9 +162,9 @@ impl<'a> Iterator for OrderedKeys<'a> {
     }
 }
 
-/// The hash of a key. Keys that differ in the last three bits of their last byte alone, as the digits of counted keys do,
-/// have hashes that differ in the last three bits: the index keeps them together, and who reads the keys in the order of
-/// their numbers finds eight of them in one line.
+/// Hash of a key. Keys that differ only in the last three bits of their last byte, such as numbered keys, get hashes
+/// that differ only in the last three bits. The index then stores them together: an iteration in numeric order finds
+/// eight of them per cache line.
 fn hash_of(key: &[u8]) -> u32 {
     static HASHER: OnceLock<DefaultHashBuilder> = OnceLock::new();
     let mut hasher = HASHER.get_or_init(DefaultHashBuilder::default).build_hasher();
@@ -175,12 +175,12 @@ fn hash_of(key: &[u8]) -> u32 {
 }
 
 impl Map {
-    /// How many keys have a value.
+    /// Number of keys with a value.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// The number of a key, or its hash when it is not there.
+    /// The index of a key's entry, or the key's hash if it is absent.
     #[inline]
     fn seek(&self, key: &[u8], heap: &ByteArena) -> Result<usize, u32> {
         if self.index.is_empty() {
@@ -202,7 +202,7 @@ impl Map {
         })
     }
 
-    /// Changes the entry of a key; a new one without values if need be, its key put into the heap.
+    /// Changes the entry of a key. Creates it without values if it is absent, and adds the key to the heap.
     #[inline]
     pub(crate) fn update<R>(
         &mut self,
@@ -211,8 +211,8 @@ impl Map {
         change: impl FnOnce(&mut Entry) -> R,
     ) -> R {
         let number = self.seek(key.as_bytes(), heap).unwrap_or_else(|hash| {
-            // In a file a key of a map can be one with the last of the map before it, its other keys cannot: of those of maps
-            // with several at least half of the bytes are there.
+            // A file may share the first key of a map with the last key of the map before it, but not the others. Of
+            // maps with several keys, at least half of the key bytes are in the file.
             heap.pay(if self.entries.len() == 0 { 0 } else { key.len() / 2 });
             self.add(Entry { hash, key: heap.name(key), last: None, values: Values::new() })
         });
@@ -227,7 +227,7 @@ impl Map {
         result
     }
 
-    /// Appends an entry; gives its number.
+    /// Appends an entry and returns its index.
     fn add(&mut self, entry: Entry) -> usize {
         let number = self.entries.len();
         if number == SMALL || !self.index.is_empty() {
@@ -237,8 +237,8 @@ impl Map {
         number
     }
 
-    /// The map of these keys, all different, each with its newest operation and its values.
-    pub(crate) fn of(
+    /// A map of these keys, all different, each with its newest operation and its values.
+    pub(crate) fn from_entries(
         keys: impl Iterator<Item = (Bytes, Option<KeyOpIdx>, Values)>,
         heap: &ByteArena,
     ) -> Self {
@@ -250,13 +250,13 @@ impl Map {
         }
         if let Some(last) = map.entries.last().filter(|_| map.entries.len() > SMALL) {
             let before = map.entries.len() - 1;
-            // The table is made for as many as there are.
+            // The table is sized for all entries.
             map.index.push(last.hash, before as u32, map.entries.iter().take(before).map(|entry| entry.hash));
         }
         map
     }
 
-    /// Forgets a key. The last one takes its number.
+    /// Removes a key. The last entry takes its index.
     pub(crate) fn remove(&mut self, key: &str, heap: &ByteArena) {
         let Ok(number) = self.seek(key.as_bytes(), heap) else { return };
         let end = self.entries.len() - 1;
@@ -278,7 +278,7 @@ impl Map {
         self.entries.iter()
     }
 
-    /// Some of what [`Self::order`] and the first entry say.
+    /// Returns a value that depends on [`Self::order`] and the first entry.
     #[cfg(feature = "json")]
     #[inline]
     pub(crate) fn glance(&self) -> usize {
@@ -290,7 +290,7 @@ impl Map {
         &self.entries[number]
     }
 
-    /// The keys that have values, in the order of their bytes. It is kept until one comes or goes.
+    /// The keys with values, in the order of their bytes. Cached until a key appears or disappears.
     pub(crate) fn order(&self, heap: &ByteArena) -> &Order {
         if let Some(order) = self.order.get() {
             return order;
@@ -304,12 +304,12 @@ impl Map {
             text.push_str(heap.text(key));
             ends.push((text.len() as u32, number));
         }
-        // Another reader may have been faster, with the same order: nobody waits here.
+        // Another thread may have built the same order first; no lock is held.
         let _ = self.order.set(Arc::new(Order { text, ends }));
         self.order.get().expect("it was just set")
     }
 
-    /// All keys that ever had a value, in the order of their bytes. Those of a file came in this order.
+    /// All keys that ever had a value, in the order of their bytes. Keys loaded from a file are already in this order.
     pub(crate) fn sorted(&self, heap: &ByteArena) -> Vec<&Entry> {
         let bytes = |entry: &&Entry| heap.get(entry.key);
         let mut entries: Vec<&Entry> = self.entries().collect();
@@ -319,7 +319,7 @@ impl Map {
             return self.order(heap).ends.iter().map(|(_, number)| self.entry(*number as usize)).collect();
         }
         if came > 0 {
-            // Two parts in order are merged, not sorted.
+            // Merges two sorted runs instead of sorting everything.
             sort_by_bytes(&mut entries[before..], bytes);
             entries.sort_by(|a, b| bytes(a).cmp(bytes(b)));
         }
@@ -333,13 +333,13 @@ mod tests {
     use std::ops::RangeBounds as _;
 
     use super::*;
-    use crate::store::log::Val;
+    use crate::store::log::value::StoredValue;
     use crate::store::register::Visible;
     use crate::types::Number as _;
     use crate::types::{ActorIdx, OpId};
 
     #[test]
-    fn bytes_are_compared_to_the_last() {
+    fn comparison_covers_every_byte() {
         for len in 0..40 {
             let mut bytes = vec![7; len];
             let same = bytes.clone();
@@ -353,10 +353,10 @@ mod tests {
     }
 
     #[test]
-    fn the_order_follows_every_key_that_comes_or_goes() {
+    fn order_reflects_added_and_removed_keys() {
         let (mut map, mut heap) = (Map::default(), ByteArena::default());
         let mut there = BTreeSet::new();
-        let value = Visible { id: OpId::new(1, ActorIdx::of(0)), val: Val::NULL, added: 0 };
+        let value = Visible { id: OpId::new(1, ActorIdx::from_u32(0)), val: StoredValue::NULL, added: 0 };
         for step in 0..2000_u32 {
             let key = (step.wrapping_mul(0x9e37_79b9) >> 22).to_string();
             match step % 7 {
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_found_whatever_came_and_went_before() {
+    fn keys_are_found_after_insertions_and_removals() {
         let (mut map, mut heap) = (Map::default(), ByteArena::default());
         let name = |i: usize| format!("{}{}", if i.is_multiple_of(3) { "key" } else { "" }, i);
         let mut there = vec![];
@@ -398,8 +398,8 @@ mod tests {
                 map.update(&key, &mut heap, |entry| entry.last = Some(KeyOpIdx::new(i)));
                 there.push(key);
             }
-            let kept = there.len() / 4;
-            for key in there.split_off(kept) {
+            let remaining = there.len() / 4;
+            for key in there.split_off(remaining) {
                 if !there.contains(&key) {
                     map.remove(&key, &heap);
                     assert!(map.get(&key, &heap).is_none());
@@ -409,9 +409,9 @@ mod tests {
             there.dedup();
             assert!(there.iter().all(|key| {
                 map.get(key, &heap)
-                    .is_some_and(|entry| entry.last.is_some_and(|last| name(last.place()) == *key))
+                    .is_some_and(|entry| entry.last.is_some_and(|last| name(last.index()) == *key))
             }));
-            // None of these has a value.
+            // None of these keys has a value.
             assert_eq!(map.order(&heap).keys().count(), 0);
             let sorted = map.sorted(&heap);
             assert!(sorted.iter().map(|entry| heap.text(entry.key)).eq(there.iter().map(String::as_str)));
@@ -419,8 +419,8 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_come_to_those_of_a_file_are_sorted_into_them() {
-        let value = Visible { id: OpId::new(1, ActorIdx::of(0)), val: Val::NULL, added: 0 };
+    fn new_keys_are_merged_into_loaded_keys() {
+        let value = Visible { id: OpId::new(1, ActorIdx::from_u32(0)), val: StoredValue::NULL, added: 0 };
         for came in 0..20 {
             let (mut map, mut heap) = (Map::default(), ByteArena::default());
             for n in 0..10 + came {

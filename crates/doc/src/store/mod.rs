@@ -1,26 +1,20 @@
-//! The operations of a document, arranged for editing and reading.
+//! Operations of a document, arranged for edits and reads.
 //!
-//! [`log`] keeps every operation in order of arrival, as runs; [`history`] keeps the changes likewise. Maps and
-//! sequences hold what is visible now and where each element is. All of it is shared copy-on-write between documents
-//! that were one.
+//! [`log`] stores every operation in order of arrival, as runs; [`history`] stores the changes likewise. Maps and
+//! sequences hold what is visible now and the position of each element. Forks share all of it copy-on-write.
 //!
-//! Rooms, each using only those before it: [`memory`]; [`actors`], [`log`], [`measured`], [`register`], [`savepoint`]; [`map`], [`seq`];
-//! [`history`]; [`state`], which holds one of each; [`past`], what was visible once, [`between`], what lies between two
-//! moments, [`undo`] and [`back`], which goes to an earlier moment; [`outgoing`], which writes changes and documents, and [`incoming`], which takes them in.
+//! Modules in layers, each using only earlier ones: [`memory`]; [`actors`], [`log`], [`register`]; [`map`], [`seq`];
+//! [`history`]; [`state`], a full state with one of each structure; [`versions`], earlier values, differences, rollback and
+//! the state at earlier heads; [`outgoing`], the writer of changes and documents; and [`incoming`], their reader.
 
 pub(crate) mod actors;
-pub(crate) mod back;
-pub(crate) mod between;
 pub(crate) mod history;
 pub(crate) mod incoming;
 pub(crate) mod log;
 pub(crate) mod map;
-pub(crate) mod measured;
 pub(crate) mod memory;
 pub(crate) mod outgoing;
-pub(crate) mod past;
 pub(crate) mod register;
-pub(crate) mod savepoint;
 pub(crate) mod seq;
 pub(crate) mod state;
-pub(crate) mod undo;
+pub(crate) mod versions;

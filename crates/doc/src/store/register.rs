@@ -1,27 +1,27 @@
-//! The values at one key or element: which operations are visible, and how an operation changes that.
+//! Register: the values of one key or element, which of them are visible, and how an operation changes that.
 
 use smallvec::SmallVec;
 
 use crate::codec::row::Action;
 use crate::store::actors::Actors;
-use crate::store::log::Val;
 use crate::store::log::key_op::KeyOp;
+use crate::store::log::value::StoredValue;
 use crate::types::OpId;
 
 /// An operation whose value is visible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Visible {
     pub(crate) id: OpId,
-    pub(crate) val: Val,
-    /// What increments added, for counters.
+    pub(crate) val: StoredValue,
+    /// Sum of the increments, for counters.
     pub(crate) added: i64,
 }
 
 /// All visible values in ascending order of their ids: the last one wins.
 pub(crate) type Values = SmallVec<[Visible; 1]>;
 
-/// Applies one operation with its predecessors. `number` is what an increment adds.
-/// Gives whether it superseded everything that was visible.
+/// Applies one operation with its predecessors; `number` is the amount of an increment. Returns whether the operation
+/// superseded everything that was visible.
 pub(crate) fn apply(values: &mut Values, op: &KeyOp, preds: &[OpId], number: i64, actors: &Actors) -> bool {
     if op.action == Action::Increment {
         increment(values, preds, number, actors);
@@ -38,7 +38,7 @@ pub(crate) fn apply(values: &mut Values, op: &KeyOp, preds: &[OpId], number: i64
     clears
 }
 
-/// Counters among the predecessors grow; other values there are superseded.
+/// Adds to the counters among the predecessors and supersedes the other values.
 fn increment(values: &mut Values, preds: &[OpId], number: i64, actors: &Actors) {
     values.retain(|value| {
         let named = named(preds, value.id, actors);
@@ -49,17 +49,17 @@ fn increment(values: &mut Values, preds: &[OpId], number: i64, actors: &Actors) 
     });
 }
 
-/// Whether `preds`, which are ascending, have an operation among them.
+/// Do `preds`, which are ascending, contain an operation?
 #[inline]
 fn named(preds: &[OpId], id: OpId, actors: &Actors) -> bool {
     match preds {
-        // Nearly always; then nobody needs to know who comes before whom.
+        // Nearly always one; then no comparison of actors is needed.
         [pred] => *pred == id,
         _ => preds.binary_search_by(|pred| actors.cmp(*pred, id)).is_ok(),
     }
 }
 
-/// Whether the value of an operation is visible.
+/// Is the value of an operation visible?
 #[inline]
 pub(super) fn is_visible(values: &Values, id: OpId, actors: &Actors) -> bool {
     values.binary_search_by(|value| actors.cmp(value.id, id)).is_ok()

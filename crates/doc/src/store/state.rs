@@ -1,33 +1,35 @@
-//! The state of a document: its objects, its log and its history, and the operations that change them.
+//! State of a document: its objects, log and history, and the operations that change them.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::codec::column_costs::ColumnCosts;
+use crate::codec::columns::costs::ColumnCosts;
 use crate::codec::limits::{Limits, Size};
+use crate::codec::raw_value::{RawValue, code};
 use crate::codec::row::Action;
-use crate::codec::shortcuts::kept::Kept;
-use crate::codec::value::{RawValue, code};
-use crate::error::LimitError;
+use crate::codec::shortcuts::original_columns::OriginalColumns;
 use crate::store::actors::Actors;
 use crate::store::history::History;
 use crate::store::history::branches::Branches;
 use crate::store::log::key_op::{Key, KeyOp};
-use crate::store::log::{Log, LogEnd, LogRun, MarkOp, Val, What, named_besides};
+use crate::store::log::value::StoredValue;
+use crate::store::log::{Log, LogEnd, LogRun, MarkOp, RunAction, named_besides};
 use crate::store::map::Map;
-use crate::store::measured::{Held, Measured};
 use crate::store::memory::byte_arena::{ByteArena, Bytes};
 use crate::store::memory::cow_box::CowBox;
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
 use crate::store::outgoing::save_cache::SaveCache;
+use crate::store::outgoing::size_bound::{DocumentSizes, SizeBound};
 use crate::store::register::{self, Values, Visible};
-use crate::store::savepoint::Unfinished;
-use crate::store::seq::{At, Ctx, ElemReg, Gap, Kind, Seq, Shown, Span};
+use crate::store::seq::edit::VisibleChange;
+use crate::store::seq::{ElemReg, ElementPos, InsertPos, Kind, Seq, SeqContext, Span};
+use crate::store::versions::savepoint::OpenSavepoint;
+use crate::types::error::LimitError;
 use crate::types::{ActorIdx, ChangeIdx, Extent, KeyOpIdx, Number as _, ObjIdx, ObjType, OpId, TextEncoding};
 
-/// What a non-text element looks like in text.
+/// Placeholder of a non-text element in text.
 pub(crate) const PLACEHOLDER: &str = "\u{fffc}";
 
 #[derive(Clone, Debug)]
@@ -45,10 +47,10 @@ impl Default for Body {
 /// One object.
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
-    /// The operation that made it.
+    /// The operation that created it.
     pub(crate) id: OpId,
     pub(crate) kind: ObjType,
-    /// Number of the object it was put into.
+    /// Number of the parent object.
     pub(crate) parent: ObjIdx,
     pub(crate) body: CowBox<Body>,
 }
@@ -56,29 +58,29 @@ pub(crate) struct Object {
 /// What a document was loaded from.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    /// Where the log ended then, and the first change that came later.
+    /// End of the log at the load, and the first later change.
     pub(crate) log: LogEnd,
     pub(crate) changes: ChangeIdx,
     /// The columns of keys and of values.
     pub(crate) columns: [Bytes; 2],
-    /// The other ones.
-    pub(crate) of: Kept,
+    /// The other columns.
+    pub(crate) of: OriginalColumns,
 }
 
-/// What there may be for sure.
+/// Amounts that certainly do not exceed the limits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spare {
-    /// More operations, each in a change of its own, while no actor has a longer name than this.
+    /// Number of further operations, each in a change of its own, provided that no actor id is longer than `longest`.
     operations: u64,
     longest: usize,
-    /// Bytes of values in all.
+    /// Total bytes of values.
     bytes: u64,
 }
 
-/// What is about to be added to a document.
+/// Size of an addition to a document.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct More {
-    /// Operations that are not part of the history yet, those of the change in the making included.
+    /// Operations that are not in the history yet, including those of the uncommitted change.
     pub(crate) operations: u64,
     pub(crate) changes: u64,
     /// See [`Size::rows`].
@@ -86,18 +88,18 @@ pub(crate) struct More {
     /// Runs of operations.
     pub(crate) runs: u64,
     pub(crate) deps: u64,
-    /// Of values, keys and messages.
+    /// Bytes of values, keys and messages.
     pub(crate) bytes: u64,
-    /// Those of them that are in the file for sure.
+    /// Bytes of these that are certainly in the file.
     pub(crate) paying: u64,
-    /// Those of them that are of characters, each of which may have another length than the one before.
+    /// Bytes of these in characters, whose lengths may alternate.
     pub(crate) text: u64,
 }
 
-/// The root's number.
+/// Number of the root.
 pub(crate) const ROOT: ObjIdx = ObjIdx::ROOT;
 
-/// Everything a document knows. Cloning shares it piece by piece.
+/// Full state of a document. Clones share its parts copy-on-write.
 #[derive(Clone, Debug)]
 
 pub(crate) struct State {
@@ -108,17 +110,17 @@ pub(crate) struct State {
     pub(crate) objects: CowVec<Object, ObjIdx>,
     pub(crate) numbers: OpIdMap,
     pub(crate) history: History,
-    /// The greatest counter used.
+    /// Greatest counter in use.
     pub(crate) max_op: u32,
-    /// What it may become.
+    /// Limits of its size.
     pub(crate) limits: Limits,
     spare: Spare,
-    measured: Measured,
+    measured: SizeBound,
     pub(crate) save_cache: SaveCache,
-    pub(crate) kept: Option<Arc<Loaded>>,
+    pub(crate) original: Option<Arc<Loaded>>,
     pub(crate) branches: Branches,
-    /// The change in the making. It stays here when whoever makes it is leaked.
-    pub(crate) unfinished: Option<Unfinished>,
+    /// The uncommitted change. It stays here if its transaction is leaked.
+    pub(crate) open_change: Option<OpenSavepoint>,
 }
 
 impl State {
@@ -137,11 +139,11 @@ impl State {
             max_op: 0,
             limits: Limits::NONE,
             spare: Spare::default(),
-            measured: Measured::default(),
+            measured: SizeBound::default(),
             save_cache: SaveCache::default(),
-            kept: None,
+            original: None,
             branches: Branches::default(),
-            unfinished: None,
+            open_change: None,
         }
     }
 
@@ -150,7 +152,7 @@ impl State {
         self.spend_all();
     }
 
-    /// How many more operations there may be for sure.
+    /// Number of further operations that certainly do not exceed the limits.
     #[inline]
     pub(crate) fn spare(&mut self) -> u64 {
         let longest = self.actors.longest();
@@ -162,28 +164,28 @@ impl State {
         self.spare.operations
     }
 
-    /// Up to how many bytes of values there is room for sure, if [`Self::spare`] was asked.
+    /// Total bytes of values that certainly do not exceed the limits, after a call of [`Self::spare`].
     pub(crate) fn spare_bytes(&self) -> u64 {
         self.spare.bytes
     }
 
-    /// There are so many more operations in a change.
+    /// Subtracts operations of one change from the spare ones.
     #[inline]
     pub(crate) fn spend(&mut self, operations: u32) {
         self.spare.operations = self.spare.operations.saturating_sub(u64::from(operations) + 1);
     }
 
-    /// There is more, and it is not known how much.
+    /// Clears the spare amounts after an addition or removal of unknown size.
     pub(super) fn spend_all(&mut self) {
         self.spare.operations = 0;
-        let (held, costs) = (self.held(), self.column_costs(0));
-        self.measured.lower(held, &costs);
+        let (sizes, costs) = (self.document_sizes(), self.column_costs(0));
+        self.measured.lower(sizes, &costs);
     }
 
-    /// Whether there may be a change that was just applied.
+    /// Checks the limits for a change that was just applied.
     #[inline]
     pub(super) fn afford(&mut self, more: More, limits: &Limits) -> Result<(), LimitError> {
-        // Each dependency takes no more than an operation.
+        // A dependency takes no more than an operation.
         let spent = (more.operations + more.deps) as u32;
         let plenty = self.spare.operations > u64::from(spent) && self.spare.longest == self.actors.longest();
         if plenty && self.heap.len() as u64 + more.bytes <= self.spare.bytes {
@@ -197,17 +199,17 @@ impl State {
         Ok(())
     }
 
-    /// Whether there may be more.
+    /// Checks the limits for an addition.
     pub(crate) fn check_room(&self, more: More, limits: &Limits) -> Result<(), LimitError> {
         let checked = limits.check(self.size_with(more));
-        // What is in the columns may be less than it could be.
+        // The bound of the columns may exceed their size.
         if checked.as_ref().is_err_and(LimitError::is_of_columns) && self.measure(limits) {
             return limits.check(self.size_with(more));
         }
         checked
     }
 
-    /// What there is. Where the columns may take more than half of what they may, it is known how much they do.
+    /// Size of the document. The columns are measured if their bound exceeds half of the limit.
     pub(crate) fn measured_size(&self) -> Size {
         let size = self.size();
         if size.columns > self.limits.inflated_bytes / 2 && self.measure(&self.limits) {
@@ -216,59 +218,65 @@ impl State {
         size
     }
 
-    /// Measures the columns, unless that would take longer than what came since is worth.
+    /// Measures the columns, unless that costs more than what was added since the last measurement.
     fn measure(&self, limits: &Limits) -> bool {
-        let (held, costs) = (self.held(), self.column_costs(0));
-        let may_fit = held.bytes <= limits.inflated_bytes;
-        let measures = may_fit && self.measured.is_worth_it(held, &costs);
+        let (sizes, costs) = (self.document_sizes(), self.column_costs(0));
+        let may_fit = sizes.bytes <= limits.inflated_bytes;
+        let measures = may_fit && self.measured.is_worth_it(sizes, &costs);
         if measures {
-            self.measured.set(held, &costs, self.column_bytes());
+            self.measured.set(sizes, &costs, self.column_bytes());
         }
         measures
     }
 
-    /// How many runs of operations may divide the elements of a sequence at most.
+    /// Upper bound of the number of spans in a sequence.
     pub(crate) fn most_spans(&self) -> u64 {
-        self.held().rows + 1
+        self.document_sizes().rows + 1
     }
 
-    fn held(&self) -> Held {
-        Held {
+    fn document_sizes(&self) -> DocumentSizes {
+        DocumentSizes {
             rows: Size::entries(self.log.runs.len() + self.log.keyed.len()) + u64::from(self.log.apart),
             values: self.log.values.len() as u64,
             bytes: self.heap.len() as u64,
-            changes: self.history.number_of_runs() as u64,
+            changes: self.history.run_count() as u64,
             deps: self.history.dependencies(),
         }
     }
 
-    /// The same with this number of operations added.
+    /// Costs of columns after `more` operations were added.
     fn column_costs(&self, more: u64) -> ColumnCosts {
         let operations = self.history.operations().max(u64::from(self.max_op)) + more;
-        ColumnCosts::of(u64::from(self.max_op) + more, operations, self.actors.len() as u64 + 1)
+        ColumnCosts::for_counts(u64::from(self.max_op) + more, operations, self.actors.len() as u64 + 1)
     }
 
-    /// What there is.
+    /// The size; from now on the bound of the columns is not measured again: see [`Limits::for_part`].
+    pub(crate) fn fixed_size(&mut self) -> Size {
+        self.measured.fix();
+        self.size()
+    }
+
+    /// Size of the document.
     pub(crate) fn size(&self) -> Size {
         self.size_with(More::default())
     }
 
-    /// What there would be with more.
+    /// Size of the document with an addition.
     fn size_with(&self, more: More) -> Size {
-        let (held, costs) = (self.held(), self.column_costs(more.operations));
-        let with = Held {
-            rows: held.rows + Size::entries(more.runs as usize),
-            values: held.values + more.runs,
-            bytes: held.bytes,
-            changes: held.changes + more.changes,
-            deps: held.deps + more.deps,
+        let (sizes, costs) = (self.document_sizes(), self.column_costs(more.operations));
+        let with = DocumentSizes {
+            rows: sizes.rows + Size::entries(more.runs as usize),
+            values: sizes.values + more.runs,
+            bytes: sizes.bytes,
+            changes: sizes.changes + more.changes,
+            deps: sizes.deps + more.deps,
         };
         let columns = self.measured.bound(with, &costs).saturating_add(more.bytes + more.text);
         Size {
-            rows: held.rows + more.rows,
+            rows: sizes.rows + more.rows,
             operations: self.history.operations() + more.operations,
             changes: u64::from(self.history.len()) + more.changes,
-            bytes: held.bytes + more.bytes,
+            bytes: sizes.bytes + more.bytes,
             paying: self.heap.paying() as u64 + more.paying,
             longest: self.actors.longest(),
             columns,
@@ -277,11 +285,11 @@ impl State {
     }
 
     #[inline]
-    pub(crate) fn ctx(&self) -> Ctx<'_> {
-        Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding }
+    pub(crate) fn ctx(&self) -> SeqContext<'_> {
+        SeqContext { heap: &self.heap, actors: &self.actors, encoding: self.encoding }
     }
 
-    /// The number of the object that operation `id` made.
+    /// Number of the object that operation `id` created.
     pub(crate) fn number(&self, id: OpId) -> Option<ObjIdx> {
         if id.is_none() {
             return Some(ROOT);
@@ -292,7 +300,7 @@ impl State {
         {
             return Some(run.obj);
         }
-        self.numbers.get(id).map(ObjIdx::of)
+        self.numbers.get(id).map(ObjIdx::from_u32)
     }
 
     pub(crate) fn map(&self, obj: ObjIdx) -> Option<&Map> {
@@ -309,13 +317,13 @@ impl State {
         }
     }
 
-    /// The sequence to change and what it needs to know. The caller has checked that it is one.
+    /// The sequence, to be changed, and its context. The caller has checked the kind of the object.
     #[inline]
-    pub(crate) fn seq_mut(&mut self, obj: ObjIdx) -> (&mut Seq, Ctx<'_>) {
-        let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
+    pub(crate) fn seq_mut(&mut self, obj: ObjIdx) -> (&mut Seq, SeqContext<'_>) {
+        let ctx = SeqContext { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
         match self.objects.get_mut(obj).body.get_mut() {
             Body::Seq(seq) => {
-                seq.settle();
+                seq.update_index();
                 (seq, ctx)
             }
             Body::Map(_) => unreachable!("the caller checked the kind of the object"),
@@ -329,22 +337,22 @@ impl State {
         }
     }
 
-    pub(crate) fn keep_raw(&mut self, raw: RawValue<'_>) -> Val {
+    pub(crate) fn keep_raw(&mut self, raw: RawValue<'_>) -> StoredValue {
         let bytes = if raw.bytes.is_empty() { Bytes::default() } else { self.heap.push(raw.bytes) };
-        Val { code: raw.code, bytes }
+        StoredValue { code: raw.code, bytes }
     }
 
-    /// A scalar in the form of the columns; null for objects, as the format has it.
+    /// A scalar as stored in columns; null for objects, as in the format.
     #[inline]
-    pub(crate) fn raw(&self, val: Val) -> RawValue<'_> {
+    pub(crate) fn raw(&self, val: StoredValue) -> RawValue<'_> {
         if val.as_object().is_some() {
             return RawValue::NULL;
         }
         RawValue { code: val.code, bytes: self.heap.get(val.bytes) }
     }
 
-    /// A new object made by operation `id`.
-    pub(crate) fn make(&mut self, id: OpId, kind: ObjType, parent: ObjIdx) -> Val {
+    /// Adds an object created by operation `id`.
+    pub(crate) fn make(&mut self, id: OpId, kind: ObjType, parent: ObjIdx) -> StoredValue {
         let number = self.objects.next();
         let body = match kind {
             ObjType::Map | ObjType::Table => Body::Map(Map::default()),
@@ -353,36 +361,37 @@ impl State {
         };
         self.objects.push(Object { id, kind, parent, body: body.into() });
         self.numbers.insert(id, number.get());
-        Val::object(kind, number)
+        StoredValue::object(kind, number)
     }
 
-    /// What a value looks like in text, and its width there.
-    pub(crate) fn rendered(&self, val: Val) -> (&str, u32) {
+    /// Text and width of a value in a text.
+    pub(crate) fn rendered(&self, val: StoredValue) -> (&str, u32) {
         rendered(val, &self.ctx())
     }
 
-    /// The sequence and the log to change, and what the sequence needs to know. The caller has checked that it is one.
+    /// The sequence and the log, to be changed, and the sequence's context. The caller has checked the kind of the
+    /// object.
     #[inline]
-    fn seq_and_log(&mut self, obj: ObjIdx) -> (&mut Seq, &mut Log, Ctx<'_>) {
-        let ctx = Ctx { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
+    fn seq_and_log(&mut self, obj: ObjIdx) -> (&mut Seq, &mut Log, SeqContext<'_>) {
+        let ctx = SeqContext { heap: &self.heap, actors: &self.actors, encoding: self.encoding };
         match self.objects.get_mut(obj).body.get_mut() {
             Body::Seq(seq) => (seq, &mut self.log, ctx),
             Body::Map(_) => unreachable!("the caller checked the kind of the object"),
         }
     }
 
-    /// Inserts characters, one an element.
+    /// Inserts characters, one per element.
     #[inline]
-    pub(crate) fn insert_text(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, id: OpId, text: &str) {
+    pub(crate) fn insert_text(&mut self, obj: ObjIdx, gap: InsertPos, origin: OpId, id: OpId, text: &str) {
         let extent = self.encoding.measure(text);
         let bytes = self.heap.push(text.as_bytes());
         let (seq, log, ctx) = self.seq_and_log(obj);
         seq.insert(gap, chars(id, origin, bytes, extent), &ctx);
-        log.push(LogRun { id, len: extent.len, obj, what: What::Text { origin, bytes } });
+        log.push(LogRun { id, len: extent.len, obj, what: RunAction::Text { origin, bytes } });
     }
 
-    /// Inserts characters, one an element, before unit `index`, which is at most the width of the text; the text has no
-    /// marks. Gives the unit that really is.
+    /// Inserts characters, one per element, before unit `index`, which is at most the width of the text; the text has
+    /// no marks. Returns the actual unit.
     #[inline]
     pub(crate) fn type_text(&mut self, obj: ObjIdx, index: u32, id: OpId, text: &str, extent: Extent) -> u32 {
         let bytes = self.heap.push(text.as_bytes());
@@ -397,11 +406,11 @@ impl State {
                 (origin, unit)
             }
         };
-        log.push_here(LogRun { id, len: extent.len, obj, what: What::Text { origin, bytes } });
+        log.push_here(LogRun { id, len: extent.len, obj, what: RunAction::Text { origin, bytes } });
         unit
     }
 
-    /// What a visible span of a text shows.
+    /// The text of a visible span.
     pub(crate) fn shown<'a>(&'a self, seq: &'a Seq, span: &'a Span) -> &'a str {
         match seq.reg(span) {
             Some(reg) => reg.values.last().map_or("", |winner| self.rendered(winner.val).0),
@@ -411,7 +420,14 @@ impl State {
     }
 
     /// Inserts values, each after the one before.
-    pub(crate) fn insert_values(&mut self, obj: ObjIdx, gap: Gap, origin: OpId, id: OpId, values: &[Val]) {
+    pub(crate) fn insert_values(
+        &mut self,
+        obj: ObjIdx,
+        gap: InsertPos,
+        origin: OpId,
+        id: OpId,
+        values: &[StoredValue],
+    ) {
         let at = self.log.values.len() as u32;
         self.log.values.extend(values.iter().copied());
         let len = values.len() as u32;
@@ -436,18 +452,18 @@ impl State {
                 let id = id.plus(n);
                 let span = Span { id, len: 1, origin, at: at + n, bytes: text.len() as u32, width, ..span };
                 seq.insert(gap, span, &ctx);
-                gap = seq.behind(seq.find(id).expect("it was just inserted"));
+                gap = seq.gap_after(seq.find(id).expect("it was just inserted"));
                 origin = id;
             }
             self.log.apart = self.log.apart.saturating_add(len.saturating_mul(Size::ENTRY));
         } else {
             seq.insert(gap, span, &ctx);
         }
-        self.log.push(LogRun { id, len, obj, what: What::Values { origin, at } });
+        self.log.push(LogRun { id, len, obj, what: RunAction::Values { origin, at } });
     }
 
-    /// Inserts the boundary of a mark.
-    pub(crate) fn insert_mark(&mut self, obj: ObjIdx, gap: Gap, id: OpId, mark: MarkOp) {
+    /// Inserts a mark boundary.
+    pub(crate) fn insert_mark(&mut self, obj: ObjIdx, gap: InsertPos, id: OpId, mark: MarkOp) {
         let number = self.log.marks.len() as u32;
         self.log.marks.push(mark);
         let span = Span {
@@ -465,22 +481,22 @@ impl State {
         };
         let (seq, ctx) = self.seq_mut(obj);
         seq.insert(gap, span, &ctx);
-        self.log.push(LogRun { id, len: 1, obj, what: What::Mark(number) });
+        self.log.push(LogRun { id, len: 1, obj, what: RunAction::Mark(number) });
     }
 
-    /// Deletes `n` visible elements without updates, in list order from `at` on, by as many operations from `id` on
-    /// in the direction of `step`.
-    pub(crate) fn delete_run(&mut self, obj: ObjIdx, at: At, n: u32, id: OpId, step: i8) {
+    /// Deletes `n` visible elements without updates, in list order from `at` on, by as many operations from `id` on in
+    /// the direction of `step`.
+    pub(crate) fn delete_run(&mut self, obj: ObjIdx, at: ElementPos, n: u32, id: OpId, step: i8) {
         let (seq, log, ctx) = self.seq_and_log(obj);
         let first = seq.span(at).id.plus(at.off);
         let (gone, elem) = if step < 0 { (id.plus(n - 1), first.plus(n - 1)) } else { (id, first) };
         seq.hide(at, n, gone, step, &ctx);
         let step = if n == 1 { 0 } else { step };
-        log.push_here(LogRun { id, len: n, obj, what: What::Delete { elem, step } });
+        log.push_here(LogRun { id, len: n, obj, what: RunAction::Delete { elem, step } });
     }
 
-    /// Deletes up to `count` elements from unit `index` on, by as many operations from `id` on; gives how many. It ends
-    /// before the first that has updates or lies in a run whose elements are not a unit wide each.
+    /// Deletes up to `count` elements from unit `index` on, by as many operations from `id` on; returns their number.
+    /// Stops before the first element with updates, and before a run of elements that are not one unit wide.
     #[inline]
     pub(crate) fn erase(&mut self, obj: ObjIdx, index: u32, count: usize, id: OpId) -> u32 {
         let (seq, log, ctx) = self.seq_and_log(obj);
@@ -495,14 +511,20 @@ impl State {
             let n = (count - gone as usize).min((span.len - at.off) as usize) as u32;
             let (elem, id) = (span.id.plus(at.off), id.plus(gone));
             seq.hide(at, n, id, 1, &ctx);
-            log.push_here(LogRun { id, len: n, obj, what: What::Delete { elem, step: i8::from(n > 1) } });
+            log.push_here(LogRun {
+                id,
+                len: n,
+                obj,
+                what: RunAction::Delete { elem, step: i8::from(n > 1) },
+            });
             gone += n;
         }
         gone
     }
 
-    /// Deletes an element that others deleted or updated already, as operation `id` that names only the insertion.
-    pub(crate) fn delete_again(&mut self, obj: ObjIdx, at: At, id: OpId) {
+    /// Deletes an element that was deleted or updated already, by operation `id` with only the insertion as
+    /// predecessor.
+    pub(crate) fn delete_again(&mut self, obj: ObjIdx, at: ElementPos, id: OpId) {
         let at = self.own(obj, at);
         let (seq, _) = self.seq_mut(obj);
         let elem = seq.span(at).id;
@@ -510,11 +532,11 @@ impl State {
         reg.dels.push(id);
         reg.values.retain(|value| value.id != elem);
         self.show(obj, at);
-        self.log.push(LogRun { id, len: 1, obj, what: What::Delete { elem, step: 0 } });
+        self.log.push(LogRun { id, len: 1, obj, what: RunAction::Delete { elem, step: 0 } });
     }
 
     /// Gives an element a register, if it has none.
-    fn own(&mut self, obj: ObjIdx, at: At) -> At {
+    fn own(&mut self, obj: ObjIdx, at: ElementPos) -> ElementPos {
         let seq = self.seq(obj).expect("the caller checked the kind of the object");
         let span = *seq.span(at);
         if span.reg.is_some() {
@@ -528,50 +550,50 @@ impl State {
         seq.own(at, ElemReg { values, last: None, dels: SmallVec::new() }, &ctx)
     }
 
-    /// The value that the `n`-th element of a span was inserted with.
+    /// The value with which the `n`-th element of a span was inserted.
     #[inline]
-    pub(crate) fn inserted(&self, span: &Span, n: u32) -> Val {
+    pub(crate) fn inserted(&self, span: &Span, n: u32) -> StoredValue {
         match span.kind {
             Kind::Text => {
                 let len = if span.reg.is_some() { 4 } else { span.bytes };
                 let bytes = char_at(&self.heap, Bytes { at: span.at, len }, n);
-                Val { code: code::STR, bytes }
+                StoredValue { code: code::STR, bytes }
             }
             Kind::Values => self.log.values[(span.at + n) as usize],
-            Kind::Mark => Val::NULL,
+            Kind::Mark => StoredValue::NULL,
         }
     }
 
-    /// Shows the winner among an element's values.
-    fn show(&mut self, obj: ObjIdx, at: At) {
+    /// Updates the visible value of an element to the winner of its register.
+    fn show(&mut self, obj: ObjIdx, at: ElementPos) {
         let (seq, ctx) = self.seq_mut(obj);
         let values = &seq.reg(seq.span(at)).expect("the element owns a register").values;
         let shown = match values.last() {
-            None => Shown { visible: false, bytes: 0, width: 0 },
-            Some(_) if !seq.is_text => Shown { visible: true, bytes: 0, width: 1 },
+            None => VisibleChange { visible: false, bytes: 0, width: 0 },
+            Some(_) if !seq.is_text => VisibleChange { visible: true, bytes: 0, width: 1 },
             Some(winner) => {
                 let (text, width) = rendered(winner.val, &ctx);
-                Shown { visible: true, bytes: text.len() as u32, width }
+                VisibleChange { visible: true, bytes: text.len() as u32, width }
             }
         };
         seq.show(at, shown, &ctx);
     }
 
-    /// One operation, which pays for one of them, names all these.
+    /// Charges for all predecessors but one, which the operation itself pays for.
     #[inline]
     fn pay_for_names(&mut self, preds: &[OpId]) {
         self.spare.operations = self.spare.operations.saturating_sub(named_besides(preds).into());
     }
 
-    /// An operation on a key of a map, with its predecessors, in a change that has everything else in its past.
+    /// Applies an operation on a key of a map, with its predecessors, in a change that has all others as ancestors.
     pub(crate) fn put_key(&mut self, obj: ObjIdx, key: &str, op: &KeyOp, preds: &[OpId]) {
         self.put_key_in(obj, key, op, preds, true);
     }
 
-    /// The same in a change that may not be the `latest`.
+    /// As [`Self::put_key`]; `latest` tells whether the change has all others as ancestors.
     pub(super) fn put_key_in(&mut self, obj: ObjIdx, key: &str, op: &KeyOp, preds: &[OpId], latest: bool) {
         self.pay_for_names(preds);
-        let number = self.amount(op);
+        let number = self.increment_of(op);
         let (map, heap, log, actors) = self.map_mut(obj);
         let this = log.keyed.next();
         map.update(key, heap, |entry| {
@@ -581,15 +603,22 @@ impl State {
         });
     }
 
-    /// An update of an element, with its predecessors, in a change that has everything else in its past.
-    pub(crate) fn put_elem(&mut self, obj: ObjIdx, at: At, op: &KeyOp, preds: &[OpId]) {
+    /// Applies an update of an element, with its predecessors, in a change that has all others as ancestors.
+    pub(crate) fn put_elem(&mut self, obj: ObjIdx, at: ElementPos, op: &KeyOp, preds: &[OpId]) {
         self.put_elem_in(obj, at, op, preds, true);
     }
 
-    /// The same in a change that may not be the `latest`.
-    pub(super) fn put_elem_in(&mut self, obj: ObjIdx, at: At, op: &KeyOp, preds: &[OpId], latest: bool) {
+    /// As [`Self::put_elem`]; `latest` tells whether the change has all others as ancestors.
+    pub(super) fn put_elem_in(
+        &mut self,
+        obj: ObjIdx,
+        at: ElementPos,
+        op: &KeyOp,
+        preds: &[OpId],
+        latest: bool,
+    ) {
         self.pay_for_names(preds);
-        let number = self.amount(op);
+        let number = self.increment_of(op);
         let at = self.own(obj, at);
         let this = self.log.keyed.next();
         let actors = self.actors.clone();
@@ -604,13 +633,13 @@ impl State {
 
     /// Appends changes whose operations end the log.
     pub(crate) fn push_changes(&mut self, run: crate::store::history::ChangeRun) -> ChangeIdx {
-        self.weigh_kept();
+        self.drop_costly_columns();
         let row = self.history.push(run);
         self.history.log_len = self.log.runs.len() as u32;
         row
     }
 
-    /// Appends a change as [`History::extend_change`] does, if it can; its operations end the log.
+    /// Appends a change as [`History::extend_change`] does, if possible; its operations end the log.
     #[inline]
     pub(crate) fn extend_change(
         &mut self,
@@ -619,14 +648,14 @@ impl State {
         ops: u32,
         time: i64,
     ) -> Option<ChangeIdx> {
-        self.weigh_kept();
+        self.drop_costly_columns();
         let row = self.history.extend_change(actor, start, ops, time)?;
         self.history.log_len = self.log.runs.len() as u32;
         Some(row)
     }
 
-    /// The runs of the log that hold the operations of a run of changes. The first and the last may hold others, too,
-    /// of the same actor before and after them.
+    /// Range of log runs with the operations of a run of changes. The first and last may also hold earlier and later
+    /// operations of the same actor.
     pub(crate) fn log_range(&self, number: usize) -> (usize, usize) {
         let from = self.history.run(number).map_or(0, |run| run.log as usize);
         let end = match self.history.run(number + 1) {
@@ -636,19 +665,19 @@ impl State {
                     .log
                     .runs
                     .get(next.log as usize)
-                    .is_some_and(|run| run.id.actor == next.actor && run.id.ctr < next.start);
+                    .is_some_and(|run| run.id.actor == next.actor && run.id.ctr < next.first_counter);
                 next.log as usize + usize::from(shared)
             }
         };
         (from, end.max(from + 1))
     }
 
-    /// What an increment adds; 0 for other operations.
-    pub(crate) fn amount(&self, op: &KeyOp) -> i64 {
+    /// Amount of an increment; 0 for other operations.
+    pub(crate) fn increment_of(&self, op: &KeyOp) -> i64 {
         if op.action == Action::Increment { self.raw(op.val()).number().unwrap_or(0) } else { 0 }
     }
 
-    /// The operations on a key or element, newest arrival first, from `last` on.
+    /// The operations on a key or element from `last` on, the newest arrival first.
     pub(crate) fn chain(&self, last: Option<KeyOpIdx>) -> impl Iterator<Item = &KeyOp> {
         let mut next = last;
         std::iter::from_fn(move || {
@@ -658,23 +687,25 @@ impl State {
         })
     }
 
-    /// Panics where the structures contradict themselves or each other. With `deep`, every sequence is walked.
+    /// Panics if the structures are inconsistent. With `deep`, every sequence is walked.
     pub(crate) fn check(&self, deep: bool) {
         assert_eq!(self.history.max_op().max(self.max_op), self.max_op);
         for op in self.log.keyed.iter().filter(|op| deep && op.jump().is_some()) {
             let mut at = op.before();
             while at != op.jump() {
-                let over = &self.log.keyed[at.expect("a jump goes to an operation before")];
+                let over = &self.log.keyed[at.expect("a skip pointer leads to an earlier operation")];
                 assert!(over.clears());
                 at = over.before();
             }
         }
         if deep {
             self.log.check();
-            self.check_kept();
+            self.check_original_columns();
+            let (columns, bound) = (self.column_bytes(), self.size().columns);
+            assert!(columns <= bound, "columns of {columns} bytes exceed their bound {bound}");
         }
-        for (place, object) in self.objects.iter().enumerate() {
-            let number = ObjIdx::new(place);
+        for (index, object) in self.objects.iter().enumerate() {
+            let number = ObjIdx::new(index);
             assert_eq!(self.number(object.id), Some(number));
             assert!(object.body.is_shared());
             match &*object.body {
@@ -715,7 +746,7 @@ fn chars(id: OpId, origin: OpId, bytes: Bytes, extent: Extent) -> Span {
 
 /// The `n`-th character of a text in the heap.
 pub(crate) fn char_at(heap: &ByteArena, text: Bytes, n: u32) -> Bytes {
-    let len_at = |at: u32| crate::codec::ops::char_len(heap.get(Bytes { at, len: 1 })[0]) as u32;
+    let len_at = |at: u32| crate::codec::ops::op_reader::char_len(heap.get(Bytes { at, len: 1 })[0]) as u32;
     if n == 0 {
         return Bytes { at: text.at, len: len_at(text.at) };
     }
@@ -728,8 +759,8 @@ pub(crate) fn char_at(heap: &ByteArena, text: Bytes, n: u32) -> Bytes {
     Bytes { at, len: len_at(at) }
 }
 
-/// What a value looks like in text, and its width there.
-pub(crate) fn rendered<'a>(val: Val, ctx: &Ctx<'a>) -> (&'a str, u32) {
+/// Text and width of a value in a text.
+pub(crate) fn rendered<'a>(val: StoredValue, ctx: &SeqContext<'a>) -> (&'a str, u32) {
     let text = if val.code == code::STR { ctx.heap.text(val.bytes) } else { PLACEHOLDER };
     (text, ctx.encoding.width(text) as u32)
 }

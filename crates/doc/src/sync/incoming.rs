@@ -1,47 +1,56 @@
-//! What a message of a peer does.
+//! Processing of a received sync message.
 
-use super::bloom::BloomFilter;
-use super::few::Few;
+use hashbrown::HashSet;
+
 use super::heads_of;
 use super::message::{Have, Message};
-use super::state::{Sent, State, Theirs};
-use crate::codec::change::Change;
-use crate::codec::chunk::{Chunk, ChunkType};
-use crate::codec::column::ChunkError;
+use super::missing;
+use super::state::{MOST_REFUSED, PeerMessage, Sent, State};
+use crate::codec::bloom::BloomFilter;
+use crate::codec::bytes::reader::Reader;
+use crate::codec::chunks::change::{Change, deps_of};
+use crate::codec::chunks::container::{Chunk, ChunkType};
+use crate::codec::columns::section::ChunkError;
 use crate::codec::limits::Budget;
-use crate::codec::reader::Reader;
 use crate::document::Document;
-use crate::error::{ApplyError, LimitError, LoadError};
-use crate::queue::Applied;
-use crate::storage::{Part, Verify};
+use crate::file::load_save::{Part, Verify};
+use crate::store::incoming::dependency_queue::Applied;
+use crate::types::error::{ApplyError, LimitError, LoadError};
+use crate::types::small_list::SmallList;
 use crate::types::{ChangeHash, ChangeIdx};
 
-/// Bytes of a summary that need not be kept of a peer that is in step.
+/// Maximum size in bytes of the stored summary of a peer that is in step.
 const LONG: usize = 1 << 10;
 
-/// How many times a peer is asked for changes in place of a document. The first answers may have been on their way.
+/// How often a peer is asked for changes instead of a document. The first answers may be from before the request.
 const MOST_ASKED: u8 = 3;
 
-/// What became of the changes in a message.
+/// Maximum number of shared heads beyond those that the peer names: after one of its heads was refused, each message
+/// adds some.
+const MOST_ANCESTORS: usize = 16;
+
+/// Outcome of the changes in a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Received {
-    /// Wait for changes that are not here yet.
+    /// Changes that wait for missing dependencies.
     pub waiting: Vec<ChangeHash>,
-    /// Broke a rule or a limit, and why; among them changes that had waited. They are not asked for again with this state:
-    /// where a limit was the reason, a new connection may try again.
+    /// Changes that broke a rule or a limit, with the reason, including queued ones. They are not requested again with
+    /// this state; if a limit was the reason, a new connection may try again.
     pub refused: Vec<(ChangeHash, ApplyError)>,
-    /// Why a whole document or another chunk of several changes could not be read. Its changes are asked for one by one. If
-    /// that does not help either, the heads of the peer are among the refused.
+    /// Reasons why a whole document or another chunk of several changes could not be read. Its changes are then
+    /// requested individually. If that fails, too, the peer's heads are among the refused changes.
     pub unread: Vec<LoadError>,
 }
 
-/// What came of the chunks of a message.
+/// Outcome of the chunks of a message.
 #[derive(Default)]
 struct Outcome {
     received: Received,
-    /// Changes were put off until a later message.
+    /// Were changes deferred to a later message?
     put_off: bool,
+    /// Dependencies of refused changes. They may be present or refused, too.
+    refused_deps: Vec<ChangeHash>,
 }
 
 pub(super) fn receive(
@@ -52,8 +61,9 @@ pub(super) fn receive(
     let before = heads_of(doc);
     let came = !message.changes.is_empty();
     let takes = came && !state.read_only;
-    let outcome = if takes { take(doc, state, &message.changes)? } else { Outcome::default() };
-    let Outcome { mut received, put_off } = outcome;
+    let outcome = if takes { apply_chunks(doc, state, &message.changes)? } else { Outcome::default() };
+    let Outcome { mut received, put_off, refused_deps } = outcome;
+    let comes_again = put_off || !received.unread.is_empty() && state.asked_for_changes < MOST_ASKED;
     if let Some(why) = received.unread.last().filter(|_| state.asked_for_changes >= MOST_ASKED) {
         let lost = |hash: &&ChangeHash| doc.state.row(hash).is_none() && !doc.queue.contains(hash);
         let refuse = |hash: &ChangeHash| (*hash, ApplyError::unreadable(*hash, why.clone()));
@@ -62,21 +72,25 @@ pub(super) fn receive(
         state.needs_reset = true;
         state.asked_for_changes += u8::from(!received.unread.is_empty());
     }
-    // From here on nothing fails.
+    // Nothing fails from here on.
     let Message { heads, need, mut have, flags, .. } = message;
     let (heads, need) = (heads.sorted(), need.sorted());
     state.in_flight = false;
-    flags.into_iter().for_each(|flags| state.hear(flags));
-    received.refused.iter().for_each(|(hash, _)| state.refuse(*hash));
+    flags.into_iter().for_each(|flags| state.set_flags(flags));
     let now = if came { heads_of(doc) } else { before.clone() };
+    let refused = received.refused.iter().any(|(hash, _)| !state.has_refused(hash));
+    let named = state.their_heads() != Some(&heads[..]);
+    let moved = comes_again || refused || named || !received.waiting.is_empty() || now != before;
+    received.refused.iter().for_each(|(hash, _)| state.refuse(*hash));
+    missing::remember_deps(doc, state, refused_deps);
     if came && !state.read_only {
         state.shared_heads = advanced(&state.shared_heads, &before, &now);
     }
     if heads == now && have.iter().map(|have| have.bloom.len()).sum::<usize>() > LONG {
-        // Its heads say what it has, in less memory than its summary does.
-        have = Few::one(Have { last_sync: now, bloom: BloomFilter::default() });
+        // Its heads tell what it has, and take less memory than its summary.
+        have = SmallList::one(Have { last_sync: now, bloom: BloomFilter::default() });
     }
-    let known: Few<(ChangeHash, ChangeIdx)> =
+    let known: SmallList<(ChangeHash, ChangeIdx)> =
         heads.iter().filter_map(|hash| Some((*hash, doc.state.row(hash)?))).collect();
     acknowledge(doc, &mut state.sent, &known);
     if !came && heads == before {
@@ -85,7 +99,7 @@ pub(super) fn receive(
     if known.len() == heads.len() {
         state.shared_heads.clone_from(&heads);
         if heads.is_empty() {
-            // It has lost everything: all is sent again.
+            // The peer has lost everything, so everything is sent again.
             state.last_sent_heads.clear();
             let whole = state.sent.whole;
             state.sent = Sent::default();
@@ -94,52 +108,61 @@ pub(super) fn receive(
     } else {
         state.shared_heads.extend(known.iter().map(|(hash, _)| *hash));
         state.shared_heads = std::mem::take(&mut state.shared_heads).sorted();
+        if state.shared_heads.len() > known.len() + MOST_ANCESTORS {
+            state.shared_heads = without_ancestors(doc, &state.shared_heads);
+        }
     }
-    state.theirs = Some(Theirs { heads, need, have });
+    state.theirs = Some(PeerMessage { heads, need, have });
+    missing::count_answer(doc, state, moved);
     Ok(received)
 }
 
-/// The work that the chunks of a message may cost: that of one call, and as much for the first change that is left with too
-/// little, so that no change is refused for what others cost: once while they are read, once while they are applied.
-struct Work {
+/// Budget for the chunks of a message: that of one call, and once more for the first change that finds too little left,
+/// so that no change is refused because of the cost of others. Applies once to reading the chunks and once to applying
+/// them.
+struct RetryBudget {
     budget: Budget,
     again: Option<Budget>,
 }
 
-impl Work {
-    /// The work left for another attempt at a change.
+impl RetryBudget {
+    /// The budget for another attempt at a change.
     fn again_for(&self, state: &State, hash: &ChangeHash) -> Option<Budget> {
         self.again.filter(|_| !state.has_refused(hash))
     }
 }
 
-/// How many times the limit of one change, and how many times its own length, the deflated changes of a message may inflate to
-/// so that those beyond the limit are known by name. What inflates to more was made for that.
+/// Bound of the inflated size of a message's deflated changes, as a multiple of the limit of one change and of the
+/// message's length. Within it, changes beyond the limit are hashed, so that they can be refused by name. Larger ones
+/// are made to cause work.
 const HASHABLE: (u64, u64) = (4, 64);
 
-/// Takes what keeps the rules and the limits, and names what does not. When a chunk is not sound, nothing is taken.
-fn take(doc: &mut Document, state: &State, entries: &[Vec<u8>]) -> Result<Outcome, LoadError> {
+/// Reads and applies the valid chunks, and lists the others. If a chunk is damaged, nothing is applied.
+fn apply_chunks(doc: &mut Document, state: &State, entries: &[Vec<u8>]) -> Result<Outcome, LoadError> {
     let budget = Budget::of_call(&doc.limits);
     let mut incoming = Incoming {
-        work: Work { budget, again: Some(budget) },
+        work: RetryBudget { budget, again: Some(budget) },
         state,
         parts: vec![],
         received: Received::default(),
         put_off: vec![],
+        refused_deps: vec![],
     };
     let bytes = entries.concat();
     incoming.read(doc, &bytes)?;
     Ok(incoming.apply(doc))
 }
 
-/// The chunks of a message on their way in.
+/// Chunks of a message that are being processed.
 struct Incoming<'s> {
-    work: Work,
+    work: RetryBudget,
     state: &'s State,
     parts: Vec<Part>,
     received: Received,
-    /// Changes for which there was no room beside the others of the message, and why.
+    /// Changes for which the budget of this message was too small, with the reason.
     put_off: Vec<(ChangeHash, ApplyError)>,
+    /// Dependencies of changes that are refused or deferred.
+    refused_deps: Vec<ChangeHash>,
 }
 
 impl Incoming<'_> {
@@ -147,15 +170,18 @@ impl Incoming<'_> {
         let (mut reader, mut number) = (Reader::new(bytes), 0);
         let limit = doc.limits.inflated_bytes.saturating_mul(HASHABLE.0);
         let mut hashable = limit.saturating_add(bytes.len() as u64 * HASHABLE.1);
-        // What was refused before may cost what is left in the end.
+        // Changes that were refused before come last and may use what is left.
         let mut last = vec![];
         while !reader.is_empty() {
             let base = reader.offset();
-            let place = |error: ChunkError| LoadError::from(error.place(number, base));
+            let place = |error: ChunkError| LoadError::from(error.at_chunk(number, base));
             match Chunk::read_or_name(&mut reader, &doc.limits, &mut hashable).map_err(place)? {
                 Ok(chunk) if self.state.has_refused(&chunk.hash) => last.push((chunk, number, base)),
                 Ok(chunk) => self.chunk(doc, &chunk, number, base),
-                Err(chunk) => self.refuse(chunk.is_change, chunk.hash, place(chunk.why)),
+                Err(chunk) => {
+                    self.note_deps(doc, deps_of(&chunk.start));
+                    self.refuse(chunk.is_change, chunk.hash, place(chunk.why));
+                }
             }
             number += 1;
         }
@@ -163,15 +189,18 @@ impl Incoming<'_> {
         Ok(())
     }
 
-    /// Reads a sound chunk.
+    /// Reads a chunk with a valid checksum.
     fn chunk(&mut self, doc: &Document, chunk: &Chunk<'_>, number: usize, base: usize) {
         let read = |budget: &mut Budget| doc.part(chunk, number, base, Verify::Now, budget);
         let is_change = matches!(chunk.kind, ChunkType::Change | ChunkType::Deflated);
         let mut result = read(&mut self.work.budget);
+        if is_change && result.is_err() {
+            self.note_deps(doc, deps_of(&chunk.body));
+        }
         if matches!(&result, Err(LoadError::Limit(limit)) if limit.is_of_work()) {
             match self.work.again_for(self.state, &chunk.hash) {
                 Some(again) => {
-                    self.work = Work { budget: again, again: None };
+                    self.work = RetryBudget { budget: again, again: None };
                     result = read(&mut self.work.budget);
                 }
                 None if is_change => {
@@ -196,10 +225,17 @@ impl Incoming<'_> {
         }
     }
 
+    /// Stores dependencies of a refused change: no other change may name them.
+    fn note_deps(&mut self, doc: &Document, deps: impl IntoIterator<Item = ChangeHash>) {
+        let missing = deps.into_iter().filter(|hash| doc.state.row(hash).is_none());
+        let room = MOST_REFUSED - self.refused_deps.len();
+        self.refused_deps.extend(missing.take(room));
+    }
+
     /// Applies what was read.
     fn apply(mut self, doc: &mut Document) -> Outcome {
         let before = doc.state.history.len();
-        // Reading and applying are two calls.
+        // Reading and applying have separate budgets.
         self.work.again = Some(Budget::of_call(&doc.limits));
         for part in std::mem::take(&mut self.parts) {
             let changes = doc.changes_of(part);
@@ -211,33 +247,39 @@ impl Incoming<'_> {
         let is_new = |(hash, _): &(ChangeHash, ApplyError)| !self.state.has_refused(hash);
         let refused = self.received.refused.iter().any(is_new);
         let moved = refused || !self.received.waiting.is_empty() || doc.state.history.len() > before;
-        // Coming again helps only where something is out of the way by then.
+        // A retry helps only if the state of the document has changed by then.
         let put_off = moved && self.put_off.iter().any(is_new);
         if !put_off && !self.put_off.is_empty() {
             self.received.refused.append(&mut self.put_off);
             self.refuse_dependents(doc);
         }
-        Outcome { received: self.received, put_off }
+        Outcome { received: self.received, put_off, refused_deps: self.refused_deps }
     }
 
-    /// Drops refusals of changes that are here in the end. A change that waits in the queue may come again: that copy may find
-    /// too little work left, while another change of the message lets the waiting one be applied.
+    /// Drops refusals of changes that were applied after all. A queued change may be received again: the copy may find
+    /// too little budget, while another change of the message lets the queued one be applied.
     fn drop_arrived(&mut self, doc: &Document) {
         self.received.refused.retain(|(hash, _)| doc.state.row(hash).is_none());
         self.put_off.retain(|(hash, _)| doc.state.row(hash).is_none() && !doc.queue.contains(hash));
     }
 
-    /// What waits for refused changes would take the room of others.
+    /// Refuses queued changes that wait for refused ones: they would take up space for ever.
     fn refuse_dependents(&mut self, doc: &mut Document) {
         let refused = self.received.refused.iter().map(|(hash, _)| hash).chain(&self.state.refused);
         let dependents = doc.queue.refuse_waiting_for(refused.copied().collect());
         self.received.waiting.retain(|hash| doc.queue.contains(hash));
-        self.received.refused.extend(dependents);
+        for (change, why) in dependents {
+            self.note_deps(doc, change.deps().iter().copied());
+            self.received.refused.push((change.hash(), why));
+        }
     }
 
-    /// Notes what became of some changes, and tries once more where only others stood in the way.
+    /// Stores the outcome of some changes, and retries a change that failed only because of the cost of others.
     fn note(&mut self, doc: &mut Document, applied: Applied, changes: &[Change]) {
         self.received.waiting.extend(applied.waiting);
+        let refused: HashSet<ChangeHash> = applied.refused.iter().map(|(hash, _)| *hash).collect();
+        let came = changes.iter().filter(|change| refused.contains(&change.hash()));
+        self.note_deps(doc, came.flat_map(Change::deps).copied().chain(applied.waited_deps));
         for (hash, why) in applied.refused {
             let is = |kind: fn(&LimitError) -> bool| matches!(&why, ApplyError::Limit(limit) if kind(limit));
             if !is(LimitError::is_passing) {
@@ -249,10 +291,11 @@ impl Incoming<'_> {
                 again.and_then(|again| Some((again, changes.iter().find(|change| change.hash() == hash)?)));
             match change {
                 Some((again, change)) => {
-                    self.work = Work { budget: again, again: None };
+                    self.work = RetryBudget { budget: again, again: None };
                     let applied = doc.apply_valid_metered([change.clone()], &mut self.work.budget);
                     self.received.waiting.extend(applied.waiting);
                     self.received.refused.extend(applied.refused);
+                    self.note_deps(doc, applied.waited_deps);
                 }
                 None => self.put_off.push((hash, why)),
             }
@@ -260,14 +303,24 @@ impl Incoming<'_> {
     }
 }
 
-/// The heads of what both have once the peer's changes are here: those that came, and those shared before that are still
-/// heads.
-fn advanced(shared: &[ChangeHash], before: &[ChangeHash], now: &[ChangeHash]) -> Few<ChangeHash> {
+/// The shared heads after the peer's changes were applied: new heads, and current heads that were shared before.
+fn advanced(shared: &[ChangeHash], before: &[ChangeHash], now: &[ChangeHash]) -> SmallList<ChangeHash> {
     let both = |head: &&ChangeHash| before.binary_search(head).is_err() || shared.contains(head);
     now.iter().filter(both).copied().collect()
 }
 
-/// Forgets of what was sent all that the peer has.
+/// Removes hashes of changes that are ancestors of others in the list. Unknown hashes stay.
+fn without_ancestors(doc: &Document, hashes: &[ChangeHash]) -> SmallList<ChangeHash> {
+    let rows = hashes.iter().filter_map(|hash| doc.state.row(hash));
+    let mut deps: Vec<ChangeIdx> = rows.flat_map(|row| doc.state.history.at(row).deps()).collect();
+    deps.sort_unstable();
+    deps.dedup();
+    let since = doc.state.rows_since(&deps);
+    let is_last = |row: ChangeIdx| since.binary_search(&row).is_ok();
+    hashes.iter().filter(|hash| doc.state.row(hash).is_none_or(is_last)).copied().collect()
+}
+
+/// Removes from the sent changes those that the peer has.
 fn acknowledge(doc: &Document, sent: &mut Sent, known: &[(ChangeHash, ChangeIdx)]) {
     if known.is_empty() || sent.is_empty() {
         return;

@@ -1,24 +1,24 @@
-//! What peers send each other.
+//! Sync messages and their encoding.
 
-use super::bloom::{self, BloomFilter};
-use super::few::Few;
-use crate::codec::leb::put_u64;
-use crate::codec::reader::Reader;
-use crate::error::{LimitError, Rule};
+use crate::codec::bloom::{self, BloomFilter};
+use crate::codec::bytes::leb::put_u64;
+use crate::codec::bytes::reader::Reader;
 use crate::types::ChangeHash;
+use crate::types::error::{LimitError, Rule};
+use crate::types::small_list::SmallList;
 
-/// Summaries in one message. Everybody sends one; each change is looked up in all of them.
+/// Maximum number of summaries in one message. All implementations send one; each change is looked up in all of them.
 const MOST_HAVES: usize = 16;
-/// The shortest chunk there is: magic bytes, checksum, type, length.
+/// Length of the shortest chunk: magic bytes, checksum, type, length.
 const SHORTEST_CHUNK: usize = 10;
 
-/// Which form a message has on the wire.
+/// Encoding version of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MessageVersion {
-    /// Each change in an entry of its own. What is sent to peers of whom nothing is known yet.
+    /// Each change in an entry of its own. Sent to peers of unknown capabilities.
     #[default]
     V1,
-    /// One entry at most: a whole document, or changes one behind the other.
+    /// At most one entry: a whole document, or concatenated changes.
     V2,
 }
 
@@ -31,43 +31,43 @@ impl MessageVersion {
     }
 }
 
-/// What a sender has since it was last in step with the receiver.
+/// Summary of the changes that a sender has made or received since it was last in step with the receiver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Have {
-    /// The heads that both had then.
-    pub last_sync: Few<ChangeHash>,
+    /// The heads that both had at that time.
+    pub last_sync: SmallList<ChangeHash>,
     /// The changes after them.
     pub bloom: BloomFilter,
 }
 
-/// What a message says besides. Who sends any at all reads messages of both versions.
+/// Flags of a message. A peer that sends flags can read messages of both versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MessageFlags(u8);
 
 impl MessageFlags {
-    /// The receiver is to forget what it has sent: it was ignored.
+    /// The receiver must forget what it has sent, because it was ignored.
     pub const SYNC_RESET: Self = Self(1);
-    /// The sender takes no changes.
+    /// The sender accepts no changes.
     pub const READ_ONLY: Self = Self(2);
     /// The sender understands [`Self::SYNC_RESET`].
     pub const SUPPORTS_SYNC_RESET: Self = Self(4);
 
-    /// Says that a byte has flags; others name one ability each.
+    /// Marks a byte of flags; other bytes name one capability each.
     const MARK: u8 = 0x80;
-    /// The ability to read messages of version 2, as it was once said.
+    /// Older form of the capability to read messages of version 2.
     const V2: u8 = 2;
 
-    /// None of them.
+    /// No flags.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether all of `flags` are among these.
+    /// Are all of `flags` set?
     pub fn contains(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
     }
 
-    /// Adds flags.
+    /// Sets flags.
     pub fn set(&mut self, flags: Self) {
         self.0 |= flags.0;
     }
@@ -78,26 +78,26 @@ impl MessageFlags {
     }
 }
 
-/// A message of one peer to another.
+/// A message from one peer to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
-    /// The heads of the sender.
-    pub heads: Few<ChangeHash>,
-    /// Changes that the sender asks for by name.
-    pub need: Few<ChangeHash>,
-    /// What the sender has; what it does not have is asked for, too.
-    pub have: Few<Have>,
-    /// Chunks for the receiver: those of one entry follow each other.
+    /// Heads of the sender.
+    pub heads: SmallList<ChangeHash>,
+    /// Changes that the sender requests by hash.
+    pub need: SmallList<ChangeHash>,
+    /// Summaries of what the sender has; it lacks everything else.
+    pub have: SmallList<Have>,
+    /// Chunks for the receiver. The chunks of one entry are concatenated.
     pub changes: Vec<Vec<u8>>,
-    /// Flags, from all but the oldest peers.
+    /// Flags; absent in messages of the oldest implementations.
     pub flags: Option<MessageFlags>,
-    /// The form.
+    /// Encoding version.
     pub version: MessageVersion,
 }
 
 impl Message {
-    /// The message as bytes.
+    /// Encodes the message.
     pub fn encode(&self) -> Vec<u8> {
         let hashes = 32 * (self.heads.len() + self.need.len());
         let changes: usize = self.changes.iter().map(|entry| entry.len() + 5).sum();
@@ -118,36 +118,36 @@ impl Message {
         out
     }
 
-    /// Reads a message. It takes some times as much memory as it has bytes at most. What follows the flags is from later
-    /// versions and is ignored.
+    /// Decodes a message. The memory used is at most a small multiple of the input. Bytes after the flags are from
+    /// later versions and are ignored.
     pub fn decode(bytes: &[u8]) -> Result<Self, ReadMessageError> {
         let mut reader = Reader::new(bytes);
         let result = Self::read(&mut reader);
         result.map_err(|fault| match fault {
-            Wrong::Type(found) => ReadMessageError::Type(found),
-            Wrong::Rule(rule) => ReadMessageError::Format { offset: reader.offset(), rule },
-            Wrong::Limit(error) => ReadMessageError::Limit(error),
+            MessageFault::Type(found) => ReadMessageError::Type(found),
+            MessageFault::Rule(rule) => ReadMessageError::Format { offset: reader.offset(), rule },
+            MessageFault::Limit(error) => ReadMessageError::Limit(error),
         })
     }
 
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Wrong> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, MessageFault> {
         let [kind] = reader.array()?;
         let version =
             [MessageVersion::V1, MessageVersion::V2].into_iter().find(|version| version.byte() == kind);
-        let version = version.ok_or(Wrong::Type(kind))?;
+        let version = version.ok_or(MessageFault::Type(kind))?;
         let (heads, need) = (hashes(reader)?, hashes(reader)?);
         let count = reader.len()?;
         if count > MOST_HAVES {
-            return Err(Wrong::limit("summaries in a message", MOST_HAVES));
+            return Err(MessageFault::limit("summaries in a message", MOST_HAVES));
         }
-        let mut have = Few::new();
+        let mut have = SmallList::new();
         let mut summed = 0;
         for _ in 0..count {
             let last_sync = hashes(reader)?;
             let filter = reader.prefixed()?;
             summed += filter.len();
             if summed > bloom::MOST_BYTES + 32 {
-                return Err(Wrong::limit("bytes of summaries in a message", bloom::MOST_BYTES));
+                return Err(MessageFault::limit("bytes of summaries in a message", bloom::MOST_BYTES));
             }
             have.push(Have { last_sync, bloom: BloomFilter::read(filter)? });
         }
@@ -158,7 +158,7 @@ impl Message {
         let mut changes = vec![];
         for _ in 0..count {
             let entry = reader.prefixed()?;
-            // What is shorter would take more memory than it has bytes.
+            // A shorter entry would take more memory than it has bytes.
             if entry.len() < SHORTEST_CHUNK {
                 return Err(Rule::Truncated.into());
             }
@@ -177,55 +177,55 @@ impl TryFrom<&[u8]> for Message {
     }
 }
 
-/// Bytes that are no message.
+/// Bytes that are not a sync message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadMessageError {
-    /// They begin with something else.
-    #[error("this is no sync message: it begins with {0:#04x}, not with 0x42 or 0x43")]
+    /// The first byte is not that of a message.
+    #[error("not a sync message: it starts with {0:#04x}, not with 0x42 or 0x43")]
     Type(u8),
-    /// They break the format.
+    /// The bytes break the format.
     #[error("sync message, byte {offset}: {rule}")]
     Format {
-        /// Where.
+        /// Byte offset.
         offset: usize,
-        /// What is wrong.
+        /// The broken rule.
         rule: Rule,
     },
-    /// They ask for more than they may.
+    /// The message exceeds a limit.
     #[error(transparent)]
     Limit(#[from] LimitError),
 }
 
-enum Wrong {
+enum MessageFault {
     Type(u8),
     Rule(Rule),
     Limit(LimitError),
 }
 
-impl Wrong {
+impl MessageFault {
     fn limit(what: &'static str, limit: usize) -> Self {
         Self::Limit(LimitError { what, limit: limit as u64 })
     }
 }
 
-impl From<Rule> for Wrong {
+impl From<Rule> for MessageFault {
     fn from(rule: Rule) -> Self {
         Self::Rule(rule)
     }
 }
 
-/// Hashes behind their count, which is compared with what is left before anything is allocated.
-pub(super) fn hashes(reader: &mut Reader<'_>) -> Result<Few<ChangeHash>, Rule> {
+/// Reads hashes with a count prefix, which is compared with the remaining bytes before anything is allocated.
+pub(super) fn hashes(reader: &mut Reader<'_>) -> Result<SmallList<ChangeHash>, Rule> {
     match reader.rest() {
-        // As most lists are.
-        [0, ..] => reader.len().map(|_| Few::new()),
-        [1, ..] => reader.len().and_then(|_| reader.hash()).map(Few::one),
-        _ => reader.hashes().map(Few::from),
+        // The most frequent lengths.
+        [0, ..] => reader.len().map(|_| SmallList::new()),
+        [1, ..] => reader.len().and_then(|_| reader.hash()).map(SmallList::one),
+        _ => reader.hashes().map(SmallList::from),
     }
 }
 
-/// Appends hashes behind their count.
+/// Appends hashes with a count prefix.
 pub(super) fn put_hashes(out: &mut Vec<u8>, hashes: &[ChangeHash]) {
     put_u64(out, hashes.len() as u64);
     hashes.iter().for_each(|hash| out.extend(hash.0));

@@ -1,8 +1,8 @@
-//! Sync: two peers find out what each of them lacks, and send it, in few messages over any transport that keeps their order.
+//! Sync: two peers exchange the changes that each lacks, in few messages over any transport that keeps their order.
 //!
-//! Each side has a document and, for each peer, a [`State`]. It sends what [`SyncDoc::generate_sync_message`] gives until
-//! that is nothing, gives what comes to [`SyncDoc::receive_sync_message`], and sends again. When neither side has anything to
-//! say, both documents have the same changes.
+//! Each side has a document and, for each peer, a [`State`]. It sends the result of [`SyncDoc::generate_sync_message`]
+//! unless that is `None`, passes received messages to [`SyncDoc::receive_sync_message`], and repeats. When neither side
+//! generates a message, both documents have the same changes.
 //!
 //! ```
 //! use hashmill_doc::sync::{Message, State, SyncDoc};
@@ -29,65 +29,58 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A peer tells its heads, a summary of the changes it has since both were last in step, and which changes it is known to
-//! lack. The summary is a [`BloomFilter`]: what it seems to contain and does not is asked for by name in the next message.
-//! The messages are those of every other implementation, in both versions.
+//! A message contains the sender's heads, a summary of its changes since both were last in step, and changes that the
+//! receiver is known to lack. The summary is a [`BloomFilter`]: changes that it reports wrongly are requested by hash
+//! in the next message. The messages are those of all other implementations, in both versions.
 //!
-//! A change that breaks a rule or a limit is refused alone ([`Received::refused`]), with those that depend on it: the others
-//! of its message are taken, and it is not asked for again, so that one bad change neither ends a conversation nor makes it
-//! endless. Of a whole document that is beyond a limit the changes are asked for one by one. Only bytes that are no sound chunks
-//! are an error of the message. [`Progress`] tells a conversation that moves from one that does not.
+//! A change that breaks a rule or a limit is refused alone ([`Received::refused`]), with its dependents. The other
+//! changes of the message are applied, and the refused one is not requested again, so that one bad change neither ends
+//! a session nor makes it endless. Missing dependencies of refused changes are requested by hash, because no accepted
+//! head leads to them. A change that the peer does not send after repeated requests is given up until the next
+//! connection. If a whole document exceeds a limit, its changes are requested individually. Only damaged chunks are an
+//! error of the whole message. [`Progress`] distinguishes a session that makes progress from one that does not.
 
-mod bloom;
-mod few;
 mod incoming;
 mod message;
+mod missing;
 mod outgoing;
-mod parts;
 mod progress;
 mod state;
+mod state_parts;
 
-pub use bloom::BloomFilter;
-pub use few::Few;
+pub use crate::codec::bloom::BloomFilter;
+pub use crate::types::small_list::SmallList;
 pub use incoming::Received;
 pub use message::{Have, Message, MessageFlags, MessageVersion, ReadMessageError};
-pub use parts::StateParts;
 pub use progress::Progress;
 pub use state::{ReadStateError, State};
+pub use state_parts::StateParts;
 
 use crate::document::Document;
-use crate::error::LoadError;
 use crate::types::ChangeHash;
+use crate::types::error::LoadError;
 
-/// A document that takes part in a sync.
+/// A document that can be synchronized.
 pub trait SyncDoc {
-    /// The next message for the peer of `state`. Nothing when all is said, or while an answer is awaited.
+    /// The next message for the peer of `state`. `None` if there is nothing to send, or while an answer is awaited.
     ///
-    /// Costs as much as the changes that are new since both were in step.
+    /// Costs O(changes since both were in step).
     fn generate_sync_message(&self, state: &mut State) -> Option<Message>;
 
-    /// Takes a message of the peer of `state`. When it cannot be read, document and state are as they were.
+    /// Applies a message from the peer of `state`. If it cannot be read, document and state are unchanged.
     fn receive_sync_message(&mut self, state: &mut State, message: Message) -> Result<Received, LoadError>;
 
-    /// Whether the peer has all changes that are here, as far as is known.
+    /// Does the peer have all changes of this document, as far as is known?
     fn has_our_changes(&self, state: &State) -> bool;
 }
 
-/// What whoever was never in step is told of a document.
-#[derive(Debug)]
-pub(crate) struct Told {
-    heads: Few<ChangeHash>,
-    /// All changes.
-    bloom: BloomFilter,
-}
-
-/// As [`Document::get_heads`].
+/// [`Document::get_heads`] as a small list.
 #[inline]
-fn heads_of(doc: &Document) -> Few<ChangeHash> {
+fn heads_of(doc: &Document) -> SmallList<ChangeHash> {
     let history = &doc.state.history;
-    match (history.told(), history.heads.rows()) {
+    match (history.sync_summary(), history.heads.rows()) {
         (Some(told), _) => told.heads.clone(),
-        (None, [row]) => Few::one(doc.state.hash(*row)),
+        (None, [row]) => SmallList::one(doc.state.hash(*row)),
         (None, _) => doc.get_heads().into(),
     }
 }

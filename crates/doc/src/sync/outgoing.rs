@@ -1,18 +1,20 @@
-//! What to say to a peer, from what is known of it.
+//! Generation of sync messages from the document and the state of a peer.
 
-use super::bloom::BloomFilter;
-use super::few::Few;
+use super::heads_of;
 use super::message::{Have, Message, MessageFlags, MessageVersion};
-use super::state::{Sent, State, Theirs};
-use super::{Told, heads_of};
+use super::missing::Missing;
+use super::state::{PeerMessage, Sent, State};
+use crate::codec::bloom::BloomFilter;
 use crate::document::Document;
-use crate::storage::SaveOptions;
+use crate::file::load_save::SaveOptions;
+use crate::store::history::SyncSummary;
+use crate::types::small_list::SmallList;
 use crate::types::{ChangeHash, ChangeIdx};
 
-/// What is sent of the document.
+/// The changes to send.
 enum Payload {
     Nothing,
-    /// Rows in the order in which they can be applied, and their hashes.
+    /// Rows in the order in which they can be applied, with their hashes.
     Changes(Vec<(ChangeIdx, ChangeHash)>),
     Whole,
 }
@@ -29,15 +31,24 @@ impl Payload {
 
 pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
     let heads = heads_of(doc);
-    let need = if state.read_only { vec![] } else { needed(doc, state) };
-    if let Some(theirs) = &state.theirs
-        && let Some(have) = theirs.have.first()
-        && have.last_sync.iter().any(|hash| doc.state.row(hash).is_none())
-    {
-        // They were last in step with a document that had more than this one. The state stays: their answer begins anew.
+    let missing = Missing::find(doc, state);
+    // Dependencies of refused changes only are requested by hash. The summary covers all others.
+    let summarize = state.needs_reset || peer_has_all(state, &missing.before_heads);
+    let need = missing.into_all();
+    let lost = lost_shared(doc, state);
+    if !lost {
+        state.told_reset = false;
+    } else if !std::mem::replace(&mut state.told_reset, true) {
+        // They were last in step with a document that had more than this one, so their answer must start anew. This is
+        // sent once: if they insist on a change that is refused here, the rest is requested by hash.
+        state.have_responded = true;
+        state.in_flight = true;
+        state.last_sent_heads.clone_from(&heads);
         return Some(reset(heads));
     }
-    let told = state.have_responded && state.last_sent_heads == heads;
+    // Hidden heads are told after the answer.
+    let hides = state.hid_heads && !state.in_flight;
+    let told = state.have_responded && state.last_sent_heads == heads && !hides;
     if told && state.in_flight {
         return None;
     }
@@ -45,11 +56,8 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
     if told && payload.is_nothing() && (state.read_only || in_step(doc, state, &heads, &need)) {
         return None;
     }
-    let have = if state.needs_reset || peer_has_all(state, &need) {
-        Few::one(summary(doc, &state.shared_heads, &heads))
-    } else {
-        Few::new()
-    };
+    let have =
+        if summarize { SmallList::one(summary(doc, &state.shared_heads, &heads)) } else { SmallList::new() };
     let mut flags = MessageFlags::SUPPORTS_SYNC_RESET;
     if state.read_only {
         flags.set(MessageFlags::READ_ONLY);
@@ -57,78 +65,78 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
     let (version, changes) = write(doc, state, payload, &heads);
     state.have_responded = true;
     state.in_flight = true;
+    state.asked = !need.is_empty();
     state.last_sent_heads.clone_from(&heads);
+    state.hid_heads = false;
     let mut told = heads;
     if std::mem::take(&mut state.needs_reset) {
         match state.can {
             Some(can) if can.reset => flags.set(MessageFlags::SYNC_RESET),
             // An older peer forgets what it has sent when this one seems to have lost everything.
-            _ => told.clear(),
+            _ => {
+                state.hid_heads = !told.is_empty();
+                told.clear();
+            }
         }
     }
     Some(Message { heads: told, need: need.into(), have, changes, flags: Some(flags), version })
 }
 
-/// Says that nothing is known of what both had.
-fn reset(heads: Few<ChangeHash>) -> Message {
+/// Was the peer in step with changes that are missing here?
+fn lost_shared(doc: &Document, state: &State) -> bool {
+    let have = state.theirs.as_ref().and_then(|theirs| theirs.have.first());
+    have.is_some_and(|have| have.last_sync.iter().any(|hash| doc.state.row(hash).is_none()))
+}
+
+/// A message without shared history.
+fn reset(heads: SmallList<ChangeHash>) -> Message {
     let flags = Some(MessageFlags::SUPPORTS_SYNC_RESET);
-    Message { heads, have: Few::one(Have::default()), flags, ..Message::default() }
+    Message { heads, have: SmallList::one(Have::default()), flags, ..Message::default() }
 }
 
-fn their_heads(state: &State) -> &[ChangeHash] {
-    state.theirs.as_ref().map_or(&[], |theirs| &theirs.heads)
-}
-
-/// Whether all of these are among the peer's heads.
+/// Are all of these among the peer's heads?
 ///
-/// A function of its own: inlined, the compiler compared heads that are not there before it asked whether they are, which is harmless
-/// and which valgrind reports in programs that use the library.
+/// Not inlined: the inlined code compared absent heads before it tested for their presence, which is harmless but which
+/// valgrind reports in programs that use the library.
 #[inline(never)]
 fn peer_has_all(state: &State, hashes: &[ChangeHash]) -> bool {
     let Some(theirs) = &state.theirs else { return hashes.is_empty() };
     hashes.iter().all(|hash| theirs.heads.binary_search(hash).is_ok())
 }
 
-/// What is missing to have all that is before the peer's heads, but for what was refused.
-fn needed(doc: &Document, state: &State) -> Vec<ChangeHash> {
-    let mut missing = doc.queue.missing_before(&doc.state, their_heads(state));
-    missing.retain(|hash| !state.has_refused(hash));
-    missing
-}
-
-/// Whether both have the same changes, or all that this side can have of theirs.
+/// Do both have the same changes, or does this side have all that it can get?
 fn in_step(doc: &Document, state: &State, heads: &[ChangeHash], need: &[ChangeHash]) -> bool {
     let Some(theirs) = &state.theirs else { return false };
-    let refused = || !state.refused.is_empty() && need.is_empty();
-    // What waits for nothing but what was refused waits in vain.
+    let refused = || !(state.refused.is_empty() && state.given_up.is_empty()) && need.is_empty();
+    // A queued change that waits only for refused or missing changes will never be applied.
     let taken = |hash: &ChangeHash| {
-        state.has_refused(hash) || doc.queue.contains(hash) || doc.state.row(hash).is_some()
+        state.has_given_up(hash) || doc.queue.contains(hash) || doc.state.row(hash).is_some()
     };
     theirs.heads == heads || refused() && theirs.heads.iter().all(taken)
 }
 
-/// Up to this length what strangers are told is kept.
+/// Maximum length of a cached summary for peers with no shared history.
 const SHORT: usize = 1 << 10;
 
-/// The changes here that were not before `last_sync`.
-fn summary(doc: &Document, last_sync: &Few<ChangeHash>, heads: &Few<ChangeHash>) -> Have {
+/// Summary of the changes after `last_sync`.
+fn summary(doc: &Document, last_sync: &SmallList<ChangeHash>, heads: &SmallList<ChangeHash>) -> Have {
     let state = &doc.state;
     if last_sync.is_empty()
-        && let Some(told) = state.history.told()
+        && let Some(told) = state.history.sync_summary()
     {
-        return Have { last_sync: Few::new(), bloom: told.bloom.clone() };
+        return Have { last_sync: SmallList::new(), bloom: told.bloom.clone() };
     }
     let filter = |count: usize, rows: &mut dyn Iterator<Item = ChangeIdx>| {
         let mut bloom = BloomFilter::with_room(count);
         state.each_hash(rows, |_, hash| bloom.insert(&hash));
         bloom
     };
-    // Whoever was never in step gets all: they need not be listed.
+    // A peer with no shared history gets all rows, so they need no list.
     let bloom = if last_sync.is_empty() {
         let all = ChangeIdx::default()..state.history.next();
         let bloom = filter(state.history.len() as usize, &mut ChangeIdx::each(all));
         if bloom.len() <= SHORT {
-            state.history.keep_told(Told { heads: heads.clone(), bloom: bloom.clone() });
+            state.history.cache_sync_summary(SyncSummary { heads: heads.clone(), bloom: bloom.clone() });
         }
         bloom
     } else {
@@ -138,14 +146,14 @@ fn summary(doc: &Document, last_sync: &Few<ChangeHash>, heads: &Few<ChangeHash>)
     Have { last_sync: last_sync.clone(), bloom }
 }
 
-/// The rows that are not before these, ascending. Hashes that are not here are left out: who was in step with more than this
-/// document is told so by [`reset`].
+/// The rows that are not ancestors of these changes, ascending. Unknown hashes are skipped: a peer that was in step
+/// with more than this document gets a [`reset`].
 fn rows_after(doc: &Document, hashes: &[ChangeHash]) -> Vec<ChangeIdx> {
     let known: Vec<ChangeIdx> = hashes.iter().filter_map(|hash| doc.state.row(hash)).collect();
     doc.state.rows_since(&known)
 }
 
-/// What of the document the peer needs.
+/// The changes of the document that the peer needs.
 fn payload(doc: &Document, state: &State) -> Payload {
     let Some(theirs) = state.theirs.as_ref().filter(|_| !state.peer_read_only) else {
         return Payload::Nothing;
@@ -161,15 +169,15 @@ fn payload(doc: &Document, state: &State) -> Payload {
     Payload::Changes(changes)
 }
 
-/// What the peer lacks, by its summaries and as it says itself, and was not sent. Those that it asks for first, then
-/// ascending.
-fn lacked(doc: &Document, theirs: &Theirs, sent: &Sent) -> Vec<(ChangeIdx, ChangeHash)> {
+/// The changes that the peer lacks, by its summaries and requests, and that were not sent yet. Requested ones first,
+/// then ascending.
+fn lacked(doc: &Document, theirs: &PeerMessage, sent: &Sent) -> Vec<(ChangeIdx, ChangeHash)> {
     let mut found: Vec<(ChangeIdx, ChangeHash)> = vec![];
     if !theirs.have.is_empty() {
         let last_sync: Vec<ChangeHash> =
             theirs.have.iter().flat_map(|have| &have.last_sync).copied().collect();
         let rows = rows_after(doc, &last_sync);
-        // Whoever lacks a change lacks what was made after it, whatever the summaries say.
+        // A peer that lacks a change lacks all its descendants, whatever the summaries say.
         doc.state.each_hash(rows, |row, hash| {
             let unknown = theirs.have.iter().all(|have| !have.bloom.contains_hash(&hash));
             let deps = || doc.state.history.at(row).deps();
@@ -194,17 +202,17 @@ fn lacked(doc: &Document, theirs: &Theirs, sent: &Sent) -> Vec<(ChangeIdx, Chang
     all
 }
 
-/// Whether a row is among some, which are ascending.
+/// Is a row among these, which are ascending?
 fn is_among(rows: &[(ChangeIdx, ChangeHash)], row: ChangeIdx) -> bool {
     rows.binary_search_by_key(&row, |(row, _)| *row).is_ok()
 }
 
-/// Writes what is sent, and remembers that it was.
+/// Encodes the changes to send, and records them as sent.
 fn write(
     doc: &Document,
     state: &mut State,
     payload: Payload,
-    heads: &Few<ChangeHash>,
+    heads: &SmallList<ChangeHash>,
 ) -> (MessageVersion, Vec<Vec<u8>>) {
     let version = if state.can.is_some() { MessageVersion::V2 } else { MessageVersion::V1 };
     let entries = match payload {
@@ -212,7 +220,7 @@ fn write(
         Payload::Whole => {
             state.sent.upto = heads.clone();
             state.sent.whole = true;
-            // With what waits here: the peer may have what it waits for.
+            // With queued changes: the peer may have their dependencies.
             vec![doc.write(SaveOptions::default())]
         }
         Payload::Changes(changes) => {

@@ -1,4 +1,4 @@
-//! Whether a conversation moves.
+//! Progress detection for sync sessions.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -7,12 +7,12 @@ use hashbrown::HashSet;
 use super::state::State;
 use crate::document::Document;
 
-/// Different moments between two changes that are told apart. Each takes a message, so more of them are no progress.
+/// Maximum number of distinct states between two changes. Each takes a message, so more of them are no progress.
 const MOST_MOMENTS: usize = 1 << 10;
 
-/// Judges whether a conversation with a peer moves, from what its messages changed: the changes that are here or refused, the
-/// heads of either side, and what the peer asks for. Messages that only go back and forth between moments that were there
-/// before do not count. What is no sync message of this document, such as the cursors of others, is no business of it.
+/// Judges whether a session with a peer makes progress, by what its messages change: the present and refused changes,
+/// the heads of either side, and the peer's requests. Messages that only alternate between earlier states do not count.
+/// Other messages, such as cursors of users, are not considered.
 ///
 /// ```
 /// use hashmill_doc::sync::{Progress, State, SyncDoc};
@@ -29,20 +29,20 @@ const MOST_MOMENTS: usize = 1 << 10;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// Changes that are here, and that were refused: neither becomes less.
+    /// Numbers of present and of refused changes: neither decreases.
     taken: (u32, usize),
-    /// Fingerprints of the moments since then.
+    /// Fingerprints of the states since then.
     moments: HashSet<u64>,
     idle: u32,
 }
 
 impl Progress {
-    /// Before the first message.
+    /// State before the first message.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Looks at both after a message of the peer was received. Gives how many messages in a row have moved nothing.
+    /// Records the state after a received message. Returns the number of consecutive messages without progress.
     pub fn note(&mut self, doc: &Document, state: &State) -> u32 {
         let taken = (doc.state.history.len(), state.refused.len());
         if taken != self.taken {
@@ -64,7 +64,7 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Few, Message, SyncDoc as _};
+    use super::super::{Message, SmallList, SyncDoc as _};
     use super::*;
     use crate::types::ChangeHash;
     use crate::{ActorId, ROOT, Transactable as _};
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_moves_until_both_are_in_step() {
+    fn session_makes_progress_until_both_are_in_step() {
         let (mut here, mut there) = (doc(1), doc(2));
         for round in 0..20 {
             (0..=round).for_each(|value| put(&mut here, value));
@@ -95,7 +95,7 @@ mod tests {
                 });
                 answer.into_iter().for_each(|answer| {
                     here.receive_sync_message(&mut of_there, answer).expect("sound");
-                    // The last message may say only that all arrived.
+                    // The last message may only acknowledge.
                     assert!(progress.note(&here, &of_there) <= 1, "{round}");
                 });
             }
@@ -104,27 +104,27 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_back_and_forth_does_not_move() {
+    fn alternating_states_are_no_progress() {
         let mut here = doc(1);
         put(&mut here, 1);
         let (mut of_there, mut progress) = (State::new(), Progress::new());
         // A peer that is given access and loses it again, without end.
         for round in 0..50_u32 {
-            let heads = if round % 2 == 0 { Few::new() } else { Few::one(ChangeHash([7; 32])) };
+            let heads = if round % 2 == 0 { SmallList::new() } else { SmallList::one(ChangeHash([7; 32])) };
             let message = Message { heads, ..Message::default() };
             here.receive_sync_message(&mut of_there, message).expect("sound");
             assert_eq!(progress.note(&here, &of_there), u32::saturating_sub(round, 1));
         }
-        // One that names other heads each time.
+        // A peer that names other heads each time.
         for round in 0..2 * MOST_MOMENTS {
             let mut hash = [9; 32];
             hash[..8].copy_from_slice(&(round as u64).to_be_bytes());
-            let message = Message { heads: Few::one(ChangeHash(hash)), ..Message::default() };
+            let message = Message { heads: SmallList::one(ChangeHash(hash)), ..Message::default() };
             here.receive_sync_message(&mut of_there, message).expect("sound");
             progress.note(&here, &of_there);
         }
         assert!(progress.idle as usize >= MOST_MOMENTS);
-        // A change is progress whatever was before.
+        // A new change is progress in any state.
         put(&mut here, 2);
         assert_eq!(progress.note(&here, &of_there), 0);
     }

@@ -1,70 +1,83 @@
-//! What one peer knows of another.
+//! State of a sync session with one peer.
 
 use hashbrown::HashSet;
 
-use super::few::Few;
 use super::message::{Have, MessageFlags, hashes, put_hashes};
-use crate::codec::reader::Reader;
-use crate::error::Rule;
+use crate::codec::bytes::reader::Reader;
 use crate::types::ChangeHash;
+use crate::types::error::Rule;
+use crate::types::small_list::SmallList;
 
-/// The first byte of what is kept of a state.
+/// First byte of an encoded state.
 const KIND: u8 = 0x43;
-/// So many changes that were refused are remembered of a peer.
-const MOST_REFUSED: usize = 1 << 12;
+/// Maximum number of a peer's refused changes to remember, and likewise of their missing dependencies and of changes
+/// given up.
+pub(super) const MOST_REFUSED: usize = 1 << 12;
 
-/// What this side knows of a peer: which changes both have, what it said last, what it was sent. One for each peer and
+/// What this side knows of a peer: shared changes, the peer's last message, and the changes sent. One for each peer and
 /// document.
 ///
-/// [`Self::encode`] gives what is worth keeping when the connection ends. A connection that may have lost a message needs a
-/// state that was kept, or a new one: while an answer is awaited nothing else is sent.
+/// The result of [`Self::encode`] is the part that outlives a connection. If a message may have been lost, continue
+/// with a decoded or a new state: while an answer is awaited, nothing else is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// Heads of what both have.
-    pub(super) shared_heads: Few<ChangeHash>,
-    pub(super) last_sent_heads: Few<ChangeHash>,
-    /// What the peer said last.
-    pub(super) theirs: Option<Theirs>,
+    /// Shared heads.
+    pub(super) shared_heads: SmallList<ChangeHash>,
+    pub(super) last_sent_heads: SmallList<ChangeHash>,
+    /// The peer's last message.
+    pub(super) theirs: Option<PeerMessage>,
     pub(super) sent: Sent,
-    /// An answer is awaited.
+    /// Is an answer awaited?
     pub(super) in_flight: bool,
-    /// The peer was told our heads.
+    /// Were our heads sent to the peer?
     pub(super) have_responded: bool,
-    pub(super) can: Option<Abilities>,
+    pub(super) can: Option<PeerCapabilities>,
     pub(super) read_only: bool,
     pub(super) peer_read_only: bool,
-    /// The peer is to be told to forget what it sent.
+    /// Must the peer be told to forget what it has sent?
     pub(super) needs_reset: bool,
-    /// The peer ignored the whole document, so it is sent changes.
+    /// Did the last message hide our heads, so that an older peer forgets what it has sent?
+    pub(super) hid_heads: bool,
+    /// Did the peer ignore the whole document, so that it gets individual changes?
     pub(super) by_change: bool,
-    /// How many times the changes of a whole document of the peer were asked for because it could not be taken.
+    /// How often the changes of a peer's whole document were requested because it could not be read.
     pub(super) asked_for_changes: u8,
-    /// Changes of the peer that broke a rule or a limit, ascending. They are not asked for again on this connection.
+    /// Changes of the peer that broke a rule or a limit, ascending. They are not requested again on this connection.
     pub(super) refused: Vec<ChangeHash>,
+    /// Missing dependencies of refused changes, ascending.
+    pub(super) refused_deps: Vec<ChangeHash>,
+    /// Was the peer told that this document lacks shared changes?
+    pub(super) told_reset: bool,
+    /// Did the last message request changes by hash?
+    pub(super) asked: bool,
+    /// Number of consecutive messages without progress after requests by hash.
+    pub(super) unanswered: u8,
+    /// Requested changes that were not received, ascending. They are not requested again on this connection.
+    pub(super) given_up: Vec<ChangeHash>,
 }
 
-/// A peer's last message, as far as it is about the peer.
+/// The parts of a peer's last message that describe the peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Theirs {
-    pub(super) heads: Few<ChangeHash>,
-    pub(super) need: Few<ChangeHash>,
-    pub(super) have: Few<Have>,
+pub(super) struct PeerMessage {
+    pub(super) heads: SmallList<ChangeHash>,
+    pub(super) need: SmallList<ChangeHash>,
+    pub(super) have: SmallList<Have>,
 }
 
-/// What a peer can read.
+/// Capabilities of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Abilities {
+pub(super) struct PeerCapabilities {
     pub(super) reset: bool,
 }
 
-/// What a peer was sent and has not acknowledged.
+/// Changes that were sent to a peer and not acknowledged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sent {
-    /// These and all before them, since the whole document was sent.
-    pub(super) upto: Few<ChangeHash>,
-    /// And these. Most peers are never sent any.
+    /// These and all their ancestors, since the whole document was sent.
+    pub(super) upto: SmallList<ChangeHash>,
+    /// Individually sent changes. Most peers never get any.
     hashes: Option<HashSet<ChangeHash>>,
-    /// The whole document was sent, and not all of it was acknowledged since.
+    /// Was the whole document sent and not acknowledged completely since?
     pub(super) whole: bool,
 }
 
@@ -73,26 +86,26 @@ impl Sent {
         self.upto.is_empty() && self.hashes.as_ref().is_none_or(HashSet::is_empty)
     }
 
-    /// Whether a change was sent for itself.
+    /// Was a change sent individually?
     pub(super) fn contains(&self, hash: &ChangeHash) -> bool {
         self.hashes.as_ref().is_some_and(|hashes| hashes.contains(hash))
     }
 
-    /// What was sent for itself, ascending.
+    /// Individually sent changes, ascending.
     pub(super) fn each(&self) -> Vec<ChangeHash> {
         let mut hashes: Vec<ChangeHash> = self.hashes.iter().flatten().copied().collect();
         hashes.sort_unstable();
         hashes
     }
 
-    /// Remembers changes that are sent for themselves.
+    /// Adds individually sent changes.
     pub(super) fn extend(&mut self, hashes: impl ExactSizeIterator<Item = ChangeHash>) {
         if hashes.len() > 0 {
             self.hashes.get_or_insert_default().extend(hashes);
         }
     }
 
-    /// Forgets those for which `keep` is not true.
+    /// Removes those for which `keep` is false.
     pub(super) fn retain(&mut self, keep: impl FnMut(&ChangeHash) -> bool) {
         if let Some(hashes) = &mut self.hashes {
             hashes.retain(keep);
@@ -102,24 +115,24 @@ impl Sent {
 }
 
 impl State {
-    /// A state for a peer of whom nothing is known.
+    /// State for an unknown peer.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// As [`Self::new`], for a peer of whom no changes are taken.
+    /// As [`Self::new`], for a peer whose changes are ignored.
     pub fn new_read_only() -> Self {
         Self { read_only: true, ..Self::default() }
     }
 
-    /// What is worth keeping until the next connection: which changes both have.
+    /// Encodes the part that outlives a connection: the shared heads.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![KIND];
         put_hashes(&mut out, &self.shared_heads);
         out
     }
 
-    /// Reads what [`Self::encode`] gave.
+    /// Decodes the bytes of [`Self::encode`].
     pub fn decode(bytes: &[u8]) -> Result<Self, ReadStateError> {
         let mut reader = Reader::new(bytes);
         let fault = |offset, rule| ReadStateError::Format { offset, rule };
@@ -131,51 +144,67 @@ impl State {
         Ok(Self { shared_heads, ..Self::default() })
     }
 
-    /// Whether changes of the peer are taken from now on. After it was not so, everything is asked for again.
+    /// Sets whether changes of the peer are ignored from now on. When they are accepted again, everything is requested
+    /// again.
     pub fn set_read_only(&mut self, read_only: bool) {
         if self.read_only && !read_only {
             *self = Self { can: self.can, needs_reset: true, ..Self::default() };
         } else if read_only && !self.read_only {
-            // The peer is to hear of it.
+            // The peer must be informed.
             self.read_only = true;
             self.in_flight = false;
             self.have_responded = false;
         }
     }
 
-    /// Whether changes of the peer are left alone.
+    /// Are changes of the peer ignored?
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
 
-    /// Whether the peer said that it takes no changes.
+    /// Did the peer announce that it accepts no changes?
     pub fn is_peer_read_only(&self) -> bool {
         self.peer_read_only
     }
 
-    /// Heads of what both have, as far as this side knows.
+    /// Shared heads, as far as this side knows.
     pub fn shared_heads(&self) -> &[ChangeHash] {
         &self.shared_heads
     }
 
-    /// The heads that the peer named last.
+    /// The heads last received from the peer.
     pub fn their_heads(&self) -> Option<&[ChangeHash]> {
         self.theirs.as_ref().map(|theirs| &theirs.heads[..])
     }
 
-    /// The heads that the peer was told last.
+    /// The heads last sent to the peer.
     pub fn last_sent_heads(&self) -> &[ChangeHash] {
         &self.last_sent_heads
     }
 
-    /// Whether an answer is awaited.
+    /// Is an answer awaited?
     pub fn in_flight(&self) -> bool {
         self.in_flight
     }
 
-    /// Learns from the flags of a message.
-    pub(super) fn hear(&mut self, flags: MessageFlags) {
-        self.can = Some(Abilities { reset: flags.contains(MessageFlags::SUPPORTS_SYNC_RESET) });
+    /// Starts the exchange again on the same connection, after a message of either side was refused, dropped or lost.
+    ///
+    /// What this side has sent counts as unsent, and the next message tells the peer to do the same. Otherwise both could
+    /// wait for each other, or ask each other without end: each believes that the other has the lost changes. Shared heads
+    /// are kept.
+    pub fn restart(&mut self) {
+        // A peer that was told nothing has sent no changes.
+        self.needs_reset |= self.have_responded || self.can.is_some();
+        self.sent = Sent::default();
+        self.in_flight = false;
+        self.have_responded = false;
+        self.told_reset = false;
+        self.asked = false;
+    }
+
+    /// Updates the state from the flags of a message.
+    pub(super) fn set_flags(&mut self, flags: MessageFlags) {
+        self.can = Some(PeerCapabilities { reset: flags.contains(MessageFlags::SUPPORTS_SYNC_RESET) });
         self.peer_read_only = flags.contains(MessageFlags::READ_ONLY);
         if flags.contains(MessageFlags::SYNC_RESET) {
             self.by_change |= self.sent.whole;
@@ -184,32 +213,56 @@ impl State {
     }
 
     pub(super) fn refuse(&mut self, hash: ChangeHash) {
-        if let Err(at) = self.refused.binary_search(&hash)
-            && self.refused.len() < MOST_REFUSED
-        {
-            self.refused.insert(at, hash);
-        }
+        insert(&mut self.refused, hash);
     }
 
-    /// Whether a change that is not here is given up. Of a peer of whom very many were refused, all are.
-    pub(super) fn has_refused(&self, hash: &ChangeHash) -> bool {
-        self.refused.len() >= MOST_REFUSED || self.refused.binary_search(hash).is_ok()
+    /// Was a missing change refused? For a peer with a full list of refused changes, always true.
+    pub fn has_refused(&self, hash: &ChangeHash) -> bool {
+        contains(&self.refused, hash)
+    }
+
+    pub(super) fn add_refused_dep(&mut self, hash: ChangeHash) {
+        insert(&mut self.refused_deps, hash);
+    }
+
+    pub(super) fn give_up(&mut self, hash: ChangeHash) {
+        insert(&mut self.given_up, hash);
+    }
+
+    /// Is a missing change excluded from requests, because it was refused or because the peer does not send it? It is
+    /// requested again on the next connection.
+    pub fn has_given_up(&self, hash: &ChangeHash) -> bool {
+        self.has_refused(hash) || contains(&self.given_up, hash)
     }
 }
 
-/// Bytes that are no state.
+/// Inserts a hash if there is room.
+fn insert(hashes: &mut Vec<ChangeHash>, hash: ChangeHash) {
+    if let Err(at) = hashes.binary_search(&hash)
+        && hashes.len() < MOST_REFUSED
+    {
+        hashes.insert(at, hash);
+    }
+}
+
+/// Was a hash inserted? A full list contains every hash.
+fn contains(hashes: &[ChangeHash], hash: &ChangeHash) -> bool {
+    hashes.len() >= MOST_REFUSED || hashes.binary_search(hash).is_ok()
+}
+
+/// Bytes that are not a sync state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadStateError {
-    /// They begin with something else.
-    #[error("this is no state of a sync: it begins with {0:#04x}, not with 0x43")]
+    /// The first byte is not that of a state.
+    #[error("not a sync state: it starts with {0:#04x}, not with 0x43")]
     Type(u8),
-    /// They break the format.
-    #[error("state of a sync, byte {offset}: {rule}")]
+    /// The bytes break the format.
+    #[error("sync state, byte {offset}: {rule}")]
     Format {
-        /// Where.
+        /// Byte offset.
         offset: usize,
-        /// What is wrong.
+        /// The broken rule.
         rule: Rule,
     },
 }
@@ -220,20 +273,21 @@ mod tests {
     use super::*;
     use crate::{ActorId, Document, ROOT, Transactable as _};
 
-    /// Bytes of a state and of all that it holds.
+    /// Memory of a state and all that it owns, in bytes.
     fn held(state: &State) -> usize {
-        let hashes = |hashes: &Few<ChangeHash>| hashes.allocated();
+        let hashes = |hashes: &SmallList<ChangeHash>| hashes.allocated();
         let theirs = state.theirs.iter().map(|theirs| {
             let have = theirs.have.iter().map(|have| hashes(&have.last_sync) + have.bloom.len());
             hashes(&theirs.heads) + hashes(&theirs.need) + theirs.have.allocated() + have.sum::<usize>()
         });
         let sent = hashes(&state.sent.upto) + state.sent.hashes.as_ref().map_or(0, HashSet::allocation_size);
-        let refused = state.refused.capacity() * size_of::<ChangeHash>();
+        let lists = [&state.refused, &state.refused_deps, &state.given_up];
+        let refused = lists.map(|list| list.capacity() * size_of::<ChangeHash>()).iter().sum::<usize>();
         let known = hashes(&state.shared_heads) + hashes(&state.last_sent_heads) + refused;
         size_of::<State>() + theirs.sum::<usize>() + sent + known
     }
 
-    fn hear(doc: &mut Document, state: &mut State, message: Option<Message>) -> bool {
+    fn receive(doc: &mut Document, state: &mut State, message: Option<Message>) -> bool {
         let there_is = message.is_some();
         message
             .into_iter()
@@ -242,18 +296,18 @@ mod tests {
     }
 
     #[test]
-    fn in_step_a_peer_takes_little_memory() {
+    fn state_of_a_peer_in_step_is_small() {
         let mut a = Document::new().with_actor(ActorId::from([1]));
         let mut b = Document::new().with_actor(ActorId::from([2]));
         let (mut of_a, mut of_b) = (State::new(), State::new());
         for round in 0..50_i64 {
-            // Many at first, then few, then one after the other.
+            // Many at first, then few, then one at a time.
             for number in 0..if round == 0 { 3000 } else { 50 - round } {
                 a.transact(|tx| tx.put(ROOT, "a", number + round * 10_000)).expect("there is room");
                 b.transact(|tx| tx.put(ROOT, "b", number + round * 10_000)).expect("there is room");
             }
-            while hear(&mut b, &mut of_a, a.generate_sync_message(&mut of_b))
-                | hear(&mut a, &mut of_b, b.generate_sync_message(&mut of_a))
+            while receive(&mut b, &mut of_a, a.generate_sync_message(&mut of_b))
+                | receive(&mut a, &mut of_b, b.generate_sync_message(&mut of_a))
             {}
             assert_eq!(a.get_heads(), b.get_heads());
             let bytes = [held(&of_a), held(&of_b)];
@@ -262,35 +316,35 @@ mod tests {
     }
 
     #[test]
-    fn so_does_each_of_fifty_who_write_at_once() {
+    fn state_of_each_of_fifty_concurrent_peers_is_small() {
         let mut hub = Document::new().with_actor(ActorId::from([0]));
         let mut peers: Vec<(Document, State, State)> = (1..=50)
             .map(|who| (Document::new().with_actor(ActorId::from([who])), State::new(), State::new()))
             .collect();
-        for round in 0..20_i64 {
-            // All write before anybody has heard of it, so that everybody knows fifty heads.
+        for round in 0..hashmill_testkit::size::of(8, 20_i64) {
+            // All write before any exchange, so that every peer knows fifty heads.
             for (doc, of_hub, at_hub) in &mut peers {
                 doc.transact(|tx| tx.put(ROOT, "key", round)).expect("there is room");
-                hear(&mut hub, at_hub, doc.generate_sync_message(of_hub));
+                receive(&mut hub, at_hub, doc.generate_sync_message(of_hub));
             }
             loop {
                 let mut said = false;
                 for (doc, of_hub, at_hub) in &mut peers {
-                    said |= hear(doc, of_hub, hub.generate_sync_message(at_hub));
-                    said |= hear(&mut hub, at_hub, doc.generate_sync_message(of_hub));
+                    said |= receive(doc, of_hub, hub.generate_sync_message(at_hub));
+                    said |= receive(&mut hub, at_hub, doc.generate_sync_message(of_hub));
                 }
                 if !said {
                     break;
                 }
             }
             if round % 2 > 0 {
-                // One more makes one head of them.
+                // One more change joins them into one head.
                 let (doc, of_hub, at_hub) = &mut peers[0];
                 doc.transact(|tx| tx.put(ROOT, "key", "one")).expect("there is room");
-                hear(&mut hub, at_hub, doc.generate_sync_message(of_hub));
+                receive(&mut hub, at_hub, doc.generate_sync_message(of_hub));
                 for (doc, of_hub, at_hub) in &mut peers {
-                    while hear(doc, of_hub, hub.generate_sync_message(at_hub))
-                        | hear(&mut hub, at_hub, doc.generate_sync_message(of_hub))
+                    while receive(doc, of_hub, hub.generate_sync_message(at_hub))
+                        | receive(&mut hub, at_hub, doc.generate_sync_message(of_hub))
                     {}
                 }
             }
@@ -300,6 +354,38 @@ mod tests {
                 let most = if hub.get_heads().len() == 1 { 4096 } else { 4096 * 2 };
                 assert!(bytes <= most, "{round}: {bytes} bytes, {} heads", hub.get_heads().len());
             }
+        }
+    }
+
+    #[test]
+    fn dropped_messages_are_sent_again_after_a_restart() {
+        let mut a = Document::new().with_actor(ActorId::from([1]));
+        let mut b = Document::new().with_actor(ActorId::from([2]));
+        let (mut of_a, mut of_b) = (State::new(), State::new());
+        let exchange = |a: &mut Document, b: &mut Document, of_a: &mut State, of_b: &mut State| {
+            let mut messages = 0;
+            while receive(b, of_a, a.generate_sync_message(of_b))
+                | receive(a, of_b, b.generate_sync_message(of_a))
+            {
+                messages += 1;
+                assert!(messages < 10, "messages without end");
+            }
+        };
+        a.transact(|tx| tx.put(ROOT, "a", 1)).expect("there is room");
+        exchange(&mut a, &mut b, &mut of_a, &mut of_b);
+        for round in 0..4 {
+            a.transact(|tx| tx.put(ROOT, "a", round)).expect("there is room");
+            b.transact(|tx| tx.put(ROOT, "b", round)).expect("there is room");
+            // The first message of each is lost; the one that knows of it restarts.
+            let lost = [a.generate_sync_message(&mut of_b), b.generate_sync_message(&mut of_a)];
+            assert!(lost.iter().all(Option::is_some));
+            if round % 2 == 0 {
+                of_b.restart();
+            } else {
+                of_a.restart();
+            }
+            exchange(&mut a, &mut b, &mut of_a, &mut of_b);
+            assert_eq!(a.get_heads(), b.get_heads(), "{round}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The identity of one writer.
+//! Actor ids: the identities of writers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use smallvec::SmallVec;
 
 use super::{ParseHexError, decode_hex, encode_hex};
 
-/// The identity of one writer: any bytes, compared bytewise. Sixteen random bytes by default.
+/// Identity of one writer: any bytes, compared bytewise. Sixteen random bytes by default.
 ///
-/// Two replicas that write at the same time must never share one.
+/// Two replicas that write concurrently must never share one.
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ActorId(SmallVec<[u8; 16]>);
 
-/// In one copy, of a length known in advance where it is the usual one; the vector's own clone goes byte by byte.
+/// Copies the usual length of 16 bytes with a fixed-size copy; the vector's own clone goes byte by byte.
 impl Clone for ActorId {
     #[inline]
     fn clone(&self) -> Self {
@@ -29,7 +29,7 @@ impl ActorId {
     /// Sixteen fresh random bytes.
     ///
     /// # Panics
-    /// When the operating system has no random bytes to give.
+    /// If the operating system cannot provide random bytes.
     pub fn random() -> Self {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the operating system provides random bytes");
@@ -42,7 +42,7 @@ impl ActorId {
         &self.0
     }
 
-    /// As `==`, with the sixteen bytes that most have in one comparison.
+    /// Equality, with one comparison for the usual sixteen bytes.
     #[inline]
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (<&[u8; 16]>::try_from(self.as_bytes()), <&[u8; 16]>::try_from(other.as_bytes())) {
@@ -51,13 +51,13 @@ impl ActorId {
         }
     }
 
-    /// Lowercase hexadecimal, as object ids print it.
+    /// Lowercase hexadecimal, as printed in object ids.
     pub fn to_hex(&self) -> String {
         encode_hex(&self.0)
     }
 
-    /// The actor under which a document writes when it edits at past heads while its own newer changes are outside
-    /// them: a reserved prefix, the level of concurrency, then this actor. Everybody derives the same one.
+    /// The actor with which a document writes at earlier heads while its own later changes are not ancestors of these:
+    /// a reserved prefix, the level of concurrency, then this actor. All implementations derive the same one.
     pub(crate) fn at_level(&self, level: u64) -> Self {
         const PREFIX: [u8; 4] = [0x13, 0xb2, 0x23, 0x09];
         let mut bytes = SmallVec::from_slice(&PREFIX);
@@ -76,12 +76,12 @@ impl ActorId {
     }
 }
 
-/// Who writes in a document. Asking the operating system for sixteen random bytes takes longer than making a fork, and
-/// most forks are only read.
+/// Actor of a document, created on first use: requesting sixteen random bytes from the operating system takes longer
+/// than a fork, and most forks are only read.
 #[derive(Debug)]
 pub(crate) enum Writer {
     Said(ActorId),
-    /// Until somebody asks, nobody.
+    /// Random, not generated before it is requested.
     Random(OnceLock<ActorId>),
 }
 
@@ -107,7 +107,7 @@ impl From<ActorId> for Writer {
     }
 }
 
-/// A copy is the same writer.
+/// A copy writes with the same actor.
 impl Clone for Writer {
     fn clone(&self) -> Self {
         Self::from(self.id().clone())

@@ -1,14 +1,14 @@
-//! Which kind a value is, and its content where it is of that kind.
+//! Type tests and conversions of values.
 
 use std::borrow::Cow;
 
 use super::{ObjType, Prop, ScalarValue, Value};
 
-/// The first float behind all `i64`, and that behind all `u64`.
+/// The first float above all `i64`, and the first above all `u64`.
 const ENDS: [f64; 2] = [9_223_372_036_854_775_808.0, 18_446_744_073_709_551_616.0];
 
 impl<'a> ScalarValue<'a> {
-    /// The text, when this is text.
+    /// The string, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             ScalarValue::Str(text) => Some(text),
@@ -16,7 +16,7 @@ impl<'a> ScalarValue<'a> {
         }
     }
 
-    /// The bytes, when this is bytes.
+    /// The bytes, if it is bytes.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             ScalarValue::Bytes(bytes) => Some(bytes),
@@ -24,7 +24,7 @@ impl<'a> ScalarValue<'a> {
         }
     }
 
-    /// The flag, when this is one.
+    /// The boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         match *self {
             ScalarValue::Boolean(v) => Some(v),
@@ -32,7 +32,7 @@ impl<'a> ScalarValue<'a> {
         }
     }
 
-    /// Any of the numeric kinds that is exactly such a number.
+    /// The number as `i64`, if it is of any numeric type and exactly representable.
     pub fn as_i64(&self) -> Option<i64> {
         match *self {
             ScalarValue::Int(v) | ScalarValue::Counter(v) | ScalarValue::Timestamp(v) => Some(v),
@@ -42,7 +42,7 @@ impl<'a> ScalarValue<'a> {
         }
     }
 
-    /// Any of the numeric kinds that is exactly such a number.
+    /// The number as `u64`, if it is of any numeric type and exactly representable.
     pub fn as_u64(&self) -> Option<u64> {
         match *self {
             ScalarValue::Int(v) | ScalarValue::Counter(v) | ScalarValue::Timestamp(v) => v.try_into().ok(),
@@ -52,7 +52,7 @@ impl<'a> ScalarValue<'a> {
         }
     }
 
-    /// Any of the numeric kinds, as the float that is nearest to it.
+    /// The number of any numeric type, as the nearest float.
     pub fn as_f64(&self) -> Option<f64> {
         match *self {
             ScalarValue::Int(v) | ScalarValue::Counter(v) | ScalarValue::Timestamp(v) => Some(v as f64),
@@ -62,7 +62,7 @@ impl<'a> ScalarValue<'a> {
         }
     }
 
-    /// The text, when this is text; else the value.
+    /// The string, if it is one; otherwise the value.
     pub fn into_string(self) -> Result<String, Self> {
         match self {
             ScalarValue::Str(text) => Ok(text.into_owned()),
@@ -70,7 +70,7 @@ impl<'a> ScalarValue<'a> {
         }
     }
 
-    /// The bytes, when this is bytes; else the value.
+    /// The bytes, if it is bytes; otherwise the value.
     pub fn into_bytes(self) -> Result<Vec<u8>, Self> {
         match self {
             ScalarValue::Bytes(bytes) => Ok(bytes.into_owned()),
@@ -80,7 +80,7 @@ impl<'a> ScalarValue<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The scalar, when this is one.
+    /// The scalar, if it is one.
     pub fn as_scalar(&self) -> Option<&ScalarValue<'a>> {
         match self {
             Value::Scalar(scalar) => Some(scalar),
@@ -88,7 +88,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The scalar, when this is one; else the value.
+    /// The scalar, if it is one; otherwise the value.
     pub fn into_scalar(self) -> Result<ScalarValue<'a>, Self> {
         match self {
             Value::Scalar(scalar) => Ok(scalar),
@@ -96,7 +96,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The kind of object, when this is one.
+    /// The kind of object, if it is one.
     pub fn as_object(&self) -> Option<ObjType> {
         match self {
             Value::Object(kind) => Some(*kind),
@@ -104,27 +104,27 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether this is an object.
+    /// Is it an object?
     pub fn is_object(&self) -> bool {
         self.as_object().is_some()
     }
 
-    /// Whether this is a scalar.
+    /// Is it a scalar?
     pub fn is_scalar(&self) -> bool {
         !self.is_object()
     }
 
-    /// The text, when this is a scalar text.
+    /// The string, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         self.as_scalar().and_then(ScalarValue::as_str)
     }
 
-    /// The bytes, when this is bytes.
+    /// The bytes, if it is bytes.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         self.as_scalar().and_then(ScalarValue::as_bytes)
     }
 
-    /// The flag, when this is one.
+    /// The boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         self.as_scalar().and_then(ScalarValue::as_bool)
     }
@@ -144,18 +144,18 @@ impl<'a> Value<'a> {
         self.as_scalar().and_then(ScalarValue::as_f64)
     }
 
-    /// The text, when this is a scalar text; else the value.
+    /// The string, if it is one; otherwise the value.
     pub fn into_string(self) -> Result<String, Self> {
         self.into_scalar().and_then(|scalar| scalar.into_string().map_err(Value::Scalar))
     }
 
-    /// The bytes, when this is bytes; else the value.
+    /// The bytes, if it is bytes; otherwise the value.
     pub fn into_bytes(self) -> Result<Vec<u8>, Self> {
         self.into_scalar().and_then(|scalar| scalar.into_bytes().map_err(Value::Scalar))
     }
 }
 
-/// Questions about the kind, for scalars and for what may be one.
+/// Type tests for scalars and values.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $is:ident, $kind:ident;)+) => {
         impl ScalarValue<'_> {
@@ -175,23 +175,23 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Whether this is null.
+    /// Is it null?
     is_null, Null;
-    /// Whether this is a flag.
+    /// Is it a boolean?
     is_boolean, Boolean;
-    /// Whether this is a signed number.
+    /// Is it a signed integer?
     is_int, Int;
-    /// Whether this is an unsigned number.
+    /// Is it an unsigned integer?
     is_uint, Uint;
-    /// Whether this is a floating-point number.
+    /// Is it a floating-point number?
     is_f64, F64;
-    /// Whether this is a scalar text.
+    /// Is it a string?
     is_str, Str;
-    /// Whether this is bytes.
+    /// Is it bytes?
     is_bytes, Bytes;
-    /// Whether this is a counter.
+    /// Is it a counter?
     is_counter, Counter;
-    /// Whether this is a time.
+    /// Is it a timestamp?
     is_timestamp, Timestamp;
 }
 
@@ -209,7 +209,7 @@ impl<'a> From<&'a ScalarValue<'_>> for ScalarValue<'a> {
 }
 
 impl Prop<'_> {
-    /// The key, when this is one.
+    /// The key, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Prop::Map(key) => Some(key),
@@ -217,7 +217,7 @@ impl Prop<'_> {
         }
     }
 
-    /// The index, when this is one.
+    /// The index, if it is one.
     pub fn as_index(&self) -> Option<usize> {
         match self {
             Prop::Map(_) => None,
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_what_they_are_exactly() {
+    fn numbers_convert_exactly() {
         type Answers = (Option<i64>, Option<u64>, Option<f64>);
         let ask = |value: ScalarValue<'_>| -> Answers { (value.as_i64(), value.as_u64(), value.as_f64()) };
         assert_eq!(ask(ScalarValue::Int(-3)), (Some(-3), None, Some(-3.0)));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn each_value_is_of_one_kind() {
+    fn each_value_has_one_type() {
         let unknown = ScalarValue::Unknown { type_code: 12, bytes: vec![1].into() };
         let values: Vec<ScalarValue<'_>> = vec![
             ().into(),

@@ -1,14 +1,14 @@
-//! Places in lists and texts that stay where they are while others edit.
+//! Cursors: positions in lists and texts that stay valid during edits.
 
 use super::ActorId;
 
-/// A place in a list or text that moves with what is there, in this document and in every copy of it.
+/// A position in a list or text that follows its element through edits, valid in all copies of the document.
 ///
-/// Made by [`ReadDoc::get_cursor`](crate::ReadDoc::get_cursor), read by
-/// [`ReadDoc::get_cursor_position`](crate::ReadDoc::get_cursor_position). It does not say in which object it is.
+/// Created by [`ReadDoc::get_cursor`](crate::ReadDoc::get_cursor), resolved by
+/// [`ReadDoc::get_cursor_position`](crate::ReadDoc::get_cursor_position). It does not contain the object.
 ///
-/// As text it is `s`, `e`, or `<counter>@<actor in hex>` with a `-` in front when it moves [`MoveCursor::Before`]; as bytes
-/// ([`Self::to_bytes`]) it is a few bytes longer than the actor. Both are those of every other implementation.
+/// Its text form is `s`, `e`, or `<counter>@<actor in hex>`, with a leading `-` for [`MoveCursor::Before`]; its binary
+/// form ([`Self::to_bytes`]) is a few bytes longer than the actor. Both match all other implementations.
 ///
 /// ```
 /// use hashmill_doc::{Cursor, Document, EditError, ObjType, ROOT, ReadDoc, Transactable};
@@ -28,29 +28,29 @@ use super::ActorId;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Cursor {
-    /// The start of a sequence, whatever it is.
+    /// The start of a sequence, before any insertion there.
     Start,
-    /// The end of a sequence, however long it grows.
+    /// The end of a sequence, after any insertion there.
     End,
-    /// An element, named by the operation that put its value there.
+    /// An element, identified by the operation that wrote its value.
     Op {
         /// Lamport counter of the operation.
         counter: u64,
-        /// Who wrote it.
+        /// Actor of the operation.
         actor: ActorId,
-        /// Where the cursor goes when the element goes.
+        /// Where the cursor moves when the element is deleted.
         moving: MoveCursor,
     },
 }
 
-/// Where a cursor is to be.
+/// Position for a new cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CursorPosition {
-    /// At the start, before whatever is inserted there.
+    /// The start, before any insertion there.
     Start,
-    /// At the end, behind whatever is inserted there.
+    /// The end, after any insertion there.
     End,
-    /// At an element: an index of a list, or of a text in the units of the document's encoding.
+    /// An element: an index of a list, or of a text in the units of the document's encoding.
     Index(usize),
 }
 
@@ -60,13 +60,13 @@ impl From<usize> for CursorPosition {
     }
 }
 
-/// Where a cursor goes when its element is deleted.
+/// Where a cursor moves when its element is deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MoveCursor {
-    /// To what its element was inserted after, or what that was inserted after, and so on: the first that is still there,
-    /// else to the start.
+    /// To the element after which its element was inserted, or the one after which that was inserted, and so on: the
+    /// first visible one, otherwise the start.
     Before,
-    /// To the next element that is there, else to the end.
+    /// To the next visible element, otherwise the end.
     #[default]
     After,
 }

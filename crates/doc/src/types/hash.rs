@@ -1,9 +1,9 @@
-//! The identity of a change, and hexadecimal text.
+//! Change hashes, and hexadecimal text.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The identity of a change: SHA-256 over its uncompressed chunk.
+/// Hash that identifies a change: SHA-256 of its uncompressed chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChangeHash(pub [u8; 32]);
 
@@ -13,7 +13,7 @@ impl ChangeHash {
         &self.0
     }
 
-    /// The first eight bytes as a number: already uniformly distributed, so tables index by it directly.
+    /// The first eight bytes as a number. They are uniformly distributed, so tables use them as a hash.
     pub(crate) fn prefix(&self) -> u64 {
         let mut first = [0; 8];
         first.copy_from_slice(&self.0[..8]);
@@ -43,20 +43,20 @@ impl fmt::Debug for ChangeHash {
     }
 }
 
-/// Text that should have been hexadecimal.
+/// Text that is not hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseHexError {
     /// A character outside `0-9a-fA-F`, or an odd number of digits.
     #[error("character {at} is not one of an even number of hexadecimal digits")]
     Digit {
-        /// Byte offset of the offending character.
+        /// Byte offset of the character.
         at: usize,
     },
     /// Valid hexadecimal of the wrong length.
     #[error("a change hash has 32 bytes, not {bytes}")]
     Length {
-        /// How many bytes the text held.
+        /// Number of bytes in the text.
         bytes: usize,
     },
 }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hex_round_trips_and_names_the_bad_character() {
+    fn hex_round_trips_and_errors_name_the_character() {
         assert_eq!(decode_hex(&encode_hex(&[0, 1, 0xab, 0xff])), Ok(vec![0, 1, 0xab, 0xff]));
         assert_eq!(decode_hex("0G"), Err(ParseHexError::Digit { at: 1 }));
         assert_eq!(decode_hex("012"), Err(ParseHexError::Digit { at: 2 }));

@@ -1,4 +1,4 @@
-//! Names of operations and objects, inside the store and outside it.
+//! Ids of operations and objects, internal and public.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use super::{ActorId, ActorIdx};
 
-/// The name of an operation inside one document. Counter 0 names no operation: the root, or the head of a sequence.
+/// Id of an operation in one document. Counter 0 is not an operation: the root, or the head of a sequence.
 ///
-/// Not `Ord`: the order of operations compares actors by their bytes, which only the actor table knows.
+/// Not `Ord`: the order of operations compares actors by their bytes, which are in the actor table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct OpId {
     pub(crate) ctr: u32,
@@ -33,19 +33,19 @@ impl OpId {
     }
 }
 
-/// The name of an object, valid in every replica that has the operation which made it.
+/// Id of an object, valid in all replicas that have the operation which created it.
 #[derive(Clone, Debug)]
 pub enum ObjId {
     /// The map at the root of every document.
     Root,
-    /// An object made by operation `counter` of `actor`.
+    /// An object created by operation `counter` of `actor`.
     Id {
-        /// Lamport counter of the making operation.
+        /// Lamport counter of the operation.
         counter: u64,
-        /// Who made it.
+        /// Actor of the operation.
         actor: ActorId,
-        /// Where the document that handed out this id keeps the object; checked before use, so a stale or foreign
-        /// hint costs time, never correctness.
+        /// Position of the object in the document that returned this id. It is checked before use, so a stale or
+        /// foreign hint costs time, never correctness.
         hint: u32,
     },
 }
@@ -54,7 +54,7 @@ pub enum ObjId {
 pub const ROOT: ObjId = ObjId::Root;
 
 impl ObjId {
-    /// Reads `_root` or `<counter>@<actor in hex>`.
+    /// Parses `_root` or `<counter>@<actor in hex>`.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "_root" {
             return Some(ObjId::Root);
@@ -73,12 +73,12 @@ impl FromStr for ObjId {
     }
 }
 
-/// Text that names no object.
+/// Text that is not an object id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names no object: expected _root, or a counter, @ and an actor in hexadecimal digits")]
+#[error("{0:?} is not an object id: expected _root, or a counter, @ and an actor in hexadecimal digits")]
 pub struct ParseObjIdError(String);
 
-/// The hint is not part of the name.
+/// The hint is not part of the identity.
 impl PartialEq for ObjId {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -111,7 +111,7 @@ impl PartialOrd for ObjId {
     }
 }
 
-/// The order of the operations that made the objects: the root, then counters, then actors bytewise.
+/// The order of the creating operations: the root, then counters, then actors bytewise.
 impl Ord for ObjId {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         match (self, other) {
@@ -140,7 +140,7 @@ impl AsRef<ObjId> for ObjId {
     }
 }
 
-/// A place in an object: a key of a map or an index of a list or text.
+/// A key of a map, or an index of a list or text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Prop<'a> {
     /// A key of a map.
@@ -150,7 +150,7 @@ pub enum Prop<'a> {
 }
 
 impl Prop<'_> {
-    /// The same place, owning its key.
+    /// This property with an owned key.
     pub fn into_owned(self) -> Prop<'static> {
         match self {
             Prop::Map(key) => Prop::Map(Cow::Owned(key.into_owned())),
@@ -211,6 +211,6 @@ mod tests {
         assert_eq!(ObjId::parse("7ab00"), None);
         assert_eq!("7@ab00".parse::<ObjId>().map(|id| id.to_string()), Ok("7@ab00".to_owned()));
         let error = "7ab00".parse::<ObjId>().expect_err("there is no @").to_string();
-        assert!(error.starts_with("\"7ab00\" names no object: "), "{error}");
+        assert!(error.starts_with("\"7ab00\" is not an object id: "), "{error}");
     }
 }

@@ -1,11 +1,14 @@
-//! The words of the document model: actors, hashes, identifiers and values. Nothing here knows how they are stored.
+//! Types of the document model: actors, hashes, ids and values. Independent of storage.
 
 mod actor;
 mod convert;
 mod cursor;
+pub(crate) mod error;
 mod hash;
 mod id;
+pub(crate) mod literal;
 mod numbers;
+pub(crate) mod small_list;
 mod value;
 
 pub use actor::ActorId;

@@ -1,32 +1,32 @@
-//! Numbers of the things in a document, a type for each kind of thing: a change is never taken for an operation.
+//! Index types, one for each kind of item in a document, so that a change index is not mistaken for an operation index.
 //!
-//! Each counts from 0 in the order in which things came. Where there may be none, it lies in memory as one more than that:
-//! "none" is an [`Option`] that takes no room of its own. Numbers are made and read here and nowhere else.
+//! Indexes count from 0 in order of arrival. Optional ones are stored as the index plus one, so that an [`Option`]
+//! takes no extra memory. Conversions from and to integers are only here.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-/// The number of a thing in a vector of such things.
+/// Index of an item in a vector of such items.
 pub(crate) trait Number: Copy {
-    /// Of the thing at this place. There is room for 2^32 - 1 of each kind.
-    fn new(place: usize) -> Self;
-    /// The place of the thing.
-    fn place(self) -> usize;
+    /// The index of position `place`. Up to 2^32 - 1 items of each kind are possible.
+    fn new(index: usize) -> Self;
+    /// The position of the item.
+    fn index(self) -> usize;
 }
 
 impl Number for usize {
     #[inline]
-    fn new(place: usize) -> Self {
-        place
+    fn new(index: usize) -> Self {
+        index
     }
 
     #[inline]
-    fn place(self) -> usize {
+    fn index(self) -> usize {
         self
     }
 }
 
-/// Numbers of things of which there may be none.
+/// Index types that may be absent.
 macro_rules! optional {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
@@ -36,26 +36,26 @@ macro_rules! optional {
 
         impl Number for $name {
             #[inline]
-            fn new(place: usize) -> Self {
-                let number = u32::try_from(place + 1).ok().and_then(NonZeroU32::new);
+            fn new(index: usize) -> Self {
+                let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
                 Self(number.expect("limits keep numbers below 2^32"))
             }
 
             #[inline]
-            fn place(self) -> usize {
+            fn index(self) -> usize {
                 self.0.get() as usize - 1
             }
         }
 
         #[allow(dead_code, reason = "not every kind of thing is counted on from")]
         impl $name {
-            /// The `n`-th after this one.
+            /// The index `n` after this one.
             #[inline]
             pub(crate) fn plus(self, n: u32) -> Self {
                 Self(self.0.checked_add(n).expect("limits keep numbers below 2^32"))
             }
 
-            /// The one before this one, if it is not the first.
+            /// The index before this one, if it is not the first.
             #[inline]
             pub(crate) fn before(self) -> Option<Self> {
                 NonZeroU32::new(self.0.get() - 1).map(Self)
@@ -65,13 +65,13 @@ macro_rules! optional {
 }
 
 optional! {
-    /// Of an operation on a key or an element, in [`crate::store::log::Log::keyed`].
+    /// Index of an operation on a key or element, in [`crate::store::log::Log::keyed`].
     KeyOpIdx,
-    /// Of a register, in [`crate::store::seq::Seq::regs`].
+    /// Index of a register, in [`crate::store::seq::Seq::regs`].
     RegIdx,
 }
 
-/// Numbers that are always there: all of 32 bits are theirs.
+/// Index types that are always present and use all 32 bits.
 macro_rules! plain {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
@@ -81,44 +81,44 @@ macro_rules! plain {
 
         impl Number for $name {
             #[inline]
-            fn new(place: usize) -> Self {
-                Self(u32::try_from(place).expect("limits keep numbers below 2^32"))
+            fn new(index: usize) -> Self {
+                Self(u32::try_from(index).expect("limits keep numbers below 2^32"))
             }
 
             #[inline]
-            fn place(self) -> usize {
-                $name::place(self)
+            fn index(self) -> usize {
+                $name::index(self)
             }
         }
 
         #[allow(dead_code, reason = "not every kind of thing is counted on from")]
         impl $name {
-            /// The `n`-th after this one.
+            /// The index `n` after this one.
             #[inline]
             pub(crate) const fn plus(self, n: u32) -> Self {
                 Self(self.0 + n)
             }
 
-            /// The number that [`Self::get`] gave, or that a file or a stranger says.
+            /// The inverse of [`Self::get`], also for numbers from files and peers.
             #[inline]
-            pub(crate) const fn of(number: u32) -> Self {
+            pub(crate) const fn from_u32(number: u32) -> Self {
                 Self(number)
             }
 
-            /// The place of the thing.
+            /// The position of the item.
             #[inline]
-            pub(crate) const fn place(self) -> usize {
+            pub(crate) const fn index(self) -> usize {
                 self.0 as usize
             }
 
-            /// To be kept where a number has no type, and for files.
+            /// The raw number, for untyped storage and files.
             #[inline]
             pub(crate) const fn get(self) -> u32 {
                 self.0
             }
         }
 
-        /// As files write it.
+        /// The number as written in files.
         impl From<$name> for u64 {
             #[inline]
             fn from(number: $name) -> u64 {
@@ -129,43 +129,43 @@ macro_rules! plain {
 }
 
 plain! {
-    /// Of an actor in the table of the document, or of the file, that a name stands in. In a document it stays for life:
-    /// actors are numbered as they arrive.
+    /// Index of an actor in the table of a document or a file. In a document it never changes: actors are numbered in
+    /// order of arrival.
     ActorIdx,
-    /// Of a change in the history of a document.
+    /// Index of a change in the history of a document.
     ChangeIdx,
-    /// Of a leaf of a sequence, in [`crate::store::seq::Seq`].
+    /// Index of a leaf of a sequence, in [`crate::store::seq::Seq`].
     LeafIdx,
-    /// Of a node above the leaves of a sequence.
+    /// Index of an inner node of a sequence.
     NodeIdx,
-    /// Of an object, in [`crate::store::state::State::objects`].
+    /// Index of an object, in [`crate::store::state::State::objects`].
     ObjIdx,
-    /// Of a span in its leaf.
+    /// Index of a span in its leaf.
     SpanIdx,
 }
 
 impl ActorIdx {
-    /// The first in a table; in a change by itself, its author.
+    /// The first actor of a table; in a change chunk, the author.
     pub(crate) const FIRST: Self = Self(0);
-    /// No actor has this number: no table is that long.
+    /// Not the index of any actor: no table is that long.
     pub(crate) const NOBODY: Self = Self(u32::MAX);
 }
 
 impl ObjIdx {
-    /// The object at the root of every document.
+    /// The root object of a document.
     pub(crate) const ROOT: Self = Self(0);
 }
 
 impl LeafIdx {
-    /// The leftmost leaf of every sequence.
+    /// The leftmost leaf of a sequence.
     pub(crate) const FIRST: Self = Self(0);
 }
 
 impl SpanIdx {
-    /// The first of every leaf.
+    /// The first span of a leaf.
     pub(crate) const FIRST: Self = Self(0);
 
-    /// The number of this one in a leaf that begins with `first`.
+    /// The index of this span in a leaf that starts with `first`.
     #[inline]
     pub(crate) fn since(self, first: Self) -> Self {
         Self(self.0 - first.0)
@@ -173,22 +173,22 @@ impl SpanIdx {
 }
 
 impl ChangeIdx {
-    /// No change has this number: no history is that long.
+    /// Not the index of any change: no history is that long.
     pub(crate) const NONE: Self = Self(u32::MAX);
 
-    /// The one before this one, which is not the first.
+    /// The index before this one, which must not be the first.
     #[inline]
     pub(crate) fn before(self) -> Self {
         Self(self.0 - 1)
     }
 
-    /// How many changes lie between `first` and this one, which is not before it.
+    /// Number of changes from `first` to before this one, which must not precede it.
     #[inline]
     pub(crate) fn since(self, first: Self) -> u32 {
         self.0 - first.0
     }
 
-    /// Those of a range, one after the other.
+    /// The indexes of a range.
     #[inline]
     pub(crate) fn each(range: Range<Self>) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator {
         (range.start.0..range.end.0).map(Self)

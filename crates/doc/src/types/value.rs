@@ -1,16 +1,16 @@
-//! What a document can hold.
+//! Values of a document.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The kinds of object.
+/// Kinds of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ObjType {
-    /// Keys to values.
+    /// Keys with values.
     Map,
-    /// A map of rows, written by old libraries. Read like a map.
+    /// A map of rows, written by old libraries; treated as a map.
     Table,
     /// A sequence of values.
     List,
@@ -19,12 +19,12 @@ pub enum ObjType {
 }
 
 impl ObjType {
-    /// Lists and texts: addressed by index.
+    /// Is it a list or text, addressed by index?
     pub fn is_sequence(self) -> bool {
         matches!(self, ObjType::List | ObjType::Text)
     }
 
-    /// Maps and tables: addressed by key.
+    /// Is it a map or table, addressed by key?
     pub(crate) fn is_map(self) -> bool {
         !self.is_sequence()
     }
@@ -41,10 +41,10 @@ impl fmt::Display for ObjType {
     }
 }
 
-/// A value that is not an object. Strings and bytes are borrowed from the document when read from it.
+/// A value that is not an object. Strings and bytes read from a document are borrowed from it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScalarValue<'a> {
-    /// The absence of a value.
+    /// No value.
     Null,
     /// True or false.
     Boolean(bool),
@@ -54,24 +54,24 @@ pub enum ScalarValue<'a> {
     Uint(u64),
     /// A floating-point number.
     F64(f64),
-    /// Text that is replaced as a whole. Text edited together is an object, [`ObjType::Text`].
+    /// A string that is replaced as a whole. Collaborative text is an object, [`ObjType::Text`].
     Str(Cow<'a, str>),
     /// Raw bytes.
     Bytes(Cow<'a, [u8]>),
-    /// A number to which concurrent increments add up.
+    /// A number that adds up concurrent increments.
     Counter(i64),
     /// Milliseconds since 1970.
     Timestamp(i64),
-    /// A type from a later version of the format, kept as it came.
+    /// A type from a later version of the format, kept unchanged.
     Unknown {
-        /// Its number, 10 to 15.
+        /// Its type code, 10 to 15.
         type_code: u8,
         /// Its bytes.
         bytes: Cow<'a, [u8]>,
     },
 }
 
-/// For people: text in quotation marks, counters and times by name.
+/// For messages: strings in quotation marks, counters and timestamps with their type.
 impl fmt::Display for ScalarValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,7 +89,7 @@ impl fmt::Display for ScalarValue<'_> {
     }
 }
 
-/// For people: a scalar as it is, an object by its kind.
+/// For messages: a scalar's value, an object's kind.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -105,7 +105,7 @@ impl<'a> ScalarValue<'a> {
         ScalarValue::Counter(start)
     }
 
-    /// The same value, owning its bytes.
+    /// This value with owned bytes.
     pub fn into_owned(self) -> ScalarValue<'static> {
         match self {
             ScalarValue::Null => ScalarValue::Null,
@@ -124,17 +124,17 @@ impl<'a> ScalarValue<'a> {
     }
 }
 
-/// What is at a place: an object of some kind, or a scalar.
+/// A value: an object of some kind, or a scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// An object; its id comes beside the value.
+    /// An object; its id is returned beside the value.
     Object(ObjType),
     /// A scalar.
     Scalar(ScalarValue<'a>),
 }
 
 impl<'a> Value<'a> {
-    /// The same value, owning its bytes.
+    /// This value with owned bytes.
     pub fn into_owned(self) -> Value<'static> {
         match self {
             Value::Object(kind) => Value::Object(kind),
@@ -233,7 +233,7 @@ impl From<()> for ScalarValue<'_> {
     }
 }
 
-/// How indexes into text are counted. Fixed for the life of a document in memory; files do not record it.
+/// Unit of text indexes. Fixed for the lifetime of a document in memory; not stored in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum TextEncoding {
     /// One unit per Unicode scalar value.
@@ -241,18 +241,18 @@ pub enum TextEncoding {
     UnicodeCodePoint,
     /// One unit per byte of UTF-8.
     Utf8CodeUnit,
-    /// One unit per 16-bit word of UTF-16, as JavaScript counts.
+    /// One unit per 16-bit word of UTF-16, as in JavaScript.
     Utf16CodeUnit,
-    /// One unit per grapheme cluster: what a reader takes for one character.
+    /// One unit per grapheme cluster, that is, per user-perceived character.
     GraphemeCluster,
 }
 
-/// How large a text is whose characters are elements, one each.
+/// Size of a text with one element per character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// Characters.
+    /// Number of characters.
     pub(crate) len: u32,
-    /// In units of the encoding.
+    /// Width in units of the encoding.
     pub(crate) width: u32,
 }
 
@@ -267,7 +267,7 @@ impl TextEncoding {
         }
     }
 
-    /// How large a text is when each of its characters is an element of its own.
+    /// Size of a text with one element per character.
     #[inline]
     pub(crate) fn measure(self, text: &str) -> Extent {
         // A character of one byte is ASCII.

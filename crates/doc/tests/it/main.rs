@@ -1,62 +1,18 @@
-//! Documents as their users see them.
+//! Integration tests of the public document API.
 
 mod api;
-mod back;
-mod bindings;
-mod bounds;
-mod bundles;
-mod commits;
-mod convergence;
-mod copies;
-mod crowds;
-mod cursors;
-mod damaged;
-mod decode;
-mod empty;
-mod files;
-mod forge;
-mod fragments;
-mod golden;
-mod history;
-mod hostile;
-mod hub;
-mod items;
-#[cfg(feature = "json")]
-mod json;
-#[cfg(feature = "json")]
-mod json_differences;
-mod leaked;
-mod limits;
-mod literals;
-mod loaded_cost;
-mod malformed;
-mod marks;
-mod models;
-mod observers;
-mod opened;
+mod edit;
+mod file;
+mod input;
+mod interop;
 mod oracle;
-mod own_saves;
-mod patches;
-mod ported;
-mod reading;
-mod recorded;
-mod refused;
-mod rescue;
-mod rules;
+mod patch;
+mod read;
 mod scenarios;
-#[cfg(feature = "serde")]
-mod serde;
-mod shortcuts;
-mod spliced;
+mod support;
 mod sync;
-mod sync_limits;
-mod threads;
-mod transforms;
-mod undo;
-mod updated_texts;
-mod worlds;
 
-/// A small generator of numbers: tests must be the same everywhere.
+/// Xorshift random number generator. Tests see the same cases on every target.
 struct Rng(u64);
 
 impl Rng {
@@ -64,10 +20,17 @@ impl Rng {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
+    /// A number in `0..end`. The remainder is taken in 64 bits, so that 32-bit targets see the same cases.
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % end.max(1)
+        ((self.0 >> 11) % end.max(1) as u64) as usize
     }
+}
+
+#[test]
+fn random_numbers_are_equal_on_every_target() {
+    let mut rng = Rng::new(1);
+    assert_eq!(std::array::from_fn(|_| rng.below(1000)), [657, 572, 140, 65, 865, 887, 326, 942]);
 }

@@ -69,7 +69,7 @@ fn files_in_memory_have_their_digests_too() {
 fn a_file_system_that_refuses_is_read_through_the_cache_and_that_is_told() {
     // Files that the kernel makes, of one tile and of several, and those that report their sizes.
     let all = ["/sys/kernel/boot_params/data", "/sys/kernel/notes", "/sys/kernel/btf/vmlinux"];
-    let mut seen = 0;
+    let mut read_files = 0;
     for path in all {
         let Ok(bytes) = std::fs::read(path) else { continue };
         let files = files(Function::blake3(), Strategy::Direct, 2);
@@ -79,76 +79,92 @@ fn a_file_system_that_refuses_is_read_through_the_cache_and_that_is_told() {
             Err(hashmill_files::Error::EndsEarly { .. }) => {}
             Err(error) => panic!("{path}: {error}"),
         }
-        let told = files.direct_failure().expect("there is no way past the cache");
-        assert_eq!(told.kind(), std::io::ErrorKind::InvalidInput, "{told}");
-        seen += 1;
+        let failure = files.direct_failure().expect("there is no way past the cache");
+        assert_eq!(failure.kind(), std::io::ErrorKind::InvalidInput, "{failure}");
+        read_files += 1;
     }
-    if seen == 0 {
+    if read_files == 0 {
         skip("a file system that refuses direct reads", "no such files in /sys here");
     }
 }
 
-/// How many of these places of a file are in the cache: reads that may not wait get only what is there. They bring the others in, so a
-/// file is looked at once.
 #[cfg(target_os = "linux")]
-fn cached(file: &std::fs::File, places: &[u64]) -> Result<usize, rustix::io::Errno> {
-    use rustix::io::{Errno, ReadWriteFlags, preadv2};
-    rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Random)?;
-    let mut there = 0;
-    for &place in places {
-        let mut byte = [0];
-        match preadv2(file, &mut [std::io::IoSliceMut::new(&mut byte)], place, ReadWriteFlags::NOWAIT) {
-            Ok(len) => there += len,
-            Err(Errno::AGAIN) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(there)
-}
+mod cache {
+    use super::{KIB, files, short, skip, was_direct};
+    use hashmill_files::{Function, Strategy};
+    use hashmill_hash::blake3::hash;
+    use hashmill_testkit::page_cache::cached_pages;
+    use hashmill_testkit::paint;
+    use std::io::{self, Write};
+    use tempfile::NamedTempFile;
 
-#[cfg(target_os = "linux")]
-#[test]
-fn nothing_of_a_file_is_in_the_cache_afterwards() {
-    let what = "a cache that stays as it was";
-    let bytes = paint(9 * 1024 * KIB + 77);
-    // One in each tile, and one where a read is short.
-    let places: Vec<u64> = (0..=9).map(|mib| mib << 20).collect();
-    let on_disk = || {
-        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
-        std::io::Write::write_all(&mut file, &bytes).expect("room on the disk");
-        file
-    };
-    let out_of_cache = || {
-        let file = on_disk();
-        file.as_file().sync_all().expect("a disk");
-        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).expect("a file");
-        file
-    };
-    match cached(out_of_cache().as_file(), &places) {
-        Ok(0) => {}
-        Ok(there) => {
-            return skip(what, &format!("{there} pages of 10 stay there when they are to be dropped"));
-        }
-        Err(error) => return skip(what, &format!("nobody tells what is in the cache: {error}")),
+    const WHAT: &str = "the page cache after direct reads";
+
+    /// Not a multiple of sectors or pages.
+    fn bytes() -> Vec<u8> {
+        paint(9 * 1024 * KIB + 77)
     }
-    let digest = |file: &tempfile::NamedTempFile, strategy, function| {
+
+    fn file_on_disk(bytes: &[u8]) -> NamedTempFile {
+        let mut file = NamedTempFile::new().expect("a temporary file");
+        file.write_all(bytes).expect("room on the disk");
+        file
+    }
+
+    fn pages_of(file: &NamedTempFile) -> Vec<usize> {
+        cached_pages(file.as_file()).expect("a file of this process")
+    }
+
+    /// A file of which no page is cached; an error where the system keeps some of it.
+    ///
+    /// The request to drop pages is only a hint: a page that the kernel holds at that moment (at the end of its write, or while it
+    /// moves memory) stays. An earlier form of this test took the hint for done and asked by reads that may not wait, which a fast disk
+    /// can answer; it found one page, once.
+    fn uncached_file(bytes: &[u8]) -> io::Result<NamedTempFile> {
+        let mut left = 0;
+        for _ in 0..20 {
+            let file = file_on_disk(bytes);
+            file.as_file().sync_all()?;
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+            left = cached_pages(file.as_file())?.len();
+            if left == 0 {
+                return Ok(file);
+            }
+        }
+        Err(io::Error::other(format!("{left} pages stay there when they are to be dropped")))
+    }
+
+    fn hash_file(file: &NamedTempFile, strategy: Strategy, function: Function) -> ([u8; 32], bool) {
         let files = files(function, strategy, 2);
         let digest = short(&files.hash_file(file.path()).expect("a readable file"));
-        (digest, was_direct(&files, what))
-    };
-    for function in [Function::blake3(), Function::sha256()] {
-        let (direct, read) = (out_of_cache(), out_of_cache());
-        let (past, was_direct) = digest(&direct, Strategy::Direct, function.clone());
-        if !was_direct {
-            return;
-        }
-        assert_eq!(cached(direct.as_file(), &places), Ok(0), "{function:?}");
-        let (through, _) = digest(&read, Strategy::Read, function.clone());
-        assert_eq!(cached(read.as_file(), &places), Ok(10), "the other way leaves all of it there");
-        assert_eq!(past, through, "{function:?}");
+        (digest, was_direct(&files, WHAT))
     }
-    // What is there stays, and bytes that no disk has seen yet are those of the file.
-    let new = on_disk();
-    assert_eq!(digest(&new, Strategy::Direct, Function::blake3()).0, *hash(&bytes).as_bytes());
-    assert_eq!(cached(new.as_file(), &places), Ok(10));
+
+    #[test]
+    fn a_direct_read_leaves_no_page_in_the_cache() {
+        let bytes = bytes();
+        for function in [Function::blake3(), Function::sha256()] {
+            let (direct, read) = match (uncached_file(&bytes), uncached_file(&bytes)) {
+                (Ok(direct), Ok(read)) => (direct, read),
+                (Err(error), _) | (_, Err(error)) => return skip(WHAT, &error.to_string()),
+            };
+            let (past, was_direct) = hash_file(&direct, Strategy::Direct, function.clone());
+            if !was_direct {
+                return;
+            }
+            assert_eq!(pages_of(&direct), [0usize; 0], "{function:?}");
+            let (through, _) = hash_file(&read, Strategy::Read, function.clone());
+            // Not all of them: the system may drop some at any time.
+            assert_ne!(pages_of(&read), [0usize; 0], "a read through the cache leaves pages there");
+            assert_eq!(past, through, "{function:?}");
+        }
+    }
+
+    #[test]
+    fn a_direct_read_sees_bytes_that_only_the_cache_has() {
+        let bytes = bytes();
+        let file = file_on_disk(&bytes);
+        assert_eq!(hash_file(&file, Strategy::Direct, Function::blake3()).0, *hash(&bytes).as_bytes());
+        assert_ne!(pages_of(&file), [0usize; 0], "what was cached stays cached");
+    }
 }

@@ -1,7 +1,7 @@
-//! An engine in the processor's place: the same digests, by every strategy, and when it fails.
+//! Engine in place of the processor: equal digests with every strategy, and its failures.
 
 use crate::short;
-use hashmill_files::{Error, Files, Function, Options, Otherwise, Strategy};
+use hashmill_files::{Error, Files, Function, OnEngineFailure, Options, Strategy};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{Hasher, Plan, Subtrees, hash};
 use hashmill_hash::engine::{
@@ -17,12 +17,12 @@ use zeroize::Zeroizing;
 const MIB: usize = 1 << 20;
 const PAGE: usize = 4096;
 
-/// An engine on top of the processor's, which counts its tiles and is gone after so many of them.
+/// Engine on top of the processor's, which counts its tiles and fails after a number of them.
 struct Mortal {
     engine: Subtrees,
-    /// Tiles of files: not those that it is tested with.
+    /// Tiles of files, without those of the self-test.
     tiles: AtomicUsize,
-    /// Those in its own memory, the self-test's among them.
+    /// Tiles in its own memory, including the self-test's.
     staged: AtomicUsize,
     own: Option<StagingPool>,
     last: usize,
@@ -33,7 +33,7 @@ impl Mortal {
         Arc::new(Mortal::with(mode, last))
     }
 
-    /// One that wants tiles in its own memory, which begins so many bytes behind the start of a page.
+    /// An engine that takes tiles in its own memory, which begins at this offset of a page.
     fn staging(last: usize, shift: usize) -> Arc<Mortal> {
         let own = [(); 2].map(|()| Box::new(Own::new(2 * MIB, shift)) as Box<dyn Memory>);
         Arc::new(Mortal { own: Some(StagingPool::new(own)), ..Mortal::with(&Mode::Hash, last) })
@@ -61,7 +61,7 @@ impl SubtreeEngine for Mortal {
     }
 
     fn stage(&self) -> Result<Option<Staging>, EngineError> {
-        // As many as the engine has memory for: what is submitted is copied there.
+        // As many tiles as the engine has memory for: submitted tiles are copied there.
         match (self.engine.stage()?, &self.own) {
             (Some(_), Some(own)) => own.lend(),
             (staging, _) => Ok(staging),
@@ -91,7 +91,7 @@ impl SubtreeEngine for Mortal {
     }
 
     fn compute(&self, tile: Tile, bytes: &[u8]) -> Result<Subtree, EngineError> {
-        // The self-test asks for no more than 64 KiB, files are cut into no less.
+        // The self-test uses at most 64 KiB, tiles of files are longer.
         let counts = tile.len > 64 * 1024 || !tile.offset.is_multiple_of(1 << 50);
         if counts && self.tiles.fetch_add(1, Ordering::Relaxed) >= self.last {
             return Err(EngineError::System { reason: "gone".to_owned() });
@@ -100,7 +100,7 @@ impl SubtreeEngine for Mortal {
     }
 }
 
-/// Memory as a device's, or as nobody would have it.
+/// Memory like a device's, or with an unusual alignment.
 struct Own {
     bytes: Vec<u8>,
     start: usize,
@@ -140,7 +140,7 @@ fn on_disk(bytes: &[u8]) -> tempfile::NamedTempFile {
     file
 }
 
-fn made(options: Options, engine: Arc<Mortal>, otherwise: Otherwise) -> Files {
+fn with_engine(options: Options, engine: Arc<Mortal>, otherwise: OnEngineFailure) -> Files {
     Files::with_engine(Function::blake3(), options, engine, otherwise).unwrap()
 }
 
@@ -151,11 +151,11 @@ fn every_strategy_hands_tiles_to_the_engine() {
     for strategy in Strategy::ALL {
         for threads in [1, 3] {
             let engine = Mortal::new(&Mode::Hash, usize::MAX);
-            let files = made(options(strategy, threads), Arc::clone(&engine), Otherwise::Error);
+            let files = with_engine(options(strategy, threads), Arc::clone(&engine), OnEngineFailure::Error);
             let digest = files.hash_file(file.path()).unwrap();
             let what = format!("{strategy}, {threads} threads, {} tiles", engine.tiles());
             assert_eq!(short(&digest), *hash(&bytes).as_bytes(), "{what}");
-            // One thread that reads in order has a hasher of its own.
+            // A single thread that reads in order uses a hasher.
             let alone = threads == 1 && matches!(strategy, Strategy::Read);
             assert_eq!(engine.tiles() >= 9, !alone, "{what}");
             assert_eq!(files.engine_failure(), None);
@@ -163,15 +163,15 @@ fn every_strategy_hands_tiles_to_the_engine() {
     }
 }
 
-/// Tiles are read to where the engine wants them; a third thread, for which it has no memory, keeps its own.
+/// Tiles are read into the engine's memory; a third thread, for which it has none, uses its own.
 #[test]
-fn what_is_read_goes_to_memory_that_the_engine_lends() {
+fn reads_into_memory_of_the_engine() {
     let bytes = paint(17 * MIB + 77);
     let file = on_disk(&bytes);
     for strategy in [Strategy::Pread, Strategy::Direct, Strategy::Mmap] {
         for (threads, shift) in [(1, 0), (3, 0), (1, 100)] {
             let engine = Mortal::staging(usize::MAX, shift);
-            let files = made(options(strategy, threads), Arc::clone(&engine), Otherwise::Error);
+            let files = with_engine(options(strategy, threads), Arc::clone(&engine), OnEngineFailure::Error);
             let tested = engine.staged.load(Ordering::Relaxed);
             for _ in 0..2 {
                 let digest = files.hash_file(file.path()).unwrap();
@@ -180,7 +180,7 @@ fn what_is_read_goes_to_memory_that_the_engine_lends() {
             let staged = engine.staged.load(Ordering::Relaxed) - tested;
             let all = engine.tiles();
             let what = format!("{strategy}, {threads} threads, shift {shift}: {staged} of {all}");
-            // Whoever reads past the cache needs memory that begins at a sector.
+            // Direct reads need memory that begins at a sector.
             let unfit = strategy == Strategy::Direct && shift > 0 && files.direct_failure().is_none();
             match (strategy, threads) {
                 (Strategy::Mmap, _) => assert_eq!(staged, 0, "{what}"),
@@ -194,10 +194,11 @@ fn what_is_read_goes_to_memory_that_the_engine_lends() {
     }
     for last in [0, 3] {
         let engine = Mortal::staging(last, 0);
-        let files = made(options(Strategy::Pread, 3), Arc::clone(&engine), Otherwise::Processor);
+        let files = with_engine(options(Strategy::Pread, 3), Arc::clone(&engine), OnEngineFailure::Processor);
         assert_eq!(short(&files.hash_file(file.path()).unwrap()), *hash(&bytes).as_bytes());
         assert!(files.engine_failure().is_some());
-        let files = made(options(Strategy::Pread, 3), Mortal::staging(last, 0), Otherwise::Error);
+        let files =
+            with_engine(options(Strategy::Pread, 3), Mortal::staging(last, 0), OnEngineFailure::Error);
         assert!(matches!(files.hash_file(file.path()), Err(Error::Engine(_))));
     }
 }
@@ -210,7 +211,8 @@ fn modes_and_outputs_are_those_of_the_function() {
     let engine = Mortal::new(&Mode::KeyedHash(&key), usize::MAX);
     let function = Function::keyed(key.clone()).extended();
     let files =
-        Files::with_engine(function, options(Strategy::Auto, 2), engine.clone(), Otherwise::Error).unwrap();
+        Files::with_engine(function, options(Strategy::Auto, 2), engine.clone(), OnEngineFailure::Error)
+            .unwrap();
     let digest = files.hash_file(file.path()).unwrap();
     let mut expected = [0; 32];
     let mut reader = Hasher::new_keyed(&key).update(&bytes).finalize_xof();
@@ -227,14 +229,14 @@ fn the_processor_goes_on_without_an_engine_that_is_gone() {
     for strategy in Strategy::ALL {
         for last in [0, 3] {
             let engine = Mortal::new(&Mode::Hash, last);
-            let files = made(options(strategy, 3), Arc::clone(&engine), Otherwise::Processor);
+            let files = with_engine(options(strategy, 3), Arc::clone(&engine), OnEngineFailure::Processor);
             for _ in 0..2 {
                 let digest = files.hash_file(file.path()).unwrap();
                 assert_eq!(short(&digest), *hash(&bytes).as_bytes(), "{strategy}, after {last}");
             }
             let gone = EngineError::System { reason: "gone".to_owned() };
             assert_eq!(files.engine_failure(), Some(&gone), "{strategy}, after {last}");
-            // Threads that had asked when the first was refused, and nobody later.
+            // Calls that were running at the first failure, and none later.
             assert!(engine.tiles() <= last + 4, "{} tiles", engine.tiles());
         }
     }
@@ -246,7 +248,8 @@ fn there_is_no_digest_where_the_engine_was_required() {
     let file = on_disk(&bytes);
     for strategy in Strategy::ALL {
         for last in [0, 3] {
-            let files = made(options(strategy, 3), Mortal::new(&Mode::Hash, last), Otherwise::Error);
+            let files =
+                with_engine(options(strategy, 3), Mortal::new(&Mode::Hash, last), OnEngineFailure::Error);
             let error = files.hash_file(file.path()).unwrap_err();
             assert!(matches!(error, Error::Engine(EngineError::System { .. })), "{strategy}: {error:?}");
             assert!(error.to_string().contains("gone"), "{error}");
@@ -258,16 +261,17 @@ fn there_is_no_digest_where_the_engine_was_required() {
 
 #[test]
 fn an_engine_that_does_not_fit_is_refused() {
-    let made = |function, engine: Subtrees| {
-        let made = Files::with_engine(function, Options::default(), Arc::new(engine), Otherwise::Processor);
-        made.map(|_| ()).unwrap_err()
+    let error_of = |function, engine: Subtrees| {
+        let files =
+            Files::with_engine(function, Options::default(), Arc::new(engine), OnEngineFailure::Processor);
+        files.map(|_| ()).unwrap_err()
     };
     let engine = |mode: &Mode<'_>, tile| Subtrees::new(Plan::host(), mode, tile, 1).unwrap();
-    let error = made(Function::sha256(), engine(&Mode::Hash, MIB));
+    let error = error_of(Function::sha256(), engine(&Mode::Hash, MIB));
     assert!(matches!(error, EngineError::Function { .. }), "{error:?}");
-    let error = made(Function::blake3(), engine(&Mode::Hash, MIB / 2));
+    let error = error_of(Function::blake3(), engine(&Mode::Hash, MIB / 2));
     assert!(matches!(error, EngineError::Tile { .. }), "{error:?}");
-    // Made for another function.
-    let error = made(Function::blake3(), engine(&Mode::KeyedHash(&[1; 32]), MIB));
+    // An engine for another function.
+    let error = error_of(Function::blake3(), engine(&Mode::KeyedHash(&[1; 32]), MIB));
     assert!(matches!(error, EngineError::SelfTest { .. }), "{error:?}");
 }

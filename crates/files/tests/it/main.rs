@@ -1,4 +1,4 @@
-//! The crate as another program uses it.
+//! Tests of the crate's public interface.
 
 mod direct;
 mod engine;

@@ -1,14 +1,14 @@
-//! Many inputs at once: nothing lost, nothing out of order.
+//! Many inputs at once: complete results, in order.
 
 use crate::{files, short};
-use hashmill_files::{Digest, Error, Function, Input, Item, Strategy};
+use hashmill_files::{Digest, Error, Function, HashJob, Input, Strategy};
 use hashmill_hash::blake3;
 use hashmill_testkit::paint;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Mostly small files, some large ones, so that batches, tiles and streams meet.
+/// Mostly small files and some large ones, so that batches, tiles and streams are mixed.
 fn sizes(count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(|n| match n % 100 {
         7 => 600_000 + n,
@@ -30,7 +30,7 @@ fn answers_come_in_the_order_of_the_questions() {
     for strategy in Strategy::ALL {
         for threads in [1, 2, 6] {
             for count in [0, 1, 9, 33, 700] {
-                let items = (0..count).map(|n| Item {
+                let items = (0..count).map(|n| HashJob {
                     path: dir.path().join(n.to_string()),
                     input: Input::File,
                     tag: n,
@@ -57,9 +57,9 @@ fn failures_stay_in_their_places() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     fs::write(dir.path().join("f"), "x").expect("room on the disk");
     let items = (0..2000).map(|n| match n % 3 {
-        0 => Item { path: dir.path().join("f"), input: Input::File, tag: n },
-        1 => Item { path: dir.path().join("none"), input: Input::File, tag: n },
-        _ => Item { path: PathBuf::from("-"), input: Input::Failed(Error::Refused("because")), tag: n },
+        0 => HashJob { path: dir.path().join("f"), input: Input::File, tag: n },
+        1 => HashJob { path: dir.path().join("none"), input: Input::File, tag: n },
+        _ => HashJob { path: PathBuf::from("-"), input: Input::Failed(Error::Refused("because")), tag: n },
     });
     let mut next = 0;
     let files = files(Function::blake3(), Strategy::Auto, 3);
@@ -77,22 +77,22 @@ fn failures_stay_in_their_places() {
 }
 
 #[test]
-fn whoever_breaks_is_not_asked_again() {
+fn no_result_follows_a_break() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     fs::write(dir.path().join("f"), "x").expect("room on the disk");
     for threads in [1, 4] {
         for last in [0, 5, 40, 500] {
-            let items = (0..).map(|n| Item { path: dir.path().join("f"), input: Input::File, tag: n });
-            let mut seen = 0;
+            let items = (0..).map(|n| HashJob { path: dir.path().join("f"), input: Input::File, tag: n });
+            let mut results = 0;
             let done = files(Function::blake3(), Strategy::Auto, threads).hash_many(
                 items,
                 |_, tag, _: Result<Digest, Error>| {
-                    seen += 1;
+                    results += 1;
                     if tag == last { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
                 },
             );
             assert_eq!(
-                (seen, done),
+                (results, done),
                 (last + 1, ControlFlow::Break("enough")),
                 "an end that is told from the last"
             );

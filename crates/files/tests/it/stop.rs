@@ -1,14 +1,15 @@
-//! An end that somebody asks for from another thread.
+//! Stop requests from another thread.
 
 use crate::files;
-use hashmill_files::{Error, Files, Function, Input, Item, Strategy};
+use hashmill_files::{Error, Files, Function, HashJob, Input, Strategy};
+use hashmill_testkit::wait::limit;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::thread;
 
-/// Bytes without end, whose reader asks for one after some of them.
+/// Endless bytes, whose reader requests a stop after some of them.
 struct Endless<'a>(&'a Files, u32);
 
 impl Read for Endless<'_> {
@@ -36,7 +37,7 @@ fn a_stream_ends() {
 #[test]
 fn a_file_ends_by_every_strategy_and_so_does_what_comes_after() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    // A hole, which takes minutes and no room.
+    // A sparse file, which takes minutes and no disk space.
     let huge = dir.path().join("huge");
     File::create(&huge).and_then(|file| file.set_len(1 << 40)).expect("a file system with holes");
     let small = dir.path().join("small");
@@ -44,6 +45,7 @@ fn a_file_ends_by_every_strategy_and_so_does_what_comes_after() {
     for strategy in Strategy::ALL {
         for threads in [1, 3] {
             let files = files(Function::blake3(), strategy, threads);
+            let _limit = limit("the beginning and the end of work that is stopped");
             let ended = thread::scope(|scope| {
                 let work = scope.spawn(|| files.hash_file(&huge));
                 while files.progress().bytes() == 0 {
@@ -53,7 +55,7 @@ fn a_file_ends_by_every_strategy_and_so_does_what_comes_after() {
                 work.join().expect("no panic")
             });
             assert!(matches!(ended, Err(Error::Stopped)), "{strategy} {ended:?}");
-            let item = |path: &PathBuf| Item { path: path.clone(), input: Input::File, tag: () };
+            let item = |path: &PathBuf| HashJob { path: path.clone(), input: Input::File, tag: () };
             let mut answers = Vec::new();
             let all: ControlFlow<()> = files.hash_many([&huge, &small].map(item), |_, (), result| {
                 answers.push(result);

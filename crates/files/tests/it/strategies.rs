@@ -1,4 +1,4 @@
-//! Every strategy, with every number of threads, gives the digest of the bytes.
+//! Strategies and threads: equal digests with every combination.
 
 use crate::{files, short};
 use hashmill_files::{Error, Files, Function, Options, Output, Strategy};
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 const KIB: usize = 1024;
 
-/// Around everything that a plan decides by: one chunk, small files, tiles, parallel work.
+/// Sizes around every threshold of the plan: one chunk, small files, tiles, parallel work.
 fn sizes() -> Vec<usize> {
     let edges = [1, 2, 16, 64, 256, 1024, 2048, 4096].map(|kib| kib * KIB);
     let mut sizes: Vec<usize> = edges.iter().flat_map(|&edge| [edge - 1, edge, edge + 1]).collect();
@@ -114,13 +114,13 @@ fn every_kernel_agrees() {
     let file = on_disk(&bytes);
     let expected = *blake3::hash(&bytes).as_bytes();
     for kernel in Kernel::all() {
-        let function = Function::blake3().with_plan(Plan::of(kernel));
+        let function = Function::blake3().with_plan(Plan::for_kernel(kernel));
         let digest = files(function, Strategy::Auto, 2).hash_file(file.path()).expect("a readable file");
         assert_eq!(short(&digest), expected, "{kernel:?}");
     }
 }
 
-/// A reader that hands out pieces of odd sizes and is interrupted now and then.
+/// Reader that returns pieces of odd sizes and is interrupted sometimes.
 struct Bumpy<'a> {
     bytes: &'a [u8],
     turn: usize,
@@ -188,7 +188,7 @@ fn files_that_report_no_size_are_read_all_the_same() {
 #[cfg(target_os = "linux")]
 #[test]
 fn files_that_report_too_large_a_size_are_explained() {
-    // Files of sysfs report a page and have fewer bytes.
+    // Files of sysfs report the size of a page and have fewer bytes.
     let path = "/sys/kernel/mm/transparent_hugepage/enabled";
     let Ok(bytes) = std::fs::read(path) else {
         hashmill_testkit::skip("sizes that promise too much", &format!("no {path} here"));

@@ -1,4 +1,4 @@
-//! The tree digest against its specification, `docs/tree-digest.md`, put together here by hand.
+//! Tree digest compared with its specification, `docs/tree-digest.md`, implemented here by hand.
 
 use crate::files;
 use hashmill_files::{Error, Function, Strategy};
@@ -36,7 +36,8 @@ fn names_contents_and_structure_as_specified() {
     write("a.txt", b"");
     write("z", &large);
     let expected = directory(&[
-        // Sorted by the bytes of the name alone: "a" before "a.txt", though the walk meets them the other way round.
+        // Sorted by the bytes of the name alone: "a" before "a.txt", although the walk visits them in the
+        // other order.
         record(
             b'd',
             "a",

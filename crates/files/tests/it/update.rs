@@ -1,4 +1,4 @@
-//! Files for a hasher that has other input, too.
+//! Files as part of a hasher's input.
 
 use hashmill_files::HasherExt;
 use hashmill_hash::blake3::{self, Hasher};
@@ -23,7 +23,7 @@ fn a_file_is_input_like_any_other() {
 }
 
 #[test]
-fn what_has_no_size_is_read() {
+fn files_without_a_size_are_read() {
     let path = "/proc/version";
     let Ok(bytes) = std::fs::read(path) else {
         return hashmill_testkit::skip("a file of /proc", "no /proc here");
@@ -33,7 +33,7 @@ fn what_has_no_size_is_read() {
 }
 
 #[test]
-fn what_is_missing_is_an_error_of_its_kind() {
+fn missing_files_are_not_found_errors() {
     let mut hasher = Hasher::new();
     let error = hasher.update_mmap_rayon("/no/such/file").expect_err("an error");
     assert_eq!(error.kind(), ErrorKind::NotFound);

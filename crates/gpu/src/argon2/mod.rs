@@ -1,185 +1,239 @@
-//! What Argon2 on every device has in common: the order of its work, first blocks and tags by the processor, a search for nonces. No
-//! device is touched here.
+//! Device-independent part of Argon2: order of the work, first blocks and tags on the processor. No device
+//! calls here.
 
-mod engines;
+mod batch;
+pub(crate) mod nonces;
 pub(crate) mod schedule;
+#[cfg(test)]
+pub(crate) mod simulated_owner;
 #[cfg(test)]
 mod tests;
 
 use crate::Error;
-pub(crate) use engines::engines;
-use hashmill_hash::argon2::pow::{DIGEST_LEN, Pow};
+pub(crate) use batch::Argon2;
 use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Params, Plan, Stop, Variant, hazmat};
-use hashmill_hash::engine::{EngineError, Hit, NonceJob, Searched, Watch};
-use schedule::{Pace, Strip, Strips};
+use schedule::{SegmentRange, SegmentRanges, SubmitSizer};
 use std::num::NonZero;
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
-/// A block, its words in the order of the standard.
+/// A block, with its words in the order of the standard.
 pub(crate) type Words = [u64; 128];
 
-/// The most strips that are handed over together.
-pub(crate) const TOGETHER: usize = 32;
+/// The maximum number of ranges in a submission.
+pub(crate) const MAX_RANGES: usize = 32;
 
-/// What two handfuls of strips take at most, on a device that is as slow as the processor.
+/// The longest time of two submissions, on a device that is as slow as the processor.
 pub(crate) const STOP_LATENCY: Duration = Duration::from_millis(100);
 
-/// Hashes that somebody wants, of the same parameters.
-pub(crate) trait Work {
-    /// How many of them have not been given yet.
+/// Pending hashes of the same parameters.
+pub(crate) trait HashSource {
+    /// The number of hashes not handed out yet; `u64::MAX` if it is not known.
     fn left(&self) -> u64;
 
-    /// First blocks of the next of them, two of each lane; of so many hashes, or of those that are left.
+    /// First blocks of the next hashes, two per lane: of `most` hashes, or of all that are left. Hashes are
+    /// numbered from 0 in the order in which this hands them out.
     fn next(&mut self, most: usize) -> Result<Zeroizing<Vec<Words>>, Error>;
 
-    /// Last blocks, one of each lane, of those that were given first and have none yet.
-    fn done(&mut self, last: &[Words]) -> Result<(), Error>;
+    /// Takes last blocks, one per lane, of the hashes with these numbers: the oldest in flight, in order.
+    fn done(&mut self, numbers: &[u64], last: &[Words]) -> Result<(), Error>;
+
+    /// Gives up hashes in flight that are no longer needed, and returns their numbers.
+    fn give_up(&mut self) -> Vec<u64>;
 }
 
 /// A device with memory for hashes of the same parameters.
 pub(crate) trait Device {
-    /// How many hashes it takes together.
+    /// The number of hashes in one batch.
     fn width(&self) -> usize;
 
-    /// Computes all that is wanted. Its memory is wiped afterwards, whatever happens.
-    fn run(&mut self, work: &mut dyn Work, stop: &Stop) -> Result<(), Error>;
+    /// Computes all pending hashes, then wipes the memory, also after an error.
+    fn run(&mut self, work: &mut dyn HashSource, stop: &Stop) -> Result<(), Error>;
 }
 
-/// Memory that is there for all blocks of all lanes, and filled strip by strip.
-pub(crate) trait Rooms {
-    /// Strips that were handed over.
-    type Way;
+/// Memory for all blocks of all lanes, filled range by range.
+pub(crate) trait LaneMemory {
+    /// A submission of ranges.
+    type Submission;
 
-    /// How many hashes there is room for.
+    /// The number of hashes that fit.
     fn width(&self) -> usize;
 
-    /// Writes first blocks, of each lane two.
-    fn begin(&mut self, first: &[Words]) -> Result<(), Error>;
+    /// Writes first blocks, two per lane.
+    fn upload_first_blocks(&mut self, first: &[Words]) -> Result<(), Error>;
 
-    /// Hands over strips, the first of which has the number `step`, for so many lanes of all hashes.
-    fn fill(&mut self, streams: u32, strips: &[Strip], step: u32, turn: usize) -> Result<Self::Way, Error>;
+    /// Submits ranges for `lane_count` lanes of all hashes; the first range has the number `step`.
+    fn submit_fill(
+        &mut self,
+        lane_count: u32,
+        ranges: &[SegmentRange],
+        step: u32,
+        turn: usize,
+    ) -> Result<Self::Submission, Error>;
 
-    /// Waits for strips. They have been computed, all of them and those before: `steps` in all. Where they can be given up, they are
-    /// when `stop` is set.
-    fn filled(&mut self, way: &Self::Way, steps: u32, turn: usize, stop: &Stop) -> Result<(), Error>;
+    /// Waits until these ranges and all before them have been computed: `steps` in all. Cancels them when
+    /// `stop` is set, where the device can.
+    fn wait_for_fill(
+        &mut self,
+        submission: &Self::Submission,
+        steps: u32,
+        turn: usize,
+        stop: &Stop,
+    ) -> Result<(), Error>;
 
-    /// The last blocks of so many lanes of all hashes.
-    fn last_blocks(&mut self, streams: u32) -> Result<Zeroizing<Vec<Words>>, Error>;
+    /// The last blocks of `lane_count` lanes of all hashes.
+    fn last_blocks(&mut self, lane_count: u32) -> Result<Zeroizing<Vec<Words>>, Error>;
 
-    /// Wipes what so many lanes have left, after all that was handed over before.
-    fn wipe(&mut self, streams: u32) -> Result<(), Error>;
+    /// Wipes the memory of `lane_count` lanes, after all earlier submissions.
+    fn wipe(&mut self, lane_count: u32) -> Result<(), Error>;
 }
 
-/// Such memory, and how fast it is filled.
-pub(crate) struct Fixed<R> {
+/// Such memory, and the size of its submissions.
+pub(crate) struct FixedEngine<R> {
     pub(crate) params: Params,
-    pub(crate) rooms: R,
-    pace: Pace,
+    pub(crate) memory: R,
+    pace: SubmitSizer,
 }
 
-impl<R: Rooms> Fixed<R> {
-    /// Strips that are handed over together take so long, about.
-    pub(crate) fn new(params: Params, rooms: R, strip: Duration) -> Fixed<R> {
-        Fixed { params, rooms, pace: Pace::new(strip) }
+impl<R: LaneMemory> FixedEngine<R> {
+    /// `submission_time` is the target time of a submission.
+    pub(crate) fn new(params: Params, memory: R, submission_time: Duration) -> FixedEngine<R> {
+        FixedEngine { params, memory, pace: SubmitSizer::new(submission_time) }
     }
 
-    /// Fills the memory. Two handfuls of strips are on their way at a time, so that the device need not wait for the host.
-    pub(crate) fn fill(&mut self, streams: u32, stop: &Stop) -> Result<(), Error> {
-        let Fixed { params, rooms, pace } = self;
-        let mut strips = Strips::new(*params);
-        let mut before: Option<Handful<R::Way>> = None;
+    /// Fills the memory, unless `stop` is set or `is_needed` returns false meanwhile. Two submissions are in
+    /// flight at a time, so that the device does not wait for the host.
+    pub(crate) fn fill(
+        &mut self,
+        lane_count: u32,
+        stop: &Stop,
+        is_needed: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Error> {
+        let FixedEngine { params, memory, pace } = self;
+        let mut ranges = SegmentRanges::new(*params);
+        let mut before: Option<SubmittedRanges<R::Submission>> = None;
         let (mut step, mut began) = (0, Instant::now());
-        let mut heard = |rooms: &mut R, before: &Handful<R::Way>, pace: &mut Pace| {
-            rooms.filled(&before.way, before.steps, before.turn, stop)?;
+        let mut wait = |memory: &mut R, before: &SubmittedRanges<R::Submission>, pace: &mut SubmitSizer| {
+            memory.wait_for_fill(&before.submission, before.steps, before.turn, stop)?;
             pace.took(before.blocks, began.elapsed());
             began = Instant::now();
             Ok::<_, Error>(())
         };
         for turn in [0, 1].into_iter().cycle() {
-            if stop.is_set() {
-                before.map_or(Ok(()), |before| heard(rooms, &before, pace))?;
+            if stop.is_set() || !is_needed() {
+                before.map_or(Ok(()), |before| wait(memory, &before, pace))?;
                 return Err(HashError::Stopped.into());
             }
-            let (handful, blocks) = together(&mut strips, pace.blocks());
-            if handful.is_empty() {
+            let (submitted, blocks) = next_ranges(&mut ranges, pace.blocks());
+            if submitted.is_empty() {
                 break;
             }
-            let way = rooms.fill(streams, &handful, step, turn)?;
-            step += handful.len() as u32;
-            if let Some(before) = before.replace(Handful { way, steps: step, turn, blocks }) {
-                heard(rooms, &before, pace)?;
+            let submission = memory.submit_fill(lane_count, &submitted, step, turn)?;
+            step += submitted.len() as u32;
+            let now = SubmittedRanges { submission, steps: step, turn, blocks };
+            if let Some(before) = before.replace(now) {
+                wait(memory, &before, pace)?;
             }
         }
-        before.map_or(Ok(()), |before| heard(rooms, &before, pace))
+        before.map_or(Ok(()), |before| wait(memory, &before, pace))
     }
 }
 
-impl<R: Rooms> Device for Fixed<R> {
+impl<R: LaneMemory> Device for FixedEngine<R> {
     fn width(&self) -> usize {
-        self.rooms.width()
+        self.memory.width()
     }
 
-    fn run(&mut self, work: &mut dyn Work, stop: &Stop) -> Result<(), Error> {
+    fn run(&mut self, work: &mut dyn HashSource, stop: &Stop) -> Result<(), Error> {
+        let lanes = self.params.lanes() as usize;
+        let mut next_number = 0;
         while work.left() > 0 {
             let first = work.next(self.width())?;
-            work.done(&self.last_blocks(&first, stop)?)?;
+            let numbers: Vec<u64> = (next_number..).take(first.len() / 2 / lanes).collect();
+            if numbers.is_empty() {
+                break;
+            }
+            next_number += numbers.len() as u64;
+            let mut needed = numbers.len();
+            let mut is_needed = || {
+                needed -= work.give_up().len();
+                needed > 0
+            };
+            match self.last_blocks_if(&first, stop, &mut is_needed) {
+                Ok(last) => work.done(&numbers, &last)?,
+                Err(Error::Hash(HashError::Stopped)) if needed == 0 => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
 }
 
-impl<R: Rooms> Fixed<R> {
-    /// What becomes of these first blocks, of each lane two: its last one.
+impl<R: LaneMemory> FixedEngine<R> {
+    /// The last block of each lane, computed from its two first blocks.
+    #[cfg(test)]
     pub(crate) fn last_blocks(
         &mut self,
         first: &[Words],
         stop: &Stop,
     ) -> Result<Zeroizing<Vec<Words>>, Error> {
-        let streams = (first.len() / 2) as u32;
-        let filled = self.rooms.begin(first).and_then(|()| self.fill(streams, stop));
-        let last = filled.and_then(|()| self.rooms.last_blocks(streams));
-        let wiped = self.rooms.wipe(streams);
-        after(last, wiped)
+        self.last_blocks_if(first, stop, &mut || true)
+    }
+
+    /// The last block of each lane, computed from its two first blocks, unless they are not needed any more.
+    fn last_blocks_if(
+        &mut self,
+        first: &[Words],
+        stop: &Stop,
+        is_needed: &mut dyn FnMut() -> bool,
+    ) -> Result<Zeroizing<Vec<Words>>, Error> {
+        let lane_count = (first.len() / 2) as u32;
+        let uploaded = self.memory.upload_first_blocks(first);
+        let filled = uploaded.and_then(|()| self.fill(lane_count, stop, is_needed));
+        let last = filled.and_then(|()| self.memory.last_blocks(lane_count));
+        let wiped = self.memory.wipe(lane_count);
+        result_after_wipe(last, wiped)
     }
 }
 
-/// What came of work whose memory was wiped afterwards. Being stopped is no mistake, and hides none.
-pub(crate) fn after<T>(done: Result<T, Error>, wiped: Result<(), Error>) -> Result<T, Error> {
+/// The result of work whose memory was wiped afterwards. A stop is no failure, and does not hide a failed
+/// wipe.
+pub(crate) fn result_after_wipe<T>(done: Result<T, Error>, wiped: Result<(), Error>) -> Result<T, Error> {
     match (done, wiped) {
         (Ok(_) | Err(Error::Hash(HashError::Stopped)), Err(refused)) => Err(refused),
         (done, _) => done,
     }
 }
 
-/// Strips that were handed over.
-struct Handful<W> {
-    way: W,
-    /// How many strips there are up to its end.
+/// Ranges that were submitted together.
+struct SubmittedRanges<W> {
+    submission: W,
+    /// Number of ranges up to the end of these.
     steps: u32,
     turn: usize,
-    /// Blocks of each lane.
+    /// Blocks per lane.
     blocks: u32,
 }
 
-/// The next strips, of so many blocks of each lane at most; fewer where there would be too many strips, or two tables.
-pub(crate) fn together(strips: &mut Strips, blocks: u32) -> (Vec<Strip>, u32) {
-    let (mut handful, mut left) = (Vec::new(), blocks);
+/// The next ranges, of at most `blocks` blocks per lane; fewer at [`MAX_RANGES`] ranges or at the end of a
+/// table.
+pub(crate) fn next_ranges(ranges: &mut SegmentRanges, blocks: u32) -> (Vec<SegmentRange>, u32) {
+    let (mut submission, mut left) = (Vec::new(), blocks);
     while left > 0
-        && handful.len() < TOGETHER
-        && (handful.is_empty() || !strips.is_at_chapter())
-        && let Some(strip) = strips.next(left)
+        && submission.len() < MAX_RANGES
+        && (submission.is_empty() || !ranges.is_at_slice_group())
+        && let Some(range) = ranges.next(left)
     {
-        left -= strip.len();
-        handful.push(strip);
+        left -= range.len();
+        submission.push(range);
     }
-    (handful, blocks - left)
+    (submission, blocks - left)
 }
 
-/// The tags of all jobs, or of some where it is stopped: how many have theirs, from the first on.
+/// Computes the tags of all jobs and returns their number; after a stop, that of the first jobs whose tags
+/// are complete.
 pub(crate) fn hash(
     device: &mut impl Device,
     plan: Plan,
@@ -187,15 +241,15 @@ pub(crate) fn hash(
     jobs: &mut [Job<'_>],
     stop: &Stop,
 ) -> Result<usize, Error> {
-    let mut jobs = Jobs { plan, params, jobs, given: 0, done: 0, stop };
+    let mut jobs = JobSource { plan, params, jobs, given: 0, done: 0, stop };
     match device.run(&mut jobs, stop) {
         Ok(()) | Err(Error::Hash(HashError::Stopped)) => Ok(jobs.done),
         Err(error) => Err(error),
     }
 }
 
-/// Tags that somebody wants.
-struct Jobs<'a, 'b> {
+/// Pending tags.
+struct JobSource<'a, 'b> {
     plan: Plan,
     params: Params,
     jobs: &'a mut [Job<'b>],
@@ -204,7 +258,7 @@ struct Jobs<'a, 'b> {
     stop: &'a Stop,
 }
 
-impl Work for Jobs<'_, '_> {
+impl HashSource for JobSource<'_, '_> {
     fn left(&self) -> u64 {
         (self.jobs.len() - self.given) as u64
     }
@@ -223,18 +277,24 @@ impl Work for Jobs<'_, '_> {
         })
     }
 
-    fn done(&mut self, last: &[Words]) -> Result<(), Error> {
+    fn done(&mut self, numbers: &[u64], last: &[Words]) -> Result<(), Error> {
+        debug_assert!(numbers.iter().copied().eq((self.done as u64..).take(numbers.len())), "in order");
         let sums = sums(self.params, last);
         let some = &mut self.jobs[self.done..][..sums.len()];
         self.done += sums.len();
-        by_threads(some, AT_A_TIME, |number, job| {
+        try_for_each_parallel(some, AT_A_TIME, |number, job| {
             hazmat::tag(&sums[number], job.tag);
             Ok(())
         })
     }
+
+    /// Every tag is needed.
+    fn give_up(&mut self) -> Vec<u64> {
+        Vec::new()
+    }
 }
 
-/// Of each hash, the sum of the last blocks of its lanes.
+/// The sum of the last blocks of all lanes, for each hash.
 pub(crate) fn sums(params: Params, last: &[Words]) -> Zeroizing<Vec<Words>> {
     let lanes = params.lanes() as usize;
     let mut sums = Zeroizing::new(vec![[0; 128]; last.len() / lanes]);
@@ -246,87 +306,12 @@ pub(crate) fn sums(params: Params, last: &[Words]) -> Zeroizing<Vec<Words>> {
     sums
 }
 
-/// Tries all nonces. The processor computes each hit again before it is told: a bit that flips in a device is found here, and nowhere
-/// else.
-pub(crate) fn search(
-    device: &mut impl Device,
-    (name, plan, pow): (&str, Plan, Pow),
-    job: &NonceJob<'_>,
-    nonces: Range<u64>,
-    watch: &Watch,
-    hit: &(dyn Fn(Hit) + Sync),
-) -> Result<Searched, EngineError> {
-    pow.check(job.header)?;
-    let processor = Hasher::new(pow.params());
-    let (given, start) = (nonces.start, nonces.start);
-    let mut tries =
-        Tries { name, plan, pow, job, given, tried: start, end: nonces.end, watch, hit, processor };
-    match device.run(&mut tries, watch.stop()) {
-        Ok(()) | Err(Error::Hash(HashError::Stopped)) => Ok(Searched::new(tries.tried - start, tries.tried)),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Nonces that somebody wants to be tried.
-struct Tries<'a> {
-    name: &'a str,
-    plan: Plan,
-    pow: Pow,
-    job: &'a NonceJob<'a>,
-    given: u64,
-    tried: u64,
-    end: u64,
-    watch: &'a Watch,
-    hit: &'a (dyn Fn(Hit) + Sync),
-    processor: Hasher,
-}
-
-impl Work for Tries<'_> {
-    fn left(&self) -> u64 {
-        // A range that ends before it begins has none.
-        self.end.saturating_sub(self.given)
-    }
-
-    fn next(&mut self, most: usize) -> Result<Zeroizing<Vec<Words>>, Error> {
-        let (plan, pow, header) = (self.plan, self.pow, self.job.header);
-        let (params, from) = (pow.params(), self.given);
-        self.given = from.saturating_add(most as u64).min(self.end);
-        first_blocks(params, (self.given - from) as usize, self.watch.stop(), |number, blocks| {
-            let mut blocks = blocks.iter_mut();
-            pow.input(header, from + number as u64, |input| {
-                hazmat::first_blocks(plan, params, input, DIGEST_LEN, |_, _, words| {
-                    *blocks.next().expect("two of each lane") = *words;
-                })
-            })
-        })
-    }
-
-    fn done(&mut self, last: &[Words]) -> Result<(), Error> {
-        let sums = sums(self.pow.params(), last);
-        let from = self.tried;
-        self.tried += sums.len() as u64;
-        self.watch.count(sums.len() as u64);
-        for (nonce, sum) in (from..self.tried).zip(&*sums) {
-            let (mut digest, mut right) = ([0; DIGEST_LEN], [0; DIGEST_LEN]);
-            hazmat::tag(sum, &mut digest);
-            if self.pow.is_hit(&digest, &self.job.target) {
-                let again = |input: &Input<'_>| self.processor.hash_into(input, &mut right);
-                self.pow.input(self.job.header, nonce, again)?;
-                if right != digest {
-                    return Err(Error::SelfTest { device: self.name.to_owned() });
-                }
-                (self.hit)(Hit::new(nonce, digest));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// So much of each variant, several passes and lanes, references of more than an address block.
+/// Known cases: each variant, several passes and lanes, references beyond one address block.
 pub(crate) const OF_ALL: [(Variant, [u32; 3]); 3] =
     [(Variant::Id, [600, 1, 1]), (Variant::I, [100, 3, 3]), (Variant::D, [64, 2, 2])];
 
-/// Asks for tags, two of each of these parameters (memory, passes, lanes), and compares them with the processor's.
+/// Computes two tags for each of these parameters (memory, passes, lanes) and compares them with the
+/// processor's.
 pub(crate) fn self_test(
     name: &str,
     of: &[(Variant, [u32; 3])],
@@ -350,7 +335,7 @@ pub(crate) fn self_test(
     Ok(())
 }
 
-/// First blocks of so many hashes, those of a hash made by `make` from its number.
+/// First blocks of `hashes` hashes; `make` writes those of one hash, given its number.
 pub(crate) fn first_blocks(
     params: Params,
     hashes: usize,
@@ -359,24 +344,29 @@ pub(crate) fn first_blocks(
 ) -> Result<Zeroizing<Vec<[u64; 128]>>, Error> {
     let of_hash = 2 * params.lanes() as usize;
     let mut first = Zeroizing::new(vec![[0; 128]; of_hash * hashes]);
-    by_threads(&mut first.chunks_exact_mut(of_hash).collect::<Vec<_>>(), AT_A_TIME, |number, blocks| {
-        if stop.is_set() {
-            return Err(HashError::Stopped.into());
-        }
-        Ok(make(number, blocks)?)
-    })?;
+    try_for_each_parallel(
+        &mut first.chunks_exact_mut(of_hash).collect::<Vec<_>>(),
+        AT_A_TIME,
+        |number, blocks| {
+            if stop.is_set() {
+                return Err(HashError::Stopped.into());
+            }
+            Ok(make(number, blocks)?)
+        },
+    )?;
     Ok(first)
 }
 
-/// How many a thread takes at a time: they take a millisecond.
+/// Hashes that a thread takes at a time: about a millisecond of work.
 pub(crate) const AT_A_TIME: usize = 64;
 
-/// Does this with each of them and its number, so many at a time in a thread, in as many threads as the processor has, or as the system gives: a device that takes
-/// thousands of hashes together waits for one thread as long as that for it.
+/// Calls `each` with every element and its number, in as many threads as the processor has or the system
+/// grants, `at_a_time` elements per turn of a thread. With one thread the host would take as long as a device
+/// that hashes thousands at once.
 ///
 /// # Errors
-/// That of the first of them that has one.
-pub(crate) fn by_threads<T: Send>(
+/// The first error in the order of the elements.
+pub(crate) fn try_for_each_parallel<T: Send>(
     all: &mut [T],
     at_a_time: usize,
     each: impl Fn(usize, &mut T) -> Result<(), Error> + Sync,
@@ -384,7 +374,7 @@ pub(crate) fn by_threads<T: Send>(
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let helpers = all.len().div_ceil(at_a_time).min(threads).saturating_sub(1);
     let parts = Mutex::new(all.chunks_mut(at_a_time).zip((0..).step_by(at_a_time)));
-    // Parts are handed out in their order, so that whoever has the first error has begun when another has one.
+    // Parts are handed out in order, so the part with the first error has begun before any later part fails.
     let work = || {
         loop {
             let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -407,18 +397,19 @@ pub(crate) fn by_threads<T: Send>(
     first.map_or(Ok(()), |(_, error)| Err(error))
 }
 
-/// As many rooms as there is memory for: when it is refused, those that were made before; of the first one, half as much each time.
-pub(crate) fn backing_off<T>(
+/// As many memories as can be allocated: after a refusal, those made before. If the first is refused, its
+/// size is halved until it fits.
+pub(crate) fn allocate_with_backoff<T>(
     hashes: &[u32],
     mut make: impl FnMut(u32) -> Result<T, Error>,
 ) -> Result<Vec<T>, Error> {
-    let mut rooms = Vec::new();
+    let mut memory = Vec::new();
     for &hashes in hashes {
         let mut hashes = hashes;
         loop {
             match make(hashes) {
-                Ok(room) => rooms.push(room),
-                Err(Error::OutOfMemory { .. }) if !rooms.is_empty() => return Ok(rooms),
+                Ok(room) => memory.push(room),
+                Err(Error::OutOfMemory { .. }) if !memory.is_empty() => return Ok(memory),
                 Err(Error::OutOfMemory { .. }) if hashes > 1 => {
                     hashes /= 2;
                     continue;
@@ -428,10 +419,11 @@ pub(crate) fn backing_off<T>(
             break;
         }
     }
-    Ok(rooms)
+    Ok(memory)
 }
 
-/// Where a word of a block lies in a device's memory: as the threads of kernels hold them, two by two.
+/// Index of a word in a block as devices store it: in the order in which kernel threads hold the words, two
+/// by two.
 #[cfg(any(feature = "wgpu", test))]
 pub(crate) const fn place(word: usize) -> usize {
     const THREADS_PER_ROW: usize = 4;
@@ -440,7 +432,7 @@ pub(crate) const fn place(word: usize) -> usize {
     (quarter / 2 * 32 + thread) * 2 + quarter % 2
 }
 
-/// A block, as it lies in a device's memory, in the order of the standard.
+/// A block from a device's memory, in the order of the standard.
 #[cfg(any(feature = "wgpu", test))]
 pub(crate) fn in_order(block: &[u8]) -> Words {
     let words = block.as_chunks::<8>().0;

@@ -1,4 +1,5 @@
-//! What is computed when: slices, pieces of them, and how long a piece may take. No device is touched here.
+//! Order of the computation: slices, ranges of slices, and the size of a submission. No device calls
+//! here.
 
 use hashmill_hash::argon2::{Params, Variant, Version};
 use std::time::Duration;
@@ -13,7 +14,7 @@ pub(crate) fn segment(params: Params) -> u32 {
     (params.blocks() / u64::from(SLICES) / u64::from(params.lanes())) as u32
 }
 
-/// Whether the references of a slice depend on no data.
+/// Do the references of a slice depend on no data?
 fn is_known(variant: Variant, pass: u32, slice: u32) -> bool {
     match variant {
         Variant::D => false,
@@ -22,37 +23,37 @@ fn is_known(variant: Variant, pass: u32, slice: u32) -> bool {
     }
 }
 
-/// Passes whose references are in one table: very many passes have several, one after another.
-const CHAPTER: u32 = 16;
+/// Passes whose references share one table: very many passes have several tables in turn.
+const SLICES_PER_GROUP: u32 = 16;
 
-/// Slices of a table.
+/// The number of slices in a table.
 pub(crate) fn table_slices(params: Params) -> u32 {
-    chapter(params, 0).count() as u32
+    slice_group(params, 0).count() as u32
 }
 
-/// What a table has: whole slices, those of some passes whose references depend on no data.
-pub(crate) fn chapter(params: Params, chapter: u32) -> impl Iterator<Item = Strip> {
-    let (first, to) = (chapter.saturating_mul(CHAPTER), segment(params));
-    let passes = first..first.saturating_add(CHAPTER).min(params.passes());
+/// The slices in a table: the data-independent slices of some passes.
+pub(crate) fn slice_group(params: Params, slice_group: u32) -> impl Iterator<Item = SegmentRange> {
+    let (first, to) = (slice_group.saturating_mul(SLICES_PER_GROUP), segment(params));
+    let passes = first..first.saturating_add(SLICES_PER_GROUP).min(params.passes());
     let slices = passes.flat_map(|pass| (0..SLICES).map(move |slice| (pass, slice)));
     let known = slices.filter(move |&(pass, slice)| is_known(params.variant(), pass, slice));
-    known.map(move |(pass, slice)| Strip { pass, slice, from: 0, to })
+    known.map(move |(pass, slice)| SegmentRange { pass, slice, from: 0, to })
 }
 
-/// A part of a slice: these blocks of the segments of all lanes.
+/// Part of a slice: these blocks of the segments of all lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Strip {
+pub(crate) struct SegmentRange {
     pub(crate) pass: u32,
     pub(crate) slice: u32,
     pub(crate) from: u32,
     pub(crate) to: u32,
 }
 
-impl Strip {
-    /// Which table its references are in, and its slice there, where they depend on no data.
+impl SegmentRange {
+    /// The table with its references and the slice within that table, where they depend on no data.
     pub(crate) fn in_table(self, params: Params) -> Option<(u32, u32)> {
         let known = is_known(params.variant(), self.pass, self.slice);
-        known.then_some((self.pass / CHAPTER, self.pass % CHAPTER * SLICES + self.slice))
+        known.then_some((self.pass / SLICES_PER_GROUP, self.pass % SLICES_PER_GROUP * SLICES + self.slice))
     }
 
     pub(crate) fn len(self) -> u32 {
@@ -60,66 +61,66 @@ impl Strip {
     }
 }
 
-/// The first block of a segment that is computed: the first two of a lane are there from the beginning.
+/// The first block of a segment to compute: the first two of a lane are given.
 fn first(pass: u32, slice: u32) -> u32 {
     if (pass, slice) == (0, 0) { 2 } else { 0 }
 }
 
-/// The way through a hash.
-pub(crate) struct Strips {
+/// The sequence of ranges of a hash.
+pub(crate) struct SegmentRanges {
     params: Params,
     pass: u32,
     slice: u32,
     from: u32,
 }
 
-impl Strips {
-    pub(crate) fn new(params: Params) -> Strips {
-        Strips { params, pass: 0, slice: 0, from: first(0, 0) }
+impl SegmentRanges {
+    pub(crate) fn new(params: Params) -> SegmentRanges {
+        SegmentRanges { params, pass: 0, slice: 0, from: first(0, 0) }
     }
 
-    /// Whether the next one is in the first pass of another table.
-    pub(crate) fn is_at_chapter(&self) -> bool {
+    /// Is the next range in the first pass of another table?
+    pub(crate) fn is_at_slice_group(&self) -> bool {
         let passed = self.from == segment(self.params) && self.slice + 1 == SLICES;
-        passed && (self.pass + 1).is_multiple_of(CHAPTER)
+        passed && (self.pass + 1).is_multiple_of(SLICES_PER_GROUP)
     }
 
-    /// The next strip, of at most so many blocks of each lane, if there are any left.
-    pub(crate) fn next(&mut self, most: u32) -> Option<Strip> {
+    /// The next range, of at most `most` blocks per lane; `None` at the end.
+    pub(crate) fn next(&mut self, most: u32) -> Option<SegmentRange> {
         let segment = segment(self.params);
-        // A segment may have no more than the two blocks that are there.
+        // A segment may consist of only the two given blocks.
         while self.from == segment {
             (self.pass, self.slice) = (self.pass + (self.slice + 1) / SLICES, (self.slice + 1) % SLICES);
             self.from = first(self.pass, self.slice);
         }
-        let Strips { params, pass, slice, from } = *self;
+        let SegmentRanges { params, pass, slice, from } = *self;
         if pass == params.passes() {
             return None;
         }
         self.from = segment.min(from.saturating_add(most));
-        Some(Strip { pass, slice, from, to: self.from })
+        Some(SegmentRange { pass, slice, from, to: self.from })
     }
 }
 
-/// What a dispatch is told, as `Params` in the kernels.
-pub(crate) struct Numbers {
+/// Arguments of a dispatch, as `Params` in the kernels.
+pub(crate) struct KernelParams {
     params: Params,
-    streams: u32,
+    lane_count: u32,
 }
 
-impl Numbers {
+impl KernelParams {
     pub(crate) const LEN: usize = 64;
 
-    /// For so many lanes of all hashes.
-    pub(crate) fn new(params: Params, streams: u32) -> Numbers {
-        Numbers { params, streams }
+    /// For `lane_count` lanes of all hashes.
+    pub(crate) fn new(params: Params, lane_count: u32) -> KernelParams {
+        KernelParams { params, lane_count }
     }
 
-    /// For the strip with the number `step`.
-    pub(crate) fn bytes(&self, strip: Strip, step: u32) -> [u8; Numbers::LEN] {
-        let Numbers { params, streams } = *self;
-        let (Strip { pass, slice, from, to }, segment) = (strip, segment(params));
-        // As `Window` in crates/hash/src/argon2/segment.rs has it.
+    /// For the range with the number `step`.
+    pub(crate) fn bytes(&self, range: SegmentRange, step: u32) -> [u8; KernelParams::LEN] {
+        let KernelParams { params, lane_count } = *self;
+        let (SegmentRange { pass, slice, from, to }, segment) = (range, segment(params));
+        // As in `Window` in crates/hash/src/argon2/kernel/segment.rs.
         let (finished, oldest) = match (pass, slice) {
             (0, slice) => (slice * segment, 0),
             (_, slice) => (3 * segment, (slice + 1) % SLICES * segment),
@@ -133,7 +134,7 @@ impl Numbers {
         let words = [
             segment,
             params.lanes(),
-            streams,
+            lane_count,
             pass,
             slice,
             from,
@@ -148,43 +149,44 @@ impl Numbers {
             params.passes(),
             variant,
         ];
-        let mut bytes = [0; Numbers::LEN];
+        let mut bytes = [0; KernelParams::LEN];
         bytes.as_chunks_mut().0.iter_mut().zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
         bytes
     }
 }
 
-/// How many blocks of each lane are handed over at a time, so that they take about as long as is aimed at: whoever waits for a stop waits
-/// for two of these, and no system resets a device that answers so soon.
-pub(crate) struct Pace {
+/// Controller for the number of blocks per lane in a submission, so that one takes about the target time. A
+/// stop waits for two submissions, and no operating system resets a device that answers this soon.
+#[derive(Clone, Copy)]
+pub(crate) struct SubmitSizer {
     aim: Duration,
     now: u32,
     least: u32,
     most: u32,
 }
 
-impl Pace {
-    /// Few enough for any device.
+impl SubmitSizer {
+    /// Small enough for any device.
     const FIRST: u32 = 64;
     const LEAST: u32 = 4;
     const MOST: u32 = 1 << 16;
 
-    pub(crate) fn new(aim: Duration) -> Pace {
-        Pace::within(aim, Pace::FIRST, Pace::LEAST, Pace::MOST)
+    pub(crate) fn new(aim: Duration) -> SubmitSizer {
+        SubmitSizer::within(aim, SubmitSizer::FIRST, SubmitSizer::LEAST, SubmitSizer::MOST)
     }
 
-    /// So many at first, whatever is counted, and later within these bounds.
-    pub(crate) fn within(aim: Duration, first: u32, least: u32, most: u32) -> Pace {
-        Pace { aim, now: first, least, most }
+    /// Starts at `first`, and stays between `least` and `most` afterwards.
+    pub(crate) fn within(aim: Duration, first: u32, least: u32, most: u32) -> SubmitSizer {
+        SubmitSizer { aim, now: first, least, most }
     }
 
     pub(crate) fn blocks(&self) -> u32 {
         self.now
     }
 
-    /// Learns how long so many blocks have taken.
+    /// Records the time of a submission of `blocks` blocks per lane.
     pub(crate) fn took(&mut self, blocks: u32, time: Duration) {
-        // Others were handed over before the pace changed, or there were no more.
+        // This submission is older than the current size, or it is the rest of a slice.
         if blocks < self.now {
             return;
         }
@@ -215,14 +217,14 @@ mod tests {
                 .skip(2)
                 .collect();
             for most in [1, 2, 3, 100, u32::MAX] {
-                let (mut strips, mut seen) = (Strips::new(params), Vec::new());
-                while let Some(strip) = strips.next(most) {
-                    assert!((1..=most).contains(&strip.len()), "{strip:?}");
-                    assert!(!strips.is_at_chapter(), "there are not so many passes");
-                    seen.extend((strip.from..strip.to).map(|index| (strip.pass, strip.slice, index)));
+                let (mut ranges, mut seen) = (SegmentRanges::new(params), Vec::new());
+                while let Some(range) = ranges.next(most) {
+                    assert!((1..=most).contains(&range.len()), "{range:?}");
+                    assert!(!ranges.is_at_slice_group(), "all passes share one table");
+                    seen.extend((range.from..range.to).map(|index| (range.pass, range.slice, index)));
                 }
                 assert_eq!(seen, expected, "{params:?}, {most} at a time");
-                assert_eq!(strips.next(most), None, "it ends");
+                assert_eq!(ranges.next(most), None, "it ends");
             }
         }
     }
@@ -240,37 +242,37 @@ mod tests {
         ] {
             let params = of(variant, passes);
             assert_eq!(table_slices(params), slices, "{variant} {passes}");
-            let (mut strips, mut named) = (Strips::new(params), Vec::new());
-            while let Some(strip) = strips.next(7) {
-                named.extend(strip.in_table(params).map(|at| (at, (strip.pass, strip.slice))));
+            let (mut ranges, mut named) = (SegmentRanges::new(params), Vec::new());
+            while let Some(range) = ranges.next(7) {
+                named.extend(range.in_table(params).map(|at| (at, (range.pass, range.slice))));
             }
             named.dedup();
             // Each is where its table has it, and tables have no others.
             let mut right = Vec::new();
-            for number in 0..=passes / CHAPTER {
-                let slices = (0..).zip(chapter(params, number));
-                right.extend(slices.map(|(at, strip)| ((number, at), (strip.pass, strip.slice))));
+            for number in 0..=passes / SLICES_PER_GROUP {
+                let slices = (0..).zip(slice_group(params, number));
+                right.extend(slices.map(|(at, range)| ((number, at), (range.pass, range.slice))));
             }
             assert_eq!(named, right, "{variant} {passes}");
         }
-        assert_eq!(chapter(of(Variant::I, u32::MAX), u32::MAX).count(), 0);
+        assert_eq!(slice_group(of(Variant::I, u32::MAX), u32::MAX).count(), 0);
     }
 
     #[test]
     fn a_pace_comes_near_what_it_aims_at_and_stays_within_bounds() {
-        // A device that needs so long for a block.
+        // A device that needs the time `block` for each block.
         let reaches = |aim: Duration, block: Duration| {
-            let mut pace = Pace::new(aim);
+            let mut pace = SubmitSizer::new(aim);
             for _ in 0..40 {
                 pace.took(pace.blocks(), block * pace.blocks());
-                // A shorter rest of a slice says nothing.
+                // The shorter rest of a slice does not count.
                 pace.took(pace.blocks() - 1, Duration::ZERO);
             }
             pace.blocks()
         };
         for aim in [1, 4, 50].map(Duration::from_millis) {
-            assert_eq!(reaches(aim, Duration::ZERO), Pace::MOST);
-            assert_eq!(reaches(aim, Duration::from_secs(1)), Pace::LEAST);
+            assert_eq!(reaches(aim, Duration::ZERO), SubmitSizer::MOST);
+            assert_eq!(reaches(aim, Duration::from_secs(1)), SubmitSizer::LEAST);
             for micros in [1, 10, 100] {
                 let block = Duration::from_micros(micros);
                 let time = block * reaches(aim, block);

@@ -1,6 +1,9 @@
-//! Work of the processor around that of a device, by a device that is the processor.
+//! Tests of the processor's part, with the processor in place of a device.
 
+use super::simulated_owner::{KnownHashes, SimulatedOwner, simulate};
 use super::*;
+use hashmill_hash::argon2::pow::{HitChecker, Order};
+use hashmill_hash::engine::{EngineError, Hit, NonceJob, RangeSearch, SearchMonitor, SearchProgress};
 
 #[test]
 fn threads_do_everything_once_and_name_the_first_error() {
@@ -10,14 +13,14 @@ fn threads_do_everything_once_and_name_the_first_error() {
             *one += number + 1;
             Ok(())
         };
-        assert_eq!(by_threads(&mut all, AT_A_TIME, add), Ok(()));
+        assert_eq!(try_for_each_parallel(&mut all, AT_A_TIME, add), Ok(()));
         assert!(all.iter().copied().eq(1..=count), "{count}");
     }
     let wrong = |number: usize, _: &mut usize| match number {
         70 | 500 => Err(Error::OutOfMemory { bytes: number as u64 }),
         _ => Ok(()),
     };
-    assert_eq!(by_threads(&mut [0; 640], AT_A_TIME, wrong), Err(Error::OutOfMemory { bytes: 70 }));
+    assert_eq!(try_for_each_parallel(&mut [0; 640], AT_A_TIME, wrong), Err(Error::OutOfMemory { bytes: 70 }));
     let (params, stop) = (Params::new(8, 1, 1).unwrap(), Stop::new());
     stop.set();
     let stopped = first_blocks(params, 1, &stop, |_, _| panic!("nothing is made"));
@@ -28,18 +31,22 @@ fn threads_do_everything_once_and_name_the_first_error() {
 fn memory_that_could_not_be_wiped_is_an_error_also_after_a_stop() {
     let refused = || Error::Driver { reason: "no".to_owned() };
     let stopped = || Err::<(), _>(Error::Hash(HashError::Stopped));
-    assert_eq!(after(stopped(), Err(refused())), Err(refused()));
-    assert_eq!(after(Ok(()), Err(refused())), Err(refused()));
-    assert_eq!(after(Err(Error::Lost), Err(refused())), Err::<(), _>(Error::Lost), "the first mistake");
-    assert_eq!(after(stopped(), Ok(())), stopped());
-    assert_eq!(after(Ok(1), Ok(())), Ok(1));
+    assert_eq!(result_after_wipe(stopped(), Err(refused())), Err(refused()));
+    assert_eq!(result_after_wipe(Ok(()), Err(refused())), Err(refused()));
+    assert_eq!(
+        result_after_wipe(Err(Error::Lost), Err(refused())),
+        Err::<(), _>(Error::Lost),
+        "the first error"
+    );
+    assert_eq!(result_after_wipe(stopped(), Ok(())), stopped());
+    assert_eq!(result_after_wipe(Ok(1), Ok(())), Ok(1));
 }
 
 #[test]
-fn where_memory_is_refused_there_are_fewer_rooms_or_a_smaller_one() {
+fn refused_memory_gives_fewer_or_smaller_parts() {
     let with_memory_for = |memory: u32, asked: &mut Vec<u32>| {
         let mut left = memory;
-        backing_off(&[20, 20, 5], |hashes| {
+        allocate_with_backoff(&[20, 20, 5], |hashes| {
             asked.push(hashes);
             left = left.checked_sub(hashes).ok_or(Error::OutOfMemory { bytes: u64::from(hashes) })?;
             Ok(hashes)
@@ -49,7 +56,7 @@ fn where_memory_is_refused_there_are_fewer_rooms_or_a_smaller_one() {
         (45, Ok(vec![20, 20, 5]), vec![20, 20, 5]),
         (44, Ok(vec![20, 20]), vec![20, 20, 5]),
         (39, Ok(vec![20]), vec![20, 20]),
-        // The first is made smaller, and what is left is not for the next.
+        // The first is made smaller; the memory that is left is not used for the next.
         (12, Ok(vec![10]), vec![20, 10, 20]),
         (0, Err(Error::OutOfMemory { bytes: 1 }), vec![20, 10, 5, 2, 1]),
     ] {
@@ -57,10 +64,10 @@ fn where_memory_is_refused_there_are_fewer_rooms_or_a_smaller_one() {
         assert_eq!(with_memory_for(memory, &mut asked), rooms, "{memory}");
         assert_eq!(asked, right, "{memory}");
     }
-    // No other error.
-    assert_eq!(backing_off(&[20], |_| Err::<(), _>(Error::Lost)), Err(Error::Lost));
+    // Other errors are returned at once.
+    assert_eq!(allocate_with_backoff(&[20], |_| Err::<(), _>(Error::Lost)), Err(Error::Lost));
     let second = |hashes| if hashes == 1 { Err(Error::Lost) } else { Ok(()) };
-    assert_eq!(backing_off(&[20, 1], second), Err(Error::Lost));
+    assert_eq!(allocate_with_backoff(&[20, 1], second), Err(Error::Lost));
 }
 
 #[test]
@@ -71,7 +78,60 @@ fn places_are_a_permutation_and_the_first_word_stays_the_first() {
     assert!(places.into_iter().eq(0..128));
 }
 
-/// A device that does nothing.
+/// Memory whose results are known.
+struct SimulatedMemory<'a> {
+    owner: &'a SimulatedOwner<'a>,
+    width: usize,
+    first: Vec<Words>,
+}
+
+impl LaneMemory for SimulatedMemory<'_> {
+    type Submission = ();
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn upload_first_blocks(&mut self, first: &[Words]) -> Result<(), Error> {
+        self.first = first.to_vec();
+        Ok(())
+    }
+
+    fn submit_fill(&mut self, _: u32, _: &[SegmentRange], _: u32, _: usize) -> Result<(), Error> {
+        self.owner.submit()
+    }
+
+    fn wait_for_fill(&mut self, (): &(), _: u32, _: usize, _: &Stop) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn last_blocks(&mut self, lane_count: u32) -> Result<Zeroizing<Vec<Words>>, Error> {
+        let first = &self.first.as_chunks::<2>().0[..lane_count as usize];
+        Ok(Zeroizing::new(first.iter().map(|[first, _]| self.owner.last_block(first)).collect()))
+    }
+
+    fn wipe(&mut self, _: u32) -> Result<(), Error> {
+        self.first.fill([0; 128]);
+        Ok(())
+    }
+}
+
+/// Whatever happens, each lease ends once with what was searched of it, and each hit that is reported is
+/// right, reported once, and below the end of what was searched.
+#[test]
+fn every_lease_of_a_fixed_memory_ends_once_with_what_was_searched() {
+    let pow = simulated_owner::pow(8);
+    let known = KnownHashes::new(pow);
+    let all = simulate(&known, hashmill_testkit::size::of(60, 2000), |seed, owner, checker, stop| {
+        let memory = SimulatedMemory { owner, width: 1 + seed as usize % 7, first: Vec::new() };
+        let mut engine = FixedEngine::new(pow.params(), memory, Duration::from_millis(4));
+        nonces::run(&mut engine, ("simulated", Plan::host(), pow), checker, owner, stop)
+    });
+    assert!(all.stopped > 0 && all.lost > 5 && all.wrong > 5 && all.hits > 1000, "{all:?}");
+    assert!(all.searched > all.hits, "{all:?}");
+}
+
+/// A device that computes nothing.
 struct Idle;
 
 impl Device for Idle {
@@ -79,30 +139,40 @@ impl Device for Idle {
         4
     }
 
-    fn run(&mut self, work: &mut dyn Work, _: &Stop) -> Result<(), Error> {
+    fn run(&mut self, work: &mut dyn HashSource, _: &Stop) -> Result<(), Error> {
+        let mut next_number = 0;
         while work.left() > 0 {
-            let hashes = work.next(4)?.len() / 2;
-            work.done(&vec![[0; 128]; hashes])?;
+            let numbers: Vec<u64> = (next_number..).take(work.next(4)?.len() / 2).collect();
+            next_number += numbers.len() as u64;
+            work.done(&numbers, &vec![[0; 128]; numbers.len()])?;
         }
         Ok(())
     }
 }
 
+/// A range of nonces of one header.
+fn range<'a>(
+    target: [u8; 32],
+    nonces: std::ops::Range<u64>,
+    monitor: &'a SearchMonitor,
+    hit: &'a (dyn Fn(Hit) + Sync),
+) -> RangeSearch<'a> {
+    RangeSearch::new(&NonceJob::new(b"a header", target), Order::BigEndian, nonces, monitor, hit)
+}
+
 #[test]
-fn a_hit_that_the_processor_does_not_confirm_is_never_told() {
-    let params = Params::new(8, 1, 1).unwrap();
-    let recipe = hashmill_hash::argon2::pow::Recipe::NonceIsPassword { header_len: None };
-    let pow = Pow::new(params, recipe, hashmill_hash::argon2::pow::Order::BigEndian);
-    let (watch, job) = (Watch::new(), NonceJob::new(b"a header", [0xff; 32]));
-    let nobody = |hit: Hit| panic!("{hit:?}");
-    let name = ("idle", Plan::host(), pow);
-    let searched = search(&mut Idle, name, &job, 0..9, &watch, &nobody);
-    assert_eq!(searched, Err(EngineError::SelfTest { engine: "idle".to_owned() }));
-    // Nothing is a hit, so nothing is asked.
-    let job = NonceJob::new(b"a header", [0; 32]);
-    let searched = search(&mut Idle, name, &job, 0..9, &watch, &nobody);
-    assert_eq!((searched, watch.hashes()), (Ok(Searched::new(9, 9)), 4 + 9));
-    // A range that ends before it begins is empty.
-    let searched = search(&mut Idle, name, &job, Range { start: 9, end: 3 }, &watch, &nobody);
-    assert_eq!((searched, watch.hashes()), (Ok(Searched::new(0, 9)), 4 + 9));
+fn a_hit_that_the_processor_does_not_confirm_is_never_reported() {
+    let pow = simulated_owner::pow(8);
+    let (monitor, checker) = (SearchMonitor::new(), HitChecker::new(pow).unwrap());
+    let never = |hit: Hit| panic!("{hit:?}");
+    let search = |range: &RangeSearch<'_>| {
+        let name = ("idle", Plan::host(), pow);
+        nonces::run(&mut Idle, name, &checker, range, monitor.stop())
+    };
+    let wrong = range([0xff; 32], 0..9, &monitor, &never);
+    assert_eq!(search(&wrong), Err(EngineError::SelfTest { engine: "idle".to_owned() }));
+    assert_eq!(wrong.progress().next, 0, "nonces of wrong hits count as not tried");
+    // No digest is below the target, so no hit is checked.
+    let without_hits = range([0; 32], 0..9, &monitor, &never);
+    assert_eq!((search(&without_hits), without_hits.progress()), (Ok(()), SearchProgress::new(9, 9)));
 }

@@ -1,14 +1,15 @@
-// Argon2's memory, filled on a card of NVIDIA: a warp for each lane of each hash.
+// Argon2's memory, filled on an NVIDIA card: a warp for each lane of each hash.
 //
-// A block is a matrix of words, 8 rows of 16. Its compression permutes each row and then each column, where a column is two words wide;
-// both are 4 mixings of 4 words, then 4 more along the diagonals. So the 32 threads of a warp have a mixing each: four of them, a quad,
-// a row, and later a column. Between rows and columns words go through shared memory, along diagonals by shuffles.
+// A block is a matrix of words, 8 rows of 16. Its compression permutes each row and then each column, where a
+// column is two words wide; both are 4 mixings of 4 words, then 4 more along the diagonals. So the 32 threads
+// of a warp have a mixing each: four of them, a quad, compute a row, and later a column. Between rows and
+// columns words go through shared memory, along diagonals by shuffles.
 //
-// In the card's memory the words of a block lie as threads hold them for rows, so that a thread reads of its own lane what it wrote
-// itself, and nothing waits for that.
+// In the card's memory the words of a block are in the order in which threads hold them for rows. So within
+// its own lane a thread reads only what it wrote itself, and needs no barrier for that.
 //
-// What is computed when is the host's to say, as in ../argon2/schedule.rs: strips, parts of a slice, of all lanes. What was measured
-// against what is in bench/journal/*-devices-h200.md.
+// The host decides the order of the computation, as in ../argon2/schedule.rs: strips, parts of a slice, of
+// all lanes. Measurements of alternatives are in bench/journal/*-devices-h200.md.
 
 #include "device.h"
 
@@ -17,48 +18,49 @@ namespace argon2 {
 // Words of a block.
 constexpr u32 WORDS = 128;
 
-// Blocks that are fetched before it is their turn.
+// Blocks that are fetched ahead.
 constexpr u32 AHEAD = 8;
 
-// A kernel looks whether it is to stop once in so many blocks, and heeds what it saw the time before, so that it never waits for that. With
-// 256, 1,248 lanes of an H100 took 1.3 ms to end: a block takes microseconds there.
+// A kernel checks for a stop once in this many blocks, and acts on the value of the check before, so that it
+// never waits for the load. With 256, 1,248 lanes of an H100 took 1.3 ms to end: a block takes microseconds
+// there.
 constexpr u32 POLL = 64;
 
-// What is the same for all threads of a launch: `Numbers` in schedule.rs.
+// Parameters common to all threads of a launch: `KernelParams` in schedule.rs.
 struct Params {
     // Blocks of a segment, lanes of a hash, lanes of all hashes.
     u32 segment;
     u32 lanes;
     u32 streams;
-    // Which blocks of which segment are computed.
+    // Position of the computed blocks: pass, slice, range in the segment.
     u32 pass;
     u32 slice;
     u32 from;
     u32 to;
-    // Finished blocks that other lanes show, and where in a lane the oldest of them is.
+    // Finished blocks of other lanes, and the position of the oldest of them in a lane.
     u32 finished;
     u32 oldest;
-    // Other lanes show nothing yet.
+    // Other lanes have no finished blocks yet.
     u32 alone;
     // References are in the table.
     u32 known;
-    // A block is added to what was in its place.
+    // A block is added to the one that it replaces.
     u32 adds;
     // The number of the strip.
     u32 step;
-    // What address blocks are made of besides.
+    // Further input of address blocks.
     u32 blocks;
     u32 passes;
     u32 variant;
 };
 static_assert(sizeof(Params) == 64, "as the host writes it");
 
-// Lanes that grow: each is somewhere else.
+// Growing lanes, each at a position of its own.
 struct Grow {
     u32 streams;
     // Blocks of a lane.
     u32 blocks;
-    // Those before this one have their references in the table.
+    // Blocks before this one have their references in the table.
     u32 known;
     // Granules of a whole lane, and the logarithm of their blocks.
     u32 stride;
@@ -67,7 +69,7 @@ struct Grow {
 };
 static_assert(sizeof(Grow) == 32, "as the host writes it");
 
-// What one lane of these does in a launch.
+// Work of one growing lane in a launch.
 struct Strip {
     u32 from;
     u32 to;
@@ -85,12 +87,13 @@ INLINE Quad operator^(const Quad &x, const Quad &y) {
     return {x.a ^ y.a, x.b ^ y.b, x.c ^ y.c, x.d ^ y.d};
 }
 
-// The word of a thread, of a block in the order of the standard, of which it holds this one and each fourth behind it.
+// Index in the standard's order of a thread's first word of a block; each fourth word behind it is the
+// thread's, too.
 INLINE u32 first_word(u32 thread) {
     return 16 * (thread / 4) + thread % 4;
 }
 
-// From and to the order of the standard, once for each lane.
+// Conversion from and to the order of the standard, once for each lane.
 INLINE Quad in_order(const u64 *block, u32 thread) {
     const u64 *at = block + first_word(thread);
     return {at[0], at[4], at[8], at[12]};
@@ -138,22 +141,23 @@ INLINE void store(u64 *block, u32 thread, const Quad &q) {
     store(reinterpret_cast<u64>(block) + 16 * thread, q);
 }
 
-// Where a word of a block is in shared memory: those that threads want together are in no bank twice, by rows and by columns.
+// Index of a word of a block in shared memory: words that threads access together are in different banks, by
+// rows and by columns.
 INLINE u32 place(u32 row, u32 column) {
     return 16 * row + (column ^ ((row & 1) << 3 | (row & 2) << 1));
 }
 
-// A thread of a warp, and what it exchanges words by.
+// A thread of a warp, and its partners and addresses for exchanging words.
 struct Member {
     u32 thread;
-    // Of all warps of a block, 128 for each.
+    // Words of all warps of a block, 128 for each.
     u64 *words;
-    // From whom its words come along diagonals.
+    // The threads that its words come from along diagonals.
     u32 one_on, two_on, three_on;
-    // Where in a block its words are, in bytes.
+    // Offset of its words in a block, in bytes.
     u32 offset;
-    // At which byte its words are, by rows and by columns, and the same while they are turned along diagonals: nobody turns them back,
-    // they are put where they belong.
+    // Byte offsets of its words, by rows and by columns, and the same while they are rotated along diagonals:
+    // words are not rotated back, but stored where they belong.
     u32 row[4], column[4], row_turned[4], column_turned[4];
 
     INLINE_MEMBER Member(u64 *words) : thread(threadIdx.x % WARP), words(words) {
@@ -177,9 +181,10 @@ struct Member {
         return *reinterpret_cast<u64 *>(reinterpret_cast<char *>(words) + byte);
     }
 
-    // Puts words in one place and takes others from another. Threads wait twice: for words that others put, and before anybody puts the
-    // next in the place of what others take. The second could be left out, since each word that is put then is computed from all that
-    // its quad took; on an H200 it costs nothing, and no checker asks about it.
+    // Stores words in one place and loads others from another. Threads synchronise twice: for words that
+    // others store, and before the next words replace those that others load. The second barrier could be
+    // omitted, since each word stored then depends on all words that its quad loaded; but it costs nothing on
+    // an H200, and with it race checkers have nothing to report.
     INLINE_MEMBER Quad exchanged(const u32 (&to)[4], const u32 (&from)[4], const Quad &q) const {
         word(to[0]) = q.a;
         word(to[3]) = q.d;
@@ -196,8 +201,9 @@ struct Member {
     }
 };
 
-// x + y + 2xy, where xy is of the low halves; `y` is what is known last. With m = 2x + 1, which has 33 bits, that is x plus y's low half
-// times m. y's high half, and the product with m's top bit, go to the high half alone: no carry is waited for.
+// x + y + 2xy, where xy is the product of the low halves; `y` is known last. With m = 2x + 1, which has 33
+// bits, that is x plus y's low half times m. y's high half, and the product with m's top bit, only go to the
+// high half: no carry is waited for.
 INLINE u64 added(u64 x, u64 y) {
     u32 low = u32(y), m = 2 * u32(x) + 1, top = u32(x) >> 31;
     u64 sum = multiplied_apart(low, m, x);
@@ -224,7 +230,8 @@ INLINE void mix(Quad &q) {
     mix_rest(q);
 }
 
-// The same, and words go to where diagonals are: b, which is done last, stays, and the others go when they are done.
+// As above, with words moved to the diagonals: b, which is ready last, stays, and the others move when they
+// are ready.
 INLINE void mix_and_turn(const Member &me, Quad &q) {
     mix_until_first(q);
     u64 a = __shfl_sync(ALL, q.a, me.three_on);
@@ -237,7 +244,8 @@ INLINE void mix_and_turn(const Member &me, Quad &q) {
     q.b = turn(q.b ^ c, 63);
 }
 
-// Rows, then columns. `early` is told the first word of each thread half a mixing before the end: that of thread 1 is the block's.
+// Rows, then columns. `early` gets the first word of each thread half a mixing before the end: that of thread
+// 1 is the block's.
 template <class Early> INLINE Quad permuted(const Member &me, Quad q, const Early &early) {
     mix_and_turn(me, q);
     mix(q);
@@ -253,7 +261,7 @@ struct Nothing {
     INLINE_MEMBER void operator()(u64) const {}
 };
 
-// The number of a block in its hash, lanes one after another, that a pseudo-random word means.
+// The number of a block in its hash, lanes one after another, that a pseudo-random word selects.
 struct Window {
     const Params &p;
     u32 lane;
@@ -276,7 +284,7 @@ struct Window {
     }
 };
 
-// The same of a lane that is alone and in its first pass.
+// The same for a single lane in its first pass.
 struct Alone {
     u32 finished;
 
@@ -286,7 +294,8 @@ struct Alone {
     }
 };
 
-// Which block of memory one of a hash is. Of neighbours, `one` says it where each thread has asked for its own before.
+// The block of memory that holds a block of a hash. `one` does so for neighbouring blocks, after each thread
+// has looked up its own.
 struct Fixed {
     INLINE_MEMBER u32 operator()(u32 block) const {
         return block;
@@ -297,7 +306,7 @@ struct Fixed {
     }
 };
 
-// Pages lie in shared memory, which a block would wait for.
+// Pages are in shared memory, whose latency would delay a block.
 struct Granules {
     const u32 *pages;
     u32 shift;
@@ -311,7 +320,7 @@ struct Granules {
     }
 };
 
-// References in their order: each thread holds one of 32, and the next 32 are on their way.
+// References in order: each thread holds one of 32, and the next 32 are being loaded.
 struct References {
     const u32 *table;
     u32 thread, next, end;
@@ -324,7 +333,7 @@ struct References {
         then = read(WARP);
     }
 
-    // Behind the end the last one is there again and again.
+    // Behind the end the last one is repeated.
     INLINE_MEMBER u32 read(u32 first) const {
         return table[min(first + thread, end)];
     }
@@ -340,14 +349,14 @@ struct References {
     }
 };
 
-// Whether somebody wants a kernel to stop.
+// Has the host requested a stop?
 struct Stop {
     const volatile u32 *flag;
     u32 seen;
 
     INLINE_MEMBER Stop(const u32 *flag) : flag(flag), seen(0) {}
 
-    // One thread looks, so that all see the same.
+    // One thread loads the flag, so that all see the same value.
     INLINE_MEMBER void look(u32 thread) {
         if (thread == 0) {
             seen = *flag;
@@ -368,8 +377,9 @@ struct Stop {
     }
 };
 
-// Blocks on their way to memory that threads share: each thread fetches what it takes itself, and of its own lane what it stored itself,
-// nine blocks before or more. Nearer ones are loaded when it is their turn.
+// Blocks in transfer to shared memory: each thread fetches only words that it loads itself, and in its own
+// lane only words that it stored itself, at least nine blocks before. Nearer blocks are loaded when they are
+// needed.
 struct Ring {
     ulonglong2 *mine;
 
@@ -393,7 +403,7 @@ struct Ring {
 #endif
     }
 
-    // Of the blocks that were fetched, the first that was not taken.
+    // The first fetched block that was not taken yet.
     INLINE_MEMBER Quad take(u32 number) const {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
         asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
@@ -410,17 +420,17 @@ struct Ring {
     }
 };
 
-// Some blocks of one lane: those from `from` up to `to`, counted from the block of the hash that `own` is.
+// Some blocks of one lane: from `from` to `to`, counted from block `own` of the hash.
 template <class Where> struct Lane {
     const Member &me;
     Where where;
-    // Where a thread's words of the first block of memory are.
+    // Address of a thread's words in the first block of memory.
     u64 first;
     u32 own;
     // The block before.
     Quad last;
 
-    // The same of any block of memory.
+    // The same for any block of memory.
     INLINE_MEMBER u64 words(u32 place) const {
         return multiplied(place, 1024, first);
     }
@@ -429,8 +439,8 @@ template <class Where> struct Lane {
         return load(words(where(block)));
     }
 
-    // Whether it came to the end: each block knows the next one's reference only when it is there. All but half a mixing, that is; the
-    // block referred to is then on its way while the rest is computed.
+    // Returns false if stopped. The reference of a block is known only when the block before is computed,
+    // except for half a mixing; the referenced block is then loaded while the rest is computed.
     template <bool ADDS, class Reference>
     INLINE_MEMBER bool depend(const Reference &reference, u32 from, u32 to, Stop &stop) {
         u64 first = last.a;
@@ -451,7 +461,7 @@ template <class Where> struct Lane {
             Quad input = last ^ shown;
             Quad rest = ADDS ? input ^ old : input;
             u32 low = __shfl_sync(ALL, u32(rest.a), 0);
-            // Behind the end there is a block, too, that this would refer to.
+            // The block behind the last would also refer to an existing block.
             Quad mixed = permuted(me, input, [&](u64 first) {
                 u32 word = __shfl_sync(ALL, u32(first), 1) ^ low;
                 shown = at(reference(word, index + 1, [&] {
@@ -464,7 +474,8 @@ template <class Where> struct Lane {
         return true;
     }
 
-    // The same where references are known, block by block: where so many lanes go side by side that the memory is never idle.
+    // The same with known references, block by block: for many lanes, which saturate the memory by
+    // themselves.
     template <bool ADDS> INLINE_MEMBER bool follow(const u32 *table, u32 from, u32 to, Stop &stop) {
         References references(table, from, to, me.thread);
 #pragma unroll 1
@@ -485,8 +496,8 @@ template <class Where> struct Lane {
         return true;
     }
 
-    // The same, and blocks are on their way while others are computed: `ring` is where they arrive. Threads look up 32 references and
-    // their places together, one each, long before they are wanted.
+    // The same, with blocks fetched ahead into `ring`. Threads look up 32 references and their addresses
+    // together, one each, long before they are needed.
     template <bool ADDS> INLINE_MEMBER bool follow_ahead(const u32 *table, u32 from, u32 to, Stop &stop, const Ring &ring) {
         u32 end = to - 1;
         u32 now = table[min(from + me.thread, end)], then = table[min(from + WARP + me.thread, end)];
@@ -502,7 +513,7 @@ template <class Where> struct Lane {
                 ring.settle();
                 return false;
             }
-            // Those that refer to a block which is not there yet when it is fetched.
+            // References to blocks that are not yet stored when they are fetched.
             u32 near = votes(own + index + me.thread - now <= AHEAD);
             u32 next = __shfl_sync(ALL, now_at, AHEAD), each = where(min(own + index + me.thread, own + end));
             Quad shown = ring.take(0);
@@ -513,7 +524,7 @@ template <class Where> struct Lane {
                     shown = load(words(__shfl_sync(ALL, now_at, i)));
                 }
                 u32 here = where.one(own + index + i, each, i);
-                // Behind the end the last one is fetched again and again.
+                // Behind the end the last one is fetched repeatedly.
                 ring.fetch(i, words(next));
                 next = __shfl_sync(ALL, i + 1 + AHEAD < WARP ? now_at : then_at, (i + 1 + AHEAD) % WARP);
                 Quad input = last ^ shown, old = {};
@@ -536,7 +547,7 @@ template <class Where> struct Lane {
     }
 };
 
-// Whoever was left out by the strip before leaves no mark.
+// A lane that was skipped by the strip before leaves no mark.
 INLINE void mark(u32 *mark, u32 step, u32 thread) {
     if (thread == 0 && *mark == step) {
         *mark = step + 1;
@@ -557,7 +568,7 @@ template <bool MANY> INLINE void fill(const Params &p, u64 *memory, const u32 *t
     u32 lane = stream % p.lanes, length = 4 * p.segment;
     u32 start = lane * length, own = start + p.slice * p.segment;
     u64 *hash = memory + u64(stream - lane) * length * WORDS;
-    // That of the first block of a lane is its last.
+    // The first block of a lane follows its last.
     u32 before = p.slice * p.segment + p.from;
     before = start + (before == 0 ? length : before) - 1;
     Lane<Fixed> here = {me, Fixed(), reinterpret_cast<u64>(hash) + me.offset, own, load(hash + u64(before) * WORDS, me.thread)};
@@ -585,7 +596,8 @@ template <bool MANY> INLINE void fill(const Params &p, u64 *memory, const u32 *t
 
 } // namespace argon2
 
-// The first two blocks of each lane, which come in the order of the standard; no lane has been through a strip.
+// Stores the first two blocks of each lane, which come in the order of the standard; marks that no lane has
+// finished a strip.
 KERNEL __launch_bounds__(WARP) argon2_first(argon2::Params p, const u64 *blocks, u64 *memory, u32 *marks) {
     using namespace argon2;
     u32 stream = blockIdx.x, thread = threadIdx.x;
@@ -598,7 +610,8 @@ KERNEL __launch_bounds__(WARP) argon2_first(argon2::Params p, const u64 *blocks,
     }
 }
 
-// References of a slice that depend on no data, and so on no input either: of each lane of one hash, 128 for each warp.
+// Computes references of a slice that depend on no data, and so on no input either: for each lane of one
+// hash, 128 per warp.
 KERNEL __launch_bounds__(WARP) argon2_references(argon2::Params p, u32 *table) {
     using namespace argon2;
     SHARED(u64, words);
@@ -639,24 +652,24 @@ KERNEL __launch_bounds__(WARP) argon2_references(argon2::Params p, u32 *table) {
     }
 }
 
-// How many blocks of threads are to be on a multiprocessor is said of these three: it decides how many registers each thread has, and
-// where it is not said some of ptxas's plans have too few and put words into memory.
+// The number of thread blocks per multiprocessor is given for these three kernels: it determines the
+// registers of each thread, and without it ptxas sometimes assigns too few and spills.
 
-// A strip of all lanes of all hashes, a warp for each lane: for very many, 28 on a multiprocessor.
+// A strip of all lanes of all hashes, a warp for each lane: for many lanes, 28 per multiprocessor.
 KERNEL __launch_bounds__(4 * WARP, 7)
     argon2_fill(argon2::Params p, u64 *memory, const u32 *table, u32 *marks, const u32 *stop) {
     SHARED(u64, words);
     argon2::fill<true>(p, memory, table, marks, stop, words);
 }
 
-// The same for fewer.
+// The same for fewer lanes.
 KERNEL __launch_bounds__(4 * WARP, 4)
     argon2_fill_ahead(argon2::Params p, u64 *memory, const u32 *table, u32 *marks, const u32 *stop) {
     SHARED(u64, words);
     argon2::fill<false>(p, memory, table, marks, stop, words);
 }
 
-// The last block of each lane, in the order of the standard.
+// Loads the last block of each lane, in the order of the standard.
 KERNEL __launch_bounds__(WARP) argon2_last(argon2::Params p, const u64 *memory, u64 *out) {
     using namespace argon2;
     u64 stream = blockIdx.x;
@@ -664,8 +677,8 @@ KERNEL __launch_bounds__(WARP) argon2_last(argon2::Params p, const u64 *memory, 
     put_in_order(out + stream * WORDS, threadIdx.x, q);
 }
 
-// Lanes that grow, of hashes with one lane and one pass: memory is theirs, a granule at a time, when they come to it. Each is
-// somewhere else, and has a strip of its own; what it begins with and what comes out are in the order of the standard.
+// Growing lanes, of hashes with one lane and one pass, which get memory granule by granule as they advance.
+// Each is at its own position and has its own strip; first and last blocks are in the order of the standard.
 KERNEL __launch_bounds__(WARP, 8) argon2_grow(argon2::Grow p, u64 *pool, const u32 *pages, const u32 *table, const argon2::Strip *strips,
                                            const u64 *first, u64 *last, u32 *marks, const u32 *flag) {
     using namespace argon2;

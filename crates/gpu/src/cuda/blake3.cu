@@ -1,11 +1,14 @@
-// BLAKE3 for cards of NVIDIA: chunks to chaining values, values of tiles to one each, messages of at most a chunk.
+// BLAKE3 for NVIDIA cards: chunks to chaining values, the values of a tile to one value, messages of at most
+// a chunk.
 //
-// Who does what is as in ../wgpu/blake3.wgsl, and so are the numbers that kernels are told: a thread hashes a chunk, a block of threads
-// reduces its 128 chunks to one value, and a second kernel, one block for each tile, those of a tile. Neighbours in a row are paired,
-// and one that is left over goes up as it is; that gives BLAKE3's tree wherever a row begins at a multiple of its length.
+// The division of work and the parameters are those of ../wgpu/blake3.wgsl: a thread hashes a chunk, a block
+// of threads reduces its 128 chunks to one value, and a second kernel with one block per tile reduces the
+// values of the tile. Neighbours in a row are paired, and an odd one moves up unchanged; the result is
+// BLAKE3's tree wherever a row begins at a multiple of its length.
 //
-// All additions are multiplications by one, which go through another pipe than the rest: on an H200 that was the fastest of what was
-// tried (bench/journal/2026-11-26-devices-h200.md). Loads a block early, or through shared memory, were not.
+// All additions are multiplications by one, which use another pipe than the rest: on an H200 that was the
+// fastest of the alternatives (bench/journal/2026-11-26-devices-h200.md). Loading a block early, or through
+// shared memory, was not faster.
 
 #include "device.h"
 
@@ -18,14 +21,14 @@ constexpr u32 CHUNK_START = 1;
 constexpr u32 CHUNK_END = 2;
 constexpr u32 PARENT = 4;
 
-// What is the same for all threads of a launch.
+// Parameters common to all threads of a launch.
 struct Params {
     u32 key[8];
     // The number of the first chunk in the whole input.
     u64 counter;
     // Chunks of the input; messages, for `messages`.
     u32 chunks;
-    // Bytes of the last of them.
+    // Bytes of the last chunk.
     u32 tail;
     // The flag of the mode.
     u32 flags;
@@ -33,7 +36,7 @@ struct Params {
     u32 tile;
     // Values of a tile's row.
     u32 row;
-    // The row in which the first value of this launch goes.
+    // The row that gets the first value of this launch.
     u32 first;
 };
 static_assert(sizeof(Params) == 64, "as the host writes it");
@@ -43,7 +46,7 @@ struct Value {
     u32 words[8];
 };
 
-// A value as it lies in memory.
+// A value in memory.
 struct Stored {
     uint4 low, high;
 };
@@ -67,7 +70,7 @@ INLINE Value value(const Stored &s) {
     return v;
 }
 
-// Whether nobody has written it: its memory was empty before, and no value is.
+// Was the value never written? Its memory was cleared before, and no value is zero.
 INLINE bool empty(const Stored &s) {
     return (s.low.x | s.low.y | s.low.z | s.low.w | s.high.x | s.high.y | s.high.z | s.high.w) == 0;
 }
@@ -98,7 +101,7 @@ INLINE void round(u32 (&v)[16], const u32 (&m)[16], u32 one) {
     quarter(v[3], v[4], v[9], v[14], m[14], m[15], one);
 }
 
-// Rounds are unrolled, so a permutation is another name for each word.
+// Rounds are unrolled, so a permutation only renames words.
 INLINE Block permuted(const Block &block) {
     const u32 *m = block.words;
     return {{m[2], m[6], m[3], m[10], m[7], m[0], m[4], m[13], m[1], m[11], m[12], m[5], m[9], m[14], m[15], m[8]}};
@@ -131,7 +134,8 @@ INLINE Block whole_block(const uint4 *from) {
     return block;
 }
 
-// Of a block, its first `len` bytes. What is read lies in the pieces of 16 bytes that these are in: nobody knows what is behind.
+// The first `len` bytes of a block. It reads the 16-byte pieces that contain these, and no further: the
+// memory behind them may not exist.
 INLINE Block part_of_block(const uint4 *from, u32 len) {
     Block block;
 #pragma unroll
@@ -160,7 +164,7 @@ INLINE Value chunk(const Params &p, const uint4 *from, u32 len, u64 counter, u32
     Value cv = key(p);
     u32 blocks = len > 64 ? (len + 63) / 64 : 1;
     u32 flags = p.flags | CHUNK_START;
-    // The body is long: once is enough.
+    // The body is long, so it is compiled once.
 #pragma unroll 1
     for (u32 i = 0; i < blocks; i++) {
         u32 here = len - 64 * i;
@@ -191,10 +195,10 @@ INLINE Value parent(const Params &p, const Stored &left, const Stored &right, u3
 
 } // namespace blake3
 
-// The chunks of a block of threads become one value in `rows`.
+// Reduces the chunks of a block of threads to one value in `rows`.
 KERNEL __launch_bounds__(blake3::WIDTH) blake3_leaves(blake3::Params p, const uint4 *input, blake3::Stored *rows, u32 one) {
     using namespace blake3;
-    // Apart, so that neighbours meet in no bank.
+    // Padded, so that neighbours use different banks.
     __shared__ uint4 low[WIDTH], high[WIDTH];
     u32 thread = threadIdx.x;
     u32 first = blockIdx.x * WIDTH;
@@ -229,8 +233,9 @@ KERNEL __launch_bounds__(blake3::WIDTH) blake3_leaves(blake3::Params p, const ui
     }
 }
 
-// The row of a tile becomes one value in `values`. A row is reduced where it lies: parents are written in front of the values that are
-// still to be read. Where one of them is empty so is all above it: whoever was to write it was left out.
+// Reduces the row of a tile to one value in `values`. It works in place: parents are written in front of the
+// values that are still to be read. If a value is zero because its block was skipped, all values above it are
+// zero.
 KERNEL __launch_bounds__(blake3::WIDTH) blake3_tops(blake3::Params p, blake3::Stored *rows, blake3::Stored *values, u32 one) {
     using namespace blake3;
     u32 thread = threadIdx.x;
@@ -264,9 +269,9 @@ KERNEL __launch_bounds__(blake3::WIDTH) blake3_tops(blake3::Params p, blake3::St
     }
 }
 
-// Chunks of many messages, one for each thread: a message of one chunk becomes its digest, the chunks of longer ones become values. Of
-// each, `jobs` says where it begins in `input`, in pieces of 16 bytes, how long it is, the number of its chunk, and flags beside those of
-// the mode.
+// Hashes the chunks of many messages, one per thread: a message of one chunk becomes its digest, chunks of
+// longer messages become values. `jobs` has for each its start in `input` in pieces of 16 bytes, its length,
+// its chunk number, and flags besides those of the mode.
 KERNEL __launch_bounds__(blake3::WIDTH)
     blake3_messages(blake3::Params p, const uint4 *input, const uint4 *jobs, blake3::Stored *values, u32 one) {
     using namespace blake3;

@@ -1,77 +1,48 @@
-//! [`Blake3`]: inputs that lie on a device, those of the host, and many short messages.
+//! BLAKE3 by CUDA: inputs on a device, inputs of the host, and many short messages.
 
 use super::device::{Buffer, Device};
 use super::driver::{Arg, Memory, Pinned, Registered, Shape, Stream};
 use crate::Error;
-use crate::argon2::by_threads;
-use crate::blake3::{self, BATCH, Batch, MOST_JOBS, Params, VALUE, all, children, wrong};
-use crate::cut::{Cut, WIDTH, chunks};
+use crate::argon2::try_for_each_parallel;
+use crate::blake3::input_split::{InputSplit, WIDTH, chunks};
+use crate::blake3::{BATCH, Batch, Fetched, MOST_JOBS, Params, VALUE, all, many, piece_len, shares, wrong};
 use hashmill_hash::argon2::HashError;
-use hashmill_hash::blake3::hazmat::{self, ChainingValue, Mode};
-use hashmill_hash::blake3::{CHUNK_LEN, Hash, Hasher, OutputReader};
+use hashmill_hash::blake3::hazmat::ChainingValue;
+use hashmill_hash::blake3::{CHUNK_LEN, Hash};
 use hashmill_hash::engine::Stop;
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Additions are done as multiplications by this, which the compiler must not know: the one thing that made the kernels faster.
+/// Kernels do additions as multiplications by this value, which the compiler must not know: the one change
+/// that made them faster.
 const ONE: u32 = 1;
 
 /// BLAKE3 in one mode, on one device. Threads share it.
 ///
-/// The key, if there is one, goes to the device with each kernel, and is kept nowhere there.
-pub struct Blake3 {
+/// The key, if any, goes to the device with each kernel launch and is not stored there.
+pub(crate) struct Blake3 {
     device: Device,
     params: Params,
-    /// Made for earlier inputs, and free.
+    /// Free memory of earlier inputs.
     scratch: Mutex<Vec<Scratch>>,
-    pieces: Mutex<Vec<Piece>>,
-    desks: Mutex<Vec<Desk>>,
+    pieces: Mutex<Vec<WindowBuffer>>,
+    batch_buffers: Mutex<Vec<BatchBuffers>>,
 }
 
 impl Blake3 {
-    /// Asks the device for known digests.
-    ///
-    /// # Errors
-    /// [`Error::SelfTest`]; what the driver says.
-    pub fn new(device: &Device, mode: &Mode<'_>) -> Result<Blake3, Error> {
-        let blake3 = Blake3::untested(device, mode)?;
-        let tree = |bytes: &[u8]| {
-            let buffer = device.buffer(bytes.len() as u64)?;
-            buffer.write(0, bytes)?;
-            blake3.hash_buffer(&buffer, 0, bytes.len() as u64)
-        };
-        let many = |messages: &[&[u8]], digests: &mut [Hash]| blake3.hash_many(messages, digests);
-        blake3::self_test(&device.info().name, mode, many, tree)?;
-        Ok(blake3)
+    /// The device is not tested.
+    pub(crate) fn new(device: &Device, params: Params) -> Blake3 {
+        let (scratch, pieces, batch_buffers) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Blake3 { device: device.clone(), params, scratch, pieces, batch_buffers }
     }
 
-    pub(super) fn untested(device: &Device, mode: &Mode<'_>) -> Result<Blake3, Error> {
-        let (scratch, pieces, desks) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Ok(Blake3 { device: device.clone(), params: Params::new(mode)?, scratch, pieces, desks })
+    pub(crate) fn params(&self) -> &Params {
+        &self.params
     }
 
-    /// The device.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// The digest of `len` bytes of a buffer, from `offset` on.
-    ///
-    /// What is to be hashed is there: whoever writes it by a stream of his own has waited for that. Its address is a multiple of 16.
-    ///
-    /// # Errors
-    /// [`Error::Buffer`]; what happens to the device.
-    pub fn hash_buffer(&self, buffer: &Buffer, offset: u64, len: u64) -> Result<Hash, Error> {
-        self.start(buffer, offset, len)?.finish()
-    }
-
-    /// As [`hash_buffer`](Blake3::hash_buffer), and does not wait: several inputs may be under way at the same time.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn start(&self, buffer: &Buffer, offset: u64, len: u64) -> Result<Pending<'_>, Error> {
+    /// Starts to hash `len` bytes of a buffer, from `offset` on.
+    pub(crate) fn start(&self, buffer: &Buffer, offset: u64, len: u64) -> Result<Pending<'_>, Error> {
         buffer.check(offset, len)?;
         if !buffer.is_of(&self.device) {
             return Err(wrong("it is another device's".to_owned()));
@@ -82,192 +53,154 @@ impl Blake3 {
         }
         let input = Arc::clone(buffer.memory());
         if len <= CHUNK_LEN as u64 {
-            let mut scratch = self.scratch(Cut::subtree(1, CHUNK_LEN as u64))?;
+            let mut scratch = self.scratch(InputSplit::subtree(1, CHUNK_LEN as u64))?;
             scratch.fetch(&input, offset, len as usize)?;
             return Ok(Pending { blake3: self, scratch, input, work: Work::Chunk(len as usize) });
         }
-        let cut = Cut::whole(len, u64::MAX)
+        let cut = InputSplit::whole(len, u64::MAX)
             .ok_or_else(|| wrong(format!("{len} bytes are more than a device can be given")))?;
         let mut scratch = self.scratch(cut)?;
         scratch.begin(&self.device, &self.params, (&input, offset), cut, 0)?;
         Ok(Pending { blake3: self, scratch, input, work: Work::Tiles(cut) })
     }
 
-    /// The digest of bytes that lie in the memory of the host. They go to the device piece by piece, through memory that it fetches
-    /// by itself: several threads copy, and the device hashes what is there meanwhile.
-    ///
-    /// # Errors
-    /// What happens to the device.
-    pub fn hash_bytes(&self, bytes: &[u8]) -> Result<Hash, Error> {
-        static NEVER: Stop = Stop::new();
-        self.hash_bytes_until(bytes, &NEVER)
-    }
-
-    /// As [`hash_bytes`](Blake3::hash_bytes), and ends early when asked to, from another thread.
-    ///
-    /// # Errors
-    /// As there, and [`HashError::Stopped`] as [`Error::Hash`].
-    pub fn hash_bytes_until(&self, bytes: &[u8], stop: &Stop) -> Result<Hash, Error> {
-        let mode = self.params.mode();
-        if bytes.len() <= CHUNK_LEN {
-            return Ok(Hasher::with_mode(&mode).update(bytes).finalize());
-        }
-        // Two at least, because the node above the last two is the host's.
-        let len = (hazmat::left_subtree_len(bytes.len() as u64) as usize).min(Piece::LEN);
+    /// The values of the pieces of more than a chunk in the memory of the host. They go to the device through
+    /// pinned memory: several threads copy while the device hashes the pieces that have arrived.
+    pub(crate) fn pieces(&self, bytes: &[u8], stop: &Stop) -> Result<Vec<ChainingValue>, Error> {
+        let len = piece_len(bytes.len());
         let mut values = vec![[0; VALUE as usize]; bytes.len().div_ceil(len)];
-        by_threads(&mut values, 1, |number, value| {
+        try_for_each_parallel(&mut values, 1, |number, value| {
             if stop.is_set() {
                 return Err(HashError::Stopped.into());
             }
             let at = number * len;
             let some = &bytes[at..bytes.len().min(at + len)];
-            let mut lent = Lent { blake3: self, piece: Some(self.piece(len)?) };
-            let piece = lent.piece.as_mut().expect("taken only when dropped");
+            let mut lease = PieceLease { blake3: self, piece: Some(self.piece(len)?) };
+            let piece = lease.piece.as_mut().expect("present until the drop");
             *value = piece.value(self, at as u64, some)?;
             Ok(())
         })?;
-        let [left, right] = children(values, mode);
-        Ok(hazmat::merge_subtrees_root(&left, &right, mode))
+        Ok(values)
     }
 
-    /// The digest of bytes that the driver knows: the device fetches them where they lie, and several pieces are on their way together.
-    /// One thread suffices. Ends early when asked to, from another thread.
-    ///
-    /// # Errors
-    /// What happens to the device, and [`HashError::Stopped`] as [`Error::Hash`].
-    pub fn hash_registered(&self, bytes: &Registered<'_>, stop: &Stop) -> Result<Hash, Error> {
-        let (mode, len) = (self.params.mode(), bytes.bytes().len());
-        if len <= CHUNK_LEN {
-            return Ok(Hasher::with_mode(&mode).update(bytes.bytes()).finalize());
-        }
-        let each = (hazmat::left_subtree_len(len as u64) as usize).min(Piece::LEN);
-        let (mut values, mut under_way) = (Vec::new(), VecDeque::new());
+    /// As [`pieces`](Blake3::pieces), for registered bytes: the device fetches them in place, with several pieces
+    /// in flight. One thread suffices.
+    pub(crate) fn registered_pieces(
+        &self,
+        bytes: &Registered<'_>,
+        stop: &Stop,
+    ) -> Result<Vec<ChainingValue>, Error> {
+        let len = bytes.bytes().len();
+        let each = piece_len(len);
+        let (mut values, mut in_flight) = (Vec::new(), VecDeque::new());
         for at in (0..len).step_by(each) {
             if stop.is_set() {
-                // What is under way is dropped, which waits for it.
+                // Dropping the pieces in flight waits for them.
                 return Err(HashError::Stopped.into());
             }
-            let mut piece = if under_way.len() < Piece::UNDER_WAY {
+            let mut piece = if in_flight.len() < WindowBuffer::MAX_IN_FLIGHT {
                 self.piece(each)?
             } else {
-                let mut oldest: Piece = under_way.pop_front().expect("there are several");
+                let mut oldest: WindowBuffer = in_flight.pop_front().expect("there are several");
                 values.push(oldest.take()?);
                 oldest
             };
             piece.begin_registered(self, bytes, at, each.min(len - at))?;
-            under_way.push_back(piece);
+            in_flight.push_back(piece);
         }
-        for piece in &mut under_way {
+        for piece in &mut in_flight {
             values.push(piece.take()?);
         }
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).extend(under_way);
-        let [left, right] = children(values, mode);
-        Ok(hazmat::merge_subtrees_root(&left, &right, mode))
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).extend(in_flight);
+        Ok(values)
     }
 
-    /// The digests of many messages: `out[i]` is that of `messages[i]`. For messages that lie in the memory of the host, as
-    /// short as they are; those of more than a chunk are put together by the processor. Several threads copy.
-    ///
-    /// # Errors
-    /// What happens to the device. What is in `out` is of no meaning then.
-    ///
-    /// # Panics
-    /// If `out` and `messages` differ in length.
-    pub fn hash_many(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
-        assert_eq!(messages.len(), out.len(), "one place for each digest");
-        let mut shares: Vec<_> = blake3::shares(messages, out).collect();
-        by_threads(&mut shares, 1, |_, (messages, out)| self.hash_share(messages, out))
+    /// The digests of many messages in the memory of the host. Several threads copy.
+    pub(crate) fn hash_many(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
+        let mut shares: Vec<_> = shares(messages, out).collect();
+        try_for_each_parallel(&mut shares, 1, |_, (messages, out)| self.hash_share(messages, out))
     }
 
     fn hash_share(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
-        // Each thread has two of these under way.
+        // Each thread has two of these in flight.
         let most = (BATCH as usize / 8, MOST_JOBS as usize);
-        // The host makes a batch while the device is at work on the one before.
-        let (mut desks, mut before) = (Vec::new(), None::<(Desk, usize)>);
-        blake3::many(self.params.mode(), most, messages, out, |batch, values| {
+        // The host fills a batch while the device computes the one before.
+        let (mut batch_buffers, mut before) = (Vec::new(), None::<(BatchBuffers, usize)>);
+        many(self.params.mode(), most, messages, out, |batch, values| {
             let now = match batch {
                 None => None,
                 Some(batch) => {
-                    let mut desk = self.desk(&mut desks, batch)?;
-                    desk.begin(&self.device, &self.params, batch)?;
+                    let mut buffers = self.buffers(&mut batch_buffers, batch)?;
+                    buffers.begin(&self.device, &self.params, batch)?;
                     let count = batch.jobs.len();
                     batch.jobs.clear();
                     batch.bytes.clear();
-                    Some((desk, count))
+                    Some((buffers, count))
                 }
             };
-            if let Some((mut desk, count)) = std::mem::replace(&mut before, now) {
-                values.extend(desk.take(count)?);
-                desks.push(desk);
+            if let Some((mut buffers, count)) = std::mem::replace(&mut before, now) {
+                values.extend(buffers.take(count)?);
+                batch_buffers.push(buffers);
             }
             Ok(())
         })?;
-        self.desks.lock().unwrap_or_else(PoisonError::into_inner).extend(desks);
+        self.batch_buffers.lock().unwrap_or_else(PoisonError::into_inner).extend(batch_buffers);
         Ok(())
     }
 
-    /// Memory for a batch, used before if there is some: by this list of messages, or by an earlier one.
-    fn desk(&self, own: &mut Vec<Desk>, batch: &Batch) -> Result<Desk, Error> {
-        let mut free = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
-        for desks in [own, &mut free] {
-            if let Some(fits) = desks.iter().position(|desk| desk.fits(batch)) {
-                return Ok(desks.swap_remove(fits));
+    /// Memory for a batch, reused where possible: from this list of messages or an earlier one.
+    fn buffers(&self, own: &mut Vec<BatchBuffers>, batch: &Batch) -> Result<BatchBuffers, Error> {
+        let mut free = self.batch_buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        for batch_buffers in [own, &mut free] {
+            if let Some(fits) = batch_buffers.iter().position(|buffers| buffers.fits(batch)) {
+                return Ok(batch_buffers.swap_remove(fits));
             }
         }
-        // What was too small once will be so again.
+        // Memory that is too small now would be too small again.
         let smaller = free.pop();
         drop(free);
         drop(smaller);
-        Desk::new(&self.device, batch)
+        BatchBuffers::new(&self.device, batch)
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<Scratch>> {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Scratch with room for this, used before if there is some.
-    fn scratch(&self, cut: Cut) -> Result<Scratch, Error> {
+    /// Scratch memory for `cut`, reused where possible.
+    fn scratch(&self, cut: InputSplit) -> Result<Scratch, Error> {
         let mut free = self.free();
         if let Some(fits) = free.iter().position(|scratch| scratch.fits(cut)) {
             return Ok(free.swap_remove(fits));
         }
-        // What was too small once will be so again.
+        // Memory that is too small now would be too small again.
         let smaller = free.pop();
         drop(free);
         drop(smaller);
         Scratch::new(&self.device, cut)
     }
 
-    /// Memory for a piece of an input, used before if there is some.
-    fn piece(&self, len: usize) -> Result<Piece, Error> {
+    /// Memory for a piece of an input, reused where possible.
+    fn piece(&self, len: usize) -> Result<WindowBuffer, Error> {
         let mut free = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fits) = free.iter().position(|piece| piece.input.bytes() >= len as u64) {
             return Ok(free.swap_remove(fits));
         }
-        // What was too small once will be so again.
+        // Memory that is too small now would be too small again.
         let smaller = free.pop();
         drop(free);
         drop(smaller);
-        Piece::new(&self.device, len)
+        WindowBuffer::new(&self.device, len)
     }
 }
 
-impl fmt::Debug for Blake3 {
-    /// Without the key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct("Blake3");
-        out.field("device", &self.device).field("mode", &self.params.mode()).finish_non_exhaustive()
-    }
-}
-
-/// So many blocks of the threads that every kernel of BLAKE3 has.
+/// A launch of `count` blocks, with the number of threads that every BLAKE3 kernel has.
 fn groups(count: u64) -> Shape {
     Shape { blocks: count as u32, threads: WIDTH as u32, shared: 0 }
 }
 
-/// An input that a device is at work on. Dropped, it is given up: its digest is computed, and nobody sees it.
-#[must_use = "it is given up if it is dropped"]
-pub struct Pending<'a> {
+/// An input whose digest is being computed.
+pub(crate) struct Pending<'a> {
     blake3: &'a Blake3,
     /// Dropped first: it waits for the device.
     scratch: Scratch,
@@ -276,54 +209,24 @@ pub struct Pending<'a> {
 }
 
 enum Work {
-    /// One chunk of so many bytes, on its way to the host: the processor has its digest sooner than a device would begin.
+    /// One chunk of this many bytes, in download: the processor has its digest sooner than a device would
+    /// start.
     Chunk(usize),
-    Tiles(Cut),
-}
-
-enum Fetched {
-    Chunk(Vec<u8>),
-    Children([ChainingValue; 2]),
+    Tiles(InputSplit),
 }
 
 impl Pending<'_> {
-    /// Waits for the digest.
-    ///
-    /// # Errors
-    /// What happened to the device.
-    pub fn finish(self) -> Result<Hash, Error> {
-        let mode = self.blake3.params.mode();
-        Ok(match self.fetched()? {
-            Fetched::Chunk(bytes) => Hasher::with_mode(&mode).update(&bytes).finalize(),
-            Fetched::Children([left, right]) => hazmat::merge_subtrees_root(&left, &right, mode),
-        })
-    }
-
-    /// Waits for the extended output.
-    ///
-    /// # Errors
-    /// What happened to the device.
-    pub fn finish_xof(self) -> Result<OutputReader, Error> {
-        let mode = self.blake3.params.mode();
-        Ok(match self.fetched()? {
-            Fetched::Chunk(bytes) => Hasher::with_mode(&mode).update(&bytes).finalize_xof(),
-            Fetched::Children([left, right]) => hazmat::merge_subtrees_root_xof(&left, &right, mode),
-        })
-    }
-
-    /// Whether the digest is there, after waiting so long at most.
-    ///
-    /// # Errors
-    /// What happened to the device.
-    pub fn look(&self, timeout: Duration) -> Result<bool, Error> {
+    /// Is the digest complete? Waits for at most `timeout`.
+    pub(crate) fn is_complete(&self, timeout: Duration) -> Result<bool, Error> {
         self.scratch.back.look(timeout)
     }
 
-    fn fetched(self) -> Result<Fetched, Error> {
+    /// Waits for the device.
+    pub(crate) fn fetch(self) -> Result<Fetched, Error> {
         let Pending { blake3, mut scratch, input, work } = self;
         let fetched = match work {
             Work::Chunk(len) => Fetched::Chunk(scratch.back.bytes()?[..len].to_vec()),
-            Work::Tiles(cut) => Fetched::Children(children(scratch.take(cut)?, blake3.params.mode())),
+            Work::Tiles(cut) => Fetched::Values(scratch.take(cut)?),
         };
         blake3.free().push(scratch);
         drop(input);
@@ -331,13 +234,7 @@ impl Pending<'_> {
     }
 }
 
-impl fmt::Debug for Pending<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pending").field("blake3", self.blake3).finish_non_exhaustive()
-    }
-}
-
-/// Memory for inputs that are cut into so many pieces at most, beside the input, and a stream to compute them in.
+/// Memory besides the input for an input cut into a limited number of tiles, and a stream to compute in.
 pub(super) struct Scratch {
     /// Dropped first: it waits for the device.
     pub(super) stream: Stream,
@@ -347,7 +244,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    pub(super) fn new(device: &Device, cut: Cut) -> Result<Scratch, Error> {
+    pub(super) fn new(device: &Device, cut: InputSplit) -> Result<Scratch, Error> {
         let (context, tiles) = (device.context(), cut.tiles());
         let back = (tiles * VALUE).max(CHUNK_LEN as u64) as usize;
         Ok(Scratch {
@@ -358,28 +255,28 @@ impl Scratch {
         })
     }
 
-    /// Whether it has room for this.
-    fn fits(&self, cut: Cut) -> bool {
+    /// Is it large enough for `cut`?
+    fn fits(&self, cut: InputSplit) -> bool {
         self.rows.bytes() >= cut.tiles() * cut.row() * VALUE && self.values.bytes() >= cut.tiles() * VALUE
     }
 
-    /// Begins to bring a chunk to the host.
+    /// Starts the download of a chunk.
     fn fetch(&mut self, input: &Memory, offset: u64, len: usize) -> Result<(), Error> {
         if len == 0 { Ok(()) } else { self.stream.download(input, offset, &mut self.back, len) }
     }
 
-    /// Begins to compute the values of the tiles of what lies in `input` from `offset` on, whose first chunk has the number
+    /// Starts to compute the values of the tiles of `input` from `offset` on; the first chunk has the number
     /// `counter`.
     pub(super) fn begin(
         &mut self,
         device: &Device,
         params: &Params,
         (input, offset): (&Memory, u64),
-        cut: Cut,
+        cut: InputSplit,
         counter: u64,
     ) -> Result<(), Error> {
         let Scratch { stream, rows, values, back } = self;
-        // What an earlier input has left must not pass for an answer.
+        // Values of an earlier input must not pass for results.
         stream.clear(rows, 0, cut.tiles() * cut.row() * VALUE)?;
         stream.clear(values, 0, cut.tiles() * VALUE)?;
         for window in cut.windows() {
@@ -399,53 +296,51 @@ impl Scratch {
     }
 
     /// The values of the tiles.
-    pub(super) fn take(&mut self, cut: Cut) -> Result<Vec<ChainingValue>, Error> {
+    pub(super) fn take(&mut self, cut: InputSplit) -> Result<Vec<ChainingValue>, Error> {
         let bytes = &self.back.bytes()?[..(cut.tiles() * VALUE) as usize];
         all(bytes.as_chunks().0.to_vec())
     }
 }
 
-/// Memory for a piece of an input of the host: on the device, and on the way.
-pub(super) struct Piece {
+/// Memory for a piece of a host input: on the device, and pinned.
+pub(super) struct WindowBuffer {
     /// Dropped first: it waits for the device.
     pub(super) scratch: Scratch,
     pub(super) input: Memory,
-    /// Filled in turn: one of them while the device fetches the other.
-    ways: [Pinned; 2],
+    /// Filled in turn: one while the device fetches the other.
+    transfers: [Pinned; 2],
 }
 
-impl Piece {
-    /// Bytes of the largest piece of an input that is hashed as a whole.
-    const LEN: usize = 8 << 20;
+impl WindowBuffer {
+    /// Bytes of one transfer.
+    const TRANSFER: usize = 1 << 20;
 
-    /// Bytes that are on the way together.
-    const WAY: usize = 1 << 20;
+    /// Pieces in flight when the device fetches registered bytes.
+    const MAX_IN_FLIGHT: usize = 4;
 
-    /// Pieces that the device fetches together, where nobody copies them.
-    const UNDER_WAY: usize = 4;
-
-    pub(super) fn new(device: &Device, len: usize) -> Result<Piece, Error> {
-        let (context, way) = (device.context(), len.min(Piece::WAY));
-        Ok(Piece {
-            scratch: Scratch::new(device, Cut::subtree(len as u64, len as u64))?,
+    pub(super) fn new(device: &Device, len: usize) -> Result<WindowBuffer, Error> {
+        let (context, transfer) = (device.context(), len.min(WindowBuffer::TRANSFER));
+        Ok(WindowBuffer {
+            scratch: Scratch::new(device, InputSplit::subtree(len as u64, len as u64))?,
             input: context.memory(len as u64)?,
-            ways: [context.pinned(way)?, context.pinned(way)?],
+            transfers: [context.pinned(transfer)?, context.pinned(transfer)?],
         })
     }
 
-    /// Copies the bytes to the device, and begins to compute the value of the subtree that they are, so far into an input.
+    /// Copies the bytes to the device, and starts to compute the value of their subtree, which is at `offset`
+    /// in its input.
     pub(super) fn begin(&mut self, blake3: &Blake3, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        let Piece { scratch, input, ways } = self;
-        let len = ways[0].as_ref().len();
+        let WindowBuffer { scratch, input, transfers } = self;
+        let len = transfers[0].as_ref().len();
         for (number, some) in bytes.chunks(len).enumerate() {
-            let way = &mut ways[number % 2];
-            way.bytes()?[..some.len()].copy_from_slice(some);
-            scratch.stream.upload(input, (number * len) as u64, &way.source(), some.len())?;
+            let transfer = &mut transfers[number % 2];
+            transfer.bytes()?[..some.len()].copy_from_slice(some);
+            scratch.stream.upload(input, (number * len) as u64, &transfer.source(), some.len())?;
         }
         self.begin_there(blake3, offset, bytes.len())
     }
 
-    /// The same of so many bytes that the driver knows, from `at` on. The piece waits for them when it is dropped.
+    /// As `begin`, for `len` registered bytes from `at` on. Dropping the piece waits for them.
     fn begin_registered(
         &mut self,
         blake3: &Blake3,
@@ -457,17 +352,16 @@ impl Piece {
         self.begin_there(blake3, at as u64, len)
     }
 
-    /// The same of so many bytes that are there, or on the way.
+    /// As `begin`, for `len` bytes that are on the device or in transfer.
     pub(super) fn begin_there(&mut self, blake3: &Blake3, offset: u64, len: usize) -> Result<(), Error> {
         let (cut, counter) = (self.cut(len), offset / CHUNK_LEN as u64);
         self.scratch.begin(&blake3.device, &blake3.params, (&self.input, 0), cut, counter)
     }
 
-    fn cut(&self, len: usize) -> Cut {
-        Cut::subtree(len as u64, self.input.bytes())
+    fn cut(&self, len: usize) -> InputSplit {
+        InputSplit::subtree(len as u64, self.input.bytes())
     }
 
-    /// Waits for the value.
     pub(super) fn take(&mut self) -> Result<ChainingValue, Error> {
         match self.scratch.take(self.cut(1))?[..] {
             [value] => Ok(value),
@@ -481,35 +375,35 @@ impl Piece {
     }
 }
 
-/// A piece that goes back whatever becomes of it.
-struct Lent<'a> {
+/// A piece that returns to the pool when this is dropped.
+struct PieceLease<'a> {
     blake3: &'a Blake3,
-    /// Taken only when dropped.
-    piece: Option<Piece>,
+    /// Taken only on drop.
+    piece: Option<WindowBuffer>,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for PieceLease<'_> {
     fn drop(&mut self) {
         self.blake3.pieces.lock().unwrap_or_else(PoisonError::into_inner).extend(self.piece.take());
     }
 }
 
-/// Memory for a batch of messages: on the device, and on the way there and back.
-struct Desk {
+/// Memory for a batch of messages: on the device, and pinned for both directions.
+struct BatchBuffers {
     /// Dropped first: it waits for the device.
     stream: Stream,
-    /// The bytes of all messages, and behind them what the kernel is told of each chunk.
+    /// The bytes of all messages, followed by the kernel's description of each chunk.
     input: Memory,
     here: Pinned,
     values: Memory,
     back: Pinned,
 }
 
-impl Desk {
-    fn new(device: &Device, batch: &Batch) -> Result<Desk, Error> {
+impl BatchBuffers {
+    fn new(device: &Device, batch: &Batch) -> Result<BatchBuffers, Error> {
         let (context, jobs) = (device.context(), batch.jobs.len().next_power_of_two());
         let (bytes, values) = (batch.bytes.len().next_power_of_two() + jobs * 16, jobs * VALUE as usize);
-        Ok(Desk {
+        Ok(BatchBuffers {
             stream: context.stream()?,
             input: context.memory(bytes as u64)?,
             here: context.pinned(bytes)?,
@@ -523,16 +417,16 @@ impl Desk {
         self.input.bytes() >= batch.bytes.len() as u64 + jobs * 16 && self.values.bytes() >= jobs * VALUE
     }
 
-    /// Begins to compute the values of all chunks of a batch.
+    /// Starts to compute the values of all chunks of a batch.
     fn begin(&mut self, device: &Device, params: &Params, batch: &Batch) -> Result<(), Error> {
-        let Desk { stream, input, here, values, back } = self;
+        let BatchBuffers { stream, input, here, values, back } = self;
         let (jobs, count) = (batch.jobs.as_flattened().as_flattened(), batch.jobs.len() as u64);
         let len = batch.bytes.len();
         let bytes = here.bytes()?;
         bytes[..len].copy_from_slice(&batch.bytes);
         bytes[len..len + jobs.len()].copy_from_slice(jobs);
         stream.upload(input, 0, &here.source(), len + jobs.len())?;
-        // What an earlier batch has left must not pass for an answer.
+        // Values of an earlier batch must not pass for results.
         stream.clear(values, 0, count * VALUE)?;
         let params = params.bytes([0, count, 0, 0, 0, 0]);
         let (bytes, jobs) = (Arg::At(input, 0), Arg::At(input, len as u64));
@@ -541,7 +435,7 @@ impl Desk {
         stream.download(values, 0, back, (count * VALUE) as usize)
     }
 
-    /// The values of so many chunks.
+    /// The values of `count` chunks.
     fn take(&mut self, count: usize) -> Result<Vec<ChainingValue>, Error> {
         let bytes = &self.back.bytes()?[..count * VALUE as usize];
         all(bytes.as_chunks().0.to_vec())

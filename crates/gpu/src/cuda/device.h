@@ -1,5 +1,6 @@
-// What the kernels are written with. Beside nvcc there is a second compiler for them: with crates/gpu/tests/shim/simt.h, which comes
-// first then, they run on the processor, thread by thread. So whatever only a card understands has a twin here.
+// Common parts of the kernels, which have two compilers: nvcc, and a C++ compiler for the processor with
+// crates/gpu/tests/shim/simt.h included first, which runs them thread by thread. So everything specific to a
+// card has an alternative here.
 
 #pragma once
 
@@ -7,7 +8,7 @@
 #define INLINE static __device__ __forceinline__
 #define INLINE_MEMBER __device__ __forceinline__
 #define KERNEL extern "C" __global__ void
-// Memory that a block shares, as much as it was launched with.
+// Shared memory of a block, of the size that the launch requests.
 #define SHARED(type, name) extern __shared__ __align__(16) type name[]
 #endif
 
@@ -17,7 +18,7 @@ typedef unsigned long long u64;
 constexpr u32 WARP = 32;
 constexpr u32 ALL = 0xffffffff;
 
-// x + y, by the pipe of multiplications: `one` is an argument of a kernel, so the compiler cannot know what it is.
+// x + y in the multiplication pipe: `one` is a kernel argument, so that the compiler does not know its value.
 INLINE u32 add_by(u32 one, u32 x, u32 y) {
 #ifdef __CUDACC__
     u32 sum;
@@ -28,8 +29,8 @@ INLINE u32 add_by(u32 one, u32 x, u32 y) {
 #endif
 }
 
-// The same number, which the compiler cannot compute anew where it is used: it does that for numbers that it has no register for, and
-// sees too few registers.
+// The same number, opaque to the compiler, which would otherwise recompute it at each use: it underestimates
+// the number of registers.
 INLINE u32 kept(u32 x) {
 #ifdef __CUDACC__
     asm("mov.b32 %0, %0;" : "+r"(x));
@@ -41,7 +42,7 @@ INLINE u32 turn(u32 x, u32 by) {
     return __funnelshift_r(x, x, by);
 }
 
-// The same of 64 bits: two instructions, and none where the halves change places.
+// A rotation of 64 bits: two instructions, and none for the swap of the halves.
 INLINE u64 turn(u64 x, u32 by) {
     u32 low = u32(x), high = u32(x >> 32);
     if (by >= 32) {
@@ -53,7 +54,7 @@ INLINE u64 turn(u64 x, u32 by) {
     return u64(__funnelshift_r(high, low, by)) << 32 | __funnelshift_r(low, high, by);
 }
 
-// A bit for each thread of a warp.
+// One bit per thread of a warp.
 INLINE u32 votes(bool x) {
 #ifdef __CUDACC__
     return __ballot_sync(ALL, x);
@@ -66,7 +67,8 @@ INLINE u32 votes(bool x) {
 #endif
 }
 
-// The same number as `multiplied`, said so that ptxas makes one instruction of it: it makes three of the other where halves are apart.
+// As `multiplied`, in a form that ptxas compiles to one instruction: it makes three of the other if the
+// halves are in separate registers.
 INLINE u64 multiplied_apart(u32 x, u32 y, u64 z) {
 #ifdef __CUDACC__
     u32 low, high;

@@ -1,4 +1,4 @@
-// All kernels, as one module. `cargo xtask kernels` makes kernels.fatbin of it.
+// All kernels, as one module. `cargo xtask fatbin` compiles it to kernels.fatbin.
 
 #include "blake3.cu"
 #include "argon2.cu"

@@ -1,6 +1,7 @@
-//! Devices that NVIDIA's driver speaks to, found when somebody asks.
+//! CUDA back end: devices of NVIDIA's driver, which is loaded at run time.
 //!
-//! Building needs no toolkit and no driver: kernels are part of the program, and the driver is loaded by its name.
+//! Building needs no toolkit and no driver: the kernels are part of the program, and the driver is loaded by
+//! name. Callers use [`Device`](crate::Device); public here is what only NVIDIA's driver has.
 
 mod argon2;
 mod blake3;
@@ -11,8 +12,8 @@ mod driver;
 mod shim;
 mod subtrees;
 
-pub use argon2::{Argon2, Nonces};
-pub use blake3::{Blake3, Pending};
-pub use device::{Buffer, Device, devices};
+pub(crate) use argon2::Argon2;
+pub(crate) use blake3::{Blake3, Pending};
+pub(crate) use device::{Buffer, Device};
 pub use driver::{Driver, Registered};
-pub use subtrees::Subtrees;
+pub(crate) use subtrees::subtrees;

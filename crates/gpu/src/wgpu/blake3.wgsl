@@ -1,8 +1,9 @@
-// BLAKE3 for devices: chunks to chaining values, values of tiles to one each, messages of at most a chunk.
+// BLAKE3 for devices: chunks to chaining values, the values of a tile to one value, messages of at most a
+// chunk.
 //
-// A thread hashes a chunk, a workgroup reduces its 128 chunks to one value, and a second kernel, one workgroup for each tile,
-// those of a tile. In both the rule of the tree is that of rows: neighbours are paired, and one that is left over goes up as
-// it is. That gives BLAKE3's tree wherever a row begins at a multiple of its length.
+// A thread hashes a chunk, a workgroup reduces its 128 chunks to one value, and a second kernel with one
+// workgroup per tile reduces the values of the tile. Both reduce rows: neighbours are paired, and an odd one
+// moves up unchanged. The result is BLAKE3's tree wherever a row begins at a multiple of its length.
 
 // Threads of a workgroup, and so chunks that become one value.
 const WIDTH: u32 = 128u;
@@ -13,16 +14,16 @@ const PARENT: u32 = 4u;
 
 const IV_LOW = vec4<u32>(0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au);
 
-// What is the same for all threads of a dispatch. `Params` in blake3.rs is written so.
+// Parameters common to all threads of a dispatch, in the layout of `Params` in blake3.rs.
 struct Params {
     key_low: vec4<u32>,
     key_high: vec4<u32>,
     // The number of the first chunk in the whole input.
     counter_low: u32,
     counter_high: u32,
-    // Chunks of the input that is bound, for `leaves`; of everything, for `tops`; messages, for `messages`.
+    // Chunks of the bound input for `leaves`, of the whole input for `tops`; messages for `messages`.
     chunks: u32,
-    // Bytes of the last of them.
+    // Bytes of the last chunk.
     tail: u32,
     // The flag of the mode.
     flags: u32,
@@ -30,7 +31,7 @@ struct Params {
     tile: u32,
     // Values of a tile's row.
     row: u32,
-    // The row in which the first value of this dispatch goes.
+    // The row that gets the first value of this dispatch.
     first: u32,
 }
 
@@ -61,7 +62,7 @@ struct State {
 // Each value takes two.
 @group(0) @binding(2) var<storage, read_write> rows: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> values: array<vec4<u32>>;
-// Of each message: where it begins in `input`, how long it is, the number of its chunk, and flags beside those of the mode.
+// For each message: its start in `input`, its length, its chunk number, and flags besides those of the mode.
 @group(0) @binding(4) var<storage, read> jobs: array<vec4<u32>>;
 
 var<workgroup> low: array<vec4<u32>, WIDTH>;
@@ -71,7 +72,7 @@ fn rotate(x: vec4<u32>, by: u32) -> vec4<u32> {
     return (x >> vec4<u32>(by)) | (x << vec4<u32>(32u - by));
 }
 
-// Four quarters of a round side by side.
+// Four quarter-rounds side by side.
 fn quarters(s: State, x: vec4<u32>, y: vec4<u32>) -> State {
     var a = s.a + s.b + x;
     var d = rotate(s.d ^ a, 16u);
@@ -84,7 +85,7 @@ fn quarters(s: State, x: vec4<u32>, y: vec4<u32>) -> State {
     return State(a, b, c, d);
 }
 
-// A round.
+// One round.
 fn mixed(before: State, m: Block) -> State {
     var s = quarters(before, vec4<u32>(m.a.xz, m.b.xz), vec4<u32>(m.a.yw, m.b.yw));
     s = State(s.a, s.b.yzwx, s.c.zwxy, s.d.wxyz);
@@ -120,7 +121,8 @@ fn compress(cv: Value, block: Block, counter: vec2<u32>, len: u32, flags: u32) -
     return Value(s.a ^ s.c, s.b ^ s.d);
 }
 
-// Of four words that begin `at` bytes into a block, those bytes that lie before its end. A buffer may hold anything behind.
+// Those bytes of four words, `at` bytes into a block, that are before its end. The bytes behind it are
+// arbitrary.
 fn cut(words: vec4<u32>, at: u32, len: u32) -> vec4<u32> {
     let left = vec4<i32>(i32(len)) - vec4<i32>(i32(at)) - vec4<i32>(0, 4, 8, 12);
     let bits = vec4<u32>(clamp(left, vec4<i32>(0), vec4<i32>(3))) * 8u;
@@ -128,7 +130,7 @@ fn cut(words: vec4<u32>, at: u32, len: u32) -> vec4<u32> {
     return select(some, words, left >= vec4<i32>(4));
 }
 
-// The value of `len` bytes of one chunk, which begin at `start` in `input`.
+// The value of `len` bytes of one chunk, from `start` in `input` on.
 fn chunk(start: u32, len: u32, counter: vec2<u32>, flags: u32, end: u32) -> Value {
     var cv = Value(params.key_low, params.key_high);
     let blocks = max(1u, (len + 63u) >> 6u);
@@ -159,14 +161,14 @@ fn empty(value: Value) -> bool {
     return all((value.low | value.high) == vec4<u32>(0u));
 }
 
-// The chunks of a workgroup become one value in `rows`.
+// Reduces the chunks of a workgroup to one value in `rows`.
 @compute @workgroup_size(WIDTH)
 fn leaves(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let first = group.x * WIDTH;
     var count = min(params.chunks - first, WIDTH);
     if thread < count {
         let number = first + thread;
-        // A subtree begins at a multiple of its length, so nothing is carried.
+        // A subtree begins at a multiple of its length, so there is no carry.
         let counter = vec2<u32>(params.counter_low + number, params.counter_high);
         let len = select(1024u, params.tail, number + 1u == params.chunks);
         let value = chunk(number * 64u, len, counter, params.flags, CHUNK_END);
@@ -197,8 +199,9 @@ fn leaves(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     }
 }
 
-// The row of a tile becomes one value in `values`. A row is reduced where it lies: parents are written in front of the values
-// that are still to be read. Where one of them is empty so is all above it: whoever was to write it was left out.
+// Reduces the row of a tile to one value in `values`. It works in place: parents are written in front of the
+// values that are still to be read. If a value is zero because its group was skipped, all values above it are
+// zero.
 @compute @workgroup_size(WIDTH)
 fn tops(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let base = group.x * params.row;
@@ -236,8 +239,8 @@ fn tops(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Chunks of many messages, one for each thread: a message of one chunk becomes its digest, the chunks of longer ones become
-// values.
+// Hashes the chunks of many messages, one per thread: a message of one chunk becomes its digest, chunks of
+// longer messages become values.
 @compute @workgroup_size(WIDTH)
 fn messages(@builtin(global_invocation_id) id: vec3<u32>) {
     let number = id.x;

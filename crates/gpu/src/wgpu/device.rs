@@ -1,41 +1,40 @@
-//! Finding devices, describing them, opening one.
+//! Device listing, description and opening.
 
 use super::argon2;
-use super::blake3::{Kernels, TEXT};
-use super::guarded::{guarded, now};
+use super::blake3_kernels::{Kernels, TEXT};
+use super::error_scope::{guarded, now};
 use super::memory;
-use crate::{Error, Info, Kind, info};
+use crate::{Error, Info, Kind, Selector};
 use ::wgpu::{Adapter, AdapterInfo, Backend, Backends, DeviceType, DownlevelFlags, Instance, Limits};
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// What every kernel needs of a device.
+/// Requirements of the kernels.
 const THREADS: u32 = 128;
 const SHARED: u32 = THREADS * 32;
 const BUFFERS: u32 = 4;
 
-/// The devices of this machine, in the order of their numbers. None where there is no driver.
-pub fn devices() -> Vec<Info> {
+/// Descriptions of all devices of this machine, by number. Empty without a driver.
+pub(crate) fn devices() -> Vec<Info> {
     adapters().iter().map(describe).collect()
 }
 
 fn adapters() -> Vec<Adapter> {
     let mut descriptor = ::wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = Backends::VULKAN | Backends::METAL | Backends::DX12;
-    // No layers that look for mistakes: they would write where nobody asked them to.
+    // No validation layers: they would print to the program's output.
     descriptor.flags = ::wgpu::InstanceFlags::empty();
     now(Instance::new(descriptor).enumerate_adapters(Backends::all()))
 }
 
 fn describe(adapter: &Adapter) -> Info {
     let lacks = lacks(adapter);
-    Info { memory: memory::near(adapter), lacks, ..of(&adapter.get_info(), &adapter.limits()) }
+    Info { memory: memory::of_adapter(adapter), lacks, ..info(&adapter.get_info(), &adapter.limits()) }
 }
 
-fn of(info: &AdapterInfo, limits: &Limits) -> Info {
+fn info(info: &AdapterInfo, limits: &Limits) -> Info {
     Info {
         name: info.name.clone(),
-        // wgpu has none to tell.
+        // wgpu reports no id.
         id: None,
         bus: (!info.device_pci_bus_id.is_empty()).then(|| info.device_pci_bus_id.to_lowercase()),
         kind: match info.device_type {
@@ -80,9 +79,9 @@ fn lacks_of(limits: &Limits) -> Option<String> {
     }
 }
 
-/// A device that was opened. Clones are the same device; threads share it.
+/// An open device. Clones are the same device; threads share it.
 #[derive(Clone)]
-pub struct Device(Arc<Opened>);
+pub(crate) struct Device(Arc<Opened>);
 
 struct Opened {
     device: ::wgpu::Device,
@@ -93,45 +92,21 @@ struct Opened {
 }
 
 impl Device {
-    /// The device that [`best`](crate::best) names.
-    ///
-    /// # Errors
-    /// [`Error::NoDevice`] where there is none that can be used; what the driver says.
-    pub fn best() -> Result<Device, Error> {
+    /// Opens a device of this machine.
+    pub(crate) fn open(selector: Selector<'_>) -> Result<Device, Error> {
         let adapters = adapters();
         let devices: Vec<_> = adapters.iter().map(describe).collect();
-        let number = info::best(&devices).ok_or(Error::NoDevice { found: 0 })?;
-        Device::of(&adapters[number])
+        Device::from_adapter(&adapters[selector.choose(&devices)?])
     }
 
-    /// The device of this number in the list that [`devices`] gives.
-    ///
-    /// # Errors
-    /// [`Error::NoDevice`], [`Error::Unfit`]; what the driver says.
-    pub fn open(number: usize) -> Result<Device, Error> {
-        let adapters = adapters();
-        let found = adapters.len();
-        Device::of(adapters.get(number).ok_or(Error::NoDevice { found })?)
-    }
-
-    /// The device that is meant by its number, its name or its place, as [`find`](crate::find) has it.
-    ///
-    /// # Errors
-    /// [`Error::Which`], [`Error::Unfit`]; what the driver says.
-    pub fn find(asked: &str) -> Result<Device, Error> {
-        let adapters = adapters();
-        let devices: Vec<_> = adapters.iter().map(describe).collect();
-        Device::of(&adapters[info::find(&devices, asked)?])
-    }
-
-    fn of(adapter: &Adapter) -> Result<Device, Error> {
+    fn from_adapter(adapter: &Adapter) -> Result<Device, Error> {
         let info = describe(adapter);
         if let Some(lacks) = info.lacks {
             return Err(Error::Unfit { device: info.name, lacks });
         }
         let descriptor = ::wgpu::DeviceDescriptor {
             label: Some("hashmill"),
-            // Those that wgpu takes by itself are the least that any device has: 128 MiB for a kernel.
+            // wgpu's default limits are the least of any device: 128 MiB for a kernel.
             required_limits: adapter.limits(),
             required_features: adapter.features() & argon2::FEATURES,
             ..Default::default()
@@ -141,14 +116,11 @@ impl Device {
         Ok(Device::with(device, queue, info))
     }
 
-    /// A device that the caller has opened, with the caller's own limits.
-    ///
-    /// # Errors
-    /// [`Error::Unfit`].
-    pub fn from_parts(device: ::wgpu::Device, queue: ::wgpu::Queue) -> Result<Device, Error> {
+    /// Wraps a device that the caller has opened, with the caller's own limits.
+    pub(crate) fn from_parts(device: ::wgpu::Device, queue: ::wgpu::Queue) -> Result<Device, Error> {
         let limits = device.limits();
-        let (lacks, memory) = (lacks_of(&limits), memory::near_opened(&device));
-        let info = Info { memory, lacks, ..of(&device.adapter_info(), &limits) };
+        let (lacks, memory) = (lacks_of(&limits), memory::of_device(&device));
+        let info = Info { memory, lacks, ..info(&device.adapter_info(), &limits) };
         match info.lacks {
             Some(lacks) => Err(Error::Unfit { device: info.name, lacks }),
             None => Ok(Device::with(device, queue, info)),
@@ -159,17 +131,13 @@ impl Device {
         Device(Arc::new(Opened { device, queue, info, kernels: OnceLock::new(), argon2: OnceLock::new() }))
     }
 
-    /// What is known of it.
-    pub fn info(&self) -> &Info {
+    pub(crate) fn info(&self) -> &Info {
         &self.0.info
     }
 
-    /// Calls of the caller's to wgpu, which by itself ends the program where one of them fails. `bytes` are what they ask for, as far
-    /// as that is known.
-    ///
-    /// # Errors
-    /// What the driver says of them; [`Error::OutOfMemory`], [`Error::Lost`].
-    pub fn guarded<T>(
+    /// Runs calls to wgpu with their errors as results: without this wgpu panics when one fails. `bytes` is
+    /// the memory that they request, where known.
+    pub(super) fn guarded<T>(
         &self,
         bytes: u64,
         calls: impl FnOnce(&::wgpu::Device, &::wgpu::Queue) -> T,
@@ -177,12 +145,17 @@ impl Device {
         guarded(&self.0.device, bytes, || calls(&self.0.device, &self.0.queue))
     }
 
-    /// For callers who make buffers on it: see [`guarded`](Device::guarded).
-    pub fn raw(&self) -> (&::wgpu::Device, &::wgpu::Queue) {
+    /// The device and queue of wgpu.
+    pub(crate) fn raw(&self) -> (&::wgpu::Device, &::wgpu::Queue) {
         (&self.0.device, &self.0.queue)
     }
 
-    /// Its kernels, compiled when they are first asked for.
+    /// Are both the same open device?
+    pub(super) fn is(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The BLAKE3 kernels, compiled on first use.
     pub(super) fn kernels(&self) -> Result<&Kernels, Error> {
         if let Some(kernels) = self.0.kernels.get() {
             return Ok(kernels);
@@ -191,29 +164,23 @@ impl Device {
         Ok(self.0.kernels.get_or_init(|| made))
     }
 
-    /// Those of Argon2, compiled when they are first asked for.
+    /// The Argon2 kernels, compiled on first use.
     pub(super) fn argon2(&self) -> Result<&argon2::Kernels, Error> {
         if let Some(kernels) = self.0.argon2.get() {
             return Ok(kernels);
         }
-        let (device, means) = (&self.0.device, argon2::Means::of(&self.0.device));
+        let (device, means) = (&self.0.device, argon2::KernelOptions::from_device(&self.0.device));
         let made = guarded(device, 0, || argon2::Kernels::new(device, &means.text()))?;
         Ok(self.0.argon2.get_or_init(|| made))
     }
 
-    /// The same with other kernels: what a broken one does.
+    /// The same device with other BLAKE3 kernels, such as a broken one.
     #[cfg(test)]
-    pub(super) fn with_kernels(&self, text: &str) -> Result<Device, Error> {
+    pub(crate) fn with_kernels(&self, text: &str) -> Result<Device, Error> {
         let Opened { device, queue, info, .. } = &*self.0;
         let kernels = guarded(device, 0, || Kernels::new(device, text))?;
         let (device, queue, info) = (device.clone(), queue.clone(), info.clone());
         let argon2 = OnceLock::new();
         Ok(Device(Arc::new(Opened { device, queue, info, kernels: OnceLock::from(kernels), argon2 })))
-    }
-}
-
-impl fmt::Debug for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Device").field(&self.0.info).finish()
     }
 }

@@ -1,4 +1,4 @@
-//! How much memory a device has near to it, which wgpu does not tell: the one place here that speaks to a driver itself.
+//! Size of device-local memory, which wgpu does not report: the only code here that calls a driver directly.
 #![allow(
     unsafe_code,
     reason = "the driver's own description of its memory, of which wgpu gives the raw handles only"
@@ -6,45 +6,46 @@
 
 use ::wgpu::{Adapter, Device};
 
-/// A heap of Vulkan's that lies near to the device.
+/// Flag of a Vulkan heap in device-local memory.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows))]
 const DEVICE_LOCAL: u32 = 1;
 
-/// Bytes of the largest heap near to the device that is behind a raw adapter or a raw device: wgpu has no name for what they share.
+/// Bytes of the largest device-local heap behind a raw adapter or a raw device: wgpu has no common trait for
+/// these.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows))]
 macro_rules! largest {
     ($raw:expr) => {{
         let raw = $raw;
         let instance = raw.shared_instance().raw_instance();
-        // SAFETY: the device is one of this instance's, and both live as long as `raw`.
+        // SAFETY: the device belongs to this instance, and both live as long as `raw`.
         let memory = unsafe { instance.get_physical_device_memory_properties(raw.raw_physical_device()) };
         let heaps = memory.memory_heaps.iter().take(memory.memory_heap_count as usize);
         heaps.filter(|heap| heap.flags.as_raw() & DEVICE_LOCAL != 0).map(|heap| heap.size).max()
     }};
 }
 
-/// Bytes of the largest heap near to the device.
+/// Bytes of the largest device-local heap.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows))]
-pub(super) fn near(adapter: &Adapter) -> Option<u64> {
-    // SAFETY: the handle is used within this function, and nothing is destroyed by it.
+pub(super) fn of_adapter(adapter: &Adapter) -> Option<u64> {
+    // SAFETY: the handle is used only within this function, which destroys nothing.
     largest!(unsafe { adapter.as_hal::<::wgpu::hal::api::Vulkan>() }?)
 }
 
-/// The same of a device that somebody has opened.
+/// As [`of_adapter`], for an open device.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows))]
-pub(super) fn near_opened(device: &Device) -> Option<u64> {
-    // SAFETY: the handle is used within this function, and nothing is destroyed by it.
+pub(super) fn of_device(device: &Device) -> Option<u64> {
+    // SAFETY: the handle is used only within this function, which destroys nothing.
     largest!(unsafe { device.as_hal::<::wgpu::hal::api::Vulkan>() }?)
 }
 
-/// Not known.
+/// Unknown here.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows)))]
-pub(super) fn near(_: &Adapter) -> Option<u64> {
+pub(super) fn of_adapter(_: &Adapter) -> Option<u64> {
     None
 }
 
-/// Not known.
+/// Unknown here.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows)))]
-pub(super) fn near_opened(_: &Device) -> Option<u64> {
+pub(super) fn of_device(_: &Device) -> Option<u64> {
     None
 }

@@ -1,10 +1,11 @@
-//! What a piece of work needs on a device beside its input: parameters, rows of the tree, values, and a way back for them.
+//! Device memory for one input, besides the input itself: parameters, tree rows, values, and their transfer
+//! to the host.
 
-use super::blake3::Kernels;
-use super::guarded::guarded;
+use super::blake3_kernels::Kernels;
+use super::error_scope::guarded;
 use crate::Error;
+use crate::blake3::input_split::{InputSplit, WIDTH, chunks};
 use crate::blake3::{Params, VALUE, all};
-use crate::cut::{Cut, WIDTH, chunks};
 use ::wgpu::{
     BindGroup, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages, CommandEncoder,
     ComputePipeline, Device, PollError, PollStatus, PollType, Queue, SubmissionIndex,
@@ -15,15 +16,15 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes from one set of parameters to the next, as every device wants it.
+/// Bytes from one set of parameters to the next: an alignment that every device accepts.
 pub(super) const STRIDE: u64 = 256;
 
-/// Makes a buffer without contents. Whoever calls this asks what was refused.
+/// Creates a buffer. The caller checks for errors.
 pub(super) fn buffer(device: &Device, size: u64, usage: BufferUsages) -> Buffer {
     device.create_buffer(&::wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
 }
 
-/// Binds whole buffers, or parts of them, to the numbers that a kernel knows them by.
+/// Binds buffers, or parts of them, to a kernel's binding numbers.
 pub(super) fn bind<const N: usize>(
     device: &Device,
     pipeline: &ComputePipeline,
@@ -50,7 +51,7 @@ pub(super) fn dispatch(
     pass.dispatch_workgroups(groups as u32, 1, 1);
 }
 
-/// Buffers for inputs that are cut into so many pieces at most.
+/// Buffers for an input cut into a limited number of tiles.
 pub(super) struct Scratch {
     device: Device,
     queue: Queue,
@@ -58,12 +59,17 @@ pub(super) struct Scratch {
     rows: Buffer,
     values: Buffer,
     back: Buffer,
-    /// Its parameters hold a key.
+    /// Do its parameters hold a key?
     secret: bool,
 }
 
 impl Scratch {
-    pub(super) fn new(device: &Device, queue: &Queue, cut: Cut, secret: bool) -> Result<Scratch, Error> {
+    pub(super) fn new(
+        device: &Device,
+        queue: &Queue,
+        cut: InputSplit,
+        secret: bool,
+    ) -> Result<Scratch, Error> {
         let (tiles, windows) = (cut.tiles(), cut.windows().count() as u64);
         let rows = tiles * cut.row() * VALUE;
         let params = (windows + 1) * STRIDE;
@@ -79,29 +85,29 @@ impl Scratch {
         })
     }
 
-    /// Whether it has room for this.
-    pub(super) fn fits(&self, cut: Cut) -> bool {
+    /// Is it large enough for `cut`?
+    pub(super) fn fits(&self, cut: InputSplit) -> bool {
         let params = (cut.windows().count() as u64 + 1) * STRIDE;
         self.params.size() >= params
             && self.rows.size() >= cut.tiles() * cut.row() * VALUE
             && self.values.size() >= cut.tiles() * VALUE
     }
 
-    /// Begins to compute the values of the tiles of what lies in `input` from `offset` on, whose first chunk has the number
+    /// Starts to compute the values of the tiles of `input` from `offset` on; the first chunk has the number
     /// `counter`.
     pub(super) fn begin(
         &self,
         kernels: &Kernels,
         params: &Params,
         (input, offset): (&Buffer, u64),
-        cut: Cut,
+        cut: InputSplit,
         counter: u64,
-    ) -> Result<Way, Error> {
+    ) -> Result<Readback, Error> {
         guarded(&self.device, 0, || {
             let mut encoder =
                 self.device.create_command_encoder(&::wgpu::CommandEncoderDescriptor::default());
             let mut at = 0;
-            // What an earlier input has left must not pass for an answer.
+            // Values of an earlier input must not pass for results.
             encoder.clear_buffer(&self.rows, 0, Some(cut.tiles() * cut.row() * VALUE));
             encoder.clear_buffer(&self.values, 0, Some(cut.tiles() * VALUE));
             for window in cut.windows() {
@@ -135,7 +141,7 @@ impl Scratch {
             let bytes = cut.tiles() * VALUE;
             dispatch(&mut encoder, &kernels.tops, &group, cut.tiles());
             encoder.copy_buffer_to_buffer(&self.values, 0, &self.back, 0, bytes);
-            Way::begin(&self.queue, encoder, &self.back, bytes)
+            Readback::begin(&self.queue, encoder, &self.back, bytes)
         })
     }
 
@@ -144,18 +150,18 @@ impl Scratch {
         BufferBinding { buffer: &self.params, offset: at, size: std::num::NonZero::new(Params::LEN as u64) }
     }
 
-    /// What a way of this scratch has brought back.
-    pub(super) fn take(&self, way: &Way) -> Result<Vec<ChainingValue>, Error> {
-        way.wait(&self.device)?;
-        way.values(&self.device, &self.back).and_then(all)
+    /// Waits for the values that `way` transfers.
+    pub(super) fn take(&self, readback: &Readback) -> Result<Vec<ChainingValue>, Error> {
+        readback.wait(&self.device)?;
+        readback.values(&self.device, &self.back).and_then(all)
     }
 }
 
 impl Drop for Scratch {
-    /// Writes over the key. Copies that the driver made on the way are out of reach.
+    /// Overwrites the key, except for transfer copies that the driver made.
     fn drop(&mut self) {
         if self.secret {
-            // A device that is gone has no key either.
+            // A lost device has no key either.
             let _ = guarded(&self.device, 0, || {
                 self.queue.write_buffer(&self.params, 0, &vec![0; self.params.size() as usize]);
                 self.queue.submit([]);
@@ -164,65 +170,66 @@ impl Drop for Scratch {
     }
 }
 
-/// What kernels write values into.
+/// Usages of buffers that kernels write values into.
 pub(super) const VALUES: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
 
-/// How long a thread waits before it looks around. A wait ends when the work does, or the device. One that ends in vain must be rare:
-/// wgpu 30 panics where another thread sees the work done between that end and its look at the device (`Way::look`).
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of one wait. A wait ends with the work or the device. Timeouts must be rare: wgpu 30 panics if
+/// another thread sees the work done between the timeout and the next poll (`Readback::is_complete`).
+const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a thread that looks for a short time sleeps between two looks.
-const PAUSE: Duration = Duration::from_micros(100);
+/// Pause between two polls of a thread that waits for a short time.
+const POLL_INTERVAL: Duration = Duration::from_micros(100);
 
-/// So many milliseconds after work is done, whoever gave it has been told.
-const TELLING: u32 = 1000;
+/// Milliseconds from the end of the work within which its callback runs.
+const MAX_LATE_POLLS: u32 = 1000;
 
-const UNDER_WAY: u8 = 0;
-const THERE: u8 = 1;
-const NEVER: u8 = 2;
+const PENDING: u8 = 0;
+const COMPLETE: u8 = 1;
+const FAILED: u8 = 2;
 
-/// Values that are on their way back.
-pub(super) struct Way {
+/// Values in transfer to the host.
+pub(crate) struct Readback {
     submission: SubmissionIndex,
     bytes: u64,
     state: Arc<AtomicU8>,
-    /// How often the work was done, and nothing was told of it.
-    untold: AtomicU32,
+    /// Number of polls that found the work done before its callback had run.
+    late_polls: AtomicU32,
 }
 
-impl Way {
-    /// Hands over the work, whose last step fills `back`.
-    pub(super) fn begin(queue: &Queue, encoder: CommandEncoder, back: &Buffer, bytes: u64) -> Way {
+impl Readback {
+    /// Submits the work, whose last step fills `back`.
+    pub(super) fn begin(queue: &Queue, encoder: CommandEncoder, back: &Buffer, bytes: u64) -> Readback {
         let submission = queue.submit([encoder.finish()]);
-        let state = Arc::new(AtomicU8::new(UNDER_WAY));
-        let told = Arc::clone(&state);
+        let state = Arc::new(AtomicU8::new(PENDING));
+        let callback_state = Arc::clone(&state);
         back.map_async(::wgpu::MapMode::Read, 0..bytes, move |result| {
-            told.store(if result.is_ok() { THERE } else { NEVER }, Ordering::Release);
+            callback_state.store(if result.is_ok() { COMPLETE } else { FAILED }, Ordering::Release);
         });
-        Way { submission, bytes, state, untold: AtomicU32::new(0) }
+        Readback { submission, bytes, state, late_polls: AtomicU32::new(0) }
     }
 
-    /// Whether they are there, after waiting so long at most.
+    /// Are the values complete? Waits for at most `timeout`.
     ///
-    /// Asks again and again: a wait that ends in vain is what wgpu 30 panics after, where another thread sees the work done meanwhile.
+    /// It polls instead of waiting: after a timeout wgpu 30 panics if another thread sees the work done
+    /// meanwhile.
     ///
     /// # Errors
-    /// [`Error::Lost`]: they will never be.
-    pub(super) fn look(&self, device: &Device, timeout: Duration) -> Result<bool, Error> {
+    /// [`Error::Lost`] if they will never be.
+    pub(super) fn is_complete(&self, device: &Device, timeout: Duration) -> Result<bool, Error> {
         let began = Instant::now();
         loop {
-            if self.told(device.poll(PollType::Poll))? {
+            if self.check_poll(device.poll(PollType::Poll))? {
                 return Ok(true);
             }
             if began.elapsed() >= timeout {
                 return Ok(false);
             }
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// Waits until they are there.
+    /// Waits until the values are complete.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -230,23 +237,23 @@ impl Way {
         loop {
             let submission_index = Some(self.submission.clone());
             let polled = match self.state.load(Ordering::Acquire) {
-                UNDER_WAY => device.poll(PollType::Wait { submission_index, timeout: Some(PATIENCE) }),
+                PENDING => device.poll(PollType::Wait { submission_index, timeout: Some(WAIT_TIMEOUT) }),
                 _ => Ok(PollStatus::Poll),
             };
-            if self.told(polled)? {
+            if self.check_poll(polled)? {
                 return Ok(());
             }
         }
     }
 
-    /// Whether they are there, after a look at the device.
-    fn told(&self, polled: Result<PollStatus, PollError>) -> Result<bool, Error> {
+    /// Are the values complete, given the result of a poll?
+    fn check_poll(&self, polled: Result<PollStatus, PollError>) -> Result<bool, Error> {
         match (self.state.load(Ordering::Acquire), polled) {
-            (THERE, _) => Ok(true),
-            (NEVER, _) | (_, Err(PollError::WrongSubmissionIndex(..))) => Err(Error::Lost),
+            (COMPLETE, _) => Ok(true),
+            (FAILED, _) | (_, Err(PollError::WrongSubmissionIndex(..))) => Err(Error::Lost),
             (_, Ok(PollStatus::Poll) | Err(PollError::Timeout)) => Ok(false),
-            // The work is done, and another thread that saw it before is about to tell.
-            _ if self.untold.fetch_add(1, Ordering::Relaxed) < TELLING => {
+            // The work is done, and another thread that polled earlier is about to run the callback.
+            _ if self.late_polls.fetch_add(1, Ordering::Relaxed) < MAX_LATE_POLLS => {
                 thread::sleep(Duration::from_millis(1));
                 Ok(false)
             }
@@ -254,12 +261,12 @@ impl Way {
         }
     }
 
-    /// The values in `back`, which may be used again afterwards.
+    /// The values in `back`, which can be reused afterwards.
     pub(super) fn values(&self, device: &Device, back: &Buffer) -> Result<Vec<ChainingValue>, Error> {
         self.read(device, back, |bytes| bytes.as_chunks::<{ VALUE as usize }>().0.to_vec())
     }
 
-    /// What `with` makes of the bytes in `back`, which may be used again afterwards.
+    /// Applies `with` to the bytes in `back`, which can be reused afterwards.
     pub(super) fn read<T>(
         &self,
         device: &Device,

@@ -1,19 +1,21 @@
-//! Argon2 and searches for nonces on cards of NVIDIA: memory, tunings, several cards, wrong hits, cards that are lost.
+//! Argon2 and nonce searches on NVIDIA cards: memory, tunings, several cards, wrong hits, lost cards.
 
 use crate::engines::nonces::{HEADER, found, salted};
 use crate::shim::{by_size, on_card};
 use crate::{Alone, device};
-use hashmill_gpu::Error;
-use hashmill_gpu::cuda::{Argon2, Device, Nonces};
+use hashmill_gpu::{Device, Error, Selector};
 use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread};
 use hashmill_hash::argon2::{Hasher, Input, Job, PagePolicy, Params, Plan};
-use hashmill_hash::engine::{EngineError, NonceEngine, Together, Watch};
+use hashmill_hash::engine::{EngineError, Hit, NonceEngine, NonceJob, RangeSearch, SearchMonitor};
+use std::sync::Mutex;
+use std::thread;
 
 fn params(memory: u32, passes: u32, lanes: u32) -> Params {
     Params::new(memory, passes, lanes).unwrap()
 }
 
-/// None of them changes a tag, one from a file that asks for more than there is does no harm, and what is in use can be asked for again.
+/// No tuning changes a tag, one that asks for too much memory does no harm, and the tuning in use can be
+/// requested again.
 #[test]
 fn every_tuning_gives_the_same_tags() {
     let Some(device) = device("tunings of Argon2") else { return };
@@ -33,19 +35,19 @@ fn every_tuning_gives_the_same_tags() {
     );
     let all = format!("hashes={}", tunings[0].hashes);
     let more = tunings[0].to_string().replace(&all, "hashes=4294967295").parse().unwrap();
-    // Lanes that grow are fewer than twice as many as fit as a whole.
+    // Growing lanes are fewer than twice as many as fit as a whole.
     let (most, mut grown) = (2 * memory / (params.blocks() * 1024), 0);
     for tuning in tunings.into_iter().chain([more]) {
-        let mut argon2 = Argon2::tuned(&device, params, tuning).unwrap();
+        let mut argon2 = device.argon2_tuned(params, tuning).unwrap();
         let used = argon2.tuning();
-        assert!(u64::from(used.hashes) < most && used.grow == argon2.grows(), "{used} of {tuning}");
+        assert!(u64::from(used.hashes) < most && used.grow == argon2.tuning().grow, "{used} of {tuning}");
         grown += usize::from(used.grow);
         let mut tags = [[0; 32]; 7];
         let jobs = tags.iter_mut().map(|tag| Job { input, tag });
         argon2.hash(&mut jobs.collect::<Vec<_>>()).unwrap();
         assert_eq!(tags, [right; 7], "{tuning}");
         drop(argon2);
-        assert_eq!(Argon2::tuned(&device, params, used).unwrap().tuning(), used, "asked for again");
+        assert_eq!(device.argon2_tuned(params, used).unwrap().tuning(), used, "requested again");
     }
     assert!(on_card() || grown > 2, "{grown}");
 }
@@ -55,46 +57,47 @@ fn a_hash_for_which_there_is_no_memory_is_an_error() {
     let Some(alone) = Alone::new("hashes without memory") else { return };
     let device = alone.device();
     alone.shim.memory(8 << 20);
-    let error = Argon2::new(&device, params(16 << 10, 1, 1), 1).map(|_| ()).unwrap_err();
+    let error = device.argon2(params(16 << 10, 1, 1), 1).map(|_| ()).unwrap_err();
     assert_eq!(error, Error::OutOfMemory { bytes: 16 << 20 });
-    let argon2 = Argon2::new(&device, params(1 << 10, 2, 1), 100).unwrap();
+    let argon2 = device.argon2(params(1 << 10, 2, 1), 100).unwrap();
     assert_eq!(argon2.width(), 7, "as many as fit");
 }
 
-/// A bit that flips after the device was tested: its hit is never told, whichever way memory is given.
+/// A bit flips after the device was tested: its hit is never reported, however memory is given.
 #[test]
-fn a_wrong_hit_is_found_out_by_the_processor() {
+fn the_processor_detects_wrong_hits() {
     let Some(alone) = Alone::new("wrong hits") else { return };
     let device = alone.device();
     for memory in [1 << 30, 4 << 20] {
         alone.shim.reset();
         alone.shim.memory(memory);
-        let mut engine = Nonces::new(&device, salted(1024, 1), 8).unwrap();
+        let mut engine = device.nonces(salted(1024, 1), 8).unwrap();
         let kernel = if memory == 1 << 30 { "argon2_fill_ahead" } else { "argon2_grow" };
-        let watch = Watch::new();
+        let watch = SearchMonitor::new();
         assert!(found(&mut engine, [0xff; 32], 0..9, &watch).is_ok());
         alone.shim.flip(kernel, 1);
-        let error = found(&mut engine, [0xff; 32], 0..9, &Watch::new());
+        let error = found(&mut engine, [0xff; 32], 0..9, &SearchMonitor::new());
         assert_eq!(error, Err(EngineError::SelfTest { engine: "Shim 0".to_owned() }), "{kernel}");
-        assert!(found(&mut engine, [0xff; 32], 0..9, &Watch::new()).is_ok(), "the next is right");
+        assert!(found(&mut engine, [0xff; 32], 0..9, &SearchMonitor::new()).is_ok(), "the next is right");
     }
 }
 
 #[test]
-fn a_search_that_cannot_be_is_refused_and_a_lost_one_says_so() {
+fn wrong_header_lengths_are_refused_and_a_lost_device_is_an_error() {
     let Some(alone) = Alone::new("searches that cannot be") else { return };
     let device = alone.device();
     let recipe = Recipe::NonceIsPassword { header_len: Some(76) };
-    let mut engine = Nonces::new(&device, Pow::new(params(64, 1, 1), recipe, Order::BigEndian), 2).unwrap();
-    let refused = found(&mut engine, [0xff; 32], 0..1, &Watch::new());
+    let mut engine = device.nonces(Pow::new(params(64, 1, 1), recipe, Order::BigEndian), 2).unwrap();
+    let refused = found(&mut engine, [0xff; 32], 0..1, &SearchMonitor::new());
     assert_eq!(refused, Err(EngineError::HeaderLen { given: HEADER.len(), least: 76, most: 76 }));
-    let mut engine = Nonces::new(&device, salted(64, 1), 2).unwrap();
+    let mut engine = device.nonces(salted(64, 1), 2).unwrap();
     alone.shim.lose(2);
-    let error = found(&mut engine, [0xff; 32], 0..1, &Watch::new()).unwrap_err();
+    let error = found(&mut engine, [0xff; 32], 0..1, &SearchMonitor::new()).unwrap_err();
     assert!(matches!(&error, EngineError::System { reason } if reason.contains("719")), "{error:?}");
 }
 
-/// Two cards and the processor find what it finds alone; one that is lost on the way leaves its part to the others.
+/// Two cards and the processor find the same as the processor alone; a lost card leaves its part to the
+/// others.
 #[test]
 fn several_cards_and_the_processor_search_together() {
     let Some(alone) = Alone::new("searches by several cards") else { return };
@@ -103,26 +106,45 @@ fn several_cards_and_the_processor_search_together() {
     let processor = || SingleThread::new(pow, Plan::host(), PagePolicy::Plain, 1).unwrap();
     let mut target = [0xff; 32];
     target[0] = 0x7f;
-    let right = found(&mut processor(), target, 0..600, &Watch::new()).unwrap();
+    let right = found(&mut processor(), target, 0..600, &SearchMonitor::new()).unwrap();
     for lost in [false, true] {
         alone.shim.reset();
         alone.shim.devices(2);
         let card = |number| {
-            let device = Device::open_of(&alone.driver, number).unwrap();
-            Box::new(Nonces::new(&device, pow, 9).unwrap()) as Box<dyn NonceEngine>
+            let device = Device::open_by_driver(&alone.driver, Selector::Number(number)).unwrap();
+            Box::new(device.nonces(pow, 9).unwrap()) as Box<dyn NonceEngine>
         };
-        let mut engine = Together::searching(vec![card(0), card(1), Box::new(processor())]).unwrap();
-        assert_eq!(engine.limits().in_flight, 19);
+        let mut engines = vec![card(0), card(1), Box::new(processor())];
         if lost {
             alone.shim.lose(30);
         }
-        // Until a card has had something to do for so long.
+        // Repeated until the card has had enough launches.
         let ended = (0..500).any(|_| {
-            let (searched, hits) = found(&mut engine, target, 0..600, &Watch::new()).unwrap();
-            assert_eq!((searched.next, &hits), (600, &right.1));
-            let failed: Vec<_> =
-                engine.shares().filter(|share| share.failed.is_some()).map(|share| share.name).collect();
-            match failed[..] {
+            let (watch, hits) = (SearchMonitor::new(), Mutex::new(Vec::new()));
+            let note = |hit| hits.lock().unwrap().push(hit);
+            let job = NonceJob::new(HEADER, target);
+            let range = RangeSearch::new(&job, pow.order(), 0..600, &watch, &note);
+            let mut failed = Vec::new();
+            // The others may have ended before the lost card gave its nonces back.
+            while range.progress().next < 600 {
+                let results: Vec<_> = thread::scope(|scope| {
+                    let run = |engine: &mut Box<dyn NonceEngine>| engine.run(&range, watch.stop());
+                    let threads: Vec<_> =
+                        engines.iter_mut().map(|engine| scope.spawn(move || run(engine))).collect();
+                    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+                });
+                let mut results = results.into_iter();
+                engines.retain(|engine| {
+                    let is_whole = results.next().unwrap().is_ok();
+                    failed.extend((!is_whole).then(|| engine.name().to_owned()));
+                    is_whole
+                });
+            }
+            assert_eq!(watch.hashes(), range.progress().hashes);
+            let mut hits = hits.into_inner().unwrap();
+            hits.sort_unstable_by_key(|hit: &Hit| hit.nonce);
+            assert_eq!(hits, right.1);
+            match &failed[..] {
                 [] => !lost,
                 [name] => {
                     assert!(lost && name.starts_with("Shim "));
@@ -131,6 +153,6 @@ fn several_cards_and_the_processor_search_together() {
                 _ => panic!("{failed:?}"),
             }
         });
-        assert!(ended, "a card that is to be lost is asked");
+        assert!(ended, "the lost card gets work");
     }
 }

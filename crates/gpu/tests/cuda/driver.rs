@@ -1,8 +1,8 @@
-//! The driver: what it says of devices, and what becomes of one that is not there, or too old, or refuses.
+//! The driver: device descriptions, missing and old drivers, errors.
 
 use crate::{Alone, device};
-use hashmill_gpu::cuda::{Blake3, Device, Driver};
-use hashmill_gpu::{Error, Kind, best};
+use hashmill_gpu::cuda::Driver;
+use hashmill_gpu::{Device, Error, Fault, Kind, Selector, best};
 use hashmill_hash::blake3::hazmat::Mode;
 use std::path::Path;
 
@@ -14,10 +14,15 @@ fn open(path: &str) -> Result<Driver, Error> {
     }
 }
 
+fn free_bytes(device: &Device) -> u64 {
+    device.free_memory().unwrap().expect("the driver reports it")
+}
+
 #[test]
 fn no_driver_and_a_driver_without_all_functions_are_errors() {
     for path in ["/nonexistent/libcuda.so.1", "/proc/self/exe/no", file!()] {
         let error = open(path).map(|_| ()).unwrap_err();
+        assert_eq!(error.fault(), Fault::Machine);
         assert!(matches!(&error, Error::NoDriver { reason } if !reason.is_empty()), "{error:?}");
     }
     if cfg!(all(target_os = "linux", target_env = "gnu")) {
@@ -28,7 +33,7 @@ fn no_driver_and_a_driver_without_all_functions_are_errors() {
 }
 
 #[test]
-fn the_driver_of_the_system_is_there_or_not_and_nothing_panics() {
+fn the_systems_driver_loads_or_is_an_error() {
     match Driver::load() {
         Ok(driver) => assert!(driver.version() >= 1000),
         Err(error) => {
@@ -41,57 +46,64 @@ fn the_driver_of_the_system_is_there_or_not_and_nothing_panics() {
 fn a_device_is_described_as_the_driver_says() {
     let Some(alone) = Alone::new("facts of devices") else { return };
     alone.shim.devices(2);
-    let all = Device::list(&alone.driver).unwrap();
+    let all = alone.driver.devices().unwrap();
     assert_eq!(all.len(), 2);
     let info = &all[1];
     assert_eq!((info.name.as_str(), info.kind, info.interface), ("Shim 1", Kind::Discrete, "CUDA"));
     assert_eq!(info.driver, "CUDA 13.0, compute capability 9.0");
     assert_eq!((info.memory, info.binding, info.subgroup), (Some(1 << 30), 1 << 30, 32));
     assert_eq!((best(&all), alone.driver.version()), (Some(0), 13_000));
-    let device = Device::open_of(&alone.driver, 1).unwrap();
+    let device = Device::open_by_driver(&alone.driver, Selector::Number(1)).unwrap();
     assert_eq!(device.info(), info);
-    assert_eq!(device.free_memory(), Ok(1 << 30));
-    assert_eq!(Device::open_of(&alone.driver, 2).map(|_| ()), Err(Error::NoDevice { found: 2 }));
+    assert_eq!(device.free_memory(), Ok(Some(1 << 30)));
+    assert_eq!(
+        Device::open_by_driver(&alone.driver, Selector::Number(2)).map(|_| ()),
+        Err(Error::NoDevice { found: 2 })
+    );
     alone.shim.devices(0);
-    assert_eq!(Device::list(&alone.driver), Ok(Vec::new()));
-    assert_eq!(Device::best_of(&alone.driver).map(|_| ()), Err(Error::NoDevice { found: 0 }));
+    assert_eq!(alone.driver.devices(), Ok(Vec::new()));
+    assert_eq!(
+        Device::open_by_driver(&alone.driver, Selector::Best).map(|_| ()),
+        Err(Error::NoDevice { found: 0 })
+    );
 }
 
 #[test]
-fn devices_are_found_by_number_name_id_and_place_and_are_told_apart() {
+fn devices_are_found_by_number_name_id_and_bus_address() {
     let Some(alone) = Alone::new("devices by their names") else { return };
     alone.shim.devices(3);
-    let all = Device::list(&alone.driver).unwrap();
+    let all = alone.driver.devices().unwrap();
     assert_eq!(all[2].id.as_deref(), Some("GPU-20212223-2425-2627-2829-2a2b2c2d2e2f"));
     assert_eq!(all[2].bus.as_deref(), Some("0000:0c:00.0"));
     for asked in ["2", "shim 2", "GPU-2021", "0000:0C:00.0"] {
-        let found = Device::find_of(&alone.driver, asked).unwrap();
+        let found = Device::open_by_driver(&alone.driver, Selector::Name(asked)).unwrap();
         assert_eq!(found.info(), &all[2], "{asked}");
     }
     assert!(all[2].is_same(&all[2]) && !all[2].is_same(&all[1]));
     for (asked, fits) in [("shim", 3), ("3", 0), ("gpu-ffff", 0)] {
-        let error = Device::find_of(&alone.driver, asked).map(|_| ()).unwrap_err();
+        let error = Device::open_by_driver(&alone.driver, Selector::Name(asked)).map(|_| ()).unwrap_err();
         assert_eq!(error, Error::Which { asked: asked.to_owned(), fits, found: 3 });
     }
 }
 
 /// Each has its own memory, and what happens to one happens to no other.
 #[test]
-fn two_devices_are_used_side_by_side() {
+fn two_devices_work_side_by_side() {
     let Some(alone) = Alone::new("two devices") else { return };
     alone.shim.devices(2);
-    let [first, second] = [0, 1].map(|number| Device::open_of(&alone.driver, number).unwrap());
+    let [first, second] =
+        [0, 1].map(|number| Device::open_by_driver(&alone.driver, Selector::Number(number)).unwrap());
     let held = first.buffer(1 << 20).unwrap();
-    assert_eq!(second.free_memory(), Ok(1 << 30));
-    assert_eq!(first.free_memory(), Ok((1 << 30) - (1 << 20)));
+    assert_eq!(second.free_memory(), Ok(Some(1 << 30)));
+    assert_eq!(first.free_memory(), Ok(Some((1 << 30) - (1 << 20))));
     let input = vec![7; 300_000];
     let right = hashmill_hash::blake3::hash(&input);
-    let hash = |device: &Device| Blake3::new(device, &Mode::Hash)?.hash_bytes(&input);
+    let hash = |device: &Device| device.blake3(&Mode::Hash)?.hash_bytes(&input);
     assert_eq!([hash(&first), hash(&second)], [Ok(right), Ok(right)]);
     alone.shim.lose(0);
     assert!(hash(&first).unwrap_err().is_lost());
     assert_eq!(hash(&second), Ok(right));
-    let refused = Blake3::new(&second, &Mode::Hash).unwrap().hash_buffer(&held, 0, 100);
+    let refused = second.blake3(&Mode::Hash).unwrap().hash_buffer(&held, 0, 100);
     assert!(matches!(refused, Err(Error::Buffer { .. })), "{refused:?}");
 }
 
@@ -105,54 +117,62 @@ fn a_device_that_lacks_something_is_listed_and_not_used() {
     ] {
         alone.shim.reset();
         alone.shim.attribute(attribute, value);
-        let all = Device::list(&alone.driver).unwrap();
+        let all = alone.driver.devices().unwrap();
         assert_eq!(all[0].lacks.as_deref(), Some(lacks));
         assert_eq!(best(&all), None);
-        let error = Device::open_of(&alone.driver, 0).map(|_| ()).unwrap_err();
+        let error = Device::open_by_driver(&alone.driver, Selector::Number(0)).map(|_| ()).unwrap_err();
         assert_eq!(error, Error::Unfit { device: "Shim 0".to_owned(), lacks: lacks.to_owned() });
     }
     alone.shim.reset();
     alone.shim.attribute(18, 1);
-    assert_eq!(Device::list(&alone.driver).unwrap()[0].kind, Kind::Integrated);
+    assert_eq!(alone.driver.devices().unwrap()[0].kind, Kind::Integrated);
 }
 
 #[test]
-fn a_refusal_has_the_drivers_own_name_and_words() {
+fn errors_have_the_drivers_name_and_description() {
     let Some(alone) = Alone::new("refusals of the driver") else { return };
     alone.shim.fail("cuModuleLoadData", 0, 200);
-    let error = Device::best_of(&alone.driver).map(|_| ()).unwrap_err();
+    let error = Device::open_by_driver(&alone.driver, Selector::Best).map(|_| ()).unwrap_err();
     let Error::Cuda(refusal) = &error else { panic!("{error:?}") };
+    assert_eq!(error.fault(), Fault::Driver);
     assert_eq!((refusal.call, refusal.code, refusal.lost), ("cuModuleLoadData", 200, false));
     assert_eq!(
         error.to_string(),
         "the driver refuses: cuModuleLoadData gave CUDA_ERROR_INVALID_IMAGE (200), device kernel image is invalid"
     );
-    // A code that the driver does not know itself.
+    // A code unknown to the driver.
     alone.shim.fail("cuCtxPushCurrent_v2", 0, 12_345);
-    let error = Device::best_of(&alone.driver).map(|_| ()).unwrap_err();
+    let error = Device::open_by_driver(&alone.driver, Selector::Best).map(|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the driver refuses: cuCtxPushCurrent_v2 gave a code without a name (12345), the driver has no words for it"
     );
 }
 
-/// Whatever device it is.
+/// On any device.
 #[test]
-fn a_device_is_found_by_what_it_says_of_itself() {
+fn a_device_is_found_by_its_own_description() {
     let Some(held) = device("what a device says of itself") else { return };
-    let (device, all) = (&held.device, Device::list(&held.driver).unwrap());
+    let (device, all) = (&held.device, held.driver.devices().unwrap());
     let number = best(&all).expect("one that can be used");
     let info = &all[number];
     assert_eq!((device.info(), &info.lacks, info.subgroup), (info, &None, 32));
-    assert!(held.driver.version() >= 13_000 && device.free_memory().unwrap() <= info.memory.unwrap());
+    assert!(held.driver.version() >= 13_000 && free_bytes(device) <= info.memory.unwrap());
     for asked in [&number.to_string(), info.id.as_ref().unwrap(), info.bus.as_ref().unwrap()] {
-        assert_eq!(Device::find_of(&held.driver, asked).unwrap().info(), info, "{asked}");
+        assert_eq!(
+            Device::open_by_driver(&held.driver, Selector::Name(asked)).unwrap().info(),
+            info,
+            "{asked}"
+        );
     }
-    assert_eq!(Device::open_of(&held.driver, 99).map(|_| ()), Err(Error::NoDevice { found: all.len() }));
+    assert_eq!(
+        Device::open_by_driver(&held.driver, Selector::Number(99)).map(|_| ()),
+        Err(Error::NoDevice { found: all.len() })
+    );
 }
 
 #[test]
-fn memory_that_no_device_has_is_an_error_and_what_is_given_back_is_free() {
+fn excessive_memory_is_an_error_and_freed_memory_is_available() {
     let Some(device) = device("memory that no device has") else { return };
     for bytes in [2 * device.info().memory.unwrap(), 1 << 60, u64::MAX] {
         assert_eq!(device.buffer(bytes).map(|_| ()), Err(Error::OutOfMemory { bytes }));
@@ -160,32 +180,32 @@ fn memory_that_no_device_has_is_an_error_and_what_is_given_back_is_free() {
     if let Some(shim) = &device.shim {
         shim.memory(16 << 20);
     }
-    // More than half of what is free, twice.
+    // More than half of the free memory, twice.
     for _ in 0..2 {
-        let free = device.free_memory().unwrap();
+        let free = free_bytes(&device);
         let bytes = free / 16 * 10;
         let held = device.buffer(bytes).unwrap();
-        assert!(device.free_memory().unwrap() <= free - bytes);
+        assert!(free_bytes(&device) <= free - bytes);
         assert_eq!(device.buffer(bytes).map(|_| ()), Err(Error::OutOfMemory { bytes }));
         drop(held);
     }
 }
 
 #[test]
-fn memory_that_is_not_there_is_an_error_and_what_is_given_back_is_free() {
+fn missing_memory_is_an_error_and_freed_memory_is_available() {
     let Some(alone) = Alone::new("memory of devices") else { return };
     let device = alone.device();
     alone.shim.memory(1 << 20);
     assert_eq!(device.buffer(2 << 20).map(|_| ()), Err(Error::OutOfMemory { bytes: 2 << 20 }));
     assert_eq!(device.buffer(u64::MAX).map(|_| ()), Err(Error::OutOfMemory { bytes: u64::MAX }));
-    let before = device.free_memory().unwrap();
+    let before = free_bytes(&device);
     let buffer = device.buffer(1 << 19).unwrap();
-    assert_eq!(device.free_memory(), Ok(before - (1 << 19)));
+    assert_eq!(free_bytes(&device), before - (1 << 19));
     assert_eq!((buffer.len(), buffer.is_empty()), (1 << 19, false));
     drop(buffer.clone());
-    assert_eq!(device.free_memory(), Ok(before - (1 << 19)));
+    assert_eq!(free_bytes(&device), before - (1 << 19));
     drop(buffer);
-    assert_eq!(device.free_memory(), Ok(before));
+    assert_eq!(free_bytes(&device), before);
 }
 
 #[test]

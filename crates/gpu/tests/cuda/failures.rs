@@ -1,14 +1,14 @@
-//! A driver that fails at each of its calls, and a device that is lost at each of its launches: an error each time, or the right
-//! answer, never a panic, and everything is given back.
+//! Failures of every driver call and a device loss at every launch: each is an error or the right result,
+//! never a panic, and all memory is freed.
 
-use crate::{Alone, opened, portable};
-use hashmill_gpu::Error;
-use hashmill_gpu::cuda::{Argon2, Blake3, Device, Nonces, Subtrees};
+use crate::engines::portable;
+use crate::{Alone, opened};
+use hashmill_gpu::{Device, Error, Fault, Selector};
 use hashmill_hash::argon2::pow::{Order, Pow, Recipe};
 use hashmill_hash::argon2::{Hasher, Input, Job, Params};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::engine::{EngineError, NonceEngine, NonceJob, Stop, SubtreeEngine, Tile, Watch};
+use hashmill_hash::engine::{EngineError, NonceJob, SearchMonitor, Stop, Tile, search};
 use hashmill_testkit::paint;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -55,8 +55,8 @@ const FUNCTIONS: [&str; 38] = [
     "cuLaunchKernel",
 ];
 
-/// What gives something back, or is needed for that: where it fails, something is lost, and nobody is told.
-const GIVES_BACK: [&str; 8] = [
+/// Functions that free something, or are needed for that: where one fails, something leaks without an error.
+const FREEING: [&str; 8] = [
     "cuCtxPushCurrent_v2",
     "cuCtxPopCurrent_v2",
     "cuDevicePrimaryCtxRelease_v2",
@@ -67,19 +67,19 @@ const GIVES_BACK: [&str; 8] = [
     "cuModuleUnload",
 ];
 
-/// Everything that is done on a device, once: every answer is the processor's.
+/// Each kind of work on a device, once; every result equals the processor's.
 type Work = fn(&Device) -> Result<(), Error>;
 
 fn inputs(device: &Device) -> Result<(), Error> {
     let input = paint(5000);
     let right = portable(&Mode::Hash, &input).finalize();
-    let blake3 = Blake3::new(device, &Mode::Hash)?;
+    let blake3 = device.blake3(&Mode::Hash)?;
     let buffer = device.buffer(5000)?;
     buffer.write(0, &input)?;
     assert_eq!(blake3.hash_buffer(&buffer, 0, 5000)?, right);
     // SAFETY: the buffer lives to the end.
     #[allow(unsafe_code, reason = "an address that was made here")]
-    let borrowed = unsafe { device.borrow(buffer.pointer(), 5000) }?;
+    let borrowed = unsafe { device.borrow(buffer.cuda_address().unwrap(), 5000) }?;
     assert_eq!(blake3.hash_buffer(&borrowed, 0, 5000)?, right);
     assert_eq!(blake3.hash_bytes(&input)?, right);
     assert_eq!(device.registered(&input, |bytes| blake3.hash_registered(bytes, &Stop::new()))??, right);
@@ -91,7 +91,7 @@ fn inputs(device: &Device) -> Result<(), Error> {
 
 fn tiles(device: &Device) -> Result<(), Error> {
     let (bytes, never, tile) = (paint(4096), Stop::new(), Tile::new(0, 4096, 4096));
-    let engine = Subtrees::new(device, &Mode::Hash, 4096, 1)?;
+    let engine = device.subtrees(&Mode::Hash, 4096, 1)?;
     let compute = || -> Result<_, EngineError> {
         let mut staging = engine.stage()?.expect("memory");
         staging.copy_from_slice(&bytes);
@@ -103,36 +103,36 @@ fn tiles(device: &Device) -> Result<(), Error> {
     Ok(())
 }
 
-/// The test of a new engine is by memory that is there from the beginning, too, the rest by memory that grows.
+/// The self-test of a new engine also uses fixed memory, the rest growing memory.
 fn tags(device: &Device) -> Result<(), Error> {
     tags_of(device, 512).map(|grown| assert!(grown))
 }
 
-/// So much memory is more than the test of a new engine takes.
+/// More memory than the self-test of a new engine takes.
 fn tags_of_more(device: &Device) -> Result<(), Error> {
     tags_of(device, 3072).map(|_| ())
 }
 
-/// Whether memory has grown for hashes of so many KiB.
+/// Does memory grow for hashes of this many KiB?
 fn tags_of(device: &Device, memory: u32) -> Result<bool, Error> {
     let params = Params::new(memory, 1, 1).expect("within the limits");
     let input = Input::new(b"password", b"somesalt");
     let right: [u8; 32] = Hasher::new(params).hash(&input)?;
-    let mut argon2 = Argon2::new(device, params, usize::MAX)?;
+    let mut argon2 = device.argon2(params, usize::MAX)?;
     let mut tags = [[0; 32]; 2];
     let hashed = argon2.hash(&mut tags.iter_mut().map(|tag| Job { input, tag }).collect::<Vec<_>>());
-    assert!(tags.iter().all(|tag| [[0; 32], right].contains(tag)), "all of a tag or nothing of it");
+    assert!(tags.iter().all(|tag| [[0; 32], right].contains(tag)), "a whole tag or none");
     hashed?;
     assert_eq!(tags, [right; 2]);
-    Ok(argon2.grows())
+    Ok(argon2.tuning().grow)
 }
 
 fn nonces(device: &Device) -> Result<(), Error> {
     let params = Params::new(64, 1, 1).expect("within the limits");
     let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
-    let mut engine = Nonces::new(device, pow, 2)?;
-    let (job, hits, watch) = (NonceJob::new(b"a header", [0xff; 32]), Mutex::new(0), Watch::new());
-    let searched = engine.search(&job, 0..3, &watch, &|_| *hits.lock().unwrap() += 1);
+    let mut engine = device.nonces(pow, 2)?;
+    let (job, hits, watch) = (NonceJob::new(b"a header", [0xff; 32]), Mutex::new(0), SearchMonitor::new());
+    let searched = search(&mut engine, &job, 0..3, &watch, &|_| *hits.lock().unwrap() += 1);
     assert_eq!(*hits.lock().unwrap(), watch.hashes(), "all that were counted are hits");
     assert_eq!(searched?.hashes, 3);
     Ok(())
@@ -140,26 +140,26 @@ fn nonces(device: &Device) -> Result<(), Error> {
 
 const ALL: [(&str, Work); 4] = [("inputs", inputs), ("tiles", tiles), ("tags", tags), ("nonces", nonces)];
 
-/// Does the work on a device of its own, beside one that keeps what is not given back visible.
+/// Does the work on a new device, beside another one that keeps leaks visible.
 fn done(alone: &Alone, work: Work) -> Result<(), Error> {
-    // Little, so that hashes grow.
+    // Too little for whole hashes, so that they grow.
     alone.shim.memory(alone.shim.allocated() + (3 << 20));
     let driver = opened()?;
-    Device::list(&driver)?;
-    work(&Device::best_of(&driver)?)
+    driver.devices()?;
+    work(&Device::open_by_driver(&driver, Selector::Best)?)
 }
 
 #[test]
-fn each_call_that_fails_is_an_error_and_everything_is_given_back() {
+fn each_failing_call_is_an_error_and_all_resources_are_freed() {
     let Some(alone) = Alone::new("calls of the driver that fail") else { return };
-    let (keeper, mut told) = (alone.device(), BTreeSet::new());
+    let (keeper, mut reported) = (alone.device(), BTreeSet::new());
     // A search is the same with other inputs.
     for (name, work) in &ALL[..3] {
         let before = alone.shim.allocated();
         done(&alone, *work).unwrap();
         assert_eq!(alone.shim.allocated(), before, "{name}");
         for function in FUNCTIONS {
-            // What is called very often is made to fail at growing distances.
+            // Frequent calls fail at growing distances.
             let mut nth = 0;
             loop {
                 alone.shim.reset();
@@ -171,16 +171,17 @@ fn each_call_that_fails_is_an_error_and_everything_is_given_back() {
                     Ok(()) => (),
                     Err(Error::Cuda(refusal)) => {
                         assert_eq!((refusal.code, refusal.call), (801, function), "{name} {nth}");
-                        told.insert(function);
+                        reported.insert(function);
                     }
-                    Err(Error::Engine(EngineError::System { reason })) => {
+                    // Work by an engine after it was made.
+                    Err(Error::Driver { reason }) => {
                         assert!(reason.contains(function), "{name} {nth} {reason}");
-                        told.insert(function);
+                        reported.insert(function);
                     }
                     Err(error) => panic!("{name}, {function} {nth}: {error:?}"),
                 }
                 alone.shim.reset();
-                if !GIVES_BACK.contains(&function) {
+                if !FREEING.contains(&function) {
                     assert_eq!(alone.shim.allocated(), before, "{name}, {function} {nth}");
                 }
                 if calls <= nth.into() {
@@ -194,15 +195,15 @@ fn each_call_that_fails_is_an_error_and_everything_is_given_back() {
     drop(keeper);
     alone.shim.end();
     for function in FUNCTIONS {
-        let nobody_hears = (GIVES_BACK.contains(&function) && function != "cuCtxPushCurrent_v2")
+        let is_unreported = (FREEING.contains(&function) && function != "cuCtxPushCurrent_v2")
             || function.starts_with("cuGetError");
-        assert_eq!(told.contains(function), !nobody_hears, "{function}");
+        assert_eq!(reported.contains(function), !is_unreported, "{function}");
     }
 }
 
-/// A card that dies says so with every later call, until nobody has it open any more.
+/// A lost card fails every later call, until its last context is released.
 #[test]
-fn a_device_that_is_lost_at_any_launch_is_an_error_for_everybody() {
+fn a_device_lost_at_any_launch_is_an_error_for_every_engine() {
     let Some(alone) = Alone::new("devices that are lost") else { return };
     for (name, work) in ALL {
         let mut nth = 0;
@@ -216,6 +217,7 @@ fn a_device_that_is_lost_at_any_launch_is_an_error_for_everybody() {
             for (_, work) in ALL {
                 let error = work(&device).unwrap_err();
                 assert!(error.is_lost() && error.to_string().contains("the device is gone"), "{error:?}");
+                assert_eq!(error.fault(), Fault::Device);
             }
             assert!(device.free_memory().unwrap_err().is_lost());
             drop(device);
@@ -232,7 +234,7 @@ fn a_device_that_is_lost_at_any_launch_is_an_error_for_everybody() {
 }
 
 #[test]
-fn a_kernel_that_a_watchdog_kills_is_told_by_its_name_and_ends_the_device() {
+fn a_kernel_killed_by_a_watchdog_is_named_and_the_device_is_lost() {
     let Some(alone) = Alone::new("kernels that a watchdog kills") else { return };
     let device = alone.device();
     alone.shim.fail("cuEventSynchronize", 0, 702);
@@ -243,9 +245,9 @@ fn a_kernel_that_a_watchdog_kills_is_told_by_its_name_and_ends_the_device() {
     }
 }
 
-/// Inputs, first blocks and last ones go through memory of the host that others have afterwards.
+/// Inputs, first blocks and last ones pass through host memory that other allocations get afterwards.
 #[test]
-fn memory_of_the_host_is_given_back_empty() {
+fn host_memory_is_wiped_before_it_is_freed() {
     let Some(alone) = Alone::new("memory that is given back empty") else { return };
     for (name, work) in ALL {
         done(&alone, work).unwrap();
@@ -254,10 +256,10 @@ fn memory_of_the_host_is_given_back_empty() {
 }
 
 #[test]
-fn an_engine_whose_device_is_gone_says_so_to_everybody() {
+fn an_engine_of_a_lost_device_returns_the_error_to_every_thread() {
     let Some(alone) = Alone::new("engines whose device is gone") else { return };
     const TILE: usize = 256 * 1024;
-    let engine = Subtrees::new(&alone.device(), &Mode::Hash, TILE, 2).unwrap();
+    let engine = alone.device().subtrees(&Mode::Hash, TILE, 2).unwrap();
     let (bytes, never, tile) = (paint(TILE), Stop::new(), Tile::new(0, 0, TILE));
     let mut staging = engine.stage().unwrap().expect("memory");
     staging.copy_from_slice(&bytes);
@@ -273,7 +275,7 @@ fn an_engine_whose_device_is_gone_says_so_to_everybody() {
     assert_eq!(engine.stage().map(|_| ()), Err(error));
 }
 
-/// Little memory and more, in small steps, to far more than one of each needs: what was had is given back each time.
+/// From little memory in small steps to far more than each kind of work needs: all of it is freed each time.
 #[test]
 fn too_little_memory_is_an_error_or_less_at_a_time() {
     let Some(alone) = Alone::new("devices with too little memory") else { return };
@@ -287,9 +289,7 @@ fn too_little_memory_is_an_error_or_less_at_a_time() {
             alone.shim.memory(bytes);
             match work(&keeper) {
                 Ok(()) => done += 1,
-                Err(Error::OutOfMemory { .. } | Error::Engine(EngineError::OutOfMemory { .. })) => {
-                    refused += 1;
-                }
+                Err(Error::OutOfMemory { .. }) => refused += 1,
                 Err(error) => panic!("{name}, {bytes}: {error:?}"),
             }
             assert_eq!(alone.shim.allocated(), before, "{name}, {bytes}");

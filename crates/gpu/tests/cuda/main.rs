@@ -1,4 +1,5 @@
-//! Devices of NVIDIA's driver, on a driver without a card, or, as far as nothing is to go wrong, on a card: see `tests/shim`.
+//! Tests of NVIDIA devices on a simulated driver or, where nothing is made to fail, on a card: see
+//! `tests/shim`.
 #![cfg(feature = "cuda")]
 
 mod argon2;
@@ -11,19 +12,23 @@ mod inputs;
 mod shim;
 mod sizes;
 
-use hashmill_gpu::Error;
-use hashmill_gpu::cuda::{self as back, Buffer, Device, Driver};
-use hashmill_hash::blake3::hazmat::{ContextKey, Mode, hash_derive_key_context};
-use hashmill_hash::blake3::{Hasher, Kernel, Plan};
+use hashmill_gpu::cuda::Driver;
+use hashmill_gpu::{Device, Error, Selector};
 use hashmill_testkit::skip;
 use shim::Shim;
 use std::ops::Deref;
 use std::sync::MutexGuard;
 
-const KEY: &[u8; 32] = b"whats the Elvish word for friend";
-const CONTEXT: &str = "BLAKE3 2019-12-27 16:29:52 test vectors context";
+/// Numbers of chunks whose edges are tested.
+const CHUNKS: &[usize] = &[1, 2, 3, 4, 5, 7, 8, 9, 127, 128, 129, 255, 256, 257, 385];
+/// Offsets of inputs in their buffers.
+const OFFSETS: [usize; 4] = [0, 16, 256, 65_536];
+/// Lengths of inputs of several tiles.
+const TILES: &[usize] = &[(128 << 20) + 3073];
+/// Distance between the lengths of short messages: the simulated driver is slow.
+const MESSAGE_STEP: usize = 7;
 
-/// The driver without a card, and what tests say to it, for one test at a time.
+/// The simulated driver and its controls, for one test at a time.
 struct Alone {
     shim: Shim,
     driver: Driver,
@@ -31,20 +36,20 @@ struct Alone {
 }
 
 impl Alone {
-    /// Nothing, said aloud, where there is no compiler to make it.
+    /// `None`, with a printed reason, where there is no compiler to build it.
     fn new(what: &str) -> Option<Alone> {
         let shim = Shim::new(what)?;
         let guard = shim.alone();
-        let driver = opened().expect("it has all functions");
+        let driver = opened().expect("the simulated driver has all functions");
         Some(Alone { shim, driver, _guard: guard })
     }
 
     fn device(&self) -> Device {
-        Device::best_of(&self.driver).expect("there is one")
+        Device::open_by_driver(&self.driver, Selector::Best).expect("there is one")
     }
 }
 
-/// A device that nobody else has meanwhile: of the driver without a card, or a card.
+/// A device for one test at a time: simulated, or a card.
 struct Held {
     device: Device,
     driver: Driver,
@@ -53,10 +58,10 @@ struct Held {
 }
 
 impl Held {
-    /// What tests say to the driver. Nothing, said aloud, where it is that of a card.
+    /// The controls of the driver; `None`, with a printed reason, on a card.
     fn shim(&self, what: &str) -> Option<&Shim> {
         if self.shim.is_none() {
-            skip(what, "a card does not go wrong because a test says so");
+            skip(what, "a test cannot make a card fail");
         }
         self.shim.as_ref()
     }
@@ -70,7 +75,7 @@ impl Deref for Held {
     }
 }
 
-/// Nothing, said aloud, where there is no compiler to make its driver.
+/// `None`, with a printed reason, where there is no compiler to build the simulated driver.
 fn device(what: &str) -> Option<Held> {
     let (driver, shim, _guard) = if shim::on_card() {
         let guard = shim::one_at_a_time();
@@ -79,41 +84,16 @@ fn device(what: &str) -> Option<Held> {
         let Alone { driver, shim, _guard } = Alone::new(what)?;
         (driver, Some(shim), _guard)
     };
-    let device = Device::best_of(&driver).expect("there is one");
+    let device = Device::open_by_driver(&driver, Selector::Best).expect("there is one");
     Some(Held { device, driver, shim, _guard })
 }
 
-/// The driver, once more.
+/// Opens the driver once more.
 fn opened() -> Result<Driver, Error> {
-    let path = shim::library("drivers").expect("it was made before");
-    // SAFETY: it does what the driver's interface promises, as far as it is called.
+    let path = shim::library("drivers").expect("it was built before");
+    // SAFETY: it implements the driver's interface as far as it is called.
     #[allow(unsafe_code, reason = "our own library")]
     unsafe {
         Driver::open(path)
     }
-}
-
-/// A buffer with this in it from `offset` on, and other things before and behind.
-fn buffer(device: &Device, bytes: &[u8], offset: usize) -> Buffer {
-    let mut all = vec![0x5a; offset + bytes.len() + 16];
-    all[offset..offset + bytes.len()].copy_from_slice(bytes);
-    let buffer = device.buffer(all.len() as u64).expect("there is memory");
-    buffer.write(0, &all).expect("it has room");
-    buffer
-}
-
-/// Each mode by its name.
-fn modes(context: &ContextKey) -> [(&'static str, Mode<'_>); 3] {
-    [("hash", Mode::Hash), ("keyed", Mode::KeyedHash(KEY)), ("derive", Mode::DeriveKeyMaterial(context))]
-}
-
-fn context_key() -> ContextKey {
-    hash_derive_key_context(CONTEXT)
-}
-
-/// The portable implementation.
-fn portable(mode: &Mode<'_>, bytes: &[u8]) -> Hasher {
-    let mut hasher = Hasher::with_mode(mode).with_plan(Plan::of(Kernel::portable()));
-    hasher.update(bytes);
-    hasher
 }

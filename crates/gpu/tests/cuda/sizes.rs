@@ -1,13 +1,15 @@
-//! Lengths, places and costs, at and around each edge: up to gigabytes on a card, and as far as a processor in its place comes soon.
+//! Lengths, positions and costs at and around each edge: up to gigabytes on a card, and as far as is quick on
+//! the simulated driver.
 
+use crate::engines::{context_key, modes};
 use crate::shim::{by_size, on_card};
-use crate::{Held, context_key, device, modes};
-use hashmill_gpu::cuda::{Argon2, Blake3, Device, Nonces};
+use crate::{Held, device};
+use hashmill_gpu::{Argon2, Device, Selector};
 use hashmill_hash::argon2::pow::{Order, Pow, Recipe};
 use hashmill_hash::argon2::{Hasher as Passwords, Input, Job, Params, Variant};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{Hash, Hasher};
-use hashmill_hash::engine::{NonceEngine, NonceJob, Stop, Watch};
+use hashmill_hash::engine::{NonceJob, SearchMonitor, Stop, search};
 use hashmill_testkit::skip;
 use std::sync::Mutex;
 use std::thread;
@@ -16,7 +18,7 @@ const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 const GIB: usize = 1 << 30;
 
-/// Bytes of which no two pieces are alike.
+/// Bytes without repeating pieces.
 fn noise(len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     for (number, word) in (1_u64..).zip(bytes.as_chunks_mut().0) {
@@ -26,7 +28,7 @@ fn noise(len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Around the ends of chunks, groups of threads, tiles, windows, and of what 32 bits count.
+/// Lengths around the ends of chunks, groups of threads, tiles, windows, and 32-bit counts.
 fn edges(most: usize) -> Vec<usize> {
     const AROUND: [isize; 17] =
         [-1025, -1024, -1023, -64, -17, -16, -15, -1, 0, 1, 15, 16, 17, 64, 1023, 1024, 1025];
@@ -43,13 +45,13 @@ fn lengths_around_every_edge_have_the_output_of_the_processor() {
     let Some(held) = device("lengths around edges") else { return };
     let device = &held.device;
     let most = by_size(4 * GIB + 64 * MIB + 1025, 129 * KIB + 2);
-    // Each mode from another byte on; a key changes nothing of how large inputs are cut.
+    // Each mode at another offset; a key does not change how large inputs are cut.
     let input = noise(most + 65_536 + 48);
     let buffer = device.buffer(input.len() as u64).unwrap();
     buffer.write(0, &input).unwrap();
     let context = context_key();
     for ((name, mode), offset) in modes(&context).into_iter().zip([0, 16, 65_536 + 48]) {
-        let blake3 = Blake3::new(device, &mode).unwrap();
+        let blake3 = device.blake3(&mode).unwrap();
         let (mut hasher, mut at) = (Hasher::with_mode(&mode), 0);
         for len in edges(if offset == 0 { most } else { most.min(193 * MIB) }) {
             hasher.update(&input[offset + at..offset + len]);
@@ -61,8 +63,8 @@ fn lengths_around_every_edge_have_the_output_of_the_processor() {
             assert_eq!(given, right, "{name}, {len} bytes from {offset} on");
         }
     }
-    // The end of it, at multiples of 16.
-    let blake3 = Blake3::new(device, &Mode::Hash).unwrap();
+    // The end of the buffer, at multiples of 16.
+    let blake3 = device.blake3(&Mode::Hash).unwrap();
     for len in [1, 1000, 1024, 1025, 5000, 70_000, 100_016] {
         let offset = (input.len() - len) / 16 * 16;
         let right = hashmill_hash::blake3::hash(&input[offset..]);
@@ -84,7 +86,7 @@ fn very_many_messages_have_the_digests_of_the_processor() {
     let messages: Vec<_> = (0..by_size(100_000, 500))
         .map(|number: usize| &input[number * 7..][..number * number % 2600])
         .collect();
-    let blake3 = Blake3::new(&device, &Mode::Hash).unwrap();
+    let blake3 = device.blake3(&Mode::Hash).unwrap();
     let mut digests = vec![Hash::from_bytes([0; 32]); messages.len()];
     blake3.hash_many(&messages, &mut digests).unwrap();
     for (number, (message, digest)) in messages.iter().zip(digests).enumerate() {
@@ -100,7 +102,7 @@ fn passwords(count: usize) -> Vec<[u8; 8]> {
     (0..count as u64).map(u64::to_le_bytes).collect()
 }
 
-/// What a device says of these passwords in this order.
+/// The device's tags of these passwords, in this order.
 fn tags(argon2: &mut Argon2, passwords: &[[u8; 8]]) -> Vec<[u8; 32]> {
     let mut tags = vec![[0; 32]; passwords.len()];
     let mut jobs: Vec<_> = passwords
@@ -112,7 +114,7 @@ fn tags(argon2: &mut Argon2, passwords: &[[u8; 8]]) -> Vec<[u8; 32]> {
     tags
 }
 
-/// What the processor says, by a thread for each.
+/// The processor's tags, with a thread for each.
 fn right(params: Params, passwords: &[[u8; 8]]) -> Vec<[u8; 32]> {
     let one = |password| Passwords::new(params).hash(&Input::new(password, b"somesalt")).unwrap();
     thread::scope(|scope| {
@@ -127,14 +129,14 @@ fn hashes_of_two_gibibytes_have_the_tags_of_the_processor() {
     let memory = by_size(1 << 21, 1 << 9);
     for (lanes, variant) in [(1, Variant::Id), (4, Variant::I)] {
         let params = params(memory, 1, lanes).with_variant(variant);
-        let mut argon2 = Argon2::new(&device, params, 2).unwrap();
-        assert_eq!((argon2.width(), argon2.grows()), (2, false));
+        let mut argon2 = device.argon2(params, 2).unwrap();
+        assert_eq!((argon2.width(), argon2.tuning().grow), (2, false));
         let passwords = passwords(2);
         assert_eq!(tags(&mut argon2, &passwords), right(params, &passwords), "{params:?}");
     }
 }
 
-/// As many hashes as a whole card takes, and some more than go side by side.
+/// As many hashes as a whole card takes, and a few more than run side by side.
 #[test]
 fn more_hashes_than_fit_as_a_whole_have_the_tags_of_the_processor() {
     const WHAT: &str = "more hashes than fit";
@@ -146,10 +148,10 @@ fn more_hashes_than_fit_as_a_whole_have_the_tags_of_the_processor() {
         shim.memory(4 << 20);
     }
     let params = params(by_size(1 << 21, 1 << 9), 1, 1);
-    let mut argon2 = Argon2::new(&device, params, usize::MAX).unwrap();
+    let mut argon2 = device.argon2(params, usize::MAX).unwrap();
     let memory = if on_card() { device.info().memory.unwrap() } else { 4 << 20 };
-    assert!(argon2.grows() && argon2.width() as u64 > memory / (params.blocks() * 1024));
-    // Few that are different, so that the processor comes to an end, and neighbours never the same.
+    assert!(argon2.tuning().grow && argon2.width() as u64 > memory / (params.blocks() * 1024));
+    // Few different ones, so that the processor is quick; neighbours always differ.
     let passwords: Vec<_> = passwords(3).into_iter().cycle().take(argon2.width() + 4).collect();
     let few = right(params, &passwords[..3]);
     for (number, tag) in tags(&mut argon2, &passwords).into_iter().enumerate() {
@@ -157,7 +159,7 @@ fn more_hashes_than_fit_as_a_whole_have_the_tags_of_the_processor() {
     }
 }
 
-/// Everything that is done on a device, so many times.
+/// Each kind of work on a device, `times` times.
 fn work(device: &Device, seed: usize, times: usize) {
     let params = params(by_size(4096, 256), 1, 1);
     let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
@@ -165,9 +167,9 @@ fn work(device: &Device, seed: usize, times: usize) {
     let digest = hashmill_hash::blake3::hash(&input);
     let passwords = passwords(3 + seed);
     let right = right(params, &passwords);
-    let blake3 = Blake3::new(device, &Mode::Hash).unwrap();
-    let mut argon2 = Argon2::new(device, params, 2).unwrap();
-    let mut nonces = Nonces::new(device, pow, 2).unwrap();
+    let blake3 = device.blake3(&Mode::Hash).unwrap();
+    let mut argon2 = device.argon2(params, 2).unwrap();
+    let mut nonces = device.nonces(pow, 2).unwrap();
     for _ in 0..times {
         let buffer = device.buffer(input.len() as u64).unwrap();
         buffer.write(0, &input).unwrap();
@@ -175,13 +177,14 @@ fn work(device: &Device, seed: usize, times: usize) {
         assert_eq!(blake3.hash_bytes(&input), Ok(digest));
         assert_eq!(tags(&mut argon2, &passwords), right);
         let (hits, job) = (Mutex::new(0), NonceJob::new(b"a header", [0xff; 32]));
-        let searched = nonces.search(&job, 0..5, &Watch::new(), &|_| *hits.lock().unwrap() += 1).unwrap();
+        let note = |_| *hits.lock().unwrap() += 1;
+        let searched = search(&mut nonces, &job, 0..5, &SearchMonitor::new(), &note).unwrap();
         assert_eq!((searched.hashes, *hits.lock().unwrap()), (5, 5));
     }
 }
 
 #[test]
-fn threads_share_a_device_whose_engines_are_their_own() {
+fn threads_with_their_own_engines_share_a_device() {
     let Some(held) = device("threads that share a device") else { return };
     thread::scope(|scope| {
         for seed in 0..by_size(4, 2) {
@@ -191,14 +194,14 @@ fn threads_share_a_device_whose_engines_are_their_own() {
     });
 }
 
-/// The same card, opened twice: one is closed while the other is at work.
+/// The same card, opened twice: one value is dropped while the other works.
 #[test]
-fn two_values_of_one_device_are_at_work_side_by_side() {
+fn two_values_of_one_device_work_side_by_side() {
     let Some(Held { device, driver, .. }) = &device("two values of one device") else { return };
     thread::scope(|scope| {
         scope.spawn(|| {
             for seed in 0..by_size(5, 1) {
-                work(&Device::best_of(driver).unwrap(), seed, 1);
+                work(&Device::open_by_driver(driver, Selector::Best).unwrap(), seed, 1);
             }
         });
         work(device, 9, by_size(5, 1));

@@ -1,12 +1,15 @@
-//! A search on a device: what the processor finds, in every recipe, up to the last nonce.
+//! Nonce searches on a device: the same hits as the processor's, in every recipe, up to the last nonce.
 
-use crate::back::Nonces;
 use crate::device;
-use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread};
+use hashmill_hash::argon2::pow::{HitChecker, Order, Pow, Recipe, SingleThread};
 use hashmill_hash::argon2::{PagePolicy, Params, Plan};
-use hashmill_hash::engine::{EngineError, Hit, NonceEngine, NonceJob, Searched, Together, Watch, self_test};
+use hashmill_hash::engine::{
+    EngineError, Hit, NonceEngine, NonceJob, RangeSearch, SearchMonitor, SearchProgress, Stop, search,
+    self_test,
+};
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 pub(crate) const HEADER: &[u8] = b"a header of forty bytes, nonce inside it";
 
@@ -17,16 +20,16 @@ pub(crate) fn pow(memory: u32, passes: u32, lanes: u32, recipe: Recipe, order: O
 pub(crate) fn salted(memory: u32, passes: u32) -> Pow {
     pow(memory, passes, 1, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian)
 }
-/// What a search finds, in the order of nonces.
+/// The hits of a search, in the order of nonces.
 pub(crate) fn found(
     engine: &mut dyn NonceEngine,
     target: [u8; 32],
     nonces: Range<u64>,
-    watch: &Watch,
-) -> Result<(Searched, Vec<Hit>), EngineError> {
+    watch: &SearchMonitor,
+) -> Result<(SearchProgress, Vec<Hit>), EngineError> {
     let hits = Mutex::new(Vec::new());
     let note = |hit| hits.lock().unwrap().push(hit);
-    let searched = engine.search(&NonceJob::new(HEADER, target), nonces, watch, &note)?;
+    let searched = search(engine, &NonceJob::new(HEADER, target), nonces, watch, &note)?;
     let mut hits = hits.into_inner().unwrap();
     hits.sort_unstable_by_key(|hit: &Hit| hit.nonce);
     Ok((searched, hits))
@@ -37,8 +40,9 @@ fn a_search_finds_what_the_processor_finds() {
     let Some(device) = device("searches for nonces") else { return };
     let inside = Recipe::NonceInHeader { offset: 28, len: 4, salt_len: 16 };
     for pow in [salted(256, 1), pow(100, 2, 3, inside, Order::LittleEndian)] {
-        let mut ours = Nonces::new(&device, pow, 7).unwrap();
-        assert_eq!((ours.limits().in_flight, ours.limits().batch), (7, 7));
+        let mut ours = device.nonces(pow, 7).unwrap();
+        let hash = pow.params().blocks() * 1024;
+        assert_eq!((ours.limits().in_flight, ours.limits().host_memory), (7, hash));
         assert_eq!(ours.name(), device.info().name);
         let mut theirs = SingleThread::new(pow, Plan::host(), PagePolicy::Plain, 1).unwrap();
         let mut target = [0xff; 32];
@@ -50,16 +54,17 @@ fn a_search_finds_what_the_processor_finds() {
             (100..140, target),
             (7..7, target),
         ] {
-            let watch = Watch::new();
-            let right = found(&mut theirs, target, nonces.clone(), &Watch::new()).unwrap();
+            let watch = SearchMonitor::new();
+            let right = found(&mut theirs, target, nonces.clone(), &SearchMonitor::new()).unwrap();
             let count = nonces.end - nonces.start;
             assert_eq!(found(&mut ours, target, nonces, &watch).unwrap(), right, "{pow:?}");
             assert_eq!(watch.hashes(), count);
         }
-        let (_, hits) = found(&mut ours, target, 100..140, &Watch::new()).unwrap();
-        assert!((1..40).contains(&hits.len()), "a target that some reach: {}", hits.len());
-        let digest =
-            |nonce| found(&mut theirs, [0xff; 32], nonce..nonce + 1, &Watch::new()).unwrap().1[0].digest;
+        let (_, hits) = found(&mut ours, target, 100..140, &SearchMonitor::new()).unwrap();
+        assert!((1..40).contains(&hits.len()), "a target that some nonces reach: {}", hits.len());
+        let digest = |nonce| {
+            found(&mut theirs, [0xff; 32], nonce..nonce + 1, &SearchMonitor::new()).unwrap().1[0].digest
+        };
         assert_eq!(self_test(&mut ours, HEADER, 3..20, digest), Ok(()));
     }
 }
@@ -67,19 +72,22 @@ fn a_search_finds_what_the_processor_finds() {
 #[test]
 fn a_search_that_is_stopped_counts_what_it_has_done() {
     let Some(device) = device("searches that are stopped") else { return };
-    let mut engine = Nonces::new(&device, salted(64, 1), 4).unwrap();
-    let watch = Watch::new();
+    let mut engine = device.nonces(salted(64, 1), 4).unwrap();
+    let (watch, hits) = (SearchMonitor::new(), Mutex::new(Vec::new()));
     let stop_at_the_fifth = |hit: Hit| {
+        hits.lock().unwrap().push(hit.nonce);
         if hit.nonce == 15 {
             watch.stop().set();
         }
     };
     let job = NonceJob::new(HEADER, [0xff; 32]);
-    let searched = engine.search(&job, 10..1_000_000, &watch, &stop_at_the_fifth).unwrap();
-    // The four that were under way were done, and no others.
-    assert_eq!(searched, Searched::new(8, 18));
-    assert_eq!(watch.hashes(), 8);
-    assert_eq!(engine.search(&job, 10..20, &watch, &|_| ()), Ok(Searched::new(0, 10)));
+    let searched = search(&mut engine, &job, 10..1_000_000, &watch, &stop_at_the_fifth).unwrap();
+    // The device goes on while hits are checked. What was not checked counts as not tried.
+    assert!((16..1_000_000).contains(&searched.next), "{searched:?}");
+    assert!(searched.hashes >= searched.next - 10 && searched.hashes == watch.hashes(), "{searched:?}");
+    assert!(hits.into_inner().unwrap().into_iter().eq(10..searched.next));
+    let stopped = search(&mut engine, &job, 10..20, &watch, &|_| ());
+    assert_eq!(stopped, Ok(SearchProgress::new(0, 10)));
 }
 
 #[test]
@@ -87,12 +95,43 @@ fn a_device_and_the_processor_search_together() {
     let Some(device) = device("searches by a device and the processor") else { return };
     let pow = salted(64, 1);
     let processor = || SingleThread::new(pow, Plan::host(), PagePolicy::Plain, 2).unwrap();
-    let right = found(&mut processor(), [0xff; 32], 5..205, &Watch::new()).unwrap();
-    let engines: Vec<Box<dyn NonceEngine>> =
-        vec![Box::new(Nonces::new(&device, pow, 8).unwrap()), Box::new(processor())];
-    let (mut engine, watch) = (Together::searching(engines).unwrap(), Watch::new());
-    assert_eq!(found(&mut engine, [0xff; 32], 5..205, &watch), Ok(right));
-    let shares: Vec<_> = engine.shares().map(|share| (share.done, share.failed)).collect();
-    assert_eq!(watch.hashes(), 200);
-    assert!(matches!(shares[..], [(a, None), (b, None)] if a + b == 200), "{shares:?}");
+    let (_, right) = found(&mut processor(), [0xff; 32], 5..205, &SearchMonitor::new()).unwrap();
+    let mut engines: Vec<Box<dyn NonceEngine>> =
+        vec![Box::new(device.nonces(pow, 8).unwrap()), Box::new(processor())];
+    let (watch, hits) = (SearchMonitor::new(), Mutex::new(Vec::new()));
+    let note = |hit| hits.lock().unwrap().push(hit);
+    let job = NonceJob::new(HEADER, [0xff; 32]);
+    let range = RangeSearch::new(&job, pow.order(), 5..205, &watch, &note);
+    thread::scope(|scope| {
+        for engine in &mut engines {
+            scope.spawn(|| engine.run(&range, watch.stop()).unwrap());
+        }
+    });
+    assert_eq!((range.progress(), watch.hashes()), (SearchProgress::new(200, 205), 200));
+    let mut hits = hits.into_inner().unwrap();
+    hits.sort_unstable_by_key(|hit| hit.nonce);
+    assert_eq!(hits, right);
+}
+
+#[test]
+fn engines_may_share_a_checker_of_the_same_function() {
+    let Some(device) = device("a checker of hits that is shared") else { return };
+    let (pow, stop) = (salted(64, 1), Stop::new());
+    let checker = Arc::new(HitChecker::new(pow).unwrap());
+    let [mut first, mut second] =
+        [(); 2].map(|()| device.nonces(pow, 2).unwrap().checked_by(Arc::clone(&checker)).unwrap());
+    let other = device.nonces(salted(128, 1), 2).unwrap().checked_by(checker);
+    assert!(matches!(other, Err(EngineError::Function { .. })));
+    let (watch, hits) = (SearchMonitor::new(), Mutex::new(Vec::new()));
+    let note = |hit: Hit| hits.lock().unwrap().push(hit.nonce);
+    let job = NonceJob::new(HEADER, [0xff; 32]);
+    let range = RangeSearch::new(&job, pow.order(), 0..40, &watch, &note);
+    thread::scope(|scope| {
+        for engine in [&mut first, &mut second] {
+            scope.spawn(|| engine.run(&range, &stop).unwrap());
+        }
+    });
+    let mut hits = hits.into_inner().unwrap();
+    hits.sort_unstable();
+    assert!(hits.into_iter().eq(0..40));
 }

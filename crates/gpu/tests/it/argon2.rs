@@ -1,8 +1,7 @@
-//! Argon2 by wgpu: tunings, and what a device binds.
+//! Argon2 by wgpu: tunings, and the limits of a device's bindings.
 
 use crate::{device, limited, narrow};
-use hashmill_gpu::Error;
-use hashmill_gpu::wgpu::{Argon2, Device};
+use hashmill_gpu::{Device, Error};
 use hashmill_hash::argon2::{Hasher, Input, Job, Params};
 
 fn params(memory: u32, passes: u32, lanes: u32) -> Params {
@@ -11,21 +10,22 @@ fn params(memory: u32, passes: u32, lanes: u32) -> Params {
 
 fn one(device: &Device, params: Params, input: Input<'_>) -> [u8; 32] {
     let mut tag = [0; 32];
-    Argon2::new(device, params, 1).unwrap().hash(&mut [Job { input, tag: &mut tag }]).unwrap();
+    device.argon2(params, 1).unwrap().hash(&mut [Job { input, tag: &mut tag }]).unwrap();
     tag
 }
 
-/// None of them changes a tag, one from a file that asks for more than there is does no harm, and what is in use can be asked for again.
+/// No tuning changes a tag, one that asks for too much memory does no harm, and the tuning in use can be
+/// requested again.
 #[test]
 fn every_tuning_gives_the_same_tags() {
     let Some(device) = device("tunings of Argon2") else { return };
     let (params, input) = (params(64, 1, 1), Input::new(b"password", b"somesalt"));
     let right: [u8; 32] = Hasher::new(params).hash(&input).unwrap();
-    let tunings = device.tunings(params);
+    let tunings = device.tunings(params).unwrap();
     assert!(tunings.len() >= 4, "{tunings:?}");
-    assert_eq!(Argon2::new(device, params, 3).unwrap().tuning(), tunings[0].at_most(3));
+    assert_eq!(device.argon2(params, 3).unwrap().tuning(), tunings[0].at_most(3));
     for tuning in tunings {
-        let mut argon2 = Argon2::tuned(device, params, tuning.at_most(3)).unwrap();
+        let mut argon2 = device.argon2_tuned(params, tuning.at_most(3)).unwrap();
         assert_eq!(argon2.tuning(), tuning.at_most(3));
         let mut tags = [[0; 32]; 4];
         let jobs = tags.iter_mut().map(|tag| Job { input, tag });
@@ -34,26 +34,27 @@ fn every_tuning_gives_the_same_tags() {
     }
 }
 
-/// A device that binds a mebibyte sees four of a hash: that much and no more. It was opened without anything that only some
-/// devices have.
+/// A device that binds one MiB can have hashes of four MiB and no more. It was opened without optional
+/// features.
 #[test]
 fn a_hash_has_four_times_what_a_device_binds() {
     let Some(device) = narrow(1 << 20) else { return };
     let input = Input::new(b"password", b"somesalt");
     let whole = params(4096, 1, 1);
     assert_eq!(one(&device, whole, input), Hasher::new(whole).hash(&input).unwrap());
-    let error = Argon2::new(&device, params(4100, 1, 1), 1).unwrap_err();
+    let error = device.argon2(params(4100, 1, 1), 1).unwrap_err();
     assert!(matches!(&error, Error::Unfit { lacks, .. } if lacks.contains("1049600 bytes")), "{error:?}");
-    let error = Argon2::new(&device, params(u32::MAX, 1, 1), 1).unwrap_err();
+    let error = device.argon2(params(u32::MAX, 1, 1), 1).unwrap_err();
     assert!(matches!(error, Error::Unfit { .. }), "{error:?}");
 }
 
-/// As many hashes as are asked for, however little a device binds: it sees 1024 blocks of a slice, and each has 250.
+/// The requested number of hashes, even if a device binds little: it binds 1024 blocks of a slice, and each
+/// hash has 250.
 #[test]
-fn what_a_device_does_not_bind_together_goes_side_by_side() {
+fn splits_memory_at_the_binding_limit() {
     let Some(device) = narrow(1 << 20) else { return };
     let params = params(1000, 2, 1);
-    let mut argon2 = Argon2::new(&device, params, 10).unwrap();
+    let mut argon2 = device.argon2(params, 10).unwrap();
     assert_eq!(argon2.width(), 10);
     assert!(argon2.memory() > 10 * 1000 * 1024);
     let passwords: Vec<_> = (0..26_u32).map(u32::to_be_bytes).collect();
@@ -70,6 +71,6 @@ fn what_a_device_does_not_bind_together_goes_side_by_side() {
 #[test]
 fn a_device_whose_kernels_bind_too_little_is_refused() {
     let Some(device) = limited(|limits| limits.max_storage_buffers_per_shader_stage = 5) else { return };
-    let error = Argon2::new(&device, params(8, 1, 1), 1).unwrap_err();
+    let error = device.argon2(params(8, 1, 1), 1).unwrap_err();
     assert!(matches!(&error, Error::Unfit { lacks, .. } if lacks == "6 buffers for a kernel"), "{error:?}");
 }

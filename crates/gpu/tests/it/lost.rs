@@ -1,26 +1,26 @@
-//! A device that goes away: an error each time, never a digest, never a panic or an end without end.
+//! Lost devices: an error each time, never a digest, a panic or an endless wait.
 
+use crate::engines::buffer;
 use crate::engines::nonces::{HEADER, found, pow, salted};
-use crate::{buffer, limited, narrow};
-use hashmill_gpu::Error;
-use hashmill_gpu::wgpu::{Argon2, Blake3, Device, Nonces, Subtrees};
+use crate::{limited, narrow, raw};
+use hashmill_gpu::{Device, Error};
 use hashmill_hash::argon2::pow::{Order, Recipe};
 use hashmill_hash::argon2::{Input, Job, Params};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::engine::{EngineError, Stop, SubtreeEngine, Tile, Watch};
+use hashmill_hash::engine::{EngineError, SearchMonitor, Stop, Tile};
 use hashmill_testkit::paint;
 use std::time::Duration;
 
 const TILE: usize = 256 * 1024;
 
-/// A device of the test's own: others shall keep theirs.
+/// A device of the test's own: other tests keep theirs.
 fn mortal() -> Option<Device> {
     narrow(64 << 20)
 }
 
 fn kill(device: &Device) {
-    device.raw().0.destroy();
+    raw(device).0.destroy();
 }
 
 fn is_of_the_machine(error: &EngineError) -> bool {
@@ -28,9 +28,9 @@ fn is_of_the_machine(error: &EngineError) -> bool {
 }
 
 #[test]
-fn inputs_under_way_and_later_ones_end_in_errors() {
+fn inputs_in_flight_and_later_ones_end_in_errors() {
     let Some(device) = mortal() else { return };
-    let blake3 = Blake3::new(&device, &Mode::KeyedHash(&[7; 32])).unwrap();
+    let blake3 = device.blake3(&Mode::KeyedHash(&[7; 32])).unwrap();
     let input = paint(3 << 20);
     let there = buffer(&device, &input, 0);
     let expected = blake3.hash_buffer(&there, 0, input.len() as u64).unwrap();
@@ -47,14 +47,14 @@ fn inputs_under_way_and_later_ones_end_in_errors() {
     }
     let error = blake3.hash_many(&[b"abc"], &mut [Hash::from_bytes([0; 32])]).unwrap_err();
     assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}");
-    let error = Subtrees::new(&device, &Mode::Hash, TILE, 1).unwrap_err();
+    let error = device.subtrees(&Mode::Hash, TILE, 1).map(|_| ()).unwrap_err();
     assert!(!matches!(error, Error::SelfTest { .. }), "{error:?}");
 }
 
 #[test]
-fn an_engine_whose_device_is_gone_says_so_to_everybody() {
+fn an_engine_of_a_lost_device_returns_the_error_to_every_thread() {
     let Some(device) = mortal() else { return };
-    let engine = Subtrees::new(&device, &Mode::Hash, TILE, 2).unwrap();
+    let engine = device.subtrees(&Mode::Hash, TILE, 2).unwrap();
     let (bytes, never, tile) = (paint(TILE), Stop::new(), Tile::new(0, 0, TILE));
     let value = engine.compute(tile, &bytes).unwrap();
     let mut staging = engine.stage().unwrap().expect("memory");
@@ -75,9 +75,9 @@ fn an_engine_whose_device_is_gone_says_so_to_everybody() {
 }
 
 #[test]
-fn a_hash_whose_device_goes_away_has_no_tag() {
+fn a_hash_on_a_lost_device_has_no_tag() {
     let Some(device) = mortal() else { return };
-    let mut argon2 = Argon2::new(&device, Params::new(1024, 1_000_000, 2).unwrap(), 2).unwrap();
+    let mut argon2 = device.argon2(Params::new(1024, 1_000_000, 2).unwrap(), 2).unwrap();
     let mut tags = [[0xa5; 32]; 2];
     let mut jobs: Vec<_> =
         tags.iter_mut().map(|tag| Job { input: Input::new(b"password", b"somesalt"), tag }).collect();
@@ -91,20 +91,20 @@ fn a_hash_whose_device_goes_away_has_no_tag() {
     assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}");
     let error = argon2.hash(&mut jobs).unwrap_err();
     assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}");
-    let error = Argon2::new(&device, Params::new(8, 1, 1).unwrap(), 1).unwrap_err();
+    let error = device.argon2(Params::new(8, 1, 1).unwrap(), 1).unwrap_err();
     assert!(matches!(error, Error::Lost | Error::Driver { .. }), "{error:?}");
     assert_eq!(tags, [[0xa5; 32]; 2], "untouched");
 }
 
 #[test]
-fn a_search_that_cannot_be_is_refused_and_a_lost_one_says_so() {
+fn wrong_header_lengths_are_refused_and_a_lost_device_is_an_error() {
     let Some(device) = limited(|_| ()) else { return };
     let recipe = Recipe::NonceIsPassword { header_len: Some(76) };
-    let mut engine = Nonces::new(&device, pow(64, 1, 1, recipe, Order::BigEndian), 2).unwrap();
-    let refused = found(&mut engine, [0xff; 32], 0..1, &Watch::new());
+    let mut engine = device.nonces(pow(64, 1, 1, recipe, Order::BigEndian), 2).unwrap();
+    let refused = found(&mut engine, [0xff; 32], 0..1, &SearchMonitor::new());
     assert_eq!(refused, Err(EngineError::HeaderLen { given: HEADER.len(), least: 76, most: 76 }));
-    let mut engine = Nonces::new(&device, salted(64, 1), 2).unwrap();
-    device.raw().0.destroy();
-    let error = found(&mut engine, [0xff; 32], 0..1, &Watch::new()).unwrap_err();
+    let mut engine = device.nonces(salted(64, 1), 2).unwrap();
+    raw(&device).0.destroy();
+    let error = found(&mut engine, [0xff; 32], 0..1, &SearchMonitor::new()).unwrap_err();
     assert!(matches!(error, EngineError::System { .. }), "{error:?}");
 }

@@ -1,4 +1,4 @@
-//! The engines of devices, on whatever device there is: Mesa's software Vulkan where nothing else is.
+//! Tests of wgpu devices, on any device there is: Mesa's software Vulkan if there is no other.
 #![cfg(feature = "wgpu")]
 
 mod argon2;
@@ -7,24 +7,30 @@ mod devices;
 #[path = "../engines/mod.rs"]
 mod engines;
 mod lost;
-mod many;
 mod shaders;
 
-use hashmill_gpu::wgpu::{self as back, Device, api};
-use hashmill_hash::blake3::hazmat::{ContextKey, Mode, hash_derive_key_context};
-use hashmill_hash::blake3::{Hasher, Kernel, Plan};
+use hashmill_gpu::wgpu::api;
+use hashmill_gpu::{BackEnd, Device, Error, Selector};
 use hashmill_testkit::skip;
 use std::sync::OnceLock;
 
-const KEY: &[u8; 32] = b"whats the Elvish word for friend";
-const CONTEXT: &str = "BLAKE3 2019-12-27 16:29:52 test vectors context";
+/// Numbers of chunks whose edges are tested.
+const CHUNKS: &[usize] = &[
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 33, 64, 127, 128, 129, 200, 255, 256, 257, 300, 383, 384, 385,
+];
+/// Offsets of inputs in their buffers.
+const OFFSETS: [usize; 4] = [0, 256, 512, 65_536];
+/// Lengths of inputs of several tiles.
+const TILES: &[usize] = &[(64 << 20) + 1, (128 << 20) + 3073];
+/// Distance between the lengths of short messages.
+const MESSAGE_STEP: usize = 1;
 
-/// A device for everybody, or nothing, said aloud.
+/// The shared device, or `None` with a printed reason.
 fn device(what: &str) -> Option<&'static Device> {
-    static DEVICE: OnceLock<Result<Device, hashmill_gpu::Error>> = OnceLock::new();
-    match DEVICE.get_or_init(Device::best) {
+    static DEVICE: OnceLock<Result<Device, Error>> = OnceLock::new();
+    match DEVICE.get_or_init(|| Device::open(BackEnd::Wgpu, Selector::Best)) {
         Ok(device) => Some(device),
-        Err(hashmill_gpu::Error::NoDevice { .. }) => {
+        Err(Error::NoDevice { .. }) => {
             skip(what, "no device: mesa-vulkan-drivers brings one that is software");
             None
         }
@@ -32,12 +38,13 @@ fn device(what: &str) -> Option<&'static Device> {
     }
 }
 
-/// A device of its own, that binds no more than so many bytes at a time: what is cut at gibibytes elsewhere is cut there here.
+/// A separate device that binds at most `binding` bytes at a time: moves the cuts that are at gibibytes
+/// elsewhere.
 fn narrow(binding: u64) -> Option<Device> {
     limited(|limits| limits.max_storage_buffer_binding_size = binding)
 }
 
-/// A device of its own, with less than it has, and without anything that only some devices have.
+/// A separate device with lower limits and without optional features.
 fn limited(less: impl FnOnce(&mut api::Limits)) -> Option<Device> {
     let shared = device("devices that have less")?;
     let instance = api::Instance::new(api::InstanceDescriptor::new_without_display_handle());
@@ -48,10 +55,10 @@ fn limited(less: impl FnOnce(&mut api::Limits)) -> Option<Device> {
     less(&mut limits);
     let descriptor = api::DeviceDescriptor { required_limits: limits, ..Default::default() };
     let (device, queue) = ready(adapter.request_device(&descriptor)).expect("a second device");
-    Some(Device::from_parts(device, queue).expect("as good as the first"))
+    Some(Device::from_wgpu(device, queue).expect("as good as the first"))
 }
 
-/// What a future gives that is ready at once.
+/// The value of a future that is ready at once.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match std::pin::pin!(future).poll(&mut context) {
@@ -60,31 +67,7 @@ fn ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A buffer with this in it from `offset` on, and other things before and behind.
-fn buffer(device: &Device, bytes: &[u8], offset: usize) -> api::Buffer {
-    let (device, queue) = device.raw();
-    let mut all = vec![0xa5; (offset + bytes.len()).next_multiple_of(16) + 16];
-    all[offset..offset + bytes.len()].copy_from_slice(bytes);
-    let usage = api::BufferUsages::STORAGE | api::BufferUsages::COPY_SRC | api::BufferUsages::COPY_DST;
-    let size = all.len() as u64;
-    let buffer =
-        device.create_buffer(&api::BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
-    queue.write_buffer(&buffer, 0, &all);
-    buffer
-}
-
-/// Each mode by its name.
-fn modes(context: &ContextKey) -> [(&'static str, Mode<'_>); 3] {
-    [("hash", Mode::Hash), ("keyed", Mode::KeyedHash(KEY)), ("derive", Mode::DeriveKeyMaterial(context))]
-}
-
-fn context_key() -> ContextKey {
-    hash_derive_key_context(CONTEXT)
-}
-
-/// The portable implementation.
-fn portable(mode: &Mode<'_>, bytes: &[u8]) -> Hasher {
-    let mut hasher = Hasher::with_mode(mode).with_plan(Plan::of(Kernel::portable()));
-    hasher.update(bytes);
-    hasher
+/// The device and queue of wgpu.
+fn raw(device: &Device) -> (&api::Device, &api::Queue) {
+    device.as_wgpu().expect("a device of wgpu")
 }

@@ -1,4 +1,4 @@
-//! Every kernel is valid, and can be said in the languages of all drivers.
+//! Validity of every kernel, and its translation to the shader languages of all drivers.
 
 use naga::back::{hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
@@ -7,7 +7,7 @@ use naga::{Module, ShaderStage};
 const BLAKE3: &str = include_str!("../../src/wgpu/blake3.wgsl");
 const ARGON2: &str = include_str!("../../src/wgpu/argon2/argon2.wgsl");
 
-/// A text, with no more of what only some devices have than it needs.
+/// A kernel source and the optional capabilities that it needs.
 struct Text {
     name: &'static str,
     text: String,
@@ -16,7 +16,7 @@ struct Text {
     threads: u32,
 }
 
-/// All that are ever given to a driver.
+/// All sources that any driver gets.
 fn texts() -> Vec<Text> {
     let blake3 = Text {
         name: "blake3",
@@ -67,7 +67,7 @@ fn every_kernel_is_valid_and_has_its_group_of_threads() {
 }
 
 #[test]
-fn vulkan_is_told_in_spir_v() {
+fn kernels_translate_to_spir_v() {
     for text in texts() {
         let (module, info) = valid(&text);
         let options = spv::Options { lang_version: (1, 3), ..spv::Options::default() };
@@ -77,7 +77,7 @@ fn vulkan_is_told_in_spir_v() {
 }
 
 #[test]
-fn metal_is_told_in_its_language() {
+fn kernels_translate_to_metal() {
     for text in texts() {
         let (module, info) = valid(&text);
         let options =
@@ -89,7 +89,7 @@ fn metal_is_told_in_its_language() {
 }
 
 #[test]
-fn directx_is_told_in_hlsl() {
+fn kernels_translate_to_hlsl() {
     for text in texts() {
         let (module, info) = valid(&text);
         let options = hlsl::Options { shader_model: hlsl::ShaderModel::V6_0, ..hlsl::Options::default() };

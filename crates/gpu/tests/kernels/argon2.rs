@@ -1,10 +1,10 @@
-//! Argon2: whole memories, block by block.
+//! Argon2 kernels: comparison of whole memories, block by block.
 
 use crate::card::Argument::{Pointer, Struct};
 use crate::card::{Card, Memory, ORDERS};
 use hashmill_hash::argon2::{Input, Params, Plan, Variant, Version, hazmat};
 
-/// Which do the same.
+/// Kernels with equal results.
 const KERNELS: [&str; 2] = ["argon2_fill", "argon2_fill_ahead"];
 
 const WORDS: usize = 128;
@@ -13,7 +13,7 @@ const BLOCK: usize = 1024;
 /// Bytes of the blocks that are fetched ahead.
 const RING: u32 = 8 * 1024;
 
-/// Where a word of a block lies in the card's memory.
+/// Index of a word in a block as the card stores it.
 fn place(word: usize) -> usize {
     let (row, column) = (word / 16, word % 16);
     let (thread, quarter) = (row * 4 + column % 4, column / 4);
@@ -40,7 +40,7 @@ fn is_known(params: Params, pass: u32, slice: u32) -> bool {
     }
 }
 
-/// What a launch is told.
+/// The argument structure of a launch.
 fn numbers(
     params: Params,
     streams: u32,
@@ -97,7 +97,7 @@ fn in_order(block: &[u64]) -> [u64; WORDS] {
     std::array::from_fn(|word| block[place(word)])
 }
 
-/// Hashes on the card.
+/// Hashes on the card with all their memory.
 struct Fixed<'a> {
     card: &'a Card,
     params: Params,
@@ -139,7 +139,7 @@ impl Fixed<'_> {
         self.step += 1;
     }
 
-    /// All of it, in strips of at most so many blocks.
+    /// Fills all memory, in strips of at most `most` blocks.
     fn fill(&mut self, kernel: &str, warps: u32, most: u32) {
         let segment = segment(self.params);
         for (pass, slice) in (0..self.params.passes()).flat_map(|pass| (0..4).map(move |slice| (pass, slice)))
@@ -174,7 +174,7 @@ impl Fixed<'_> {
             }
             last.extend(right.iter().skip(lane - 1).step_by(lane).flatten().copied());
         }
-        assert_eq!(self.last(), last, "{what}: last blocks, in their order");
+        assert_eq!(self.last(), last, "{what}: last blocks in order");
         assert_eq!(self.card.numbers(self.marks), vec![self.step; self.streams as usize], "{what}: marks");
     }
 }
@@ -210,7 +210,7 @@ fn memories_are_those_of_the_processor_in_each_order_of_threads() {
     }
 }
 
-/// Hashes of one lane and one pass, each of which has as much memory as it has come to.
+/// Hashes of one lane and one pass, each with as much memory as it has filled.
 struct Growing<'a> {
     card: &'a Card,
     params: Params,
@@ -228,7 +228,7 @@ struct Growing<'a> {
 
 #[derive(Default)]
 struct GrowingLane {
-    /// Which hash, and how far it has come, by how many strips.
+    /// Number of the hash, its filled blocks and its strips.
     hash: usize,
     at: u32,
     step: u32,
@@ -260,13 +260,13 @@ impl Growing<'_> {
             last: card.memory(streams * BLOCK),
             marks: card.memory(streams * 4),
             stop: card.with_words(&[0]),
-            // Not in their order, as after a while.
+            // Out of order, as after some use.
             free: (0..granules).map(|at| (at * 7 + 3) % granules).collect(),
             lanes: (0..streams).map(|hash| GrowingLane { hash, ..Default::default() }).collect(),
         }
     }
 
-    /// So many blocks of each lane.
+    /// Advances each lane by its number of blocks.
     fn go(&mut self, blocks: &[u32]) {
         let all = self.params.blocks() as u32;
         let stride = all.div_ceil(GRANULE) as usize;
@@ -278,7 +278,7 @@ impl Growing<'_> {
             }
             strips.extend([lane.at, to, lane.step, 0]);
             pages.extend(&lane.granules);
-            // Nothing looks further than that.
+            // Kernels read no further.
             pages.resize(strips.len() / 4 * stride, u32::MAX);
             let (password, salt) = inputs()[lane.hash];
             hazmat::first_blocks(
@@ -312,7 +312,7 @@ impl Growing<'_> {
         self.card.launch("argon2_grow", (streams, 32, 1024 + RING + 4 * stride as u32), &arguments);
     }
 
-    /// Looks at a lane that has come to its end, and lets it begin another hash.
+    /// Checks a lane that has ended, and starts another hash in it.
     fn end(&mut self, stream: usize, next: usize) {
         let lane = &mut self.lanes[stream];
         let pool = self.card.words(self.pool);
@@ -337,11 +337,11 @@ fn lanes_that_grow_share_memory_and_end_as_others_do() {
         card.order(order);
         // 300 blocks are no whole number of granules.
         let params = Params::new(300, 1, 1).unwrap().with_variant(variant);
-        // Two whole lanes and a half would fit, and three are there.
+        // There is memory for two and a half whole lanes, and three run.
         let mut lanes = Growing::new(&card, params, 3, 48);
         let mut ended = 0;
         for turn in 0.. {
-            // Each is somewhere else, and now and then one rests.
+            // All are at different positions, and now and then one pauses.
             let blocks: Vec<u32> = (0..3_u32).map(|lane| (turn * 5 + lane * 11) % 23 * (2 + lane)).collect();
             lanes.go(&blocks.iter().map(|blocks| if *blocks == 1 { 2 } else { *blocks }).collect::<Vec<_>>());
             for stream in 0..3 {
@@ -358,7 +358,7 @@ fn lanes_that_grow_share_memory_and_end_as_others_do() {
 }
 
 #[test]
-fn a_kernel_that_is_told_to_stop_leaves_its_mark_as_it_was() {
+fn a_stopped_kernel_does_not_count_its_range() {
     let Some(card) = Card::new("stops of CUDA's kernels") else { return };
     let params = Params::new(64, 1, 1).unwrap();
     let mut hash = Fixed::new(&card, params, 1);
@@ -368,7 +368,7 @@ fn a_kernel_that_is_told_to_stop_leaves_its_mark_as_it_was() {
         hash.strip(kernel, 1, (0, 0, 9, 16));
         assert_eq!(card.numbers(hash.marks), [1], "{kernel}");
     }
-    // Nor does a strip that comes after one that was left out.
+    // Nor does a strip behind one that was skipped.
     card.write(hash.stop, &[0; 4]);
     hash.strip("argon2_fill", 1, (0, 1, 0, 16));
     assert_eq!((card.numbers(hash.marks), hash.step), (vec![1], 4));

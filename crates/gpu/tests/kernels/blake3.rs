@@ -1,4 +1,5 @@
-//! BLAKE3: values of subtrees and digests of messages, around the edges of blocks, chunks, thread blocks and tiles.
+//! BLAKE3 kernels: values of subtrees and digests of messages, around the edges of blocks, chunks, thread
+//! blocks and tiles.
 
 use crate::card::Argument::{Number, Pointer, Struct};
 use crate::card::{Card, Memory, ORDERS};
@@ -21,7 +22,7 @@ fn modes(context: &ContextKey) -> [(&'static str, Mode<'_>); 3] {
 }
 
 fn hasher(mode: &Mode<'_>) -> Hasher {
-    Hasher::with_mode(mode).with_plan(Plan::of(Kernel::portable()))
+    Hasher::with_mode(mode).with_plan(Plan::for_kernel(Kernel::portable()))
 }
 
 struct Numbers {
@@ -52,7 +53,7 @@ fn words(bytes: &[u8; 32]) -> [u32; 8] {
     std::array::from_fn(|i| u32::from_le_bytes(bytes[4 * i..4 * i + 4].try_into().expect("four")))
 }
 
-/// The values of the tiles of an input that lies on the card, which begins with this chunk.
+/// The values of the tiles of an input on the card that begins with chunk `counter`.
 fn tiles(card: &Card, mode: &Mode<'_>, input: Memory, len: usize, tile: usize, counter: u64) -> Vec<u8> {
     let chunks = len.div_ceil(1024);
     let (groups, tiles) = (chunks.div_ceil(WIDTH), chunks.div_ceil(tile));
@@ -66,7 +67,7 @@ fn tiles(card: &Card, mode: &Mode<'_>, input: Memory, len: usize, tile: usize, c
         let arguments = [Struct(&params(mode, &numbers)), Pointer(input.at), Pointer(rows.at), Number(1)];
         card.launch("blake3_leaves", size, &arguments);
     } else {
-        // Thread blocks would see several tiles: each tile has a launch of its own.
+        // Thread blocks would span several tiles: each tile has a launch of its own.
         for at in 0..tiles {
             numbers.counter = counter + (at * tile) as u64;
             numbers.chunks = tile.min(chunks - at * tile);
@@ -101,7 +102,7 @@ fn tiles_become_the_values_of_their_subtrees() {
         for (tile, lens) in cases {
             for &len in lens {
                 let input = card.with_at_end(&bytes[..len]);
-                // A subtree of 512 chunks begins there, on both sides of what 32 bits count.
+                // A subtree of 512 chunks begins there, on both sides of the 32-bit limit.
                 for counter in
                     [0, 1_u64 << 32, (1 << 32) - 512].into_iter().take(if len < 200_000 { 3 } else { 1 })
                 {
@@ -128,8 +129,8 @@ fn messages_of_a_chunk_become_digests_and_chunks_of_longer_ones_values() {
     let lens: Vec<usize> = (0..=130)
         .chain([191, 192, 193, 255, 256, 257, 959, 960, 961, 1007, 1009, 1023, 1024, 1008])
         .collect();
-    // Each begins where 16 bytes do, and other bytes are behind it.
-    // Nothing is behind the last, which ends within a block.
+    // Each begins at a multiple of 16 and is followed by other bytes, except the last, which ends within a
+    // block at the end of the memory.
     let mut jobs = Vec::new();
     let mut at = 0;
     for (number, len) in (0..).zip(&lens) {
@@ -165,12 +166,12 @@ fn rows_of_any_length_become_one_value_each() {
     let Some(card) = Card::new("long rows of BLAKE3 by CUDA's kernels") else { return };
     const ROW: usize = 512;
     let bytes = paint(3 * ROW * 32);
-    // A value is that of 128 chunks, the last one of a row of fewer.
+    // Each value covers 128 chunks, the last one of a row fewer.
     for (order, (name, mode)) in ORDERS.into_iter().zip(modes(&hash_derive_key_context("rows"))) {
         card.order(order);
         for len in [1, 2, 3, 127, 128, 129, 255, 256, 257, 300, 511, 512] {
             let (rows, values) = (card.with(&bytes), card.memory(3 * 32));
-            // Two whole rows are before it.
+            // Two whole rows precede it.
             let chunks = (2 * ROW + len) * WIDTH - 5;
             let numbers = Numbers { counter: 0, chunks, tail: 0, tile: ROW * WIDTH, row: ROW, first: 0 };
             let params = params(&mode, &numbers);

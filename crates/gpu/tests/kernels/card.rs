@@ -1,4 +1,5 @@
-//! A card without a back end above it: memory, copies, launches, one after another. By the driver without a card, or NVIDIA's.
+//! Direct access to a card without a back end: memory, copies, launches, one after another. Through the
+//! simulated driver or NVIDIA's.
 #![allow(unsafe_code, reason = "the driver is a library of C functions")]
 
 use crate::shim::{self, Shim};
@@ -9,12 +10,12 @@ use std::sync::MutexGuard;
 
 type Handle = *mut c_void;
 
-/// As the back end has it: an image begins where words of 64 bits may.
+/// Aligned as in the back end: the image has words of 64 bits.
 #[repr(C, align(64))]
 struct Aligned<Bytes: ?Sized>(Bytes);
 static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!("../../src/cuda/kernels.fatbin"));
 
-/// Orders of threads that are tried: that of their numbers, and drawn ones. A card has its own each time.
+/// Orders of threads to try: that of their numbers, and pseudo-random ones. A card has its own each time.
 pub(crate) const ORDERS: [u64; 3] = [0, 1, 0xfeed];
 
 pub(crate) struct Card {
@@ -33,7 +34,7 @@ pub(crate) enum Argument<'a> {
     Number(u32),
 }
 
-/// Memory of the card. Nobody gives it back: its context does when it ends.
+/// Memory of the card. It is freed with its context.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory {
     pub(crate) at: u64,
@@ -41,7 +42,7 @@ pub(crate) struct Memory {
 }
 
 impl Card {
-    /// A card, or nothing, said aloud.
+    /// A card, or `None` with a printed reason.
     pub(crate) fn new(what: &str) -> Option<Card> {
         let (path, shim, alone) = if shim::on_card() {
             ("libcuda.so.1".as_ref(), None, shim::one_at_a_time())
@@ -50,8 +51,9 @@ impl Card {
             let alone = shim.alone();
             (shim::library(what)?, Some(shim), alone)
         };
-        // SAFETY: it is the driver, or does what the driver's interface promises, as far as it is called.
-        let library = unsafe { Library::new(path) }.expect("HASHMILL_CARD=1 says so, or it was made before");
+        // SAFETY: it is the driver, or implements the driver's interface as far as it is called.
+        let library =
+            unsafe { Library::new(path) }.expect("HASHMILL_CARD=1 promises a driver, or it was built before");
         let mut card = Card { library, shim, stream: null_mut(), module: null_mut(), _alone: alone };
         let mut context: Handle = null_mut();
         // SAFETY: the types are those of the driver's interface.
@@ -80,7 +82,7 @@ impl Card {
         *unsafe { self.library.get::<T>(name.as_bytes()) }.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Those that can be tried here.
+    /// The orders that can be tried here.
     pub(crate) fn orders(&self) -> &'static [u64] {
         if self.shim.is_some() { &ORDERS } else { &ORDERS[..1] }
     }
@@ -91,14 +93,14 @@ impl Card {
         }
     }
 
-    /// Waits for all that was handed over.
+    /// Waits for all submitted work.
     fn wait(&self) {
         type Wait = unsafe extern "C" fn(Handle) -> c_uint;
         // SAFETY: the type is the driver's.
         ok(unsafe { self.function::<Wait>("cuStreamSynchronize")(self.stream) });
     }
 
-    /// New memory, with something in it that nobody wrote.
+    /// New memory with unspecified contents.
     pub(crate) fn memory(&self, len: usize) -> Memory {
         let mut at = 0;
         // SAFETY: the type is the driver's.
@@ -110,13 +112,13 @@ impl Card {
     }
 
     pub(crate) fn with(&self, bytes: &[u8]) -> Memory {
-        // Nothing is not allocated.
+        // An allocation of zero bytes is an error.
         let memory = self.memory(bytes.len().max(1));
         self.write(memory, bytes);
         memory
     }
 
-    /// Where nothing is behind: nobody may look there.
+    /// Memory that ends with the allocation, so that a read behind it is found.
     pub(crate) fn with_at_end(&self, bytes: &[u8]) -> Memory {
         let len = bytes.len().next_multiple_of(256);
         let mut memory = self.memory(len);
@@ -131,9 +133,9 @@ impl Card {
     }
 
     pub(crate) fn write(&self, memory: Memory, bytes: &[u8]) {
-        assert!(bytes.len() <= memory.len, "it is as large as that");
+        assert!(bytes.len() <= memory.len, "the bytes fit");
         type Copy = unsafe extern "C" fn(u64, *const u8, usize, Handle) -> c_uint;
-        // SAFETY: the type is the driver's, and the bytes are there until they have been read.
+        // SAFETY: the type is the driver's, and the bytes live until they have been read.
         ok(unsafe {
             self.function::<Copy>("cuMemcpyHtoDAsync_v2")(memory.at, bytes.as_ptr(), bytes.len(), self.stream)
         });
@@ -143,7 +145,7 @@ impl Card {
     pub(crate) fn read(&self, memory: Memory) -> Vec<u8> {
         let mut bytes = vec![0; memory.len];
         type Copy = unsafe extern "C" fn(*mut u8, u64, usize, Handle) -> c_uint;
-        // SAFETY: the type is the driver's, and the bytes are there until they have been written.
+        // SAFETY: the type is the driver's, and the bytes live until they have been written.
         ok(unsafe {
             let copy = self.function::<Copy>("cuMemcpyDtoHAsync_v2");
             copy(bytes.as_mut_ptr(), memory.at, bytes.len(), self.stream)
@@ -160,7 +162,7 @@ impl Card {
         self.read(memory).as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
     }
 
-    /// Runs a kernel to its end: blocks, threads of each, bytes that they share.
+    /// Runs a kernel to its end; `size` is blocks, threads of each, and bytes of shared memory.
     pub(crate) fn launch(&self, kernel: &str, size: (u32, u32, u32), arguments: &[Argument<'_>]) {
         let mut places: Vec<*const c_void> = Vec::new();
         for argument in arguments {
@@ -186,7 +188,7 @@ impl Card {
             *const *const c_void,
             *const c_void,
         ) -> c_uint;
-        // SAFETY: the types are the driver's; kernels keep to what they are given, and arguments are as many as each has.
+        // SAFETY: the types are the driver's; kernels keep to their arguments, whose number is each kernel's.
         unsafe {
             ok(self.function::<Find>("cuModuleGetFunction")(&mut function, self.module, name.as_ptr()));
             let launch = self.function::<Launch>("cuLaunchKernel");
@@ -210,5 +212,5 @@ impl Drop for Card {
 
 #[track_caller]
 fn ok(code: c_uint) {
-    assert_eq!(code, 0, "what the driver says");
+    assert_eq!(code, 0, "code of the driver");
 }

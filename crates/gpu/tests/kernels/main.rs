@@ -1,5 +1,5 @@
-//! The kernels of CUDA, run on the processor by a driver without a card (`../shim`), beside the engines of the processor: in the order
-//! of their threads and in others. Or on a card, with `HASHMILL_CARD=1`.
+//! CUDA kernels, run on the processor by a simulated driver (`../shim`) and compared with the processor's
+//! engines, in the order of thread numbers and in others. On a card with `HASHMILL_CARD=1`.
 
 mod argon2;
 mod blake3;

@@ -1,6 +1,7 @@
-// NVIDIA's driver, as far as crates/gpu/src/cuda calls it, with our kernels behind it: a library that is opened in the driver's place, so
-// that everything above runs without a card. What is handed to a stream runs when somebody waits for it or asks, and not before: whoever
-// reads a result too early reads an old one. Functions fail when tests say so (`shim_…`, below).
+// Simulated NVIDIA driver with our kernels, as far as crates/gpu/src/cuda calls it: a library that is opened
+// in the driver's place, so that the code above runs without a card. Work in a stream runs only when a caller
+// waits for it or queries it: a result that is read too early is an old one. Functions fail when tests
+// request it (`shim_…`, below).
 
 #include "simt.h"
 
@@ -67,16 +68,16 @@ static const Words WORDS[] = {
 
 // Memory
 
-// Of a device; of the host, for devices; of the host, somebody else's, and shown to devices.
+// Device memory; pinned host memory; other host memory, registered with devices.
 enum class Kind { Device, Host, Registered };
 
 struct Memory {
     void *mapped;
     size_t mapped_len;
-    // What was asked for.
+    // The requested size.
     uint64_t len;
     Kind kind;
-    // In whose context it was made.
+    // The device in whose context it was allocated.
     unsigned device;
 };
 
@@ -88,10 +89,10 @@ struct Kernel {
     const char *name;
     unsigned most_threads;
     size_t arguments;
-    // Of each argument, how long it is.
+    // The size of each argument.
     std::vector<size_t> sizes;
     void (*call)(void *const *);
-    // Where it writes something that counts, or nothing.
+    // The address of its checked output, if any.
     std::function<Bytes(void *const *)> output;
 };
 
@@ -160,9 +161,9 @@ struct Launch {
     size_t shared;
     std::vector<std::vector<unsigned char>> values;
     bool skip, lose;
-    // It is asked to stop when its threads have waited so many times, if ever.
+    // Number of waits of its threads after which it is asked to stop, if any.
     int64_t stops;
-    // So far behind the beginning of what it wrote, if anywhere.
+    // Offset of the bit flip in the output, if any.
     int64_t flip;
 };
 
@@ -177,11 +178,11 @@ struct Stream {
 
 struct Event {
     Stream *stream = nullptr;
-    // How often it was recorded, and which of these has come.
+    // Number of times it was recorded, and the last of these that was reached.
     unsigned recorded = 0, come = 0;
 };
 
-// What a test wants to go wrong: call number `nth` from when it said so.
+// A failure that a test planned: call number `nth` from then on.
 struct Planned {
     unsigned nth;
     Code code;
@@ -194,14 +195,14 @@ struct Numbered {
 
 constexpr unsigned MOST_DEVICES = 8;
 
-// No launch has so many blocks while known tags are computed.
+// No launch of the self-tests has this many blocks.
 constexpr unsigned MANY = 8;
 
-// One device, as far as it is open.
+// A device and the state of its context.
 struct Open {
     unsigned contexts = 0;
     uint64_t taken = 0;
-    // After a kernel was lost, everything is.
+    // After a lost kernel, the whole context is lost.
     Code lost = SUCCESS;
 };
 
@@ -211,30 +212,30 @@ struct State {
     std::map<int, int> attributes;
     uint64_t memory = 1 << 30;
     uint64_t order = 0;
-    // Memory of devices is of pools.
+    // Device memory comes from pools.
     bool pools = false;
     std::map<std::string, uint64_t> calls;
     std::multimap<std::string, Planned> fails;
     std::multimap<std::string, unsigned> skips;
-    // How far behind the beginning of what the kernel wrote; after how many waits of its threads.
+    // Their numbers: the offset in the kernel's output; the waits of its threads.
     std::multimap<std::string, Numbered> flips, stops;
-    // Which launch is lost; which of those with many blocks.
+    // The launch that is lost; the one among launches with many blocks.
     int loses = -1, loses_of_many = -1;
     std::array<Open, MOST_DEVICES> open;
 
     std::map<uint64_t, Memory> allocated;
     std::set<Stream *> streams;
     uint64_t of_host = 0;
-    // Bytes other than zero in memory of the host that was given back.
+    // Bytes other than zero in freed host memory.
     uint64_t left = 0;
 };
 
-// Kernels run under it: one device does one thing at a time.
+// Held while kernels run: a device does one thing at a time.
 static std::recursive_mutex MUTEX;
 static State STATE = [] {
     State state;
-    // What is said to a program that nobody can call into: how many devices there are, and in which launch one is lost: of all, or of those
-    // with many blocks.
+    // Settings for a program that tests cannot call into: the number of devices, and the launch that is lost,
+    // of all launches or of those with many blocks.
     if (auto count = getenv("SHIM_DEVICES")) {
         state.devices = unsigned(atoi(count));
     }
@@ -248,7 +249,7 @@ static State STATE = [] {
 }();
 static thread_local std::vector<void *> CURRENT;
 
-// A context is known by its address, which says whose it is.
+// A context is identified by its address, which gives its device.
 static int CONTEXTS[MOST_DEVICES], MODULE;
 
 static unsigned device_of(void *context) {
@@ -260,7 +261,7 @@ static unsigned here() {
     return device_of(CURRENT.back());
 }
 
-// Whether something that was planned for this name is due.
+// Is a failure due that was planned for this name?
 template <class Value, class Due> static void due(std::multimap<std::string, Value> &planned, const char *name, Due due) {
     auto range = planned.equal_range(name);
     for (auto it = range.first; it != range.second;) {
@@ -278,7 +279,7 @@ static bool due_now(std::multimap<std::string, unsigned> &planned, const char *n
     return now;
 }
 
-// The number that was said of this launch of a kernel, or less than nothing.
+// The number planned for this launch of a kernel, or a negative one.
 static int64_t number_now(std::multimap<std::string, Numbered> &planned, const char *name) {
     int64_t number = -1;
     due(planned, name, [&](Numbered &numbered) {
@@ -291,7 +292,7 @@ static int64_t number_now(std::multimap<std::string, Numbered> &planned, const c
 
 enum class Needs { Nothing, Driver, Context };
 
-// What a call answers before it does anything.
+// Checks before each call.
 static Code before(const char *name, Needs needs) {
     STATE.calls[name] += 1;
     Code code = SUCCESS;
@@ -318,7 +319,7 @@ static Code before(const char *name, Needs needs) {
         return code;                                                                                                                  \
     }
 
-// The allocation that all of these bytes are in.
+// The allocation that contains all of these bytes.
 static const Memory *memory_of(uint64_t at, uint64_t len) {
     auto next = STATE.allocated.upper_bound(at);
     if (next == STATE.allocated.begin()) {
@@ -334,7 +335,7 @@ static bool is_device(uint64_t at, uint64_t len) {
 }
 
 static void *allocate(uint64_t len, Kind kind) {
-    // As aligned as the driver's, and as little behind it as that allows.
+    // As aligned as the driver's memory, with as little behind it as that allows.
     size_t page = size_t(sysconf(_SC_PAGESIZE)), aligned = (len + 255) / 256 * 256, whole = (aligned + page - 1) / page * page;
     void *mapped = mmap(nullptr, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) {
@@ -348,7 +349,7 @@ static void *allocate(uint64_t len, Kind kind) {
     return at;
 }
 
-// Does what a stream has been given, so much of it. What goes wrong there stays wrong.
+// Runs the first `most` pieces of work of a stream. Its errors are permanent.
 static Code drain(Stream *stream, size_t most) {
     Code &lost = STATE.open[stream->device].lost;
     for (; most > 0 && !stream->work.empty() && lost == SUCCESS; most--) {
@@ -359,7 +360,7 @@ static Code drain(Stream *stream, size_t most) {
     return lost;
 }
 
-// What is under way may use it, so that has to end first.
+// Work in flight may use it, so that ends first.
 static Code release(uint64_t at, Kind kind) {
     auto found = STATE.allocated.find(at);
     if (found == STATE.allocated.end() || found->second.kind != kind) {
@@ -401,7 +402,7 @@ static Code run(const Launch &launch) {
         body->kernel->call(body->all);
     };
     if (launch.stops >= 0) {
-        // The last argument of those that can be stopped.
+        // The last argument of kernels that can be stopped.
         void *flag = argument<void *>(all.data(), launch.kernel->arguments - 1);
         simt::after(uint64_t(launch.stops), [](void *flag) { *static_cast<u32 *>(flag) = 1; }, flag);
     }
@@ -417,7 +418,7 @@ static Code run(const Launch &launch) {
     return SUCCESS;
 }
 
-// All that was made in it goes with it, and so does what went wrong.
+// Frees everything made in it, and clears its errors.
 static void end_context(unsigned device) {
     for (auto it = STATE.allocated.begin(); it != STATE.allocated.end();) {
         Memory memory = it->second;
@@ -443,33 +444,34 @@ static void end_context(unsigned device) {
     STATE.open[device] = Open();
 }
 
-// What tests say
+// Controls for tests
 
-// The call number `nth` of a function from now on gives this code, and does nothing.
+// The `nth` call of a function from now on returns this code, and does nothing.
 EXPORT void shim_fail(const char *function, unsigned nth, Code code) {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     STATE.fails.emplace(function, Planned{nth, code});
 }
 
-// After launch number `nth` of a kernel from now on, a bit of what it wrote is another, so many bytes behind the beginning.
+// After the `nth` launch of a kernel from now on, a bit of its output is flipped, at this offset.
 EXPORT void shim_flip(const char *kernel, unsigned nth, uint64_t behind) {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     STATE.flips.emplace(kernel, Numbered{nth, behind});
 }
 
-// While launch number `nth` of a kernel from now on is at work, it is asked to stop: when its threads have waited so many times.
+// The `nth` launch of a kernel from now on is asked to stop while it runs: when its threads have waited this
+// many times.
 EXPORT void shim_stop(const char *kernel, unsigned nth, uint64_t waits) {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     STATE.stops.emplace(kernel, Numbered{nth, waits});
 }
 
-// That launch does nothing, and nobody is told.
+// That launch does nothing, and reports no error.
 EXPORT void shim_skip(const char *kernel, unsigned nth) {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     STATE.skips.emplace(kernel, nth);
 }
 
-// The device is lost in launch number `nth` from now on.
+// The device is lost in the `nth` launch from now on.
 EXPORT void shim_lose(uint64_t nth) {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     STATE.loses = int(nth);
@@ -496,13 +498,13 @@ EXPORT void shim_pools(uint64_t pools) {
     STATE.pools = pools;
 }
 
-// Which order threads have: none of them is 0, which is that of their numbers.
+// The order of threads: 0 is that of their numbers.
 EXPORT void shim_order(uint64_t seed) {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     STATE.order = seed;
 }
 
-// Bytes of the device, and of the host for it, that somebody has.
+// Allocated bytes, on the device and pinned.
 EXPORT uint64_t shim_allocated() {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     uint64_t all = STATE.of_host;
@@ -512,19 +514,20 @@ EXPORT uint64_t shim_allocated() {
     return all;
 }
 
-// Bytes other than zero in memory of the host that was given back.
+// Bytes other than zero in freed host memory.
 EXPORT uint64_t shim_left() {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     return STATE.left;
 }
 
-// How often a function was called since everything was as at first.
+// Calls of a function since the last reset.
 EXPORT uint64_t shim_calls(const char *function) {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     return STATE.calls[function];
 }
 
-// Nothing is planned any more, and nothing lost. What is allocated stays; what is a program's own is not known any more.
+// Removes all plans and losses. Allocated memory stays; registrations of a program's own memory are
+// forgotten.
 EXPORT void shim_reset() {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     for (auto it = STATE.allocated.begin(); it != STATE.allocated.end();) {
@@ -543,7 +546,7 @@ EXPORT void shim_reset() {
     STATE = std::move(fresh);
 }
 
-// The end of a process that has not given everything back: nobody has a context any more.
+// The end of a process with leaks: no context is open afterwards.
 EXPORT void shim_end() {
     std::lock_guard<std::recursive_mutex> guard(MUTEX);
     for (unsigned device = 0; device < MOST_DEVICES; device++) {
@@ -552,7 +555,7 @@ EXPORT void shim_end() {
     CURRENT.clear();
 }
 
-// What the driver says
+// The driver's functions
 
 EXPORT Code cuInit(unsigned) {
     CALL(Nothing)
@@ -605,7 +608,7 @@ EXPORT Code cuDeviceGetName(char *name, int len, int device) {
     return SUCCESS;
 }
 
-// Sixteen bytes, which tell one device from every other; where it is plugged in.
+// Sixteen bytes of unique id; the bus address.
 EXPORT Code cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
     CALL(Driver)
     for (int i = 0; i < 16; i++) {
@@ -622,9 +625,9 @@ EXPORT Code cuDeviceGetPCIBusId(char *bus, int len, int device) {
 
 EXPORT Code cuDeviceGetAttribute(int *value, int attribute, int) {
     CALL(Driver)
-    // Threads and shared memory of a block, threads of a warp, multiprocessors, whether memory is the host's, whether a kernel has a
-    // limited time, whether the host's memory can be mapped, threads of a multiprocessor, copies beside kernels, whether addresses are
-    // the host's too, and what it can.
+    // By number: threads and shared memory of a block, threads of a warp, multiprocessors, integrated memory,
+    // kernel time limit, mappable host memory, threads of a multiprocessor, copies beside kernels, unified
+    // addresses, and compute capability.
     static const std::map<int, int> known = {{1, 1024}, {8, 49152}, {10, 32}, {16, 4},  {18, 0}, {17, 0},
                                              {19, 1},   {39, 2048}, {40, 2},  {41, 1}, {75, 9}, {76, 0}};
     for (auto map : {&STATE.attributes, const_cast<std::map<int, int> *>(&known)}) {
@@ -762,7 +765,7 @@ EXPORT Code cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t len, Stre
             return SUCCESS;
         });
     } else {
-        // What is not pinned has been read when this returns.
+        // Memory that is not pinned has been read when this returns.
         auto bytes = static_cast<const unsigned char *>(from);
         std::vector<unsigned char> read(bytes, bytes + len);
         stream->work.push_back([to, read = std::move(read)] {
@@ -782,7 +785,7 @@ EXPORT Code cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t len, Stream *st
         memcpy(to, reinterpret_cast<const void *>(from), len);
         return SUCCESS;
     });
-    // What is not pinned has been written when this returns.
+    // Memory that is not pinned has been written when this returns.
     return memory_of(uint64_t(to), len) ? SUCCESS : drain(stream, SIZE_MAX);
 }
 
@@ -806,17 +809,17 @@ EXPORT Code cuPointerGetAttribute(void *value, int attribute, uint64_t at) {
     }
     auto begin = std::prev(STATE.allocated.upper_bound(at))->first;
     switch (attribute) {
-    case 1: // its context
-        // That of a pool has none.
+    case 1: // context
+        // Memory of a pool has none.
         *static_cast<void **>(value) = STATE.pools ? nullptr : &CONTEXTS[memory->device];
         return SUCCESS;
-    case 2: // whose memory it is
+    case 2: // memory type
         *static_cast<unsigned *>(value) = memory->kind == Kind::Device ? 2 : 1;
         return SUCCESS;
-    case 9: // the number of its device
+    case 9: // device number
         *static_cast<int *>(value) = int(memory->device);
         return SUCCESS;
-    case 11: // where its allocation begins, and its length
+    case 11: // start and length of the allocation
         *static_cast<uint64_t *>(value) = begin;
         return SUCCESS;
     case 12:
@@ -861,7 +864,7 @@ EXPORT Code cuEventCreate(Event **event, unsigned) {
 
 EXPORT Code cuEventDestroy_v2(Event *event) {
     CALL(Context)
-    // Work that is to record it has its address.
+    // Work that is to record it holds its address.
     if (event->come < event->recorded) {
         drain(event->stream, SIZE_MAX);
     }

@@ -1,10 +1,13 @@
-//! A driver without a card: NVIDIA's interface, as far as it is called here, with our kernels compiled for the processor behind it.
+//! Simulated NVIDIA driver: the driver's interface as far as it is called, with our kernels compiled for the
+//! processor.
 //!
-//! g++ makes a library of it, which is opened in the driver's place: by [`library`], once for each content. What is to go wrong, and
-//! when, is said to [`Shim`]; that and the memory are one for a process, so tests that say something hold [`Shim::alone`].
+//! g++ builds a library that is opened in the driver's place: [`library`] does so once for each content.
+//! [`Shim`] sets what fails and when; these settings and the memory are global to the process, so tests that
+//! use them hold [`Shim::alone`].
 //!
-//! With `HASHMILL_CARD=1` tests that need no more than a device run on the card of this machine instead, and with more than a
-//! processor in its place could do soon; with `HASHMILL_CARD=small` they do no more on it than without, for tools that watch kernels.
+//! With `HASHMILL_CARD=1` tests that need only a device run on the card of this machine instead, with larger
+//! inputs than a processor could handle soon; with `HASHMILL_CARD=small` they run there with the small
+//! inputs, for tools that watch kernels.
 #![allow(unsafe_code, reason = "a library of C functions, and our own")]
 #![allow(dead_code, reason = "not every test needs all of it")]
 
@@ -18,7 +21,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{env, fs, process};
 
-/// Everything that it is made of, and what it is called there.
+/// The library's sources, and their file names.
 const TEXTS: [(&str, &str); 7] = [
     ("simt.h", include_str!("simt.h")),
     ("simt.cpp", include_str!("simt.cpp")),
@@ -29,7 +32,7 @@ const TEXTS: [(&str, &str); 7] = [
     ("kernels.cu", include_str!("../../src/cuda/kernels.cu")),
 ];
 
-/// Jumps go from one stack to another, which a hardened `longjmp` refuses.
+/// Threads jump from one stack to another, which a hardened `longjmp` refuses.
 const FLAGS: [&str; 8] = [
     "-std=c++17",
     "-O2",
@@ -41,8 +44,8 @@ const FLAGS: [&str; 8] = [
     "simt.h",
 ];
 
-/// Whether tests that need no more than a device are to run on the card of this machine, by NVIDIA's own driver. Where there is none
-/// they fail.
+/// Do tests that need only a device run on the card of this machine, with NVIDIA's own driver? They fail if
+/// there is none.
 pub(crate) fn on_card() -> bool {
     match env::var("HASHMILL_CARD").as_deref() {
         Err(_) | Ok("") => false,
@@ -51,21 +54,21 @@ pub(crate) fn on_card() -> bool {
     }
 }
 
-/// The first where a card has time and memory for it, the other elsewhere.
+/// `large` on a card with time and memory for it, `small` elsewhere.
 pub(crate) fn by_size<T>(large: T, small: T) -> T {
     if env::var("HASHMILL_CARD").is_ok_and(|value| value == "1") { large } else { small }
 }
 
-/// Nobody else has the device meanwhile.
+/// Reserves the device for one test.
 pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
     static TESTS: Mutex<()> = Mutex::new(());
     TESTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The library, or nothing, said aloud: what `what` would have tested is not tested then.
+/// The library, or `None` with a printed reason: then the test named `what` is skipped.
 pub(crate) fn library(what: &str) -> Option<&'static Path> {
     if on_card() {
-        skip(what, "a card does not go wrong, or change its size, because a test says so");
+        skip(what, "a test cannot make a card fail or change its size");
         return None;
     }
     static MADE: OnceLock<Result<PathBuf, &'static str>> = OnceLock::new();
@@ -93,7 +96,7 @@ fn made() -> Result<PathBuf, &'static str> {
     let folder = exe.parent().expect("it is in a folder").join(format!("shim-{:016x}", hash.finish()));
     let library = folder.join("libcuda.so");
     if !library.exists() {
-        // Tests of other binaries may be at it, too: the first that comes to its end is as good as the last.
+        // Other test binaries may build it, too: the first to finish wins, and all results are equal.
         let own = folder.with_extension(process::id().to_string());
         fs::create_dir_all(&own).expect("a folder beside the tests");
         for (name, text) in TEXTS {
@@ -110,7 +113,7 @@ fn made() -> Result<PathBuf, &'static str> {
     Ok(library)
 }
 
-/// What tests say to the driver.
+/// Controls of the simulated driver.
 pub(crate) struct Shim {
     library: Library,
 }
@@ -118,11 +121,11 @@ pub(crate) struct Shim {
 impl Shim {
     pub(crate) fn new(what: &str) -> Option<Shim> {
         let path = library(what)?;
-        // SAFETY: it does nothing when it is opened.
-        Some(Shim { library: unsafe { Library::new(path) }.expect("it was made for this machine") })
+        // SAFETY: opening it runs no code.
+        Some(Shim { library: unsafe { Library::new(path) }.expect("it was built for this machine") })
     }
 
-    /// Nobody else says anything meanwhile; what was said before is forgotten.
+    /// Reserves the driver for one test and resets its settings.
     pub(crate) fn alone(&self) -> MutexGuard<'static, ()> {
         let guard = one_at_a_time();
         self.reset();
@@ -139,11 +142,11 @@ impl Shim {
     }
 
     fn say(&self, name: &str, value: u64) {
-        // SAFETY: each that is called by this takes one number.
+        // SAFETY: each function called by this takes one number.
         unsafe { self.function::<unsafe extern "C" fn(u64)>(name)(value) }
     }
 
-    /// Call number `nth` of a function from now on gives this code, and does nothing.
+    /// The `nth` call of a function from now on returns this code, and does nothing.
     pub(crate) fn fail(&self, function: &str, nth: u32, code: u32) {
         type Fail = unsafe extern "C" fn(*const c_char, c_uint, c_uint);
         let function = CString::new(function).expect("a name");
@@ -151,12 +154,12 @@ impl Shim {
         unsafe { self.function::<Fail>("shim_fail")(function.as_ptr(), nth, code) }
     }
 
-    /// After launch number `nth` of a kernel from now on, a bit of what it wrote is another.
+    /// After the `nth` launch of a kernel from now on, a bit of its output is flipped.
     pub(crate) fn flip(&self, kernel: &str, nth: u32) {
         self.flip_behind(kernel, nth, 0);
     }
 
-    /// The same, so many bytes behind the beginning of what it wrote.
+    /// As [`flip`](Shim::flip), `bytes` bytes behind the beginning of the output.
     pub(crate) fn flip_behind(&self, kernel: &str, nth: u32, bytes: u64) {
         type Flip = unsafe extern "C" fn(*const c_char, c_uint, u64);
         let kernel = CString::new(kernel).expect("a name");
@@ -164,7 +167,7 @@ impl Shim {
         unsafe { self.function::<Flip>("shim_flip")(kernel.as_ptr(), nth, bytes) }
     }
 
-    /// While that launch is at work it is asked to stop: when its threads have waited so many times.
+    /// That launch is asked to stop while it runs, when its threads have waited `waits` times.
     pub(crate) fn stop(&self, kernel: &str, nth: u32, waits: u64) {
         type Stop = unsafe extern "C" fn(*const c_char, c_uint, u64);
         let kernel = CString::new(kernel).expect("a name");
@@ -172,7 +175,7 @@ impl Shim {
         unsafe { self.function::<Stop>("shim_stop")(kernel.as_ptr(), nth, waits) }
     }
 
-    /// That launch does nothing, and nobody is told.
+    /// That launch does nothing, and reports no error.
     pub(crate) fn skip(&self, kernel: &str, nth: u32) {
         type Skip = unsafe extern "C" fn(*const c_char, c_uint);
         let kernel = CString::new(kernel).expect("a name");
@@ -180,50 +183,50 @@ impl Shim {
         unsafe { self.function::<Skip>("shim_skip")(kernel.as_ptr(), nth) }
     }
 
-    /// The device is lost in launch number `nth` from now on.
+    /// The device is lost in the `nth` launch from now on.
     pub(crate) fn lose(&self, nth: u32) {
         self.say("shim_lose", u64::from(nth));
     }
 
-    /// Bytes of each device: 1 GiB where nobody says so.
+    /// Bytes of each device; 1 GiB by default.
     pub(crate) fn memory(&self, bytes: u64) {
         self.say("shim_memory", bytes);
     }
 
-    /// How many devices there are: one.
+    /// The number of devices; one by default.
     pub(crate) fn devices(&self, count: u32) {
         self.say("shim_devices", u64::from(count));
     }
 
-    /// Whether memory of devices is of pools, which belong to no context.
+    /// Is memory of devices allocated from pools, which belong to no context?
     pub(crate) fn pools(&self, pools: bool) {
         self.say("shim_pools", u64::from(pools));
     }
 
-    /// What the devices say of themselves, by the driver's numbers.
+    /// Value of a device attribute, by the driver's number.
     pub(crate) fn attribute(&self, attribute: c_int, value: c_int) {
         // SAFETY: its type.
         unsafe { self.function::<unsafe extern "C" fn(c_int, c_int)>("shim_attribute")(attribute, value) }
     }
 
-    /// The order of threads, and of blocks: 0 is that of their numbers.
+    /// The order of threads and of blocks: 0 is that of their numbers.
     pub(crate) fn order(&self, seed: u64) {
         self.say("shim_order", seed);
     }
 
-    /// Bytes that somebody has, on devices and pinned.
+    /// Allocated bytes, on devices and pinned.
     pub(crate) fn allocated(&self) -> u64 {
         // SAFETY: its type.
         unsafe { self.function::<unsafe extern "C" fn() -> u64>("shim_allocated")() }
     }
 
-    /// Bytes other than zero in the host's memory that was given back since everything was as at first.
+    /// Bytes other than zero in host memory that was freed since the last reset.
     pub(crate) fn left(&self) -> u64 {
         // SAFETY: its type.
         unsafe { self.function::<unsafe extern "C" fn() -> u64>("shim_left")() }
     }
 
-    /// How often a function was called since everything was as at first.
+    /// Calls of a function since the last reset.
     pub(crate) fn calls(&self, function: &str) -> u64 {
         let function = CString::new(function).expect("a name");
         // SAFETY: its type.
@@ -232,13 +235,14 @@ impl Shim {
         }
     }
 
-    /// What could not be given back is, as when a process ends. Nobody has a device any more.
+    /// Frees everything that could not be freed before, as at the end of a process. No context is open
+    /// afterwards.
     pub(crate) fn end(&self) {
         // SAFETY: its type.
         unsafe { self.function::<unsafe extern "C" fn()>("shim_end")() }
     }
 
-    /// All of the above is as at first. What is allocated stays.
+    /// Resets all of the above. Allocated memory stays.
     pub(crate) fn reset(&self) {
         // SAFETY: its type.
         unsafe { self.function::<unsafe extern "C" fn()>("shim_reset")() }

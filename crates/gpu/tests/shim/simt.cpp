@@ -1,5 +1,6 @@
-// Threads of a card, on the processor: one at a time, each until it waits for others. Who is next is drawn, so that what depends on an
-// order comes out: between two places where they wait, threads of a warp have every order, and warps of a block run apart.
+// Simulated threads of a card, on the processor: one runs at a time, until it waits for others. The next is
+// chosen at random, so that dependence on an order shows: between two waits, threads of a warp run in any
+// order, and warps of a block drift apart.
 
 #include "simt.h"
 
@@ -18,7 +19,7 @@ static constexpr unsigned MOST = 1024;
 static constexpr size_t STACK = 64 << 10;
 
 struct Thread {
-    // How it begins; after that a jump is enough, which asks the system for nothing.
+    // Used for the first start; after that a jump suffices, which needs no system call.
     ucontext_t start;
     jmp_buf here;
     bool begun, ended;
@@ -34,7 +35,7 @@ static jmp_buf scheduler;
 static void (*body)(void *);
 static void *arguments;
 static unsigned char *shared_memory;
-// What happens while a kernel runs, and when.
+// A callback during a kernel, and its time.
 static uint64_t waits_left;
 static void (*call_then)(void *);
 static void *then_with;
@@ -108,7 +109,7 @@ void *shared() {
     return shared_memory;
 }
 
-// Lets those go on that have all come to where they wait for each other. Nothing, or why they never will.
+// Releases threads that have all come to their common wait. Returns null, or why they never will.
 static const char *release() {
     unsigned ended = 0, at_block = 0;
     bool any = false;
@@ -164,7 +165,7 @@ static const char *run_block(uint64_t &state, bool in_order) {
         order[i] = i;
     }
     for (;;) {
-        // Some warps rest for a while, unless there is only one.
+        // Some warps pause for a while, unless there is only one.
         uint64_t resting = in_order || count <= WARP ? 0 : draw(state);
         if (!in_order) {
             shuffle(order, state);
@@ -187,11 +188,11 @@ static const char *run_block(uint64_t &state, bool in_order) {
 }
 
 const char *launch(unsigned grid, unsigned block, size_t shared_bytes, uint64_t order, void (*kernel)(void *), void *with) {
-    // What is shared ends where a page that nobody may touch begins.
+    // Shared memory ends at an inaccessible page.
     size_t page = size_t(sysconf(_SC_PAGESIZE)), whole = (shared_bytes + page - 1) / page * page;
     void *memory = mmap(nullptr, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(static_cast<unsigned char *>(memory) + whole, page, PROT_NONE);
-    // Its first byte is where one of 16 is.
+    // Its first byte is aligned to 16.
     shared_memory = static_cast<unsigned char *>(memory) + (whole - (shared_bytes + 15) / 16 * 16);
     body = kernel;
     arguments = with;
@@ -208,7 +209,7 @@ const char *launch(unsigned grid, unsigned block, size_t shared_bytes, uint64_t 
     const char *why = nullptr;
     for (unsigned i : blocks) {
         blockIdx.x = i;
-        // Nobody has written here yet.
+        // Shared memory starts with arbitrary contents.
         memset(shared_memory, 0xa5, shared_bytes);
         why = run_block(state, order == 0);
         if (why) {

@@ -1,4 +1,5 @@
-// What kernels see of a card, on the processor: included before their text. How threads take turns is in simt.cpp.
+// Device features that kernels use, on the processor: included before their source. The scheduler of threads
+// is in simt.cpp.
 
 #pragma once
 
@@ -11,7 +12,7 @@
 #define INLINE_MEMBER inline
 #define KERNEL extern "C" void
 #define SHARED(type, name) type *name = static_cast<type *>(simt::shared())
-// Blocks run one after another, so what one has shared the next may have.
+// Blocks run one after another, so they can share one static variable.
 #define __shared__ static
 #define __launch_bounds__(...)
 
@@ -44,19 +45,19 @@ static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by)
 
 namespace simt {
 
-// Where threads wait for each other. Those of a warp must all come to the same place.
+// Points where threads wait for each other. All threads of a warp must come to the same one.
 enum class Wait { Nothing, Shuffle, Warp, Block };
 
 void wait(Wait what);
-// Gives what a thread of the same warp has.
+// Returns the value of another thread of the same warp.
 uint64_t exchange(uint64_t mine, unsigned whose);
-// As much as the launch asked for, and nothing behind it.
+// Shared memory of the size that the launch requested, with nothing behind it.
 void *shared();
 
-// In the next launch, after threads have waited so many times, this is called.
+// In the next launch, `call` runs after threads have waited `waits` times.
 void after(uint64_t waits, void (*call)(void *), void *with);
 
-// Runs a kernel. Nothing, or why it cannot end.
+// Runs a kernel. Returns null, or why it cannot end.
 const char *launch(unsigned grid, unsigned threads, size_t shared_bytes, uint64_t order, void (*kernel)(void *), void *arguments);
 
 } // namespace simt
@@ -67,7 +68,7 @@ static inline void __syncthreads() {
 static inline void __syncwarp() {
     simt::wait(simt::Wait::Warp);
 }
-// All of a warp take part: nothing else is used.
+// The mask is ignored: kernels only use shuffles of whole warps.
 template <class T> static inline T __shfl_sync(unsigned, T mine, unsigned whose) {
     return T(simt::exchange(mine, whose));
 }

@@ -1,9 +1,9 @@
-//! What hashing side by side gains on this machine: `cargo run --release -p hashmill-hash --example batch`.
+//! Speed-up of hashing side by side on this machine: `cargo run --release -p hashmill-hash --example batch`.
 //!
-//! Both ways in alternating order, on one and on two threads; above 1, two at a time are faster. The bounds in
-//! `argon2/batch.rs` come from here.
+//! Both variants in alternating order, on one and on two threads; above 1, two at a time are faster. The
+//! bounds in `argon2/batch.rs` come from here.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, reason = "a developer tool speaks on the terminal")]
+#![allow(clippy::print_stdout, reason = "a developer tool prints to the terminal")]
 
 use std::time::Instant;
 
@@ -37,14 +37,14 @@ fn main() {
     }
 }
 
-/// Time one by one over time two by two.
+/// The ratio of the times one by one and two by two.
 fn ratio(params: Params, threads: usize, one_first: bool) -> f64 {
     let order = if one_first { [1, 2] } else { [2, 1] };
     let times = order.map(|width| time(params, threads, width));
     if one_first { times[0] / times[1] } else { times[1] / times[0] }
 }
 
-/// Seconds for the same number of hashes on every thread, in memory that is there already.
+/// Seconds for the same number of hashes on every thread, in memory that is already allocated.
 fn time(params: Params, threads: usize, width: usize) -> f64 {
     let count = 2 * (1_u64 << 18).div_ceil(params.work()) as usize;
     let plan = Plan::host().with_width(width);

@@ -1,10 +1,11 @@
-//! Whether the time of a check tells where two tags differ: `cargo run --release -p hashmill-hash --example timing`.
+//! Timing-leak test of tag comparison: `cargo run --release -p hashmill-hash --example timing`.
 //!
-//! After dudect (Reparaz, Balasch, Verbauwhede: "Dude, is my code constant time?", 2017): two classes of inputs in random
-//! order, the slowest samples cut away, and Welch's t-test between the classes. Above 10 they surely differ. Not part of
-//! the tests, as no test measures time; what is computed here has tests.
+//! After dudect (Reparaz, Balasch, Verbauwhede: "Dude, is my code constant time?", 2017): two classes of
+//! inputs in random order, the slowest samples cut away, and Welch's t-test between the classes. A |t| above
+//! 10 shows a difference. Not part of the tests, because no test measures time; the arithmetic here has
+//! tests.
 #![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, reason = "a developer tool speaks on the terminal")]
+#![allow(clippy::print_stdout, reason = "a developer tool prints to the terminal")]
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -14,7 +15,8 @@ use hashmill_hash::argon2::{Params, Threads};
 use hashmill_hash::password::{PasswordHash, Passwords, Policy};
 use hashmill_testkit::Rng;
 
-/// How much is measured: samples, and calls in each of them, because a comparison alone is shorter than the clock's step.
+/// Amount of measurement: samples, and calls per sample, because one comparison is shorter than the clock's
+/// resolution.
 #[derive(Clone, Copy)]
 struct Amount {
     samples: usize,
@@ -22,12 +24,12 @@ struct Amount {
 }
 
 const COMPARISONS: Amount = Amount { samples: 400_000, repeats: 64 };
-/// Each with a whole hash of 8 KiB in it.
+/// Each includes a whole hash of 8 KiB.
 const CHECKS: Amount = Amount { samples: 400_000, repeats: 1 };
-/// From here on two classes surely differ.
+/// |t| from which two classes surely differ.
 const SURE: f64 = 10.0;
 
-/// Mean and spread of one class, kept up sample by sample (Welford).
+/// Mean and variance of one class, updated with each sample (Welford).
 #[derive(Clone, Copy, Debug, Default)]
 struct Class {
     count: f64,
@@ -54,11 +56,11 @@ fn welch(classes: &[Class; 2]) -> f64 {
     (classes[0].mean - classes[1].mean) / (classes[0].error() + classes[1].error()).sqrt()
 }
 
-/// Times both classes in random order. The largest tenth of the samples, in which the system did something else, is
-/// left out.
+/// Times both classes in random order. The largest tenth of the samples, which include interruptions by the
+/// system, is dropped.
 ///
-/// Each input is made anew by the same steps, so that both classes lie at the same addresses: two objects that stay
-/// differ in time by where they are, and no content is needed for that.
+/// Each input is constructed anew by the same steps, so that both classes use the same addresses: two
+/// permanent objects would differ in time by their addresses alone.
 fn measure<T>(amount: Amount, make: impl Fn(usize) -> T, same: impl Fn(&T) -> bool, rng: &mut Rng) -> f64 {
     let mut samples: Vec<(usize, u64)> = (0..amount.samples)
         .map(|_| {
@@ -80,21 +82,22 @@ fn measure<T>(amount: Amount, make: impl Fn(usize) -> T, same: impl Fn(&T) -> bo
     welch(&classes)
 }
 
-/// Stops at the first difference, as `==` on slices may: what must be told apart, or the method proves nothing.
+/// Stops at the first difference, as `==` on slices may: the method must detect this one, or it proves
+/// nothing.
 fn leaky(one: &[u8], other: &[u8]) -> bool {
     one.iter().zip(other).all(|(a, b)| black_box(a) == b)
 }
 
-/// A hash whose tag differs from this one in the byte where its class says.
-struct Question {
+/// Hashes whose tag differs from the right one in a byte that depends on the class.
+struct TagVariants {
     right: PasswordHash,
-    places: [usize; 2],
+    positions: [usize; 2],
 }
 
-impl Question {
+impl TagVariants {
     fn make(&self, class: usize) -> PasswordHash {
         let mut tag = self.right.tag().to_vec();
-        tag[self.places[class]] ^= 1;
+        tag[self.positions[class]] ^= 1;
         PasswordHash::new(self.right.params(), self.right.salt().to_vec(), tag)
     }
 }
@@ -104,8 +107,8 @@ fn main() -> ExitCode {
     let params = Params::new(8, 1, 1).expect("good costs");
     let passwords = Passwords::new(Policy::new(params)).threads(Threads::Serial);
     let right = passwords.hash(b"password", &rng.bytes(16)).expect("memory for 8 KiB");
-    let question = |places| Question { right: right.clone(), places };
-    let [first_or_last, first_or_first] = [question([0, 31]), question([0, 0])];
+    let variants = |positions| TagVariants { right: right.clone(), positions };
+    let [first_or_last, first_or_first] = [variants([0, 31]), variants([0, 0])];
     let tag = right.tag();
 
     let compare = |stored: &PasswordHash| stored.matches(tag);
@@ -137,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn t_is_the_difference_in_standard_errors() {
+    fn welch_t_of_known_samples() {
         // Means 3 and 5, variances 2.5 and 2.5, five values each: -2 / sqrt(0.5 + 0.5).
         let classes = [class(&[1.0, 2.0, 3.0, 4.0, 5.0]), class(&[3.0, 4.0, 5.0, 6.0, 7.0])];
         assert!((welch(&classes) + 2.0).abs() < 1e-12);

@@ -1,41 +1,41 @@
-//! Why a hash was not computed.
+//! Errors of a hash.
 
 use super::params::{Params, ParamsError};
 use core::fmt;
 
-/// Why a hash was not computed. Sorted by whose doing it is: the caller's, the machine's.
+/// Error of a hash. Its source is the caller or the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum HashError {
-    /// The caller's: parameters out of range.
+    /// Caller: parameters out of range.
     Params(ParamsError),
-    /// The caller's: a tag of less than 4 or more than 2^32 - 1 bytes.
+    /// Caller: a tag of less than 4 or more than 2^32 - 1 bytes.
     TagLen {
-        /// What was asked for, in bytes.
+        /// The requested length in bytes.
         given: u64,
     },
-    /// The caller's: more than 2^32 - 1 bytes of one input.
+    /// Caller: more than 2^32 - 1 bytes of one input.
     InputTooLong {
-        /// Which input.
+        /// The name of the input.
         what: &'static str,
         /// Its length in bytes.
         len: u64,
     },
-    /// The caller's: the memory that was handed in is too small.
+    /// Caller: the memory passed in is too small.
     TooFewBlocks {
-        /// How many blocks were handed in.
+        /// The number of blocks passed in.
         given: u64,
-        /// How many the parameters need.
+        /// The number of blocks that the parameters need.
         needed: u64,
     },
-    /// The caller's: [`Stop`](super::Stop) was set before the hash was finished.
+    /// Caller: [`Stop`](super::Stop) was set before the hash was finished.
     Stopped,
-    /// The caller's: the process was forked while the hash was at work, and this is the child. Memory of a hash stays with
+    /// Caller: the process was forked during the hash, and this is the child. The memory of a hash stays with
     /// the process that began it.
     Forked,
-    /// The machine's: the operating system refused the memory.
+    /// Machine: the operating system refused the memory.
     OutOfMemory {
-        /// How much was asked for.
+        /// The requested bytes.
         bytes: u64,
     },
 }
@@ -54,7 +54,9 @@ impl fmt::Display for HashError {
                 write!(f, "memory of {given} KiB: these parameters need {needed} KiB")
             }
             HashError::Stopped => f.write_str("stopped before the hash was finished"),
-            HashError::Forked => f.write_str("begun in another process: what it had in memory stayed there"),
+            HashError::Forked => {
+                f.write_str("begun in another process, and its memory is not in a forked child")
+            }
             HashError::OutOfMemory { bytes } => {
                 write!(f, "the system refused {bytes} bytes of memory: choose a smaller memory cost")
             }

@@ -1,11 +1,11 @@
-//! The two ends of a hash, for who fills the memory elsewhere: on a device. And a hash as a library of C must offer it.
+//! First blocks and tag of a hash whose memory is filled elsewhere, such as on a device; and a hash in two
+//! calls, for the C library.
 //!
-//! A block is 128 words in the order of the standard. Nothing here checks what was filled in between: a memory that is wrong has a
-//! tag, too.
+//! A block is 128 words in the order of the standard. Nothing here checks the fill in between: wrong memory
+//! yields a tag, too.
 
 use super::error::HashError;
-use super::fill::Fill;
-use super::init_final::{self, Input};
+use super::fill::{self, Fill, Input};
 use super::memory::{Arena, Block, Matrix, wipe};
 use super::params::{Params, Version};
 use super::plan::Plan;
@@ -13,10 +13,10 @@ use crate::stop::Stop;
 use core::mem::MaybeUninit;
 use zeroize::Zeroize;
 
-/// Gives the first two blocks of every lane to `set`, with the numbers of the lane and of the block in it.
+/// Passes the first two blocks of every lane to `set`, with the numbers of the lane and of the block in it.
 ///
 /// # Errors
-/// A length out of range; nothing was given then.
+/// A length out of range; `set` is not called then.
 pub fn first_blocks(
     plan: Plan,
     params: Params,
@@ -24,10 +24,10 @@ pub fn first_blocks(
     tag_len: usize,
     mut set: impl FnMut(u32, u32, &[u64; 128]),
 ) -> Result<(), HashError> {
-    init_final::check(input, tag_len)?;
+    fill::check(input, tag_len)?;
     let kernel = plan.kernel();
     let version = params.version().number();
-    init_final::first_blocks(kernel, params, version, input, tag_len, |lane, index, block| {
+    fill::first_blocks(kernel, params, version, input, tag_len, |lane, index, block| {
         let mut words = kernel.words(block);
         set(lane, index, &words);
         words.zeroize();
@@ -35,12 +35,13 @@ pub fn first_blocks(
     Ok(())
 }
 
-/// Makes the tag of the last blocks of all lanes, from their exclusive or.
+/// Computes the tag from the exclusive or of the last blocks of all lanes.
 pub fn tag(sum: &[u64; 128], tag: &mut [u8]) {
-    init_final::tag_of(sum, tag);
+    fill::tag_of(sum, tag);
 }
 
-/// The whole memory of a hash as it is before the tag is made, lanes one after another: what another filling is held against.
+/// The whole memory of a hash before the tag is made, lanes one after another: the reference for other
+/// implementations of the fill.
 ///
 /// # Errors
 /// A length out of range.
@@ -50,12 +51,12 @@ pub fn memory(
     input: &Input<'_>,
     tag_len: usize,
 ) -> Result<Vec<[u64; 128]>, HashError> {
-    init_final::check(input, tag_len)?;
+    fill::check(input, tag_len)?;
     let kernel = plan.kernel();
     let mut blocks = vec![Block::ZERO; params.blocks() as usize];
     {
         let mut matrices = [Matrix::new(&mut blocks, params.shape()).expect("as many as it needs")];
-        init_final::begin(kernel, params, input, tag_len, &mut matrices[0]);
+        fill::begin(kernel, params, input, tag_len, &mut matrices[0]);
         let width = plan.width(params).min(params.lanes() as usize);
         Fill::new(plan, params, &matrices, width, &Stop::new()).run();
     }
@@ -64,12 +65,12 @@ pub fn memory(
     Ok(words)
 }
 
-/// Where a hash takes its memory.
+/// Source of a hash's memory.
 #[derive(Debug)]
 pub enum Memory<'a> {
-    /// There, and it grows where it must.
+    /// An arena, which grows if it must.
     Arena(&'a mut Arena),
-    /// What the caller has, at least [`Params::blocks`].
+    /// The caller's blocks, at least [`Params::blocks`].
     Blocks(&'a mut [MaybeUninit<Block>]),
 }
 
@@ -78,27 +79,27 @@ impl Memory<'_> {
         match self {
             Memory::Arena(arena) => arena.matrix(params.shape()),
             Memory::Blocks(blocks) => {
-                let few = HashError::TooFewBlocks { given: blocks.len() as u64, needed: params.blocks() };
-                Matrix::uninit(blocks, params.shape()).ok_or(few)
+                let too_few = HashError::TooFewBlocks { given: blocks.len() as u64, needed: params.blocks() };
+                Matrix::uninit(blocks, params.shape()).ok_or(too_few)
             }
         }
     }
 }
 
-/// A hash that has read its input and computed nothing yet that takes time.
+/// A hash that has read its input and done no long computation yet.
 ///
-/// One that is dropped leaves the first blocks where they are.
+/// Dropping it leaves the first blocks in the memory.
 #[derive(Debug)]
 #[must_use]
-pub struct Begun<'a> {
+pub struct PreparedHash<'a> {
     plan: Plan,
     params: Params,
     memory: Memory<'a>,
 }
 
-impl<'a> Begun<'a> {
-    /// Reads the input, and takes the memory. `version` is hashed as it is, whether such a version exists or not: all but 16
-    /// are computed as 19.
+impl<'a> PreparedHash<'a> {
+    /// Reads the input, and takes the memory. `version` is hashed unchanged, even if no such version exists:
+    /// all but 16 are computed as 19.
     ///
     /// # Errors
     /// A length out of range; too little memory.
@@ -109,32 +110,33 @@ impl<'a> Begun<'a> {
         input: &Input<'_>,
         tag_len: usize,
         mut memory: Memory<'a>,
-    ) -> Result<Begun<'a>, HashError> {
-        init_final::check(input, tag_len)?;
+    ) -> Result<PreparedHash<'a>, HashError> {
+        fill::check(input, tag_len)?;
         let is_old = version == Version::V10.number();
         let params = params.with_version(if is_old { Version::V10 } else { Version::V13 });
         let mut matrix = memory.matrix(params)?;
-        init_final::first_blocks(plan.kernel(), params, version, input, tag_len, |lane, index, block| {
+        fill::first_blocks(plan.kernel(), params, version, input, tag_len, |lane, index, block| {
             matrix.set(lane, index, block);
         });
-        Ok(Begun { plan, params, memory })
+        Ok(PreparedHash { plan, params, memory })
     }
 
-    /// Fills `tag`, which is as long as was said, on this thread and on those to which `spawn` hands its argument. `threads`
-    /// tells how many may work, this one included; it is asked where a second one pays. Wipes the memory.
+    /// Fills `tag`, which must have the announced length, on this thread and on those to which `spawn` passes
+    /// its argument. `threads` returns the permitted number of threads, including this one; it is called only
+    /// where a second one pays. Wipes the memory.
     pub fn finish(
         mut self,
         tag: &mut [u8],
         threads: impl FnOnce() -> usize,
         spawn: impl Fn(Box<dyn FnOnce() + Send>),
     ) {
-        let Begun { plan, params, .. } = self;
+        let PreparedHash { plan, params, .. } = self;
         let lanes = params.lanes() as usize;
         let threads = if plan.is_parallel(params) { threads().clamp(1, lanes) } else { 1 };
         let width = plan.width(params).min(lanes.div_ceil(threads));
         let mut matrices = [self.memory.matrix(params).expect("taken at the beginning")];
         Fill::new(plan, params, &matrices, width, &Stop::new()).wiping(true).run_with(threads - 1, spawn);
-        init_final::finish(plan.kernel(), &mut matrices[0], tag);
+        fill::finish(plan.kernel(), &mut matrices[0], tag);
         matrices[0].wipe_last_blocks();
         if let Memory::Arena(arena) = self.memory {
             arena.set_clean();
@@ -148,13 +150,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_and_the_memory_between_them_are_those_of_a_hash() {
+    fn first_blocks_fill_and_tag_equal_a_hash() {
         let input = Input { password: b"p", salt: b"somesalt", secret: b"s", associated_data: &[7; 100] };
         for variant in Variant::ALL {
             let params = Params::new(100, 2, 3).unwrap().with_variant(variant);
             let expected: [u8; 40] = Hasher::new(params).hash(&input).unwrap();
             for kernel in Kernel::all() {
-                let memory = memory(Plan::of(kernel), params, &input, 40).unwrap();
+                let memory = memory(Plan::for_kernel(kernel), params, &input, 40).unwrap();
                 assert_eq!(memory.len() as u64, params.blocks());
                 let mut sum = [0; 128];
                 for last in memory.chunks(32).map(|lane| lane[31]) {
@@ -168,8 +170,8 @@ mod tests {
     }
 
     #[test]
-    fn first_blocks_are_those_that_a_fill_begins_with() {
-        // A first pass leaves them as they are.
+    fn first_blocks_equal_the_start_of_a_fill() {
+        // A first pass leaves them unchanged.
         let params = Params::new(8 * 5, 1, 5).unwrap();
         let input = Input::new(b"password", b"somesalt");
         let filled = memory(Plan::host(), params, &input, 32).unwrap();
@@ -185,16 +187,18 @@ mod tests {
     #[test]
     fn lengths_out_of_range_are_refused() {
         let params = Params::new(8, 1, 1).unwrap();
-        let refused =
-            first_blocks(Plan::host(), params, &Input::default(), 3, |_, _, _| panic!("nothing is given"));
+        let refused = first_blocks(Plan::host(), params, &Input::default(), 3, |_, _, _| {
+            panic!("no block is passed on")
+        });
         assert_eq!(refused, Err(HashError::TagLen { given: 3 }));
         let refused = memory(Plan::host(), params, &Input::default(), 3);
         assert_eq!(refused, Err(HashError::TagLen { given: 3 }));
     }
 
-    /// In memory of either kind, which may hold anything before and holds nothing afterwards, on any number of threads.
+    /// In memory of either kind, with arbitrary contents before and zeroes afterwards, on any number of
+    /// threads.
     #[test]
-    fn a_hash_in_two_calls_is_a_hash() {
+    fn prepared_hash_equals_a_hash() {
         let input = Input { password: b"p", salt: b"somesalt", secret: b"s", associated_data: &[7; 100] };
         for (kib, passes, lanes, version) in
             [(64, 2, 1, Version::V13), (3000, 2, 5, Version::V10), (4096, 1, 4, Version::V13)]
@@ -202,9 +206,10 @@ mod tests {
             let params = Params::new(kib, passes, lanes).unwrap().with_version(version);
             let expected: [u8; 40] = Hasher::new(params).hash(&input).unwrap();
             let check = |threads: usize, memory: Memory<'_>| {
-                let begun = Begun::new(Plan::host(), params, version.number(), &input, 40, memory).unwrap();
+                let prepared =
+                    PreparedHash::new(Plan::host(), params, version.number(), &input, 40, memory).unwrap();
                 let mut given = [0; 40];
-                begun.finish(&mut given, || threads, |task| drop(std::thread::spawn(task)));
+                prepared.finish(&mut given, || threads, |task| drop(std::thread::spawn(task)));
                 assert_eq!(given, expected, "{kib} {threads}");
             };
             for threads in [0, 1, 2, 100] {
@@ -215,25 +220,25 @@ mod tests {
                     (0..params.blocks()).map(|_| MaybeUninit::new(Block([u64::MAX; 128]))).collect();
                 check(threads, Memory::Blocks(&mut blocks));
                 let mut arena = Arena::default();
-                let few = Memory::Blocks(&mut blocks[1..]);
-                let refused = Begun::new(Plan::host(), params, 19, &input, 40, few);
+                let too_few = Memory::Blocks(&mut blocks[1..]);
+                let refused = PreparedHash::new(Plan::host(), params, 19, &input, 40, too_few);
                 assert!(matches!(refused, Err(HashError::TooFewBlocks { .. })));
-                let short = Begun::new(Plan::host(), params, 19, &input, 3, Memory::Arena(&mut arena));
+                let short = PreparedHash::new(Plan::host(), params, 19, &input, 3, Memory::Arena(&mut arena));
                 assert!(matches!(short, Err(HashError::TagLen { given: 3 })));
             }
         }
     }
 
-    /// A version that nobody defined is another one.
+    /// An undefined version is a version of its own.
     #[test]
-    fn every_version_has_a_tag_of_its_own() {
+    fn versions_have_different_tags() {
         let (params, input) = (Params::new(64, 2, 1).unwrap(), Input::new(b"p", b"somesalt"));
         let tag = |version| {
             let mut arena = Arena::default();
             let memory = Memory::Arena(&mut arena);
             let mut tag = [0; 16];
-            let begun = Begun::new(Plan::host(), params, version, &input, 16, memory).unwrap();
-            begun.finish(&mut tag, || 1, |_| unreachable!("one thread"));
+            let prepared = PreparedHash::new(Plan::host(), params, version, &input, 16, memory).unwrap();
+            prepared.finish(&mut tag, || 1, |_| unreachable!("one thread"));
             tag
         };
         assert_eq!(tag(0x13), Hasher::new(params).hash(&input).unwrap());

@@ -1,14 +1,15 @@
-//! What is computed: variant, version and cost, checked once so that nothing after needs to.
+//! Parameters of a hash: variant, version and cost, checked once on construction.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// Which of the three functions.
+/// Variant of the function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Variant {
-    /// Addresses depend on the data: best against custom hardware, open to whoever watches the cache.
+    /// Addresses depend on the data: best against custom hardware, open to cache-timing attacks.
     D,
-    /// Addresses never depend on the password: no trace in the cache, cheaper to attack with less memory.
+    /// Addresses never depend on the password: no trace in the cache, but attacks with less memory are
+    /// cheaper.
     I,
     /// The first half of the first pass as `I`, the rest as `D`. The one to use for passwords.
     Id,
@@ -27,7 +28,7 @@ impl Variant {
         }
     }
 
-    /// The number that is hashed for it: 0, 1 or 2.
+    /// The number that is hashed for the variant: 0, 1 or 2.
     pub const fn number(self) -> u32 {
         match self {
             Variant::D => 0,
@@ -36,7 +37,7 @@ impl Variant {
         }
     }
 
-    /// Whether the blocks of this slice are addressed without looking at any block's content.
+    /// Are the blocks of this slice addressed independently of all block contents?
     pub(super) const fn is_independent(self, pass: u32, slice: u32) -> bool {
         match self {
             Variant::D => false,
@@ -55,18 +56,18 @@ impl fmt::Display for Variant {
 impl FromStr for Variant {
     type Err = ParamsError;
 
-    /// Reads exactly the names that [`name`](Variant::name) gives.
+    /// Accepts exactly the names of [`name`](Variant::name).
     fn from_str(name: &str) -> Result<Variant, ParamsError> {
         Variant::ALL.into_iter().find(|variant| variant.name() == name).ok_or(ParamsError::UnknownVariant)
     }
 }
 
-/// Which edition of the function.
+/// Version of the function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Version {
-    /// 1.0 (0x10): later passes overwrite blocks. Only for hashes that exist already.
+    /// 1.0 (0x10): later passes overwrite blocks. Only for existing hashes.
     V10,
-    /// 1.3 (0x13): later passes add to blocks. What RFC 9106 describes.
+    /// 1.3 (0x13): later passes add to blocks. The version of RFC 9106.
     V13,
 }
 
@@ -79,7 +80,7 @@ impl Version {
         }
     }
 
-    /// The version of this number.
+    /// The version with this number.
     ///
     /// # Errors
     /// [`ParamsError::UnknownVersion`] for numbers other than 16 and 19.
@@ -123,11 +124,11 @@ impl Params {
 
     /// Argon2id, version 0x13.
     ///
-    /// The function knows all three costs well apart, so memory that is not a multiple of `4 * lanes` KiB is used
-    /// only up to that multiple, yet gives another tag.
+    /// All three costs are part of the input. Memory beyond a multiple of `4 * lanes` KiB is not used, and
+    /// yet yields another tag.
     ///
     /// # Errors
-    /// The first limit that is broken: lanes, then memory, then passes.
+    /// The first violated limit: lanes, then memory, then passes.
     pub const fn new(memory_kib: u32, passes: u32, lanes: u32) -> Result<Params, ParamsError> {
         if lanes == 0 || lanes > Params::MAX_LANES {
             return Err(ParamsError::Lanes { given: lanes });
@@ -152,12 +153,12 @@ impl Params {
         Params { version, ..self }
     }
 
-    /// Which of the three functions.
+    /// The variant.
     pub const fn variant(self) -> Variant {
         self.variant
     }
 
-    /// Which edition.
+    /// The version.
     pub const fn version(self) -> Version {
         self.version
     }
@@ -177,12 +178,12 @@ impl Params {
         self.lanes
     }
 
-    /// How many blocks are in use: the memory rounded down to a multiple of `4 * lanes`.
+    /// The number of blocks in use: the memory rounded down to a multiple of `4 * lanes`.
     pub const fn blocks(self) -> u64 {
         self.shape().blocks()
     }
 
-    /// How many times a block is computed in all: what the time of a hash is proportional to.
+    /// The number of block computations, which the time of a hash is proportional to.
     pub const fn work(self) -> u64 {
         self.blocks() * self.passes as u64
     }
@@ -193,10 +194,10 @@ impl Params {
     }
 }
 
-/// Every pass stops this often for lanes to meet.
+/// Slices of a pass: lanes synchronise at the end of each.
 pub(super) const SLICES: u32 = 4;
 
-/// The memory as the function sees it: `lanes` rows of `lane_len` blocks, each cut into four segments.
+/// The shape of the memory: `lanes` rows of `lane_len` blocks, each divided into four segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Shape {
     pub(super) lanes: u32,
@@ -210,27 +211,27 @@ impl Shape {
     }
 }
 
-/// Parameters that no hash can have. Always the fault of whoever chose them.
+/// Invalid parameters. Always an error of the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ParamsError {
     /// No lanes, or more than 2^24 - 1.
     Lanes {
-        /// What was asked for.
+        /// The requested number.
         given: u32,
     },
-    /// Less than 8 KiB for each lane.
+    /// Less than 8 KiB per lane.
     Memory {
-        /// What was asked for, in KiB.
+        /// The requested memory in KiB.
         given: u32,
-        /// The least for this number of lanes, in KiB.
+        /// The minimum for this number of lanes in KiB.
         least: u32,
     },
     /// No passes.
     Passes,
     /// A version other than 16 (0x10) and 19 (0x13).
     UnknownVersion {
-        /// What was asked for.
+        /// The requested version.
         given: u32,
     },
     /// A variant other than argon2d, argon2i and argon2id.
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn names_read_back() {
+    fn variant_names_round_trip() {
         for variant in Variant::ALL {
             assert_eq!(variant.name().parse(), Ok(variant));
         }

@@ -1,47 +1,47 @@
-//! Which kernel, how many streams at once, and from where on a second thread: one table, as data.
+//! Tuning table: kernel, interleaved streams, and threshold for a second thread, per kind of processor.
 //!
-//! A row is chosen once per process by the processor's make and features. To add a processor, add a row; to measure
-//! one, run `cargo rivals argon2` on it, or `hashmill tune` for the kernel and the streams.
+//! A row is chosen once per process by the processor's vendor and features. To add a processor, add a row; to
+//! measure one, run `cargo rivals argon2` on it, or `hashmill tune` for the kernel and the streams.
 
 #[cfg(kernels = "aarch64")]
-use super::aarch64;
+use super::kernel::aarch64;
+use super::kernel::portable;
+#[cfg(kernels = "wasm32")]
+use super::kernel::wasm32;
+#[cfg(kernels = "x86_64")]
+use super::kernel::x86_64;
 use super::kernel::{Kernel, MAX_STREAMS, Table};
 use super::params::Params;
-use super::portable;
-#[cfg(kernels = "wasm32")]
-use super::wasm32;
-#[cfg(kernels = "x86_64")]
-use super::x86_64;
 #[cfg(kernels = "x86_64")]
 use crate::isa::Vendor;
 use crate::kernels;
 use core::fmt;
 
-/// One row: a kind of processor and what it does best.
+/// One row: a kind of processor and its best settings.
 struct Row {
     /// The kind of processor, as `hashmill info` prints it.
     kind: &'static str,
-    /// Where the row comes from: a record, or that nobody has measured it yet.
+    /// The source of the row: a record, or a note that it is unmeasured.
     basis: &'static str,
-    /// Whether the basis is a record of such a processor.
+    /// Is the basis a record of such a processor?
     measured: bool,
     fits: kernels::Fits,
     table: &'static Table,
-    /// How many lanes of a hash a thread interleaves.
+    /// Lanes of a hash that a thread interleaves.
     widths: Streams,
-    /// How many hashes of a proof of work a thread interleaves, if there is memory for them: each takes as much again, and
-    /// waits for it, so that one more than of lanes may pay.
+    /// Hashes of a proof of work that a thread interleaves, if memory permits. Each has memory of its own and
+    /// waits for it, so one more than of lanes may pay.
     #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "there is no search"))]
     nonces: usize,
-    /// From how many KiB on memory counts as much larger than the caches, see `segment`; and from how many its wiping goes
-    /// past them.
+    /// Memory in KiB from which it counts as much larger than the caches, see `kernel/segment.rs`; and from which its
+    /// wiping bypasses them.
     far_from: [u32; 2],
-    /// From how many blocks of work (memory times passes) a second thread pays for its wake-up.
+    /// Blocks of work (memory times passes) from which a second thread pays for its wake-up.
     #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "there are no threads"))]
     parallel_from: u64,
 }
 
-/// How many streams a thread interleaves: the first entry whose memory (in KiB, of one hash) is not less.
+/// Streams that a thread interleaves: the first entry whose memory (in KiB, of one hash) is not less.
 pub type Streams = &'static [(u32, usize)];
 
 fn streams(table: Streams, params: Params) -> usize {
@@ -49,10 +49,11 @@ fn streams(table: Streams, params: Params) -> usize {
     entry.map_or(1, |(_, count)| *count).clamp(1, MAX_STREAMS)
 }
 
-/// Hashes that are better done one by one in a row for more: a thread's share of the last cache holds one of them, and
-/// not two. Measured on Zen 4 with 32 MiB for two cores, two at a time against one, by the example `batch`, on
-/// one and on two threads: 1.02 and 1.00 at 4 MiB, 1.04 and 0.95 at 7 MiB, 0.94 and 0.83 at 12 MiB, 0.88 to 1.03 in two
-/// runs at 19 MiB, 1.01 and 1.10 at 32 MiB, 1.05 and 1.02 at 46 MiB, 1.18 and 1.13 at 64 MiB, where neither fits.
+/// Memory sizes at which hashes are better computed one by one: a thread's share of the last cache holds one
+/// of them, but not two. Measured on Zen 4 with 32 MiB for two cores, two at a time against one, by the
+/// example `batch`, on one and on two threads: 1.02 and 1.00 at 4 MiB, 1.04 and 0.95 at 7 MiB, 0.94 and 0.83
+/// at 12 MiB, 0.88 to 1.03 in two runs at 19 MiB, 1.01 and 1.10 at 32 MiB, 1.05 and 1.02 at 46 MiB, 1.18 and
+/// 1.13 at 64 MiB, where neither fits.
 #[cfg(feature = "std")]
 const SIDE_BY_SIDE: Streams = &[(4096, MAX_STREAMS), (24_576, 1), (u32::MAX, MAX_STREAMS)];
 
@@ -191,8 +192,8 @@ static ROWS: &[&Row] = &[
     },
 ];
 
-/// How hashes are computed here. Small and `Copy`; [`Plan::host`] is the one to use unless a test or a benchmark
-/// forces another. Never changes a result.
+/// Settings for computing hashes on a processor. Small and `Copy`; use [`Plan::host`] unless a test or a
+/// benchmark needs another. A plan never changes a result.
 #[derive(Clone, Copy)]
 pub struct Plan {
     kernel: Kernel,
@@ -200,7 +201,8 @@ pub struct Plan {
     basis: &'static str,
     measured: bool,
     widths: Streams,
-    /// How many hashes a thread does side by side, if that is known; else as many as lanes, but for [`SIDE_BY_SIDE`].
+    /// Hashes that a thread computes side by side, if measured; else as many as lanes, except for
+    /// [`SIDE_BY_SIDE`].
     #[cfg(feature = "std")]
     hashes: Option<Streams>,
     forced_width: Option<usize>,
@@ -212,14 +214,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan for the processor that runs this. Asks it each time; callers keep the answer.
+    /// The plan for this processor. Detects the processor each time; callers keep the result.
     pub fn host() -> Plan {
         Plan::of_row(ROWS[kernels::choose(ROWS, |row| (row.table.needs, row.fits))])
     }
 
-    /// The plan of this processor, if it has this kernel in it; otherwise that of a processor which has nothing better and
-    /// which nobody measured.
-    pub fn of(kernel: Kernel) -> Plan {
+    /// This processor's plan if it uses this kernel; otherwise the generic plan for processors without a
+    /// better kernel.
+    pub fn for_kernel(kernel: Kernel) -> Plan {
         let host = Plan::host();
         if host.kernel == kernel {
             return host;
@@ -230,7 +232,7 @@ impl Plan {
 
     fn of_row(row: &Row) -> Plan {
         Plan {
-            kernel: Kernel::of(row.table).expect("found by its features"),
+            kernel: Kernel::from_table(row.table).expect("found by its features"),
             kind: row.kind,
             basis: row.basis,
             measured: row.measured,
@@ -246,18 +248,18 @@ impl Plan {
         }
     }
 
-    /// The same with `width` streams interleaved in each thread where there are as many, 1 to 4.
+    /// The same plan with `width` streams interleaved in each thread where there are as many, 1 to 4.
     pub fn with_width(self, width: usize) -> Plan {
         Plan { forced_width: Some(width.clamp(1, MAX_STREAMS)), ..self }
     }
 
-    /// The same with memory from `memory_kib` KiB on treated, and wiped, as much larger than the caches.
+    /// The same plan, with memory from `memory_kib` KiB on treated and wiped as much larger than the caches.
     pub fn with_far_from(self, memory_kib: u32) -> Plan {
         Plan { far_from: [memory_kib; 2], ..self }
     }
 
-    /// The same as somebody measured it on this processor, as `basis` says: so many lanes of one hash in a thread, and so many
-    /// hashes side by side.
+    /// The same plan with measurements of this processor, described by `basis`: lanes of one hash per thread,
+    /// and hashes side by side.
     #[cfg(feature = "std")]
     pub fn measured(self, basis: &'static str, lanes: Streams, hashes: Streams) -> Plan {
         Plan { basis, measured: true, widths: lanes, hashes: Some(hashes), ..self }
@@ -273,29 +275,29 @@ impl Plan {
         self.kind
     }
 
-    /// Where the plan comes from: what it was measured on, or that it was not.
+    /// The source of the plan: the processor that it was measured on, or a note that it is unmeasured.
     pub fn basis(self) -> &'static str {
         self.basis
     }
 
-    /// Whether it was measured on this kind of processor, and not only where its kernel runs, too.
+    /// Was it measured on this kind of processor, and not only on others with the same kernel?
     pub fn is_measured(self) -> bool {
         self.measured
     }
 
-    /// How many lanes of a hash a thread works on in turns.
+    /// Lanes of a hash that a thread interleaves.
     pub fn width(self, params: Params) -> usize {
         self.forced_width.unwrap_or_else(|| streams(self.widths, params))
     }
 
-    /// How many streams a thread works on in turns where several hashes are side by side.
+    /// Streams that a thread interleaves where several hashes are computed side by side.
     #[cfg(feature = "std")]
     pub(super) fn width_of_many(self, params: Params) -> usize {
         let hashes = self.hashes.map_or(1, |hashes| streams(hashes, params));
         self.forced_width.unwrap_or_else(|| self.width(params).max(hashes))
     }
 
-    /// How many hashes of one lane a thread works on in turns.
+    /// One-lane hashes that a thread interleaves.
     #[cfg(feature = "std")]
     pub(super) fn hashes(self, params: Params) -> usize {
         match self.hashes {
@@ -304,24 +306,24 @@ impl Plan {
         }
     }
 
-    /// How many hashes of a proof of work a thread works on in turns, with memory for `most` of them.
+    /// Hashes of a proof of work that a thread interleaves, with memory for `most` of them.
     #[cfg(feature = "std")]
     pub(super) fn nonces(self, most: u64) -> usize {
         let best = self.forced_width.unwrap_or(self.nonces);
         most.min(best as u64).max(1) as usize
     }
 
-    /// Whether memory is treated as much larger than the caches.
+    /// Is memory treated as much larger than the caches?
     pub(super) fn is_far(self, params: Params) -> bool {
         params.memory_kib() >= self.far_from[0]
     }
 
-    /// Whether wiping memory goes past the caches.
+    /// Does wiping bypass the caches?
     pub(super) fn wipes_far(self, params: Params) -> bool {
         params.memory_kib() >= self.far_from[1]
     }
 
-    /// Whether a second thread pays for hashes of this cost.
+    /// Does a second thread pay for hashes of this cost?
     #[cfg(feature = "std")]
     pub(super) fn is_parallel(self, params: Params) -> bool {
         params.work() >= self.parallel_from

@@ -1,14 +1,11 @@
-//! Known answers on every kernel this machine runs, in every width and on several threads.
+//! Known answers on every kernel of this machine, in every width and on several threads.
 
 use super::*;
+use hashmill_testkit::hex;
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Every way of computing that this machine has.
+/// Every plan for the kernels of this machine.
 fn plans() -> impl Iterator<Item = Plan> {
-    let of_kernel = |kernel| (1..=4).map(move |width| Plan::of(kernel).with_width(width));
+    let of_kernel = |kernel| (1..=4).map(move |width| Plan::for_kernel(kernel).with_width(width));
     Kernel::all().flat_map(of_kernel).flat_map(|plan| [plan, plan.with_far_from(0)])
 }
 
@@ -18,25 +15,25 @@ fn hasher(plan: Plan, params: Params) -> Hasher {
 
 /// Checks a tag with all kernels, widths, threads and sources of memory.
 fn check(params: Params, input: &Input<'_>, tag: &str) {
-    let mut given = vec![Block([!0; 128]); params.blocks() as usize];
+    let mut memory = vec![Block([!0; 128]); params.blocks() as usize];
     for plan in plans() {
         for threads in [Threads::Serial, Threads::AtMost(3)] {
-            let mut ours = vec![0; tag.len() / 2];
-            hasher(plan, params).threads(threads).hash_into(input, &mut ours).unwrap();
-            assert_eq!(hex(&ours), tag, "{plan:?} {params:?} {threads:?}");
+            let mut output = vec![0; tag.len() / 2];
+            hasher(plan, params).threads(threads).hash_into(input, &mut output).unwrap();
+            assert_eq!(hex::encode(&output), tag, "{plan:?} {params:?} {threads:?}");
         }
-        let mut ours = vec![0; tag.len() / 2];
-        hash_into_with_memory(plan, params, input, &mut given, &mut ours).unwrap();
-        assert_eq!(hex(&ours), tag, "{plan:?} {params:?} in given memory");
-        assert!(given.iter().all(|block| block.0 == [0; 128]), "wiped");
+        let mut output = vec![0; tag.len() / 2];
+        hash_into_with_memory(plan, params, input, &mut memory, &mut output).unwrap();
+        assert_eq!(hex::encode(&output), tag, "{plan:?} {params:?} in the caller's memory");
+        assert!(memory.iter().all(|block| block.0 == [0; 128]), "wiped");
     }
 }
 
-/// The files `kats/` of the reference implementation (phc-winner-argon2, CC0): the vectors of RFC 9106, sections 5.1 to
-/// 5.3, and the same in version 1.0. Of the 4096 words that they list after every pass, as little-endian bytes, there is
-/// the BLAKE3 digest here.
+/// The files `kats/` of the reference implementation (phc-winner-argon2, CC0): the vectors of RFC 9106,
+/// sections 5.1 to 5.3, and the same in version 1.0. They list 4096 words after every pass; their BLAKE3
+/// digest as little-endian bytes is here.
 #[test]
-fn every_block_after_every_pass_is_the_references() {
+fn blocks_after_every_pass_match_the_reference() {
     use Variant::{D, I, Id};
     use Version::{V10, V13};
     let known = [
@@ -122,8 +119,8 @@ fn every_block_after_every_pass_is_the_references() {
     }
 }
 
-/// `src/test.c` of the reference implementation (phc-winner-argon2, CC0): its tests of Argon2i in both versions and of
-/// Argon2id, but for those that need more than 64 MiB.
+/// `src/test.c` of the reference implementation (phc-winner-argon2, CC0): its tests of Argon2i in both
+/// versions and of Argon2id, except those that need more than 64 MiB.
 #[test]
 fn vectors_of_the_reference_implementation() {
     use Variant::{I, Id};
@@ -343,18 +340,24 @@ fn vectors_of_the_reference_implementation() {
     for (version, variant, passes, log_memory, lanes, password, salt, tag) in cases {
         let params = Params::new(1 << log_memory, passes, lanes).unwrap();
         let input = Input::new(password.as_bytes(), salt.as_bytes());
-        // All of it in 64 MiB would take minutes: the small ones everywhere, the large ones as a user would.
+        // All plans in 64 MiB would take minutes: small cases use every plan, large ones the default.
         if log_memory < 16 {
             check(params.with_variant(variant).with_version(version), &input, tag);
         }
-        let mut ours = [0; 32];
-        Hasher::new(params.with_variant(variant).with_version(version)).hash_into(&input, &mut ours).unwrap();
-        assert_eq!(hex(&ours), tag, "{version:?} {variant} {passes} {log_memory} {lanes} {password} {salt}");
+        let mut output = [0; 32];
+        Hasher::new(params.with_variant(variant).with_version(version))
+            .hash_into(&input, &mut output)
+            .unwrap();
+        assert_eq!(
+            hex::encode(&output),
+            tag,
+            "{version:?} {variant} {passes} {log_memory} {lanes} {password} {salt}"
+        );
     }
 }
 
-/// Shapes that are not round: lanes that do not divide the memory, segments of two blocks, segments longer than an
-/// address block and than a strip, tags of all lengths. Every way of computing agrees with the definition.
+/// Irregular shapes: lanes that do not divide the memory, segments of two blocks, segments longer than an
+/// address block and than a segment range, tags of all lengths. Every plan agrees with the portable kernel.
 #[test]
 fn every_plan_agrees_with_the_portable_kernel() {
     let shapes =
@@ -367,12 +370,12 @@ fn every_plan_agrees_with_the_portable_kernel() {
                 let input = Input { password: b"", salt: b"", secret: b"s", associated_data: &[7; 200] };
                 let len = 4 + memory as usize % 97;
                 let mut expected = vec![0; len];
-                let portable = Plan::of(Kernel::portable()).with_width(1);
+                let portable = Plan::for_kernel(Kernel::portable()).with_width(1);
                 hasher(portable, params).hash_into(&input, &mut expected).unwrap();
                 for plan in plans() {
-                    let mut ours = vec![0; len];
-                    hasher(plan, params).threads(Threads::AtMost(2)).hash_into(&input, &mut ours).unwrap();
-                    assert_eq!(ours, expected, "{plan:?} {params:?}");
+                    let mut output = vec![0; len];
+                    hasher(plan, params).threads(Threads::AtMost(2)).hash_into(&input, &mut output).unwrap();
+                    assert_eq!(output, expected, "{plan:?} {params:?}");
                 }
             }
         }
@@ -380,7 +383,7 @@ fn every_plan_agrees_with_the_portable_kernel() {
 }
 
 #[test]
-fn memory_is_wiped_as_promised() {
+fn wipe_policy_is_followed() {
     let params = Params::new(4096, 1, 4).unwrap();
     let input = Input::new(b"password", b"somesalt");
     for policy in [PagePolicy::Plain, PagePolicy::Transparent] {
@@ -397,9 +400,9 @@ fn memory_is_wiped_as_promised() {
     }
 }
 
-/// A hash in pieces is the same hash, says which pieces read known blocks, and leaves as little behind.
+/// A hash in pieces equals the whole hash, reports which pieces read known blocks, and wipes as much.
 #[test]
-fn a_hash_in_steps_is_the_same_hash() {
+fn steps_equal_a_whole_hash() {
     let input = Input::new(b"password", b"somesalt");
     let independent =
         [(Variant::D, "ddddddddddd"), (Variant::I, "iiiiiiiiiii"), (Variant::Id, "iiddddddddd")];
@@ -430,12 +433,13 @@ fn a_hash_in_steps_is_the_same_hash() {
 }
 
 #[test]
-fn a_stopped_hash_says_so_and_leaves_nothing() {
+fn stopped_hash_is_an_error_and_wipes_its_memory() {
     let input = Input::new(b"password", b"somesalt");
     for threads in [Threads::Serial, Threads::AtMost(2)] {
         let mut hasher = Hasher::new(Params::new(1 << 16, u32::MAX, 4).unwrap()).threads(threads);
         let stop = Stop::new();
         let mut tag = [7; 32];
+        let _limit = hashmill_testkit::wait::limit("the end of a hash that is stopped");
         let result = std::thread::scope(|scope| {
             let running = scope.spawn(|| hasher.hash_until(&input, &mut tag, &stop));
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -454,7 +458,7 @@ fn a_stopped_hash_says_so_and_leaves_nothing() {
 }
 
 #[test]
-fn limits_are_errors_that_name_them() {
+fn limit_errors_name_the_limit() {
     let params = Params::new(64, 1, 1).unwrap();
     let input = Input::new(b"password", b"somesalt");
     let mut hasher = Hasher::new(params);
@@ -462,7 +466,7 @@ fn limits_are_errors_that_name_them() {
     let mut memory = vec![Block::ZERO; 63];
     let few = hash_into_with_memory(Plan::host(), params, &input, &mut memory, &mut [0; 32]);
     assert_eq!(few, Err(HashError::TooFewBlocks { given: 63, needed: 64 }));
-    // 4 TiB: more than any machine that runs this gives to one process at once.
+    // 4 TiB: more than any machine that runs this grants to one process at once.
     let mut huge = Hasher::new(Params::new(u32::MAX, 1, 1).unwrap());
     let refused = huge.hash_into(&input, &mut [0; 32]).unwrap_err();
     assert!(matches!(refused, HashError::OutOfMemory { .. }), "{refused}");

@@ -1,21 +1,23 @@
-//! Many independent messages at once, each lane of the widest kernel with a message of its own.
+//! Batches of independent messages: each lane of the widest kernel has its own message.
 //!
-//! A loop over [`hash`](super::hash) leaves fifteen of sixteen lanes empty when messages are short. Here chunks of
-//! different messages share a pass, and so do parents of different trees; messages need not be of equal length.
+//! A loop over [`hash`](super::hash) leaves fifteen of sixteen lanes empty when messages are short. Here
+//! chunks of different messages share a pass, and so do parents of different trees; message lengths may
+//! differ.
 
-use super::hazmat::Mode;
-use super::kernel::Cv;
-use super::lanes::{self, EvenPasses, Job, Key};
-use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT, dead, tree};
+use super::kernel::{Cv, GROUP};
+use super::lanes::{self, CopiedBlocks, EvenPasses, Job, Key};
+use super::mode::Mode;
+use super::{BLOCK_LEN, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT, tree};
+use crate::stack_wipe;
 
-/// A message of more chunks than this fills the lanes by itself.
-const MAX_SHARED_CHUNKS: usize = 16;
+/// Longer messages (in chunks) fill the lanes by themselves.
+const MAX_SHARED_CHUNKS: usize = 15;
 
-/// Chaining values that wait for their parents in one wave: 4 KiB of stack.
+/// Chaining values of one batch that wait for their parents: 4 KiB of stack.
 const SLOTS: usize = 128;
 
-/// The digest of each message, in the order of the messages: `out[i]` is what [`hash`](super::hash) or its
-/// siblings would give for `messages[i]`.
+/// Computes the digest of each message: `out[i]` equals [`hash`](super::hash) or its siblings of
+/// `messages[i]`.
 ///
 /// ```
 /// use hashmill_hash::blake3::batch::hash_all;
@@ -34,7 +36,7 @@ pub fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
     hash_all_with(Plan::host(), mode, messages, out);
 }
 
-/// [`hash_all`] with other kernels.
+/// As [`hash_all`], with another plan.
 ///
 /// # Panics
 /// If `out` and `messages` differ in length.
@@ -43,17 +45,17 @@ pub fn hash_all_with(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut 
     if matches!(mode, Mode::Hash) {
         hash_each(plan, mode, messages, out);
     } else {
-        dead::below(|| hash_each(plan, mode, messages, out));
-        dead::wipe();
+        stack_wipe::below(|| hash_each(plan, mode, messages, out));
+        stack_wipe::wipe();
     }
 }
 
-/// Never inlined: what it and its calls have of the key has to lie below their caller.
+/// Never inlined: its copies of the key, and those of its calls, must be below the caller's frame.
 #[inline(never)]
 fn hash_each(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
     let key = mode.key();
     single_chunks(plan, &key, messages, out);
-    // Nothing is left to do, as in most batches.
+    // The end of most batches.
     if messages.iter().all(|message| message.len() <= CHUNK_LEN) {
         return;
     }
@@ -64,27 +66,40 @@ fn hash_each(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) 
     }
     let mut rest = 0;
     while rest < messages.len() {
-        let wave = Wave::gather(&messages[rest..]);
-        let range = rest..rest + wave.messages;
+        let batch = ChunkBatch::gather(&messages[rest..]);
+        let range = rest..rest + batch.messages;
         rest = range.end;
-        if wave.tree_count > 0 {
-            wave.hash(plan, &key, &messages[range.clone()], &mut out[range]);
+        if batch.tree_count > 0 {
+            batch.hash(plan, &key, &messages[range.clone()], &mut out[range]);
         }
     }
 }
 
-/// All messages of at most a chunk: neighbours of one length together, the others lane by lane.
+/// Hashes all messages of at most a chunk: neighbours of equal length together, the others lane by lane.
 fn single_chunks(plan: Plan, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
+    // Messages may overlap, so their lengths may add up to more than memory.
+    let total = messages.iter().fold(0_usize, |total, message| total.saturating_add(message.len()));
+    let plan = plan.for_len(total);
+    // Filling the words of a second group of lanes takes a tenth of the time of two messages.
+    match plan.lanes() <= GROUP {
+        true => single_chunks_by::<1>(plan, key, messages, out),
+        false => single_chunks_by::<2>(plan, key, messages, out),
+    }
+}
+
+fn single_chunks_by<const GROUPS: usize>(plan: Plan, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
     let lanes = plan.lanes();
-    let wide = |group: &[&[u8]]| plan.pass_of(group.len()).filter(|_| lanes > 1);
-    let mut even = EvenPasses::new(key);
+    let mut copies = CopiedBlocks::new();
+    let mut even = EvenPasses::<GROUPS>::new(plan, key, &mut copies);
     let mut uneven = false;
     for (group, out) in messages.chunks(lanes).zip(out.chunks_mut(lanes)) {
-        uneven |= !wide(group).is_some_and(|wide| even.pass(wide, group, out));
+        match common_len(group) {
+            Some(len) => even.hash(group, len, out),
+            None => uneven |= group.iter().any(|message| message.len() <= CHUNK_LEN),
+        }
     }
     if uneven {
-        let is_even = |group: &[&[u8]]| wide(group).is_some_and(|wide| EvenPasses::fit(wide, group));
-        let groups = messages.chunks(lanes).enumerate().filter(|(_, group)| !is_even(group));
+        let groups = messages.chunks(lanes).enumerate().filter(|(_, group)| common_len(group).is_none());
         let ids = groups.flat_map(|(index, group)| (index * lanes..).zip(group));
         let jobs = ids.filter(|(_, message)| chunks_of(message) == 1);
         let jobs = jobs.map(|(id, &input)| Job { id, input, counter: 0, end: CHUNK_END | ROOT });
@@ -92,8 +107,14 @@ fn single_chunks(plan: Plan, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
     }
 }
 
-/// Several messages of a few chunks each, whose chunks go through the lanes together.
-struct Wave {
+/// The length of all messages of a group, if it is one and at most a chunk.
+fn common_len(group: &[&[u8]]) -> Option<usize> {
+    let len = group[0].len();
+    (len <= CHUNK_LEN && group.iter().all(|message| message.len() == len)).then_some(len)
+}
+
+/// Several messages of a few chunks each, whose chunks share the lanes.
+struct ChunkBatch {
     messages: usize,
     trees: [Tree; SLOTS / 2],
     tree_count: usize,
@@ -111,15 +132,15 @@ fn chunks_of(message: &[u8]) -> usize {
     message.len().div_ceil(CHUNK_LEN).max(1)
 }
 
-/// Whether the chunks of a message share lanes with those of others.
+/// Does a message share lanes with others?
 fn shares(message: &[u8]) -> bool {
     (2..=MAX_SHARED_CHUNKS).contains(&chunks_of(message))
 }
 
-impl Wave {
-    /// As many messages as there are slots for.
-    fn gather(messages: &[&[u8]]) -> Wave {
-        let mut wave = Wave { messages: 0, trees: [Tree::default(); SLOTS / 2], tree_count: 0 };
+impl ChunkBatch {
+    /// Takes as many messages as fit into the slots.
+    fn gather(messages: &[&[u8]]) -> ChunkBatch {
+        let mut batch = ChunkBatch { messages: 0, trees: [Tree::default(); SLOTS / 2], tree_count: 0 };
         let mut slots = 0;
         for message in messages {
             if shares(message) {
@@ -127,13 +148,13 @@ impl Wave {
                 if slots + count > SLOTS {
                     break;
                 }
-                wave.trees[wave.tree_count] = Tree { message: wave.messages, first: slots, count };
-                wave.tree_count += 1;
+                batch.trees[batch.tree_count] = Tree { message: batch.messages, first: slots, count };
+                batch.tree_count += 1;
                 slots += count;
             }
-            wave.messages += 1;
+            batch.messages += 1;
         }
-        wave
+        batch
     }
 
     fn hash(mut self, plan: Plan, key: &Key, messages: &[&[u8]], out: &mut [Hash]) {
@@ -145,7 +166,7 @@ impl Wave {
         }
     }
 
-    /// Every chunk, named by its slot.
+    /// All chunks, identified by their slots.
     fn leaves<'a>(&self, messages: &'a [&'a [u8]]) -> impl Iterator<Item = Job<'a>> {
         self.trees[..self.tree_count].iter().flat_map(move |tree| {
             messages[tree.message].chunks(CHUNK_LEN).enumerate().map(move |(index, input)| Job {
@@ -157,7 +178,7 @@ impl Wave {
         })
     }
 
-    /// One level up in every tree.
+    /// Computes the next level of every tree.
     fn level(&mut self, plan: Plan, key: &Key, slots: &mut [Cv; SLOTS], out: &mut [Hash]) {
         let trees = &mut self.trees[..self.tree_count];
         let mut blocks = [[0; BLOCK_LEN]; SLOTS / 2];

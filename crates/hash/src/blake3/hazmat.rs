@@ -1,105 +1,36 @@
 //! Parts of a tree: chaining values of subtrees, and merging them.
 //!
-//! **Warning.** These functions let you build trees that no BLAKE3 input produces, and such a tree may collide with
-//! another. Use them only where the pieces of one input are hashed in different places, and only to rebuild exactly
-//! the tree that [`hash`](super::hash) would have built. **Encouragement.** That is quite possible: split at
-//! [`left_subtree_len`], give each piece its offset, merge with [`merge_subtrees_root`] at the top.
+//! **Warning.** These functions can build trees that no BLAKE3 input produces, and such a tree may collide
+//! with another. Use them only where the pieces of one input are hashed in different places, and only to
+//! rebuild exactly the tree of [`hash`](super::hash): split at [`left_subtree_len`], give each piece its
+//! offset, and merge with [`merge_subtrees_root`] at the top.
 
 pub use super::hasher::State;
+pub use super::mode::{ContextKey, Mode, hash_derive_key_context, hash_derive_key_context_bytes};
+pub use super::tree::max_subtree_len;
+
 use super::kernel::Cv;
-use super::lanes::{self, Key};
-use super::xof::{Output, OutputReader};
-use super::{
-    BLOCK_LEN, CHUNK_LEN, DERIVE_KEY_CONTEXT, DERIVE_KEY_MATERIAL, Hash, Hasher, IV, KEY_LEN, KEYED_HASH,
-    OUT_LEN, PARENT, Plan, dead, tree,
-};
+use super::lanes;
+use super::mode::words;
+use super::output::Output;
+use super::{BLOCK_LEN, CHUNK_LEN, Hash, Hasher, OUT_LEN, OutputReader, PARENT, Plan, tree};
+use crate::stack_wipe;
 
 /// The chaining value of a subtree.
 pub type ChainingValue = [u8; OUT_LEN];
 
-/// A context string, hashed.
-pub type ContextKey = [u8; KEY_LEN];
-
-/// Calls, and overwrites what the call has left of keys on this thread's stack: for who cannot say what is moved and spilled
-/// below, as a binding to another language. What it gives is not overwritten, and nothing is when it panics.
+/// Runs `call`, and overwrites its copies of keys on this thread's stack. For callers that cannot control
+/// which values are moved and spilled below them, such as bindings to other languages. The result is not
+/// overwritten; after a panic nothing is.
 pub fn forgetting<R>(call: impl FnOnce() -> R) -> R {
-    dead::forgetting(call)
-}
-
-/// The three modes.
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub enum Mode<'a> {
-    /// [`hash`](super::hash).
-    Hash,
-    /// [`keyed_hash`](super::keyed_hash).
-    KeyedHash(&'a [u8; KEY_LEN]),
-    /// [`derive_key`](super::derive_key), with the context hashed by [`hash_derive_key_context`].
-    DeriveKeyMaterial(&'a ContextKey),
-}
-
-impl Mode<'_> {
-    #[inline(always)]
-    pub(super) fn key(&self) -> Key {
-        match self {
-            Mode::Hash => Key { words: IV, flags: 0 },
-            Mode::KeyedHash(key) => Key { words: words(key), flags: KEYED_HASH },
-            Mode::DeriveKeyMaterial(key) => Key { words: words(key), flags: DERIVE_KEY_MATERIAL },
-        }
-    }
-}
-
-impl core::fmt::Debug for Mode<'_> {
-    /// Without the key.
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Mode::Hash => "Hash",
-            Mode::KeyedHash(_) => "KeyedHash(..)",
-            Mode::DeriveKeyMaterial(_) => "DeriveKeyMaterial(..)",
-        })
-    }
-}
-
-fn words(bytes: &[u8; 32]) -> Cv {
-    let mut words = [0; 8];
-    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
-        *word = u32::from_le_bytes(*bytes);
-    }
-    words
+    stack_wipe::forgetting(call)
 }
 
 fn bytes(words: &Cv) -> ChainingValue {
     *Hash::from_words(words).as_bytes()
 }
 
-/// The first step of [`derive_key`](super::derive_key): worth keeping where one context serves many keys.
-pub fn hash_derive_key_context(context: &str) -> ContextKey {
-    context_key(Plan::host(), context)
-}
-
-/// [`hash_derive_key_context`] of a context that is no text: for who is handed one.
-pub fn hash_derive_key_context_bytes(context: &[u8]) -> ContextKey {
-    context_key_of_bytes(Plan::host(), context)
-}
-
-pub(super) fn context_key(plan: Plan, context: &str) -> ContextKey {
-    context_key_of_bytes(plan, context.as_bytes())
-}
-
-fn context_key_of_bytes(plan: Plan, context: &[u8]) -> ContextKey {
-    bytes(&tree::hash_all(plan, &Key { words: IV, flags: DERIVE_KEY_CONTEXT }, context))
-}
-
-/// The longest subtree that may begin at `offset`, or `None` at offset 0, where any length may.
-///
-/// # Panics
-/// If `offset` is not a multiple of [`CHUNK_LEN`].
-pub fn max_subtree_len(offset: u64) -> Option<u64> {
-    assert_eq!(offset % CHUNK_LEN as u64, 0, "a subtree begins at a multiple of 1024 bytes, not at {offset}");
-    (offset != 0).then(|| 1 << offset.trailing_zeros())
-}
-
-/// How many bytes of an input of `len` bytes belong to the left subtree.
+/// The length of the left subtree of an input of `len` bytes.
 ///
 /// # Panics
 /// If `len` is not more than [`CHUNK_LEN`]: a single chunk has no subtrees.
@@ -108,19 +39,20 @@ pub fn left_subtree_len(len: u64) -> u64 {
     tree::left_len(len)
 }
 
-/// What a [`Hasher`] can do for part of a tree.
+/// Operations of a [`Hasher`] on part of a tree.
 pub trait HasherExt {
     /// A hasher for [`derive_key`](super::derive_key), with the context already hashed.
     fn new_from_context_key(context_key: &ContextKey) -> Self;
 
-    /// Makes the coming input a subtree that begins `offset` bytes into the whole. Input beyond what [`max_subtree_len`]
-    /// allows is then refused by a panic, and so is every output but [`finalize_non_root`](HasherExt::finalize_non_root).
+    /// Makes the following input a subtree that begins `offset` bytes into the whole. More input than
+    /// [`max_subtree_len`] allows then panics, and so does every output except
+    /// [`finalize_non_root`](HasherExt::finalize_non_root).
     ///
     /// # Panics
-    /// If `offset` is not a multiple of [`CHUNK_LEN`], or if input has already come in.
+    /// If `offset` is not a multiple of [`CHUNK_LEN`], or if there has been input.
     fn set_input_offset(&mut self, offset: u64) -> &mut Self;
 
-    /// The chaining value of the subtree. There must be input, and no more than [`max_subtree_len`] allows.
+    /// The chaining value of the subtree. Its input must not be empty, nor exceed [`max_subtree_len`].
     ///
     /// # Panics
     /// If there is no input.
@@ -154,26 +86,26 @@ pub fn merge_subtrees_non_root(left: &ChainingValue, right: &ChainingValue, mode
     bytes(&lanes::parent(table, &mode.key(), &[words(left), words(right)], 0))
 }
 
-/// The digest of an input whose two top subtrees are given.
+/// The digest of an input, from its two top subtrees.
 pub fn merge_subtrees_root(left: &ChainingValue, right: &ChainingValue, mode: Mode<'_>) -> Hash {
     Hash::from_words(&top(left, right, mode).root_words(Plan::host()))
 }
 
-/// The extended output of an input whose two top subtrees are given.
+/// The extended output of an input, from its two top subtrees.
 pub fn merge_subtrees_root_xof(left: &ChainingValue, right: &ChainingValue, mode: Mode<'_>) -> OutputReader {
     OutputReader::new(&top(left, right, mode), Plan::host())
 }
 
-/// The extended output of an input that was cut into tiles of one power of two of chunks, of which the last may be shorter, from the
-/// chaining values of all of them. What was in `tiles` is gone afterwards.
+/// The extended output of an input that was divided into tiles of one power of two of chunks (the last may be
+/// shorter), from the chaining values of all tiles. Overwrites `tiles`.
 ///
 /// # Panics
-/// If there are not two tiles at least: a single one has a root of its own.
+/// If there are fewer than two tiles: a single tile has a root of its own.
 pub fn merge_tiles_root_xof(tiles: &mut [ChainingValue], mode: Mode<'_>) -> OutputReader {
     assert!(tiles.len() > 1, "{} tiles have no node above them", tiles.len());
     let mut len = tiles.len();
     while len > 2 {
-        // One level up; a tile without a neighbour goes up as it is.
+        // One level up; a tile without a neighbour moves up unchanged.
         for pair in 0..len / 2 {
             tiles[pair] = merge_subtrees_non_root(&tiles[2 * pair], &tiles[2 * pair + 1], mode);
         }

@@ -1,11 +1,11 @@
-//! Safe shells around the kernels: whole passes over chunks, parents and ragged lanes.
+//! Safe wrappers of the kernels: whole passes over chunks, parents and lanes of different lengths.
 //!
-//! Everything above this file is safe code that speaks of slices; everything below is a kernel that speaks of
-//! pointers. A pass always fills a whole [`Wide`] kernel: lanes that nobody needs repeat the last one, because a
-//! padded pass costs no more than a full one and far less than a cascade of narrower ones.
+//! Code above this file is safe and uses slices; kernels below it use pointers. A pass always fills a whole
+//! [`Wide`] kernel: unused lanes repeat the last one, because a padded pass costs no more than a full one and
+//! far less than several narrower ones.
 #![expect(unsafe_code, reason = "calls into the kernel tables")]
 
-use super::kernel::{Cv, GROUP, Lanes, MAX_LANES, RunFlags, Table, Uniform, Wide, Words, XofJob};
+use super::kernel::{Cv, GROUP, Lanes, MAX_LANES, RunFlags, Table, UniformLanes, Wide, Words, XofJob};
 use super::{BLOCK_LEN, CHUNK_BLOCKS, CHUNK_END, CHUNK_LEN, CHUNK_START, Hash, PARENT, Plan, ROOT};
 use arrayvec::ArrayVec;
 use core::ptr;
@@ -13,17 +13,17 @@ use core::ptr;
 /// The most [`Lanes`] that a kernel takes.
 const GROUPS: usize = MAX_LANES / GROUP;
 
-/// Values of one level of the tree, at most as many as a kernel has lanes. What a pass fills need not be cleared first.
+/// Values of one level of the tree, at most as many as a kernel has lanes. A pass needs no cleared memory.
 pub(super) type Row = ArrayVec<Cv, MAX_LANES>;
 
-/// What all compressions of one hash share: its starting value and its mode.
+/// Values common to all compressions of one hash: its starting value and its mode.
 #[derive(Clone, Copy)]
 pub(super) struct Key {
     pub(super) words: Cv,
     pub(super) flags: u8,
 }
 
-/// One message of at most a chunk, from `start`.
+/// Compresses one message of at most a chunk, from `start`.
 #[inline(always)]
 pub(super) fn run(table: &'static Table, start: &Cv, input: &[u8], counter: u64, flags: RunFlags) -> Cv {
     assert!(input.len() <= CHUNK_LEN);
@@ -55,19 +55,19 @@ pub(super) fn xof(table: &'static Table, job: &XofJob, counter: u64, out: &mut [
     unsafe { (table.xof)(job, counter, out) }
 }
 
-/// One message of at most a chunk, on its way through [`run_jobs`].
+/// One message of at most a chunk, for [`run_jobs`].
 pub(super) struct Job<'a> {
-    /// The caller's name for it.
+    /// The caller's number for it.
     pub(super) id: usize,
     pub(super) input: &'a [u8],
     pub(super) counter: u64,
-    /// The flags that its last block has in addition.
+    /// Further flags of its last block.
     pub(super) end: u8,
 }
 
-/// Messages of any lengths, each in a lane of its own; a lane whose message ends takes the next one.
+/// Hashes messages of any lengths, each in a lane of its own; a lane whose message ends takes the next one.
 ///
-/// `start` is the flag of every message's first block. `done` gets each result, in no particular order.
+/// `start` is the flag of every message's first block. `done` gets each result, in unspecified order.
 pub(super) fn run_jobs<'a>(
     plan: Plan,
     key: &Key,
@@ -92,14 +92,15 @@ pub(super) fn run_jobs<'a>(
 
 /// The messages in the lanes, `len` of them, packed to the front.
 ///
-/// `lanes` is kept between steps and changed only where lanes change: filling it takes as long as a tenth of a step.
+/// `lanes` is kept between steps and updated only where lanes change: filling it takes as long as a tenth of
+/// a step.
 struct Ragged<'a> {
     key: &'a Key,
     start: u8,
     len: usize,
-    /// How many lanes have their first block before them. Only if all have, the kernel can start from the key.
+    /// Lanes that are still at their first block. Only if all are, the kernel can start from the key.
     fresh: usize,
-    /// The bytes before each lane.
+    /// The remaining input of each lane.
     job: [Job<'a>; GROUP],
     started: [bool; GROUP],
     lanes: Lanes,
@@ -127,7 +128,7 @@ impl<'a> Ragged<'a> {
         self.len += 1;
     }
 
-    /// Takes a lane out; the last one moves into its place.
+    /// Removes a lane; the last one moves to its place.
     fn remove(&mut self, lane: usize) {
         self.len -= 1;
         let last = self.len;
@@ -143,7 +144,7 @@ impl<'a> Ragged<'a> {
         self.job[lane].input.len().div_ceil(BLOCK_LEN).max(1)
     }
 
-    /// A last message needs no lanes.
+    /// Finishes a last message without lanes.
     fn finish_alone(&mut self, plan: Plan, done: &mut impl FnMut(usize, &Cv)) {
         let job = &self.job[0];
         let (start, cv) = if self.started[0] { (0, &self.cv[0]) } else { (self.start, &self.key.words) };
@@ -153,7 +154,7 @@ impl<'a> Ragged<'a> {
         self.len = 0;
     }
 
-    /// All lanes up to the next block that ends a message; then that block.
+    /// Advances all lanes to the next block that ends a message, then over that block.
     fn step(&mut self, plan: Plan, done: &mut impl FnMut(usize, &Cv)) {
         let mut shortest = usize::MAX;
         let mut even = true;
@@ -178,7 +179,8 @@ impl<'a> Ragged<'a> {
         }
     }
 
-    /// `blocks` blocks in every lane, of which the last ends those messages that have no more, if `ending`.
+    /// Advances every lane by `blocks` blocks; if `ending`, the last block ends those messages that have no
+    /// more.
     fn advance(&mut self, plan: Plan, blocks: usize, ending: bool) {
         let wide = plan.pass_of(self.len).expect("no more lanes than the plan has");
         assert!(self.len <= wide.lanes && wide.lanes <= GROUP);
@@ -223,7 +225,7 @@ impl<'a> Ragged<'a> {
     }
 }
 
-/// One pass over up to `wide.lanes` consecutive chunks, of which the last may be short.
+/// One pass over up to `wide.lanes` consecutive chunks; the last may be short.
 pub(super) fn chunk_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, out: &mut Row) {
     let count = input.len().div_ceil(CHUNK_LEN);
     assert!(0 < count && count <= wide.lanes);
@@ -231,10 +233,10 @@ pub(super) fn chunk_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, out
     if tail.len() < CHUNK_LEN {
         let mut values = [[0; 8]; MAX_LANES];
         tail_pass(wide, key, input, counter, count - 1, &mut values);
-        out.try_extend_from_slice(&values[..count]).expect("a row has places for what it is asked to take");
+        out.try_extend_from_slice(&values[..count]).expect("the caller leaves room in the row");
         return;
     }
-    let job = Uniform {
+    let job = UniformLanes {
         input: input.as_ptr(),
         stride: CHUNK_LEN,
         count,
@@ -249,15 +251,16 @@ pub(super) fn chunk_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, out
     unsafe { append(wide, job, out) };
 }
 
-/// The values of a job to the end of a row.
+/// Appends the values of a job to a row.
 ///
 /// # Safety
 /// The kernel must run here, and every lane of the job must have its blocks; `cv` is set here.
 #[inline(always)]
-unsafe fn append(wide: &Wide, mut job: Uniform, out: &mut Row) {
+unsafe fn append(wide: &Wide, mut job: UniformLanes, out: &mut Row) {
     assert!(job.count <= wide.lanes && wide.lanes <= MAX_LANES && job.count <= out.remaining_capacity());
     if wide.lanes <= out.remaining_capacity() {
-        // SAFETY: behind its values the row has a place for each lane; of them the kernel wrote `count`, and more.
+        // SAFETY: behind its values the row has a place for each lane; the kernel has written at least
+        // `count` of them.
         unsafe {
             job.cv = out.as_mut_ptr().add(out.len());
             (wide.uniform)(&job);
@@ -272,13 +275,13 @@ unsafe fn append(wide: &Wide, mut job: Uniform, out: &mut Row) {
     }
 }
 
-/// The pass of [`chunk_pass`] when the last chunk, in `tail_lane`, is short: all lanes go on together until the tail
-/// ends, its value is put aside, and its lane repeats the chunk before it for the rest.
+/// The pass of [`chunk_pass`] when the last chunk, in `tail_lane`, is short: all lanes advance together until
+/// the tail ends, its value is saved, and its lane repeats the chunk before it for the rest.
 fn tail_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, tail_lane: usize, out: &mut [Cv]) {
     assert!(tail_lane > 0, "a single short chunk has no full one beside it");
     let tail = &input[tail_lane * CHUNK_LEN..];
     // Lanes beyond the tail must repeat a full chunk.
-    let job = Uniform {
+    let job = UniformLanes {
         input: input.as_ptr(),
         stride: CHUNK_LEN,
         count: tail_lane,
@@ -328,7 +331,7 @@ fn tail_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, tail_lane: usiz
     }
 }
 
-/// The same flags in every lane.
+/// Sets the same flags in every lane.
 fn set_flags(lanes: &mut [Lanes], flags: RunFlags) {
     for words in lanes.iter_mut().map(|lanes| &mut lanes.words) {
         words.first = [flags.at(true, false); GROUP];
@@ -337,7 +340,7 @@ fn set_flags(lanes: &mut [Lanes], flags: RunFlags) {
     }
 }
 
-/// `blocks` further on, from the chaining values in `cv`.
+/// Advances by `blocks`, from the chaining values in `cv`.
 fn go_on(lanes: &mut [Lanes], blocks: usize, cv: &mut [Cv]) {
     lanes[0].key = ptr::null();
     lanes[0].cv = cv.as_mut_ptr();
@@ -349,8 +352,9 @@ fn go_on(lanes: &mut [Lanes], blocks: usize, cv: &mut [Cv]) {
 /// One pass over up to `wide.lanes` parents: `children` in pairs, side by side.
 pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mut Row) {
     assert!(!children.is_empty());
-    let job = Uniform {
-        // Two chaining values are a parent's message as they lie: wide kernels exist for little-endian machines only.
+    let job = UniformLanes {
+        // Two chaining values in memory are a parent's message: wide kernels exist for little-endian machines
+        // only.
         input: children.as_ptr().cast(),
         stride: BLOCK_LEN,
         count: children.len(),
@@ -365,47 +369,189 @@ pub(super) fn parent_pass(wide: &Wide, key: &Key, children: &[[Cv; 2]], out: &mu
     unsafe { append(wide, job, out) };
 }
 
-/// Passes over as many messages as a kernel has lanes, all of the same number of whole blocks, at most a chunk.
+/// Copies of blocks for [`EvenPasses`], which copies at most 80 in one pass: 5 KiB of stack.
+pub(super) type CopiedBlocks = ArrayVec<[u8; BLOCK_LEN], 80>;
+
+/// Passes over messages of equal length, at most a chunk each.
 ///
-/// Between passes only pointers change: filling the words of all lanes anew would take as long as half a block.
-pub(super) struct EvenPasses<'a> {
+/// Only what changes is written between passes: filling the words of all lanes takes as long as half a block.
+pub(super) struct EvenPasses<'a, const GROUPS: usize> {
+    plan: Plan,
     key: &'a Key,
     lanes: [Lanes; GROUPS],
+    /// The flags of the first and the last block, and the length of the last.
+    ends: (u32, u32, usize),
+    /// Blocks of messages that end in a short one, `copied_blocks` for each, the last zero from byte
+    /// `copied_tail` on.
+    copies: &'a mut CopiedBlocks,
+    copied_blocks: usize,
+    copied_tail: usize,
 }
 
-impl<'a> EvenPasses<'a> {
-    pub(super) fn new(key: &'a Key) -> EvenPasses<'a> {
+impl<'a, const GROUPS: usize> EvenPasses<'a, GROUPS> {
+    /// For a plan with at most `GROUPS` groups of lanes; `copies` is working memory.
+    // Inlined: the value is large, and returning it would copy it.
+    #[inline(always)]
+    pub(super) fn new(plan: Plan, key: &'a Key, copies: &'a mut CopiedBlocks) -> EvenPasses<'a, GROUPS> {
+        assert!(plan.lanes() <= GROUPS * GROUP);
         let words = Words::of(RunFlags::new(key.flags, CHUNK_START, CHUNK_END | ROOT), 0, false);
         let lanes = || Lanes { input: [ptr::null(); GROUP], words, cv: ptr::null_mut(), key: ptr::null() };
-        EvenPasses { key, lanes: core::array::from_fn(|_| lanes()) }
+        let ends = (words.first[0], words.last[0], BLOCK_LEN);
+        let lanes = core::array::from_fn(|_| lanes());
+        EvenPasses { plan, key, lanes, ends, copies, copied_blocks: 0, copied_tail: 0 }
     }
 
-    /// The digests of `messages`, or `false` if they are not alike enough.
-    pub(super) fn pass(&mut self, wide: &Wide, messages: &[&[u8]], out: &mut [Hash]) -> bool {
-        if !EvenPasses::fit(wide, messages) {
-            return false;
+    /// Computes the digests of messages that all have `len` bytes, in the cheapest passes of the plan.
+    #[inline]
+    pub(super) fn hash(&mut self, mut messages: &[&[u8]], len: usize, mut out: &mut [Hash]) {
+        assert!(messages.len() == out.len() && len <= CHUNK_LEN);
+        while let Some(first) = messages.first() {
+            let wide = self.plan.pass(messages.len()).filter(|_| messages.len() > 1);
+            let count = wide.map_or(1, |wide| wide.lanes.min(messages.len()));
+            match wide {
+                None => {
+                    let flags = RunFlags::new(self.key.flags, CHUNK_START, CHUNK_END | ROOT);
+                    let value = run(self.plan.one(len), &self.key.words, first, 0, flags);
+                    out[0] = Hash::from_words(&value);
+                }
+                Some(wide) => self.pass(wide, &messages[..count], len, &mut out[..count]),
+            }
+            (messages, out) = (&messages[count..], &mut out[count..]);
         }
-        let len = messages[0].len();
-        assert!(out.len() == wide.lanes && wide.lanes <= MAX_LANES);
-        let pointers = self.lanes.iter_mut().flat_map(|lanes| &mut lanes.input);
-        for (pointer, message) in pointers.zip(messages) {
-            *pointer = message.as_ptr();
+    }
+
+    fn pass(&mut self, wide: &Wide, messages: &[&[u8]], len: usize, out: &mut [Hash]) {
+        let count = messages.len();
+        assert!(0 < count && count == out.len() && count <= wide.lanes && wide.lanes <= GROUPS * GROUP);
+        if count < wide.lanes {
+            let mut values = [[0; 8]; MAX_LANES];
+            // SAFETY: `values` has a place for each lane.
+            unsafe { self.pass_to(wide, messages, len, values.as_mut_ptr()) };
+            for (out, value) in out.iter_mut().zip(&values) {
+                *out = Hash::from_words(value);
+            }
+        } else {
+            // SAFETY: `out` has a digest for each lane. A digest is a chaining value in little-endian order,
+            // which is the byte order of all machines with wide kernels, and kernels need no alignment.
+            unsafe { self.pass_to(wide, messages, len, out.as_mut_ptr().cast()) };
         }
-        // A digest is a chaining value in little-endian order, which is the order of any machine with wide kernels.
-        self.lanes[0].cv = out.as_mut_ptr().cast();
+    }
+
+    /// One pass; lanes without a message repeat the last one.
+    ///
+    /// A short last block must be padded. Copying a few blocks before it as well takes less time than another
+    /// call of the kernel.
+    ///
+    /// # Safety
+    /// `cv` must have 32 writable bytes for each lane of `wide`.
+    unsafe fn pass_to(&mut self, wide: &Wide, messages: &[&[u8]], len: usize, cv: *mut Cv) {
+        let every = u32::from(self.key.flags);
+        let (start, end) = (every | u32::from(CHUNK_START), every | u32::from(CHUNK_END | ROOT));
+        let (blocks, tail_len) = (len.div_ceil(BLOCK_LEN).max(1), len % BLOCK_LEN);
+        self.lanes[0].cv = cv;
         self.lanes[0].key = &self.key.words;
-        // SAFETY: the kernel runs here; every lane has `len` readable bytes; `out` has a digest of 32 bytes for each
-        // lane, to which kernels write without regard to alignment.
-        unsafe { (wide.advance)(&mut self.lanes, len / BLOCK_LEN) };
-        true
+        let is_copied = len == 0 || tail_len > 0;
+        let in_place = if !is_copied {
+            blocks
+        } else if blocks * messages.len() <= self.copies.capacity() {
+            0
+        } else {
+            blocks - 1
+        };
+        if in_place > 0 {
+            self.set_ends(start, if is_copied { every } else { end }, BLOCK_LEN);
+            self.set_inputs(wide, messages, |message| {
+                assert!(message.len() == len);
+                message.as_ptr()
+            });
+            // SAFETY: the kernel runs here (see `run`); every lane has `in_place` readable blocks; the caller
+            // promises the rest.
+            unsafe { (wide.advance)(&mut self.lanes, in_place) };
+            self.lanes[0].key = ptr::null();
+        }
+        if is_copied {
+            let copied = blocks - in_place;
+            self.copy_blocks(messages, len, in_place, copied);
+            self.set_ends(if in_place > 0 { every } else { start }, end, tail_len);
+            let copies = self.copies.as_ptr();
+            let mut index = 0;
+            self.set_inputs(wide, messages, |_| {
+                index += 1;
+                copies.wrapping_add((index - 1) * copied).cast()
+            });
+            // SAFETY: as above, `copied` blocks for each message in `copies`.
+            unsafe { (wide.advance)(&mut self.lanes, copied) };
+        }
     }
 
-    /// Whether [`pass`](EvenPasses::pass) takes these messages.
-    pub(super) fn fit(wide: &Wide, messages: &[&[u8]]) -> bool {
-        let len = messages[0].len();
-        messages.len() == wide.lanes
-            && (BLOCK_LEN..=CHUNK_LEN).contains(&len)
-            && len.is_multiple_of(BLOCK_LEN)
-            && messages.iter().all(|message| message.len() == len)
+    /// Copies all blocks of each message behind the first `in_place`; the last one is short.
+    fn copy_blocks(&mut self, messages: &[&[u8]], len: usize, in_place: usize, copied: usize) {
+        let tail_len = len % BLOCK_LEN;
+        if (self.copied_blocks, self.copied_tail) != (copied, tail_len) {
+            self.copies.clear();
+            (self.copied_blocks, self.copied_tail) = (copied, tail_len);
+        }
+        while self.copies.len() < copied * messages.len() {
+            self.copies.push([0; BLOCK_LEN]);
+        }
+        for (message, blocks) in messages.iter().zip(self.copies.chunks_exact_mut(copied)) {
+            assert!(message.len() == len);
+            let (whole, tail) = message[in_place * BLOCK_LEN..].as_chunks::<BLOCK_LEN>();
+            let (last, before) = blocks.split_last_mut().expect("at least one block");
+            for (to, from) in before.iter_mut().zip(whole) {
+                *to = *from;
+            }
+            copy_short(tail, last);
+        }
+    }
+
+    /// Sets the inputs of the lanes; further lanes repeat the last one.
+    #[inline(always)]
+    fn set_inputs(&mut self, wide: &Wide, messages: &[&[u8]], mut input: impl FnMut(&[u8]) -> *const u8) {
+        for (lanes, messages) in self.lanes.iter_mut().zip(messages.chunks(GROUP)) {
+            for (pointer, message) in lanes.input.iter_mut().zip(messages) {
+                *pointer = input(message);
+            }
+        }
+        let at = |lane: usize| (lane / GROUP, lane % GROUP);
+        let (group, lane) = at(messages.len() - 1);
+        let last = self.lanes[group].input[lane];
+        for (group, lane) in (messages.len()..wide.lanes).map(at) {
+            self.lanes[group].input[lane] = last;
+        }
+    }
+
+    fn set_ends(&mut self, first: u32, last: u32, last_len: usize) {
+        if self.ends != (first, last, last_len) {
+            self.ends = (first, last, last_len);
+            for words in self.lanes.iter_mut().map(|lanes| &mut lanes.words) {
+                words.first = [first; GROUP];
+                words.last = [last; GROUP];
+                words.last_len = [last_len as u32; GROUP];
+            }
+        }
+    }
+}
+
+/// Copies less than a block of input to the start of a block.
+#[inline(always)]
+pub(super) fn copy_short(input: &[u8], block: &mut [u8; BLOCK_LEN]) {
+    // Two copies of constant length that may overlap: a call of `memcpy` takes longer than the copy.
+    #[inline(always)]
+    fn copy_ends<const N: usize>(input: &[u8], block: &mut [u8; BLOCK_LEN]) {
+        let len = input.len();
+        block[..N].copy_from_slice(&input[..N]);
+        if len > N {
+            block[len - N..len].copy_from_slice(&input[len - N..]);
+        }
+    }
+    match input.len() {
+        0 => {}
+        1 => copy_ends::<1>(input, block),
+        2..4 => copy_ends::<2>(input, block),
+        4..8 => copy_ends::<4>(input, block),
+        8..16 => copy_ends::<8>(input, block),
+        16..32 => copy_ends::<16>(input, block),
+        _ => copy_ends::<32>(input, block),
     }
 }

@@ -7,59 +7,35 @@
 //! | many messages | [`batch::hash_all`] |
 //! | large inputs and several cores | [`Hasher::update_parallel`], or a [`Context`] with its own threads |
 //! | a need for more than 32 bytes | [`Hasher::finalize_xof`] |
-//! | parts of a tree | [`hazmat`]; on whatever device: [`SubtreeEngine`](crate::engine::SubtreeEngine), of which [`Subtrees`] is the processor's |
+//! | parts of a tree | [`hazmat`]; on any device: [`SubtreeEngine`](crate::engine::SubtreeEngine), implemented for the processor by [`Subtrees`] |
 //!
-//! All results are the same on every kernel and every machine. [`Plan`] says which kernel does what here.
+//! All results are the same on every kernel and every machine. [`Plan`] tells which kernel is used for what.
 
-mod buffered;
-mod dead;
-mod digest;
+pub mod batch;
 mod hasher;
+pub mod hazmat;
 mod kernel;
 mod lanes;
+mod mode;
+mod output;
 mod plan;
-mod portable;
 mod tree;
-mod xof;
-
-#[cfg(kernels = "aarch64")]
-mod aarch64;
-#[cfg(any(kernels = "aarch64", kernels = "wasm32"))]
-mod columns;
-#[cfg(kernels = "wasm32")]
-mod wasm32;
-#[cfg(kernels = "x86_64")]
-mod x86_64;
 
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
-pub mod batch;
-pub mod hazmat;
-
-#[cfg(feature = "std")]
-mod context;
-#[cfg(feature = "std")]
-mod parallel;
-#[cfg(feature = "std")]
-mod subtrees;
-#[cfg(feature = "digest")]
-mod traits;
-
 #[cfg(feature = "std")]
 pub use crate::work_sharing::Threads;
-pub use buffered::BufferedHasher;
 #[cfg(feature = "std")]
-pub use context::Context;
-pub use digest::{Hash, HexError, HexString};
-pub use hasher::Hasher;
+pub use hasher::Context;
+pub use hasher::{BufferedHasher, Hasher};
 pub use kernel::Kernel;
 #[cfg(test)]
 pub(crate) use kernel::Table;
-pub use plan::{Choice, Plan, Role, Tuning};
+pub use output::{Hash, HexError, HexString, OutputReader};
+pub use plan::{Choice, LONG_LEN, Plan, Role, Tuning};
 #[cfg(feature = "std")]
-pub use subtrees::Subtrees;
-pub use xof::OutputReader;
+pub use tree::Subtrees;
 
 /// Bytes in a default digest.
 pub const OUT_LEN: usize = 32;
@@ -104,7 +80,7 @@ pub fn hash(input: &[u8]) -> Hash {
 /// ```
 /// use hashmill_hash::blake3::keyed_hash;
 ///
-/// let key = [7; 32]; // in earnest: random, and secret
+/// let key = [7; 32]; // in production: random, and secret
 /// let sent = keyed_hash(&key, b"pay 10");
 /// assert!(keyed_hash(&key, b"pay 10") == sent && keyed_hash(&key, b"pay 99") != sent);
 /// ```
@@ -113,15 +89,15 @@ pub fn keyed_hash(key: &[u8; KEY_LEN], input: &[u8]) -> Hash {
     Plan::host().keyed_hash(key, input)
 }
 
-/// A key for one purpose from key material that serves several.
+/// Derives a key for one purpose from key material that serves several.
 ///
 /// `context` should be a constant that names application, date and purpose, such as
-/// `"example.com 2026-11-20 session tokens v1"`; it must never be input of somebody else.
+/// `"example.com 2026-11-20 session tokens v1"`; it must never be untrusted input.
 ///
 /// ```
 /// use hashmill_hash::blake3::derive_key;
 ///
-/// let master = [7; 32]; // in earnest: random, and secret
+/// let master = [7; 32]; // in production: random, and secret
 /// let tokens = derive_key("example.com 2026-11-20 session tokens v1", &master);
 /// let cookies = derive_key("example.com 2026-11-20 cookies v1", &master);
 /// assert_ne!(tokens, cookies);

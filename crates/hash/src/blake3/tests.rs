@@ -1,4 +1,4 @@
-//! Tests of what cannot be seen from outside; the public surface is tested in `tests/it`.
+//! Tests of internals; the public interface is tested in `tests/it`.
 
 use super::kernel::Kernel;
 use super::*;
@@ -9,9 +9,9 @@ fn painted(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn the_empty_message_has_its_published_digest() {
+fn empty_message_has_the_published_digest() {
     for kernel in Kernel::all() {
-        let digest = Plan::of(kernel).hash(b"");
+        let digest = Plan::for_kernel(kernel).hash(b"");
         assert_eq!(
             digest.to_hex().as_str(),
             "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
@@ -20,11 +20,11 @@ fn the_empty_message_has_its_published_digest() {
 }
 
 #[test]
-fn every_kernel_gives_what_the_portable_one_gives() {
+fn every_kernel_agrees_with_the_portable_kernel() {
     let input = painted(70 * 1024);
-    let portable = Plan::of(Kernel::portable());
+    let portable = Plan::for_kernel(Kernel::portable());
     for kernel in Kernel::all() {
-        let plan = Plan::of(kernel);
+        let plan = Plan::for_kernel(kernel);
         for len in (0..=1100).chain((1100..70 * 1024).step_by(509)) {
             let input = &input[len % 64..][..len];
             assert_eq!(plan.hash(input), portable.hash(input), "{kernel:?}, {len} bytes");
@@ -33,9 +33,9 @@ fn every_kernel_gives_what_the_portable_one_gives() {
 }
 
 #[test]
-fn every_plan_batches_and_streams_to_the_same_digests() {
+fn batches_and_streams_agree_on_every_plan() {
     let input = painted(20 * 1024);
-    for plan in Kernel::all().map(Plan::of).chain([Plan::host()]) {
+    for plan in Kernel::all().map(Plan::for_kernel).chain([Plan::host()]) {
         let messages: Vec<&[u8]> = (0..300).map(|i| &input[i..][..(i * i * 7) % 19_000]).collect();
         let mut out = vec![Hash::from_bytes([0; 32]); messages.len()];
         batch::hash_all_with(plan, &hazmat::Mode::Hash, &messages, &mut out);
@@ -51,11 +51,15 @@ fn every_plan_batches_and_streams_to_the_same_digests() {
 }
 
 #[test]
-fn output_blocks_do_not_depend_on_the_kernel_or_the_position() {
+fn output_blocks_are_equal_on_every_kernel_at_any_position() {
     let mut whole = vec![0; 5000];
-    Hasher::new().with_plan(Plan::of(Kernel::portable())).update(b"abc").finalize_xof().fill(&mut whole);
+    Hasher::new()
+        .with_plan(Plan::for_kernel(Kernel::portable()))
+        .update(b"abc")
+        .finalize_xof()
+        .fill(&mut whole);
     for kernel in Kernel::all() {
-        let mut hasher = Hasher::new().with_plan(Plan::of(kernel));
+        let mut hasher = Hasher::new().with_plan(Plan::for_kernel(kernel));
         let mut reader = hasher.update(b"abc").finalize_xof();
         for (start, len) in [(0, 5000), (1, 64), (63, 2), (64, 1024), (100, 4900), (4999, 1)] {
             let mut part = vec![0; len];
@@ -81,7 +85,7 @@ fn parallel_and_context_agree_with_serial() {
 }
 
 #[test]
-fn every_choice_of_kernels_gives_the_same_digests() {
+fn tunings_do_not_change_digests() {
     let input: Vec<u8> = (0..20_000_u32).map(|index| (index * 7 + (index >> 8)) as u8).collect();
     let lens = [0, 1, 64, 65, 1024, 1025, 5000, 20_000];
     let outputs = |plan: Plan| {
@@ -93,16 +97,16 @@ fn every_choice_of_kernels_gives_the_same_digests() {
             out
         })
     };
-    let expected = outputs(Plan::of(Kernel::portable()));
+    let expected = outputs(Plan::for_kernel(Kernel::portable()));
     let kernels: Vec<Kernel> = Kernel::all().collect();
     let chosen = |number: usize, role: Role| kernels[number / kernels.len().pow(role as u32) % kernels.len()];
-    // A plan wants its choice to stay.
+    // A plan needs a static tuning.
     static TUNINGS: OnceLock<Vec<Tuning>> = OnceLock::new();
     let tunings = TUNINGS.get_or_init(|| {
         let tuning = |number| {
-            Role::ALL
-                .into_iter()
-                .fold(Tuning::of(Plan::host()), |tuning, role| tuning.kernel(role, chosen(number, role)))
+            Role::ALL.into_iter().fold(Tuning::from_plan(Plan::host()), |tuning, role| {
+                tuning.kernel(role, chosen(number, role))
+            })
         };
         let numbers = 0..kernels.len().pow(4);
         numbers.map(|number| tuning(number).parallel_from(0).measured("here")).collect()

@@ -1,77 +1,88 @@
-//! What computes on whatever device: a processor, a card, another machine. Here is what is common to all of them, a request
-//! to stop, memory that engines lend, and why an engine cannot work. What an engine is asked for has a trait each: [`batches`],
-//! [`nonces`] and [`subtrees`]. Several of them are one: [`Together`].
+//! Traits for compute engines on a processor, a graphics card or another machine, and their common parts: a
+//! stop flag, staging memory, and errors. Each kind of work has a trait: [`batches`], [`nonces`] and
+//! [`subtrees`]. [`EngineGroup`] makes one engine of several for batches.
 //!
-//! Engines are handed in, never looked for. What one of them gives is bit for bit what the portable implementation gives, and
-//! it is asked for known results first ([`nonces::self_test`], [`subtrees::self_test`]).
+//! Engines are passed in, never searched for. Their results are bit for bit those of the portable
+//! implementation, and they are first tested with known results ([`nonces::self_test`],
+//! [`subtrees::self_test`]).
 
 pub mod batches;
+mod group;
 pub mod nonces;
 mod staging;
 pub mod subtrees;
-mod together;
 
 pub use crate::stop::Stop;
 pub use batches::{BatchEngine, BatchLimits};
-pub use nonces::{Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch, self_test};
+pub use group::{EngineGroup, EngineShare};
+pub use nonces::{
+    Hit, Lease, NonceEngine, NonceJob, NonceLimits, OpenLease, Order, RangeSearch, SearchMonitor,
+    SearchProgress, Supply, Work, search, self_test,
+};
 pub use staging::{Memory, Staging, StagingPool};
 pub use subtrees::{Subtree, SubtreeEngine, SubtreeLimits, Tile};
-pub use together::{Share, Together};
 
 use core::fmt;
 
-/// Why an engine cannot be made, or not work. Sorted by whose doing it is: the caller's, the machine's, the engine's.
+/// Error of creating or using an engine. Its source is the caller, the machine or the engine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The caller's: a header that does not fit the function.
+    /// Caller: a header that does not fit the function.
     HeaderLen {
-        /// Bytes that were given.
+        /// Bytes of the header.
         given: usize,
-        /// The fewest.
+        /// The minimum.
         least: usize,
-        /// The most.
+        /// The maximum.
         most: usize,
     },
-    /// The caller's: a function that nothing can be computed with.
+    /// Caller: a function that cannot be computed.
     Function {
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The caller's: an engine that does nothing, or more at once than can be done.
+    /// Caller: zero pieces of work at a time, or more than the maximum.
     InFlight {
-        /// What was asked for.
+        /// The requested number.
         given: usize,
-        /// The most.
+        /// The maximum.
         most: usize,
     },
-    /// The caller's: bytes that are no subtree of a tree, do not fit, or lie in memory of another engine.
+    /// Caller: bytes that are not a subtree of a tree, do not fit, or are in memory of another engine.
     Tile {
-        /// Where they begin.
+        /// The offset of the tile.
         offset: u64,
-        /// How many they are.
+        /// The length of the tile in bytes.
         len: usize,
-        /// How many bytes of memory there are for them: none of this engine's if it is another's.
+        /// The bytes of memory for it: zero for memory of another engine.
         room: usize,
     },
-    /// The caller's: the process was forked, and this is the child. The engine's threads or devices stayed with the parent:
-    /// make a new engine.
+    /// Caller: the process was forked, and this is the child. The engine's threads or devices stayed with the
+    /// parent: make a new engine.
     Forked,
-    /// The machine's: no memory.
+    /// Machine: not enough memory.
     OutOfMemory {
-        /// How many bytes were asked for.
+        /// The requested bytes.
         bytes: u64,
     },
-    /// The machine's: the system refuses threads, or a device is gone or does not answer.
+    /// Machine: the system refuses threads, or a device is gone or does not answer.
     System {
-        /// What it said.
+        /// The system's message.
         reason: String,
     },
-    /// The engine gives wrong results: this machine or this program is broken, and what it finds would be refused.
+    /// Engine: wrong results. This machine or this program is broken, and its results would be rejected.
     SelfTest {
-        /// Which engine or kernel.
+        /// The engine or kernel.
         engine: String,
     },
+}
+
+impl EngineError {
+    /// The error of an engine that ended without a stop before its work was done.
+    pub(crate) fn ended_early() -> EngineError {
+        EngineError::System { reason: "an engine ended before its work was done".to_owned() }
+    }
 }
 
 impl fmt::Display for EngineError {

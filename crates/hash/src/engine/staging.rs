@@ -1,4 +1,4 @@
-//! Memory that engines own and callers fill: made once, lent and taken back without an allocation.
+//! Staging memory that engines own and callers fill: allocated once, lent and returned without an allocation.
 
 use super::EngineError;
 use crate::process::PerProcess;
@@ -6,14 +6,14 @@ use core::fmt;
 use core::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that an engine made: on the heap, or where a device can fetch them.
+/// Memory of an engine: on the heap, or where a device can fetch it.
 pub trait Memory: AsRef<[u8]> + AsMut<[u8]> + Send {}
 
 impl<T: AsRef<[u8]> + AsMut<[u8]> + Send> Memory for T {}
 
-/// For engines: the buffers that nobody has.
+/// Free staging buffers of an engine.
 ///
-/// They belong to the process that made them: a forked child is refused.
+/// They belong to the process that made them: a forked child gets an error.
 #[derive(Clone)]
 pub struct StagingPool(Arc<PerProcess<Mutex<Vec<Slot>>>>);
 
@@ -23,13 +23,13 @@ struct Slot {
 }
 
 impl StagingPool {
-    /// These buffers, numbered from 0.
+    /// A pool of these buffers, numbered from 0.
     pub fn new(buffers: impl IntoIterator<Item = Box<dyn Memory>>) -> StagingPool {
         let slots = buffers.into_iter().enumerate().map(|(number, memory)| Slot { number, memory });
         StagingPool(Arc::new(PerProcess::new(Mutex::new(slots.collect()))))
     }
 
-    /// A buffer, or nothing while all are lent.
+    /// Lends a buffer; `None` while all are lent.
     ///
     /// # Errors
     /// [`EngineError::Forked`].
@@ -39,12 +39,13 @@ impl StagingPool {
         Ok(slot.map(|slot| Staging { slot: Some(slot), pool: self.clone() }))
     }
 
-    /// Whether a buffer is one of these.
+    /// Does the buffer belong to this pool?
     pub fn owns(&self, staging: &Staging) -> bool {
         Arc::ptr_eq(&self.0, &staging.pool.0)
     }
 
-    /// Room for every slot was made with the pool. What a child inherited is left alone: it may be the parent's device's.
+    /// Needs no allocation: the list has capacity for every slot. An inherited slot in a child is leaked,
+    /// because its memory may belong to the parent's device.
     fn take_back(&self, slot: Slot) {
         match self.0.get() {
             Some(free) => free.lock().unwrap_or_else(PoisonError::into_inner).push(slot),
@@ -59,21 +60,21 @@ impl fmt::Debug for StagingPool {
     }
 }
 
-/// A buffer of an engine's. It goes back when it is dropped, and with it whatever it was to be used for.
+/// A staging buffer of an engine. Dropping it returns the buffer and cancels its intended use.
 pub struct Staging {
-    /// Taken only when dropped.
+    /// Taken only on drop.
     slot: Option<Slot>,
     pool: StagingPool,
 }
 
 impl Staging {
-    /// For engines: which of its buffers this is.
+    /// The number of the buffer. For engines.
     pub fn number(&self) -> usize {
         self.slot().number
     }
 
     fn slot(&self) -> &Slot {
-        self.slot.as_ref().expect("taken only when dropped")
+        self.slot.as_ref().expect("present until the drop")
     }
 }
 
@@ -87,7 +88,7 @@ impl Deref for Staging {
 
 impl DerefMut for Staging {
     fn deref_mut(&mut self) -> &mut [u8] {
-        let slot = self.slot.as_mut().expect("taken only when dropped");
+        let slot = self.slot.as_mut().expect("present until the drop");
         (*slot.memory).as_mut()
     }
 }
@@ -101,7 +102,7 @@ impl Drop for Staging {
 }
 
 impl fmt::Debug for Staging {
-    /// Without what is in it.
+    /// Omits the contents.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Staging({} bytes)", self.len())
     }
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lent_comes_back_as_it_is() {
+    fn lent_staging_returns_unchanged() {
         let pool = pool();
         let mut lent: Vec<_> = (0..2).map(|_| pool.lend().unwrap().expect("two")).collect();
         assert!(pool.lend().unwrap().is_none());

@@ -1,12 +1,12 @@
-//! Chaining values of subtrees of BLAKE3: the trait, what goes in and what comes out.
+//! Subtree engines, which compute chaining values of BLAKE3: the trait, its input and its output.
 //!
-//! A large input is cut into tiles, each of which is a subtree. An engine computes their chaining values, several at the
-//! same time; putting these together is the caller's business
-//! ([`merge_subtrees_root`](crate::blake3::hazmat::merge_subtrees_root)). Whatever decides the values – plain, keyed, a
-//! derived key – is handed in when an engine is made. The processor's engine is
+//! A large input is divided into tiles, each of which is a subtree. An engine computes their chaining values,
+//! several at the same time; the caller combines them
+//! ([`merge_subtrees_root`](crate::blake3::hazmat::merge_subtrees_root)). The mode (plain, keyed, a derived
+//! key) is set when an engine is made. The processor's engine is
 //! [`blake3::Subtrees`](crate::blake3::Subtrees).
 //!
-//! Each thread that reads does this, as often as there is something to read:
+//! Each reading thread repeats these steps:
 //!
 //! ```text
 //! stage   ─▶ memory of the engine's, or nothing while all of it is in use: take first
@@ -20,51 +20,52 @@ use crate::blake3::hazmat::{self, ChainingValue, HasherExt, Mode};
 use crate::blake3::{CHUNK_LEN, Hasher, Kernel, Plan};
 use core::time::Duration;
 
-/// Something that computes chaining values. Threads share it.
+/// An engine that computes chaining values. Threads share it.
 pub trait SubtreeEngine: Send + Sync {
-    /// A short name for people.
+    /// A short display name.
     fn name(&self) -> &str;
 
-    /// What it can do at once, and what that takes.
+    /// Its capacity and memory.
     fn limits(&self) -> SubtreeLimits;
 
-    /// Memory for one tile, or nothing while as many tiles are under way as can be. What is in it is of no meaning.
+    /// Memory for one tile, with unspecified contents; `None` while as many tiles are in flight as possible.
     ///
     /// # Errors
-    /// [`EngineError::Forked`], or what happened to the device.
+    /// [`EngineError::Forked`]; errors of the device.
     fn stage(&self) -> Result<Option<Staging>, EngineError>;
 
-    /// Computes the tile in `staging`, now or beside the caller. What fails later is told by [`take`](SubtreeEngine::take).
-    /// Nothing comes of a tile for which `stop` was set in time.
+    /// Computes the tile in `staging`, now or in the background. Later failures are returned by
+    /// [`take`](SubtreeEngine::take). A tile has no result if `stop` is set in time.
     ///
     /// # Errors
-    /// [`EngineError::Tile`] if these bytes are no subtree, or not in the engine's own memory; what happened to the
-    /// device. The memory is the engine's again in any case.
+    /// [`EngineError::Tile`] if these bytes are not a subtree, or not in the engine's own memory; errors of
+    /// the device. The memory returns to the engine in any case.
     fn submit(&self, staging: Staging, tile: Tile, stop: &Stop) -> Result<(), EngineError>;
 
-    /// The value of a tile that nobody has taken yet. Waits if none is ready and some are under way; gives nothing if there
-    /// are none, or if `stop` is set.
+    /// The value of any finished tile not yet taken. Waits if none is ready and some are in flight; `None` if
+    /// there are none, or if `stop` is set.
     ///
     /// # Errors
-    /// What happened to the device since.
+    /// Errors of the device since then.
     fn take(&self, stop: &Stop) -> Result<Option<Subtree>, EngineError>;
 
-    /// Gives up all tiles that are under way, and all values that nobody took. All memory is free again afterwards, but what
-    /// callers hold.
+    /// Abandons all tiles in flight, and all values not yet taken. All memory is free afterwards, except
+    /// buffers that callers hold.
     ///
     /// # Errors
-    /// What happened to the device since.
+    /// Errors of the device since then.
     fn abandon(&self) -> Result<(), EngineError>;
 
-    /// The value of a tile where it lies, on the caller's time. [`SubtreeLimits::in_place`] says whether this is as good as
-    /// staging.
+    /// The value of a tile in place, computed before this returns. [`SubtreeLimits::in_place`] tells whether
+    /// this is as efficient as staging.
     ///
     /// # Errors
     /// As [`submit`](SubtreeEngine::submit).
     fn compute(&self, tile: Tile, bytes: &[u8]) -> Result<Subtree, EngineError>;
 
-    /// The value of the tile in `staging`, on the caller's time, for whoever shares an engine and wants their own tiles back: without
-    /// the copy that [`compute`](SubtreeEngine::compute) makes, where the engine fetches from this memory by itself.
+    /// The value of the tile in `staging`, computed before this returns, for callers that share an engine and
+    /// need their own tiles back. Avoids the copy of [`compute`](SubtreeEngine::compute) where the engine
+    /// fetches directly from this memory.
     ///
     /// # Errors
     /// As [`submit`](SubtreeEngine::submit).
@@ -73,15 +74,15 @@ pub trait SubtreeEngine: Send + Sync {
     }
 }
 
-/// A piece of an input, which is longer.
+/// A piece of a longer input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Tile {
-    /// The caller's own: which input it is of, for example. Engines give it back.
+    /// A number of the caller's, which engines return: the number of the input, for example.
     pub tag: u64,
-    /// Where in the input it begins.
+    /// Its offset in the input.
     pub offset: u64,
-    /// How many bytes of the staging memory it has.
+    /// Its length in bytes, from the start of the staging memory.
     pub len: usize,
 }
 
@@ -91,7 +92,7 @@ impl Tile {
         Tile { tag, offset, len }
     }
 
-    /// For engines: refuses what is no subtree, or more than `room` bytes.
+    /// Checks that this is a subtree of at most `room` bytes. For engines.
     ///
     /// # Errors
     /// [`EngineError::Tile`].
@@ -111,9 +112,9 @@ impl Tile {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Subtree {
-    /// As it was submitted.
+    /// The submitted tile.
     pub tile: Tile,
-    /// The chaining value of its bytes at its place.
+    /// The chaining value of its bytes at its offset.
     pub value: ChainingValue,
 }
 
@@ -124,42 +125,45 @@ impl Subtree {
     }
 }
 
-/// What an engine can do at once.
+/// Capacity and memory of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SubtreeLimits {
-    /// How many tiles can be under way: staged, submitted, or computed and not yet taken.
+    /// The most tiles in flight: staged, submitted, or computed and not yet taken.
     pub in_flight: usize,
     /// The longest tile, in bytes.
     pub tile: usize,
-    /// How much memory that takes, in bytes.
+    /// The memory of these in bytes.
     pub memory: u64,
-    /// How many tiles it should have at the same time: with fewer, part of the engine has nothing to do.
+    /// Tiles that it should have at the same time: with fewer, part of the engine is idle.
     pub batch: usize,
-    /// Whether [`SubtreeEngine::compute`] does without a copy: bytes that are in memory already need no staging.
+    /// Does [`SubtreeEngine::compute`] work without a copy? Then bytes in memory need no staging.
     pub in_place: bool,
-    /// How long it may go on after it was asked to stop, on a machine that is not overloaded: what was begun by then and
-    /// cannot be broken off.
+    /// The longest time from a stop to its end, on a machine that is not overloaded: work in progress that
+    /// cannot be cancelled.
     pub stop_latency: Duration,
 }
 
 impl SubtreeLimits {
-    /// So many tiles of so many bytes, for an engine that stages all of them and wants no fewer.
+    /// Limits of an engine with `in_flight` tiles of `tile` bytes, which stages all of them and needs all of
+    /// them to be busy.
     pub const fn new(in_flight: usize, tile: usize, stop_latency: Duration) -> SubtreeLimits {
         let memory = in_flight as u64 * tile as u64;
         SubtreeLimits { in_flight, tile, memory, batch: in_flight, in_place: false, stop_latency }
     }
 }
 
-/// Where tiles of the self-test begin: at 0, where any length may, and where the number of the chunk has more than 32 bits.
+/// Offsets of the tiles of the self-test: 0, where any length is valid, and an offset whose chunk number
+/// exceeds 32 bits.
 const OFFSETS: [u64; 2] = [0, 1 << 50];
 
-/// Asks an engine for subtrees of many lengths, staged and in place, and compares them with those of the portable kernel.
-/// `mode` is what the engine was made with. Every device does so before a digest of its is shown to anybody. Nobody else
+/// Compares an engine's values of subtrees of many lengths, staged and in place, with those of the portable
+/// kernel. `mode` is the mode that the engine was made with. Every device is tested so before its digests are
+/// used. The engine must not be used by others during the test.
 /// may use the engine meanwhile.
 ///
 /// # Errors
-/// [`EngineError::SelfTest`] where a value is wrong, missing, or there twice; and those of the engine.
+/// [`EngineError::SelfTest`] if a value is wrong, missing, or returned twice; errors of the engine.
 pub fn self_test(engine: &dyn SubtreeEngine, mode: &Mode<'_>) -> Result<(), EngineError> {
     let most = engine.limits().tile.min(64 * CHUNK_LEN);
     let bytes: Vec<u8> = (0..most).map(|i| (i * 31 + i / 251) as u8).collect();
@@ -170,7 +174,7 @@ pub fn self_test(engine: &dyn SubtreeEngine, mode: &Mode<'_>) -> Result<(), Engi
         .flat_map(|offset| lens().map(move |len| (offset, len)))
         .enumerate()
         .map(|(tag, (offset, len))| Tile::new(tag as u64, offset, len));
-    let portable = Plan::of(Kernel::portable());
+    let portable = Plan::for_kernel(Kernel::portable());
     let right = |tile: Tile| {
         let mut hasher = Hasher::with_mode(mode).with_plan(portable);
         hasher.set_input_offset(tile.offset).update(&bytes[..tile.len]);
@@ -180,7 +184,7 @@ pub fn self_test(engine: &dyn SubtreeEngine, mode: &Mode<'_>) -> Result<(), Engi
     let (never, mut asked) = (Stop::new(), Vec::new());
     engine.abandon()?;
     loop {
-        // As many at once as it takes, then all of them back.
+        // As many at once as it accepts, then all of them are taken.
         while let Some(mut staging) = engine.stage()? {
             let Some(tile) = tiles.next() else { break };
             let room = staging.get_mut(..tile.len).ok_or_else(wrong)?;

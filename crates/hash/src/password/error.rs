@@ -1,20 +1,20 @@
-//! Why a password was not hashed, or not accepted.
+//! Errors of creating and verifying password hashes.
 
 use super::limits::OverLimit;
 use super::phc::PhcError;
 use crate::argon2::HashError;
 use core::fmt;
 
-/// Why there is no new hash. Sorted by whose doing it is: the caller's, the machine's.
+/// Error of creating a hash. Its source is the caller or the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// The caller's: a salt of less than 8 or more than 64 bytes.
+    /// Caller: a salt of less than 8 or more than 64 bytes.
     SaltLen {
-        /// How many were given.
+        /// The length of the salt in bytes.
         given: usize,
     },
-    /// See there.
+    /// Error of the hash function.
     Hash(HashError),
 }
 
@@ -37,18 +37,18 @@ impl From<HashError> for CreateError {
     }
 }
 
-/// Why a password was not accepted. Sorted by whose doing it is: the guest's, the store's, the machine's.
+/// Failure of a verification. Its source is the user, the store or the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// The guest's: another password. Nothing says in what it differs.
+    /// User: another password. How it differs is not revealed.
     Mismatch,
-    /// The store's: this is no password hash, or it would cost too much.
+    /// Store: not a password hash, or one that would cost too much.
     Phc(PhcError),
-    /// The store's: a hash that was read within other limits would cost more than those in use. Nothing is known about
-    /// the password.
+    /// Store: a hash that was decoded within other limits costs more than the current limits allow. Nothing
+    /// is known about the password.
     OverLimit(OverLimit),
-    /// See there. Nothing is known about the password.
+    /// Error of the hash function. Nothing is known about the password.
     Hash(HashError),
 }
 

@@ -1,13 +1,13 @@
-//! [`Passwords`]: one policy, one set of limits, one pool of memory, for as many threads as there are.
+//! [`Passwords`]: a policy, limits and a memory pool, shared by any number of threads.
 
 use super::error::{CreateError, VerifyError};
 use super::limits::Limits;
 use super::phc::Syntax;
 use super::policy::{Difference, Policy};
-use super::pool::Pool;
+use super::pool::{NEVER, Pool};
 use super::stored::PasswordHash;
 use crate::argon2::{
-    Arena, Course, HashError, Hasher, Input, Job, Params, Plan, Step, Stop, Threads, hash_batch_until,
+    Arena, HashError, Hasher, Input, Job, Params, Plan, Step, StepState, Stop, Threads, hash_batch_until,
 };
 use crate::work_sharing;
 use core::fmt;
@@ -15,10 +15,11 @@ use core::mem;
 use core::ops::ControlFlow;
 use zeroize::Zeroizing;
 
-/// Makes and checks password hashes. Share one between all threads: it keeps the memory of past hashes for the next.
+/// Creates and verifies password hashes. Share one value between all threads: it keeps the memory of past
+/// hashes for the next.
 ///
-/// Memory is wiped after every hash. A hash of several lanes uses several threads of the current rayon pool where that
-/// is faster, see [`threads`](Passwords::threads).
+/// Memory is wiped after every hash. A hash of several lanes uses several threads of the current rayon pool
+/// where that is faster, see [`threads`](Passwords::threads).
 pub struct Passwords {
     policy: Policy,
     limits: Limits,
@@ -29,13 +30,10 @@ pub struct Passwords {
     pub(super) pool: Pool,
 }
 
-/// Of work that nobody stops.
-pub(super) static NEVER: Stop = Stop::new();
-
-/// Tags up to this many bytes, which are all that the default limits let through, are computed in place.
+/// The longest tag that is computed without an allocation: all that the default limits allow.
 const SHORT_TAG: usize = Limits::RECOMMENDED.max_tag;
 
-/// What [`Passwords::verify_and_upgrade`] found. The password matched.
+/// Result of [`Passwords::verify_and_upgrade`] for a matching password.
 #[derive(Debug)]
 #[must_use]
 pub enum Verified {
@@ -43,15 +41,17 @@ pub enum Verified {
     Current,
     /// The stored hash should be replaced, see [`Policy::wants_rehash`].
     Outdated {
-        /// Everything in which it differs from the policy.
+        /// All differences from the policy.
         reasons: Vec<Difference>,
-        /// What to store instead. If it could not be made, the guest is still who it is: let it in and try next time.
+        /// The replacement to store. If it could not be made, the user is still authenticated: accept the
+        /// login and retry next time.
         replacement: Result<PasswordHash, CreateError>,
     },
 }
 
 impl Passwords {
-    /// New hashes after `policy`; old ones are read strictly and may cost eight times as much ([`Limits::around`]).
+    /// Makes new hashes by `policy`; stored ones are decoded strictly and may cost eight times as much
+    /// ([`Limits::around`]).
     pub fn new(policy: Policy) -> Passwords {
         Passwords {
             policy,
@@ -64,75 +64,76 @@ impl Passwords {
         }
     }
 
-    /// The same with other limits for stored strings. [`Limits::for_policy`] are the tightest; with
-    /// [`Limits::RECOMMENDED`] somebody who chooses strings makes each check cost seconds and 2 GiB.
+    /// Sets other limits for stored strings. [`Limits::for_policy`] are the tightest; with
+    /// [`Limits::RECOMMENDED`] an attacker who chooses strings can make each verification cost seconds and 2
+    /// GiB.
     pub fn limits(self, limits: Limits) -> Passwords {
         Passwords { limits, ..self }
     }
 
-    /// The same, reading stored strings more or less strictly.
+    /// Sets the strictness of decoding stored strings.
     pub fn syntax(self, syntax: Syntax) -> Passwords {
         Passwords { syntax, ..self }
     }
 
-    /// The same with a key that is kept apart from the hashes ("pepper") and that all of them are bound to. It is wiped
-    /// when dropped.
+    /// Sets a key that is stored apart from the hashes ("pepper") and that all of them are bound to. It is
+    /// wiped on drop.
     pub fn secret(self, secret: Vec<u8>) -> Passwords {
         Passwords { secret: Zeroizing::new(secret), ..self }
     }
 
-    /// The same on other threads.
+    /// Sets the threads.
     pub fn threads(self, threads: Threads) -> Passwords {
         Passwords { threads, ..self }
     }
 
-    /// The same computed in another way.
+    /// Sets the plan.
     pub fn plan(self, plan: Plan) -> Passwords {
         Passwords { plan, ..self }
     }
 
-    /// The same with at most this much memory in use at any time, in KiB, by all threads together: further calls wait
-    /// for their turn. A single hash that needs more runs alone.
+    /// Limits the memory of all threads together at any time, in KiB: further calls wait for their turn. A
+    /// single hash that needs more runs alone.
     pub fn memory_budget(self, kib: u64) -> Passwords {
         Passwords { pool: self.pool.with_budget(kib), ..self }
     }
 
-    /// What new hashes look like.
+    /// The policy of new hashes.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// The hash to store for a password. The salt shall be fresh random bytes, as many as the policy says.
+    /// The hash to store for a password. The salt must be fresh random bytes, as many as the policy requires.
     ///
     /// # Errors
-    /// A salt that is too short or too long; memory that is refused.
+    /// A salt that is too short or too long; refused memory.
     pub fn hash(&self, password: &[u8], salt: &[u8]) -> Result<PasswordHash, CreateError> {
         self.hash_until(password, salt, &NEVER)
     }
 
-    /// [`hash`](Passwords::hash) that ends early when asked to, from another thread.
+    /// As [`hash`](Passwords::hash), but ends early when another thread sets `stop`.
     ///
     /// # Errors
-    /// As `hash`; [`HashError::Stopped`] if that was before its end.
+    /// As `hash`; [`HashError::Stopped`] if it was stopped before its end.
     pub fn hash_until(&self, password: &[u8], salt: &[u8], stop: &Stop) -> Result<PasswordHash, CreateError> {
-        self.hash_by(password, salt, |params, input, tag| self.compute(params, input, tag, stop))
+        self.hash_with(password, salt, |params, input, tag| self.compute(params, input, tag, stop))
     }
 
-    /// [`hash`](Passwords::hash) that tells after each quarter of a pass how far it is, for work that people wait for.
-    /// `watch` may break it off, but is not asked while the hash waits for memory.
+    /// As [`hash`](Passwords::hash), but reports progress after each quarter of a pass, for interactive use.
+    /// `watch` may cancel the hash, but is not called while the hash waits for memory.
     ///
     /// # Errors
-    /// As `hash`; [`HashError::Stopped`] if broken off.
+    /// As `hash`; [`HashError::Stopped`] if cancelled.
     pub fn hash_watched(
         &self,
         password: &[u8],
         salt: &[u8],
         watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
     ) -> Result<PasswordHash, CreateError> {
-        self.hash_by(password, salt, |params, input, tag| self.compute_watched(params, input, tag, watch))
+        self.hash_with(password, salt, |params, input, tag| self.compute_watched(params, input, tag, watch))
     }
 
-    fn hash_by(
+    fn hash_with(
         &self,
         password: &[u8],
         salt: &[u8],
@@ -145,52 +146,54 @@ impl Passwords {
         Ok(PasswordHash::new(params, salt.to_vec(), mem::take(&mut tag)))
     }
 
-    /// Whether the password belongs to a stored PHC string: an error if not.
+    /// Verifies a password against a stored PHC string.
     ///
     /// # Errors
-    /// [`VerifyError::Mismatch`] for another password, and nothing more is said about it. Anything else means that
-    /// nothing is known about the password.
+    /// [`VerifyError::Mismatch`] for another password, without further details. After any other error nothing
+    /// is known about the password.
     pub fn verify(&self, password: &[u8], stored: impl AsRef<[u8]>) -> Result<(), VerifyError> {
         self.verify_decoded(password, &self.decode(stored)?)
     }
 
-    /// [`verify`](Passwords::verify) of a string that has been read already, perhaps within other limits. Allocates nothing
-    /// once the memory is there.
+    /// As [`verify`](Passwords::verify), for a string that was decoded before, perhaps within other limits.
+    /// Allocates nothing once its memory exists.
     ///
     /// # Errors
-    /// As `verify`, but for costs over the limits [`VerifyError::OverLimit`].
+    /// As `verify`, but [`VerifyError::OverLimit`] for costs over the limits.
     pub fn verify_decoded(&self, password: &[u8], stored: &PasswordHash) -> Result<(), VerifyError> {
         self.verify_decoded_until(password, stored, &NEVER)
     }
 
-    /// [`verify_decoded`](Passwords::verify_decoded) that ends early when asked to, from another thread.
+    /// As [`verify_decoded`](Passwords::verify_decoded), but ends early when another thread sets `stop`.
     ///
     /// # Errors
-    /// As `verify`; [`HashError::Stopped`] if that was before its end.
+    /// As `verify`; [`HashError::Stopped`] if it was stopped before its end.
     pub fn verify_decoded_until(
         &self,
         password: &[u8],
         stored: &PasswordHash,
         stop: &Stop,
     ) -> Result<(), VerifyError> {
-        self.verify_by(password, stored, |params, input, tag| self.compute(params, input, tag, stop))
+        self.verify_with(password, stored, |params, input, tag| self.compute(params, input, tag, stop))
     }
 
-    /// [`verify_decoded`](Passwords::verify_decoded) that tells after each quarter of a pass how far it is, for work that
-    /// people wait for. `watch` may break it off.
+    /// As [`verify_decoded`](Passwords::verify_decoded), but reports progress after each quarter of a pass,
+    /// for interactive use. `watch` may cancel it.
     ///
     /// # Errors
-    /// As `verify`; [`HashError::Stopped`] if broken off.
+    /// As `verify`; [`HashError::Stopped`] if cancelled.
     pub fn verify_decoded_watched(
         &self,
         password: &[u8],
         stored: &PasswordHash,
         watch: &mut dyn FnMut(Step) -> ControlFlow<()>,
     ) -> Result<(), VerifyError> {
-        self.verify_by(password, stored, |params, input, tag| self.compute_watched(params, input, tag, watch))
+        self.verify_with(password, stored, |params, input, tag| {
+            self.compute_watched(params, input, tag, watch)
+        })
     }
 
-    fn verify_by(
+    fn verify_with(
         &self,
         password: &[u8],
         stored: &PasswordHash,
@@ -219,8 +222,9 @@ impl Passwords {
         if stored.matches(tag) { Ok(()) } else { Err(VerifyError::Mismatch) }
     }
 
-    /// [`verify`](Passwords::verify), and after a match a new hash if the [policy wants](Policy::wants_rehash) one instead of
-    /// the stored one. The salt is only used then; it shall be fresh all the same.
+    /// As [`verify`](Passwords::verify), and after a match also makes a new hash if the [policy
+    /// wants](Policy::wants_rehash) to replace the stored one. The salt is used only then; it must be fresh
+    /// in any case.
     ///
     /// # Errors
     /// As `verify`.
@@ -239,8 +243,8 @@ impl Passwords {
         Ok(Verified::Outdated { reasons, replacement: self.hash(password, new_salt) })
     }
 
-    /// For a guest whom nobody knows: takes as long as [`verify`](Passwords::verify) of a hash after the policy, so
-    /// that time does not tell which names exist.
+    /// Verification for an unknown user name: takes as long as [`verify`](Passwords::verify) of a hash by the
+    /// policy, so that timing does not reveal which names exist.
     ///
     /// # Errors
     /// Always: [`VerifyError::Mismatch`], unless memory is refused.
@@ -248,16 +252,16 @@ impl Passwords {
         self.verify_dummy_until(password, &NEVER)
     }
 
-    /// [`verify_dummy`](Passwords::verify_dummy) that ends early when asked to, from another thread.
+    /// As [`verify_dummy`](Passwords::verify_dummy), but ends early when another thread sets `stop`.
     ///
     /// # Errors
-    /// As `verify_dummy`; [`HashError::Stopped`] if that was before its end.
+    /// As `verify_dummy`; [`HashError::Stopped`] if it was stopped before its end.
     pub fn verify_dummy_until(&self, password: &[u8], stop: &Stop) -> Result<(), VerifyError> {
         let zeroes = |len| vec![0; len];
         let (salt, tag) = (zeroes(self.policy.salt_len()), zeroes(self.policy.tag_len()));
-        // Whatever the limits: a guest whom nobody knows costs as much as one whose hash is new.
-        let nobody = PasswordHash::new(self.policy.params(), salt, tag);
-        self.compare(password, &nobody, |params, input, tag| self.compute(params, input, tag, stop))?;
+        // Independent of the limits: an unknown user costs as much as one with a new hash.
+        let dummy = PasswordHash::new(self.policy.params(), salt, tag);
+        self.compare(password, &dummy, |params, input, tag| self.compute(params, input, tag, stop))?;
         Err(VerifyError::Mismatch)
     }
 
@@ -282,10 +286,10 @@ impl Passwords {
         self.plan
     }
 
-    /// How many threads may work on one hash.
+    /// The most threads for one hash.
     pub(super) fn most_threads(&self) -> usize {
-        // While a thread of the pool waits for its helpers it may begin another hash, and that one would wait for memory
-        // that only this thread can give back.
+        // While a thread of the pool waits for its helpers it may begin another hash, and that one would wait
+        // for memory that only this thread can free.
         let waits = self.pool.is_bounded() && rayon::current_thread_index().is_some();
         let threads = if waits { Threads::Serial } else { self.threads };
         threads.count(true, work_sharing::available)
@@ -313,33 +317,33 @@ impl Passwords {
         let mut lease = self.pool.lease(params.blocks(), 1, &NEVER)?;
         let threads = if self.most_threads() == 1 { Threads::Serial } else { self.threads };
         let hasher = Hasher::with_plan(params, self.plan).threads(threads);
-        let mut lent = Lent::new(hasher, &mut lease.arenas()[0]);
-        let mut course = Course::begin(&mut lent.hasher, input, tag.len())?;
-        while let Some(step) = course.step()? {
+        let mut leased = LeasedHasher::new(hasher, &mut lease.arenas()[0]);
+        let mut steps = StepState::begin(&mut leased.hasher, input, tag.len())?;
+        while let Some(step) = steps.step()? {
             if watch(step).is_break() {
                 return Err(HashError::Stopped);
             }
         }
-        course.finish(tag)
+        steps.finish(tag)
     }
 }
 
-/// A hasher in leased memory, which goes back to the lease however the hash ends.
-struct Lent<'a> {
+/// A hasher in leased memory, which is returned to the lease however the hash ends.
+struct LeasedHasher<'a> {
     hasher: Hasher,
-    home: &'a mut Arena,
+    lease: &'a mut Arena,
 }
 
-impl<'a> Lent<'a> {
-    fn new(mut hasher: Hasher, home: &'a mut Arena) -> Lent<'a> {
-        mem::swap(hasher.arena(), home);
-        Lent { hasher, home }
+impl<'a> LeasedHasher<'a> {
+    fn new(mut hasher: Hasher, lease: &'a mut Arena) -> LeasedHasher<'a> {
+        mem::swap(hasher.arena(), lease);
+        LeasedHasher { hasher, lease }
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for LeasedHasher<'_> {
     fn drop(&mut self) {
-        mem::swap(self.hasher.arena(), self.home);
+        mem::swap(self.hasher.arena(), self.lease);
     }
 }
 
@@ -371,9 +375,9 @@ mod tests {
     use crate::password::{Login, NewPassword};
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-    /// However a hash ends, its memory is in the pool again, and empty.
+    /// However a hash ends, its memory is back in the pool, and zero.
     #[test]
-    fn memory_comes_back_on_every_path() {
+    fn memory_is_returned_on_every_path() {
         type End = fn() -> ControlFlow<()>;
         let policy = Policy::new(Params::new(64, 2, 1).unwrap());
         let stored = Passwords::new(policy).hash(b"right", b"sixteen bytes ok").unwrap();
@@ -399,9 +403,9 @@ mod tests {
         }
     }
 
-    /// Whatever can be stopped can be while it waits for memory that another hash has.
+    /// Every call that can be stopped can also be stopped while it waits for another hash's memory.
     #[test]
-    fn who_waits_for_memory_can_be_stopped() {
+    fn wait_for_memory_can_be_stopped() {
         type Call<'a> = &'a (dyn Fn(&Stop) -> Vec<HashError> + Sync);
         let policy = Policy::new(Params::new(64, 1, 1).unwrap());
         let passwords = Passwords::new(policy).memory_budget(64);
@@ -425,6 +429,7 @@ mod tests {
         for call in calls {
             let before = passwords.pool.calls();
             let stop = Stop::new();
+            let _limit = hashmill_testkit::wait::limit("a call that waits for memory, and its end");
             let ended = std::thread::scope(|scope| {
                 let running = scope.spawn(|| call(&stop));
                 while passwords.pool.calls() == before {

@@ -1,4 +1,4 @@
-//! Reading PHC strings: the grammar of the reference implementation, exactly, and a lenient mode that is asked for.
+//! PHC string decoder: the exact grammar of the reference implementation, and an optional lenient mode.
 //!
 //! ```text
 //! string  = "$" variant [ "$v=" number ] "$m=" number ",t=" number ",p=" number "$" base64 "$" base64
@@ -6,7 +6,7 @@
 //! number  = "0" | (1..9) { 0..9 }                 at most 2^32 - 1
 //! base64  = standard alphabet, no padding, unused bits zero
 //! ```
-//! A string without a version is of version 1.0 (16), whatever wrote it.
+//! A string without a version has version 1.0 (16), whichever program wrote it.
 
 use super::limits::{Limits, OverLimit};
 use super::stored::PasswordHash;
@@ -15,42 +15,42 @@ use base64ct::{Base64Unpadded, Encoding};
 use core::fmt;
 use zeroize::Zeroizing;
 
-/// How exactly a string must follow the grammar.
+/// Strictness of decoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Syntax {
-    /// Exactly: what the reference implementation reads, with the versions that exist.
+    /// Exact: strings that the reference implementation accepts, with existing versions.
     #[default]
     Strict,
-    /// Also what some other implementation reads, where its meaning is beyond doubt:
+    /// Also strings that some other implementation accepts, where their meaning is unambiguous:
     /// - `m`, `t` and `p` in any order (RustCrypto, npm argon2),
     /// - `keyid=` and `data=` of early drafts beside them (RustCrypto, which writes them),
     /// - numbers with a plus sign or leading zeroes (rust-argon2),
     /// - the names `Argon2d`, `Argon2i`, `Argon2id` (rust-argon2),
     /// - unused bits of base64 that are not zero (npm argon2).
     ///
-    /// Missing or repeated parameters, unknown parameters, padding and white space stay mistakes: those who accept
-    /// them guess, and not all guess the same.
+    /// Missing or repeated parameters, unknown parameters, padding and white space are still errors:
+    /// implementations that accept them guess, and not all guess the same.
     Lenient,
 }
 
-/// What is not according to the grammar.
+/// Violation of the grammar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Malformed {
     /// The first character is not `$`, or no name of a variant follows.
     Variant,
-    /// Something else should stand here.
+    /// Something else is expected at this position.
     Expected(&'static str),
-    /// No number, or one that is written in another way than the only one.
+    /// Not a number, or not in its canonical form.
     Number,
     /// A number above 2^32 - 1.
     NumberTooLarge,
-    /// A parameter that is not known.
+    /// An unknown parameter.
     UnknownParameter,
-    /// A parameter that was there already.
+    /// A repeated parameter.
     Repeated,
-    /// A character that base64 does not have. Padding and white space are such.
+    /// A character outside the base64 alphabet, such as padding or white space.
     Base64Character,
     /// Base64 that ends in the middle of a byte.
     Base64Cut,
@@ -74,35 +74,35 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// Why a string was not taken for a password hash. Offsets are in bytes from its beginning.
+/// Error of decoding a password hash. Offsets are in bytes from the start of the string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PhcError {
-    /// It is no PHC string of Argon2.
+    /// Not a PHC string of Argon2.
     Malformed {
-        /// Where.
+        /// The offset of the error.
         offset: usize,
-        /// What.
+        /// The reason.
         reason: Malformed,
     },
-    /// It names parameters that no hash can have.
+    /// It has parameters that no hash can have.
     Params {
-        /// Where they begin.
+        /// The offset of the parameters.
         offset: usize,
-        /// Which.
+        /// The invalid parameter.
         error: ParamsError,
     },
-    /// It is over a limit. Nothing was computed.
+    /// Over a limit. Nothing was computed.
     OverLimit {
-        /// Where the part begins that is too much.
+        /// The offset of the part that exceeds the limit.
         offset: usize,
-        /// What is too much.
+        /// The violated limit.
         error: OverLimit,
     },
 }
 
 impl PhcError {
-    /// Where in the string, in bytes from its beginning.
+    /// The offset of the error in the string, in bytes.
     pub fn offset(&self) -> usize {
         match *self {
             PhcError::Malformed { offset, .. }
@@ -126,10 +126,10 @@ impl fmt::Display for PhcError {
 impl core::error::Error for PhcError {}
 
 impl PasswordHash {
-    /// Reads a PHC string.
+    /// Decodes a PHC string.
     ///
     /// # Errors
-    /// A fault of the grammar, with its place; parameters that do not exist; anything over `limits`.
+    /// A syntax error, with its offset; invalid parameters; anything over `limits`.
     pub fn decode(text: impl AsRef<[u8]>, syntax: Syntax, limits: &Limits) -> Result<PasswordHash, PhcError> {
         Reader { text: text.as_ref(), at: 0, syntax }.string(limits)
     }
@@ -138,13 +138,13 @@ impl PasswordHash {
 impl core::str::FromStr for PasswordHash {
     type Err = PhcError;
 
-    /// [`decode`](PasswordHash::decode), strictly and within the default limits.
+    /// [`decode`](PasswordHash::decode) in strict mode, within the recommended limits.
     fn from_str(text: &str) -> Result<PasswordHash, PhcError> {
         PasswordHash::decode(text, Syntax::Strict, &Limits::RECOMMENDED)
     }
 }
 
-/// A piece of the string and where it begins.
+/// A piece of the string, with its offset.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     at: usize,
@@ -157,7 +157,7 @@ impl Piece<'_> {
     }
 }
 
-/// The costs and extras between the version and the salt.
+/// The costs and extra parts between the version and the salt.
 struct Costs<'a> {
     at: usize,
     memory_kib: u32,
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
         let salt = self.until(b"$");
         self.expect("$")?;
         let tag = Piece { at: self.at, text: &self.text[self.at..] };
-        // Lengths first, so that long ones cost neither time nor memory.
+        // Lengths first, so that long parts cost neither time nor memory.
         let over = |at| move |error| PhcError::OverLimit { offset: at, error };
         limits.check_salt(decoded_len(salt.text)).map_err(over(salt.at))?;
         limits.check_tag(decoded_len(tag.text)).map_err(over(tag.at))?;
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
         Ok(Costs { at, memory_kib, passes, lanes, key_id: None, data: None })
     }
 
-    /// The same in any order, with what early drafts had beside it.
+    /// As [`costs`](Reader::costs), in any order, with the extra parts of early drafts.
     fn costs_in_any_order(&mut self) -> Result<Costs<'a>, PhcError> {
         let start = self.at;
         let (mut m, mut t, mut p, mut key_id, mut data) = (None, None, None, None, None);
@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Base64 of at most `most` bytes, to be decoded once everything else is known to be right.
+    /// Base64 of at most `most` bytes, decoded once everything else is known to be valid.
     fn short(&mut self, most: usize) -> Result<Piece<'a>, PhcError> {
         let piece = self.until(b",$");
         if decoded_len(piece.text) > most {
@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
         Ok(piece)
     }
 
-    /// Steps over `what`.
+    /// Skips `what`.
     fn expect(&mut self, what: &'static str) -> Result<(), PhcError> {
         if self.text[self.at..].starts_with(what.as_bytes()) {
             self.at += what.len();
@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
         Err(PhcError::Malformed { offset: self.at, reason: Malformed::Expected(what) })
     }
 
-    /// What comes before the next of `ends`, or before the end of the string.
+    /// The text before the next of `ends`, or before the end of the string.
     fn until(&mut self, ends: &[u8]) -> Piece<'a> {
         let rest = &self.text[self.at..];
         let len = rest.iter().position(|byte| ends.contains(byte)).unwrap_or(rest.len());
@@ -308,7 +308,7 @@ impl<'a> Reader<'a> {
         piece
     }
 
-    /// A number up to one of `ends`.
+    /// Parses a number that ends before one of `ends`.
     fn number(&mut self, ends: &[u8]) -> Result<u32, PhcError> {
         let piece = self.until(ends);
         let mut digits = piece.text;
@@ -353,12 +353,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How many bytes that many characters of base64 stand for.
+/// The number of bytes in this base64 text.
 fn decoded_len(text: &[u8]) -> usize {
     text.len() / 4 * 3 + (text.len() % 4) * 3 / 4
 }
 
-/// The last of `len` characters of base64 with the bits that belong to no byte cleared.
+/// The last of `len` base64 characters, with its unused bits cleared.
 fn without_spare_bits(character: u8, len: usize) -> u8 {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let spare = if len % 4 == 2 { 15 } else { 3 };

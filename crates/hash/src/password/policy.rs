@@ -1,4 +1,4 @@
-//! What new hashes look like, the sets of costs that people know by name, and which old hashes fall short.
+//! Policy for new hashes: costs, named presets, and comparison with stored hashes.
 
 use super::limits::{Limits, OverLimit, Quantity};
 use super::stored::PasswordHash;
@@ -6,7 +6,7 @@ use crate::argon2::{Params, Variant, Version};
 use core::cmp::Ordering;
 use core::fmt;
 
-/// What new hashes look like: costs, and the lengths of salt and tag.
+/// Settings of new hashes: costs, and the lengths of salt and tag.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Policy {
     params: Params,
@@ -15,29 +15,29 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Bytes of salt unless said otherwise.
+    /// Default bytes of salt.
     pub const SALT_LEN: usize = 16;
-    /// Bytes of tag unless said otherwise.
+    /// Default bytes of tag.
     pub const TAG_LEN: usize = 32;
 
-    /// These costs, 16 bytes of salt, 32 bytes of tag.
+    /// A policy with these costs, 16 bytes of salt and 32 bytes of tag.
     pub const fn new(params: Params) -> Policy {
         Policy { params, salt_len: Policy::SALT_LEN, tag_len: Policy::TAG_LEN }
     }
 
-    /// The same with salts of another length: 8 to 64 bytes.
+    /// The same policy with salts of another length: 8 to 64 bytes.
     ///
     /// # Errors
-    /// A length outside of that.
+    /// A length outside this range.
     pub fn with_salt_len(self, salt_len: usize) -> Result<Policy, PolicyError> {
         Limits::RECOMMENDED.check_salt(salt_len)?;
         Ok(Policy { salt_len, ..self })
     }
 
-    /// The same with tags of another length: 4 to 128 bytes. Less than 16 is for tests.
+    /// The same policy with tags of another length: 4 to 128 bytes. Less than 16 is for tests.
     ///
     /// # Errors
-    /// A length outside of that.
+    /// A length outside this range.
     pub fn with_tag_len(self, tag_len: usize) -> Result<Policy, PolicyError> {
         Limits { min_tag: Params::MIN_TAG_LEN, ..Limits::RECOMMENDED }.check_tag(tag_len)?;
         Ok(Policy { tag_len, ..self })
@@ -58,30 +58,30 @@ impl Policy {
         self.tag_len
     }
 
-    /// How `hash` stands to this policy.
+    /// Compares `hash` with this policy.
     ///
-    /// What it costs to guess counts: memory, and memory times passes. Less memory with so many more passes that the product
-    /// is larger is neither weaker nor stronger. Lanes say how the work may be shared, not how much it is.
-    pub fn compare(&self, hash: &PasswordHash) -> Standing {
-        match self.weigh(hash) {
-            Weight { less: true, dearer: true, .. } | Weight { other_variant: true, .. } => {
-                Standing::Different
-            }
-            Weight { less: true, .. } => Standing::Weaker,
-            Weight { more: true, .. } => Standing::Stronger,
-            Weight { other_lanes: true, .. } => Standing::Different,
-            _ => Standing::Same,
+    /// The cost of guessing counts: memory, and memory times passes. Less memory with enough more passes that
+    /// the product is larger is neither weaker nor stronger. Lanes only determine how the work can be shared,
+    /// not its amount.
+    pub fn compare(&self, hash: &PasswordHash) -> PolicyComparison {
+        match self.compare_costs(hash) {
+            CostComparison { less: true, costlier: true, .. }
+            | CostComparison { other_variant: true, .. } => PolicyComparison::Different,
+            CostComparison { less: true, .. } => PolicyComparison::Weaker,
+            CostComparison { more: true, .. } => PolicyComparison::Stronger,
+            CostComparison { other_lanes: true, .. } => PolicyComparison::Different,
+            _ => PolicyComparison::Same,
         }
     }
 
-    /// Whether `hash` should be replaced by one after this policy: it is weaker or of another variant, and replacing it
-    /// lowers neither its memory, nor its memory times passes, nor its version.
+    /// Should `hash` be replaced by a hash of this policy? `true` if it is weaker or of another variant, and
+    /// if the replacement lowers neither its memory, nor its memory times passes, nor its version.
     pub fn wants_rehash(&self, hash: &PasswordHash) -> bool {
-        let weight = self.weigh(hash);
-        (weight.less || weight.other_variant) && !weight.dearer
+        let costs = self.compare_costs(hash);
+        (costs.less || costs.other_variant) && !costs.costlier
     }
 
-    fn weigh(&self, hash: &PasswordHash) -> Weight {
+    fn compare_costs(&self, hash: &PasswordHash) -> CostComparison {
         let (old, new) = (hash.params(), self.params);
         let work = |params: Params| u64::from(params.memory_kib()) * u64::from(params.passes());
         let costs = [
@@ -90,16 +90,16 @@ impl Policy {
             old.version().number().cmp(&new.version().number()),
         ];
         let lengths = [hash.salt().len().cmp(&self.salt_len), hash.tag_len().cmp(&self.tag_len)];
-        Weight {
+        CostComparison {
             less: costs.iter().chain(&lengths).any(|order| order.is_lt()),
             more: costs.iter().chain(&lengths).any(|order| order.is_gt()),
-            dearer: costs.iter().any(|order| order.is_gt()),
+            costlier: costs.iter().any(|order| order.is_gt()),
             other_variant: old.variant() != new.variant(),
             other_lanes: old.lanes() != new.lanes(),
         }
     }
 
-    /// Everything in which `hash` is not as this policy would make it.
+    /// All differences between `hash` and a hash of this policy.
     pub fn differences(&self, hash: &PasswordHash) -> impl Iterator<Item = Difference> {
         let (old, new) = (hash.params(), self.params);
         let other = |differs: bool, difference| differs.then_some(difference);
@@ -135,7 +135,7 @@ impl Default for Policy {
     }
 }
 
-/// A length that a policy cannot have.
+/// An invalid length for a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PolicyError(OverLimit);
 
@@ -153,33 +153,33 @@ impl fmt::Display for PolicyError {
 
 impl core::error::Error for PolicyError {}
 
-/// How a stored hash stands to a policy, see [`Policy::compare`].
+/// Result of comparing a stored hash with a policy, see [`Policy::compare`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Standing {
-    /// It is as a new one would be.
+pub enum PolicyComparison {
+    /// Equal to a new hash.
     Same,
-    /// It is nowhere less, and somewhere more.
+    /// Less in nothing, and more in something.
     Stronger,
-    /// It is somewhere less, and costs nowhere more.
+    /// Less in something, and no more expensive in anything.
     Weaker,
-    /// Neither: another variant or other lanes, or less in one thing and dearer in another.
+    /// Neither: another variant or other lanes, or less in one respect and more expensive in another.
     Different,
 }
 
-/// What there is to be found out about a stored hash.
-struct Weight {
-    /// Something is less than the policy says.
+/// Facts about a stored hash, relative to a policy.
+struct CostComparison {
+    /// Something is less than in the policy.
     less: bool,
     /// Something is more.
     more: bool,
-    /// Something that makes guessing cost more is more.
-    dearer: bool,
+    /// Something that makes guessing more expensive is more.
+    costlier: bool,
     other_variant: bool,
     other_lanes: bool,
 }
 
-/// One thing in which a stored hash is not as a policy says.
+/// One difference between a stored hash and a policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Difference {
@@ -206,7 +206,7 @@ pub enum Difference {
     },
     /// Less memory, fewer passes, a shorter salt or a shorter tag.
     Less {
-        /// Of what there is less.
+        /// The quantity.
         what: Quantity,
         /// The hash's.
         have: u64,
@@ -215,7 +215,7 @@ pub enum Difference {
     },
     /// More memory, more passes, a longer salt or a longer tag.
     More {
-        /// Of what there is more.
+        /// The quantity.
         what: Quantity,
         /// The hash's.
         have: u64,
@@ -242,7 +242,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Costs with a name. All are Argon2id, version 1.3.
+/// Named costs. All are Argon2id, version 1.3.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Preset {
     name: &'static str,
@@ -253,7 +253,7 @@ pub struct Preset {
     tag_len: usize,
 }
 
-/// Rows of [`Preset::ALL`].
+/// A row of [`Preset::ALL`].
 const fn row(
     name: &'static str,
     (memory_kib, passes, lanes): (u32, u32, u32),
@@ -267,7 +267,7 @@ impl Preset {
     /// 19 MiB, 2 passes, 1 lane: the default here, and in the RustCrypto crate.
     pub const OWASP: Preset = row("owasp", (19_456, 2, 1), 32, "OWASP's usual choice; the default");
 
-    /// All of them.
+    /// All presets.
     pub const ALL: [Preset; 17] = [
         Preset::OWASP,
         row("owasp-46m", (47_104, 1, 1), 32, "OWASP: most memory, least time"),
@@ -293,7 +293,7 @@ impl Preset {
         row("argon2sharp-high-labelled", (1 << 18, 6, 4), 64, "what its benchmark calls HighSecurity"),
     ];
 
-    /// The preset of this name.
+    /// The preset with this name.
     pub fn by_name(name: &str) -> Option<Preset> {
         Preset::ALL.into_iter().find(|preset| preset.name == name)
     }
@@ -303,15 +303,15 @@ impl Preset {
         self.name
     }
 
-    /// Where it comes from, in a few words.
+    /// Its origin, in a few words.
     pub const fn about(&self) -> &'static str {
         self.about
     }
 
-    /// What it means.
+    /// Its policy.
     pub fn policy(&self) -> Policy {
         let params = Params::new(self.memory_kib, self.passes, self.lanes);
-        let params = params.expect("the table has costs that exist");
+        let params = params.expect("the table has valid costs");
         Policy { params, salt_len: Policy::SALT_LEN, tag_len: self.tag_len }
     }
 }
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_found() {
+    fn preset_names_are_unique_and_found() {
         for (index, preset) in Preset::ALL.iter().enumerate() {
             assert_eq!(Preset::by_name(preset.name()), Some(*preset));
             assert!(!Preset::ALL[..index].iter().any(|other| other.name == preset.name));
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_a_policy_have_bounds() {
+    fn policy_lengths_are_bounded() {
         let policy = Policy::default();
         for (len, fits) in [(7, false), (8, true), (64, true), (65, false)] {
             assert_eq!(policy.with_salt_len(len).is_ok(), fits, "salt of {len}");
@@ -341,37 +341,37 @@ mod tests {
         }
     }
 
-    /// A hash with these costs, and 16 bytes of salt and 32 of tag.
-    fn made(memory: u32, passes: u32, lanes: u32) -> PasswordHash {
+    /// A hash with these costs, 16 bytes of salt and 32 of tag.
+    fn hash_with_costs(memory: u32, passes: u32, lanes: u32) -> PasswordHash {
         PasswordHash::new(Params::new(memory, passes, lanes).unwrap(), vec![0; 16], vec![0; 32])
     }
 
     #[test]
-    fn weaker_is_told_from_different_and_stronger() {
+    fn comparison_separates_weaker_different_and_stronger() {
         let policy = Policy::default();
-        for (costs, standing, wants) in [
-            ((19_456, 2, 1), Standing::Same, false),
-            ((65_536, 3, 4), Standing::Stronger, false), // argon2-cffi's default
-            ((65_536, 3, 1), Standing::Stronger, false),
-            ((19_456, 3, 1), Standing::Stronger, false),
-            ((65_536, 1, 1), Standing::Stronger, false), // one pass, and more of everything that it costs
-            ((19_456, 2, 4), Standing::Different, false),
-            ((24_000, 1, 1), Standing::Different, false), // more memory, less work
-            ((12_288, 4, 1), Standing::Different, false), // less memory, more work
-            ((12_288, 3, 1), Standing::Weaker, true),     // less of both, although more passes
-            ((19_456, 1, 1), Standing::Weaker, true),
-            ((19_456, 1, 8), Standing::Weaker, true),
-            ((64, 2, 1), Standing::Weaker, true),
+        for (costs, comparison, wants) in [
+            ((19_456, 2, 1), PolicyComparison::Same, false),
+            ((65_536, 3, 4), PolicyComparison::Stronger, false), // argon2-cffi's default
+            ((65_536, 3, 1), PolicyComparison::Stronger, false),
+            ((19_456, 3, 1), PolicyComparison::Stronger, false),
+            ((65_536, 1, 1), PolicyComparison::Stronger, false), // one pass, and more of everything that it costs
+            ((19_456, 2, 4), PolicyComparison::Different, false),
+            ((24_000, 1, 1), PolicyComparison::Different, false), // more memory, less work
+            ((12_288, 4, 1), PolicyComparison::Different, false), // less memory, more work
+            ((12_288, 3, 1), PolicyComparison::Weaker, true),     // less of both, although more passes
+            ((19_456, 1, 1), PolicyComparison::Weaker, true),
+            ((19_456, 1, 8), PolicyComparison::Weaker, true),
+            ((64, 2, 1), PolicyComparison::Weaker, true),
         ] {
             let (memory, passes, lanes) = costs;
-            let hash = made(memory, passes, lanes);
-            assert_eq!((policy.compare(&hash), policy.wants_rehash(&hash)), (standing, wants), "{costs:?}");
+            let hash = hash_with_costs(memory, passes, lanes);
+            assert_eq!((policy.compare(&hash), policy.wants_rehash(&hash)), (comparison, wants), "{costs:?}");
         }
     }
 
-    /// Whatever is replaced, the new hash is nowhere cheaper to guess.
+    /// A replacement is never cheaper to guess in any respect.
     #[test]
-    fn a_rehash_never_lowers_a_cost() {
+    fn rehash_never_lowers_a_cost() {
         let steps = [(1, 2), (1, 1), (3, 2), (4, 1)];
         let policy = Policy::new(Params::new(1024, 4, 2).unwrap());
         let new = policy.params();
@@ -390,7 +390,7 @@ mod tests {
                                 assert!(old.memory_kib() <= new.memory_kib() && work(old) <= work(new));
                                 assert!(policy.differences(&hash).next().is_some());
                             }
-                            let same = policy.compare(&hash) == Standing::Same;
+                            let same = policy.compare(&hash) == PolicyComparison::Same;
                             assert_eq!(same, policy.differences(&hash).next().is_none());
                         }
                     }
@@ -401,28 +401,28 @@ mod tests {
     }
 
     #[test]
-    fn kinds_and_lengths_count() {
+    fn comparison_includes_variants_and_lengths() {
         let params = Params::new(64, 3, 2).unwrap();
         let policy = Policy::new(params);
-        let ask = |params: Params, salt: usize, tag: usize| {
+        let compare = |params: Params, salt: usize, tag: usize| {
             let hash = PasswordHash::new(params, vec![0; salt], vec![0; tag]);
             (policy.compare(&hash), policy.wants_rehash(&hash))
         };
-        assert_eq!(ask(params.with_variant(Variant::I), 16, 32), (Standing::Different, true));
-        assert_eq!(ask(params.with_version(Version::V10), 16, 32), (Standing::Weaker, true));
-        assert_eq!(ask(params, 15, 32), (Standing::Weaker, true));
-        assert_eq!(ask(params, 16, 31), (Standing::Weaker, true));
-        assert_eq!(ask(params, 17, 33), (Standing::Stronger, false));
-        assert_eq!(ask(params, 17, 31), (Standing::Weaker, true));
-        let dear = Params::new(65, 3, 2).unwrap();
-        assert_eq!(ask(dear.with_variant(Variant::I), 16, 32), (Standing::Different, false));
-        assert_eq!(ask(dear, 16, 16), (Standing::Different, false));
+        assert_eq!(compare(params.with_variant(Variant::I), 16, 32), (PolicyComparison::Different, true));
+        assert_eq!(compare(params.with_version(Version::V10), 16, 32), (PolicyComparison::Weaker, true));
+        assert_eq!(compare(params, 15, 32), (PolicyComparison::Weaker, true));
+        assert_eq!(compare(params, 16, 31), (PolicyComparison::Weaker, true));
+        assert_eq!(compare(params, 17, 33), (PolicyComparison::Stronger, false));
+        assert_eq!(compare(params, 17, 31), (PolicyComparison::Weaker, true));
+        let costly = Params::new(65, 3, 2).unwrap();
+        assert_eq!(compare(costly.with_variant(Variant::I), 16, 32), (PolicyComparison::Different, false));
+        assert_eq!(compare(costly, 16, 16), (PolicyComparison::Different, false));
         let old = Policy::new(params.with_version(Version::V10));
-        assert_eq!(old.compare(&made(64, 3, 2)), Standing::Stronger);
+        assert_eq!(old.compare(&hash_with_costs(64, 3, 2)), PolicyComparison::Stronger);
     }
 
     #[test]
-    fn every_difference_is_named() {
+    fn comparison_lists_every_difference() {
         let params = Params::new(64, 3, 2).unwrap();
         let policy = Policy::new(params);
         let words = |params: Params, salt: usize, tag: usize| {

@@ -1,6 +1,5 @@
-//! Memory for hashes, kept between calls and shared by threads, within a budget.
+//! Memory pool for hashes, shared by threads within a budget.
 
-use super::passwords::NEVER;
 use crate::argon2::{Arena, HashError, MAX_BATCH, PagePolicy, Stop};
 use crate::process::{PerProcess, Process};
 use arrayvec::ArrayVec;
@@ -9,17 +8,20 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How much idle memory is worth keeping, unless a single hash needs more.
+/// Idle memory that is kept, unless a single hash needs more.
 const KEEP_KIB: u64 = 256 * 1024;
 
-/// How often whoever waits for memory looks whether to stop: nobody is told of that.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Polling interval for a stop while waiting for memory: setting it sends no signal.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Arenas that wait for the next hash, with nothing in them.
+/// The flag of work that cannot be stopped. A lease with it waits without polling.
+pub(super) static NEVER: Stop = Stop::new();
+
+/// Idle arenas, wiped, with a memory budget.
 pub(super) struct Pool {
-    /// Of each process: what threads of a parent use or wait for is none of a child's business.
+    /// Per process: leases and waiting threads of a parent do not concern a child.
     shared: PerProcess<Shared>,
-    /// Most memory of all hashes that run at once, in KiB.
+    /// The most memory of all running hashes, in KiB.
     budget_kib: u64,
     keep_kib: u64,
 }
@@ -27,30 +29,30 @@ pub(super) struct Pool {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Memory came back, or a turn was taken.
+    /// Signalled when memory was returned or a turn was taken.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     idle: Vec<Arena>,
-    /// What leases may use.
+    /// Memory that leases may use.
     used_kib: u64,
-    /// Number of the call that comes next.
+    /// Number of the next call.
     next_number: u64,
-    /// Those that have no memory yet: first come, first served, so that many small hashes never keep a large one waiting
-    /// for ever.
+    /// Calls that have no memory yet. First come, first served, so that many small hashes never starve a
+    /// large one.
     waiting: VecDeque<u64>,
 }
 
 impl Pool {
-    /// Keeps at least the memory of one hash of `usual_kib`.
+    /// A pool that keeps at least the memory of one hash of `usual_kib`.
     pub(super) fn new(usual_kib: u64) -> Pool {
         let keep_kib = usual_kib.max(KEEP_KIB);
         Pool { shared: PerProcess::new(Shared::default()), budget_kib: u64::MAX, keep_kib }
     }
 
-    /// How many arenas wait, and how many of their blocks are zero. For tests of whoever uses them.
+    /// The number of idle arenas, and of their zero blocks. For tests of the pool's users.
     #[cfg(test)]
     pub(super) fn idle(&self) -> (usize, u64) {
         let state = self.shared.get_or(Shared::default).state();
@@ -58,13 +60,13 @@ impl Pool {
         (state.idle.len(), empty.map(Arena::capacity).sum())
     }
 
-    /// How much memory hashes have now. For the same.
+    /// Memory of running hashes. For the same tests.
     #[cfg(test)]
     pub(super) fn used_kib(&self) -> u64 {
         self.shared.get_or(Shared::default).state().used_kib
     }
 
-    /// How many calls have come. For the same.
+    /// The number of calls so far. For the same tests.
     #[cfg(test)]
     pub(super) fn calls(&self) -> u64 {
         self.shared.get_or(Shared::default).state().next_number
@@ -74,21 +76,21 @@ impl Pool {
         Pool { keep_kib: self.keep_kib.min(budget_kib), budget_kib, ..self }
     }
 
-    /// Whether a call may have to wait for another.
+    /// Can a call have to wait for another?
     pub(super) fn is_bounded(&self) -> bool {
         self.budget_kib < u64::MAX
     }
 
-    /// How many hashes of `kib` may run at once: at least one.
-    pub(super) fn room_for(&self, kib: u64) -> usize {
+    /// The number of hashes of `kib` that may run at once: at least one.
+    pub(super) fn max_concurrent(&self, kib: u64) -> usize {
         usize::try_from(self.budget_kib / kib.max(1)).unwrap_or(usize::MAX).max(1)
     }
 
-    /// Memory for `count` hashes of `kib` each, [`MAX_BATCH`] at most. Waits until the budget has room; what exceeds the
-    /// whole budget runs alone.
+    /// Leases memory for `count` hashes of `kib` each, [`MAX_BATCH`] at most. Waits until the budget has
+    /// room; a request that exceeds the whole budget runs alone.
     ///
     /// # Errors
-    /// [`HashError::Stopped`], as soon as that is asked for; whoever comes next has the turn then.
+    /// [`HashError::Stopped`] soon after `stop` is set; the next call then has its turn.
     pub(super) fn lease(&self, kib: u64, count: usize, stop: &Stop) -> Result<Lease<'_>, HashError> {
         let kib = kib * count as u64;
         let shared = self.shared.get_or(Shared::default);
@@ -108,11 +110,11 @@ impl Pool {
             if state.waiting.front() == Some(&number) && has_room(&state) {
                 break;
             }
-            // Thousands may wait whom nobody stops: they are not woken to look.
+            // Thousands of calls that cannot be stopped may wait: do not wake them to poll.
             state = if ptr::eq(stop, &NEVER) {
                 shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
             } else {
-                shared.changed.wait_timeout(state, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0
+                shared.changed.wait_timeout(state, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0
             };
         }
         state.waiting.pop_front();
@@ -123,25 +125,25 @@ impl Pool {
         {
             arenas.push(arena);
         }
-        // What nobody uses counts as well, and so does what is larger than it need be.
+        // Idle and oversized memory counts, too.
         let spare: u64 = arenas.iter().map(|arena| arena.capacity().saturating_sub(kib / count as u64)).sum();
-        let excess = |state: &State| {
+        let is_over_budget = |state: &State| {
             let idle: u64 = state.idle.iter().map(Arena::capacity).sum();
             state.used_kib.saturating_add(idle).saturating_add(spare) > self.budget_kib
         };
-        let mut too_much = Vec::new();
-        while excess(&state)
+        let mut excess_arenas = Vec::new();
+        while is_over_budget(&state)
             && let Some(arena) = state.idle.pop()
         {
-            too_much.push(arena);
+            excess_arenas.push(arena);
         }
-        if excess(&state) {
-            too_much.extend(arenas.drain(..));
+        if is_over_budget(&state) {
+            excess_arenas.extend(arenas.drain(..));
         }
         drop(state);
-        // There may be room for whoever is next.
+        // There may be room for the next call.
         shared.changed.notify_all();
-        drop(too_much);
+        drop(excess_arenas);
         while arenas.len() < count {
             arenas.push(Arena::new(PagePolicy::default()));
         }
@@ -151,16 +153,16 @@ impl Pool {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic of another thread leaves the counts as they are.
+        // A panic of another thread leaves the counts valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Memory that goes back to the pool when dropped.
+/// Memory that returns to the pool on drop.
 pub(super) struct Lease<'a> {
     shared: &'a Shared,
     keep_kib: u64,
-    /// Whose memory it is.
+    /// The process that owns the memory.
     process: Process,
     arenas: ArrayVec<Arena, MAX_BATCH>,
     kib: u64,
@@ -178,24 +180,24 @@ impl Drop for Lease<'_> {
         if self.process != Process::current() {
             return;
         }
-        // A hash that did not come to its end has wiped nothing.
+        // A hash that was aborted has wiped nothing.
         self.arenas.iter_mut().for_each(Arena::wipe);
         let mut state = self.shared.state();
         state.used_kib -= self.kib;
-        let mut kept: u64 = state.idle.iter().map(Arena::capacity).sum();
-        let mut too_much = Vec::new();
+        let mut idle_kib: u64 = state.idle.iter().map(Arena::capacity).sum();
+        let mut excess_arenas = Vec::new();
         for arena in self.arenas.drain(..) {
-            if kept + arena.capacity() <= self.keep_kib {
-                kept += arena.capacity();
+            if idle_kib + arena.capacity() <= self.keep_kib {
+                idle_kib += arena.capacity();
                 state.idle.push(arena);
             } else {
-                too_much.push(arena);
+                excess_arenas.push(arena);
             }
         }
         drop(state);
         self.shared.changed.notify_all();
-        // Giving pages back takes long: others need not wait for it.
-        drop(too_much);
+        // Freeing pages is slow, so the lock is released first.
+        drop(excess_arenas);
     }
 }
 
@@ -210,13 +212,11 @@ mod tests {
     }
 
     fn await_calls(pool: &Pool, count: u64) {
-        while pool.calls() < count {
-            thread::yield_now();
-        }
+        hashmill_testkit::wait::until("calls of the pool", || pool.calls() >= count);
     }
 
     #[test]
-    fn memory_is_kept_up_to_a_bound() {
+    fn retained_memory_is_bounded() {
         let pool = Pool::new(64);
         {
             let mut lease = lease(&pool, 64, 2);
@@ -224,20 +224,20 @@ mod tests {
                 arena.reserve(64).unwrap();
             }
         }
-        let kept = |pool: &Pool| {
+        let idle_kib = |pool: &Pool| {
             pool.shared.get_or(Shared::default).state().idle.iter().map(Arena::capacity).sum::<u64>()
         };
-        assert!(kept(&pool) >= 128);
+        assert!(idle_kib(&pool) >= 128);
         let mut again = lease(&pool, 64, 1);
         assert!(again.arenas()[0].capacity() >= 64, "used again");
         again.arenas()[0].reserve(KEEP_KIB + 1).unwrap();
         drop(again);
-        assert!(kept(&pool) <= KEEP_KIB, "too large to be kept");
+        assert!(idle_kib(&pool) <= KEEP_KIB, "too large to be kept");
         assert_eq!(pool.shared.get_or(Shared::default).state().used_kib, 0);
     }
 
     #[test]
-    fn nobody_is_overtaken() {
+    fn waiting_calls_are_served_in_order() {
         let pool = Pool::new(10).with_budget(20);
         let order = Mutex::new(Vec::new());
         thread::scope(|scope| {
@@ -248,7 +248,7 @@ mod tests {
                 drop(lease);
             });
             await_calls(&pool, 2);
-            // There is room for this one now, but not if the large one shall ever come to its turn.
+            // There is room for this one now, but taking it would starve the large one.
             scope.spawn(|| {
                 let lease = lease(&pool, 10, 1);
                 order.lock().unwrap().push(10);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stops_waiting_leaves_the_turn_to_the_next() {
+    fn stopped_wait_passes_its_turn_on() {
         let pool = Pool::new(10).with_budget(20);
         let stop = Stop::new();
         thread::scope(|scope| {
@@ -283,9 +283,9 @@ mod tests {
     }
 
     #[test]
-    fn hashes_wait_for_room_in_the_budget() {
+    fn hashes_wait_for_free_budget() {
         let pool = Pool::new(10).with_budget(25);
-        assert_eq!((pool.room_for(10), pool.room_for(26)), (2, 1));
+        assert_eq!((pool.max_concurrent(10), pool.max_concurrent(26)), (2, 1));
         let (used, most) = (AtomicU64::new(0), AtomicU64::new(0));
         thread::scope(|scope| {
             for _ in 0..8 {
@@ -307,7 +307,7 @@ mod tests {
         }
         let two = lease(&pool, 10, 2);
         let capacity: u64 = two.arenas.iter().map(Arena::capacity).sum();
-        assert_eq!(capacity, 0, "an arena from before that is too large now was given back");
+        assert_eq!(capacity, 0, "an oversized idle arena was freed");
         drop(two);
         drop(lease(&pool, 1000, 1));
         assert_eq!(

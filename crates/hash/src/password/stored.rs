@@ -1,4 +1,4 @@
-//! [`PasswordHash`]: what is stored for one password, and its one way to be written.
+//! [`PasswordHash`]: a stored password hash, and its canonical string.
 
 use crate::argon2::Params;
 use base64ct::{Base64Unpadded, Encoding};
@@ -6,28 +6,29 @@ use core::fmt;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// What is stored for one password: parameters, salt and tag.
+/// The stored data of one password: parameters, salt and tag.
 ///
-/// `Display` writes the PHC string. `Debug` keeps salt and tag to itself. Comparing takes the same time wherever the
-/// tags differ, and the tag is wiped when dropped.
+/// `Display` writes the PHC string. `Debug` omits salt and tag. Comparing takes the same time wherever the
+/// tags differ, and the tag is wiped on drop.
 #[derive(Clone)]
 pub struct PasswordHash {
     params: Params,
     salt: Vec<u8>,
     tag: Zeroizing<Vec<u8>>,
-    /// Both only in strings of early drafts, see [`Syntax::Lenient`](super::Syntax::Lenient).
+    /// Both are empty except in strings of early drafts, see [`Syntax::Lenient`](super::Syntax::Lenient).
     key_id: Vec<u8>,
     associated_data: Vec<u8>,
 }
 
 impl PasswordHash {
-    /// Parts that belong together. Nothing is computed.
+    /// A hash of these parts. Nothing is computed.
     pub fn new(params: Params, salt: Vec<u8>, tag: Vec<u8>) -> PasswordHash {
         let (key_id, associated_data) = (Vec::new(), Vec::new());
         PasswordHash { params, salt, tag: Zeroizing::new(tag), key_id, associated_data }
     }
 
-    /// The same with what strings of early drafts may hold: which secret was used, and data that the hash is bound to.
+    /// The same hash with the extra parts of early drafts: the id of the secret, and data that the hash is
+    /// bound to.
     pub fn with_draft_parts(self, key_id: Vec<u8>, associated_data: Vec<u8>) -> PasswordHash {
         PasswordHash { key_id, associated_data, ..self }
     }
@@ -52,17 +53,17 @@ impl PasswordHash {
         self.tag.len()
     }
 
-    /// Which secret was used, as strings of early drafts may say. Empty elsewhere.
+    /// The id of the secret, which strings of early drafts may have. Empty elsewhere.
     pub fn key_id(&self) -> &[u8] {
         &self.key_id
     }
 
-    /// What else the hash is bound to, as strings of early drafts may say. Empty elsewhere.
+    /// Other data that the hash is bound to, which strings of early drafts may have. Empty elsewhere.
     pub fn associated_data(&self) -> &[u8] {
         &self.associated_data
     }
 
-    /// Whether `tag` is this hash's. Takes the same time wherever they differ.
+    /// Is `tag` this hash's tag? Takes the same time wherever they differ.
     #[must_use]
     pub fn matches(&self, tag: &[u8]) -> bool {
         self.tag[..].ct_eq(tag).into()

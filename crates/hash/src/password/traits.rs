@@ -1,17 +1,19 @@
-//! The traits of the crate `password-hash`, so that a program can change from the RustCrypto crate by changing a type.
+//! The traits of the crate `password-hash`, so that a program can migrate from the RustCrypto crate by
+//! changing a type.
 
 use super::error::{CreateError, VerifyError};
 use super::limits::Quantity;
-use super::passwords::{NEVER, Passwords};
+use super::passwords::Passwords;
 use super::phc::{Malformed, PhcError};
 use super::policy::Policy;
+use super::pool::NEVER;
 use crate::argon2::{HashError, Params, ParamsError, Variant, Version};
 use password_hash::phc::{self, Ident, Output, ParamsString, Salt};
 use password_hash::{CustomizedPasswordHasher, Error, PasswordHasher, PasswordVerifier, Result};
 use zeroize::Zeroizing;
 
 impl PasswordHasher<phc::PasswordHash> for Passwords {
-    /// Salts have 8 to 48 bytes and tags 10 to 64, as that crate's type holds no others.
+    /// Salts have 8 to 48 bytes and tags 10 to 64, because that crate's type holds no others.
     fn hash_password_with_salt(&self, password: &[u8], salt: &[u8]) -> Result<phc::PasswordHash> {
         self.hash_after(self.policy(), password, salt)
     }
@@ -20,8 +22,8 @@ impl PasswordHasher<phc::PasswordHash> for Passwords {
 impl CustomizedPasswordHasher<phc::PasswordHash> for Passwords {
     type Params = Policy;
 
-    /// Costs are held to the limits, as the costs of a stored hash come here too. Without `algorithm` and `version`
-    /// those of `params` are taken.
+    /// Costs are checked against the limits, because the costs of a stored hash come here too. Without
+    /// `algorithm` and `version` those of `params` are used.
     fn hash_password_customized(
         &self,
         password: &[u8],
@@ -78,7 +80,7 @@ impl Passwords {
     }
 }
 
-/// What a stored hash was made after. A hash without a version is of version 1.0, see [`phc`](super::Syntax).
+/// The policy of a stored hash. A hash without a version has version 1.0, see [`phc`](super::Syntax).
 impl TryFrom<&phc::PasswordHash> for Policy {
     type Error = Error;
 
@@ -86,7 +88,8 @@ impl TryFrom<&phc::PasswordHash> for Policy {
         if let Some((name, _)) =
             hash.params.iter().find(|(name, _)| !["m", "t", "p"].contains(&name.as_str()))
         {
-            // Ignoring what the tag may depend on would make a wrong answer out of an unknown one.
+            // The tag may depend on this parameter: ignoring it would turn an unknown result into a wrong
+            // one.
             let name = if name.as_str() == "data" { "data" } else { "keyid" };
             return Err(Error::ParamInvalid { name });
         }
@@ -124,7 +127,7 @@ fn over_limit(what: Quantity) -> Error {
         Quantity::Memory => Error::ParamInvalid { name: "m" },
         Quantity::Passes => Error::ParamInvalid { name: "t" },
         Quantity::Lanes => Error::ParamInvalid { name: "p" },
-        // The last two are of other functions, whose strings these traits do not read.
+        // The last two belong to other functions, whose strings these traits do not read.
         Quantity::Work | Quantity::BcryptCost | Quantity::Iterations => Error::ParamsInvalid,
         Quantity::Salt => Error::SaltInvalid,
         Quantity::Tag => Error::OutputSize,

@@ -1,45 +1,16 @@
-//! BLAKE3 and passwords as their users see them: the public surface of `hashmill_hash`, one module per behaviour, every kernel each time.
+//! Tests of the public interface of `hashmill_hash`, BLAKE3 and passwords: one module per behaviour, with
+//! every kernel.
 //!
-//! What a feature brings is tested where the feature is on; `cargo xtask features` turns each on and off.
-//!
-//! Expected values come from the official vectors and from the naive oracle of `testkit`; comparisons with the
-//! official crate are in `crates/rivals`.
+//! Features are tested where they are enabled; `cargo xtask features` turns each on and off. Expected values
+//! come from the official vectors and from the naive oracle of `testkit`; comparisons with the official crate
+//! are in `crates/rivals`.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "std")]
-mod argon2_memory;
-mod batch;
+mod argon2;
+mod blake3;
 #[cfg(feature = "std")]
-mod constant_time;
-mod digest;
-mod edges;
-#[cfg(feature = "foreign")]
-mod foreign;
-#[cfg(feature = "std")]
-mod io;
-mod modes;
-mod output;
-#[cfg(feature = "std")]
-mod parallel;
-#[cfg(feature = "password-hash")]
-mod password_traits;
-#[cfg(feature = "std")]
-mod passwords;
-#[cfg(feature = "std")]
-mod phc;
-mod placement;
+mod password;
 mod plans;
-#[cfg(feature = "std")]
-mod pow;
 mod secrets;
-#[cfg(feature = "std")]
-mod silent;
-#[cfg(feature = "std")]
-mod stack;
-mod stream;
-#[cfg(feature = "std")]
-mod subtree_engine;
-mod subtrees;
-#[cfg(feature = "digest")]
-mod traits;
-mod vectors;
+mod tree;

@@ -1,4 +1,4 @@
-//! What to loop over: one plan per kernel of this CPU, and the plan that this CPU would choose.
+//! Plans and modes for the other tests: one plan per kernel of this CPU, and the CPU's own plan.
 
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::blake3::{Hash, Hasher, Kernel, Plan};
@@ -8,19 +8,19 @@ use hashmill_testkit::skip;
 pub(crate) const KEY: &[u8; 32] = b"whats the Elvish word for friend";
 pub(crate) const CONTEXT: &str = "BLAKE3 2019-12-27 16:29:52 test vectors context";
 
-/// Every plan worth testing: each kernel by itself, then the host's own mixture.
+/// All plans to test: each kernel by itself, then the host's own combination.
 pub(crate) fn plans() -> impl Iterator<Item = Plan> {
-    Kernel::all().map(Plan::of).chain([Plan::host()])
+    Kernel::all().map(Plan::for_kernel).chain([Plan::host()])
 }
 
-/// The same mode on both sides of a comparison.
-pub(crate) struct Twin {
+/// A mode, with its oracle.
+pub(crate) struct TestMode {
     pub(crate) name: &'static str,
     pub(crate) oracle: Oracle,
     context_key: [u8; 32],
 }
 
-impl Twin {
+impl TestMode {
     pub(crate) fn mode(&self) -> Mode<'_> {
         match self.name {
             "hash" => Mode::Hash,
@@ -43,13 +43,13 @@ impl Twin {
 }
 
 /// Hash, keyed hash and key derivation.
-pub(crate) fn twins() -> [Twin; 3] {
+pub(crate) fn test_modes() -> [TestMode; 3] {
     let context_key = Oracle::hash_context(CONTEXT);
     [("hash", Oracle::hash()), ("keyed", Oracle::keyed(KEY)), ("derive", Oracle::derive_key(CONTEXT))]
-        .map(|(name, oracle)| Twin { name, oracle, context_key })
+        .map(|(name, oracle)| TestMode { name, oracle, context_key })
 }
 
-/// Lengths at which something changes: blocks, chunks, and every width of a pass with one chunk more or less.
+/// Edge lengths: of blocks, of chunks, and of every width of a pass with one chunk more or less.
 pub(crate) fn edge_lengths() -> Vec<usize> {
     let mut lengths: Vec<usize> = (0..=130).collect();
     lengths.extend([191, 192, 193, 511, 512, 513, 960, 961, 1023]);
@@ -60,7 +60,7 @@ pub(crate) fn edge_lengths() -> Vec<usize> {
 }
 
 #[test]
-fn kernels_that_cannot_run_here_are_named() {
+fn unavailable_kernels_are_listed_with_missing_features() {
     for (name, needs) in Kernel::unavailable() {
         let lacking: Vec<&str> =
             hashmill_hash::isa::Cpu::detect().features.missing(needs).map(|feature| feature.name()).collect();
@@ -70,7 +70,7 @@ fn kernels_that_cannot_run_here_are_named() {
 }
 
 #[test]
-fn a_kernel_is_found_by_its_name_and_by_nothing_else() {
+fn kernels_are_found_by_exact_name() {
     let all: Vec<Kernel> = Kernel::all().collect();
     assert_eq!(all.first(), Some(&Kernel::portable()));
     for kernel in all {
@@ -81,7 +81,7 @@ fn a_kernel_is_found_by_its_name_and_by_nothing_else() {
 }
 
 #[test]
-fn a_plan_explains_every_length_with_a_kernel_that_runs_here() {
+fn plan_explains_every_length_with_an_available_kernel() {
     for plan in plans() {
         for len in [0, 1, 64, 65, 1024, 1025, 4096, 1 << 20, usize::MAX] {
             let choice = plan.explain(len);
@@ -90,7 +90,7 @@ fn a_plan_explains_every_length_with_a_kernel_that_runs_here() {
         }
     }
     for kernel in Kernel::all() {
-        assert_eq!(Plan::of(kernel).explain(1).kernel, kernel);
-        assert_eq!(Plan::of(kernel).explain(1 << 20).kernel, kernel);
+        assert_eq!(Plan::for_kernel(kernel).explain(1).kernel, kernel);
+        assert_eq!(Plan::for_kernel(kernel).explain(1 << 20).kernel, kernel);
     }
 }

@@ -1,32 +1,32 @@
-//! Random inputs that are the same on every machine.
+//! Reproducible random inputs.
 
-use crate::plan::Orders;
+use crate::stats::order_rng::OrderRng;
 
-/// A small generator for inputs, SplitMix64: the same seed gives the same inputs everywhere.
+/// Random generator for inputs (SplitMix64): the same seed gives the same inputs on every machine.
 #[derive(Clone, Debug)]
-pub struct Random(Orders);
+pub struct Random(OrderRng);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        Random(Orders::new(seed))
+        Random(OrderRng::new(seed))
     }
 
-    /// The next number; also a seed for another generator.
+    /// Next number; also usable as a seed for another generator.
     pub fn number(&mut self) -> u64 {
         self.0.next()
     }
 
-    /// A number below `bound`; 0 if that is 0.
+    /// Number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0.below(bound)
     }
 
-    /// So many numbers.
+    /// Vector of `count` numbers.
     pub fn numbers(&mut self, count: usize) -> Vec<u64> {
         (0..count).map(|_| self.number()).collect()
     }
 
-    /// So many bytes.
+    /// Vector of `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         for piece in bytes.chunks_mut(8) {
@@ -35,7 +35,7 @@ impl Random {
         bytes
     }
 
-    /// Puts the items into a random order.
+    /// Shuffles `items`.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         self.0.shuffle(items);
     }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_says_everything() {
+    fn a_seed_determines_all_inputs() {
         let draw = |seed| {
             let mut random = Random::new(seed);
             let mut items: Vec<usize> = (0..9).collect();
@@ -66,7 +66,7 @@ mod tests {
     fn items_are_put_into_the_order_that_sessions_have() {
         let mut items: Vec<usize> = (0..9).collect();
         Random::new(3).shuffle(&mut items);
-        assert_eq!(items, Orders::new(3).permutation(9));
+        assert_eq!(items, OrderRng::new(3).permutation(9));
         assert_eq!(
             items,
             [4, 2, 8, 3, 7, 5, 6, 1, 0],

@@ -1,23 +1,28 @@
-//! `lab claim`: numbers in documents, tied to reports, and measured again by whoever doubts them.
+//! `lab claim`: numbers in documents with a reference to their reports, which readers can measure again.
 
-use super::args::Measuring;
-use super::contests::duel;
-use super::error::Error;
-use super::github::{Annotation, Page, of_banner};
-use super::measure::{Job, exit_of, measure, own_program};
-use super::{Console, Exit, Mount};
-use crate::claim::document::{marks, render};
-use crate::claim::{Circumstances, Claim, ClaimError, Claims, Here, Proven, Sources};
-use crate::plan::Control;
+use super::github::{Annotation, StepSummary, of_banner};
+use super::measuring::{Job, measure};
+use crate::cmd::context::error::Error;
+use crate::cmd::context::exit::{Console, Exit};
+use crate::cmd::context::options::Measuring;
+use crate::cmd::context::setup::LabSetup;
+use crate::cmd::measuring::outcome::exit_of;
+use crate::cmd::measuring::pairings::duel;
+use crate::cmd::measuring::programs::own_program;
+use crate::measure::plan::Control;
 use crate::report::schema::{Kind, Report, Verdict};
 use crate::report::store;
 use crate::report::view::View;
+use crate::requirements::claim::{
+    Claim, ClaimError, Claims, Conditions, LocalClaim, Number, Proven, Sources,
+};
+use crate::requirements::claim_marks::{marks, render};
 use crate::stats::ratio::{MEANS, range};
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
-pub(super) struct ClaimArgs {
+pub(crate) struct ClaimArgs {
     #[command(subcommand)]
     what: What,
     /// File of claims.
@@ -31,23 +36,23 @@ enum What {
     Check,
     /// Write the numbers into the documents.
     Render,
-    /// Print the lines that claim a comparison of a report.
+    /// Print the entry that claims a comparison of a report.
     New {
         /// Name of the claim.
         id: String,
         /// Report that proves it.
         #[arg(long, value_name = "FILE")]
         report: PathBuf,
-        /// Case of ours.
+        /// Our case.
         #[arg(long)]
         case: String,
-        /// Engine that it is compared with.
+        /// Engine to compare with.
         #[arg(long, value_name = "ENGINE")]
         vs: String,
-        /// Last day on which it may be shown.
+        /// Last day on which it is valid.
         #[arg(long, value_name = "DATE")]
         expires: String,
-        /// Also where the report proves no difference: the number is shown with its interval.
+        /// Allow a report that proves no difference: the number is shown with its interval.
         #[arg(long)]
         unproven: bool,
     },
@@ -63,18 +68,18 @@ struct Prove {
     measuring: Measuring,
 }
 
-pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_>) -> Result<Exit, Error> {
+pub(crate) fn main(lab: &LabSetup<'_>, args: &ClaimArgs, console: &mut Console<'_>) -> Result<Exit, Error> {
     match &args.what {
-        What::Check => check(mount, &args.file, console),
-        What::Render => write(mount, &args.file, console),
-        What::Prove(wish) => prove(mount, wish, &args.file, console),
+        What::Check => check(lab, &args.file, console),
+        What::Render => write(lab, &args.file, console),
+        What::Prove(requested) => prove(lab, requested, &args.file, console),
         What::New { id, report, case, vs, expires, unproven } => {
             let bytes = store::read_bytes(report).map_err(Error::read(report))?;
             let claim = Claim {
                 id: id.clone(),
                 case: case.clone(),
                 vs: vs.clone(),
-                program: mount.name.to_owned(),
+                program: lab.name.to_owned(),
                 report: report.clone(),
                 report_sha256: crate::fingerprint::sha256_hex(&bytes),
                 expires: expires.clone(),
@@ -104,7 +109,7 @@ pub(super) fn main(mount: &Mount<'_>, args: &ClaimArgs, console: &mut Console<'_
     }
 }
 
-/// The claims, and the folder where their paths start.
+/// The claims, and the root folder of their paths.
 fn read(file: &Path) -> Result<(Claims, PathBuf), Error> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Error::Usage(format!("cannot read {}: {error}", file.display())))?;
@@ -120,35 +125,37 @@ fn document(root: &Path, name: &Path) -> Result<String, Error> {
         .map_err(|error| Error::Usage(format!("cannot read {}: {error}", path.display())))
 }
 
-/// What should stand in documents, by the names of claims and tables. No text is what only another program can say.
-type Texts<'a> = Vec<(&'a str, Result<Option<String>, ClaimError>)>;
+/// Text of each claim, table and list by name. `None` means that only another program can render it.
+type Numbers<'a> = Vec<(&'a str, Result<Option<Number>, ClaimError>)>;
 
-fn texts<'a>(mount: &Mount<'_>, claims: &'a Claims, root: &Path) -> Texts<'a> {
-    let numbers = claims.claim.iter();
-    let numbers =
-        numbers.map(|claim| (claim.id.as_str(), claim.prove(root).map(|proven| Some(claim.text(&proven)))));
+fn numbers<'a>(lab: &LabSetup<'_>, claims: &'a Claims, root: &Path) -> Numbers<'a> {
+    let numbers = claims.claim.iter().map(|claim| (claim.id.as_str(), claim.number(root).map(Some)));
     let tables = claims.table.iter().map(|table| {
-        let text = match table.program == mount.name {
-            true => table.prove(root, mount.registry).map(Some),
+        let number = match table.program == lab.name {
+            true => table.prove(root, lab.registry).map(|text| Some(Number { text, stale: None })),
             false => Ok(None),
         };
-        (table.id.as_str(), text)
+        (table.id.as_str(), number)
     });
-    numbers.chain(tables).collect()
+    let lists = claims.list.iter().map(|list| {
+        let text = list.prove(root, claims);
+        (list.id.as_str(), text.map(|text| Some(Number { text, stale: None })))
+    });
+    numbers.chain(tables).chain(lists).collect()
 }
 
 fn unclosed(name: &Path, line: usize) -> String {
-    format!("{}:{line}: a claim begins, and no `<!-- /lab -->` ends it", name.display())
+    format!("{}:{line}: a claim begins here without a `<!-- /lab -->` at its end", name.display())
 }
 
-fn check(mount: &Mount<'_>, file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
+fn check(lab: &LabSetup<'_>, file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
     let (claims, root) = read(file)?;
-    let texts = texts(mount, &claims, &root);
-    let failed = texts.iter().filter_map(|(_, text)| text.as_ref().err());
+    let numbers = numbers(lab, &claims, &root);
+    let failed = numbers.iter().filter_map(|(_, number)| number.as_ref().err());
     let mut problems: Vec<String> = failed.map(ToString::to_string).collect();
-    let good = texts.iter().filter(|(_, text)| matches!(text, Ok(Some(_)))).count();
-    let elsewhere = texts.len() - good - problems.len();
-    let mut numbers = 0;
+    let good = numbers.iter().filter(|(_, number)| matches!(number, Ok(Some(_)))).count();
+    let elsewhere = numbers.len() - good - problems.len();
+    let mut in_documents = 0;
     for name in &claims.documents {
         let text = document(&root, name)?;
         let marks = match marks(&text) {
@@ -159,16 +166,16 @@ fn check(mount: &Mount<'_>, file: &Path, console: &mut Console<'_>) -> Result<Ex
             }
         };
         for mark in marks {
-            let place = format!("{}:{}", name.display(), mark.line);
-            match texts.iter().find(|(id, _)| *id == mark.id) {
-                None => problems.push(format!("{place}: {}", claims.unknown(mark.id))),
-                // Said above, with the claim.
+            let position = format!("{}:{}", name.display(), mark.line);
+            match numbers.iter().find(|(id, _)| *id == mark.id) {
+                None => problems.push(format!("{position}: {}", claims.unknown(mark.id))),
+                // Reported above, with the claim.
                 Some((_, Err(_) | Ok(None))) => {}
-                Some((_, Ok(Some(text)))) if text == mark.text => numbers += 1,
-                Some((id, Ok(Some(text)))) => problems.push(match text.contains('\n') {
-                    true => format!("{place}: table `{id}` is stale: run `claim render`"),
+                Some((_, Ok(Some(number)))) if number.text == mark.text => in_documents += 1,
+                Some((id, Ok(Some(Number { text, .. })))) => problems.push(match text.contains('\n') {
+                    true => format!("{position}: table `{id}` is stale: run `claim render`"),
                     false => format!(
-                        "{place}: it says `{}`, and claim `{id}` is {text}: run `claim render`",
+                        "{position}: it says `{}`, and claim `{id}` is {text}: run `claim render`",
                         mark.text
                     ),
                 }),
@@ -178,38 +185,40 @@ fn check(mount: &Mount<'_>, file: &Path, console: &mut Console<'_>) -> Result<Ex
     for problem in &problems {
         writeln!(console.out, "{problem}")?;
     }
-    // A number of older sources is no mistake, but its reader should know.
-    for claim in claims.claim.iter().filter(|claim| !claim.sources.paths.is_empty()) {
-        let stale =
-            claim.evidence(&root).ok().and_then(|report| claim.sources.stale(&root, &report).ok().flatten());
-        if let Some(says) = stale {
-            writeln!(console.out, "claim `{}`: {says}", claim.id)?;
+    // A number from older sources is not an error, but the reader should know.
+    for (id, number) in &numbers {
+        if let Ok(Some(Number { stale: Some(message), .. })) = number {
+            writeln!(console.out, "claim `{id}`: {message}")?;
         }
     }
-    let all = texts.len() - elsewhere;
-    writeln!(console.out, "{good} of {all} claims are proven, {numbers} numbers in documents are theirs")?;
+    let all = numbers.len() - elsewhere;
+    writeln!(
+        console.out,
+        "{good} of {all} claims are proven, {in_documents} numbers in documents agree with them"
+    )?;
     if elsewhere > 0 {
-        writeln!(console.out, "{elsewhere} tables are of another program, which checks them")?;
+        writeln!(console.out, "{elsewhere} tables belong to another program, which checks them")?;
     }
     Ok(if problems.is_empty() { Exit::Ok } else { Exit::Failed })
 }
 
-fn write(mount: &Mount<'_>, file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
+fn write(lab: &LabSetup<'_>, file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
     let (claims, root) = read(file)?;
     let refused = |error: &ClaimError| Error::Refused(error.to_string());
-    let texts = texts(mount, &claims, &root);
+    let numbers = numbers(lab, &claims, &root);
     for name in &claims.documents {
         let text = document(&root, name)?;
         let marks = marks(&text).map_err(|line| Error::Refused(unclosed(name, line)))?;
-        let mut numbers = Vec::new();
+        let mut texts = Vec::new();
         for mark in &marks {
-            let known = texts.iter().find(|(id, _)| *id == mark.id);
+            let known = numbers.iter().find(|(id, _)| *id == mark.id);
             let (_, number) = known.ok_or_else(|| refused(&claims.unknown(mark.id)))?;
-            numbers.push((mark.id, number.as_ref().map_err(refused)?));
+            let number = number.as_ref().map_err(refused)?;
+            texts.push((mark.id, number.as_ref().map(|number| number.text.clone())));
         }
-        let number =
-            |id: &str| numbers.iter().find(|(known, _)| *known == id).and_then(|(_, text)| (*text).clone());
-        let filled = render(&text, &marks, number);
+        let text_of =
+            |id: &str| texts.iter().find(|(known, _)| *known == id).and_then(|(_, text)| text.clone());
+        let filled = render(&text, &marks, text_of);
         let path = root.join(name);
         store::write_atomically(&path, &filled).map_err(Error::write(&path))?;
         writeln!(console.out, "{}: {} numbers", name.display(), marks.len())?;
@@ -217,59 +226,62 @@ fn write(mount: &Mount<'_>, file: &Path, console: &mut Console<'_>) -> Result<Ex
     Ok(Exit::Ok)
 }
 
-/// Measures a claim again, here.
-fn prove(mount: &Mount<'_>, args: &Prove, file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
+/// Measures a claim again on this machine.
+fn prove(lab: &LabSetup<'_>, args: &Prove, file: &Path, console: &mut Console<'_>) -> Result<Exit, Error> {
     let (claims, root) = read(file)?;
     let claim = claims.get(&args.id).map_err(|error| Error::Usage(error.to_string()))?;
-    if claim.program != mount.name {
+    if claim.program != lab.name {
         return Err(Error::Usage(format!(
             "claim `{}` is measured with `{} claim prove {}`",
             claim.id, claim.program, claim.id
         )));
     }
-    let page = Page::open(args.measuring.github)?;
+    let step_summary = StepSummary::open(args.measuring.github)?;
     let refused = |error: ClaimError| Error::Refused(error.to_string());
     let evidence = claim.evidence(&root).map_err(refused)?;
     let claimed = claim.find(&evidence).map_err(refused)?;
     let [ours, rival] = claim.keys().map_err(|error| Error::Usage(error.to_string()))?;
-    mount.registry.select(&[ours.to_string(), rival.to_string()])?;
+    lab.registry.select(&[ours.to_string(), rival.to_string()])?;
     let plan = args.measuring.plan();
-    let contest = duel(&rival, &ours, plan.control != Control::Off)?;
-    let job = Job::of(Kind::Engines, own_program(mount)?, vec![contest], plan);
-    let (report, folder) = measure(mount, &args.measuring, job)?;
+    let group = duel(&rival, &ours, plan.control != Control::Off)?;
+    let job = Job::of(Kind::Engines, own_program(lab)?, vec![group], plan);
+    let (report, folder) = measure(lab, job, args.measuring.out.as_deref())?;
     let exit = exit_of(&report, false);
     let view = View::of(&report);
     let mut lines = of_banner(&view);
     if exit != Exit::Ok {
         writeln!(console.out, "{}: the run itself did not succeed, see {}", claim.id, folder.display())?;
-        page.show(&view, lines)?;
+        step_summary.show(&view, lines)?;
         return Ok(exit);
     }
-    let here = claim.find(&report).ok();
-    let judged = Here::judge(&claimed, here.as_ref(), verdict(&report));
-    let shown = here.map_or_else(|| "nothing proven".to_owned(), |here| show(&here));
+    let here = claim.find(&report);
+    let judged = LocalClaim::judge(&claimed, here.as_ref().ok(), verdict(&report));
+    let shown = here.map_or_else(|error| format!("nothing proven: {error}"), |here| show(&here));
     writeln!(console.out, "claim    {}: {} against {}", claim.id, claim.case, claim.vs)?;
-    let circumstances = (claim.circumstances(&evidence), claim.circumstances(&report));
-    let words = |known: &Option<Circumstances>| known.as_ref().map_or_else(String::new, Circumstances::words);
-    writeln!(console.out, "claimed  {}; {}", show(&claimed), words(&circumstances.0))?;
-    writeln!(console.out, "here     {shown}; {}", words(&circumstances.1))?;
-    if let (Some(there), Some(here)) = &circumstances {
+    let conditions = (claim.conditions(&evidence), claim.conditions(&report));
+    let words = |known: &Option<Conditions>| known.as_ref().map_or_else(String::new, Conditions::words);
+    writeln!(console.out, "claimed  {}; {}", show(&claimed), words(&conditions.0))?;
+    writeln!(console.out, "here     {shown}; {}", words(&conditions.1))?;
+    if let (Some(there), Some(here)) = &conditions {
         if let Some(words) = here.apart(there) {
             writeln!(console.out, "differs  {words}")?;
         }
         if here.is_busy() {
-            writeln!(console.out, "busy     others are at work here: measure again on a quiet machine")?;
+            writeln!(
+                console.out,
+                "busy     other processes are running here: measure again on a quiet machine"
+            )?;
         }
     }
     writeln!(console.out, "{}\nreport {}", judged.words(), folder.join("report.html").display())?;
-    if judged != Here::Holds {
-        lines.push(Annotation { is_error: true, says: format!("claim {}: {}", claim.id, judged.words()) });
+    if judged != LocalClaim::Holds {
+        lines.push(Annotation { is_error: true, message: format!("claim {}: {}", claim.id, judged.words()) });
     }
-    page.show(&view, lines)?;
+    step_summary.show(&view, lines)?;
     Ok(match judged {
-        Here::Holds => Exit::Ok,
-        Here::Weaker | Here::Not => Exit::Failed,
-        Here::Open => Exit::Inconclusive,
+        LocalClaim::Holds => Exit::Ok,
+        LocalClaim::Weaker | LocalClaim::Not => Exit::Failed,
+        LocalClaim::Open => Exit::Inconclusive,
     })
 }
 

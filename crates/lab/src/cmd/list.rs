@@ -1,12 +1,23 @@
-//! `lab list`: what can be measured, and what the classes mean.
+//! `lab list`: lists the cases, and explains the timing classes.
 
-use super::args::List;
-use super::error::Error;
-use super::{Console, Exit, Mount};
+use crate::cmd::context::error::Error;
+use crate::cmd::context::exit::{Console, Exit};
+use crate::cmd::context::setup::LabSetup;
 use crate::model::class::Class;
+use clap::Args;
 use std::io::Write as _;
 
-pub(super) fn main(mount: &Mount<'_>, args: &List, console: &mut Console<'_>) -> Result<Exit, Error> {
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Cases as workload/engine/class/size/tN[/kernel][/knob=value…], or the name of a suite. `*` matches any text, and trailing
+    /// parts may be left out.
+    pub(crate) patterns: Vec<String>,
+    /// Show what each timing class times and what it leaves out.
+    #[arg(long)]
+    pub(crate) classes: bool,
+}
+
+pub(crate) fn main(lab: &LabSetup<'_>, args: &List, console: &mut Console<'_>) -> Result<Exit, Error> {
     if args.classes {
         for name in Class::names() {
             let full = if name == "file" { "file:<strategy>" } else { name };
@@ -18,11 +29,11 @@ pub(super) fn main(mount: &Mount<'_>, args: &List, console: &mut Console<'_>) ->
         return Ok(Exit::Ok);
     }
     if args.patterns.is_empty() {
-        // Other programs read what patterns select, so a heading is for all of it alone.
-        if !mount.registry.suites().is_empty() {
+        // Programs read the list of selected cases, so only the full list has headings.
+        if !lab.registry.suites().is_empty() {
             writeln!(console.out, "suites, each run by its name")?;
         }
-        for suite in mount.registry.suites() {
+        for suite in lab.registry.suites() {
             writeln!(console.out, "{}: {}", suite.name, suite.about)?;
         }
         writeln!(
@@ -31,14 +42,14 @@ pub(super) fn main(mount: &Mount<'_>, args: &List, console: &mut Console<'_>) ->
         )?;
     }
     let keys = match args.patterns.is_empty() {
-        true => mount.registry.cases(),
-        false => mount.registry.select(&args.patterns)?,
+        true => lab.registry.cases(),
+        false => lab.registry.select(&args.patterns)?,
     };
     for key in keys {
         writeln!(console.out, "{key}")?;
     }
-    for (names, why) in mount.registry.absences().iter().filter(|_| args.patterns.is_empty()) {
-        writeln!(std::io::stderr(), "{}: no rows of {names} here: {why}", mount.name)?;
+    for (names, why) in lab.registry.absences().iter().filter(|_| args.patterns.is_empty()) {
+        writeln!(std::io::stderr(), "{}: no rows of {names} here: {why}", lab.name)?;
     }
     Ok(Exit::Ok)
 }

@@ -1,142 +1,125 @@
-//! `lab …`: the commands, for any program that hands in its registry.
+//! Command line of `hashmill lab`, for any program that supplies a registry.
 //!
-//! A program mounts them in a few lines:
+//! A program needs a few lines:
 //!
 //! ```no_run
-//! use hashmill_lab::cmd::{self, Mount};
+//! use hashmill_lab::cmd::{self, LabSetup};
 //! use hashmill_lab::model::registry::Registry;
 //!
 //! let registry = Registry::new(); // … and its workloads
-//! let mount = Mount { name: "hashmill lab", arguments: &["lab"], registry: &registry, maker: None };
-//! // After `hashmill lab`: what is left of the command line.
-//! let exit = cmd::main(&mount, std::env::args_os().skip(2));
+//! let lab = LabSetup { name: "hashmill lab", arguments: &["lab"], registry: &registry, package: None, builder: None };
+//! // The arguments after `hashmill lab`:
+//! let exit = cmd::main(&lab, std::env::args_os().skip(2));
 //! std::process::exit(exit.code());
 //! ```
 #![expect(clippy::disallowed_methods, reason = "commands: arguments, the terminal, the program to run again")]
 
-mod args;
 mod bench;
 #[cfg(feature = "gates")]
 mod claim;
 mod compare;
-mod contests;
+mod context;
 mod doctor;
-mod endurance;
-mod error;
-mod explain;
-mod files;
 #[cfg(feature = "gates")]
 mod gate;
 mod github;
-mod import;
-mod interrupt;
-mod layouts;
 mod list;
-mod measure;
-mod mistake;
-mod noise;
-mod paths;
-mod progress;
+mod measuring;
 mod reports;
 mod run;
-mod signature;
 
-use crate::model::registry::Registry;
-use crate::session::worker::Worker;
-use args::{Command, Lab};
+pub use crate::report::schema::Build;
+pub use bench::benches;
+pub use context::exit::Exit;
+pub use context::setup::{LabSetup, ProgramBuilder};
+
+use crate::measure::session::worker::Worker;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches};
-use error::Error;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use context::error::Error;
+use context::exit::Console;
+use context::usage_error::{one_line, renamed};
 use hashmill_machine::clock::Monotonic;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
 
-use mistake::{one_line, renamed};
-
-pub use crate::report::schema::Build;
-pub(crate) use bench::main as bench;
-
-/// How a program carries the lab.
-pub struct Mount<'a> {
-    /// What the user types before the lab's commands.
-    pub name: &'a str,
-    /// The arguments with which this program, started again, reaches the lab.
-    pub arguments: &'a [&'a str],
-    /// What can be measured.
-    pub registry: &'a Registry,
-    /// Who built this program, where that is known and can be done again.
-    pub maker: Option<&'a dyn Maker>,
+/// Measure performance so that others can check the result.
+#[derive(Debug, Parser)]
+#[command(disable_version_flag = true, after_help = AFTER_HELP)]
+struct Lab {
+    #[command(subcommand)]
+    command: Command,
 }
 
-/// Who built a program: says from what, and builds it in other ways for gates that ask for them.
-pub trait Maker {
-    /// What is known of this very program, but for its label and its bytes.
-    fn about(&self) -> Build;
+const AFTER_HELP: &str = "\
+Start with `run headline`; then `list` shows what can be measured. Every measuring command writes
+report.json, report.html and report.md, and keeps the measured data if it is interrupted.
 
-    /// Builds the program as `name` says, and gives its path. It answers like this one when it is started with the
-    /// mount's arguments and `session`.
-    ///
-    /// # Errors
-    /// When there is no such build, or it failed.
-    fn make(&self, name: &str) -> Result<PathBuf, String>;
+Exit codes:
+  0  success
+  1  a gate failed, a check found an error, a claim does not hold, a verdict is a failure by --fail-on
+  2  invalid command line: unknown case, number out of range, unreadable or unwritable file
+  3  nothing was proven: interrupted, or inconclusive with --strict
+  4  the result must not be used: wrong digest, failed control, damaged or foreign report";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the cases that can be measured, or explain the timing classes.
+    List(list::List),
+    /// Measure single cases: time, interval, rate; for minutes with --for, and in detail with --explain.
+    Run(run::Run),
+    /// Compare side by side, baseline first: engines, cases, builds, or any commands after `--`.
+    Compare(Box<compare::Compare>),
+    #[cfg(feature = "gates")]
+    /// Check comparisons against a file of gates: pass, fail or unproven.
+    Gate(gate::GateArgs),
+    #[cfg(feature = "gates")]
+    /// Numbers in documents that come from reports: check, render, create, or measure them again.
+    Claim(claim::ClaimArgs),
+    /// Check reports: shape, rules, and every conclusion, computed again from the sessions.
+    Check(reports::Check),
+    /// Show a report in another form; sign it; import results of other tools; print schemas.
+    Report(reports::ReportArgs),
+    /// Show what this machine can measure, and what disturbs it.
+    Doctor(doctor::Doctor),
+    /// Take samples for a parent process.
+    #[command(hide = true)]
+    Session,
 }
 
-/// How a command ended; the codes are part of the interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// 0: done, and nothing speaks against the result.
-    Ok = 0,
-    /// 1: a gate failed, or a check found a report wrong.
-    Failed = 1,
-    /// 2: the command itself makes no sense.
-    Usage = 2,
-    /// 3: nothing was proven: interrupted, or inconclusive under `--strict`.
-    Inconclusive = 3,
-    /// 4: the result must not be used: wrong digest, failed session, failed control.
-    Invalid = 4,
-}
-
-impl Exit {
-    /// The process's exit code.
-    #[must_use]
-    pub fn code(self) -> i32 {
-        self as i32
+impl Command {
+    /// Whether the exit code is a verdict, so that a reader who stops early has no verdict.
+    fn is_verdict(&self) -> bool {
+        !matches!(self, Command::List(_) | Command::Report(_) | Command::Session)
     }
 }
 
-/// Where a command writes.
-struct Console<'a> {
-    out: &'a mut dyn Write,
-    colour: bool,
-}
-
-/// Runs one command with the arguments that follow the mount's name, and prints what it has to say.
-pub fn main(mount: &Mount<'_>, arguments: impl IntoIterator<Item = OsString>) -> Exit {
+/// Runs one command with the arguments after the program's name, and prints its output.
+pub fn main(lab: &LabSetup<'_>, arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let stdout = std::io::stdout();
     let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut out = stdout.lock();
-    let arguments = std::iter::once(OsString::from(mount.name)).chain(arguments);
-    let lab = match parse(definition(mount), arguments) {
-        Ok(lab) => lab,
-        Err(error) => return early(mount, &error),
+    let arguments = std::iter::once(OsString::from(lab.name)).chain(arguments);
+    let command = match parse(definition(lab), arguments) {
+        Ok(command) => command,
+        Err(error) => return early(lab, &error),
     };
-    let is_verdict = lab.command.is_verdict();
-    let result = dispatch(mount, lab.command, &mut Console { out: &mut out, colour });
+    let is_verdict = command.command.is_verdict();
+    let result = dispatch(lab, command.command, &mut Console { out: &mut out, colour });
     let result = result.and_then(|exit| out.flush().map(|()| exit).map_err(Error::Output));
     result.unwrap_or_else(|error| {
         let exit = error.exit(is_verdict);
         if exit != Exit::Ok {
-            writeln!(std::io::stderr(), "{}: {error}", mount.name).ok();
+            writeln!(std::io::stderr(), "{}: {error}", lab.name).ok();
         }
         exit
     })
 }
 
-/// The commands and their flags under the mount's name, for whoever writes manual pages or completions.
+/// Definition of the commands and flags, for manual pages or completions.
 #[must_use]
-pub fn definition(mount: &Mount<'_>) -> clap::Command {
-    // A negative number is a number out of range, not an unknown option.
+pub fn definition(lab: &LabSetup<'_>) -> clap::Command {
+    // A negative number is out of range, and not an unknown option.
     fn with_numbers(command: clap::Command) -> clap::Command {
         let values = |arg: clap::Arg| {
             let takes = arg.get_action().takes_values();
@@ -146,24 +129,28 @@ pub fn definition(mount: &Mount<'_>) -> clap::Command {
     }
     let showing = |command: clap::Command, lines: Vec<&str>| {
         let more = command.get_after_help().map(|text| format!("\n\n{text}")).unwrap_or_default();
-        let shown: Vec<String> = lines.iter().map(|line| format!("  {} {line}", mount.name)).collect();
+        let shown: Vec<String> = lines.iter().map(|line| format!("  {} {line}", lab.name)).collect();
         let text = format!("Examples:\n{}{more}", shown.join("\n"));
         if lines.is_empty() { command } else { command.after_help(text) }
     };
     let of = |command: &str| -> Vec<&str> {
-        let known = mount.registry.examples().iter().filter(|(name, _)| name == command);
+        let known = lab.registry.examples().iter().filter(|(name, _)| name == command);
         known.map(|(_, line)| line.as_str()).collect()
     };
     let examples = |command: clap::Command| {
-        let lines = of(command.get_name());
-        showing(command, lines)
+        let name = command.get_name().to_owned();
+        let inner = |inner: clap::Command| {
+            let lines = of(&format!("{name} {}", inner.get_name()));
+            showing(inner, lines)
+        };
+        showing(command.mut_subcommands(inner), of(&name))
     };
     let definition = with_numbers(Lab::command()).mut_subcommands(examples);
     let first = of("run").into_iter().take(1).chain([compare::EXAMPLE]).collect();
     let definition = showing(definition, first);
     let about_commands = |arg: &clap::Arg| arg.get_help_heading() == Some(compare::COMMANDS);
     definition.mut_subcommand("compare", |command| {
-        let command = command.override_usage(compare::usage(mount.name));
+        let command = command.override_usage(compare::usage(lab.name));
         command.mut_args(|arg| if about_commands(&arg) { arg.hide_short_help(true) } else { arg })
     })
 }
@@ -173,33 +160,33 @@ fn parse(definition: clap::Command, arguments: impl Iterator<Item = OsString>) -
     Lab::from_arg_matches(&matches)
 }
 
-/// Help, or a mistake: the command ends before it does anything.
-fn early(mount: &Mount<'_>, error: &clap::Error) -> Exit {
+/// Handles help and usage errors: the command ends here.
+fn early(lab: &LabSetup<'_>, error: &clap::Error) -> Exit {
     if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let message = renamed(error, mount.registry.suites()).unwrap_or_else(|| one_line(error));
-        writeln!(std::io::stderr(), "{}: {message} (see --help)", mount.name).ok();
+        let message = renamed(error, lab.registry.suites()).unwrap_or_else(|| one_line(error));
+        writeln!(std::io::stderr(), "{}: {message} (see --help)", lab.name).ok();
     } else {
         error.print().ok();
     }
     if error.use_stderr() { Exit::Usage } else { Exit::Ok }
 }
 
-fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> Result<Exit, Error> {
+fn dispatch(lab: &LabSetup<'_>, command: Command, console: &mut Console<'_>) -> Result<Exit, Error> {
     match command {
-        Command::List(args) => list::main(mount, &args, console),
-        Command::Run(args) => run::main(mount, &args, console),
-        Command::Compare(args) => compare::main(mount, &args, console),
+        Command::List(args) => list::main(lab, &args, console),
+        Command::Run(args) => run::main(lab, &args, console),
+        Command::Compare(args) => compare::main(lab, &args, console),
         #[cfg(feature = "gates")]
-        Command::Gate(args) => gate::main(mount, &args, console),
+        Command::Gate(args) => gate::main(lab, &args, console),
         #[cfg(feature = "gates")]
-        Command::Claim(args) => claim::main(mount, &args, console),
+        Command::Claim(args) => claim::main(lab, &args, console),
         Command::Check(args) => reports::check(&args, console),
         Command::Report(args) => reports::main(&args, console),
-        Command::Doctor(args) => doctor::main(mount, &args, console),
+        Command::Doctor(args) => doctor::main(lab, &args, console),
         Command::Session => {
             let clock = Monotonic::new();
             let input = std::io::stdin().lock();
-            Worker::new(mount.registry, &clock).serve(input, &mut *console.out).map_err(Error::Output)?;
+            Worker::new(lab.registry, &clock).serve(input, &mut *console.out).map_err(Error::Output)?;
             Ok(Exit::Ok)
         }
     }
@@ -208,16 +195,17 @@ fn dispatch(mount: &Mount<'_>, command: Command, console: &mut Console<'_>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::registry::Registry;
 
     #[test]
-    fn nothing_is_timed_after_a_wrong_answer() {
+    fn measures_nothing_after_a_wrong_known_answer() {
         let mut registry = Registry::new();
         registry.known_answers("good", || Ok(3));
         registry.known_answers("bad", || Err("2 + 2 gives 5".to_owned()));
-        let mount = Mount { name: "lab", arguments: &[], registry: &registry, maker: None };
+        let lab = LabSetup { name: "lab", arguments: &[], registry: &registry, package: None, builder: None };
         let folder = std::env::temp_dir().join(format!("lab-answers-{}", std::process::id()));
         let arguments = ["run", "lab.cpu", "--out"].map(OsString::from).into_iter();
-        assert_eq!(main(&mount, arguments.chain([folder.clone().into()])), Exit::Invalid);
+        assert_eq!(main(&lab, arguments.chain([folder.clone().into()])), Exit::Invalid);
         assert!(!folder.exists(), "no report was begun");
     }
 }

@@ -1,16 +1,16 @@
-//! Timing classes: which phases are timed, and where the input lies when the clock starts.
+//! Timing classes: which phases are timed, and where the input is when the clock starts.
 //!
-//! The names are the ones that published methodologies use. A class is one row of `TABLE`; the text that says
-//! what a row includes and excludes is generated from the row, so it cannot disagree with what was timed.
+//! The names are those of published methodologies. A class is one row of `TABLE`. The text on what a row includes and
+//! excludes is generated from the row, so it cannot disagree with what was timed.
 //!
-//! The timed phases of a class are consecutive. Everything before the first one happens outside the clock:
-//! `init` and `reserve` once per session, `stage` once per sample, so that a workload whose state grows cannot
-//! carry it from one sample to the next.
+//! The timed phases of a class are consecutive. Everything before the first one happens outside the clock: `init` and
+//! `reserve` once per session, `stage` once per sample, so that a workload with growing state cannot carry it from
+//! one sample to the next.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One step of using an engine, in the order in which a caller meets them.
+/// Step of using an engine, in call order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// The workload makes its input. No class times it.
@@ -19,7 +19,7 @@ pub enum Phase {
     Init,
     /// Buffers for one input.
     Reserve,
-    /// The input goes where the engine reads it.
+    /// The input is put where the engine reads it.
     Stage,
     /// The work.
     Run,
@@ -32,7 +32,7 @@ impl Phase {
     pub const ALL: [Phase; 6] =
         [Phase::Prepare, Phase::Init, Phase::Reserve, Phase::Stage, Phase::Run, Phase::Digest];
 
-    /// The name used in reports.
+    /// Name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -45,35 +45,35 @@ impl Phase {
         }
     }
 
-    fn says(self, place: Place) -> &'static str {
-        match (self, place) {
-            (Phase::Prepare, Place::Process) => "--prepare, and opening files for it",
-            (Phase::Init, Place::Process) => "starting a process",
-            (Phase::Reserve, Place::Process) => "loading the program",
-            (Phase::Stage, Place::Process) => "reading its input",
-            (Phase::Run, Place::Process) => "the work, until the process has ended",
-            (Phase::Digest, Place::Process) => "the digest of what it printed",
-            (Phase::Prepare, Place::File) => "making the input and its file",
+    fn description(self, input_location: InputLocation) -> &'static str {
+        match (self, input_location) {
+            (Phase::Prepare, InputLocation::Process) => "--prepare, and opening files for it",
+            (Phase::Init, InputLocation::Process) => "starting a process",
+            (Phase::Reserve, InputLocation::Process) => "loading the program",
+            (Phase::Stage, InputLocation::Process) => "reading its input",
+            (Phase::Run, InputLocation::Process) => "the work, until the process ends",
+            (Phase::Digest, InputLocation::Process) => "the digest of what it printed",
+            (Phase::Prepare, InputLocation::File) => "making the input and its file",
             (Phase::Prepare, _) => "making the input",
             (Phase::Init, _) => "starting contexts, pools and pipelines",
-            (Phase::Reserve, Place::File) => "opening the file and allocating buffers",
+            (Phase::Reserve, InputLocation::File) => "opening the file and allocating buffers",
             (Phase::Reserve, _) => "allocating buffers",
-            (Phase::Stage, Place::File) => "mapping or first reading of the file",
-            (Phase::Stage, Place::Host) => "handing the input over",
+            (Phase::Stage, InputLocation::File) => "mapping or first reading of the file",
+            (Phase::Stage, InputLocation::Host) => "handing the input over",
             (Phase::Run, _) => "the work",
             (Phase::Digest, _) => "reading the result",
         }
     }
 }
 
-/// Where the input lies when `run` starts.
+/// Location of the input when `run` starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum InputLocation {
     /// Ordinary memory of the process.
     Host,
     /// A file.
     File,
-    /// Wherever a process of its own finds it.
+    /// Read by a separate process.
     Process,
 }
 
@@ -84,41 +84,47 @@ pub enum Sampling {
     Batched,
     /// One iteration without warm-up, once per process.
     Cold,
-    /// Iterations for a given time, seen in windows.
+    /// Iterations for a given time, recorded in windows.
     Sustained,
 }
 
-/// One row: all that distinguishes a class.
+/// Row of the table of classes.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     name: &'static str,
     first: Phase,
     last: Phase,
-    place: Place,
+    input_location: InputLocation,
     sampling: Sampling,
     purpose: &'static str,
 }
 
 #[rustfmt::skip]
 static TABLE: [Row; 9] = [
-    row("kernel",           Phase::Run,     Phase::Run,    Place::Host,    "the inner work alone, on input that lies ready"),
-    row("kernel-effective", Phase::Run,     Phase::Digest, Place::Host,    "the inner work and the look at its result"),
-    row("backend",          Phase::Stage,   Phase::Digest, Place::Host,    "persistent workers, fed and drained"),
-    row("oneshot",          Phase::Reserve, Phase::Digest, Place::Host,    "one call of the public function"),
-    row("file",             Phase::Reserve, Phase::Digest, Place::File,    "from the file's name to the result"),
-    row("end-to-end",       Phase::Init,    Phase::Digest, Place::Host,    "everything started and stopped around each call"),
-    row("process",          Phase::Init,    Phase::Run,    Place::Process, "a command, from its start to its end"),
+    row("kernel",           Phase::Run,     Phase::Run,    InputLocation::Host,    "only the inner work, on prepared input"),
+    row("kernel-effective", Phase::Run,     Phase::Digest, InputLocation::Host,    "the inner work, and reading its result"),
+    row("backend",          Phase::Stage,   Phase::Digest, InputLocation::Host,    "persistent workers, fed and drained"),
+    row("oneshot",          Phase::Reserve, Phase::Digest, InputLocation::Host,    "one call of the public function"),
+    row("file",             Phase::Reserve, Phase::Digest, InputLocation::File,    "from the file's name to the result"),
+    row("end-to-end",       Phase::Init,    Phase::Digest, InputLocation::Host,    "everything started and stopped around each call"),
+    row("process",          Phase::Init,    Phase::Run,    InputLocation::Process, "a command, from its start to its end"),
     Row { sampling: Sampling::Cold,
-        ..row("cold",       Phase::Init,    Phase::Digest, Place::Host,    "the first call of a fresh process") },
+        ..row("cold",       Phase::Init,    Phase::Digest, InputLocation::Host,    "the first call of a fresh process") },
     Row { sampling: Sampling::Sustained,
-        ..row("sustained",  Phase::Stage,   Phase::Digest, Place::Host,    "repeated calls for minutes") },
+        ..row("sustained",  Phase::Stage,   Phase::Digest, InputLocation::Host,    "repeated calls for minutes") },
 ];
 
-const fn row(name: &'static str, first: Phase, last: Phase, place: Place, purpose: &'static str) -> Row {
-    Row { name, first, last, place, sampling: Sampling::Batched, purpose }
+const fn row(
+    name: &'static str,
+    first: Phase,
+    last: Phase,
+    input_location: InputLocation,
+    purpose: &'static str,
+) -> Row {
+    Row { name, first, last, input_location, sampling: Sampling::Batched, purpose }
 }
 
-/// A timing class. Two rows may be set against each other only when their classes are equal.
+/// Timing class. Two rows may be compared only if their classes are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Class {
     row: &'static Row,
@@ -126,19 +132,19 @@ pub struct Class {
     strategy: Option<String>,
 }
 
-/// Why a name is not a class.
+/// Error in the name of a class.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClassError {
     /// No such row.
     #[error("there is no timing class `{name}`{hint}; the classes are {}", Class::names().collect::<Vec<_>>().join(", "))]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The nearest name, as words.
+        /// Suggestion with the nearest name.
         hint: String,
     },
-    /// `file` needs to say how.
+    /// `file` needs a strategy.
     #[error("the class `file` needs a strategy, such as `file:mmap`")]
     NoStrategy,
     /// Only `file` has strategies.
@@ -164,13 +170,13 @@ impl Class {
         self.row.first
     }
 
-    /// Where the input lies when the work starts.
+    /// Location of the input when the work starts.
     #[must_use]
-    pub fn place(&self) -> Place {
-        self.row.place
+    pub fn input_location(&self) -> InputLocation {
+        self.row.input_location
     }
 
-    /// How it is sampled.
+    /// Sampling method.
     #[must_use]
     pub fn sampling(&self) -> Sampling {
         self.row.sampling
@@ -182,19 +188,19 @@ impl Class {
         self.strategy.as_deref()
     }
 
-    /// What the class is for, in a few words.
+    /// Purpose in a few words.
     #[must_use]
     pub fn purpose(&self) -> &'static str {
         self.row.purpose
     }
 
-    /// What is timed, generated from the row.
+    /// Timed phases, as text.
     #[must_use]
     pub fn includes(&self) -> Vec<String> {
         self.describe(true)
     }
 
-    /// What is not timed, generated from the row.
+    /// Untimed phases, as text.
     #[must_use]
     pub fn excludes(&self) -> Vec<String> {
         self.describe(false)
@@ -202,7 +208,9 @@ impl Class {
 
     fn describe(&self, timed: bool) -> Vec<String> {
         let phases = Phase::ALL.into_iter().filter(|phase| self.times(*phase) == timed);
-        phases.map(|phase| format!("{}: {}", phase.name(), phase.says(self.row.place))).collect()
+        phases
+            .map(|phase| format!("{}: {}", phase.name(), phase.description(self.row.input_location)))
+            .collect()
     }
 }
 
@@ -227,9 +235,9 @@ impl FromStr for Class {
             let hint = super::select::hint(name, Class::names());
             return Err(ClassError::Unknown { name: name.to_owned(), hint });
         };
-        match (row.place, strategy) {
-            (Place::File, None) => Err(ClassError::NoStrategy),
-            (Place::File, Some(strategy)) => Ok(Class { row, strategy: Some(strategy.to_owned()) }),
+        match (row.input_location, strategy) {
+            (InputLocation::File, None) => Err(ClassError::NoStrategy),
+            (InputLocation::File, Some(strategy)) => Ok(Class { row, strategy: Some(strategy.to_owned()) }),
             (_, Some(_)) => Err(ClassError::StrategyRefused(row.name)),
             (_, None) => Ok(Class { row, strategy: None }),
         }

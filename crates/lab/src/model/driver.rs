@@ -1,32 +1,31 @@
-//! The timed loops: one engine with the inputs of a session, driven through the phases that its class times.
+//! Timed loops: one engine with the inputs of a session, driven through the phases that its class times.
 //!
-//! Everything an author could get wrong about timing is here, once. The loops are compiled for each engine, so the
-//! call of a phase costs nothing that a hand-written benchmark would not pay.
+//! All timing code is here, so authors of engines cannot get it wrong. The loops are compiled for each engine, so a
+//! phase call costs no more than in a hand-written benchmark.
 
 use super::class::Phase;
-use super::engine::{Amount, Digest, Engine, Fault, Spec};
+use super::engine::{Amount, CaseError, Digest, Engine, Spec};
 use super::inputs::{Pool, visit};
 use hashmill_machine::clock::Clock;
 use std::hint::black_box;
 use std::rc::Rc;
 
-/// One sample as the clock saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lap {
+pub(crate) struct RawSample {
     /// Time of all iterations together.
     pub(crate) ns: u64,
-    /// What the last iteration computed, told as by [`Pool::judge`]; once something was wrong, that.
+    /// Digest of the last iteration, converted by [`Pool::judge`]; after a wrong result, the wrong digest.
     pub(crate) digest: Digest,
 }
 
-/// A driver whose engine's types are forgotten.
+/// Type-erased driver.
 pub(crate) trait Drive {
-    /// The kernel that runs, in the engine's own words.
-    fn kernel(&mut self) -> Result<String, Fault>;
+    /// Kernel that runs, as the engine names it.
+    fn kernel(&mut self) -> Result<String, CaseError>;
     /// Times `iterations` (at least one) of the class's phases.
-    fn lap(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault>;
-    /// What can be counted after a lap.
-    fn amounts(&mut self) -> Result<Vec<Amount>, Fault> {
+    fn sample(&mut self, clock: &dyn Clock, iterations: u64) -> Result<RawSample, CaseError>;
+    /// Amounts counted after a sample.
+    fn amounts(&mut self) -> Result<Vec<Amount>, CaseError> {
         Ok(Vec::new())
     }
 }
@@ -35,13 +34,13 @@ pub(crate) struct Driver<E: Engine> {
     engine: Rc<E>,
     spec: Spec,
     inputs: Rc<Pool<E::Input>>,
-    /// The input that is next.
+    /// Index of the next input.
     at: usize,
-    /// How many inputs no call was made on.
+    /// Number of inputs that no call has used.
     unseen: usize,
-    /// A digest that was not right, in this lap or in one that nobody asked for its digest.
+    /// Wrong digest of this sample or of an earlier one whose digest was not requested.
     wrong: Option<Digest>,
-    // Buffers, one for each input, may refer to what the context owns, so they are declared, and dropped, first.
+    // Buffers may refer to the context, so they are declared first and dropped first.
     buffers: Vec<E::Buffer>,
     context: Option<E::Context>,
 }
@@ -52,8 +51,8 @@ impl<E: Engine> Driver<E> {
         Driver { engine, spec, inputs, at: 0, unseen, wrong: None, buffers: Vec::new(), context: None }
     }
 
-    /// Makes what lies before the first timed phase: contexts and buffers once, the staged inputs every time.
-    fn prepare(&mut self) -> Result<(), Fault> {
+    /// Prepares the phases before the first timed one: contexts and buffers once, staged inputs every time.
+    fn prepare(&mut self) -> Result<(), CaseError> {
         let first = self.spec.class.first();
         if first <= Phase::Init {
             return Ok(());
@@ -65,31 +64,31 @@ impl<E: Engine> Driver<E> {
             return Ok(());
         }
         let context = present(&mut self.context);
-        for input in &self.inputs.made[self.buffers.len()..] {
+        for input in &self.inputs.inputs[self.buffers.len()..] {
             self.buffers.push(self.engine.reserve(context, input)?);
         }
         if first == Phase::Run && !self.engine.consumes() {
-            for (buffer, input) in self.buffers.iter_mut().zip(&self.inputs.made) {
+            for (buffer, input) in self.buffers.iter_mut().zip(&self.inputs.inputs) {
                 self.engine.stage(context, buffer, input)?;
             }
         }
         Ok(())
     }
 
-    /// `run` alone, or with `read`.
-    fn lap_run(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
+    /// Times `run`, optionally with `read`.
+    fn time_run(&mut self, clock: &dyn Clock, iterations: u64) -> Result<RawSample, CaseError> {
         let Driver { engine, spec, inputs, at, buffers, context, .. } = self;
         let context = present(context);
         let reads = spec.class.times(Phase::Digest);
         let mut last = None;
         let start = clock.now_ns();
         if reads {
-            visit(buffers, &inputs.made, at, iterations, |buffer, input| {
+            visit(buffers, &inputs.inputs, at, iterations, |buffer, input| {
                 let output = last.insert(black_box(engine.run(context, buffer, black_box(input))?));
                 engine.read(context, output)
             })?;
         } else {
-            visit(buffers, &inputs.made, at, iterations, |buffer, input| {
+            visit(buffers, &inputs.inputs, at, iterations, |buffer, input| {
                 last = Some(black_box(engine.run(context, buffer, black_box(input))?));
                 Ok(())
             })?;
@@ -99,18 +98,18 @@ impl<E: Engine> Driver<E> {
         if !reads {
             engine.read(context, output)?;
         }
-        Ok(Lap { ns, digest: inputs.judge(inputs.before(*at), engine.digest(output)) })
+        Ok(RawSample { ns, digest: inputs.judge(inputs.before(*at), engine.digest(output)) })
     }
 
-    /// As [`lap_run`](Self::lap_run), for engines whose `run` uses the staged input up. Every result is looked at: some
+    /// As [`time_run`](Self::time_run), for engines whose `run` consumes the staged input. Checks every result: some
     /// engines are ready again only after that.
-    fn lap_restaged(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
+    fn time_restaged(&mut self, clock: &dyn Clock, iterations: u64) -> Result<RawSample, CaseError> {
         let Driver { engine, spec, inputs, at, buffers, context, .. } = self;
         let context = present(context);
         let reads = spec.class.times(Phase::Digest);
         let (mut ns, mut digest) = (0, inputs.right());
         for _ in 0..iterations {
-            let (buffer, input) = (&mut buffers[*at], &inputs.made[*at]);
+            let (buffer, input) = (&mut buffers[*at], &inputs.inputs[*at]);
             engine.stage(context, buffer, input)?;
             let start = clock.now_ns();
             let mut output = black_box(engine.run(context, buffer, black_box(input))?);
@@ -121,36 +120,36 @@ impl<E: Engine> Driver<E> {
             if !reads {
                 engine.read(context, &mut output)?;
             }
-            let told = inputs.judge(*at, engine.digest(&output));
-            digest = if digest == inputs.right() { told } else { digest };
+            let judged = inputs.judge(*at, engine.digest(&output));
+            digest = if digest == inputs.right() { judged } else { digest };
             *at = inputs.after(*at);
         }
-        Ok(Lap { ns, digest })
+        Ok(RawSample { ns, digest })
     }
 
-    /// `stage` to `read`, with what was reserved before.
-    fn lap_staged(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
+    /// Times `stage` to `read`, with prepared buffers.
+    fn time_staged(&mut self, clock: &dyn Clock, iterations: u64) -> Result<RawSample, CaseError> {
         let Driver { engine, inputs, at, buffers, context, .. } = self;
         let context = present(context);
         let mut last = None;
         let start = clock.now_ns();
-        visit(buffers, &inputs.made, at, iterations, |buffer, input| {
+        visit(buffers, &inputs.inputs, at, iterations, |buffer, input| {
             engine.stage(context, buffer, black_box(input))?;
             let output = last.insert(black_box(engine.run(context, buffer, input)?));
             engine.read(context, output)
         })?;
         let ns = clock.now_ns() - start;
-        Ok(Lap { ns, digest: inputs.judge(inputs.before(*at), engine.digest(present(&mut last))) })
+        Ok(RawSample { ns, digest: inputs.judge(inputs.before(*at), engine.digest(present(&mut last))) })
     }
 
-    /// `reserve` or `init` to `read`, with the release of what the previous iteration made.
-    fn lap_whole(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
+    /// Times `reserve` or `init` to `read`, including the release of what the previous iteration made.
+    fn time_whole(&mut self, clock: &dyn Clock, iterations: u64) -> Result<RawSample, CaseError> {
         let Driver { engine, spec, inputs, at, context, .. } = self;
         let timed_init = spec.class.times(Phase::Init);
         let mut last = None;
         let mut nothing = vec![(); inputs.len()];
         let start = clock.now_ns();
-        visit(&mut nothing, &inputs.made, at, iterations, |(), input| {
+        visit(&mut nothing, &inputs.inputs, at, iterations, |(), input| {
             if timed_init {
                 *context = Some(engine.init(spec)?);
             }
@@ -166,23 +165,23 @@ impl<E: Engine> Driver<E> {
             Ok(())
         })?;
         let ns = clock.now_ns() - start;
-        Ok(Lap { ns, digest: inputs.judge(inputs.before(*at), engine.digest(present(&mut last))) })
+        Ok(RawSample { ns, digest: inputs.judge(inputs.before(*at), engine.digest(present(&mut last))) })
     }
 
-    fn pass(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
-        let lap = match self.spec.class.first() {
-            Phase::Run if self.engine.consumes() => self.lap_restaged(clock, iterations),
-            Phase::Run => self.lap_run(clock, iterations),
-            Phase::Stage => self.lap_staged(clock, iterations),
-            _ => self.lap_whole(clock, iterations),
+    fn pass(&mut self, clock: &dyn Clock, iterations: u64) -> Result<RawSample, CaseError> {
+        let sample = match self.spec.class.first() {
+            Phase::Run if self.engine.consumes() => self.time_restaged(clock, iterations),
+            Phase::Run => self.time_run(clock, iterations),
+            Phase::Stage => self.time_staged(clock, iterations),
+            _ => self.time_whole(clock, iterations),
         }?;
-        self.wrong = self.wrong.or(Some(lap.digest).filter(|digest| *digest != self.inputs.right()));
-        Ok(Lap { digest: self.wrong.unwrap_or(lap.digest), ..lap })
+        self.wrong = self.wrong.or(Some(sample.digest).filter(|digest| *digest != self.inputs.right()));
+        Ok(RawSample { digest: self.wrong.unwrap_or(sample.digest), ..sample })
     }
 }
 
 impl<E: Engine> Drive for Driver<E> {
-    fn kernel(&mut self) -> Result<String, Fault> {
+    fn kernel(&mut self) -> Result<String, CaseError> {
         if let Some(context) = &self.context {
             return Ok(self.engine.kernel(context));
         }
@@ -190,9 +189,9 @@ impl<E: Engine> Drive for Driver<E> {
         Ok(self.engine.kernel(&context))
     }
 
-    fn lap(&mut self, clock: &dyn Clock, iterations: u64) -> Result<Lap, Fault> {
+    fn sample(&mut self, clock: &dyn Clock, iterations: u64) -> Result<RawSample, CaseError> {
         self.prepare()?;
-        // Laps look at their last result alone, and no input should go unseen.
+        // A sample checks only its last result, so each input gets one call of its own first.
         while self.unseen > 0 {
             self.pass(clock, 1)?;
             self.unseen -= 1;
@@ -200,8 +199,8 @@ impl<E: Engine> Drive for Driver<E> {
         self.pass(clock, iterations.max(1))
     }
 
-    fn amounts(&mut self) -> Result<Vec<Amount>, Fault> {
-        match (&mut self.context, self.buffers.first_mut(), self.inputs.made.first()) {
+    fn amounts(&mut self) -> Result<Vec<Amount>, CaseError> {
+        match (&mut self.context, self.buffers.first_mut(), self.inputs.inputs.first()) {
             (Some(context), Some(buffer), Some(input)) => self.engine.amounts(context, buffer, input),
             _ => Ok(Vec::new()),
         }
@@ -210,19 +209,20 @@ impl<E: Engine> Drive for Driver<E> {
 
 fn present<T>(slot: &mut Option<T>) -> &mut T {
     slot.as_mut()
-        .expect("`prepare` made what comes before the first timed phase; a lap has at least one iteration")
+        .expect("`prepare` made what comes before the first timed phase; a sample has at least one iteration")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::inputs::{Limits, Made};
-    use hashmill_machine::clock::Scripted;
+    use crate::model::inputs::{Limits, PreparedInput};
+    use hashmill_machine::clock::ScriptedClock;
     use std::cell::RefCell;
 
-    /// An engine whose phases take 1, 10, 100, 1000 and 10000 ns, and its digest 100000: the sum tells what was timed.
+    /// Engine whose phases take 1, 10, 100, 1000 and 10000 ns and whose digest takes 100000 ns: the sum shows what
+    /// was timed.
     struct Decimal {
-        clock: Scripted,
+        clock: ScriptedClock,
         consumes: bool,
         log: Rc<RefCell<String>>,
     }
@@ -240,26 +240,26 @@ mod tests {
         type Buffer = ();
         type Output = u8;
 
-        fn init(&self, _: &Spec) -> Result<(), Fault> {
+        fn init(&self, _: &Spec) -> Result<(), CaseError> {
             self.pass(1, 'i');
             Ok(())
         }
         fn kernel(&self, (): &()) -> String {
             "scripted".into()
         }
-        fn reserve(&self, (): &mut (), _: &u8) -> Result<(), Fault> {
+        fn reserve(&self, (): &mut (), _: &u8) -> Result<(), CaseError> {
             self.pass(10, 'r');
             Ok(())
         }
-        fn stage(&self, (): &mut (), (): &mut (), _: &u8) -> Result<(), Fault> {
+        fn stage(&self, (): &mut (), (): &mut (), _: &u8) -> Result<(), CaseError> {
             self.pass(100, 's');
             Ok(())
         }
-        fn run(&self, (): &mut (), (): &mut (), input: &u8) -> Result<u8, Fault> {
+        fn run(&self, (): &mut (), (): &mut (), input: &u8) -> Result<u8, CaseError> {
             self.pass(1000, 'R');
             Ok(*input)
         }
-        fn read(&self, (): &mut (), _: &mut u8) -> Result<(), Fault> {
+        fn read(&self, (): &mut (), _: &mut u8) -> Result<(), CaseError> {
             self.pass(10_000, 'o');
             Ok(())
         }
@@ -277,29 +277,28 @@ mod tests {
         Spec { class, size: 1, threads: 1, kernel: None, knobs: Default::default() }
     }
 
-    /// Inputs that stand for themselves, the first of them 7.
+    /// Inputs that are their own answers, starting with 7.
     fn inputs(count: usize) -> Rc<Pool<u8>> {
         let mut numbers = 7_u8..;
-        let limits = Limits { bytes: u64::MAX, time: std::time::Duration::MAX };
-        let pool = Pool::fill(1, count, limits, |_| {
+        let pool = Pool::fill(1, count, Limits::UNLIMITED, |_| {
             let input = numbers.next().expect("numbers");
-            Ok(Made { input: Some(input), right: Digest::new(&[input]), found: None })
+            Ok(PreparedInput { input: Some(input), right: Digest::new(&[input]), found: None })
         });
         Rc::new(pool.expect("numbers"))
     }
 
-    /// Two laps of three iterations: the time of the second, and the phases of both.
+    /// Two samples of three iterations: time of the second, and the phases of both.
     fn drive(class: &str, consumes: bool) -> (u64, String) {
-        let clock = Scripted::default();
+        let clock = ScriptedClock::default();
         let log = Rc::new(RefCell::new(String::new()));
         let engine = Rc::new(Decimal { clock: clock.clone(), consumes, log: Rc::clone(&log) });
         let mut driver = Driver::new(engine, spec(class), inputs(1));
-        driver.lap(&clock, 3).expect("no fault");
+        driver.sample(&clock, 3).expect("no fault");
         log.borrow_mut().push('|');
-        let lap = driver.lap(&clock, 3).expect("no fault");
-        assert_eq!(lap.digest, Digest::new(&[7]));
+        let sample = driver.sample(&clock, 3).expect("no fault");
+        assert_eq!(sample.digest, Digest::new(&[7]));
         let phases = log.borrow().clone();
-        (lap.ns, phases)
+        (sample.ns, phases)
     }
 
     #[test]
@@ -322,11 +321,12 @@ mod tests {
         assert_eq!(drive("backend", true).0, 3 * 11_100, "a timed `stage` needs no special care");
     }
 
-    /// Gives inputs back, and fills its buffer with the one that it was reserved for; turns wrong on one input, in one call.
+    /// Returns its input, and stores in the buffer the input that it was reserved for; wrong for one input in one
+    /// call.
     struct Echo {
         consumes: bool,
         wrong: Option<(u8, usize)>,
-        seen: Rc<RefCell<Vec<u8>>>,
+        staged_inputs: Rc<RefCell<Vec<u8>>>,
     }
 
     impl Engine for Echo {
@@ -335,23 +335,24 @@ mod tests {
         type Buffer = u8;
         type Output = u8;
 
-        fn init(&self, _: &Spec) -> Result<(), Fault> {
+        fn init(&self, _: &Spec) -> Result<(), CaseError> {
             Ok(())
         }
         fn kernel(&self, (): &()) -> String {
             "echo".into()
         }
-        fn reserve(&self, (): &mut (), input: &u8) -> Result<u8, Fault> {
+        fn reserve(&self, (): &mut (), input: &u8) -> Result<u8, CaseError> {
             Ok(*input)
         }
-        fn stage(&self, (): &mut (), buffer: &mut u8, input: &u8) -> Result<(), Fault> {
+        fn stage(&self, (): &mut (), buffer: &mut u8, input: &u8) -> Result<(), CaseError> {
             assert_eq!(buffer, input, "the buffer of this input");
             Ok(())
         }
-        fn run(&self, (): &mut (), buffer: &mut u8, input: &u8) -> Result<u8, Fault> {
+        fn run(&self, (): &mut (), buffer: &mut u8, input: &u8) -> Result<u8, CaseError> {
             assert_eq!(buffer, input, "the buffer of this input");
-            self.seen.borrow_mut().push(*input);
-            let calls = self.seen.borrow().iter().filter(|seen| *seen == input).count();
+            self.staged_inputs.borrow_mut().push(*input);
+            let calls =
+                self.staged_inputs.borrow().iter().filter(|staged_inputs| *staged_inputs == input).count();
             Ok(if self.wrong == Some((*input, calls)) { 0 } else { *input })
         }
         fn digest(&self, output: &u8) -> Digest {
@@ -362,15 +363,15 @@ mod tests {
         }
     }
 
-    /// Digests of a lap of one and of a lap of five on four inputs, and the inputs of all calls.
+    /// Digests of a sample of one and of a sample of five on four inputs, and the inputs of all calls.
     fn echo(class: &str, consumes: bool, wrong: Option<(u8, usize)>) -> ([Digest; 2], Vec<u8>) {
-        let seen = Rc::new(RefCell::new(Vec::new()));
-        let engine = Rc::new(Echo { consumes, wrong, seen: Rc::clone(&seen) });
+        let staged_inputs = Rc::new(RefCell::new(Vec::new()));
+        let engine = Rc::new(Echo { consumes, wrong, staged_inputs: Rc::clone(&staged_inputs) });
         let mut driver = Driver::new(engine, spec(class), inputs(4));
-        let clock = Scripted::default();
-        let digests = [1, 5].map(|count| driver.lap(&clock, count).expect("no fault").digest);
-        let seen = seen.borrow().clone();
-        (digests, seen)
+        let clock = ScriptedClock::default();
+        let digests = [1, 5].map(|count| driver.sample(&clock, count).expect("no fault").digest);
+        let staged_inputs = staged_inputs.borrow().clone();
+        (digests, staged_inputs)
     }
 
     const CLASSES: [(&str, bool); 6] = [
@@ -385,22 +386,22 @@ mod tests {
     #[test]
     fn calls_take_the_inputs_of_a_session_in_turn() {
         for (class, consumes) in CLASSES {
-            let (digests, seen) = echo(class, consumes, None);
+            let (digests, staged_inputs) = echo(class, consumes, None);
             assert_eq!(
                 digests,
                 [Digest::new(&[7]); 2],
                 "{class}: each has its own answer, and all were right"
             );
             assert_eq!(
-                seen,
+                staged_inputs,
                 [7, 8, 9, 10, 7, 8, 9, 10, 7],
-                "{class}: all before the first lap ends, then in turn"
+                "{class}: all before the first sample ends, then in turn"
             );
         }
     }
 
     #[test]
-    fn a_wrong_result_on_any_input_shows_before_the_first_sample_and_ever_after() {
+    fn wrong_results_on_any_input_are_always_found() {
         for (class, consumes) in CLASSES {
             for input in 7..=10 {
                 let (digests, _) = echo(class, consumes, Some((input, 1)));
@@ -410,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_lap_the_last_result_is_looked_at_and_all_where_inputs_are_used_up() {
+    fn checks_the_last_result_or_all_results_of_consumed_inputs() {
         for (class, consumes) in CLASSES {
             let (digests, _) = echo(class, consumes, Some((7, 3)));
             assert_eq!(digests, [7, 0].map(|digest| Digest::new(&[digest])), "{class}: the last");

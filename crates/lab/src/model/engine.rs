@@ -1,31 +1,32 @@
-//! The two traits that a program implements to be measured, and what passes through them.
+//! The two traits that a program implements to be measured, and their data types.
 
 use super::class::Class;
-use super::floor::Work;
 use super::key::Knobs;
+use super::lower_bound::MinimalWork;
 use super::units::Units;
+use crate::fingerprint::hex;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Something to compute: makes inputs and knows the right answer.
+/// A computation: makes inputs and knows the right answers.
 pub trait Workload: 'static {
-    /// What every engine of this workload reads.
+    /// Input of every engine of this workload.
     type Input: 'static;
 
-    /// First segment of its keys.
+    /// Name: first segment of its keys.
     fn name(&self) -> &str;
 
-    /// The work of one iteration at this size.
+    /// Work of one iteration at this size.
     fn units(&self, spec: &Spec) -> Units;
 
-    /// The least work that one iteration needs, counted on paper: what the floor of a row is made of.
-    fn work(&self, _: &Spec) -> Option<Work> {
+    /// Minimal work of one iteration, counted by hand: input of the row's lower bound.
+    fn work(&self, _: &Spec) -> Option<MinimalWork> {
         None
     }
 
-    /// Bytes that one iteration passes over; 0 where nobody knows. Where they leave the caches of a core, or are not
-    /// known, only larger differences may be claimed. Say it where it is not the number of bytes in
+    /// Bytes that one iteration passes over; 0 if unknown. If they exceed the private caches of a core, or are
+    /// unknown, only larger differences may be claimed. Override this if it is not the number of bytes in
     /// [`Workload::units`].
     fn working_set(&self, spec: &Spec) -> u64 {
         match self.units(spec) {
@@ -34,45 +35,45 @@ pub trait Workload: 'static {
         }
     }
 
-    /// How many inputs the calls of a session take in turn, where a branch predictor or a cache could learn one by heart; the
-    /// lab makes no more than 64, and fewer where they take long or much memory. One is for work that goes the same way
-    /// whatever its input says.
+    /// Number of inputs that the calls of a session take in turn, so that a branch predictor or a cache cannot learn
+    /// a single one. The lab makes at most 64, and fewer if they take long or much memory. Use 1 if the work does not
+    /// depend on the input's content.
     fn inputs(&self, _: &Spec) -> usize {
         1
     }
 
-    /// Makes an input. The same `spec` and `seed` must always give the same input, and threads and kernel must not
-    /// matter: engines of one session that differ only in those share it.
-    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Self::Input, Fault>;
+    /// Makes an input. The same `spec` and `seed` must always give the same input, independent of threads and kernel:
+    /// engines of one session that differ only in those share it.
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Self::Input, CaseError>;
 
     /// The right answer for `input`, from code that is not being measured.
-    fn reference(&self, spec: &Spec, input: &Self::Input) -> Result<Digest, Fault>;
+    fn reference(&self, spec: &Spec, input: &Self::Input) -> Result<Digest, CaseError>;
 }
 
-/// Something that computes a workload, in the phases which the timing class tells apart.
+/// An implementation of a workload, in the phases of the timing classes.
 ///
-/// Leave `Context` or `Buffer` as `()` where an engine has nothing to start or to fill.
+/// Leave `Context` or `Buffer` as `()` if an engine has nothing to start or to fill.
 pub trait Engine: 'static {
     /// The workload's input.
     type Input;
     /// Pools, pipelines, device handles.
     type Context;
-    /// Memory for one input, on whatever device.
+    /// Memory for one input, on any device.
     type Buffer;
-    /// What the work leaves behind, before anybody reads it.
+    /// Result of the work, before it is read.
     type Output;
 
-    /// Starts what outlives calls. A [`Fault::unavailable`] makes the row "skipped", with its reason.
-    fn init(&self, spec: &Spec) -> Result<Self::Context, Fault>;
+    /// Starts what outlives calls. A [`CaseError::unavailable`] error skips the row, with its reason.
+    fn init(&self, spec: &Spec) -> Result<Self::Context, CaseError>;
 
-    /// The kernel that will run, as the engine itself names it. Recorded, and compared where code is counted.
+    /// The kernel that will run, as the engine names it. Recorded, and compared when instructions are counted.
     fn kernel(&self, context: &Self::Context) -> String;
 
     /// Allocates the buffers of one input.
-    fn reserve(&self, context: &mut Self::Context, input: &Self::Input) -> Result<Self::Buffer, Fault>;
+    fn reserve(&self, context: &mut Self::Context, input: &Self::Input) -> Result<Self::Buffer, CaseError>;
 
-    /// Puts the input where `run` reads it. Most read it where it is.
-    fn stage(&self, _: &mut Self::Context, _: &mut Self::Buffer, _: &Self::Input) -> Result<(), Fault> {
+    /// Puts the input where `run` reads it. Most engines read it in place.
+    fn stage(&self, _: &mut Self::Context, _: &mut Self::Buffer, _: &Self::Input) -> Result<(), CaseError> {
         Ok(())
     }
 
@@ -82,60 +83,60 @@ pub trait Engine: 'static {
         context: &mut Self::Context,
         buffer: &mut Self::Buffer,
         input: &Self::Input,
-    ) -> Result<Self::Output, Fault>;
+    ) -> Result<Self::Output, CaseError>;
 
-    /// Brings the result to where its caller reads it, such as a copy out of a device. Most leave it where it is.
-    fn read(&self, _: &mut Self::Context, _: &mut Self::Output) -> Result<(), Fault> {
+    /// Brings the result to where the caller reads it, such as a copy from a device. Most engines leave it in place.
+    fn read(&self, _: &mut Self::Context, _: &mut Self::Output) -> Result<(), CaseError> {
         Ok(())
     }
 
-    /// The fingerprint by which results are compared. No class times it.
+    /// Fingerprint for comparing results. No class times it.
     fn digest(&self, output: &Self::Output) -> Digest;
 
-    /// What can be counted of this case beside its time, the fewer the better. Asked once per comparison and outside the
-    /// clock, after `run`, where the class keeps the buffer between calls.
+    /// Amounts that can be counted beside the time; less is better. Called once per comparison outside the clock,
+    /// after `run`, if the class keeps the buffer between calls.
     fn amounts(
         &self,
         _: &mut Self::Context,
         _: &mut Self::Buffer,
         _: &Self::Input,
-    ) -> Result<Vec<Amount>, Fault> {
+    ) -> Result<Vec<Amount>, CaseError> {
         Ok(Vec::new())
     }
 
-    /// Whether `run` uses up what `stage` made. Where the class does not time `stage`, every iteration is then
-    /// staged anew between two stretches of the clock.
+    /// Whether `run` consumes what `stage` made. If the class does not time `stage`, every iteration is then staged
+    /// anew between two timed stretches.
     fn consumes(&self) -> bool {
         false
     }
 }
 
-/// Bytes that were counted of a case: of what it makes, or of the memory that it needs.
+/// Counted bytes of a case: of its output, or of the memory it needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Amount {
-    /// What was counted, in the words of a gate's `metric`.
+    /// Name, as in a gate's `metric`.
     pub name: String,
-    /// How many bytes.
+    /// Amount in bytes.
     pub bytes: u64,
 }
 
-/// What is asked of a workload and an engine: the key without their names.
+/// Parameters for a workload and an engine: the key without their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// Which phases are timed and where the input lies.
+    /// Timed phases, and location of the input.
     pub class: Class,
-    /// Size of the input, in the workload's own sense.
+    /// Size of the input, as the workload defines it.
     pub size: u64,
-    /// Threads to use.
+    /// Number of threads.
     pub threads: u32,
-    /// Kernel to force.
+    /// Forced kernel.
     pub kernel: Option<String>,
     /// Further parameters.
     pub knobs: Knobs,
 }
 
-/// A result's fingerprint, compared for equality and shown in hexadecimal.
+/// Fingerprint of a result, compared for equality and shown in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest {
     bytes: [u8; Digest::MAX],
@@ -143,10 +144,10 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Most bytes that a digest holds.
+    /// Maximum length in bytes.
     pub const MAX: usize = 64;
 
-    /// The bytes themselves, or their SHA-256 where there are more than [`Digest::MAX`].
+    /// The bytes themselves, or their SHA-256 if there are more than [`Digest::MAX`].
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
         if bytes.len() > Digest::MAX {
@@ -157,8 +158,8 @@ impl Digest {
         digest
     }
 
-    /// Of whatever can be shown for debugging. The text of a value says all of it, as a rule, floating-point numbers
-    /// to the last digit.
+    /// Digest of a value's `Debug` text. That text usually describes the whole value, floating-point numbers to the
+    /// last digit.
     #[must_use]
     pub fn of(value: &impl fmt::Debug) -> Self {
         Digest::new(format!("{value:?}").as_bytes())
@@ -167,35 +168,35 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.bytes[..self.len].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.bytes[..self.len]))
     }
 }
 
-/// Why a workload or an engine could not do its part.
+/// Error of a workload or an engine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
-    /// This machine lacks what is needed; the row is skipped.
+pub enum CaseError {
+    /// This machine lacks something; the row is skipped.
     #[error("not available here: {0}")]
     Unavailable(String),
-    /// It should have worked; the row is broken.
+    /// A failure; the row is invalid.
     #[error("{0}")]
     Failed(String),
 }
 
-impl Fault {
-    /// This machine lacks what is needed.
+impl CaseError {
+    /// This machine lacks something.
     pub fn unavailable(reason: impl fmt::Display) -> Self {
-        Fault::Unavailable(reason.to_string())
+        CaseError::Unavailable(reason.to_string())
     }
 
-    /// It should have worked.
+    /// A failure.
     pub fn failed(reason: impl fmt::Display) -> Self {
-        Fault::Failed(reason.to_string())
+        CaseError::Failed(reason.to_string())
     }
 }
 
-/// An engine made of closures, which become part of the timed loop: something to start, nothing to fill.
+/// Engine made of closures, which are inlined into the timed loop. It has a context but no buffer.
 pub struct Routine<I, C, O, Init, Name, Run, Read> {
     init: Init,
     name: Name,
@@ -206,12 +207,12 @@ pub struct Routine<I, C, O, Init, Name, Run, Read> {
 
 impl<I, C, O, Init, Name, Run, Read> Routine<I, C, O, Init, Name, Run, Read>
 where
-    Init: Fn(&Spec) -> Result<C, Fault>,
+    Init: Fn(&Spec) -> Result<C, CaseError>,
     Name: Fn(&C) -> String,
-    Run: Fn(&mut C, &I) -> Result<O, Fault>,
+    Run: Fn(&mut C, &I) -> Result<O, CaseError>,
     Read: Fn(&O) -> Digest,
 {
-    /// Wraps the phases `init` and `run`, and the digest; `name` names the kernel that will run.
+    /// Wraps the phases `init` and `run`, and the digest; `name` returns the name of the kernel that will run.
     pub fn new(init: Init, name: Name, run: Run, read: Read) -> Self {
         Routine { init, name, run, read, types: PhantomData }
     }
@@ -222,9 +223,9 @@ where
     I: 'static,
     C: 'static,
     O: 'static,
-    Init: Fn(&Spec) -> Result<C, Fault> + 'static,
+    Init: Fn(&Spec) -> Result<C, CaseError> + 'static,
     Name: Fn(&C) -> String + 'static,
-    Run: Fn(&mut C, &I) -> Result<O, Fault> + 'static,
+    Run: Fn(&mut C, &I) -> Result<O, CaseError> + 'static,
     Read: Fn(&O) -> Digest + 'static,
 {
     type Input = I;
@@ -232,7 +233,7 @@ where
     type Buffer = ();
     type Output = O;
 
-    fn init(&self, spec: &Spec) -> Result<C, Fault> {
+    fn init(&self, spec: &Spec) -> Result<C, CaseError> {
         (self.init)(spec)
     }
 
@@ -240,11 +241,11 @@ where
         (self.name)(context)
     }
 
-    fn reserve(&self, _: &mut C, _: &I) -> Result<(), Fault> {
+    fn reserve(&self, _: &mut C, _: &I) -> Result<(), CaseError> {
         Ok(())
     }
 
-    fn run(&self, context: &mut C, (): &mut (), input: &I) -> Result<O, Fault> {
+    fn run(&self, context: &mut C, (): &mut (), input: &I) -> Result<O, CaseError> {
         (self.run)(context, input)
     }
 
@@ -253,8 +254,8 @@ where
     }
 }
 
-/// An engine made of two functions, one that works and one that tells results apart: nothing to start, nothing to fill.
-/// `kernel` names the code that will run.
+/// Engine made of two functions: `run` does the work, `digest` fingerprints the result. `kernel` names the code that
+/// will run.
 pub fn function<I: 'static, O: 'static>(
     kernel: &'static str,
     run: impl Fn(&I) -> O + 'static,

@@ -1,22 +1,23 @@
-//! The inputs of one session: several of one kind, what is right for each, and the walk through them.
+//! Inputs of one session with their right answers, and the loop over them.
 
-use super::engine::{Digest, Fault};
-use crate::plan::Orders;
+use super::engine::{CaseError, Digest};
+use crate::stats::order_rng::OrderRng;
 use hashmill_machine::resident_bytes;
 use std::time::{Duration, Instant};
 
-/// Most inputs of a session. A branch predictor learns one by heart: sorting a thousand numbers took 4.1 µs on one
-/// input and 6.2 µs on 64, 256 or 1024 in turn (Zen 5).
+/// Maximum number of inputs of a session. A branch predictor learns a single one: sorting 1,000 numbers took 4.1 µs
+/// on one input and 6.2 µs on 64, 256 or 1024 in turn (Zen 5).
 pub(crate) const MOST: usize = 64;
-/// Without a look at the memory, fewer.
+/// Maximum if the process cannot read its memory usage.
 const MOST_UNSEEN: usize = 8;
 
-/// What inputs may cost a session. Both are facts of the process and the machine, so a test that counts inputs has its own.
+/// Limits on the cost of a session's inputs. Both depend on the process and the machine, so a test that counts inputs
+/// sets its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// So much may the process grow by them; more would move a case from one level of caches to the next.
+    /// Maximum growth of the process. More would move a case from one cache level to the next.
     pub(crate) bytes: u64,
-    /// So long may it take to make them, and to find out what is right for each.
+    /// Maximum time to make the inputs and their right answers.
     pub(crate) time: Duration,
 }
 
@@ -26,41 +27,47 @@ impl Default for Limits {
     }
 }
 
-/// An input with what is known of it.
-pub(crate) struct Made<I> {
-    /// The input, unless each call has one made anew.
+#[cfg(test)]
+impl Limits {
+    /// For tests that count inputs.
+    pub(crate) const UNLIMITED: Self = Self { bytes: u64::MAX, time: Duration::MAX };
+}
+
+/// Input with its right answer.
+pub(crate) struct PreparedInput<I> {
+    /// The input; `None` if each call makes its own.
     pub(crate) input: Option<I>,
     pub(crate) right: Digest,
-    /// What a call gave on it, if one was made.
+    /// Result of a call on it, if one was made.
     pub(crate) found: Option<Digest>,
 }
 
-/// The inputs of one session. The first of them stands for all: its right answer is the digest of the session.
+/// Inputs of one session. The right answer of the first one is the digest of the session.
 pub(crate) struct Pool<I> {
     pub(crate) seeds: Vec<u64>,
-    answers: Vec<Digest>,
-    /// What a call gave before the first sample, where that was not right.
+    expected: Vec<Digest>,
+    /// First wrong result of a call before the first sample.
     wrong: Option<Digest>,
-    /// The inputs themselves, where calls share them.
-    pub(crate) made: Vec<I>,
-    /// By how much the process grew meanwhile, where one can tell.
+    /// The inputs, if calls share them.
+    pub(crate) inputs: Vec<I>,
+    /// Growth of the process while making the inputs, if known.
     pub(crate) grown: Option<u64>,
 }
 
 impl<I> Pool<I> {
-    /// Makes up to `most` inputs, as many as `limits` allow and one at least, the first of `seed` itself. Of several a power
-    /// of two is kept: sides of a comparison, which are timed apart, should not differ by a few.
+    /// Makes up to `most` inputs, as many as `limits` allow and at least one; the first uses `seed` itself. Keeps a
+    /// power of two, so that the sides of a comparison, which are timed separately, do not differ by a few inputs.
     pub(crate) fn fill(
         seed: u64,
         most: usize,
         limits: Limits,
-        mut make: impl FnMut(u64) -> Result<Made<I>, Fault>,
-    ) -> Result<Self, Fault> {
+        mut make: impl FnMut(u64) -> Result<PreparedInput<I>, CaseError>,
+    ) -> Result<Self, CaseError> {
         let before = resident_bytes();
         let grown = || Some(resident_bytes()?.saturating_sub(before?));
-        let (start, mut orders, mut next) = (Instant::now(), Orders::new(seed), seed);
+        let (start, mut order_rng, mut next) = (Instant::now(), OrderRng::new(seed), seed);
         let mut pool =
-            Pool { seeds: Vec::new(), answers: Vec::new(), wrong: None, made: Vec::new(), grown: grown() };
+            Pool { seeds: Vec::new(), expected: Vec::new(), wrong: None, inputs: Vec::new(), grown: grown() };
         let most = if pool.grown.is_some() { most.min(MOST) } else { most.min(MOST_UNSEEN) };
         loop {
             pool.add(next, make(next)?);
@@ -68,41 +75,41 @@ impl<I> Pool<I> {
             if pool.len() >= most || start.elapsed() > limits.time || pool.grown > Some(limits.bytes) {
                 break;
             }
-            next = orders.next();
+            next = order_rng.next();
         }
         let keep = 1 << pool.len().ilog2();
         pool.seeds.truncate(keep);
-        pool.answers.truncate(keep);
-        pool.made.truncate(keep);
+        pool.expected.truncate(keep);
+        pool.inputs.truncate(keep);
         Ok(pool)
     }
 
-    fn add(&mut self, seed: u64, made: Made<I>) {
+    fn add(&mut self, seed: u64, prepared: PreparedInput<I>) {
         let index = self.len();
         self.seeds.push(seed);
-        self.answers.push(made.right);
-        let told = made.found.map(|found| self.told(index, found));
-        self.wrong = self.wrong.or(told.filter(|told| *told != self.right()));
-        self.made.extend(made.input);
+        self.expected.push(prepared.right);
+        let digest = prepared.found.map(|found| self.compare(index, found));
+        self.wrong = self.wrong.or(digest.filter(|digest| *digest != self.right()));
+        self.inputs.extend(prepared.input);
     }
 
     pub(crate) fn len(&self) -> usize {
         self.seeds.len()
     }
 
-    /// The digest of the session.
+    /// Digest of the session.
     pub(crate) fn right(&self) -> Digest {
-        self.answers[0]
+        self.expected[0]
     }
 
-    /// The digest of the session if `found` is right for input `index`, and all was before the first sample, or else one
-    /// that it is not.
+    /// The digest of the session if `found` is right for input `index` and all earlier results were right; otherwise
+    /// a digest that differs from it.
     pub(crate) fn judge(&self, index: usize, found: Digest) -> Digest {
-        self.wrong.unwrap_or_else(|| self.told(index, found))
+        self.wrong.unwrap_or_else(|| self.compare(index, found))
     }
 
-    fn told(&self, index: usize, found: Digest) -> Digest {
-        let (wanted, right) = (self.answers[index], self.right());
+    fn compare(&self, index: usize, found: Digest) -> Digest {
+        let (wanted, right) = (self.expected[index], self.right());
         match found == wanted {
             true => right,
             false if found == right => Digest::of(&format!("{found} instead of {wanted}")),
@@ -110,29 +117,29 @@ impl<I> Pool<I> {
         }
     }
 
-    /// The input behind `at` in the circle.
+    /// Next index after `at`, cyclically.
     pub(crate) fn after(&self, at: usize) -> usize {
         (at + 1) % self.len()
     }
 
-    /// The input before `at` in the circle.
+    /// Previous index before `at`, cyclically.
     pub(crate) fn before(&self, at: usize) -> usize {
         (at + self.len() - 1) % self.len()
     }
 }
 
-/// Visits `count` inputs in a circle, from `at` on, each with what is kept for it.
+/// Calls `each` on `count` inputs cyclically from `at` on, with the item of `buffers` that belongs to each input.
 #[inline(always)]
 pub(crate) fn visit<B, I, E>(
-    kept: &mut [B],
+    buffers: &mut [B],
     inputs: &[I],
     at: &mut usize,
     count: u64,
     mut each: impl FnMut(&mut B, &I) -> Result<(), E>,
 ) -> Result<(), E> {
-    if let ([kept], [input]) = (&mut *kept, inputs) {
+    if let ([buffer], [input]) = (&mut *buffers, inputs) {
         for _ in 0..count {
-            each(kept, input)?;
+            each(buffer, input)?;
         }
         return Ok(());
     }
@@ -140,8 +147,8 @@ pub(crate) fn visit<B, I, E>(
     while left > 0 && !inputs.is_empty() {
         let end = inputs.len().min(at.saturating_add(usize::try_from(left).unwrap_or(usize::MAX)));
         let row = *at..end;
-        for (kept, input) in kept[row.clone()].iter_mut().zip(&inputs[row.clone()]) {
-            each(kept, input)?;
+        for (buffer, input) in buffers[row.clone()].iter_mut().zip(&inputs[row.clone()]) {
+            each(buffer, input)?;
         }
         left -= row.len() as u64;
         *at = if end == inputs.len() { 0 } else { end };
@@ -154,25 +161,24 @@ mod tests {
     use super::*;
     use std::convert::Infallible;
 
-    const UNLIMITED: Limits = Limits { bytes: u64::MAX, time: Duration::MAX };
-
-    fn number(seed: u64) -> Made<u64> {
-        Made { input: Some(seed), right: Digest::of(&seed), found: None }
+    fn number(seed: u64) -> PreparedInput<u64> {
+        PreparedInput { input: Some(seed), right: Digest::of(&seed), found: None }
     }
 
     #[test]
     fn the_first_input_is_of_the_seed_and_the_others_follow_from_it() {
-        let pool = |seed| Pool::fill(seed, MOST, UNLIMITED, |seed| Ok(number(seed))).expect("numbers");
+        let pool =
+            |seed| Pool::fill(seed, MOST, Limits::UNLIMITED, |seed| Ok(number(seed))).expect("numbers");
         let (one, again, other) = (pool(7), pool(7), pool(8));
-        assert_eq!(one.made[0], 7);
-        assert_eq!(one.made, again.made);
-        assert!(one.made.iter().all(|input| !other.made.contains(input)));
-        let distinct: std::collections::BTreeSet<_> = one.made.iter().collect();
+        assert_eq!(one.inputs[0], 7);
+        assert_eq!(one.inputs, again.inputs);
+        assert!(one.inputs.iter().all(|input| !other.inputs.contains(input)));
+        let distinct: std::collections::BTreeSet<_> = one.inputs.iter().collect();
         assert_eq!(distinct.len(), one.len());
     }
 
     #[test]
-    fn inputs_are_as_many_as_are_asked_for_and_the_limits_allow() {
+    fn number_of_inputs_is_bounded_by_the_limits() {
         let len = |most, limits, take: fn()| {
             let make = |seed| {
                 take();
@@ -181,30 +187,30 @@ mod tests {
             Pool::fill(1, most, limits, make).expect("numbers").len()
         };
         let slow = || std::thread::sleep(Duration::from_millis(2));
-        assert_eq!([0, 1, 2, 7].map(|most| len(most, UNLIMITED, || {})), [1, 1, 2, 4]);
-        assert!(len(usize::MAX, UNLIMITED, || {}) <= MOST);
+        assert_eq!([0, 1, 2, 7].map(|most| len(most, Limits::UNLIMITED, || {})), [1, 1, 2, 4]);
+        assert!(len(usize::MAX, Limits::UNLIMITED, || {}) <= MOST);
         assert_eq!(
-            len(MOST, Limits { time: Duration::ZERO, ..UNLIMITED }, slow),
+            len(MOST, Limits { time: Duration::ZERO, ..Limits::UNLIMITED }, slow),
             1,
             "one costs what it must"
         );
-        assert!(len(MOST, Limits { time: Duration::from_millis(5), ..UNLIMITED }, slow) <= 2);
+        assert!(len(MOST, Limits { time: Duration::from_millis(5), ..Limits::UNLIMITED }, slow) <= 2);
         let large: fn() = || _ = Box::leak(vec![1_u8; 1 << 20].into_boxed_slice());
         if resident_bytes().is_some() {
-            assert!(len(MOST, Limits { bytes: 4 << 20, ..UNLIMITED }, large) <= 4);
+            assert!(len(MOST, Limits { bytes: 4 << 20, ..Limits::UNLIMITED }, large) <= 4);
         }
     }
 
     #[test]
-    fn an_input_that_cannot_be_made_is_no_shorter_pool() {
-        let make = |seed| if seed == 1 { Ok(number(seed)) } else { Err(Fault::failed("none")) };
-        assert_eq!(Pool::fill(1, 2, UNLIMITED, make).err(), Some(Fault::failed("none")));
+    fn a_failed_input_is_an_error() {
+        let make = |seed| if seed == 1 { Ok(number(seed)) } else { Err(CaseError::failed("none")) };
+        assert_eq!(Pool::fill(1, 2, Limits::UNLIMITED, make).err(), Some(CaseError::failed("none")));
     }
 
     #[test]
-    fn what_is_right_for_another_input_is_wrong() {
-        let pool = Pool::fill(1, 2, UNLIMITED, |seed| Ok(number(seed))).expect("numbers");
-        let [first, second] = [0, 1].map(|index| Digest::of(&pool.made[index]));
+    fn the_right_result_of_another_input_is_wrong() {
+        let pool = Pool::fill(1, 2, Limits::UNLIMITED, |seed| Ok(number(seed))).expect("numbers");
+        let [first, second] = [0, 1].map(|index| Digest::of(&pool.inputs[index]));
         assert_eq!(pool.right(), first);
         assert_eq!([pool.judge(0, first), pool.judge(1, second)], [first; 2]);
         for wrong in [pool.judge(1, first), pool.judge(0, second), pool.judge(1, Digest::of(&"other"))] {
@@ -213,26 +219,32 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_goes_round_and_goes_on_where_it_stopped() {
+    fn input_order_wraps_around_and_continues() {
         for (len, counts, expected) in
             [(1, &[2, 3][..], "00000"), (4, &[3, 1, 6], "0123012301"), (2, &[0, 5, 1], "010101")]
         {
-            let (inputs, mut kept, mut at, mut seen) =
+            let (inputs, mut counts_of_inputs, mut at, mut order) =
                 ((0..len).collect::<Vec<usize>>(), vec![0; len], 0, String::new());
             for count in counts {
-                let Ok(()) = visit::<_, _, Infallible>(&mut kept, &inputs, &mut at, *count, |kept, input| {
-                    *kept += 1;
-                    seen += &input.to_string();
-                    Ok(())
-                });
+                let Ok(()) = visit::<_, _, Infallible>(
+                    &mut counts_of_inputs,
+                    &inputs,
+                    &mut at,
+                    *count,
+                    |counts_of_inputs, input| {
+                        *counts_of_inputs += 1;
+                        order += &input.to_string();
+                        Ok(())
+                    },
+                );
             }
-            assert_eq!(seen, expected);
-            assert_eq!(kept.iter().sum::<usize>(), expected.len(), "each with what is kept for it");
+            assert_eq!(order, expected);
+            assert_eq!(counts_of_inputs.iter().sum::<usize>(), expected.len(), "each with its own item");
         }
         let stopped = visit(&mut [(); 4], &[0, 1, 2, 3], &mut 0, 9, |(), input| match input {
-            2 => Err(Fault::failed("at two")),
+            2 => Err(CaseError::failed("at two")),
             _ => Ok(()),
         });
-        assert_eq!(stopped, Err(Fault::failed("at two")));
+        assert_eq!(stopped, Err(CaseError::failed("at two")));
     }
 }

@@ -1,4 +1,4 @@
-//! The name of a case: `workload/engine/class/size/tN[/kernel][/knob=value…]`.
+//! Name of a case: `workload/engine/class/size/tN[/kernel][/knob=value…]`.
 
 use super::class::{Class, ClassError};
 use super::units::{Size, SizeError};
@@ -9,26 +9,26 @@ use std::str::FromStr;
 /// Parameters of a case beyond size and threads, by name.
 pub type Knobs = BTreeMap<String, String>;
 
-/// Which case: everything that selects code to run, in one line of text.
+/// Key of a case: everything that selects code to run, in one line of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// What is computed.
+    /// Name of the workload.
     pub workload: String,
-    /// Who computes it.
+    /// Name of the engine.
     pub engine: String,
-    /// Which phases are timed.
+    /// Timing class.
     pub class: Class,
-    /// How large the input is.
+    /// Size of the input.
     pub size: Size,
-    /// On how many threads.
+    /// Number of threads.
     pub threads: u32,
-    /// Which kernel is forced; the engine chooses when absent.
+    /// Forced kernel; the engine chooses if absent.
     pub kernel: Option<String>,
     /// Further parameters.
     pub knobs: Knobs,
 }
 
-/// Why a text does not name a case.
+/// Error in the text of a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -45,17 +45,18 @@ pub enum KeyError {
     #[error("`{0}` is not a number of threads; write t1, t2, …")]
     Threads(String),
     /// An empty name or one with characters that would break a key or a file name.
-    #[error("`{0}` cannot stand in a case's name; use letters, digits and . _ + - only")]
+    #[error("`{0}` is not valid in a case name; use letters, digits and . _ + - only")]
     Name(String),
 }
 
-/// Whether a text may stand as one segment of a key.
+/// Whether a text is valid as one segment of a key.
 pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c))
 }
 
 impl Key {
-    /// Whether both cases read the same input: all that [`prepare`](super::engine::Workload::prepare) may look at.
+    /// Whether both cases read the same input: compares all that [`prepare`](super::engine::Workload::prepare) may
+    /// use.
     pub(crate) fn same_input(&self, other: &Key) -> bool {
         let blind = |key: &Key| Key { engine: String::new(), kernel: None, threads: 1, ..key.clone() };
         blind(self) == blind(other)
@@ -126,20 +127,20 @@ mod tests {
     }
 
     #[test]
-    fn broken_keys_say_what_is_wrong() {
-        for (text, says) in [
+    fn malformed_keys_have_specific_errors() {
+        for (text, message) in [
             ("blake3/fast", "is not a case"),
             ("blake3/fast/kernel/64MiB/1", "number of threads"),
             ("blake3/fast/kernel/64MiB/t0", "number of threads"),
-            ("blake3//kernel/64MiB/t1", "cannot stand"),
-            ("bla ke3/x/kernel/64MiB/t1", "cannot stand"),
+            ("blake3//kernel/64MiB/t1", "is not valid in"),
+            ("bla ke3/x/kernel/64MiB/t1", "is not valid in"),
             ("blake3/fast/kernel/64QiB/t1", "not a size"),
             ("blake3/fast/kernle/64MiB/t1", "did you mean `kernel`?"),
             ("blake3/fast/kernel/64MiB/t1/avx2/sse2", "is not a case"),
-            ("blake3/fast/kernel/64MiB/t1/tile=", "cannot stand"),
+            ("blake3/fast/kernel/64MiB/t1/tile=", "is not valid in"),
         ] {
             let error = text.parse::<Key>().expect_err(text).to_string();
-            assert!(error.contains(says), "{text}: {error}");
+            assert!(error.contains(message), "{text}: {error}");
         }
     }
 }

@@ -1,19 +1,19 @@
-//! The workloads and engines that a program hands in, and the cases that they make.
+//! Registry of the workloads and engines of a program, and the cases that they form.
 
 use super::class::{Class, Sampling};
 use super::driver::{Drive, Driver};
-use super::engine::{Digest, Engine, Fault, Spec, Workload};
-use super::floor::Work;
-use super::inputs::{Limits, Made, Pool};
+use super::engine::{CaseError, Digest, Engine, Spec, Workload};
+use super::inputs::{Limits, Pool, PreparedInput};
 use super::key::{Key, Knobs, is_name};
+use super::lower_bound::MinimalWork;
 use super::select::{hint, instead, matches};
+use super::summary::Summary;
 use super::units::{Size, Units};
-use crate::probe::PREFIX;
 use std::any::{Any, TypeId};
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-/// Everything that can be measured.
+/// All workloads, suites and known answers of a program.
 pub struct Registry {
     workloads: Vec<WorkloadEntry>,
     suites: Vec<Suite>,
@@ -22,37 +22,37 @@ pub struct Registry {
     absent: Vec<(String, String)>,
 }
 
-/// What an engine can be asked to do; the listed sizes, threads and knob values are suggestions, not limits.
+/// Parameters that an engine supports. The listed sizes, threads and knob values are suggestions, not limits.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct EngineOffer {
     classes: Vec<Class>,
     threads: Vec<u32>,
     kernels: Vec<String>,
     knobs: Vec<(String, Vec<String>)>,
 }
 
-/// A named list of patterns, such as `headline`.
+/// Named list of patterns, such as `headline`.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: String,
-    /// What it shows, in one line.
+    /// One-line description.
     pub about: String,
-    /// Which cases it holds.
+    /// Patterns of its cases.
     pub patterns: Vec<String>,
-    /// What each pattern is called in a summary; empty where a run shows everything.
-    pub names: Vec<String>,
+    /// Summary that a run prints instead of the table of cases.
+    pub summary: Option<Summary>,
 }
 
-/// An engine's known answers, to be computed before anything is timed.
+/// Known answers of an engine, computed before anything is timed.
 pub(crate) struct KnownAnswers {
     pub(crate) name: String,
-    /// How many were right, or what was wrong.
+    /// Returns the number of right answers, or what was wrong.
     pub(crate) check: Box<dyn Fn() -> Result<usize, String>>,
 }
 
-type Prepare = dyn Fn(&Spec, u64) -> Result<Prepared, Fault>;
-type CountWork = dyn Fn(&Spec) -> Option<Work>;
+type Prepare = dyn Fn(&Spec, u64, Limits) -> Result<Prepared, CaseError>;
+type CountWork = dyn Fn(&Spec) -> Option<MinimalWork>;
 type MakeDriver = dyn Fn(&Prepared, Spec) -> Box<dyn Drive>;
 
 struct WorkloadEntry {
@@ -62,17 +62,17 @@ struct WorkloadEntry {
     prepare: Box<Prepare>,
     work: Box<CountWork>,
     engines: Vec<EngineEntry>,
-    /// Whether its sizes and threads are all that there are.
+    /// Whether its sizes and threads are fixed.
     ready_made: bool,
 }
 
 struct EngineEntry {
     name: String,
-    offer: Offer,
+    offer: EngineOffer,
     drive: Box<MakeDriver>,
 }
 
-/// The inputs of a session. Clones share them, so two engines of one session read the same memory.
+/// Inputs of a session. Clones share them, so two engines of one session read the same memory.
 #[derive(Clone)]
 pub(crate) struct Prepared {
     inputs: Rc<dyn Any>,
@@ -94,56 +94,59 @@ impl Prepared {
         Prepared { inputs, reference, units, working_set, len }
     }
 
-    /// The inputs, if they are of that type.
+    /// The inputs, if they have this type.
     pub(crate) fn inputs<T: 'static>(&self) -> Option<Rc<T>> {
         Rc::clone(&self.inputs).downcast().ok()
     }
 }
 
-/// Why nothing was selected.
+/// Error in a selection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectError {
-    /// One segment of the pattern matches nothing that is left.
+    /// One segment of the pattern matches nothing.
     #[error("no {what} matches `{segment}` in `{pattern}`{hint}; {}", instead(segment, choices))]
     NoMatch {
-        /// Workload, engine, class, …
+        /// Kind of segment: workload, engine, class, …
         what: &'static str,
-        /// The segment that fails.
+        /// Text of the segment.
         segment: String,
         /// The whole pattern.
         pattern: String,
-        /// The nearest name, as words.
+        /// Suggestion with the nearest name.
         hint: String,
-        /// What could have been written.
+        /// Possible values.
         choices: Vec<String>,
     },
-    /// The pattern has the shape of nothing.
+    /// The pattern is malformed.
     #[error(
         "`{0}` is not a pattern of cases; write workload/engine/class/size/tN[/kernel][/knob=value…], with * as you like"
     )]
     Shape(String),
-    /// Nothing was asked for.
+    /// No pattern was given.
     #[error("no case was selected")]
     Empty,
 }
 
 #[cfg(feature = "gates")]
 impl SelectError {
-    /// Whether the name is known, and only this processor lacks the kernel.
+    /// Whether the name is known but this processor lacks the kernel.
     pub(crate) fn is_about_the_processor(&self) -> bool {
         matches!(self, SelectError::NoMatch { what: KERNEL, .. })
     }
 }
 
-/// In the place of a number of threads: the largest that an engine offers.
+/// Prefix of the lab's own probes, which are listed only if a pattern names them.
+pub(crate) const PROBE_PREFIX: &str = "lab.";
+
+/// Threads segment for the largest number that an engine offers.
 const ALL_THREADS: &str = "all";
 
-/// The segment of a key whose choices differ from processor to processor.
+/// Segment whose choices differ between processors.
 const KERNEL: &str = "kernel";
 
-impl Offer {
-    /// These timing classes, on one thread, with the kernel that the engine chooses.
+impl EngineOffer {
+    /// These timing classes on one thread, with the engine's default kernel.
     ///
     /// # Panics
     /// When a name is not a class: the program that registers it is wrong.
@@ -151,10 +154,10 @@ impl Offer {
     pub fn classes(names: &[&str]) -> Self {
         let classes =
             names.iter().map(|name| name.parse().unwrap_or_else(|error| panic!("{error}"))).collect();
-        Offer { classes, threads: vec![1], kernels: Vec::new(), knobs: Vec::new() }
+        EngineOffer { classes, threads: vec![1], kernels: Vec::new(), knobs: Vec::new() }
     }
 
-    /// Numbers of threads worth measuring.
+    /// Thread counts worth measuring.
     #[must_use]
     pub fn threads(mut self, threads: impl IntoIterator<Item = u32>) -> Self {
         self.threads = threads.into_iter().collect();
@@ -168,7 +171,7 @@ impl Offer {
         self
     }
 
-    /// A parameter and the values worth trying; without it in the key the engine uses its default.
+    /// A parameter and values worth trying. The engine uses its default if the key omits it.
     #[must_use]
     pub fn knob<V: Into<String>>(mut self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
         self.knobs.push((name.to_owned(), values.into_iter().map(Into::into).collect()));
@@ -176,7 +179,7 @@ impl Offer {
     }
 }
 
-/// Adds engines that read `I` to a workload.
+/// Builder that adds engines with input `I` to a workload.
 pub struct AddEngines<'a, I> {
     entry: &'a mut WorkloadEntry,
     input: PhantomData<I>,
@@ -186,8 +189,8 @@ impl<I: 'static> AddEngines<'_, I> {
     /// Adds an engine under `name`.
     ///
     /// # Panics
-    /// When the name cannot stand in a key or is taken: the program that registers it is wrong.
-    pub fn engine<E: Engine<Input = I>>(self, name: &str, engine: E, offer: Offer) -> Self {
+    /// If the name is not valid in a key or is already used.
+    pub fn engine<E: Engine<Input = I>>(self, name: &str, engine: E, offer: EngineOffer) -> Self {
         assert!(is_name(name), "`{name}` cannot be the name of an engine");
         assert!(self.entry.engines.iter().all(|e| e.name != name), "engine `{name}` is registered twice");
         let engine = Rc::new(engine);
@@ -200,31 +203,22 @@ impl<I: 'static> AddEngines<'_, I> {
     }
 }
 
-impl Default for Registry {
-    fn default() -> Self {
-        Registry::new()
-    }
-}
-
 impl Registry {
-    /// A registry with nothing but the lab's own probes.
-    #[must_use]
-    pub fn new() -> Self {
-        let mut registry = Registry {
+    /// Empty registry, without probes.
+    pub(crate) fn empty() -> Self {
+        Registry {
             workloads: Vec::new(),
             suites: Vec::new(),
             answers: Vec::new(),
             examples: Vec::new(),
             absent: Vec::new(),
-        };
-        crate::probe::register(&mut registry);
-        registry
+        }
     }
 
-    /// Registers a workload with the sizes worth measuring; its engines follow on the result.
+    /// Registers a workload with sizes worth measuring; add its engines on the result.
     ///
     /// # Panics
-    /// When the name cannot stand in a key or is taken: the program that registers it is wrong.
+    /// If the name is not valid in a key or is already used.
     pub fn workload<W: Workload>(&mut self, workload: W, sizes: &[u64]) -> AddEngines<'_, W::Input> {
         let name = workload.name().to_owned();
         assert!(is_name(&name), "`{name}` cannot be the name of a workload");
@@ -232,14 +226,14 @@ impl Registry {
         let workload = Rc::new(workload);
         let counting = Rc::clone(&workload);
         let work = move |spec: &Spec| counting.work(spec);
-        let prepare = move |spec: &Spec, seed| {
-            // What is timed cold meets one input, once.
+        let prepare = move |spec: &Spec, seed, limits| {
+            // A cold case has one input and one call.
             let is_cold = spec.class.sampling() == Sampling::Cold;
             let most = if is_cold { 1 } else { workload.inputs(spec) };
-            let pool = Pool::fill(seed, most, Limits::default(), |seed| {
+            let pool = Pool::fill(seed, most, limits, |seed| {
                 let input = workload.prepare(spec, seed)?;
                 let right = workload.reference(spec, &input)?;
-                Ok(Made { input: Some(input), right, found: None })
+                Ok(PreparedInput { input: Some(input), right, found: None })
             })?;
             let (reference, units) = (pool.right(), workload.units(spec));
             let working_set = workload.working_set(spec).saturating_mul(pool.len() as u64);
@@ -255,15 +249,18 @@ impl Registry {
         AddEngines { entry, input: PhantomData }
     }
 
-    /// Registers a case that makes its own inputs and drives itself, under the names in `key`.
+    /// Registers a case that makes its own inputs and has its own driver, under the names in `key`.
     pub(crate) fn ready_made(
         &mut self,
         key: &Key,
-        prepare: impl Fn(u64) -> Result<Prepared, Fault> + 'static,
+        prepare: impl Fn(u64) -> Result<Prepared, CaseError> + 'static,
         drive: fn(&Prepared) -> Box<dyn Drive>,
     ) {
-        let offer =
-            Offer { classes: vec![key.class.clone()], threads: vec![key.threads], ..Offer::classes(&[]) };
+        let offer = EngineOffer {
+            classes: vec![key.class.clone()],
+            threads: vec![key.threads],
+            ..EngineOffer::classes(&[])
+        };
         let engine = EngineEntry {
             name: key.engine.clone(),
             offer,
@@ -273,14 +270,14 @@ impl Registry {
             name: key.workload.clone(),
             sizes: vec![key.size],
             input: TypeId::of::<()>(),
-            prepare: Box::new(move |_, seed| prepare(seed)),
+            prepare: Box::new(move |_, seed, _| prepare(seed)),
             work: Box::new(|_| None),
             engines: vec![engine],
             ready_made: true,
         });
     }
 
-    /// More engines for a workload that was registered before, by whoever made its input.
+    /// Adds engines to a workload that is already registered.
     ///
     /// # Panics
     /// When there is none of that name, or its input is another: the program that registers them is wrong.
@@ -294,22 +291,18 @@ impl Registry {
     /// Registers a suite.
     pub fn suite(&mut self, name: &str, about: &str, patterns: &[&str]) {
         let patterns = patterns.iter().map(|p| (*p).to_owned()).collect();
-        self.suites.push(Suite {
-            name: name.to_owned(),
-            about: about.to_owned(),
-            patterns,
-            names: Vec::new(),
-        });
+        self.suites.push(Suite { name: name.to_owned(), about: about.to_owned(), patterns, summary: None });
     }
 
-    /// Registers a suite for somebody who meets the program: each row is a case with a name in words. A run of it also says
-    /// how far each row is from what the machine can do, and prints a summary; its page has everything.
-    pub fn summary(&mut self, name: &str, about: &str, rows: &[(String, String)]) {
-        let (names, patterns) = rows.iter().cloned().unzip();
-        self.suites.push(Suite { name: name.to_owned(), about: about.to_owned(), patterns, names });
+    /// Registers a suite for a first-time user. A run prints the summary and measures the cases of its products; with
+    /// `--full`, all cases.
+    pub fn summary(&mut self, name: &str, about: &str, summary: Summary) {
+        let patterns = summary.cases().iter().map(|named| named.key.to_string()).collect();
+        let summary = Some(summary);
+        self.suites.push(Suite { name: name.to_owned(), about: about.to_owned(), patterns, summary });
     }
 
-    /// Registers an example for the help of a command: what stands behind the program's name.
+    /// Registers an example for the help of a command, such as `claim check`. `line` follows the program's name.
     pub fn example(&mut self, command: &str, line: &str) {
         self.examples.push((command.to_owned(), line.to_owned()));
     }
@@ -318,7 +311,7 @@ impl Registry {
         &self.examples
     }
 
-    /// Registers known answers: `check` computes them and says how many were right, or what was wrong.
+    /// Registers known answers. `check` computes them and returns the number of right ones, or what was wrong.
     pub fn known_answers(&mut self, name: &str, check: impl Fn() -> Result<usize, String> + 'static) {
         self.answers.push(KnownAnswers { name: name.to_owned(), check: Box::new(check) });
     }
@@ -327,39 +320,39 @@ impl Registry {
         &self.answers
     }
 
-    /// Says why workloads or engines of these names (a `*` is any letters), which the program knows, are not there on this machine.
+    /// Records why workloads or engines of these names (`*` matches any text) are absent on this machine.
     pub fn absent(&mut self, names: &str, why: &str) {
         self.absent.push((names.to_owned(), why.to_owned()));
     }
 
-    /// What is not there, each with the reason.
+    /// Absent workloads and engines with the reason.
     #[must_use]
     pub fn absences(&self) -> &[(String, String)] {
         &self.absent
     }
 
-    /// The least work of one iteration of a case, where its workload counts it.
-    pub(crate) fn work(&self, key: &Key) -> Option<Work> {
+    /// Minimal work of one iteration of a case, if its workload counts it.
+    pub(crate) fn work(&self, key: &Key) -> Option<MinimalWork> {
         let (workload, _) = self.find(key).ok()?;
         (workload.work)(&key.spec())
     }
 
-    /// The suites, in the order of their registration.
+    /// Suites in registration order.
     #[must_use]
     pub fn suites(&self) -> &[Suite] {
         &self.suites
     }
 
-    /// All suggested cases, with the kernel left to the engine and knobs at their defaults.
+    /// All suggested cases, with default kernels and knobs.
     #[must_use]
     pub fn cases(&self) -> Vec<Key> {
         self.select_one("*").unwrap_or_default()
     }
 
-    /// The cases that the patterns name, in order and each once. A pattern is a key whose segments may hold `*`
-    /// and whose end may be missing; a suite's name stands for its patterns.
+    /// Cases that the patterns select, in order and without duplicates. A pattern is a key whose segments may contain
+    /// `*` and whose trailing segments may be missing; a suite's name stands for its patterns.
     ///
-    /// Sizes, threads and knob values that are written out need not be among the suggested ones.
+    /// Explicit sizes, threads and knob values need not be among the suggested ones.
     pub fn select<P: AsRef<str>>(&self, patterns: &[P]) -> Result<Vec<Key>, SelectError> {
         let mut keys: Vec<Key> = Vec::new();
         for pattern in patterns {
@@ -376,7 +369,7 @@ impl Registry {
         if keys.is_empty() { Err(SelectError::Empty) } else { Ok(keys) }
     }
 
-    /// A single word that is no workload may be a suite's name, mistyped.
+    /// A single unknown word may be a misspelt suite.
     fn or_a_suite(&self, pattern: &str, mut error: SelectError) -> SelectError {
         if let SelectError::NoMatch { hint: meant, choices, .. } = &mut error
             && !pattern.contains('/')
@@ -387,7 +380,7 @@ impl Registry {
         error
     }
 
-    /// A segment that names what other machines have.
+    /// Adds the reason if the segment names something that only other machines have.
     fn or_absent(&self, mut error: SelectError) -> SelectError {
         if let SelectError::NoMatch { segment, hint, .. } = &mut error
             && let Some((names, why)) = self.absent.iter().find(|(names, _)| matches(names, segment))
@@ -399,9 +392,9 @@ impl Registry {
 
     fn select_one(&self, pattern: &str) -> Result<Vec<Key>, SelectError> {
         let pattern = Pattern::parse(pattern)?;
-        let own = pattern.workload.starts_with(PREFIX);
+        let own = pattern.workload.starts_with(PROBE_PREFIX);
         let listed: Vec<&WorkloadEntry> =
-            self.workloads.iter().filter(|w| w.name.starts_with(PREFIX) == own).collect();
+            self.workloads.iter().filter(|w| w.name.starts_with(PROBE_PREFIX) == own).collect();
         let workloads = pattern.filter("workload", &pattern.workload, &listed, |w| w.name.clone())?;
         let pairs: Vec<_> = workloads.iter().flat_map(|w| w.engines.iter().map(|e| (*w, e))).collect();
         let pairs = pattern.filter("engine", &pattern.engine, &pairs, |(_, e)| e.name.clone())?;
@@ -416,19 +409,24 @@ impl Registry {
     }
 
     /// Makes the inputs of a case and their right answers.
-    pub(crate) fn prepare(&self, key: &Key, seed: u64) -> Result<Prepared, Fault> {
-        let (workload, _) = self.find(key)?;
-        (workload.prepare)(&key.spec(), seed)
+    pub(crate) fn prepare(&self, key: &Key, seed: u64) -> Result<Prepared, CaseError> {
+        self.prepare_within(Limits::default(), key, seed)
     }
 
-    /// A driver for a case whose inputs were prepared.
-    pub(crate) fn drive(&self, key: &Key, prepared: &Prepared) -> Result<Box<dyn Drive>, Fault> {
+    /// As [`Self::prepare`]. The default limits include a time, so on a busy machine they can stop after any number of inputs.
+    fn prepare_within(&self, limits: Limits, key: &Key, seed: u64) -> Result<Prepared, CaseError> {
+        let (workload, _) = self.find(key)?;
+        (workload.prepare)(&key.spec(), seed, limits)
+    }
+
+    /// Driver for a prepared case.
+    pub(crate) fn drive(&self, key: &Key, prepared: &Prepared) -> Result<Box<dyn Drive>, CaseError> {
         let (_, engine) = self.find(key)?;
         Ok((engine.drive)(prepared, key.spec()))
     }
 
-    fn find(&self, key: &Key) -> Result<(&WorkloadEntry, &EngineEntry), Fault> {
-        // Cases that are ready-made share a name where they differ in size or threads.
+    fn find(&self, key: &Key) -> Result<(&WorkloadEntry, &EngineEntry), CaseError> {
+        // Ready-made cases share a name if they differ only in size or threads.
         let is_it = |w: &&WorkloadEntry| {
             let own = |e: &EngineEntry| e.offer.threads.contains(&key.threads);
             w.name == key.workload
@@ -438,7 +436,7 @@ impl Registry {
         let pair = workload.and_then(|w| Some((w, w.engines.iter().find(|e| e.name == key.engine)?)));
         match pair {
             Some((workload, engine)) if engine.offer.classes.contains(&key.class) => Ok((workload, engine)),
-            _ => Err(Fault::unavailable(format!("this build has no case {key}"))),
+            _ => Err(CaseError::unavailable(format!("this build has no case {key}"))),
         }
     }
 }
@@ -455,7 +453,7 @@ impl Key {
     }
 }
 
-/// A key with stars. Segments that are missing before the kernel match everything.
+/// Key with wildcards. Missing segments before the kernel match everything.
 struct Pattern {
     text: String,
     workload: String,
@@ -489,7 +487,7 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), workload, engine, class, size, threads, kernel, knobs })
     }
 
-    /// The items whose name matches `segment`, or an error that says what there is instead.
+    /// Items whose name matches `segment`, or an error with suggestions.
     fn filter<T: Clone>(
         &self,
         what: &'static str,
@@ -562,7 +560,7 @@ impl Pattern {
         Ok(())
     }
 
-    /// Every combination of the knob values that the pattern asks for.
+    /// All combinations of the requested knob values.
     fn settings(&self, engine: &EngineEntry) -> Result<Vec<Knobs>, SelectError> {
         let mut settings = vec![Knobs::new()];
         for (name, value) in &self.knobs {
@@ -604,10 +602,10 @@ mod tests {
         fn units(&self, spec: &Spec) -> Units {
             Units::Operations(spec.size)
         }
-        fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, Fault> {
+        fn prepare(&self, spec: &Spec, _: u64) -> Result<u64, CaseError> {
             Ok(spec.size)
         }
-        fn reference(&self, _: &Spec, input: &u64) -> Result<Digest, Fault> {
+        fn reference(&self, _: &Spec, input: &u64) -> Result<Digest, CaseError> {
             Ok(Digest::new(&input.to_le_bytes()))
         }
     }
@@ -620,9 +618,9 @@ mod tests {
             .engine(
                 "fast",
                 same(),
-                Offer::classes(&["kernel", "oneshot"]).threads([1, 2]).kernels(["avx2", "sse2"]),
+                EngineOffer::classes(&["kernel", "oneshot"]).threads([1, 2]).kernels(["avx2", "sse2"]),
             )
-            .engine("slow", same(), Offer::classes(&["oneshot"]).knob("tile", ["1", "2"]));
+            .engine("slow", same(), EngineOffer::classes(&["oneshot"]).knob("tile", ["1", "2"]));
         registry.suite("short", "the small ones", &["count/*/oneshot/64"]);
         registry
     }
@@ -650,7 +648,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_knobs_and_free_sizes_are_asked_for_by_name() {
+    fn kernels_knobs_and_other_sizes_are_selected_by_name() {
         assert_eq!(
             selected(&["*/fast/kernel/100/t3/*"]),
             ["count/fast/kernel/100/t3/avx2", "count/fast/kernel/100/t3/sse2"]
@@ -663,14 +661,14 @@ mod tests {
     }
 
     #[test]
-    fn suites_stand_for_their_patterns_and_nothing_comes_twice() {
+    fn suites_expand_to_their_patterns_without_duplicates() {
         let keys = ["count/fast/oneshot/64/t1", "count/fast/oneshot/64/t2", "count/slow/oneshot/64/t1"];
         assert_eq!(selected(&["short"]), keys);
         assert_eq!(selected(&["short", "count/slow/oneshot/64"]), keys);
     }
 
     #[test]
-    fn what_does_not_exist_is_named_with_the_nearest() {
+    fn errors_suggest_the_nearest_name() {
         assert_eq!(
             refused("cuont"),
             "no workload matches `cuont` in `cuont` (did you mean `count`?); there is count, short"
@@ -690,7 +688,7 @@ mod tests {
         assert_eq!(registry().select::<&str>(&[]), Err(SelectError::Empty));
     }
 
-    /// Any number, of which a session takes as many as can be had.
+    /// Any number; a session takes as many inputs as allowed.
     struct Numbers;
 
     impl Workload for Numbers {
@@ -704,24 +702,24 @@ mod tests {
         fn inputs(&self, _: &Spec) -> usize {
             usize::MAX
         }
-        fn prepare(&self, _: &Spec, seed: u64) -> Result<u64, Fault> {
+        fn prepare(&self, _: &Spec, seed: u64) -> Result<u64, CaseError> {
             Ok(seed)
         }
-        fn reference(&self, _: &Spec, input: &u64) -> Result<Digest, Fault> {
+        fn reference(&self, _: &Spec, input: &u64) -> Result<Digest, CaseError> {
             Ok(Digest::of(input))
         }
     }
 
     #[test]
-    fn a_session_has_several_inputs_where_its_workload_says_so_and_it_is_warm() {
+    fn only_warm_sessions_have_several_inputs() {
         let mut registry = registry();
-        let offer = Offer::classes(&["kernel", "cold"]);
+        let offer = EngineOffer::classes(&["kernel", "cold"]);
         registry.workload(Numbers, &[1]).engine("echo", function("echo", |n: &u64| *n, Digest::of), offer);
         let pool = |case: &str| {
             let key: Key = case.parse().expect("a key");
-            let prepared = registry.prepare(&key, 7).expect("numbers");
+            let prepared = registry.prepare_within(Limits::UNLIMITED, &key, 7).expect("numbers");
             let pool: Rc<Pool<u64>> = prepared.inputs().expect("of numbers");
-            (pool.len(), pool.made[0], prepared.working_set)
+            (pool.len(), pool.inputs[0], prepared.working_set)
         };
         let (several, first, working_set) = pool("numbers/echo/kernel/1/t1");
         assert!(several > 1 && first == 7 && working_set == 8 * several as u64, "{several} {working_set}");
@@ -732,6 +730,6 @@ mod tests {
     #[test]
     fn a_case_of_another_build_is_unavailable_not_a_panic() {
         let key: Key = "count/slow/kernel/64/t1".parse().expect("a key");
-        assert!(matches!(registry().prepare(&key, 1), Err(Fault::Unavailable(_))));
+        assert!(matches!(registry().prepare(&key, 1), Err(CaseError::Unavailable(_))));
     }
 }

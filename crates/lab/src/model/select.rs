@@ -1,6 +1,6 @@
-//! Finding what a user meant: patterns over names, and the nearest name when nothing matches.
+//! Pattern matching over names, and suggestions for misspelt ones.
 
-/// Whether `text` matches `pattern`, in which `*` stands for any run of characters.
+/// Whether `text` matches `pattern`, where `*` matches any text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else {
         return pattern == text;
@@ -8,7 +8,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let Some(mut tail) = text.strip_prefix(head) else {
         return false;
     };
-    // Each middle piece takes its first occurrence: what a later one could match, the `*` after it takes too.
+    // Each middle piece takes its first occurrence: what a later one could match, the `*` after it matches too.
     let mut pieces: Vec<&str> = rest.split('*').collect();
     let last = pieces.pop().unwrap_or_default();
     for piece in pieces {
@@ -20,7 +20,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     tail.ends_with(last)
 }
 
-/// The candidate with the fewest edits to `text`, if it is near enough to be a slip of the hand.
+/// Candidate with the smallest edit distance to `text`, if it is close enough for a typing error.
 pub(crate) fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (text.chars().count() / 3).max(2);
     let scored = candidates.into_iter().map(|candidate| (edits(text, candidate), candidate));
@@ -30,10 +30,10 @@ pub(crate) fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
-/// Names that are listed whole; of more, the nearest.
+/// Maximum number of names to list in full.
 const LISTED: usize = 8;
 
-/// What there is instead of `text`: everything, where it is a line's worth, or else what is nearest.
+/// Alternatives to `text`: all names if few, otherwise the nearest.
 pub(crate) fn instead(text: &str, names: &[String]) -> String {
     if names.len() <= LISTED {
         return format!("there is {}", names.join(", "));
@@ -44,12 +44,12 @@ pub(crate) fn instead(text: &str, names: &[String]) -> String {
     format!("nearest of {} are {}; `list` shows all", names.len(), near.join(", "))
 }
 
-/// The nearest candidate as the end of an error message, or nothing.
+/// Suggestion with the nearest candidate for an error message, or nothing.
 pub(crate) fn hint<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(text, candidates).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
 
-/// Levenshtein distance, with a row of the table kept.
+/// Levenshtein distance with one row of the table.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_is_near_or_nobody() {
+    fn suggests_only_similar_names() {
         let names = ["blake3", "argon2id", "documents"];
         assert_eq!(nearest("blake", names), Some("blake3"));
         assert_eq!(nearest("argon2di", names), Some("argon2id"));

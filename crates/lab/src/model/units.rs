@@ -1,20 +1,20 @@
-//! What an iteration does, and how sizes, times and rates are written.
+//! Units of work, and text forms of sizes, times and rates.
 
 use std::fmt;
 
-/// The work of one iteration, counted in what its users count.
+/// Work of one iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Units {
     /// Bytes processed.
     Bytes(u64),
-    /// Hashes made.
+    /// Hashes computed.
     Hashes(u64),
     /// Operations done.
     Operations(u64),
 }
 
 impl Units {
-    /// How many of them.
+    /// Number of units.
     #[must_use]
     pub fn count(self) -> u64 {
         match self {
@@ -22,14 +22,14 @@ impl Units {
         }
     }
 
-    /// The rate at `ns` nanoseconds per iteration, with its unit.
+    /// Rate at `ns` nanoseconds per iteration, with its unit.
     #[must_use]
     pub fn rate(self, ns: f64) -> String {
         let (step, names) = self.rate_names();
         scaled(self.count() as f64 * 1e9 / ns, step, names)
     }
 
-    /// For the axis of a chart whose largest rate is `most` units per nanosecond: the rate that is called one, and its
+    /// For a chart axis whose largest rate is `most` units per nanosecond: the rate that equals one unit, and its
     /// name.
     pub(crate) fn rate_step(self, most: f64) -> (f64, &'static str) {
         let (factor, names) = self.rate_names();
@@ -44,7 +44,7 @@ impl Units {
         (step, name)
     }
 
-    /// How many of a unit make one of the next, and their names.
+    /// Factor between neighbouring units, and their names.
     fn rate_names(self) -> (f64, &'static [&'static str]) {
         match self {
             Units::Bytes(_) => (1024.0, &["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"]),
@@ -54,13 +54,27 @@ impl Units {
     }
 }
 
-/// A time with three or four significant digits: `181.2 ns`, `1.210 µs`, `11.90 ms`.
+const TIME_UNITS: [&str; 4] = ["ns", "µs", "ms", "s"];
+
+/// Time with three or four significant digits: `181.2 ns`, `1.210 µs`, `11.90 ms`.
 #[must_use]
 pub fn duration(ns: f64) -> String {
-    scaled(ns, 1000.0, &["ns", "µs", "ms", "s"])
+    scaled(ns, 1000.0, &TIME_UNITS)
 }
 
-/// A number of bytes: exact below ten thousand, otherwise with three or four significant digits.
+/// Largest unit not longer than `ns`, in nanoseconds, and its name.
+pub(crate) fn duration_unit(ns: f64) -> (f64, &'static str) {
+    let (mut unit, mut name) = (1.0, TIME_UNITS[0]);
+    for next in &TIME_UNITS[1..] {
+        if ns < unit * 1000.0 {
+            break;
+        }
+        (unit, name) = (unit * 1000.0, next);
+    }
+    (unit, name)
+}
+
+/// Bytes: exact below 10,000, otherwise with three or four significant digits.
 #[must_use]
 pub fn bytes(count: u64) -> String {
     match count {
@@ -69,11 +83,11 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// A relative difference in percent with its sign: `-3.97 %`.
+/// Relative difference in percent with its sign: `-3.97 %`.
 #[must_use]
 pub fn percent(ratio: f64) -> String {
     let value = (ratio - 1.0) * 100.0;
-    // Two decimals may round a small negative number to -0.00, which is no sign at all.
+    // Two decimals may round a small negative number to -0.00.
     let value = if value.abs() < 0.005 { 0.0 } else { value };
     format!("{value:+.2} %")
 }
@@ -82,7 +96,7 @@ fn scaled(value: f64, step: f64, names: &[&str]) -> String {
     let mut value = value;
     let mut name = names[0];
     for next in &names[1..] {
-        // 999.95 and more would print as 1000.0, which is one of the next unit.
+        // 999.95 and more would print as 1000.0, which is 1 of the next unit.
         if value < step * 0.99995 {
             break;
         }
@@ -99,7 +113,7 @@ fn scaled(value: f64, step: f64, names: &[&str]) -> String {
     format!("{value:.decimals$} {name}")
 }
 
-/// A size as it stands in a case's key: exact, in the largest binary unit that divides it.
+/// Size as written in a key: exact, in the largest binary unit that divides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Size(pub u64);
 
@@ -137,7 +151,7 @@ impl std::str::FromStr for Size {
     }
 }
 
-/// A text that is not a size.
+/// Error in the text of a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a size; write a whole number with an optional k, m, g or t (binary), such as 64m or 4KiB"

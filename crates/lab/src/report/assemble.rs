@@ -1,22 +1,22 @@
-//! From what was measured to a report. All conclusions are drawn here, and [`check`](super::check) draws them again
-//! by the same functions from what the sessions gave.
+//! Assembly of a report from measured data. All conclusions are computed here; [`check`](super::check) computes them
+//! again with the same functions from the data of the sessions.
 
-use super::floor;
+use super::analysis::lower_bound;
 use super::schema::{
     Answers, Build, Comparison, Kind, Memory, NoiseCard, Plan, Quality, Report, Retry, Role, Row, SCHEMA,
     Side, State, Status, Summary, TimingClass, Units, Verdict,
 };
-use crate::campaign::counts::{Length, are_unequal};
-use crate::campaign::{self, Contest, Measured, Outcome, SessionSeen};
+use crate::measure::campaign::iteration_counts::{Length, are_unequal};
+use crate::measure::campaign::{CaseGroup, GroupResult, Outcome, SessionStats};
+use crate::measure::{campaign, plan};
 use crate::model::class::Class;
-use crate::model::floor::Work;
-use crate::plan;
+use crate::model::lower_bound::MinimalWork;
 use crate::stats::order::{median, median_interval, six_digits};
-use crate::stats::verdict::{self, Evidence, LEVEL, Look, Rule};
+use crate::stats::verdict::{self, Evidence, LEAST_FOR_CLAIM, LEVEL, Look, Rule};
 use hashmill_machine::{Load, Machine};
 
-/// What is known before the first sample.
-pub(crate) struct Heading {
+/// What is known of a run before the first sample.
+pub(crate) struct RunHeader {
     pub(crate) kind: Kind,
     pub(crate) id: String,
     pub(crate) created: String,
@@ -27,16 +27,16 @@ pub(crate) struct Heading {
     pub(crate) same_code: bool,
     pub(crate) answers: Vec<Answers>,
     pub(crate) noise: Option<NoiseCard>,
-    /// The least work of each contest, in their order; missing at the end where nobody counted.
-    pub(crate) works: Vec<Option<Work>>,
+    /// Minimal work of each group in order; the list may be shorter than the groups.
+    pub(crate) works: Vec<Option<MinimalWork>>,
     pub(crate) before: Load,
 }
 
-/// The report of what was measured so far.
-pub(crate) fn report(heading: &Heading, all: &[Measured], after: Load, elapsed_ms: u64) -> Report {
-    let contests: Vec<Contest> = all.iter().map(|measured| measured.contest.clone()).collect();
-    let plan = wire_plan(&heading.plan, campaign::family_size(&contests), heading.same_code);
-    let works = heading.works.iter().copied().chain(std::iter::repeat(None));
+/// Report of the data measured so far.
+pub(crate) fn report(header: &RunHeader, all: &[GroupResult], after: Load, elapsed_ms: u64) -> Report {
+    let groups: Vec<CaseGroup> = all.iter().map(|measured| measured.group.clone()).collect();
+    let plan = wire_plan(&header.plan, campaign::family_size(&groups), header.same_code);
+    let works = header.works.iter().copied().chain(std::iter::repeat(None));
     let mut rows: Vec<Row> = all.iter().zip(works).map(|(measured, work)| row(measured, work)).collect();
     conclude(&plan, &mut rows);
     let state = if all.iter().any(|m| m.outcome == Outcome::Interrupted) {
@@ -49,23 +49,23 @@ pub(crate) fn report(heading: &Heading, all: &[Measured], after: Load, elapsed_m
     let mut report = Report {
         schema: SCHEMA.to_owned(),
         tool: env!("CARGO_PKG_VERSION").to_owned(),
-        id: heading.id.clone(),
-        created: heading.created.clone(),
-        command: heading.command.clone(),
-        kind: heading.kind,
+        id: header.id.clone(),
+        created: header.created.clone(),
+        command: header.command.clone(),
+        kind: header.kind,
         state,
-        machine: heading.machine.clone(),
-        builds: heading.builds.clone(),
+        machine: header.machine.clone(),
+        builds: header.builds.clone(),
         plan,
-        answers: heading.answers.clone(),
-        noise: heading.noise.clone(),
+        answers: header.answers.clone(),
+        noise: header.noise.clone(),
         samples_sha256: None,
-        classes: classes(&contests),
+        classes: classes(&groups),
         rows,
-        quality: Quality { before: heading.before, after, elapsed_ms, flags: Vec::new() },
+        quality: Quality { before: header.before, after, elapsed_ms, flags: Vec::new() },
         seal: String::new(),
     };
-    report.quality.flags = super::quality::flags(&report);
+    report.quality.flags = crate::report::analysis::conditions::flags(&report);
     report.seal = report.compute_seal();
     report
 }
@@ -95,7 +95,7 @@ pub(crate) fn wire_plan(plan: &plan::Plan, family: usize, same_code: bool) -> Pl
 }
 
 impl Plan {
-    /// The rule of decision that the plan describes.
+    /// Decision rule of the plan.
     pub(crate) fn rule(&self) -> Rule {
         let looks = self.looks.iter().zip(&self.alpha);
         Rule {
@@ -110,42 +110,45 @@ impl Plan {
     }
 }
 
-fn row(measured: &Measured, work: Option<Work>) -> Row {
-    let contest = &measured.contest;
-    let gave = measured.gave();
-    let sides = contest.sides.iter().zip(&measured.seen);
-    let sides = sides.zip(gave.session_ns.into_iter().zip(gave.deltas));
+fn row(measured: &GroupResult, work: Option<MinimalWork>) -> Row {
+    let group = &measured.group;
+    let row_evidence = measured.row_evidence();
+    let sides = group.sides.iter().zip(&measured.side_states);
+    let sides = sides.zip(row_evidence.session_ns.into_iter().zip(row_evidence.deltas));
     let counts = |side: usize| -> Vec<u64> {
         let counts = measured.sessions.iter().map(|session| session.iterations[side]);
-        let last = measured.seen[side].iterations.max(1);
+        let last = measured.side_states[side].iterations.max(1);
         if counts.clone().all(|count| count == last) { Vec::new() } else { counts.collect() }
     };
     let sides = sides.enumerate();
-    let sides = sides.map(|(index, ((side, seen), (session_ns, deltas)))| Side {
+    let sides = sides.map(|(index, ((side, state), (session_ns, deltas)))| Side {
         label: side.label.clone(),
         role: side.role,
         build: side.build,
         key: side.key.to_string(),
-        kernel: seen.kernel.clone(),
-        iterations: seen.iterations.max(1),
+        kernel: state.kernel.clone(),
+        iterations: state.iterations.max(1),
         session_iterations: counts(index),
-        units_per_iteration: (seen.units != measured.seen[0].units).then_some(seen.units),
-        digest: seen.digest.clone(),
-        reference: if seen.reference == seen.digest { String::new() } else { seen.reference.clone() },
+        units_per_iteration: (state.units != measured.side_states[0].units).then_some(state.units),
+        digest: state.digest.clone(),
+        reference: if state.reference == state.digest { String::new() } else { state.reference.clone() },
         session_ns,
         deltas,
-        amounts: seen.amounts.clone(),
+        amounts: state.amounts.clone(),
         summary: None,
         floor: None,
     });
     Row {
-        title: contest.title.clone(),
-        class: contest.sides[0].key.class.to_string(),
-        units: Units { kind: measured.seen[0].unit.clone(), per_iteration: measured.seen[0].units },
+        title: group.title.clone(),
+        class: group.sides[0].key.class.to_string(),
+        units: Units {
+            kind: measured.side_states[0].unit.clone(),
+            per_iteration: measured.side_states[0].units,
+        },
         work,
         reach: measured.reach(),
-        layouts: contest.layouts.clone(),
-        together: contest.together,
+        layouts: group.layouts.clone(),
+        together: group.together,
         rounds: measured.rounds,
         status: match &measured.outcome {
             Outcome::Complete => Status::Ok,
@@ -155,8 +158,8 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
             Outcome::Failed(why) => Status::Failed(why.clone()),
         },
         sides: sides.collect(),
-        sessions: measured.sessions.iter().map(|seen| memory(contest, seen)).collect(),
-        windows_ns: gave.windows_ns,
+        sessions: measured.sessions.iter().map(|session| memory(group, session)).collect(),
+        windows_ns: row_evidence.windows_ns,
         retried: measured
             .retried
             .iter()
@@ -168,21 +171,21 @@ fn row(measured: &Measured, work: Option<Work>) -> Row {
     }
 }
 
-/// The memory of small cases is that of their program.
-fn memory(contest: &Contest, seen: &SessionSeen) -> Memory {
-    if contest.sides.iter().any(is_large) { seen.memory } else { Memory::default() }
+/// For small cases this is the memory of their program.
+fn memory(group: &CaseGroup, session: &SessionStats) -> Memory {
+    if group.sides.iter().any(is_large) { session.memory } else { Memory::default() }
 }
 
-/// Whether a side is of a case that can fill a huge page.
+/// Whether the case of a side is large enough to fill a huge page.
 fn is_large(side: &campaign::Side) -> bool {
-    side.key.size.0 >= super::pages::LARGE
+    side.key.size.0 >= crate::report::analysis::page_sizes::LARGE
 }
 
-/// The timing classes of all contests, each once.
-fn classes(contests: &[Contest]) -> Vec<TimingClass> {
+/// Timing classes of all groups without duplicates.
+fn classes(groups: &[CaseGroup]) -> Vec<TimingClass> {
     let mut classes: Vec<TimingClass> = Vec::new();
-    for contest in contests {
-        let class = TimingClass::of(&contest.sides[0].key.class);
+    for group in groups {
+        let class = TimingClass::of(&group.sides[0].key.class);
         if !classes.contains(&class) {
             classes.push(class);
         }
@@ -196,9 +199,10 @@ impl TimingClass {
     }
 }
 
-/// Computes every summary and comparison from what the sessions of the rows gave: the only source of conclusions.
+/// Computes every summary and comparison from the sessions of the rows: the only source of conclusions.
 ///
-/// Candidates of all rows are one family; controls are another, since they are a test of the measurement.
+/// The candidates of all rows are one family of comparisons; the controls are another, because they test the
+/// measurement.
 pub(crate) fn conclude(plan: &Plan, rows: &mut [Row]) {
     let rule = plan.rule();
     for row in rows.iter_mut() {
@@ -214,12 +218,12 @@ pub(crate) fn conclude(plan: &Plan, rows: &mut [Row]) {
             .filter(|(row, side)| rows[*row].sides[*side].role == role)
             .collect();
         let family: Vec<Evidence> = places.iter().map(|(row, side)| rows[*row].evidence(*side)).collect();
-        // A control is of one build, so that nothing excuses a difference to it.
+        // A control compares a build with itself, so no layout difference can explain a result.
         let fixed_layout = rule.fixed_layout.filter(|_| role == Role::Candidate);
         let rule = Rule { fixed_layout, ..rule.clone() };
         for ((row, side), result) in places.into_iter().zip(rule.judge(&family)) {
             let mut comparison = wire_comparison(side, &result);
-            if rows[row].is_unequal(side) {
+            if rows[row].differs_in_length(side) {
                 (comparison.verdict, comparison.sessions_needed) = (Verdict::Inconclusive, None);
             }
             rows[row].comparisons.push(comparison);
@@ -228,7 +232,7 @@ pub(crate) fn conclude(plan: &Plan, rows: &mut [Row]) {
     for row in rows.iter_mut() {
         row.comparisons.sort_by_key(|comparison| comparison.side);
     }
-    floor::conclude(rows);
+    lower_bound::conclude(rows);
 }
 
 fn wire_comparison(side: usize, result: &verdict::Comparison) -> Comparison {
@@ -246,15 +250,23 @@ fn wire_comparison(side: usize, result: &verdict::Comparison) -> Comparison {
 }
 
 impl Row {
-    /// Whether samples of a side and of the baseline differed in length, so that the side with the shorter ones looks slower
-    /// than it is. No verdict follows from such a row.
+    /// Whether a finished row has no verdict because samples of a side and of the baseline had different lengths. An unfinished one
+    /// has none in any case, and the sessions that it lacks could be the equal ones: it is incomplete and not invalid.
     pub(crate) fn is_unequal(&self, side: usize) -> bool {
+        self.status != Status::Unfinished && self.differs_in_length(side)
+    }
+
+    /// Whether the samples of a side and of the baseline had different lengths in too many sessions, which makes the side with
+    /// shorter samples look slower. With fewer sessions than a claim needs there is no verdict anyway, and one disturbed session
+    /// would be most of them.
+    pub(crate) fn differs_in_length(&self, side: usize) -> bool {
         let [first, side] = [&self.sides[0], &self.sides[side]];
         let sessions = first.session_ns.iter().zip(&side.session_ns).enumerate();
-        are_unequal(sessions.map(|(session, times)| {
-            [(first, times.0), (side, times.1)]
-                .map(|(side, ns)| Length { iterations: side.iterations_in(session), ns: *ns })
-        }))
+        sessions.len() >= LEAST_FOR_CLAIM
+            && are_unequal(sessions.map(|(session, times)| {
+                [(first, times.0), (side, times.1)]
+                    .map(|(side, ns)| Length { iterations: side.iterations_in(session), ns: *ns })
+            }))
     }
 
     pub(crate) fn evidence(&self, side: usize) -> Evidence {

@@ -1,38 +1,38 @@
-//! Reports on disk: written whole or not at all, read with distrust.
+//! Files of reports: written atomically, and validated when read.
 
 use super::schema::{Report, SCHEMA};
 use hashmill_machine::open_output;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Largest report that is read: ten thousand times a usual one.
+/// Size limit of a report: ten thousand times the usual size.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Why a file is not a report that this lab can read.
+/// Reason why a file cannot be read as a report.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
     #[error("cannot read {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{} is larger than {} MiB, which no report is", path.display(), MOST_BYTES >> 20)]
+    #[error("{} is larger than {} MiB, too large for a report", path.display(), MOST_BYTES >> 20)]
     TooLarge { path: PathBuf },
     #[error("{}: {_0}", misfit(_0))]
     Invalid(#[from] serde_json::Error),
-    #[error("it does not fit the schema that it names: {row} speaks of a side that it does not have")]
+    #[error("it does not match its schema: {row} refers to a side that it does not have")]
     Sideless { row: String },
     #[error("not a report of this lab: `schema` is {found}, this version reads {SCHEMA}")]
     Foreign { found: String },
 }
 
 fn misfit(error: &serde_json::Error) -> &'static str {
-    if error.is_data() { "it does not fit the schema that it names" } else { "it is not JSON, or cut off" }
+    if error.is_data() { "it does not match its schema" } else { "it is not JSON, or it is truncated" }
 }
 
-/// Reads a report. That it can be read does not make it true: see [`check`](super::check).
+/// Reads a report. A readable report may still be wrong: see [`check`](super::check).
 pub(crate) fn read(path: &Path) -> Result<Report, ReadError> {
     parse(&read_bytes(path)?)
 }
 
-/// The bytes of a file that may be a report.
+/// Reads a file of limited size.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     let failed = |source| ReadError::Io { path: path.to_owned(), source };
     let mut bytes = Vec::new();
@@ -46,11 +46,11 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
 
 /// Reads a report from memory.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Report, ReadError> {
-    // The name first: of a newer or foreign file, no other message would help.
+    // The schema first: for a newer or foreign file no other error would help.
     match schema_of(bytes)?.as_deref() {
         Some(SCHEMA) => {
             let report: Report = serde_json::from_slice(bytes)?;
-            // What points to a side must find one, also for those who show a report without a check of it.
+            // Indices of sides must be valid, also for users who show a report without checking it.
             match report.rows.iter().find(|row| !row.is_whole()) {
                 Some(row) => Err(ReadError::Sideless { row: row.title.clone() }),
                 None => Ok(report),
@@ -62,14 +62,13 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Report, ReadError> {
     }
 }
 
-/// What stands in `schema`, where there is such a field.
+/// Value of the field `schema`, if any.
 pub(crate) fn schema_of(bytes: &[u8]) -> Result<Option<String>, ReadError> {
     let document: serde_json::Value = serde_json::from_slice(bytes)?;
     Ok(document.get("schema").map(|name| name.as_str().map_or_else(|| name.to_string(), str::to_owned)))
 }
 
-/// JSON for people who also read the file: indented, but what fits a line stands on one, and so does each column of
-/// numbers.
+/// Readable JSON: indented, but objects and columns of numbers that fit stay on one line.
 pub(crate) fn pretty(document: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(document).expect("documents are plain data");
     let mut text = String::new();
@@ -78,7 +77,7 @@ pub(crate) fn pretty(document: &impl serde::Serialize) -> String {
     text
 }
 
-/// Longest object or list on one line.
+/// Maximum length of an object or list on one line.
 const LINE: usize = 200;
 
 fn write_value(value: &serde_json::Value, indent: usize, out: &mut String) {
@@ -108,8 +107,8 @@ fn write_value(value: &serde_json::Value, indent: usize, out: &mut String) {
     out.push(close);
 }
 
-/// Replaces the file at `path` whole, and makes its folder if there is none. A device or a pipe is written to; a pipe must
-/// have a reader within a second.
+/// Replaces the file at `path` atomically and creates its folder if needed. Devices and pipes are written directly; a
+/// pipe must have a reader within a second.
 pub(crate) fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     if is_special(path) {
         return open_output(path, &|| false)?.write_all(text.as_bytes());
@@ -119,7 +118,7 @@ pub(crate) fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Finds out whether a file could be written, and leaves none.
+/// Tests whether a file can be written, and removes it again.
 pub(crate) fn try_writing(path: &Path) -> io::Result<()> {
     if is_special(path) {
         return Ok(());
@@ -128,12 +127,12 @@ pub(crate) fn try_writing(path: &Path) -> io::Result<()> {
     Ok(hashmill_atomic_file::Replacement::begin(path).map(drop)?)
 }
 
-/// Whether something is there that is neither a file nor a folder.
+/// Whether the path is neither a file nor a folder.
 fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// Makes the folder that `path` is in.
+/// Creates the folder of `path`.
 fn make_folder_of(path: &Path) -> io::Result<()> {
     match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         Some(folder) => std::fs::create_dir_all(folder),

@@ -2,22 +2,24 @@
 //!
 //! `LAB_GOLDEN=write cargo test -p hashmill-lab` writes them anew; look at the difference before it is committed.
 
+use super::analysis::conditions;
 use super::assemble::conclude;
+use super::render::{html, markdown, text};
 use super::schema::*;
-use super::{check, html, markdown, quality, store, text};
-use crate::campaign::{Gave, SampleWork};
+use super::{check, store};
 use crate::fingerprint::sha256_hex;
+use crate::measure::campaign::{RowEvidence, SampleWork};
+use crate::measure::plan::Plan as Asked;
 use crate::model::class::Class;
-use crate::model::floor::Bound;
 use crate::model::key::Key;
-use crate::model::reach::Reach;
-use crate::plan::Plan as Asked;
+use crate::model::lower_bound::BoundKind;
+use crate::stats::cache_level::CacheLevel;
 use crate::stats::order::{median, six_digits};
 use hashmill_machine::{Load, Machine};
 use std::path::PathBuf;
 
 /// Sides of a row: label, role, engine, nanoseconds per iteration, and how far its sessions scatter.
-type Sketch<'a> = (&'a str, Role, &'a str, f64, f64);
+pub(crate) type Sketch<'a> = (&'a str, Role, &'a str, f64, f64);
 
 fn machine() -> Machine {
     let mut machine = Machine {
@@ -36,7 +38,7 @@ fn machine() -> Machine {
 }
 
 /// A row with samples of known times: two rounds per session, a zigzag between sessions.
-fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
+pub(crate) fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
     let key: Key = case.parse().expect("a case");
     let class: &Class = &key.class;
     let (rounds, iterations) = (2, 1000_u64);
@@ -53,21 +55,21 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
     }
     let work = SampleWork { iterations: vec![iterations; sessions], units: key.size.0 };
     let work = vec![work; sides.len()];
-    let gave = Gave::of(class, samples.into_iter(), sessions, &work);
+    let row_evidence = RowEvidence::of(class, samples.into_iter(), sessions, &work);
     let quiet = Memory::default();
     Row {
         title: title.to_owned(),
         class: class.to_string(),
         work: None,
         units: Units { kind: "bytes".to_owned(), per_iteration: key.size.0 },
-        reach: Reach::Near,
+        reach: CacheLevel::Near,
         layouts: None,
         together: true,
         rounds,
         status: Status::Ok,
         sides: sides
             .iter()
-            .zip(gave.session_ns.into_iter().zip(gave.deltas))
+            .zip(row_evidence.session_ns.into_iter().zip(row_evidence.deltas))
             .map(|((label, role, engine, _, _), (session_ns, deltas))| Side {
                 label: (*label).to_owned(),
                 role: *role,
@@ -87,7 +89,7 @@ fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]) -> Row {
             })
             .collect(),
         sessions: vec![quiet; sessions],
-        windows_ns: gave.windows_ns,
+        windows_ns: row_evidence.windows_ns,
         retried: Vec::new(),
         comparisons: Vec::new(),
         instructions: Vec::new(),
@@ -171,32 +173,32 @@ pub(crate) fn report() -> Report {
         quality: Quality { before: load(0.1), after: load(0.9), elapsed_ms: 61_500, flags: Vec::new() },
         seal: String::new(),
     };
-    report.quality.flags = quality::flags(&report);
+    report.quality.flags = conditions::flags(&report);
     report.seal = report.compute_seal();
     report
 }
 
 /// Compares with the file of that name, or writes it when asked to.
-fn golden(name: &str, text: &str) {
+pub(crate) fn golden(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name);
     if std::env::var_os("LAB_GOLDEN").is_some_and(|value| value == "write") {
         std::fs::write(&path, text).expect("a writable folder");
         return;
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let different = kept.lines().zip(text.lines()).position(|(a, b)| a != b);
-    let line = different.unwrap_or_else(|| kept.lines().count().min(text.lines().count()));
+    let stored = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let different = stored.lines().zip(text.lines()).position(|(a, b)| a != b);
+    let line = different.unwrap_or_else(|| stored.lines().count().min(text.lines().count()));
     assert!(
-        kept == text,
+        stored == text,
         "{name} is no longer what is written, from line {} on:\n  kept {:?}\n  now  {:?}\nLAB_GOLDEN=write cargo test -p hashmill-lab",
         line + 1,
-        kept.lines().nth(line),
+        stored.lines().nth(line),
         text.lines().nth(line)
     );
 }
 
 #[test]
-fn all_forms_of_a_report_are_as_they_were() {
+fn all_forms_of_a_report_match_the_golden_files() {
     let report = report();
     assert_eq!(check::problems(&report), []);
     golden("tests/golden/report.json", &store::pretty(&report));
@@ -212,7 +214,7 @@ fn left(html: &str) -> f64 {
 }
 
 #[test]
-fn comparisons_lie_on_one_axis_by_their_speed() {
+fn comparisons_share_one_axis() {
     let page = html::render(&report());
     let of = |name: &str| {
         let line = page.split("<span class=\"name\">").find(|line| line.starts_with(name)).expect("its line");
@@ -233,12 +235,12 @@ fn comparisons_lie_on_one_axis_by_their_speed() {
 }
 
 #[test]
-fn what_a_command_moves_to_and_from_devices_stands_beside_its_time() {
-    use super::commands::{Commands, Used};
+fn device_traffic_of_commands_is_shown() {
+    use crate::report::tests::commands::{Commands, ResourceUsage};
     let mut report = report();
     report.kind = Kind::Commands;
     report.rows.truncate(1);
-    let used = Used { runs: 3, peak_bytes: 4096.0, ..Used::default() };
+    let used = ResourceUsage { runs: 3, peak_bytes: 4096.0, ..ResourceUsage::default() };
     report.rows[0].commands = Some(Commands { used: vec![used.clone(), used], ..Commands::default() });
     let table = |report: &Report| -> Vec<String> {
         let text = text::render(report, false);
@@ -254,11 +256,11 @@ fn what_a_command_moves_to_and_from_devices_stands_beside_its_time() {
 }
 
 #[test]
-fn sides_are_called_what_they_are() {
+fn sides_have_their_names() {
     let mut report = report();
     let text = text::render(&report, false);
     assert!(
-        text.contains("ratio: the time of rival over that of ours, so that above 1 ours is faster"),
+        text.contains("ratio: the time of rival divided by that of ours, so above 1 ours is faster"),
         "{text}"
     );
     let head = |report: &Report| -> Vec<String> {
@@ -282,7 +284,7 @@ fn sides_are_called_what_they_are() {
 }
 
 #[test]
-fn conditions_stand_before_everything_else() {
+fn warnings_come_first() {
     let mut report = report();
     assert!(!text::render(&report, false).contains("busy"));
     report.quality.before.average = Some(9.0);
@@ -290,8 +292,8 @@ fn conditions_stand_before_everything_else() {
     report.kind = Kind::Builds;
     report.rows[0].sides[1].key = report.rows[0].sides[0].key.clone();
     report.rows[0].sides[1].kernel = "other".to_owned();
-    report.rows[4].sides[0].floor = Some(Floor { bound: Bound::Ports, ns: 900.0, share: 1.29 });
-    report.quality.flags = quality::flags(&report);
+    report.rows[4].sides[0].floor = Some(Floor { bound: BoundKind::Ports, ns: 900.0, share: 1.29 });
+    report.quality.flags = conditions::flags(&report);
     let text = text::render(&report, false);
     let banner: Vec<&str> = text.lines().skip(1).take_while(|line| line.starts_with("! ")).collect();
     let begins = [
@@ -304,8 +306,8 @@ fn conditions_stand_before_everything_else() {
     assert_eq!(banner.len(), begins.len(), "{banner:?}");
     assert!(banner.iter().zip(begins).all(|(line, begin)| line.starts_with(begin)), "{banner:?}");
     let html = html::render(&report);
-    let place = |what: &str| html.find(what).unwrap_or_else(|| panic!("{what} is shown"));
-    assert!(place("WRONG RESULT: ") < place("busy: ") && place("busy: ") < place("<h2>"));
+    let position = |what: &str| html.find(what).unwrap_or_else(|| panic!("{what} is shown"));
+    assert!(position("WRONG RESULT: ") < position("busy: ") && position("busy: ") < position("<h2>"));
     let quiet: Vec<&str> = text.lines().filter(|line| line.starts_with("busy")).collect();
     assert_eq!(quiet, Vec::<&str>::new(), "once is enough");
 }
@@ -330,10 +332,10 @@ fn a_sustained_run_is_judged_by_its_quarters() {
         sustained("one pause", &rates(&|t| if (0.5..0.52).contains(&t) { 0.1 } else { 1.0 })),
         sustained("short", &rates(&|_| 1.0)[..7]),
     ];
-    let mut soaked = Report { kind: Kind::Soak, classes: classes(&rows), rows, ..report() };
+    let mut soaked = Report { kind: Kind::Sustained, classes: classes(&rows), rows, ..report() };
     soaked.plan.family = 1;
     conclude(&soaked.plan, &mut soaked.rows);
-    soaked.quality.flags = quality::flags(&soaked);
+    soaked.quality.flags = conditions::flags(&soaked);
     soaked.seal = soaked.compute_seal();
     assert_eq!(check::problems(&soaked), []);
     golden("tests/golden/soak.txt", &text::render(&soaked, false));
@@ -370,26 +372,26 @@ fn the_committed_schema_is_that_of_the_types() {
         .expect("plain data");
     golden("schema/report.v2.json", &format!("{text}\n"));
     for (name, schema) in [
-        ("history.v1", schemars::schema_for!(super::history::Run)),
-        ("samples.v1", schemars::schema_for!(super::samples::SamplesFile)),
-        ("noise.v3", schemars::schema_for!(super::noise::NoiseRecord)),
-        ("count.v1", schemars::schema_for!(super::count::CountRecord)),
+        ("history.v1", schemars::schema_for!(crate::report::documents::history::Run)),
+        ("samples.v1", schemars::schema_for!(crate::report::documents::samples::SamplesFile)),
+        ("noise.v3", schemars::schema_for!(crate::report::documents::noise::NoiseRecord)),
+        ("count.v1", schemars::schema_for!(crate::report::documents::instruction_counts::CountRecord)),
     ] {
         let text = serde_json::to_string_pretty(&schema).expect("plain data");
         golden(&format!("schema/{name}.json"), &format!("{text}\n"));
     }
 }
 
-/// Every number of a stored report, by its place.
-fn numbers(value: &serde_json::Value, place: &str, found: &mut Vec<String>) {
+/// Every number of a stored report, by its JSON Pointer.
+fn numbers(value: &serde_json::Value, pointer: &str, found: &mut Vec<String>) {
     use serde_json::Value;
     match value {
-        Value::Number(_) => found.push(place.to_owned()),
+        Value::Number(_) => found.push(pointer.to_owned()),
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(i, item)| numbers(item, &format!("{place}/{i}"), found));
+            items.iter().enumerate().for_each(|(i, item)| numbers(item, &format!("{pointer}/{i}"), found));
         }
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, field)| numbers(field, &format!("{place}/{name}"), found));
+            fields.iter().for_each(|(name, field)| numbers(field, &format!("{pointer}/{name}"), found));
         }
         _ => {}
     }
@@ -397,7 +399,7 @@ fn numbers(value: &serde_json::Value, place: &str, found: &mut Vec<String>) {
 
 /// Whatever number is changed shows in the seal; and where it is a conclusion, a new seal does not hide it.
 #[test]
-fn no_number_can_change_unseen() {
+fn every_changed_number_is_detected() {
     let mut report = report();
     report.rows.retain(|row| ["faster", "same", "hash/ours/oneshot/1KiB/t1"].contains(&&*row.title));
     report.plan.family = 2;
@@ -408,20 +410,20 @@ fn no_number_can_change_unseen() {
     let mut places = Vec::new();
     numbers(&stored, "", &mut places);
     let (mut derived, mut missed) = (0, Vec::new());
-    for place in &places {
+    for pointer in &places {
         let mut changed = stored.clone();
-        let number = changed.pointer_mut(place).expect("its place");
+        let number = changed.pointer_mut(pointer).expect("its place");
         *number = match number.as_u64() {
             Some(whole) => (whole + 1).into(),
             None => (number.as_f64().expect("a number") * 1.001 + 1e-6).into(),
         };
         let Ok(mut report) = serde_json::from_value::<Report>(changed) else { continue };
-        let seal = check::problems(&report).iter().any(|problem| problem.place == "seal");
+        let seal = check::problems(&report).iter().any(|problem| problem.location == "seal");
         report.seal = report.compute_seal();
-        let is_derived = place.contains("/summary/") || place.contains("/comparisons/");
+        let is_derived = pointer.contains("/summary/") || pointer.contains("/comparisons/");
         let again = check::problems(&report);
         if !seal || is_derived && again.is_empty() {
-            missed.push(place);
+            missed.push(pointer);
         }
         derived += usize::from(is_derived);
     }

@@ -1,8 +1,8 @@
-//! How far a counted share can be trusted: the exact binomial interval.
+//! Exact binomial confidence interval of a counted share.
 
-/// Clopper–Pearson interval of the true share when `hits` of `trials` were seen.
+/// Clopper–Pearson interval of the true share after `hits` of `trials`.
 ///
-/// Exact in the sense that it covers the true share at least with probability `level`, whatever that share is.
+/// Exact means: it covers the true share with probability at least `level`, whatever that share is.
 pub(crate) fn share_interval(hits: u64, trials: u64, level: f64) -> (f64, f64) {
     let tail = (1.0 - level) / 2.0;
     let at_most = |share: f64, most: u64| cumulative(share, trials, most);
@@ -29,7 +29,7 @@ fn cumulative(share: f64, trials: u64, most: u64) -> f64 {
     sum.min(1.0)
 }
 
-/// The point in [0, 1] at which `below` turns from true to false.
+/// The point in [0, 1] where `below` changes from true to false.
 fn bisect(below: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     for _ in 0..60 {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn as_scipy_says() {
+    fn matches_scipy() {
         // scipy.stats.binomtest(k, n).proportion_ci(0.95, 'exact'), SciPy 1.17.1.
         for (hits, trials, low, high) in [
             (1, 89, 0.000_284_429_294_702_143_9, 0.061_018_304_347_082_24),

@@ -1,20 +1,20 @@
-//! Statistics of a comparison: pure functions from samples to numbers to a verdict.
+//! Statistics of a comparison: pure functions from samples to a verdict.
 //!
-//! Nothing here draws a random number, reads a clock or rounds: whoever holds the raw samples of a report
-//! gets the same verdict from the same functions. Every input is a slice of finite numbers; the report checker
-//! guarantees that for data which came from outside.
+//! Nothing here reads a clock, rounds, or draws a number that is not seeded by a constant. So the raw samples of a
+//! report give the same verdict on every machine. Every input is a slice of finite numbers; the report checker
+//! guarantees that for data from outside.
 
 pub(crate) mod binomial;
-#[cfg(test)]
-pub(crate) mod chance;
+pub(crate) mod cache_level;
 pub(crate) mod change;
 pub(crate) mod layout;
 pub(crate) mod order;
+pub(crate) mod order_rng;
 pub(crate) mod paired;
 pub(crate) mod ratio;
 pub(crate) mod signed_rank;
 pub(crate) mod trend;
 pub(crate) mod verdict;
 
-/// Most sessions that one comparison may hold. The exact tables grow with the square of it.
+/// Maximum number of sessions in a comparison. The exact tables grow with its square.
 pub(crate) const MAX_SESSIONS: usize = 400;

@@ -1,12 +1,12 @@
 //! Order statistics: median, spread and the distribution-free interval of a median.
 
-/// The middle value, or the mean of the two middle values. `NaN` for an empty slice.
+/// Middle value, or the mean of the two middle values. `NaN` for an empty slice.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     median_of_sorted(&sorted)
 }
 
-/// To six digits: as numbers are stored.
+/// Rounded to six significant digits, as stored in reports.
 pub(crate) fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
@@ -29,9 +29,9 @@ pub(crate) fn standard_deviation(values: &[f64]) -> f64 {
     (squares / (n - 1.0)).sqrt()
 }
 
-/// Interval of the median from two order statistics: exact for every continuous distribution.
+/// Interval of the median from two order statistics, exact for every continuous distribution.
 ///
-/// `None` where even the extremes do not reach `level` (fewer than eight values at 99 %).
+/// `None` if even the extremes do not reach `level` (fewer than eight values at 99 %).
 pub(crate) fn median_interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
     let n = values.len();
     let tail_limit = (1.0 - level) / 2.0;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_has_six_digits() {
+    fn stored_numbers_have_six_digits() {
         assert_eq!(six_digits(1_234_567.0), 1_234_570.0);
         assert_eq!(six_digits(-0.000_123_456_789), -0.000_123_457);
         assert_eq!(six_digits(0.0), 0.0);

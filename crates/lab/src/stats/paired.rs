@@ -1,20 +1,18 @@
-//! From the paired samples of one session to the one number that the session contributes.
+//! Paired delta of a session from its samples.
 
 use super::order::median;
 use super::ratio::log_ratio;
 
-/// One sample, placed: nanoseconds per iteration of a side in a session. Samples come in the order of their rounds.
+/// Sample with its session and side. Samples come in the order of their rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Placed {
-    /// Which session.
     pub(crate) session: usize,
-    /// Which side.
     pub(crate) side: usize,
     /// Nanoseconds per iteration.
     pub(crate) ns: f64,
 }
 
-/// The samples of one side, grouped by session; those of sessions from `sessions` on are left out.
+/// Samples of one side grouped by session; sessions from `sessions` on are ignored.
 pub(crate) fn by_session(
     samples: impl Iterator<Item = Placed>,
     sessions: usize,
@@ -27,24 +25,23 @@ pub(crate) fn by_session(
     grouped
 }
 
-/// The delta of every session from grouped samples of the other and of ours.
-pub(crate) fn deltas(other: &[Vec<f64>], ours: &[Vec<f64>]) -> Vec<f64> {
-    let sessions = other.iter().zip(ours);
-    let paired =
-        sessions.map(|(other, ours)| other.iter().copied().zip(ours.iter().copied()).collect::<Vec<_>>());
+/// Delta of every session from grouped samples of both sides.
+pub(crate) fn deltas(other: &[Vec<f64>], current: &[Vec<f64>]) -> Vec<f64> {
+    let sessions = other.iter().zip(current);
+    let paired = sessions
+        .map(|(other, current)| other.iter().copied().zip(current.iter().copied()).collect::<Vec<_>>());
     paired.filter_map(|rounds| session_delta(&rounds)).collect()
 }
 
-/// Median over the rounds of one session of `ln(other / ours)`: the session's paired log ratio, above zero where ours is
-/// faster.
+/// Median over the rounds of a session of `ln(other / ours)`: positive if ours is faster.
 ///
-/// The session, not the round, is the unit of replication: rounds of one process share its addresses, its pages
-/// and its luck. `None` when the session has no complete round.
+/// The session, not the round, is the unit of replication: rounds of one process share addresses, pages and layout.
+/// `None` if the session has no complete round.
 ///
-/// Rounded to a millionth, which is finer than any claim, so that a stored number and the one behind it are the same.
+/// Rounded to a millionth, which is finer than any claim, so that the stored number equals the computed one.
 pub(crate) fn session_delta(rounds: &[(f64, f64)]) -> Option<f64> {
-    let ratios: Vec<f64> = rounds.iter().map(|&(other, ours)| log_ratio(other, ours)).collect();
-    // Adding zero turns a negative zero into a plain one.
+    let ratios: Vec<f64> = rounds.iter().map(|&(other, current)| log_ratio(other, current)).collect();
+    // `+ 0.0` turns a negative zero into a positive one.
     (!ratios.is_empty()).then(|| (median(&ratios) * 1e6).round() / 1e6 + 0.0)
 }
 
@@ -62,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_of_nothing_is_a_plain_zero() {
+    fn no_difference_is_positive_zero() {
         let hardly_slower = session_delta(&[(1e9 - 1.0, 1e9)]);
         assert!(
             hardly_slower.is_some_and(|delta| delta == 0.0 && delta.is_sign_positive()),

@@ -1,16 +1,16 @@
-//! The Wilcoxon signed-rank test, exact, and the Hodges–Lehmann estimate with the interval that inverts it.
+//! Exact Wilcoxon signed-rank test, and the Hodges–Lehmann estimate with the interval that inverts it.
 //!
-//! Under the null hypothesis every value is as likely to be positive as negative, so the sum of the positive
-//! ranks is a sum of independent fair choices "rank or nothing". Its distribution is built by adding one rank at
-//! a time: `after[t] = (before[t] + before[t - rank]) / 2`. Every entry is a multiple of `2^-n`, so up to 53
-//! values the table is exact in `f64`, and beyond that the error stays near one unit in the last place.
+//! Under the null hypothesis every value is positive or negative with equal probability, so the sum of the positive
+//! ranks is a sum of independent fair choices "rank or nothing". The distribution is built by adding one rank at a
+//! time: `after[t] = (before[t] + before[t - rank]) / 2`. Every entry is a multiple of `2^-n`, so up to 53 values the
+//! table is exact in `f64`; beyond that the error stays near one unit in the last place.
 
 use super::order::median_of_sorted;
 
 /// Two-sided exact p-value of "the values are symmetric about zero".
 ///
-/// Zeros carry no sign and are dropped (Wilcoxon's way); tied magnitudes share their mean rank, and the null
-/// distribution is the one of exactly these ranks. One when nothing remains.
+/// Zeros are dropped (Wilcoxon's method); tied magnitudes share their mean rank, and the null distribution is that of
+/// exactly these ranks. 1 if nothing remains.
 pub(crate) fn p_value(values: &[f64]) -> f64 {
     let Ranks { doubled, positive } = Ranks::of(values);
     let null = subset_sums(&doubled);
@@ -24,14 +24,14 @@ pub(crate) fn hodges_lehmann(values: &[f64]) -> f64 {
     median_of_sorted(&walsh_averages(values))
 }
 
-/// The values of the centre which the exact test would not reject at `1 - level`.
+/// Values of the centre that the exact test does not reject at `1 - level`.
 ///
-/// `None` where `level` cannot be reached with so few values (fewer than eight at 99 %).
+/// `None` if too few values reach `level` (fewer than eight at 99 %).
 pub(crate) fn interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
     let doubled: Vec<usize> = (1..=values.len()).map(|rank| 2 * rank).collect();
     let null = subset_sums(&doubled);
     let tail_limit = (1.0 - level) / 2.0;
-    // Number of Walsh averages to cut from each end: P(T <= cut - 1) is still within the tail.
+    // Walsh averages to cut from each end: P(T <= cut - 1) is within the tail.
     let mut tail = 0.0;
     let mut cut = 0;
     for rank_sum in null.iter().step_by(2) {
@@ -45,13 +45,13 @@ pub(crate) fn interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
     (cut > 0 && 2 * cut <= averages.len()).then(|| (averages[cut - 1], averages[averages.len() - cut]))
 }
 
-/// The sum of the ranks of what speaks against a centre above zero.
+/// Sum of the ranks that contradict a positive centre.
 pub(super) fn against(values: &[f64]) -> usize {
     let Ranks { doubled, positive } = Ranks::of(values);
     (doubled.iter().sum::<usize>() - positive) / 2
 }
 
-/// The largest such sum of `n` values that a two-sided test at `alpha` takes for proof; nothing where none is.
+/// Largest such sum of `n` values that a two-sided test at `alpha` accepts as proof; `None` if there is none.
 pub(super) fn most_against(n: usize, alpha: f64) -> Option<usize> {
     let ranks: Vec<usize> = (1..=n).collect();
     let mut tail = 0.0;
@@ -86,7 +86,7 @@ impl Ranks {
     }
 }
 
-/// Probability of each possible sum when every rank is taken or left by the toss of a fair coin.
+/// Probability of each possible sum if every rank is included with probability 1/2.
 fn subset_sums(ranks: &[usize]) -> Vec<f64> {
     let total: usize = ranks.iter().sum();
     let mut probability = vec![0.0; total + 1];
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_lies_outside_the_interval_exactly_when_the_test_rejects() {
+    fn the_interval_excludes_zero_iff_the_test_rejects() {
         // Irregular spacing, so no ties and no zero average.
         let base: Vec<f64> = (0..20).map(|i| f64::from(i * i) * 0.37 - 31.0 + f64::from(i % 3)).collect();
         for shift in (-300..300).map(|s| f64::from(s) * 0.411) {

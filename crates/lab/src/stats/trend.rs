@@ -1,11 +1,11 @@
-//! Slope of a series against time, robust against bursts: Theil–Sen.
+//! Robust slope of a series over time (Theil–Sen).
 
 use super::order::median;
 
-/// Most points used for a slope. Longer series are thinned evenly, since the slope takes all pairs of points.
+/// Maximum number of points. Longer series are thinned evenly, because the slope uses all pairs of points.
 const MAX_POINTS: usize = 600;
 
-/// Median of the slopes between all pairs of points `(x, y)`. `None` when no two points differ in `x`.
+/// Median of the slopes between all pairs of points `(x, y)`. `None` if no two points differ in `x`.
 pub(crate) fn theil_sen(points: &[(f64, f64)]) -> Option<f64> {
     let step = points.len().div_ceil(MAX_POINTS).max(1);
     let thinned: Vec<(f64, f64)> = points.iter().copied().step_by(step).collect();

@@ -1,33 +1,44 @@
-//! The decision: planned looks, spent error, minimum effect, four verdicts, and the correction over a suite.
+//! Decision rule: planned looks, error spending, minimum effect, four verdicts, family correction.
 //!
-//! A comparison is a growing list of session deltas (`ln(other/ours)`, see [`paired`](super::paired)). It may be looked
-//! at only at the planned numbers of sessions, and each look may spend its share of the error budget, so stopping
-//! early buys nothing that was not paid for: looking after every few sessions until `p < .05` calls a change on
-//! identical code one time in five.
+//! A comparison is a growing list of session deltas (`ln(other/ours)`, see [`paired`](super::paired)). It may be
+//! examined only at the planned numbers of sessions, and each look spends its share of the error budget. Without
+//! that, stopping early is not free: looking after every few sessions until `p < .05` reports a change on identical
+//! code one time in five.
 //!
-//! A command that compares many cases is one family. While it runs, each look is held to its share divided by
-//! the size of the family (Bonferroni), which can never be taken back by what other cases do later; at the end
-//! Holm's step-down over the sequential p-values may add claims, never remove one.
+//! All comparisons of one command are one family. While the command runs, each look is held to its share divided by
+//! the size of the family (Bonferroni); results of other cases cannot invalidate that later. At the end, Holm's
+//! step-down over the sequential p-values may add claims but never removes one.
 //!
-//! Intervals pay for the looks as well: at each look the exact interval has the confidence that the look's share of the
-//! budget leaves, and those of all looks are cut with one another. They hold together with 99 %, so what is shown when
-//! a comparison stops does, whenever it stops. An interval of 99 % at the last look alone missed the truth in up to
-//! 1.7 % of comparisons.
+//! Intervals account for the looks as well: at each look the exact interval has the confidence that the look's share
+//! of the budget leaves, and the intervals of all looks are intersected. Together they hold with 99 %, so the
+//! displayed interval does too, at whichever look the comparison stops. A 99 % interval at the last look alone missed
+//! the truth in up to 1.7 % of comparisons.
 
 use super::MAX_SESSIONS;
+use super::cache_level::CacheLevel;
 use super::order::mad;
 use super::ratio::is_faster;
 use super::signed_rank::{hodges_lehmann, interval, p_value};
-use crate::model::reach::Reach;
 use serde::{Deserialize, Serialize};
 
 /// Confidence of every printed interval.
 pub(crate) const LEVEL: f64 = 0.99;
 
+/// Sessions with which a difference can be proven at the earliest: the exact test of fewer never falls below 1 %.
+pub(crate) const LEAST_FOR_CLAIM: usize = 8;
+
+/// Assumed layout effect on two single links of a case whose layouts were never measured: that of the most sensitive
+/// of the five workloads that were measured.
+///
+/// On a quiet Zen 5 (`bench/records/amd-epyc-f26m2-2t/2026-11-25-layouts.md`) sessions with their own links deviated
+/// by 5.6 % in parsing, 5.1 % in sorting, 3.2 % in memory, 1.5 % in hashing and 1.3 % in documents; 99 of 100 lie
+/// within 2.6 deviations if they are normal. This is not a bound: a loop of one microsecond reached 27 %.
+const SPREAD: f64 = 0.14;
+
 /// MAD of a normal distribution times this is its standard deviation.
 const MAD_TO_SD: f64 = 1.4826;
 
-/// ((2.81 + 0.84) / 2.81)²: what turns the sessions after which an interval of 99.5 % fits in one case of two into those
+/// ((2.81 + 0.84) / 2.81)²: converts the sessions after which a 99.5 % interval fits in one of two cases into those
 /// after which it fits in four of five.
 const FOUR_IN_FIVE: f64 = 1.69;
 
@@ -36,53 +47,53 @@ const FOUR_IN_FIVE: f64 = 1.69;
 pub(crate) struct Look {
     /// Sessions that must be complete.
     pub(crate) sessions: usize,
-    /// Part of the two-sided error budget that this look may spend.
+    /// Share of the two-sided error budget that this look may spend.
     pub(crate) alpha: f64,
 }
 
-/// When to look, what may be spent, and what counts as a difference or as sameness.
+/// Looks, error budget, and thresholds for a difference and for sameness.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
-    /// Looks in the order of their sessions.
+    /// Looks, ordered by sessions.
     pub(crate) looks: Vec<Look>,
-    /// Smallest relative difference that may be called faster or slower where a core has its data to itself.
+    /// Smallest relative difference that may be claimed if the data fit the private caches of a core.
     pub(crate) min_effect: f64,
-    /// The same where it has not.
+    /// The same if they do not.
     pub(crate) min_effect_far: f64,
-    /// Half width of the band that counts as the same speed.
+    /// Half width of the band that counts as equal speed.
     pub(crate) same_within: f64,
-    /// Fewest sessions on which `Same` may be called.
+    /// Minimum number of sessions for `Same`.
     pub(crate) same_from: usize,
-    /// Smallest relative difference that may be claimed where all sessions ran one link of each side, so that the
-    /// luck of its layout is in the difference; nothing where every session had links of its own.
+    /// Smallest relative difference that may be claimed if all sessions ran one link of each side, so that the
+    /// difference includes the layout effect. `None` if every session had its own link.
     pub(crate) fixed_layout: Option<f64>,
-    /// Version of the rule; before 3, intervals are those of one look.
+    /// Version of the rule; before 3, intervals do not account for several looks.
     pub(crate) version: u32,
 }
 
-/// The version of the rules that are made now.
+/// Version of new rules.
 pub(crate) const VERSION: u32 = 3;
 
-/// What a comparison is decided on.
+/// Input of a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Evidence {
-    /// The delta of each session, in the order in which they were measured.
+    /// Delta of each session, in measured order.
     pub(crate) deltas: Vec<f64>,
-    /// Where the data of the compared cases lie.
-    pub(crate) reach: Reach,
-    /// How far layouts are known to move them.
+    /// Cache level of the compared cases.
+    pub(crate) reach: CacheLevel,
+    /// Measured layout effect, if known.
     pub(crate) layouts: Option<f64>,
 }
 
 #[cfg(test)]
 impl Evidence {
-    /// Of data in a core's own caches, of whose layouts nothing is known.
+    /// Data in private caches, unknown layout effect.
     pub(crate) fn near(deltas: &[f64]) -> Self {
-        Evidence { deltas: deltas.to_vec(), reach: Reach::Near, layouts: None }
+        Evidence { deltas: deltas.to_vec(), reach: CacheLevel::Near, layouts: None }
     }
 }
 
-/// What one comparison showed.
+/// Verdict of one comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -91,14 +102,14 @@ pub(crate) enum Verdict {
     Faster,
     /// The candidate takes more time than the baseline.
     Slower,
-    /// The whole interval lies within the band of sameness.
+    /// The whole interval lies within the sameness band.
     Same,
     /// The data prove neither a difference nor sameness.
     Inconclusive,
 }
 
 impl Verdict {
-    /// The word of a table.
+    /// Name in tables.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -119,50 +130,50 @@ impl Verdict {
 pub(crate) struct Comparison {
     /// Sessions that contributed.
     pub(crate) sessions: usize,
-    /// Time of the baseline over the candidate's: `exp` of the Hodges–Lehmann estimate.
+    /// Baseline time over candidate time: `exp` of the Hodges–Lehmann estimate.
     pub(crate) ratio: f64,
-    /// The 99 % interval of the ratio, paid for all looks; absent before the first.
+    /// 99 % interval of the ratio, corrected for all looks; absent before the first.
     pub(crate) interval: Option<(f64, f64)>,
-    /// Exact two-sided signed-rank p of all sessions, as if they had been looked at once.
+    /// Exact two-sided signed-rank p of all sessions, as for a single look.
     pub(crate) p: f64,
-    /// The p that counts: corrected for the looks taken and for the family.
+    /// p corrected for the looks taken and for the family.
     pub(crate) p_family: f64,
     /// Robust standard deviation of the session deltas.
     pub(crate) spread: f64,
     /// The decision.
     pub(crate) verdict: Verdict,
-    /// With so many sessions, an inconclusive comparison would be settled in about four of five cases.
+    /// Sessions after which an inconclusive comparison would be decided in about four of five cases.
     pub(crate) sessions_needed: Option<u64>,
 }
 
-/// Why a rule cannot be followed.
+/// Error in a rule.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(crate) enum RuleError {
-    #[error("a rule needs at least one look")]
+    #[error("a rule needs at least one analysis")]
     NoLooks,
-    /// Looks must grow, so that each adds data.
-    #[error("looks must be in growing order: {0} sessions follow {1}")]
+    /// Each look must add data.
+    #[error("looks must be in increasing order: {0} sessions follow {1}")]
     Unordered(usize, usize),
     #[error("{0} sessions are more than the {MAX_SESSIONS} that the exact tables are built for")]
     TooManySessions(usize),
-    #[error("{name} is {value}, but must lie between 0 and 1")]
+    #[error("{name} is {value}, but must be between 0 and 1")]
     OutOfRange { name: &'static str, value: f64 },
-    #[error("the looks spend {0} together, which is more than the 1 % of the intervals")]
+    #[error("the looks use {0} together, more than the 1 % of the intervals")]
     Overspent(f64),
 }
 
 impl Rule {
-    /// `lab.rule/3`: looks at 10, 20 and 40 sessions spending .002, .003 and .005; ±1 % is the same; ±0.5 % to claim,
-    /// and ±1 % where the data leave a core's own caches. There `lab.rule/1` claimed ±0.5 % too, and was wrong in 3 of
-    /// 197 comparisons of identical sides, by 0.5 to 0.7 %.
+    /// `lab.rule/3`: looks at 10, 20 and 40 sessions spend .002, .003 and .005; ±1 % counts as the same; claims need
+    /// ±0.5 %, or ±1 % if the data leave the private caches. For those, `lab.rule/1` claimed ±0.5 % too, and was
+    /// wrong in 3 of 197 comparisons of identical sides, by 0.5 to 0.7 %.
     ///
-    /// Ten is the smallest number of sessions whose exact p can fall below .002 (2/1024).
+    /// 10 is the smallest number of sessions whose exact p can fall below .002 (2/1024).
     pub(crate) fn standard() -> Self {
         Rule::with_looks(&[(10, 0.002), (20, 0.003), (40, 0.005)])
     }
 
-    /// The same for as many sessions as somebody asks for: looks at 10, 20, 40 and so on, and at the last of them. The
-    /// first spends what ten sessions can prove at best, and the others share what is left.
+    /// The standard rule for a requested number of sessions: looks at 10, 20, 40 and so on, and at the last of them.
+    /// The first look spends what ten sessions can prove at best; the others share the rest.
     pub(crate) fn up_to(sessions: usize) -> Self {
         let doubling = std::iter::successors(Some(10), |look| Some(2 * look));
         let mut looks: Vec<usize> = doubling.take_while(|look| *look < sessions).collect();
@@ -170,7 +181,7 @@ impl Rule {
         Rule::at(&looks)
     }
 
-    /// The same with looks at these numbers of sessions.
+    /// The standard rule with looks at these numbers of sessions.
     pub(crate) fn at(looks: &[usize]) -> Self {
         let standard = Rule::standard();
         if standard.looks.iter().map(|look| look.sessions).eq(looks.iter().copied()) {
@@ -198,22 +209,23 @@ impl Rule {
         }
     }
 
-    /// The same rule for a measurement that has one link of each side.
+    /// The rule for a measurement with one link of each side.
     pub(crate) fn with_fixed_layout(self) -> Self {
-        Rule { fixed_layout: Some(super::layout::SPREAD), ..self }
+        Rule { fixed_layout: Some(SPREAD), ..self }
     }
 
-    /// The same rule for a case that layouts are known to move so far.
+    /// The rule for a case with a known layout effect.
     pub(crate) fn of_layouts(&self, known: Option<f64>) -> Self {
         Rule { fixed_layout: self.fixed_layout.map(|unknown| known.unwrap_or(unknown)), ..self.clone() }
     }
 
-    /// The same rule for a measurement in which every session has links of its own: half the budget, of which the first
-    /// look keeps what it needs.
+    /// The rule for a measurement in which every session has its own links: half the budget, of which the first look
+    /// keeps its share.
     ///
-    /// Where sessions hardly differ, the smallest claim keeps errors away, and next to nothing of the budget is spent.
-    /// Layouts make sessions differ by a percent and more: then all of it is spent, and of 300 comparisons of equal
-    /// work four and more are called different one time in three. With half, three and fewer are in 93 of 100 series.
+    /// If sessions hardly differ, the minimum effect prevents errors and almost none of the budget is spent. Layouts
+    /// make sessions differ by a percent and more; then the whole budget is spent, and of 300 comparisons of equal
+    /// work four or more are reported as different in one series of three. With half the budget, 93 of 100 series
+    /// have three or fewer.
     pub(crate) fn with_links(mut self) -> Self {
         let half = self.alpha() / 2.0;
         let Some((first, rest)) = self.looks.split_first_mut() else { return self };
@@ -226,7 +238,7 @@ impl Rule {
         self
     }
 
-    /// Whether the rule can be followed at all.
+    /// Checks that the rule is consistent.
     pub(crate) fn validate(&self) -> Result<(), RuleError> {
         let last = self.looks.last().ok_or(RuleError::NoLooks)?;
         for pair in self.looks.windows(2) {
@@ -256,7 +268,7 @@ impl Rule {
         Ok(())
     }
 
-    /// The whole two-sided error budget.
+    /// Two-sided error budget.
     pub(crate) fn alpha(&self) -> f64 {
         self.looks.iter().map(|look| look.alpha).sum()
     }
@@ -266,15 +278,15 @@ impl Rule {
         self.looks.last().map_or(0, |look| look.sessions)
     }
 
-    /// How many sessions a comparison must have before it can be looked at again; `None` once it is settled.
+    /// Number of sessions at the next look; `None` once the comparison is decided.
     pub(crate) fn sessions_wanted(&self, family: usize, evidence: &Evidence) -> Option<usize> {
         for look in &self.looks {
-            let Some(seen) = evidence.deltas.get(..look.sessions) else {
+            let Some(deltas) = evidence.deltas.get(..look.sessions) else {
                 return Some(look.sessions);
             };
             let claimed =
-                p_value(seen) < look.alpha / family.max(1) as f64 && self.is_seen(seen, evidence.reach);
-            if claimed || self.is_same(seen) {
+                p_value(deltas) < look.alpha / family.max(1) as f64 && self.is_seen(deltas, evidence.reach);
+            if claimed || self.is_same(deltas) {
                 return None;
             }
         }
@@ -290,40 +302,40 @@ impl Rule {
         family.iter().zip(corrected).map(|(evidence, p)| self.compare(evidence, p, size)).collect()
     }
 
-    /// Smallest relative difference that may be claimed of data that lie there.
-    pub(crate) fn least(&self, reach: Reach) -> f64 {
+    /// Smallest claimable relative difference for data at this cache level.
+    pub(crate) fn least(&self, reach: CacheLevel) -> f64 {
         self.least_in_layouts(reach).max(self.fixed_layout.unwrap_or(0.0))
     }
 
-    /// The same of a measurement over many layouts.
-    fn least_in_layouts(&self, reach: Reach) -> f64 {
+    /// The same for a measurement over many layouts.
+    fn least_in_layouts(&self, reach: CacheLevel) -> f64 {
         match reach {
-            Reach::Near => self.min_effect,
-            Reach::Far => self.min_effect_far,
+            CacheLevel::Near => self.min_effect,
+            CacheLevel::Far => self.min_effect_far,
         }
     }
 
-    /// Whether a difference is there that could be one of layout alone: proven of these two links, and too small to be
-    /// a claim about the two sources.
-    pub(crate) fn may_be_layout(&self, p_family: f64, ratio: f64, reach: Reach) -> bool {
+    /// Whether a difference is proven for these two links but small enough to be a layout effect, so that it says
+    /// nothing about the two sources.
+    pub(crate) fn may_be_layout(&self, p_family: f64, ratio: f64, reach: CacheLevel) -> bool {
         let size = ratio.ln().abs();
         let within = self.least_in_layouts(reach).ln_1p()..self.least(reach).ln_1p();
         p_family < self.alpha() && within.contains(&size)
     }
 
-    /// The data of the last look that was reached; nothing before the first.
+    /// Data of the last look reached; empty before the first.
     fn looked_at<'a>(&self, deltas: &'a [f64]) -> &'a [f64] {
         let reached = self.looks.iter().rfind(|look| look.sessions <= deltas.len());
         &deltas[..reached.map_or(0, |look| look.sessions)]
     }
 
-    /// A p-value for the whole sequence of looks: the best one after each has paid for its share.
+    /// p-value for the whole sequence of looks: the smallest after dividing each by its share.
     ///
     /// By the union bound, `P(result <= t) <= sum of P(p_look <= t * share) <= t`.
     fn sequential_p(&self, deltas: &[f64]) -> f64 {
         let budget = self.alpha();
         let reached = self.looks.iter().filter_map(|look| Some((look, deltas.get(..look.sessions)?)));
-        reached.map(|(look, seen)| p_value(seen) * budget / look.alpha).fold(1.0, f64::min)
+        reached.map(|(look, deltas)| p_value(deltas) * budget / look.alpha).fold(1.0, f64::min)
     }
 
     fn compare(&self, evidence: &Evidence, p_family: f64, family: usize) -> Comparison {
@@ -352,7 +364,7 @@ impl Rule {
             p_family,
             spread,
             verdict,
-            // No number of sessions tells one link from one source.
+            // More sessions cannot separate a link from its source.
             sessions_needed: (verdict == Verdict::Inconclusive
                 && !self.may_be_layout(p_family, centre.exp(), *reach))
             .then(|| self.sessions_needed(deltas, centre, spread, *reach, family))
@@ -360,50 +372,50 @@ impl Rule {
         }
     }
 
-    fn is_effect(&self, deltas: &[f64], reach: Reach) -> bool {
+    fn is_effect(&self, deltas: &[f64], reach: CacheLevel) -> bool {
         hodges_lehmann(deltas).abs() >= self.least(reach).ln_1p()
     }
 
-    /// Whether more sessions would add nothing: the difference is there, whatever it is of.
-    fn is_seen(&self, deltas: &[f64], reach: Reach) -> bool {
+    /// Whether more sessions would add nothing: the difference exists, whatever its cause.
+    fn is_seen(&self, deltas: &[f64], reach: CacheLevel) -> bool {
         hodges_lehmann(deltas).abs() >= self.least_in_layouts(reach).ln_1p()
     }
 
-    /// The interval of the centre that holds however many looks were taken: the exact intervals of the looks, each at
-    /// the confidence that its share of the budget leaves, cut with one another. Sessions past the last look that was
-    /// reached are not looked at. Where two of them have nothing in common, the last one is all that can be said.
+    /// Interval of the centre that is valid after any number of looks: the exact intervals of the looks, each at the
+    /// confidence that its share of the budget leaves, intersected. Sessions after the last look reached are ignored.
+    /// If two intervals are disjoint, the later one is returned.
     pub(crate) fn interval(&self, deltas: &[f64]) -> Option<(f64, f64)> {
         self.interval_among(deltas, 1)
     }
 
-    /// The same for one of so many intervals that all of them hold together.
+    /// The same for one of `family` intervals that hold simultaneously.
     pub(crate) fn interval_among(&self, deltas: &[f64], family: usize) -> Option<(f64, f64)> {
         let level = |alpha: f64| 1.0 - alpha / family.max(1) as f64;
         if self.version < 3 {
             return interval(deltas, level(1.0 - LEVEL));
         }
         let reached = self.looks.iter().filter_map(|look| Some((look, deltas.get(..look.sessions)?)));
-        let intervals = reached.filter_map(|(look, seen)| interval(seen, level(look.alpha)));
+        let intervals = reached.filter_map(|(look, deltas)| interval(deltas, level(look.alpha)));
         intervals.reduce(|(low, high), next| {
             let cut = (low.max(next.0), high.min(next.1));
             if cut.0 <= cut.1 { cut } else { next }
         })
     }
 
-    /// Whether the whole interval lies within the band, from the first number of sessions that may say so.
+    /// Whether the whole interval lies within the band, from `same_from` sessions on.
     pub(crate) fn is_same(&self, deltas: &[f64]) -> bool {
         let band = self.same_within.ln_1p();
         deltas.len() >= self.same_from
             && self.interval(deltas).is_some_and(|(low, high)| -band < low && high < band)
     }
 
-    /// How many sessions would settle it, if they went on as they began. Nothing where that cannot be said.
+    /// Estimated sessions to a decision, if sessions continue as they began. `None` if there is no estimate.
     fn sessions_needed(
         &self,
         deltas: &[f64],
         centre: f64,
         spread: f64,
-        reach: Reach,
+        reach: CacheLevel,
         family: usize,
     ) -> Option<u64> {
         if self.version < 3 {
@@ -411,29 +423,30 @@ impl Rule {
         }
         let looked = self.looked_at(deltas);
         let share = self.looks.iter().rfind(|look| look.sessions <= looked.len())?.alpha;
-        // The interval that the claim is held to is wider than the one shown: the family shares the budget.
+        // A claim needs a wider interval than the displayed one, because the family shares the budget.
         let claim = interval(looked, 1.0 - share / family.max(1) as f64);
         let sameness = interval(looked, 1.0 - share);
         let centre = if looked.is_empty() { 0.0 } else { hodges_lehmann(looked) };
         let size = centre.abs();
         let band = self.same_within.ln_1p();
-        // From the centre to the end of the interval on the side of zero; with more sessions it shrinks by their root.
+        // From the centre to the interval's end on the side of zero; it shrinks with the square root of the sessions.
         let towards_zero = claim.map(|(low, high)| if centre > 0.0 { centre - low } else { high - centre });
         let outwards = sameness.map(|(low, high)| (high - centre).max(centre - low));
         let effect = towards_zero.filter(|_| size >= self.least(reach).ln_1p()).map(|half| half / size);
         let same = outwards.filter(|_| size < band).map(|half| half / (band - size));
         let factor = [effect, same].into_iter().flatten().reduce(f64::min)?;
-        // Half of those who stop where the interval just fits would find that it does not.
+        // At the expected number, half of the comparisons would miss the threshold.
         let needed = (looked.len() as f64 * factor.powi(2) * FOUR_IN_FIVE).ceil() as u64;
-        // Nothing is settled before the next look. After the last, an estimate that says "enough" is none.
+        // Nothing is decided before the next look. After the last look, an estimate below the current number is
+        // useless.
         match self.looks.iter().find(|look| look.sessions > deltas.len()) {
             Some(next) => Some(needed.max(next.sessions as u64)),
             None => Some(needed).filter(|needed| *needed > deltas.len() as u64),
         }
     }
 
-    /// As rules before the third said it.
-    fn needed_once(&self, sessions: usize, centre: f64, spread: f64, reach: Reach) -> u64 {
+    /// Estimate of rules before version 3.
+    fn needed_once(&self, sessions: usize, centre: f64, spread: f64, reach: CacheLevel) -> u64 {
         let needed = if centre.abs() >= self.least(reach).ln_1p() {
             14.0 * (spread / centre).powi(2)
         } else {
@@ -459,9 +472,10 @@ pub(crate) fn holm(p_values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::chance::Chance;
+    use crate::stats::order_rng::TestNoise;
+    use hashmill_testkit::size;
 
-    /// `n` deltas around `centre` with a fixed, asymmetric-free zigzag of the given amplitude.
+    /// `n` deltas around `centre` with a fixed zigzag of the given amplitude.
     fn around(centre: f64, amplitude: f64, n: usize) -> Vec<f64> {
         (0..n).map(|i| centre + amplitude * (((i * 7) % 11) as f64 - 5.0) / 5.0).collect()
     }
@@ -472,6 +486,12 @@ mod tests {
 
     fn judge_one(rule: &Rule, deltas: &[f64]) -> Comparison {
         rule.judge(&[near(deltas)])[0]
+    }
+
+    #[test]
+    fn fewer_sessions_than_the_least_never_prove_a_difference() {
+        let smallest = |sessions: usize| p_value(&vec![0.1; sessions]);
+        assert!(smallest(LEAST_FOR_CLAIM - 1) > 1.0 - LEVEL && smallest(LEAST_FOR_CLAIM) < 1.0 - LEVEL);
     }
 
     #[test]
@@ -502,35 +522,38 @@ mod tests {
     #[test]
     fn beyond_a_cores_own_caches_only_a_percent_is_a_claim() {
         let rule = Rule::standard();
-        let far = |centre| Evidence { reach: Reach::Far, ..near(&around(centre, 0.001, 20)) };
+        let far = |centre| Evidence { reach: CacheLevel::Far, ..near(&around(centre, 0.001, 20)) };
         let verdicts = [-0.007, -0.012, 0.012].map(|centre| rule.judge(&[far(centre)])[0].verdict);
         assert_eq!(verdicts, [Verdict::Same, Verdict::Slower, Verdict::Faster]);
         assert_eq!(judge_one(&rule, &around(-0.007, 0.001, 20)).verdict, Verdict::Slower, "near");
-        assert_eq!(rule.sessions_wanted(1, &Evidence { reach: Reach::Far, ..near(&[0.007; 10]) }), Some(20));
+        assert_eq!(
+            rule.sessions_wanted(1, &Evidence { reach: CacheLevel::Far, ..near(&[0.007; 10]) }),
+            Some(20)
+        );
     }
 
     #[test]
-    fn one_link_of_each_side_proves_only_what_layout_does_not_do() {
+    fn one_link_per_side_proves_only_differences_beyond_layout() {
         let rule = Rule::standard().with_fixed_layout();
-        let least = rule.least(Reach::Near);
+        let least = rule.least(CacheLevel::Near);
         assert!(least > 0.05, "{least}");
         let (small, large) = (around(-0.5 * least, 0.001, 20), around(-2.0 * least, 0.001, 20));
         let hidden = judge_one(&rule, &small);
         assert_eq!((hidden.verdict, hidden.sessions_needed), (Verdict::Inconclusive, None));
-        assert!(rule.may_be_layout(hidden.p_family, hidden.ratio, Reach::Near));
+        assert!(rule.may_be_layout(hidden.p_family, hidden.ratio, CacheLevel::Near));
         assert_eq!(rule.sessions_wanted(1, &near(&small[..10])), None, "more sessions would not help");
         assert_eq!(judge_one(&rule, &large).verdict, Verdict::Slower);
         assert_eq!(judge_one(&rule, &[0.0; 20]).verdict, Verdict::Same, "of these two links");
         let noise = judge_one(&rule, &around(0.002, 0.08, 40));
         assert!(
-            !rule.may_be_layout(noise.p_family, noise.ratio, Reach::Near),
+            !rule.may_be_layout(noise.p_family, noise.ratio, CacheLevel::Near),
             "nothing was proven of anything"
         );
         assert_eq!(judge_one(&Rule::standard(), &small).verdict, Verdict::Slower, "many links");
     }
 
     #[test]
-    fn what_is_known_of_the_layouts_of_a_case_takes_the_place_of_what_is_known_of_all() {
+    fn known_layout_effects_of_a_case_replace_the_default() {
         let rule = Rule::standard().with_fixed_layout();
         let verdict = |rule: &Rule, difference: f64, layouts: Option<f64>| {
             rule.judge(&[Evidence { layouts, ..near(&around(difference, 0.001, 20)) }])[0].verdict
@@ -546,7 +569,7 @@ mod tests {
         ] {
             assert_eq!(verdict(&rule, difference, layouts), expected, "{difference} {layouts:?}");
         }
-        // Each of a family by its own, and nothing of it where sessions have links of their own.
+        // Each case of a family uses its own effect; sessions with their own links use none.
         let family = [Some(0.03), None].map(|layouts| Evidence { layouts, ..near(&around(0.05, 0.001, 20)) });
         let verdicts: Vec<Verdict> = rule.judge(&family).iter().map(|found| found.verdict).collect();
         assert_eq!(verdicts, [Verdict::Faster, Verdict::Inconclusive]);
@@ -563,7 +586,7 @@ mod tests {
             assert_eq!(judge_one(&half, &around(-0.05, 0.001, 10)).verdict, Verdict::Slower);
         }
         assert!((Rule::at(&[12]).with_links().alpha() - 0.005).abs() < 1e-12, "one look");
-        // Ranks 12 and 13 on the other side: enough for .003, and not for three eighths of it.
+        // Ranks 12 and 13 with the opposite sign: enough for .003, not for three eighths of it.
         let signed = |rank: i32| f64::from(if [12, 13].contains(&rank) { rank } else { -rank }) * 0.001;
         let deltas: Vec<f64> = (1..=20).rev().map(signed).collect();
         let weak = p_value(&deltas);
@@ -573,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_runs_to_the_last_look_and_stays_open() {
+    fn noise_runs_to_the_last_look_and_is_inconclusive() {
         let rule = Rule::standard();
         let deltas = around(0.002, 0.08, 40);
         assert_eq!(rule.sessions_wanted(1, &near(&deltas[..20])), Some(40));
@@ -598,7 +621,7 @@ mod tests {
     fn a_family_must_pay_for_its_size_while_it_runs() {
         let rule = Rule::standard();
         let deltas = around(0.05, 0.001, 20);
-        // Ten sessions of one sign give 2/1024: enough for .002 alone, not for .002 / 3.
+        // Ten sessions of one sign give 2/1024: enough for .002, not for .002 / 3.
         assert_eq!(rule.sessions_wanted(3, &near(&deltas[..10])), Some(20));
         assert_eq!(rule.sessions_wanted(3, &near(&deltas)), None);
     }
@@ -655,15 +678,15 @@ mod tests {
         assert!(matches!(broken(|r| r.looks[0].alpha = 0.05), RuleError::Overspent(_)));
     }
 
-    /// One in twenty lies far out.
-    fn disturbed(chance: &mut Chance) -> f64 {
+    /// Normal noise with 5 % outliers.
+    fn disturbed(chance: &mut TestNoise) -> f64 {
         chance.disturbed(0.05, 6.0)
     }
 
-    /// How many of `trials` comparisons that stop as the rule says end with an interval without the truth, and how many
-    /// would with an interval of one look.
+    /// Number of `trials` comparisons, stopped by the rule, whose interval misses the truth; and the number for an
+    /// interval that ignores the looks.
     fn missed(rule: &Rule, truth: f64, spread: f64, trials: usize) -> [usize; 2] {
-        let mut chance = Chance::new(1);
+        let mut chance = TestNoise::new(1);
         let mut missed = [0, 0];
         for _ in 0..trials {
             let mut evidence = near(&[]);
@@ -680,13 +703,12 @@ mod tests {
         missed
     }
 
-    /// The promise of the intervals, by simulation with a fixed generator: whenever a comparison stops, no more than one
-    /// in a hundred is wrong, and one of a single look is not so good.
+    /// Simulation with a fixed generator: at any stopping point at most one interval in a hundred is wrong, and an
+    /// interval that ignores the looks does worse.
     #[test]
     fn intervals_hold_however_many_looks_were_taken() {
-        let trials = 2000;
-        // One percent is 20, and three standard deviations of that are 13.
-        let most = 33;
+        // 1 %, plus three standard deviations.
+        let (trials, most) = size::of((500, 12), (2000, 33));
         let mut single = 0;
         for (truth, spread) in [(0.0, 0.02), (0.01, 0.012), (0.02, 0.02), (0.0, 0.006)] {
             let [all, one] = missed(&Rule::standard(), truth, spread, trials);
@@ -694,31 +716,32 @@ mod tests {
             assert!(one >= all, "an interval of one look is narrower");
             single = single.max(one);
         }
-        assert!(single > 20, "an interval of one look missed {single} of {trials} at worst");
+        assert!(single > trials / 100, "an interval of one look missed {single} of {trials} at worst");
     }
 
-    /// With as many sessions as it is said to need, a comparison is settled in about four of five cases.
+    /// With the estimated number of sessions, a comparison is decided in about four of five cases.
     #[test]
     fn the_sessions_needed_are_those_that_settle() {
-        let mut chance = Chance::new(1);
-        let (mut settled, mut asked) = (0, 0);
-        for _ in 0..400 {
+        let mut chance = TestNoise::new(1);
+        let (mut settled, mut open) = (0, 0);
+        let trials = size::of(150, 400);
+        for _ in 0..trials {
             let mut more =
                 |n: usize| -> Vec<f64> { (0..n).map(|_| 0.012 + 0.02 * disturbed(&mut chance)).collect() };
             let first = judge_one(&Rule::standard(), &more(40));
             let Some(needed) = first.sessions_needed.filter(|needed| *needed <= 300) else { continue };
-            asked += 1;
-            // An independent run: the one that asked was unlucky.
+            open += 1;
+            // An independent run, because the run that asked was unlucky.
             let again = judge_one(&Rule::up_to(needed as usize), &more(needed as usize));
             settled += usize::from(again.verdict != Verdict::Inconclusive);
         }
-        assert!(asked > 100, "{asked} comparisons were open");
-        let share = settled as f64 / asked as f64;
-        assert!((0.6..0.99).contains(&share), "{settled} of {asked} settled");
+        assert!(open > trials / 4, "{open} comparisons were open");
+        let share = settled as f64 / open as f64;
+        assert!((0.6..0.99).contains(&share), "{settled} of {open} settled");
     }
 
     #[test]
-    fn looks_can_be_asked_for() {
+    fn looks_are_configurable() {
         let looks = |rule: &Rule| rule.looks.iter().map(|look| look.sessions).collect::<Vec<_>>();
         assert_eq!(Rule::up_to(40), Rule::standard());
         assert_eq!(looks(&Rule::up_to(95)), [10, 20, 40, 80, 95]);
@@ -733,25 +756,25 @@ mod tests {
     }
 
     #[test]
-    fn sessions_past_a_look_are_in_no_interval() {
+    fn intervals_ignore_sessions_after_a_look() {
         let rule = Rule::standard();
         let deltas = around(0.05, 0.001, 17);
         assert_eq!(rule.interval(&deltas[..9]), None);
         assert_eq!(rule.interval(&deltas), rule.interval(&deltas[..10]));
         let (low, high) = rule.interval(&around(0.05, 0.001, 20)).expect("two looks");
         assert!(low > 0.049 && high < 0.051);
-        // What a hundred share at once is too little for ten sessions, and makes twenty say less.
+        // One hundredth of the budget is too little for ten sessions, and makes twenty say less.
         let twenty = around(0.05, 0.001, 20);
         assert_eq!(rule.interval_among(&twenty[..10], 100), None);
         let (lower, higher) = rule.interval_among(&twenty, 100).expect("one look says something");
         assert!(lower < low && high < higher);
     }
 
-    /// The promise of the budget, by simulation with a fixed generator: fair signs, all looks taken.
+    /// Simulation with a fixed generator: fair signs, all looks taken.
     #[test]
     fn looking_three_times_keeps_the_error_within_the_budget() {
         let rule = Rule::standard();
-        let mut chance = Chance::new(1);
+        let mut chance = TestNoise::new(1);
         let trials = 2000;
         let claims = (0..trials)
             .filter(|_| {
@@ -759,7 +782,7 @@ mod tests {
                 rule.sequential_p(&deltas) < rule.alpha()
             })
             .count();
-        // The budget is 1 % of 2000 = 20, and three standard deviations of that are 13.
+        // 1 % of 2,000 is 20, and three standard deviations of that are 13.
         assert!((4..=33).contains(&claims), "{claims} of {trials}");
     }
 }

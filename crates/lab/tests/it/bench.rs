@@ -1,10 +1,11 @@
-//! A bench of a crate that has nothing to do with ours, run by cargo as its author would.
+//! A bench of an unrelated crate, run by cargo as its author would.
 
-use crate::program::{Folder, Said, cache, said};
+use crate::program::{CommandResult, Folder, cache, result_of, result_of_build};
+use hashmill_testkit::size;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Ten lines and what stands around them.
+/// A small bench.
 const SORT: &str = r#"fn main() {
     hashmill_lab::benches(|b| {
         b.case("sort/100").items(100).inputs(|random| random.numbers(100)).run_mut(|v| v.sort_unstable());
@@ -17,17 +18,17 @@ const SORT: &str = r#"fn main() {
 const LIB: &str = "pub fn sum(v: &[u8]) -> u64 { v.iter().map(|b| u64::from(*b)).sum() }\n\
                    pub fn fib(n: u32) -> u32 { if n < 2 { n } else { fib(n - 1) + fib(n - 2) } }\n";
 
-/// As short as a run can be: what it finds is of no interest here.
+/// The shortest possible run: the results do not matter.
 const TINY: [&str; 8] = ["--sessions", "1", "--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001"];
 
-/// A package and its bench, both of one name: in a target folder that is shared, names are all that keeps them apart.
+/// A package and its bench with the same name: in a shared target folder, only names distinguish them.
 struct Scratch(Folder, &'static str);
 
 impl Scratch {
     fn new(name: &'static str) -> Self {
         let scratch = Scratch(Folder::new("bench"), name);
         let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
-        // As this workspace's own, so that what both need is built once.
+        // The same as in this workspace, so that common dependencies are built once.
         let manifest = format!(
             "[package]\nname = \"{name}\"\nedition = \"2024\"\n\
              [lib]\nname = \"scratch\"\nbench = false\n\
@@ -54,16 +55,16 @@ impl Scratch {
         self.write(&format!("benches/{}.rs", self.1), text);
     }
 
-    /// The folder in which cargo builds this very test.
+    /// Target folder of this test.
     fn target() -> PathBuf {
         let own = std::env::current_exe().expect("a test has a path");
         own.ancestors().nth(3).expect("target/<profile>/deps/<test>").to_owned()
     }
 
-    fn cargo(&self, arguments: &[&str]) -> Said {
+    fn cargo(&self, arguments: &[&str]) -> CommandResult {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(self.0.join("")).env("NO_COLOR", "1").env("XDG_CACHE_HOME", cache());
-        // What cargo tells this test of its own package is not for the one that is started here.
+        // Removes cargo's variables about this test's own package.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("CARGO_PKG") || name == "CARGO_MANIFEST_DIR" {
                 cargo.env_remove(name);
@@ -71,11 +72,11 @@ impl Scratch {
         }
         let (command, rest) = arguments.split_first().expect("a command");
         cargo.arg(command).args(["--offline", "--quiet", "--target-dir"]).arg(Self::target()).args(rest);
-        said(&mut cargo)
+        result_of_build(&mut cargo)
     }
 
-    /// `cargo bench -- …`, built as tests are.
-    fn bench(&self, arguments: &[&str]) -> Said {
+    /// `cargo bench -- …`, with the profile of tests.
+    fn bench(&self, arguments: &[&str]) -> CommandResult {
         self.cargo(&[&["bench", "--profile", "dev", "--"], arguments].concat())
     }
 
@@ -86,6 +87,11 @@ impl Scratch {
 
 #[test]
 fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
+    if !size::is_full() {
+        return size::skip(
+            "lab: build the bench of another crate; list, test, measure and compare its cases",
+        );
+    }
     let scratch = Scratch::new("lab_scratch");
     std::fs::remove_dir_all(scratch.shelf()).ok();
 
@@ -117,12 +123,12 @@ fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
     let again = scratch.bench(&[&["fib"], &TINY[..]].concat());
     assert!(again.code == Some(0) && !again.out.contains("verdict"), "{again:?}");
 
-    // One case is new, and the others meet their own of the run before.
+    // One case is new, and the others are compared with the previous run.
     scratch.write_bench(&SORT.replace("b.case(\"fib\")", "b.case(\"new\").run(|| 1);\n b.case(\"fib\")"));
     let changed = scratch.bench(&[&["fib", "new", "--save", "kept"], &TINY[..]].concat());
     assert_eq!(changed.code, Some(0), "{changed:?}");
     assert!(
-        changed.out.starts_with("ratio: the time of the run before over that of this program, "),
+        changed.out.starts_with("ratio: the time of the run before divided by that of this program, "),
         "{}",
         changed.out
     );
@@ -132,15 +138,16 @@ fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
         "of one session nothing follows: {row}"
     );
     assert!(changed.out.lines().any(|line| line.starts_with("new ")), "{}", changed.out);
-    assert!(changed.out.contains("each program has one link"), "{}", changed.out);
+    assert!(changed.out.contains("each program has one code layout"), "{}", changed.out);
     scratch.write_bench(SORT);
     let based = scratch.bench(&[&["fib", "--base", "kept"], &TINY[..]].concat());
     assert!(
-        based.code == Some(0) && based.out.starts_with("ratio: the time of kept over that of this program, "),
+        based.code == Some(0)
+            && based.out.starts_with("ratio: the time of kept divided by that of this program, "),
         "{based:?}"
     );
 
-    // What computes something else than before has no speed, and is not what the next run is set against.
+    // A program with another result has no speed, and the next run is not compared with it.
     scratch.write("src/lib.rs", &LIB.replace("if n < 2 { n }", "if n < 2 { 1 }"));
     for (when, has_colours) in [("always", true), ("never", false)] {
         let other = scratch.bench(&[&["fib", "--color", when], &TINY[..]].concat());
@@ -150,10 +157,10 @@ fn a_bench_of_ten_lines_lists_tests_measures_and_compares() {
     }
 }
 
-/// As few sessions as prove something, without a control, whose failure would be another matter.
+/// The fewest sessions that can prove something, without a control, which could fail independently.
 const CHECK: [&str; 6] = ["--fail-on", "slower", "--sessions", "10", "--control", "off"];
 
-/// A bench with one case, whose speed is a matter of the depth.
+/// A bench with one case, whose speed depends on the depth.
 fn fib(name: &str, depth: u32) -> String {
     format!(
         "fn main() {{\n    hashmill_lab::benches(|b| {{\n        \
@@ -163,7 +170,10 @@ fn fib(name: &str, depth: u32) -> String {
 }
 
 #[test]
-fn a_check_that_failed_or_compared_nothing_does_not_pass_the_second_time() {
+fn a_failed_or_empty_check_does_not_pass_when_repeated() {
+    if !size::is_full() {
+        return size::skip("lab: build a bench anew for each check of it");
+    }
     let scratch = Scratch::new("lab_scratch_check");
     std::fs::remove_dir_all(scratch.shelf()).ok();
     let check = |words: &[&str]| {
@@ -172,16 +182,16 @@ fn a_check_that_failed_or_compared_nothing_does_not_pass_the_second_time() {
         let own: Vec<String> = own.map(str::to_owned).collect();
         (result.code, own.join("\n"))
     };
-    let nothing = |(code, says): (Option<i32>, String)| {
-        assert_eq!(code, Some(3), "{says}");
-        assert!(says.starts_with("lab_scratch_check: nothing was compared"), "{says}");
-        assert_eq!(says.lines().count(), 1, "{says}");
+    let nothing = |(code, message): (Option<i32>, String)| {
+        assert_eq!(code, Some(3), "{message}");
+        assert!(message.starts_with("lab_scratch_check: nothing was compared"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
     };
     scratch.write_bench(&fib("fib", 1));
     nothing(check(&[]));
     nothing(check(&[]));
 
-    // A program that takes thousands of times as long is slower on every machine. It fails until somebody takes it.
+    // A program that is thousands of times slower is slower on every machine. It fails until it is accepted.
     scratch.write_bench(&fib("fib", 20));
     for _ in 0..2 {
         assert_eq!(check(&[]), (Some(1), String::new()));
@@ -190,7 +200,7 @@ fn a_check_that_failed_or_compared_nothing_does_not_pass_the_second_time() {
     assert_eq!(taken.code, Some(0), "{taken:?}");
     nothing(check(&[]));
 
-    // What is not in the base cannot be compared with it.
+    // A case that is missing in the base cannot be compared.
     scratch.write_bench(&fib("renamed", 20));
     for more in ["--no-pin", "--strict"] {
         let renamed = scratch.bench(&[&["--base", "kept", more], &TINY[..]].concat());
@@ -202,17 +212,20 @@ fn a_check_that_failed_or_compared_nothing_does_not_pass_the_second_time() {
 
 #[test]
 fn a_base_that_is_a_revision_is_built_and_linked_for_each_session() {
+    if !size::is_full() {
+        return size::skip("lab: build a bench and its base in another revision");
+    }
     let scratch = Scratch::new("lab_scratch_revision");
     std::fs::remove_dir_all(scratch.shelf()).ok();
     let manifest = std::fs::read_to_string(scratch.0.join("Cargo.toml")).expect("a manifest");
-    // Both sides are built as benches are; how fast they are is of no interest here.
+    // Both sides are built as benches; their speed does not matter.
     scratch.write("Cargo.toml", &format!("{manifest}[profile.bench]\nopt-level = 0\n"));
     scratch.write_bench(&fib("fib", 20));
     let git = |words: &[&str]| {
         let mut git = Command::new("git");
         git.arg("-C").arg(scratch.0.join("")).args(["-c", "user.name=t", "-c", "user.email=t@t"]);
-        let said = said(git.args(words));
-        assert_eq!(said.code, Some(0), "git {words:?}: {}", said.err);
+        let result = result_of(git.args(words));
+        assert_eq!(result.code, Some(0), "git {words:?}: {}", result.err);
     };
     git(&["init", "--quiet"]);
     git(&["add", "--all"]);
@@ -223,7 +236,11 @@ fn a_base_that_is_a_revision_is_built_and_linked_for_each_session() {
     let sessions = ["--sessions", "10", "--control", "off"];
     let based = scratch.bench(&[&["--base", "slow"], &sessions[..], &TINY[2..]].concat());
     assert_eq!(based.code, Some(0), "{based:?}");
-    assert!(based.out.starts_with("ratio: the time of slow over that of this program, "), "{}", based.out);
+    assert!(
+        based.out.starts_with("ratio: the time of slow divided by that of this program, "),
+        "{}",
+        based.out
+    );
     let row = based.out.lines().find(|line| line.starts_with("fib ")).expect("a row");
     assert!(row.contains("faster"), "thousands of times: {row}");
     if cfg!(target_os = "linux") {
@@ -236,21 +253,25 @@ fn a_base_that_is_a_revision_is_built_and_linked_for_each_session() {
     }
 }
 
-/// Who adds a bench to a crate waits for all of these.
+/// Everyone who adds a bench to a crate must build all of these.
 #[test]
 fn a_bench_brings_few_crates() {
     let scratch = Scratch::new("lab_scratch_tree");
     let tree = ["tree", "--package", "hashmill-lab", "--edges", "all", "--prefix", "none"];
     let mut cargo = Command::new(env!("CARGO"));
-    let said = said(cargo.current_dir(scratch.0.join("")).args(tree).args(["--offline", "--no-dedupe"]));
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let names = said.out.lines().filter_map(|line| line.split(' ').next());
+    let result =
+        result_of(cargo.current_dir(scratch.0.join("")).args(tree).args(["--offline", "--no-dedupe"]));
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let names = result.out.lines().filter_map(|line| line.split(' ').next());
     let crates: std::collections::BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
     assert!((20..=45).contains(&crates.len()), "{}: {crates:?}", crates.len());
 }
 
 #[test]
-fn what_a_bench_cannot_do_is_said_in_one_line() {
+fn usage_errors_of_a_bench_are_one_line() {
+    if !size::is_full() {
+        return size::skip("lab: build a bench and give it wrong arguments");
+    }
     let scratch = Scratch::new("lab_scratch_wrong");
     scratch.write("src/lib.rs", &LIB.replace(".sum()", ".sum::<u64>() + 1"));
     scratch.write_bench(&SORT.replace(
@@ -260,9 +281,9 @@ fn what_a_bench_cannot_do_is_said_in_one_line() {
     let tests = scratch.cargo(&["test", "--benches"]);
     assert_ne!(tests.code, Some(0), "{tests:?}");
     assert!(tests.out.contains("test sum/1KiB ... FAILED: it computed "), "{}", tests.out);
-    for (arguments, code, says) in [
+    for (arguments, code, message) in [
         (&["--nonsense"][..], 2, "--nonsense"),
-        (&["--base", "no such thing"], 2, "`no such thing` is neither a file nor a directory nor a revision"),
+        (&["--base", "no such thing"], 2, "`no such thing` is not a file, directory or revision"),
         (&["--save", "../x", "fib", "--sessions", "0"], 2, "sessions is 0"),
         (&["lab", "run", "nothing/like/this"], 2, "no workload matches `nothing`"),
         (&["lab", "run", "fib", "--floor"], 2, "was built without the feature `limits` of hashmill-lab"),
@@ -271,28 +292,24 @@ fn what_a_bench_cannot_do_is_said_in_one_line() {
         let result = scratch.bench(arguments);
         let own: Vec<&str> =
             result.err.lines().filter(|line| line.starts_with("lab_scratch_wrong")).collect();
-        assert!(own.len() == 1 && own[0].contains(says), "{arguments:?}: {result:?}");
+        assert!(own.len() == 1 && own[0].contains(message), "{arguments:?}: {result:?}");
         assert_eq!(result.code, Some(code), "{result:?}");
     }
-    // Cargo says the same to other benches, which may have such a case. A check needs an answer.
-    for (words, code, says) in [
+    // Cargo passes the same arguments to other benches, which may have such a case. A check needs a result.
+    for (words, code, message) in [
         (
             &["nonesuch", "sort/.*"][..],
             0,
-            "no case that is left has `nonesuch` or `sort/.*` in its name; --list shows",
+            "no remaining case has `nonesuch` or `sort/.*` in its name; --list shows",
         ),
         (&["--exact", "sum"], 0, "no case is called `sum`"),
-        (
-            &["nonesuch", "--fail-on", "slower"],
-            3,
-            "nothing was compared: no case that is left has `nonesuch`",
-        ),
-        (&["--skip", "s", "--skip", "fib"], 2, "no case is left"),
+        (&["nonesuch", "--fail-on", "slower"], 3, "nothing was compared: no remaining case has `nonesuch`"),
+        (&["--skip", "s", "--skip", "fib"], 2, "no case remains"),
     ] {
         let none = scratch.bench(words);
         let own: Vec<&str> =
             none.err.lines().filter(|line| line.starts_with("lab_scratch_wrong: ")).collect();
-        assert!(own.len() == 1 && own[0].contains(says), "{words:?}: {none:?}");
+        assert!(own.len() == 1 && own[0].contains(message), "{words:?}: {none:?}");
         assert_eq!((none.code, none.out.as_str()), (Some(code), ""), "{none:?}");
     }
     let help = scratch.bench(&["--help"]);

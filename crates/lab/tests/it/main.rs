@@ -1,22 +1,11 @@
-//! Behaviour of the lab as its users see it, one module per behaviour.
+//! Tests of the lab as its users see it.
 
 mod bench;
-mod browser;
-mod builds;
-mod check;
-mod claim;
-mod commands;
-mod doctor;
-mod endurance;
-mod explain;
-mod foreign;
-mod gate;
-mod github;
-mod import;
-mod noise;
+mod cli;
+mod compare;
+mod machine;
 mod program;
+mod reports;
 mod repository;
-mod saved;
-mod schema;
-mod signature;
-mod verbs;
+mod requirements;
+mod run;

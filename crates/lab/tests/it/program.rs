@@ -1,11 +1,12 @@
-//! Running the example that carries the lab, as a user would.
+//! Runs the example that contains the lab.
 
+use hashmill_testkit::wait::{self, Running};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The example program; cargo makes it if it is not there or not fresh.
+/// The example program; cargo builds it if it is missing or outdated.
 pub(crate) fn lab() -> Command {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| {
@@ -13,7 +14,8 @@ pub(crate) fn lab() -> Command {
         let profile = own.parent().and_then(Path::parent).expect("target/<profile>/deps/<test>");
         let program = profile.join("examples").join(format!("lab{}", std::env::consts::EXE_SUFFIX));
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        // `cargo xtask workspace` has just made it. Asked for alone, cargo would make all that it needs once more, with fewer features.
+        // `cargo xtask core` has just built it. Built alone, its dependencies would be built again with fewer
+        // features.
         if std::env::var_os("HASHMILL_LAB_IS_MADE").is_some() && program.is_file() {
             return program;
         }
@@ -24,35 +26,49 @@ pub(crate) fn lab() -> Command {
         if profile.ends_with("release") {
             build.arg("--release");
         }
-        assert!(build.status().expect("cargo runs").success(), "the example must build");
+        let built = wait::long_output(&mut build).expect("cargo runs");
+        assert!(built.status.success(), "the example must build: {}", String::from_utf8_lossy(&built.stderr));
         program
     });
     let mut command = Command::new(program);
-    // What a test keeps is not for whoever uses the lab on this machine.
+    // Tests must not write into the cache of this machine's user.
     command.env("NO_COLOR", "1").env("XDG_CACHE_HOME", cache());
     command
 }
 
-/// Where the lab keeps what outlives a command.
+/// Cache folder of the lab.
 pub(crate) fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-cache")
 }
 
-/// What a command printed and how it ended.
+/// Output and exit code of a command.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandResult {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-pub(crate) fn said(command: &mut Command) -> Said {
-    let Output { status, stdout, stderr } = command.output().expect("the program starts");
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    Said { code: status.code(), out: text(stdout), err: text(stderr) }
+pub(crate) fn result_of(command: &mut Command) -> CommandResult {
+    read(wait::output(command).expect("the program starts"))
 }
 
-/// A folder of this test's own, removed at its end.
+/// The same for cargo, which may build.
+pub(crate) fn result_of_build(command: &mut Command) -> CommandResult {
+    read(wait::long_output(command).expect("cargo starts"))
+}
+
+fn read(Output { status, stdout, stderr }: Output) -> CommandResult {
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    CommandResult { code: status.code(), out: text(stdout), err: text(stderr) }
+}
+
+/// Waits for the end of a program started with pipes.
+pub(crate) fn finish(running: Running) -> CommandResult {
+    read(running.output().expect("pipes"))
+}
+
+/// A temporary folder of a test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -74,4 +90,10 @@ impl Drop for Folder {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.0).ok();
     }
+}
+
+/// Sends SIGINT to a process. By the shell, since a small system has no program `kill`.
+#[cfg(unix)]
+pub(crate) fn interrupt(id: &str) -> CommandResult {
+    result_of(Command::new("sh").args(["-c", "kill -INT \"$1\"", "sh", id]))
 }

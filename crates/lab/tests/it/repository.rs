@@ -1,10 +1,10 @@
-//! A git repository of a test's own.
+//! A git repository of a test.
 
-use crate::program::{Folder, said};
+use crate::program::{Folder, result_of};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// With a folder beside it for what a test needs besides.
+/// With a folder beside it for other files of the test.
 pub(crate) struct Repository {
     pub(crate) folder: Folder,
 }
@@ -25,8 +25,8 @@ impl Repository {
     pub(crate) fn git(&self, arguments: &[&str]) {
         let mut git = Command::new("git");
         git.arg("-C").arg(self.path()).args(["-c", "user.name=t", "-c", "user.email=t@t"]);
-        let said = said(git.args(arguments));
-        assert_eq!(said.code, Some(0), "git {arguments:?}: {}", said.err);
+        let result = result_of(git.args(arguments));
+        assert_eq!(result.code, Some(0), "git {arguments:?}: {}", result.err);
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) {
@@ -35,7 +35,7 @@ impl Repository {
         std::fs::write(path, text).expect("a writable folder");
     }
 
-    /// Everything that is there, under a tag.
+    /// Commits everything, with a tag.
     pub(crate) fn commit(&self, tag: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "-m", tag]);

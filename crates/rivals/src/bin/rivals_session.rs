@@ -1,4 +1,4 @@
-//! Another build of the lab with rivals in it: `cargo rivals lab` makes it and starts it as a session.
+//! Session program for builds of the lab with other features: `cargo rivals lab` builds and starts it.
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         if let Some(answered) = answer(counter, &words) {
             return answered.map_or_else(
                 |error| {
-                    // Nobody is left to be told that standard error is gone.
+                    // A closed standard error cannot be reported.
                     writeln!(std::io::stderr(), "rivals-session: {error:#}").ok();
                     ExitCode::from(2)
                 },

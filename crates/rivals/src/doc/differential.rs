@@ -1,4 +1,4 @@
-//! Scripts by the thousand, until two engines differ or enough was run.
+//! Differential tests: many random scripts on two engines, until they differ.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::runner::{Difference, run};
 use super::script::Script;
 use super::shrink::shrink;
 
-/// What was run without a difference.
+/// Totals of scripts without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
     pub scripts: usize,
@@ -29,7 +29,7 @@ impl fmt::Display for Total {
     }
 }
 
-/// A script on which two engines differ, made short.
+/// A minimised script on which two engines differ.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub seed: u64,
@@ -49,7 +49,7 @@ impl fmt::Display for Finding {
 
 /// Runs scripts of `length` steps, the first with `seed`, until `calls` calls were compared or a difference is found.
 ///
-/// `progress` is told the total now and then.
+/// `progress` gets the totals from time to time.
 pub fn search<A: Peer, B: Peer>(
     seed: u64,
     length: usize,

@@ -1,7 +1,7 @@
-//! Documents: Hashmill's engine beside the official crate, call by call, byte by byte.
+//! Differential tests of documents: Hashmill's engine and the official crate, call by call and byte by byte.
 //!
-//! [`script`] says what happens, [`peer`] what an engine must be able to do, [`runner`] runs one script on two engines,
-//! [`shrink`] makes a script short once something is wrong with it, [`differential`] does it thousands of times.
+//! [`script`] has random scripts, [`peer`] the interface of an engine, [`runner`] runs one script on two engines, [`shrink`]
+//! minimises a failing script, [`differential`] runs thousands of them.
 
 pub mod differential;
 pub mod mutation;
@@ -11,4 +11,4 @@ pub mod peer;
 pub mod runner;
 pub mod script;
 pub mod shrink;
-mod vocabulary;
+pub(crate) mod translate;

@@ -1,14 +1,14 @@
-//! Mutated files for both engines: what ours accepts and saves, the official crate reads and shows alike, wherever it can
-//! read what it saves itself of the same changes.
+//! Mutated files on both engines: a file that Hashmill accepts and saves must have the same state in the official crate, if that
+//! can read its own file of the same changes.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hashmill_doc::{Change, Document, LoadError};
-use hashmill_testkit::Rng;
 use hashmill_testkit::mutate::chunk::{self, Chunk};
-use hashmill_testkit::mutate::forge::{Care, Universe};
+use hashmill_testkit::mutate::forge::{ForgeStrictness, KnownOps};
 use hashmill_testkit::mutate::mutate;
+use hashmill_testkit::{Rng, hex};
 
 use super::official::Official;
 use super::ours::Ours;
@@ -19,23 +19,23 @@ use super::script::{Encoding, Script};
 /// Mutations of the file of one script.
 const ROUNDS: usize = 64;
 
-/// Whoever looks.
+/// Actor of the loaded documents.
 const ACTOR: &[u8] = &[7; 4];
 
-/// What became of mutated files.
+/// Numbers of mutated files by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All of them.
+    /// All files.
     pub files: usize,
-    /// Those that ours accepts.
+    /// Files that Hashmill accepts.
     pub accepted: usize,
-    /// Of these, those that both show alike.
+    /// Accepted files with the same state in both.
     pub equal: usize,
-    /// Those of whose changes the official crate makes no file that it reads itself.
+    /// Files from whose changes the official crate saves a file that it cannot load.
     pub unreadable: usize,
-    /// Those on which it panics.
+    /// Files on which the official crate panics.
     pub panics: usize,
-    /// Those with tables, of which the official crate shows what it read as changes and nothing of what it read in a file.
+    /// Files with tables, which the official crate shows if read as changes but not if loaded from a file.
     pub tables: usize,
 }
 
@@ -62,11 +62,11 @@ pub struct Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {}: {}", self.seed, self.what)?;
-        self.file.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(&self.file))
     }
 }
 
-/// What the official crate makes of a file.
+/// Result of the official crate for a file.
 enum Judged {
     Equal,
     Unreadable,
@@ -75,7 +75,7 @@ enum Judged {
     Different(String),
 }
 
-/// Mutates at least so many files, from scripts of which the first has this seed.
+/// Mutates at least `files` files, from scripts that start with `seed`.
 pub fn search(seed: u64, files: usize) -> Result<Counts, Box<Finding>> {
     let mut counts = Counts::default();
     for seed in seed.. {
@@ -90,12 +90,12 @@ pub fn search(seed: u64, files: usize) -> Result<Counts, Box<Finding>> {
 fn block(seed: u64, counts: &mut Counts) -> Result<(), Box<Finding>> {
     let mut rng = Rng::new(seed);
     let changes = runner::changes::<Ours>(&Script::invent(seed, 6));
-    let mut universe = Universe::of(changes.iter().map(Vec::as_slice));
+    let mut universe = KnownOps::of(changes.iter().map(Vec::as_slice));
     let heads = universe.heads();
-    let forged = universe.forge(&[0xe0], heads, Care::Great, &mut rng).bytes();
+    let forged = universe.forge(&[0xe0], heads, ForgeStrictness::Great, &mut rng).bytes();
     let mut doc = Document::new();
     for change in changes.iter().chain([&forged]) {
-        // A forged change that is refused is not there.
+        // A refused change has no effect.
         if let Ok(change) = Change::from_bytes(change) {
             drop(doc.apply_changes([change]));
         }
@@ -175,7 +175,7 @@ fn judge(doc: &mut Document) -> Judged {
     }
 }
 
-/// Nothing where the official crate panics.
+/// `None` if the official crate panics.
 fn attempt<T>(deed: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(deed)).ok()
 }

@@ -10,9 +10,9 @@ use automerge::{
 
 use automerge::sync::{Message, State, SyncDoc as _};
 
-use super::peer::{Hash, Marked, Peer, Place, Pointer, Said, Told, Values, object_word};
+use super::peer::{CallResult, Hash, Marked, PatchText, Peer, Place, Pointer, Values, object_word};
 use super::script::{Encoding, Expand, Kind, Scalar, Tree};
-use super::vocabulary::{alike, vocabulary};
+use crate::doc::translate::{alike, vocabulary};
 
 vocabulary!(
     Prop, ScalarValue,
@@ -20,7 +20,7 @@ vocabulary!(
     text => text.make_string()
 );
 
-/// A copy kept by the official crate.
+/// A document of the official crate.
 #[derive(Debug)]
 pub struct Official {
     doc: AutoCommit,
@@ -28,8 +28,8 @@ pub struct Official {
 }
 
 impl Official {
-    fn object(&self, object: &str) -> Said<ObjId> {
-        if object == "_root" { Ok(ROOT) } else { said(self.doc.import_obj(object)) }
+    fn object(&self, object: &str) -> CallResult<ObjId> {
+        if object == "_root" { Ok(ROOT) } else { call_result(self.doc.import_obj(object)) }
     }
 }
 
@@ -82,40 +82,46 @@ impl Peer for Official {
         Self { doc, encoding }
     }
 
-    fn load(bytes: &[u8], actor: &[u8], text: Encoding) -> Said<Self> {
+    fn load(bytes: &[u8], actor: &[u8], text: Encoding) -> CallResult<Self> {
         let encoding = encoding(text);
         let doc = AutoCommit::load_with_options(bytes, LoadOptions::new().text_encoding(encoding));
-        Ok(Self { doc: said(doc)?.with_actor(ActorId::from(actor)), encoding })
+        Ok(Self { doc: call_result(doc)?.with_actor(ActorId::from(actor)), encoding })
     }
 
     fn set_actor(&mut self, actor: &[u8]) {
         self.doc.set_actor(ActorId::from(actor));
     }
 
-    fn splice(&mut self, object: &str, index: usize, delete: isize, values: &[Tree]) -> Said<()> {
+    fn splice(&mut self, object: &str, index: usize, delete: isize, values: &[Tree]) -> CallResult<()> {
         let values: Vec<_> = values.iter().map(|value| tree(value, self.encoding)).collect();
-        said(self.doc.splice(self.object(object)?, index, delete, values))
+        call_result(self.doc.splice(self.object(object)?, index, delete, values))
     }
 
-    fn update_text(&mut self, object: &str, text: &str) -> Said<()> {
-        said(self.doc.update_text(&self.object(object)?, text))
+    fn update_text(&mut self, object: &str, text: &str) -> CallResult<()> {
+        call_result(self.doc.update_text(&self.object(object)?, text))
     }
 
-    fn update_object(&mut self, object: &str, value: &Tree) -> Said<()> {
+    fn update_object(&mut self, object: &str, value: &Tree) -> CallResult<()> {
         let value = tree(value, self.encoding);
         self.doc.update_object(self.object(object)?, &value).map_err(|error| error.to_string())
     }
 
-    fn create(&mut self, object: &str, place: Place<'_>, value: &Tree, insert: bool) -> Said<String> {
+    fn create(
+        &mut self,
+        object: &str,
+        prop_ref: Place<'_>,
+        value: &Tree,
+        insert: bool,
+    ) -> CallResult<String> {
         let value = tree(value, self.encoding);
-        let id = self.doc.batch_create_object(self.object(object)?, prop(place), &value, insert);
-        said(id).map(|id| id.to_string())
+        let id = self.doc.batch_create_object(self.object(object)?, prop(prop_ref), &value, insert);
+        call_result(id).map(|id| id.to_string())
     }
 
-    fn mark(&mut self, object: &str, mark: &Marked<'_>, expand: Expand) -> Said<()> {
+    fn mark(&mut self, object: &str, mark: &Marked<'_>, expand: Expand) -> CallResult<()> {
         let Marked { name, value, start, end } = *mark;
         let mark = Mark::new(name.to_owned(), scalar(value), start, end);
-        said(self.doc.mark(self.object(object)?, mark, expand_mark(expand)))
+        call_result(self.doc.mark(self.object(object)?, mark, expand_mark(expand)))
     }
 
     fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash> {
@@ -128,7 +134,7 @@ impl Peer for Official {
         self.doc.empty_change(CommitOptions::default().with_time(time)).0
     }
 
-    fn isolate(&mut self, heads: &[Hash]) -> Said<()> {
+    fn isolate(&mut self, heads: &[Hash]) -> CallResult<()> {
         self.doc.isolate(&hashes(heads));
         Ok(())
     }
@@ -145,18 +151,18 @@ impl Peer for Official {
         plain(self.doc.get_missing_deps(&hashes(heads)))
     }
 
-    fn apply(&mut self, changes: &[Vec<u8>]) -> Said<()> {
+    fn apply(&mut self, changes: &[Vec<u8>]) -> CallResult<()> {
         let changes = changes.iter().map(|bytes| Change::from_bytes(bytes.clone()));
         let changes: Vec<_> = changes.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-        said(self.doc.apply_changes(changes))
+        call_result(self.doc.apply_changes(changes))
     }
 
-    fn merge(&mut self, other: &mut Self) -> Said<()> {
-        said(self.doc.merge(&mut other.doc)).map(drop)
+    fn merge(&mut self, other: &mut Self) -> CallResult<()> {
+        call_result(self.doc.merge(&mut other.doc)).map(drop)
     }
 
-    fn fork_at(&mut self, heads: &[Hash], actor: &[u8]) -> Said<Self> {
-        let doc = said(self.doc.fork_at(&hashes(heads)))?.with_actor(ActorId::from(actor));
+    fn fork_at(&mut self, heads: &[Hash], actor: &[u8]) -> CallResult<Self> {
+        let doc = call_result(self.doc.fork_at(&hashes(heads)))?.with_actor(ActorId::from(actor));
         Ok(Self { doc, encoding: self.encoding })
     }
 
@@ -176,13 +182,13 @@ impl Peer for Official {
         self.doc.save_incremental()
     }
 
-    fn load_incremental(&mut self, bytes: &[u8]) -> Said<()> {
-        said(self.doc.load_incremental(bytes)).map(drop)
+    fn load_incremental(&mut self, bytes: &[u8]) -> CallResult<()> {
+        call_result(self.doc.load_incremental(bytes)).map(drop)
     }
 
-    fn hear(&mut self, of: &mut State, message: &[u8]) -> Said<()> {
+    fn hear(&mut self, of: &mut State, message: &[u8]) -> CallResult<()> {
         let message = Message::decode(message).map_err(|error| error.to_string())?;
-        said(self.doc.sync().receive_sync_message(of, message))
+        call_result(self.doc.sync().receive_sync_message(of, message))
     }
 
     fn is_with(&mut self, known: &State) -> bool {
@@ -208,36 +214,37 @@ impl Peer for Official {
         }
     }
 
-    fn diff(&mut self, before: &[Hash], after: &[Hash]) -> Said<Vec<Told>> {
+    fn diff(&mut self, before: &[Hash], after: &[Hash]) -> CallResult<Vec<PatchText>> {
         let after = hashes(after);
         let patches = self.doc.diff(&hashes(before), &after);
         // Of an element with a value that stays, one that goes and a new one, in this order of their ids, it tells that the
         // first has won.
         for patch in &patches {
             if let PatchAction::PutSeq { index, value, .. } = &patch.action
-                && said(self.doc.get_at(&patch.obj, *index, &after))?.is_none_or(|(_, id)| id != value.1)
+                && call_result(self.doc.get_at(&patch.obj, *index, &after))?
+                    .is_none_or(|(_, id)| id != value.1)
             {
                 return Err("the patches contradict what is there".to_owned());
             }
         }
-        Ok(patches.iter().map(told).collect())
+        Ok(patches.iter().map(patch_text).collect())
     }
 
-    fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer> {
+    fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> CallResult<Pointer> {
         let object = self.object(object)?;
         let moving = if before { MoveCursor::Before } else { MoveCursor::After };
         let at = at.map(hashes);
-        let cursor = said(self.doc.get_cursor_moving(object, index, at.as_deref(), moving))?;
+        let cursor = call_result(self.doc.get_cursor_moving(object, index, at.as_deref(), moving))?;
         Ok(Pointer { text: cursor.to_string(), bytes: cursor.to_bytes() })
     }
 
-    fn position(&self, object: &str, cursor: &Pointer, at: Option<&[Hash]>) -> Said<usize> {
+    fn position(&self, object: &str, cursor: &Pointer, at: Option<&[Hash]>) -> CallResult<usize> {
         let object = self.object(object)?;
-        let (at, read) = (at.map(hashes), said(Cursor::try_from(cursor.text.as_str()))?);
-        if said(Cursor::try_from(cursor.bytes.as_slice()))? != read {
+        let (at, read) = (at.map(hashes), call_result(Cursor::try_from(cursor.text.as_str()))?);
+        if call_result(Cursor::try_from(cursor.bytes.as_slice()))? != read {
             return Err(format!("{} has bytes of another cursor", cursor.text));
         }
-        said(self.doc.get_cursor_position(object, &read, at.as_deref()))
+        call_result(self.doc.get_cursor_position(object, &read, at.as_deref()))
     }
 }
 

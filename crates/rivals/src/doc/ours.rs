@@ -1,4 +1,4 @@
-//! Our engine as a [`Peer`].
+//! Hashmill's engine as a [`Peer`].
 
 use hashmill_doc::{
     ActorId, AutoCommit, Change, ChangeHash, CommitOptions, Cursor, Document, ExpandMark, Literal,
@@ -8,9 +8,9 @@ use hashmill_doc::{
 
 use hashmill_doc::sync::{Message, State, SyncDoc as _};
 
-use super::peer::{Hash, Marked, Peer, Place, Pointer, Said, Told, Values, object_word};
+use super::peer::{CallResult, Hash, Marked, PatchText, Peer, Place, Pointer, Values, object_word};
 use super::script::{Encoding, Expand, Kind, Scalar, Tree};
-use super::vocabulary::{alike, vocabulary};
+use crate::doc::translate::{alike, vocabulary};
 
 vocabulary!(
     Prop<'_>, ScalarValue<'_>,
@@ -18,7 +18,7 @@ vocabulary!(
     text => text.clone()
 );
 
-/// A copy kept by our engine.
+/// A document of Hashmill's engine.
 #[derive(Debug)]
 pub struct Ours {
     doc: AutoCommit,
@@ -30,7 +30,7 @@ impl Ours {
     }
 
     #[expect(clippy::unused_self, reason = "the other needs its document for it")]
-    fn object(&self, object: &str) -> Said<ObjId> {
+    fn object(&self, object: &str) -> CallResult<ObjId> {
         ObjId::parse(object).ok_or_else(|| format!("{object} names no object"))
     }
 }
@@ -73,41 +73,45 @@ impl Peer for Ours {
         Self::of(Document::with_encoding(encoding(text)).with_actor(ActorId::from(actor)))
     }
 
-    fn load(bytes: &[u8], actor: &[u8], text: Encoding) -> Said<Self> {
+    fn load(bytes: &[u8], actor: &[u8], text: Encoding) -> CallResult<Self> {
         let options = LoadOptions::new().text_encoding(encoding(text)).actor(ActorId::from(actor));
-        said(Document::load_with(bytes, options)).map(Self::of)
+        call_result(Document::load_with(bytes, options)).map(Self::of)
     }
 
     fn set_actor(&mut self, actor: &[u8]) {
         self.doc.document().set_actor(ActorId::from(actor));
     }
 
-    fn splice(&mut self, of: &str, index: usize, delete: isize, values: &[Tree]) -> Said<()> {
-        said(self.doc.splice(self.object(of)?, index, delete, values.iter().map(literal)))
+    fn splice(&mut self, of: &str, index: usize, delete: isize, values: &[Tree]) -> CallResult<()> {
+        call_result(self.doc.splice(self.object(of)?, index, delete, values.iter().map(literal)))
     }
 
-    fn update_text(&mut self, of: &str, text: &str) -> Said<()> {
-        said(self.doc.update_text(self.object(of)?, text))
+    fn update_text(&mut self, of: &str, text: &str) -> CallResult<()> {
+        call_result(self.doc.update_text(self.object(of)?, text))
     }
 
-    fn update_object(&mut self, of: &str, value: &Tree) -> Said<()> {
-        said(self.doc.update_object(self.object(of)?, &literal(value)))
+    fn update_object(&mut self, of: &str, value: &Tree) -> CallResult<()> {
+        call_result(self.doc.update_object(self.object(of)?, &literal(value)))
     }
 
-    fn create(&mut self, to: &str, place: Place<'_>, value: &Tree, insert: bool) -> Said<String> {
+    fn create(&mut self, to: &str, prop_ref: Place<'_>, value: &Tree, insert: bool) -> CallResult<String> {
         if let Tree::Leaf(_) = value {
             return Err("there they make objects only".to_owned());
         }
-        let made = match place {
+        let created = match prop_ref {
             Place::Index(index) if insert => self.doc.insert_literal(self.object(to)?, index, literal(value)),
-            _ => self.doc.put_literal(self.object(to)?, prop(place), literal(value)),
+            _ => self.doc.put_literal(self.object(to)?, prop(prop_ref), literal(value)),
         };
-        said(made)?.map(|id| id.to_string()).ok_or_else(|| "no object was made".to_owned())
+        call_result(created)?.map(|id| id.to_string()).ok_or_else(|| "no object was made".to_owned())
     }
 
-    fn mark(&mut self, of: &str, mark: &Marked<'_>, expand: Expand) -> Said<()> {
+    fn mark(&mut self, of: &str, mark: &Marked<'_>, expand: Expand) -> CallResult<()> {
         let Marked { name, value, start, end } = *mark;
-        said(self.doc.mark(self.object(of)?, Mark::new(name, scalar(value), start, end), expand_mark(expand)))
+        call_result(self.doc.mark(
+            self.object(of)?,
+            Mark::new(name, scalar(value), start, end),
+            expand_mark(expand),
+        ))
     }
 
     fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash> {
@@ -122,8 +126,8 @@ impl Peer for Ours {
         self.doc.document().hash(commit).expect("it was made here").0
     }
 
-    fn isolate(&mut self, heads: &[Hash]) -> Said<()> {
-        said(self.doc.isolate(&hashes(heads)))
+    fn isolate(&mut self, heads: &[Hash]) -> CallResult<()> {
+        call_result(self.doc.isolate(&hashes(heads)))
     }
 
     fn changes(&mut self, after: &[Hash]) -> Vec<Vec<u8>> {
@@ -138,17 +142,18 @@ impl Peer for Ours {
         plain(self.doc.document().get_missing_deps(&hashes(heads)))
     }
 
-    fn apply(&mut self, changes: &[Vec<u8>]) -> Said<()> {
-        let changes: Vec<Change> = said(changes.iter().map(|bytes| Change::from_bytes(bytes)).collect())?;
-        said(self.doc.document().apply_changes(changes))
+    fn apply(&mut self, changes: &[Vec<u8>]) -> CallResult<()> {
+        let changes: Vec<Change> =
+            call_result(changes.iter().map(|bytes| Change::from_bytes(bytes)).collect())?;
+        call_result(self.doc.document().apply_changes(changes))
     }
 
-    fn merge(&mut self, other: &mut Self) -> Said<()> {
-        said(self.doc.document().merge(other.doc.document())).map(drop)
+    fn merge(&mut self, other: &mut Self) -> CallResult<()> {
+        call_result(self.doc.document().merge(other.doc.document())).map(drop)
     }
 
-    fn fork_at(&mut self, heads: &[Hash], actor: &[u8]) -> Said<Self> {
-        let doc = said(self.doc.document().fork_at(&hashes(heads)))?;
+    fn fork_at(&mut self, heads: &[Hash], actor: &[u8]) -> CallResult<Self> {
+        let doc = call_result(self.doc.document().fork_at(&hashes(heads)))?;
         Ok(Self::of(doc.with_actor(ActorId::from(actor))))
     }
 
@@ -168,16 +173,17 @@ impl Peer for Ours {
         self.doc.document().save_incremental()
     }
 
-    fn load_incremental(&mut self, bytes: &[u8]) -> Said<()> {
-        said(self.doc.document().load_incremental(bytes)).map(drop)
+    fn load_incremental(&mut self, bytes: &[u8]) -> CallResult<()> {
+        call_result(self.doc.document().load_incremental(bytes)).map(drop)
     }
 
     fn check(&mut self) {
         self.doc.document().check(true);
     }
 
-    fn hear(&mut self, of: &mut State, message: &[u8]) -> Said<()> {
-        let received = said(self.doc.sync().receive_sync_message(of, said(Message::decode(message))?))?;
+    fn hear(&mut self, of: &mut State, message: &[u8]) -> CallResult<()> {
+        let received =
+            call_result(self.doc.sync().receive_sync_message(of, call_result(Message::decode(message))?))?;
         received.refused.first().map_or(Ok(()), |(_, why)| Err(why.to_string()))
     }
 
@@ -202,36 +208,36 @@ impl Peer for Ours {
     }
 
     /// What was at the one, with the patches, must be what was at the other.
-    fn diff(&mut self, before: &[Hash], after: &[Hash]) -> Said<Vec<Told>> {
+    fn diff(&mut self, before: &[Hash], after: &[Hash]) -> CallResult<Vec<PatchText>> {
         let (before, after) = (hashes(before), hashes(after));
-        let patches = said(self.doc.diff(&before, &after))?;
+        let patches = call_result(self.doc.diff(&before, &after))?;
         let doc = self.doc.document();
-        let mut value = said(said(doc.at(&before))?.hydrate(ROOT))?;
-        let then = said(said(doc.at(&after))?.hydrate(ROOT))?;
+        let mut value = call_result(call_result(doc.at(&before))?.hydrate(ROOT))?;
+        let then = call_result(call_result(doc.at(&after))?.hydrate(ROOT))?;
         if doc.text_encoding() != TextEncoding::GraphemeCluster {
-            said(value.apply_patches(&patches, doc.text_encoding()))?;
+            call_result(value.apply_patches(&patches, doc.text_encoding()))?;
             assert_eq!(value, then, "{before:?} with {patches:?}");
         }
-        Ok(patches.iter().map(told).collect())
+        Ok(patches.iter().map(patch_text).collect())
     }
 
-    fn cursor(&self, of: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer> {
+    fn cursor(&self, of: &str, index: usize, before: bool, at: Option<&[Hash]>) -> CallResult<Pointer> {
         let object = self.object(of)?;
         let moving = if before { MoveCursor::Before } else { MoveCursor::After };
-        let cursor = said(match at {
+        let cursor = call_result(match at {
             None => self.doc.get_cursor_moving(object, index, moving),
             Some(at) => self.doc.get_cursor_moving_at(object, index, moving, &hashes(at)),
         })?;
         Ok(Pointer { text: cursor.to_string(), bytes: cursor.to_bytes() })
     }
 
-    fn position(&self, of: &str, cursor: &Pointer, at: Option<&[Hash]>) -> Said<usize> {
+    fn position(&self, of: &str, cursor: &Pointer, at: Option<&[Hash]>) -> CallResult<usize> {
         let object = self.object(of)?;
-        let read: Cursor = said(cursor.text.parse())?;
-        if said(Cursor::try_from(cursor.bytes.as_slice()))? != read {
+        let read: Cursor = call_result(cursor.text.parse())?;
+        if call_result(Cursor::try_from(cursor.bytes.as_slice()))? != read {
             return Err(format!("{} has bytes of another cursor", cursor.text));
         }
-        said(match at {
+        call_result(match at {
             None => self.doc.get_cursor_position(object, &read),
             Some(at) => self.doc.get_cursor_position_at(object, &read, &hashes(at)),
         })

@@ -1,12 +1,12 @@
-//! One engine's copy of a document, as a script and its judge see it: plain types, no words of any engine.
+//! Interface of a document engine for scripts, in plain types.
 
 use super::script::{Encoding, Expand, Kind, Scalar, Tree};
 
 /// A change's name.
 pub type Hash = [u8; 32];
 
-/// What an engine answers; its own words where it refuses.
-pub type Said<T> = Result<T, String>;
+/// Result of a call; the error is the engine's message.
+pub type CallResult<T> = Result<T, String>;
 
 /// A key or an index.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,30 +61,30 @@ pub trait Peer: Sized {
     fn check(&mut self) {}
 
     fn blank(actor: &[u8], encoding: Encoding) -> Self;
-    fn load(bytes: &[u8], actor: &[u8], encoding: Encoding) -> Said<Self>;
+    fn load(bytes: &[u8], actor: &[u8], encoding: Encoding) -> CallResult<Self>;
     fn set_actor(&mut self, actor: &[u8]);
 
-    fn put(&mut self, object: &str, place: Place<'_>, value: &Scalar) -> Said<()>;
-    fn put_object(&mut self, object: &str, place: Place<'_>, kind: Kind) -> Said<String>;
-    fn insert(&mut self, object: &str, index: usize, value: &Scalar) -> Said<()>;
-    fn insert_object(&mut self, object: &str, index: usize, kind: Kind) -> Said<String>;
-    fn delete(&mut self, object: &str, place: Place<'_>) -> Said<()>;
-    fn increment(&mut self, object: &str, place: Place<'_>, by: i64) -> Said<()>;
-    fn splice(&mut self, object: &str, index: usize, delete: isize, values: &[Tree]) -> Said<()>;
-    fn splice_text(&mut self, object: &str, index: usize, delete: isize, text: &str) -> Said<()>;
-    fn update_text(&mut self, object: &str, text: &str) -> Said<()>;
-    fn update_object(&mut self, object: &str, value: &Tree) -> Said<()>;
-    fn create(&mut self, object: &str, place: Place<'_>, value: &Tree, insert: bool) -> Said<String>;
+    fn put(&mut self, object: &str, prop: Place<'_>, value: &Scalar) -> CallResult<()>;
+    fn put_object(&mut self, object: &str, prop: Place<'_>, kind: Kind) -> CallResult<String>;
+    fn insert(&mut self, object: &str, index: usize, value: &Scalar) -> CallResult<()>;
+    fn insert_object(&mut self, object: &str, index: usize, kind: Kind) -> CallResult<String>;
+    fn delete(&mut self, object: &str, prop: Place<'_>) -> CallResult<()>;
+    fn increment(&mut self, object: &str, prop: Place<'_>, by: i64) -> CallResult<()>;
+    fn splice(&mut self, object: &str, index: usize, delete: isize, values: &[Tree]) -> CallResult<()>;
+    fn splice_text(&mut self, object: &str, index: usize, delete: isize, text: &str) -> CallResult<()>;
+    fn update_text(&mut self, object: &str, text: &str) -> CallResult<()>;
+    fn update_object(&mut self, object: &str, value: &Tree) -> CallResult<()>;
+    fn create(&mut self, object: &str, prop: Place<'_>, value: &Tree, insert: bool) -> CallResult<String>;
 
-    fn mark(&mut self, object: &str, mark: &Marked<'_>, expand: Expand) -> Said<()>;
-    fn split_block(&mut self, object: &str, index: usize) -> Said<String>;
-    fn join_block(&mut self, object: &str, index: usize) -> Said<()>;
-    fn replace_block(&mut self, object: &str, index: usize) -> Said<String>;
+    fn mark(&mut self, object: &str, mark: &Marked<'_>, expand: Expand) -> CallResult<()>;
+    fn split_block(&mut self, object: &str, index: usize) -> CallResult<String>;
+    fn join_block(&mut self, object: &str, index: usize) -> CallResult<()>;
+    fn replace_block(&mut self, object: &str, index: usize) -> CallResult<String>;
 
     fn commit(&mut self, message: Option<&str>, time: i64) -> Option<Hash>;
     fn rollback(&mut self) -> usize;
     fn empty_change(&mut self, time: i64) -> Hash;
-    fn isolate(&mut self, heads: &[Hash]) -> Said<()>;
+    fn isolate(&mut self, heads: &[Hash]) -> CallResult<()>;
     fn integrate(&mut self);
 
     fn heads(&mut self) -> Vec<Hash>;
@@ -92,50 +92,51 @@ pub trait Peer: Sized {
     fn changes(&mut self, after: &[Hash]) -> Vec<Vec<u8>>;
     fn change(&mut self, hash: Hash) -> Option<Vec<u8>>;
     fn missing(&mut self, heads: &[Hash]) -> Vec<Hash>;
-    fn apply(&mut self, changes: &[Vec<u8>]) -> Said<()>;
-    fn merge(&mut self, other: &mut Self) -> Said<()>;
-    fn fork_at(&mut self, heads: &[Hash], actor: &[u8]) -> Said<Self>;
+    fn apply(&mut self, changes: &[Vec<u8>]) -> CallResult<()>;
+    fn merge(&mut self, other: &mut Self) -> CallResult<()>;
+    fn fork_at(&mut self, heads: &[Hash], actor: &[u8]) -> CallResult<Self>;
 
     fn save(&mut self) -> Vec<u8>;
     fn save_plain(&mut self) -> Vec<u8>;
     fn save_after(&mut self, heads: &[Hash]) -> Vec<u8>;
     fn save_incremental(&mut self) -> Vec<u8>;
-    fn load_incremental(&mut self, bytes: &[u8]) -> Said<()>;
+    fn load_incremental(&mut self, bytes: &[u8]) -> CallResult<()>;
 
-    /// What is known of another copy in a sync.
+    /// Sync state for another replica.
     type Known: Default + Clone;
     /// The next message of a sync.
     fn say(&mut self, to: &mut Self::Known) -> Option<Vec<u8>>;
-    fn hear(&mut self, of: &mut Self::Known, message: &[u8]) -> Said<()>;
-    /// What is kept of it between connections.
-    fn keep(known: &Self::Known) -> Vec<u8>;
-    fn kept(bytes: &[u8]) -> Said<Self::Known>;
+    fn hear(&mut self, of: &mut Self::Known, message: &[u8]) -> CallResult<()>;
+    /// The part of the sync state that is kept between connections.
+    fn encode_state(known: &Self::Known) -> Vec<u8>;
+    fn decode_state(bytes: &[u8]) -> CallResult<Self::Known>;
     fn read_only(known: &mut Self::Known, read_only: bool);
-    /// Whether the other copy has all that is here, as far as is known.
+    /// Whether the other replica is known to have all changes of this one.
     fn is_with(&mut self, known: &Self::Known) -> bool;
 
     /// The kind of an object, if this copy has it.
     fn kind(&self, object: &str) -> Option<Kind>;
     fn keys(&self, object: &str, at: Option<&[Hash]>) -> Vec<String>;
     fn length(&self, object: &str, at: Option<&[Hash]>) -> usize;
-    fn text(&self, object: &str, at: Option<&[Hash]>) -> Said<String>;
-    fn get(&self, object: &str, place: Place<'_>, at: Option<&[Hash]>) -> Said<Option<(String, String)>>;
-    fn get_all(&self, object: &str, place: Place<'_>, at: Option<&[Hash]>) -> Said<Values>;
+    fn text(&self, object: &str, at: Option<&[Hash]>) -> CallResult<String>;
+    fn get(&self, object: &str, prop: Place<'_>, at: Option<&[Hash]>)
+    -> CallResult<Option<(String, String)>>;
+    fn get_all(&self, object: &str, prop: Place<'_>, at: Option<&[Hash]>) -> CallResult<Values>;
     /// The marks of a text in words.
-    fn marks(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>>;
+    fn marks(&self, object: &str, at: Option<&[Hash]>) -> CallResult<Vec<String>>;
     /// The spans of a text in words.
-    fn spans(&self, object: &str, at: Option<&[Hash]>) -> Said<Vec<String>>;
+    fn spans(&self, object: &str, at: Option<&[Hash]>) -> CallResult<Vec<String>>;
     /// The patches that lead from some heads to others. An error says that they are not to be compared.
-    fn diff(&mut self, before: &[Hash], after: &[Hash]) -> Said<Vec<Told>>;
-    fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> Said<Pointer>;
+    fn diff(&mut self, before: &[Hash], after: &[Hash]) -> CallResult<Vec<PatchText>>;
+    fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> CallResult<Pointer>;
     /// Where a cursor is; both of its forms must be read, and as the same.
-    fn position(&self, object: &str, cursor: &Pointer, at: Option<&[Hash]>) -> Said<usize>;
+    fn position(&self, object: &str, cursor: &Pointer, at: Option<&[Hash]>) -> CallResult<usize>;
 }
 
 /// A patch in words. What characters that came are marked with is not compared: the official crate tells the marks of
 /// the first of them for all that follow as long as no mark is other than before.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum PatchText {
     /// Characters came to a text.
     Splice {
         /// The text, and the way there.
@@ -153,22 +154,23 @@ pub enum Told {
 
 /// The same patches, with characters that came side by side in one, and the marks of all objects: where several texts one
 /// after another are marked otherwise, the official crate tells it all of the first one.
-pub fn joined(patches: Vec<Told>, encoding: Encoding) -> (Vec<Told>, Vec<String>) {
+pub fn joined(patches: Vec<PatchText>, encoding: Encoding) -> (Vec<PatchText>, Vec<String>) {
     let width = |text: &str| match encoding {
         Encoding::Scalars | Encoding::Graphemes => text.chars().count(),
         Encoding::Utf8 => text.len(),
         Encoding::Utf16 => text.encode_utf16().count(),
     };
-    let (mut joined, mut all): (Vec<Told>, Vec<String>) = Default::default();
+    let (mut joined, mut all): (Vec<PatchText>, Vec<String>) = Default::default();
     for patch in patches {
         match (joined.last_mut(), &patch) {
-            (Some(Told::Splice { of, index, text }), Told::Splice { of: then, index: at, text: more })
-                if of == then && *index + width(text) == *at =>
-            {
+            (
+                Some(PatchText::Splice { of, index, text }),
+                PatchText::Splice { of: then, index: at, text: more },
+            ) if of == then && *index + width(text) == *at => {
                 text.push_str(more);
             }
-            (_, Told::Marks(marks)) => all.extend_from_slice(marks),
-            (Some(Told::Other(before)), Told::Other(patch)) if is_conflict_of(before, patch) => {}
+            (_, PatchText::Marks(marks)) => all.extend_from_slice(marks),
+            (Some(PatchText::Other(before)), PatchText::Other(patch)) if is_conflict_of(before, patch) => {}
             _ => joined.push(patch),
         }
     }
@@ -179,8 +181,8 @@ pub fn joined(patches: Vec<Told>, encoding: Encoding) -> (Vec<Told>, Vec<String>
 /// Whether a patch tells that a counter has others beside it now, after one that it grew. The official crate tells the increment
 /// alone.
 fn is_conflict_of(before: &str, patch: &str) -> bool {
-    let place = patch.rsplit_once(" conflict ");
-    place.is_some_and(|(of, prop)| before.starts_with(&format!("{of} increment {prop} ")))
+    let conflict = patch.rsplit_once(" conflict ");
+    conflict.is_some_and(|(of, prop)| before.starts_with(&format!("{of} increment {prop} ")))
 }
 
 /// A mark to be made.
@@ -202,7 +204,7 @@ pub fn object_word(kind: Kind) -> &'static str {
     }
 }
 
-/// Everything that can be seen of a document, in words: equal documents give equal words.
+/// Text of everything visible in a document: equal documents give equal texts.
 ///
 /// `past` says that this is an earlier state, be it because of `at` or because the document is isolated.
 pub fn portrait<P: Peer>(peer: &P, at: Option<&[Hash]>, past: bool) -> String {
@@ -235,9 +237,9 @@ fn draw<P: Peer>(
             .expect("a string takes everything");
     }
     let mut inside = Vec::new();
-    let mut place = |name: &str, place: Place<'_>| {
-        let values = peer.get_all(object, place, at);
-        let winner = peer.get(object, place, at);
+    let mut draw_values = |name: &str, prop: Place<'_>| {
+        let values = peer.get_all(object, prop, at);
+        let winner = peer.get(object, prop, at);
         let loser = !matches!((&values, &winner), (Ok(all), Ok(one)) if all.last() == one.as_ref());
         write!(words, "  {name}:").expect("a string takes everything");
         if loser {
@@ -253,11 +255,11 @@ fn draw<P: Peer>(
     match kind {
         Kind::Map | Kind::Table => {
             for key in peer.keys(object, at) {
-                place(&format!("{key:?}"), Place::Key(&key));
+                draw_values(&format!("{key:?}"), Place::Key(&key));
             }
         }
         Kind::List | Kind::Text => {
-            (0..length).for_each(|index| place(&index.to_string(), Place::Index(index)));
+            (0..length).for_each(|index| draw_values(&index.to_string(), Place::Index(index)));
         }
     }
     for (id, kind) in inside {

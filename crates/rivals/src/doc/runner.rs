@@ -1,12 +1,12 @@
-//! Runs one script on two engines at once, and says where they first differ.
+//! Runner of one script on two engines, up to their first difference.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use hashmill_testkit::Rng;
+use hashmill_testkit::{Rng, hex};
 
-use super::peer::{Hash, Peer, Place, Said, joined, miscounted, portrait};
-use super::script::{Action, Encoding, Kind, Saved, Script, Spot, Step, Tree, key};
+use super::peer::{CallResult, Hash, Peer, Place, joined, miscounted, portrait};
+use super::script::{Action, Encoding, Kind, Position, Saved, Script, Step, Tree, key};
 
 /// Where and how two engines differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What was seen of a script without a difference.
+/// Outcome of a script without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Changes that were compared byte by byte.
@@ -78,25 +78,25 @@ pub fn changes<A: Peer>(script: &Script) -> Vec<Vec<u8>> {
     }
 }
 
-/// What one engine does, or that it panicked.
-enum Deed<T> {
+/// Outcome of a call, or a panic.
+enum CallOutcome<T> {
     Done(T),
     Panicked(String),
 }
 
-fn attempt<T>(deed: impl FnOnce() -> T) -> Deed<T> {
+fn attempt<T>(deed: impl FnOnce() -> T) -> CallOutcome<T> {
     match catch_unwind(AssertUnwindSafe(deed)) {
-        Ok(done) => Deed::Done(done),
+        Ok(done) => CallOutcome::Done(done),
         Err(cause) => {
             let words = cause.downcast_ref::<String>().map(String::as_str);
             let words = words.or_else(|| cause.downcast_ref::<&str>().copied());
-            Deed::Panicked(words.unwrap_or("no words").to_owned())
+            CallOutcome::Panicked(words.unwrap_or("no words").to_owned())
         }
     }
 }
 
-/// One person with both copies of the document.
-struct Person<A, B> {
+/// One replica on both engines.
+struct Replica<A, B> {
     actor: Vec<u8>,
     oracle: A,
     subject: B,
@@ -112,18 +112,18 @@ struct Person<A, B> {
 
 struct Runner<'s, A: Peer, B: Peer> {
     script: &'s Script,
-    people: Vec<Person<A, B>>,
+    people: Vec<Replica<A, B>>,
     step: usize,
     outcome: Outcome,
-    /// How often someone went back and needed another actor.
+    /// Number of actor changes after going back to earlier heads.
     lives: usize,
     /// Cursors that are looked for again, oldest first.
     cursors: Vec<cursors::Followed>,
     /// Of each pair that has synced, in both directions.
-    lines: Vec<sync::Line<A::Known, B::Known>>,
+    lines: Vec<sync::SyncLink<A::Known, B::Known>>,
 }
 
-/// Both engines do the same, and what they give back is the same.
+/// Calls both engines and compares their results.
 macro_rules! both {
     ($runner:ident, $who:expr, $what:expr, |$peer:ident| $deed:expr) => {{
         let person = &mut $runner.people[$who];
@@ -144,10 +144,10 @@ mod rich;
 mod sync;
 
 /// The actor of a person in its `life`: a new one when the old must not go on.
-fn actor(who: usize, life: usize) -> Vec<u8> {
+fn actor(who: usize, generation: usize) -> Vec<u8> {
     // Neither the order of actors nor their lengths follow the order of people.
     let name = [0x60, 0x20, 0xa0, 0x40][who % 4];
-    let mut actor = vec![name, life as u8];
+    let mut actor = vec![name, generation as u8];
     actor.resize(2 + who * 7, 0x77);
     actor
 }
@@ -156,7 +156,7 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
     fn open(script: &'s Script) -> Self {
         let person = |who| {
             let actor = actor(who, 0);
-            Person {
+            Replica {
                 oracle: A::blank(&actor, script.encoding),
                 subject: B::blank(&actor, script.encoding),
                 objects: vec![("_root".to_owned(), Kind::Map)],
@@ -196,18 +196,18 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
     fn agree<T: PartialEq + fmt::Debug>(
         &mut self,
         what: &str,
-        oracle: Deed<T>,
-        subject: Deed<T>,
+        oracle: CallOutcome<T>,
+        subject: CallOutcome<T>,
     ) -> Result<T, End> {
         match (oracle, subject) {
-            (Deed::Panicked(_), _) => Err(End::OraclePanicked),
-            (Deed::Done(expected), Deed::Panicked(words)) => {
+            (CallOutcome::Panicked(_), _) => Err(End::OraclePanicked),
+            (CallOutcome::Done(expected), CallOutcome::Panicked(words)) => {
                 Err(self.differ(what, expected, format!("panicked: {words}")).into())
             }
-            (Deed::Done(expected), Deed::Done(got)) if got != expected => {
+            (CallOutcome::Done(expected), CallOutcome::Done(got)) if got != expected => {
                 Err(self.differ(what, expected, got).into())
             }
-            (Deed::Done(expected), _) => {
+            (CallOutcome::Done(expected), _) => {
                 self.outcome.calls += 1;
                 Ok(expected)
             }
@@ -218,33 +218,33 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         let who = step.who % self.people.len();
         match &step.action {
             Action::Put(spot, value) => {
-                let (object, place) = self.aim(who, *spot);
-                both!(self, who, "put", |peer| answer(peer.put(&object, place, value)))?;
-                self.look(who, &object, place)
+                let (object, prop) = self.aim(who, *spot);
+                both!(self, who, "put", |peer| answer(peer.put(&object, prop, value)))?;
+                self.look(who, &object, prop)
             }
             Action::PutObject(spot, kind) => {
-                let (object, place) = self.aim(who, *spot);
+                let (object, prop) = self.aim(who, *spot);
                 let id =
-                    both!(self, who, "put_object", |peer| answer(peer.put_object(&object, place, *kind)))?;
+                    both!(self, who, "put_object", |peer| answer(peer.put_object(&object, prop, *kind)))?;
                 self.people[who].objects.extend(id.map(|id| (id, *kind)));
-                self.look(who, &object, place)
+                self.look(who, &object, prop)
             }
             Action::Delete(spot) => {
-                let (object, place) = self.aim(who, *spot);
-                both!(self, who, "delete", |peer| answer(peer.delete(&object, place)))?;
-                self.look(who, &object, place)
+                let (object, prop) = self.aim(who, *spot);
+                both!(self, who, "delete", |peer| answer(peer.delete(&object, prop)))?;
+                self.look(who, &object, prop)
             }
             Action::Increment(spot, by) => {
-                let (object, place) = self.aim(who, *spot);
-                both!(self, who, "increment", |peer| answer(peer.increment(&object, place, *by)))?;
-                self.look(who, &object, place)
+                let (object, prop) = self.aim(who, *spot);
+                both!(self, who, "increment", |peer| answer(peer.increment(&object, prop, *by)))?;
+                self.look(who, &object, prop)
             }
             Action::Create(spot, tree, insert) => {
-                let (object, place) = self.aim(who, *spot);
+                let (object, prop) = self.aim(who, *spot);
                 let id =
-                    both!(self, who, "create", |peer| answer(peer.create(&object, place, tree, *insert)))?;
+                    both!(self, who, "create", |peer| answer(peer.create(&object, prop, tree, *insert)))?;
                 self.learn(who, id);
-                self.look(who, &object, place)
+                self.look(who, &object, prop)
             }
             action @ (Action::Insert(spot, _)
             | Action::InsertObject(spot, _)
@@ -304,10 +304,10 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
     }
 
     /// Edits of lists and texts.
-    fn sequence(&mut self, who: usize, spot: Spot, action: &Action) -> Result<(), End> {
-        let (object, place) =
+    fn sequence(&mut self, who: usize, spot: Position, action: &Action) -> Result<(), End> {
+        let (object, prop) =
             self.aim_at(who, spot, matches!(action, Action::SpliceText(..) | Action::UpdateText(..)));
-        let index = if let Place::Index(index) = place { index } else { spot.place };
+        let index = if let Place::Index(index) = prop { index } else { spot.place };
         match action {
             Action::Insert(_, value) => {
                 both!(self, who, "insert", |peer| answer(peer.insert(&object, index, value)))?;
@@ -343,14 +343,14 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         if self.people[who].objects.contains(&(object.clone(), Kind::Text)) {
             both!(self, who, "text", |peer| answer(peer.text(&object, None)))?;
         }
-        self.look(who, &object, place)
+        self.look(who, &object, prop)
     }
 
     /// Whether the official crate makes something else of an object than what it is outcome: from a list that is to become
     /// shorter it deletes the first elements, and while isolated it looks at lists of the future.
     fn strange(&self, who: usize, object: &str, tree: &Tree) -> bool {
         let person = &self.people[who];
-        let inside = |place: Place<'_>, tree: &Tree| match person.oracle.get(object, place, None) {
+        let inside = |prop: Place<'_>, tree: &Tree| match person.oracle.get(object, prop, None) {
             Ok(Some((_, id))) => person.oracle.kind(&id).is_some() && self.strange(who, &id, tree),
             _ => person.isolated && matches!(tree, Tree::List(_)),
         };
@@ -366,16 +366,16 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
     }
 
     /// The object and the place in it that a spot means for a person.
-    fn aim(&self, who: usize, spot: Spot) -> (String, Place<'static>) {
+    fn aim(&self, who: usize, spot: Position) -> (String, Place<'static>) {
         self.aim_at(who, spot, false)
     }
 
-    fn aim_at(&self, who: usize, spot: Spot, texts: bool) -> (String, Place<'static>) {
+    fn aim_at(&self, who: usize, spot: Position, texts: bool) -> (String, Place<'static>) {
         let person = &self.people[who];
         // The official crate makes tables, but neither fills nor reads them.
         let wanted = |kind: Kind| if texts { kind == Kind::Text } else { kind != Kind::Table };
-        // While isolated, the official crate writes to objects of the future, in changes that nobody can apply, and
-        // miscounts some texts.
+        // While isolated, the official crate writes to objects of the future, in changes that cannot be applied, and miscounts
+        // some texts.
         let there = |id: &str, kind: Kind| match person.subject.kind(id) {
             Some(_) => kind != Kind::Text || !miscounted(&person.subject, id, None),
             None => false,
@@ -388,12 +388,12 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         }
         // Zero is the first, which is the root of all objects; one is the last, two the one before.
         let (object, kind) = wanted[(wanted.len() - spot.object % wanted.len()) % wanted.len()];
-        let place = match kind {
+        let prop = match kind {
             Kind::Map | Kind::Table => Place::Key(key(spot.place)),
             // One action beyond the end must be refused, or mean the end.
             Kind::List | Kind::Text => Place::Index(spot.place % (person.oracle.length(object, None) + 2)),
         };
-        (object.clone(), place)
+        (object.clone(), prop)
     }
 
     /// Remembers an object and what is in it.
@@ -404,9 +404,9 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         }
     }
 
-    fn look(&mut self, who: usize, object: &str, place: Place<'_>) -> Result<(), End> {
-        both!(self, who, "get_all", |peer| answer(peer.get_all(object, place, None)))?;
-        both!(self, who, "get", |peer| answer(peer.get(object, place, None)))?;
+    fn look(&mut self, who: usize, object: &str, prop: Place<'_>) -> Result<(), End> {
+        both!(self, who, "get_all", |peer| answer(peer.get_all(object, prop, None)))?;
+        both!(self, who, "get", |peer| answer(peer.get(object, prop, None)))?;
         Ok(())
     }
 
@@ -431,12 +431,12 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
     /// Compares everything that can be seen of a person's document.
     fn compare(&mut self, who: usize) -> Result<(), End> {
         both!(self, who, "its own check", |peer| peer.check())?;
-        both!(self, who, "heads", |peer| peer.heads().into_iter().map(hex).collect::<Vec<_>>())?;
+        both!(self, who, "heads", |peer| peer.heads().into_iter().map(short).collect::<Vec<_>>())?;
         self.portraits(who, None)?;
         self.look_for_cursors(who)?;
         self.differences(who)?;
         let person = &mut self.people[who];
-        if let Deed::Done(heads) = attempt(|| person.oracle.heads())
+        if let CallOutcome::Done(heads) = attempt(|| person.oracle.heads())
             && person.past.last() != Some(&heads)
         {
             person.past.push(heads);
@@ -458,19 +458,21 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
             pairs.push((self.past(who, step * 7), self.past(who, step * 13)));
         }
         for (before, after) in pairs {
-            let Person { oracle, subject, .. } = &mut self.people[who];
+            let Replica { oracle, subject, .. } = &mut self.people[who];
             let mut oracle =
-                attempt(|| answer(oracle.diff(&before, &after)).map(|told| joined(told, encoding)));
-            if let Deed::Done(None) = oracle {
+                attempt(|| answer(oracle.diff(&before, &after)).map(|patches| joined(patches, encoding)));
+            if let CallOutcome::Done(None) = oracle {
                 continue;
             }
             let subject =
-                attempt(|| answer(subject.diff(&before, &after)).map(|told| joined(told, encoding)));
-            if let (Deed::Done(Some((_, marks))), Deed::Done(Some((_, ours)))) = (&mut oracle, &subject) {
+                attempt(|| answer(subject.diff(&before, &after)).map(|patches| joined(patches, encoding)));
+            if let (CallOutcome::Done(Some((_, marks))), CallOutcome::Done(Some((_, subject_marks)))) =
+                (&mut oracle, &subject)
+            {
                 // Where a text comes after one that is marked otherwise, the official crate tells the marks of both, even if it
                 // tells the second one whole.
-                if ours.iter().all(|mark| marks.contains(mark)) {
-                    marks.clone_from(ours);
+                if subject_marks.iter().all(|mark| marks.contains(mark)) {
+                    marks.clone_from(subject_marks);
                 }
             }
             self.agree("diff", oracle, subject)?;
@@ -483,12 +485,14 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         let past = at.is_some() || person.isolated;
         let oracle = attempt(|| portrait(&person.oracle, at, past));
         match (oracle, attempt(|| portrait(&person.subject, at, past))) {
-            (Deed::Panicked(_), _) => Err(End::OraclePanicked),
-            (Deed::Done(_), Deed::Panicked(words)) => {
+            (CallOutcome::Panicked(_), _) => Err(End::OraclePanicked),
+            (CallOutcome::Done(_), CallOutcome::Panicked(words)) => {
                 Err(self.differ("reading", "", format!("panicked: {words}")).into())
             }
-            (Deed::Done(oracle), Deed::Done(subject)) if unmarked(&oracle) != unmarked(&subject) => {
-                let at = at.map(|heads| heads.iter().map(|hash| hex(*hash)).collect::<Vec<_>>());
+            (CallOutcome::Done(oracle), CallOutcome::Done(subject))
+                if unmarked(&oracle) != unmarked(&subject) =>
+            {
+                let at = at.map(|heads| heads.iter().map(|hash| short(*hash)).collect::<Vec<_>>());
                 let what =
                     at.map_or("what can be seen".to_owned(), |at| format!("what can be seen at {at:?}"));
                 Err(Box::new(Difference { step: self.step, what, oracle, subject }).into())
@@ -508,7 +512,7 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         past[which % past.len()].clone()
     }
 
-    /// Lets a person know what another one knows.
+    /// Gives a replica the known objects of another one.
     fn tell_of(&mut self, who: usize, from: usize) {
         let known = self.people[from].objects.clone();
         let person = &mut self.people[who];
@@ -554,9 +558,9 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         let (oracle, subject) = self.saved(who, saved_whole(saved))?;
         let name = self.people[who].actor.clone();
         let loaded = attempt(|| A::load(&subject, &name, encoding));
-        let Deed::Done(loaded) = loaded else { return Err(End::OraclePanicked) };
+        let CallOutcome::Done(loaded) = loaded else { return Err(End::OraclePanicked) };
         match (loaded, attempt(|| B::load(&oracle, &name, encoding))) {
-            (Ok(oracle), Deed::Done(Ok(subject))) => {
+            (Ok(oracle), CallOutcome::Done(Ok(subject))) => {
                 let person = &mut self.people[who];
                 (person.oracle, person.subject, person.isolated) = (oracle, subject, false);
                 self.compare(who)
@@ -564,10 +568,12 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
             (Err(oracle), _) => {
                 Err(self.differ("the oracle loads what the subject saved", oracle, "").into())
             }
-            (_, Deed::Done(Err(subject))) => {
+            (_, CallOutcome::Done(Err(subject))) => {
                 Err(self.differ("the subject loads what the oracle saved", "", subject).into())
             }
-            (_, Deed::Panicked(words)) => Err(self.differ("load", "", format!("panicked: {words}")).into()),
+            (_, CallOutcome::Panicked(words)) => {
+                Err(self.differ("load", "", format!("panicked: {words}")).into())
+            }
         }
     }
 
@@ -577,15 +583,17 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         let oracle = attempt(|| save(&mut person.oracle, saved, &after));
         let subject = attempt(|| save(&mut person.subject, saved, &after));
         match (oracle, subject) {
-            (Deed::Panicked(_), _) => Err(End::OraclePanicked),
-            (_, Deed::Panicked(words)) => Err(self.differ("save", "", format!("panicked: {words}")).into()),
+            (CallOutcome::Panicked(_), _) => Err(End::OraclePanicked),
+            (_, CallOutcome::Panicked(words)) => {
+                Err(self.differ("save", "", format!("panicked: {words}")).into())
+            }
             // Whole files depend on how they are compressed, single changes do not; their order may be another.
-            (Deed::Done(oracle), Deed::Done(subject))
+            (CallOutcome::Done(oracle), CallOutcome::Done(subject))
                 if saved_whole(saved) != saved && oracle.len() != subject.len() =>
             {
                 Err(self.differ("the bytes that are saved", oracle.len(), subject.len()).into())
             }
-            (Deed::Done(oracle), Deed::Done(subject)) => Ok((oracle, subject)),
+            (CallOutcome::Done(oracle), CallOutcome::Done(subject)) => Ok((oracle, subject)),
         }
     }
 
@@ -609,9 +617,9 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
         let oracle = attempt(|| person.oracle.fork_at(&heads, &name));
         let subject = attempt(|| person.subject.fork_at(&heads, &name));
         match (oracle, subject) {
-            (Deed::Panicked(_), _) => Err(End::OraclePanicked),
-            (Deed::Done(Err(_)), Deed::Done(Err(_))) => Ok(()),
-            (Deed::Done(Ok(oracle)), Deed::Done(Ok(subject))) => {
+            (CallOutcome::Panicked(_), _) => Err(End::OraclePanicked),
+            (CallOutcome::Done(Err(_)), CallOutcome::Done(Err(_))) => Ok(()),
+            (CallOutcome::Done(Ok(oracle)), CallOutcome::Done(Ok(subject))) => {
                 let person = &mut self.people[who];
                 (person.oracle, person.subject, person.actor) = (oracle, subject, name);
                 (person.past, person.isolated, person.hollow) = (vec![heads], false, false);
@@ -619,16 +627,16 @@ impl<'s, A: Peer, B: Peer> Runner<'s, A, B> {
                 self.tell_of(who, from);
                 self.compare(who)
             }
-            (Deed::Done(oracle), Deed::Done(subject)) => {
+            (CallOutcome::Done(oracle), CallOutcome::Done(subject)) => {
                 Err(self.differ("fork_at", oracle.map(drop), subject.map(drop)).into())
             }
-            (Deed::Done(_), Deed::Panicked(words)) => {
+            (CallOutcome::Done(_), CallOutcome::Panicked(words)) => {
                 Err(self.differ("fork_at", "", format!("panicked: {words}")).into())
             }
         }
     }
 
-    /// The end of a script: the whole past of everyone, and everyone ends up with the same.
+    /// The end of a script: compares the whole history of all replicas, and merges them to the same state.
     fn curtain(&mut self) -> Result<(), End> {
         for who in 0..self.people.len() {
             self.integrate(who)?;
@@ -674,18 +682,19 @@ fn unmarked(portrait: &str) -> Vec<&str> {
     portrait.lines().filter(|line| !line.starts_with("  marks ")).collect()
 }
 
-/// What an engine says; that it refuses counts, its words do not.
-fn answer<T>(said: Said<T>) -> Option<T> {
-    said.ok()
+/// Result of an engine without its error message.
+fn answer<T>(result: CallResult<T>) -> Option<T> {
+    result.ok()
+}
+
+/// The first digits of a hash.
+fn short(hash: Hash) -> String {
+    hex::encode(&hash[..4])
 }
 
 fn sorted<T: Ord>(mut values: Vec<T>) -> Vec<T> {
     values.sort();
     values
-}
-
-fn hex(hash: Hash) -> String {
-    hash[..4].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A document cannot be loaded from a part of it.

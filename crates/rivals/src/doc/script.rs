@@ -1,14 +1,14 @@
-//! What several people do to their copies of one document, as data.
+//! Random scripts of edits, merges and syncs of several replicas.
 //!
-//! A number in a script means "that many, modulo what there is": so every script can be run, and every part of a script
-//! is a script. That is what makes a long one short when something is wrong with it.
+//! Every number in a script is reduced modulo the existing count. So every script can be run, and every part of a script is a
+//! script, which makes scripts easy to shrink.
 
 use hashmill_testkit::Rng;
 
-/// How many people may take part.
+/// Maximum number of replicas.
 pub const PEOPLE: usize = 4;
 
-/// A script: some people, and what they do one after another.
+/// A script: replicas, and steps in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// How indexes into text are counted.
@@ -17,14 +17,14 @@ pub struct Script {
     pub steps: Vec<Step>,
 }
 
-/// One person does one thing.
+/// One action of one replica.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub who: usize,
     pub action: Action,
 }
 
-/// What an index into text counts.
+/// Unit of text indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Scalars,
@@ -41,7 +41,7 @@ impl Encoding {
 
 /// A place: an object of those that the person has seen, and a key or an index in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spot {
+pub struct Position {
     /// Which object.
     pub object: usize,
     /// Which key or index.
@@ -90,28 +90,28 @@ pub enum Expand {
     None,
 }
 
-/// What a person can do.
+/// An action.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    Put(Spot, Scalar),
-    PutObject(Spot, Kind),
-    Insert(Spot, Scalar),
-    InsertObject(Spot, Kind),
-    Delete(Spot),
-    Increment(Spot, i64),
-    Splice(Spot, isize, Vec<Tree>),
-    SpliceText(Spot, isize, String),
-    UpdateText(Spot, String),
-    UpdateObject(Spot, Tree),
+    Put(Position, Scalar),
+    PutObject(Position, Kind),
+    Insert(Position, Scalar),
+    InsertObject(Position, Kind),
+    Delete(Position),
+    Increment(Position, i64),
+    Splice(Position, isize, Vec<Tree>),
+    SpliceText(Position, isize, String),
+    UpdateText(Position, String),
+    UpdateObject(Position, Tree),
     /// The flag says whether to insert instead of putting.
-    Create(Spot, Tree, bool),
-    /// A mark from a place on over so many units, by one of a few names; null takes it off.
-    Mark(Spot, usize, usize, Scalar, Expand),
-    SplitBlock(Spot),
-    JoinBlock(Spot),
-    ReplaceBlock(Spot),
+    Create(Position, Tree, bool),
+    /// A mark at a position, its length in units, and one of a few names; null removes it.
+    Mark(Position, usize, usize, Scalar, Expand),
+    SplitBlock(Position),
+    JoinBlock(Position),
+    ReplaceBlock(Position),
     /// Makes cursors, which are followed from then on.
-    Point(Spot),
+    Point(Position),
     Commit(Option<String>, i64),
     Rollback,
     EmptyChange(i64),
@@ -131,7 +131,7 @@ pub enum Action {
     /// Sends another person the next message of a sync.
     Send(usize),
     /// Takes such a message, which may have met with something on its way.
-    Take(usize, Fate),
+    Take(usize, Delivery),
     /// Ends a connection; both may keep what is worth keeping of what they know of each other.
     HangUp(usize, bool),
     /// Takes no changes of another person in a sync, or takes them again.
@@ -140,9 +140,9 @@ pub enum Action {
     Talk(usize, bool),
 }
 
-/// What becomes of a message.
+/// Delivery of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Delivery {
     /// It arrives.
     InTurn,
     /// It arrives, and will once more.
@@ -185,7 +185,7 @@ impl Script {
         let people = 1 + rng.below(PEOPLE);
         // Some scripts are about one thing: many edits of the same text, or many values at the same key.
         let focus = rng.below(5);
-        // The official crate lets who is isolated write behind marks of the future, in changes that nobody can apply.
+        // While isolated, the official crate writes after marks of the future, in changes that cannot be applied.
         let rich = rng.below(3) == 0;
         let step = |_| Step {
             who: rng.below(people),
@@ -262,18 +262,21 @@ fn sync(rng: &mut Rng, people: usize) -> Action {
     let other = rng.below(people);
     match rng.below(16) {
         0..6 => Action::Send(other),
-        6..9 => Action::Take(other, Fate::InTurn),
-        9 => Action::Take(other, [Fate::InTurn, Fate::Again, Fate::Late, Fate::Lost][rng.below(4)]),
+        6..9 => Action::Take(other, Delivery::InTurn),
+        9 => Action::Take(
+            other,
+            [Delivery::InTurn, Delivery::Again, Delivery::Late, Delivery::Lost][rng.below(4)],
+        ),
         10 => Action::HangUp(other, rng.below(2) == 0),
         11 => Action::ReadOnly(other, rng.below(3) == 0),
         _ => Action::Talk(other, rng.below(2) == 0),
     }
 }
 
-fn spot(rng: &mut Rng) -> Spot {
+fn spot(rng: &mut Rng) -> Position {
     // The latest objects are the most interesting ones: zero is the root, one is the last.
     let object = if rng.below(3) == 0 { rng.below(1000) } else { rng.below(4) };
-    Spot { object, place: rng.below(1000) }
+    Position { object, place: rng.below(1000) }
 }
 
 fn kind(rng: &mut Rng) -> Kind {

@@ -1,6 +1,6 @@
-//! Makes a script short while it still shows what is wrong.
+//! Minimisation of failing scripts.
 
-use super::script::{Action, Script, Spot, Step, Tree};
+use super::script::{Action, Position, Script, Step, Tree};
 
 /// The shortest script that `fails` as `script` does: no part of it can be left out, no value made simpler.
 pub fn shrink(script: Script, mut fails: impl FnMut(&Script) -> bool) -> Script {
@@ -61,7 +61,7 @@ fn simpler(step: &Step) -> Vec<Step> {
             for place in [0, spot.place / 2, spot.place.saturating_sub(1), spot.place] {
                 if (object, place) < (spot.object, spot.place) && object <= spot.object && place <= spot.place
                 {
-                    actions.push(moved(&step.action, Spot { object, place }));
+                    actions.push(moved(&step.action, Position { object, place }));
                 }
             }
         }
@@ -92,18 +92,18 @@ fn simpler(step: &Step) -> Vec<Step> {
     actions.into_iter().map(|action| Step { who: step.who, action }).collect()
 }
 
-fn spot(action: &Action) -> Option<Spot> {
+fn spot(action: &Action) -> Option<Position> {
     let mut action = action.clone();
     spot_mut(&mut action).map(|spot| *spot)
 }
 
-fn moved(action: &Action, to: Spot) -> Action {
+fn moved(action: &Action, to: Position) -> Action {
     let mut action = action.clone();
     spot_mut(&mut action).into_iter().for_each(|spot| *spot = to);
     action
 }
 
-fn spot_mut(action: &mut Action) -> Option<&mut Spot> {
+fn spot_mut(action: &mut Action) -> Option<&mut Position> {
     match action {
         Action::Put(spot, _)
         | Action::PutObject(spot, _)
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(short.people, 1);
         assert_eq!(splices(&short), ["🇬", "🇬"]);
         assert_eq!(short.steps.len(), 2);
-        assert!(short.steps.iter().all(|step| spot(&step.action) == Some(Spot { object: 0, place: 0 })));
+        assert!(short.steps.iter().all(|step| spot(&step.action) == Some(Position { object: 0, place: 0 })));
     }
 
     #[test]

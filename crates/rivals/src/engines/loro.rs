@@ -3,7 +3,7 @@
 use loro::cursor::{Cursor, Side};
 use loro::{ExportMode, Frontiers, LoroDoc, LoroList, LoroMap, LoroText};
 
-use hashmill_workloads::doc::{Objects, Past, Patch, Shared, Texts, handed_out};
+use hashmill_workloads::doc::{HistoryReads, Objects, Patch, Shared, Texts, handed_out};
 
 /// A document of Loro.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl Objects for Loro {
     }
 }
 
-impl Past for Loro {
+impl HistoryReads for Loro {
     type Version = Frontiers;
 
     fn version(&mut self) -> Self::Version {

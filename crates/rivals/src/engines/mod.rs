@@ -1,4 +1,4 @@
-//! Other people's engines for documents.
+//! Document engines of other projects.
 
 #[cfg(feature = "doc-engines")]
 pub mod diamond;

@@ -7,7 +7,7 @@ use automerge::{
 };
 
 use automerge::sync::{Message, State, SyncDoc as _};
-use hashmill_workloads::doc::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_out};
+use hashmill_workloads::doc::{HistoryReads, Objects, Patch, Rich, Shared, Synced, Texts, handed_out};
 
 /// A document of the official crate.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl Objects for Official {
     }
 }
 
-impl Past for Official {
+impl HistoryReads for Official {
     type Version = Vec<ChangeHash>;
 
     fn version(&mut self) -> Self::Version {

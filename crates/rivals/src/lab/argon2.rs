@@ -1,26 +1,26 @@
-//! Other people's Argon2 as engines of the lab.
+//! Argon2 implementations of other projects as engines of the lab.
 
 use argon2_rust::params::{Memory, TagLen};
 use hashmill_hash::argon2::{Params, Variant};
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec};
-use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::engine::{CaseError, Digest, Engine, Routine, Spec};
+use hashmill_lab::model::registry::{EngineOffer, Registry};
 use hashmill_workloads::{ARGON2_SALT, Tagged, all_threads, argon2_params, argon2_tag_len, thread_counts};
 
 use crate::reference;
 
-/// What the engines read: a password.
+/// Input of the engines: a password.
 type Password = [u8; 8];
 
 const WORKLOAD: &str = "argon2id";
 
 pub(super) fn register(registry: &mut Registry) {
     let offer = || {
-        Offer::classes(&["kernel", "backend", "oneshot"])
+        EngineOffer::classes(&["kernel", "backend", "oneshot"])
             .threads(thread_counts())
             .knob("passes", ["1", "2", "3", "4"])
             .knob("lanes", ["1", "2", "4"])
             .knob("tag", ["32", "64"])
-            // It holds our side alone: these let nobody choose.
+            // Only Hashmill's kernel is fixed: these engines have no choice of kernels.
             .kernels(["avx2"])
     };
     registry
@@ -30,7 +30,7 @@ pub(super) fn register(registry: &mut Registry) {
         .engine("reference-c", each_anew(reference_c), offer());
 }
 
-/// The crate `argon2-rust` with its pooled hasher: who keeps it, keeps the memory.
+/// The crate `argon2-rust` with its pooled hasher, which keeps its memory between calls.
 struct Pooled;
 
 impl Engine for Pooled {
@@ -39,7 +39,7 @@ impl Engine for Pooled {
     type Buffer = argon2_rust::Hasher;
     type Output = Tagged;
 
-    fn init(&self, spec: &Spec) -> Result<Self::Context, Fault> {
+    fn init(&self, spec: &Spec) -> Result<Self::Context, CaseError> {
         let (params, tag_len) = (argon2_params(spec, Variant::Id)?, argon2_tag_len(spec)?);
         let argon2 = argon2_rust(params, tag_len, params.lanes().min(spec.threads))?;
         Ok(Chosen { argon2, tag_len })
@@ -49,7 +49,7 @@ impl Engine for Pooled {
         OWN_CHOICE.to_owned()
     }
 
-    fn reserve(&self, chosen: &mut Chosen, _: &Password) -> Result<Self::Buffer, Fault> {
+    fn reserve(&self, chosen: &mut Chosen, _: &Password) -> Result<Self::Buffer, CaseError> {
         Ok(chosen.argon2.hasher())
     }
 
@@ -58,9 +58,9 @@ impl Engine for Pooled {
         chosen: &mut Chosen,
         kept: &mut Self::Buffer,
         password: &Password,
-    ) -> Result<Tagged, Fault> {
+    ) -> Result<Tagged, CaseError> {
         Tagged::by(chosen.tag_len, |tag| {
-            kept.hash_into(password, ARGON2_SALT, tag).map_err(|error| Fault::failed(format!("{error}")))
+            kept.hash_into(password, ARGON2_SALT, tag).map_err(|error| CaseError::failed(format!("{error}")))
         })
     }
 
@@ -76,16 +76,16 @@ struct Chosen {
 
 pub(super) const OWN_CHOICE: &str = "own choice";
 
-/// Tags by code that takes its memory anew for each, and a thread for each lane as far as there are some.
+/// Tags by code that allocates memory for each tag, with a thread for each lane up to the given number.
 fn each_anew(
-    compute: impl Fn(Params, &Password, &mut [u8]) -> Result<(), Fault> + 'static,
+    compute: impl Fn(Params, &Password, &mut [u8]) -> Result<(), CaseError> + 'static,
 ) -> impl Engine<Input = Password> {
     let init = |spec: &Spec| {
         let params = argon2_params(spec, Variant::Id)?;
         let threads = params.lanes().min(all_threads());
         match spec.threads == threads {
             true => Ok((params, argon2_tag_len(spec)?)),
-            false => Err(Fault::unavailable(format!(
+            false => Err(CaseError::unavailable(format!(
                 "this engine takes a thread for each lane: of {} lanes measure t{threads} here",
                 params.lanes()
             ))),
@@ -97,15 +97,15 @@ fn each_anew(
     Routine::new(init, |_: &(Params, usize)| OWN_CHOICE.to_owned(), run, Tagged::digest)
 }
 
-fn rustcrypto(params: Params, password: &Password, tag: &mut [u8]) -> Result<(), Fault> {
+fn rustcrypto(params: Params, password: &Password, tag: &mut [u8]) -> Result<(), CaseError> {
     let theirs = argon2::Params::new(params.memory_kib(), params.passes(), params.lanes(), Some(tag.len()));
-    let theirs = theirs.map_err(Fault::failed)?;
+    let theirs = theirs.map_err(CaseError::failed)?;
     let hasher = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, theirs);
-    hasher.hash_password_into(password, ARGON2_SALT, tag).map_err(Fault::failed)
+    hasher.hash_password_into(password, ARGON2_SALT, tag).map_err(CaseError::failed)
 }
 
-fn reference_c(params: Params, password: &Password, tag: &mut [u8]) -> Result<(), Fault> {
-    reference::hash(&reference_job(params, password, ARGON2_SALT), tag).map_err(Fault::failed)
+fn reference_c(params: Params, password: &Password, tag: &mut [u8]) -> Result<(), CaseError> {
+    reference::hash(&reference_job(params, password, ARGON2_SALT), tag).map_err(CaseError::failed)
 }
 
 /// What the reference is asked for.
@@ -128,7 +128,7 @@ pub(super) fn argon2_rust(
     params: Params,
     tag_len: usize,
     threads: u32,
-) -> Result<argon2_rust::Argon2, Fault> {
+) -> Result<argon2_rust::Argon2, CaseError> {
     let params = argon2_rust::Params::builder()
         .tag_len(TagLen::bytes(tag_len as u64))
         .memory(Memory::kib(params.memory_kib().into()))
@@ -136,7 +136,7 @@ pub(super) fn argon2_rust(
         .lanes(params.lanes())
         .threads(threads)
         .build()
-        .map_err(|error| Fault::failed(format!("argon2-rust refuses them: {error}")))?;
+        .map_err(|error| CaseError::failed(format!("argon2-rust refuses them: {error}")))?;
     let (algorithm, version) = (argon2_rust::Algorithm::Argon2id, argon2_rust::Version::V0x13);
     Ok(argon2_rust::Argon2::new(algorithm, version, params))
 }

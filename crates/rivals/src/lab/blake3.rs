@@ -3,17 +3,17 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec};
-use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::engine::{CaseError, Digest, Engine, Routine, Spec};
+use hashmill_lab::model::registry::{EngineOffer, Registry};
 use hashmill_workloads::{
-    BATCH, Bytes, CONTEXT, Chain, KEY, MESSAGE, MESSAGE_DERIVE, MESSAGE_KEYED, Rested, XOF, all_threads,
-    fold, thread_counts,
+    BATCH, Bytes, CONTEXT, Chain, IdlePoolEngine, KEY, MESSAGE, MESSAGE_DERIVE, MESSAGE_KEYED, XOF,
+    all_threads, fold, thread_counts,
 };
 
 /// The rival's name in cases.
 pub(super) const OFFICIAL: &str = "official";
 
-/// What this build holds the official crate to: it chooses its kernel itself, and can only be held back so.
+/// Kernel limit of the official crate in this build: the crate chooses its kernel itself, and only features limit it.
 const HELD_TO: Option<&str> = match () {
     () if cfg!(feature = "official-sse41") => Some("sse41"),
     () if cfg!(feature = "official-avx2") => Some("avx2"),
@@ -21,29 +21,33 @@ const HELD_TO: Option<&str> = match () {
 };
 
 pub(super) fn register(registry: &mut Registry) {
-    let single = || Offer::classes(&["kernel", "oneshot"]).kernels(["avx2", "sse41"]);
-    let all = || Offer::classes(&["kernel"]).threads([all_threads()]);
+    let single = || EngineOffer::classes(&["kernel", "oneshot"]).kernels(["avx2", "sse41"]);
+    let all = || EngineOffer::classes(&["kernel"]).threads([all_threads()]);
     registry
         .more_engines::<Bytes>(MESSAGE)
         .engine(OFFICIAL, message(hash), single())
         .engine(
             "official-hasher",
             message(|input| *blake3::Hasher::new().update(input).finalize().as_bytes()),
-            Offer::classes(&["oneshot"]),
+            EngineOffer::classes(&["oneshot"]),
         )
         .engine(
             "official-stream",
             stream(),
-            Offer::classes(&["oneshot"]).knob("piece", ["64", "1000", "16KiB"]),
+            EngineOffer::classes(&["oneshot"]).knob("piece", ["64", "1000", "16KiB"]),
         )
-        .engine("official-rayon", rayon(), Offer::classes(&["kernel", "backend"]).threads(thread_counts()))
+        .engine(
+            "official-rayon",
+            rayon(),
+            EngineOffer::classes(&["kernel", "backend"]).threads(thread_counts()),
+        )
         .engine(
             "official-chain",
             Chain::new(serial, kernel, |(): &mut (), message| hash(message)),
-            Offer::classes(&["kernel"]),
+            EngineOffer::classes(&["kernel"]),
         )
         .engine("official-parallel", everybody(), all())
-        .engine("official-parallel-rested", Rested(everybody()), all());
+        .engine("official-parallel-rested", IdlePoolEngine(everybody()), all());
     registry.more_engines::<Bytes>(MESSAGE_KEYED).engine(
         OFFICIAL,
         message(|input| *blake3::keyed_hash(KEY, input).as_bytes()),
@@ -54,7 +58,7 @@ pub(super) fn register(registry: &mut Registry) {
         message(|input| blake3::derive_key(CONTEXT, input)),
         single(),
     );
-    let kernel = || Offer::classes(&["kernel"]);
+    let kernel = || EngineOffer::classes(&["kernel"]);
     registry.more_engines::<Vec<Bytes>>(BATCH).engine(
         "official-loop",
         batch(),
@@ -75,19 +79,19 @@ fn digest(bytes: &[u8; 32]) -> Digest {
     Digest::new(bytes)
 }
 
-fn serial(spec: &Spec) -> Result<(), Fault> {
+fn serial(spec: &Spec) -> Result<(), CaseError> {
     if spec.threads != 1 {
-        return Err(Fault::unavailable("this engine has one thread"));
+        return Err(CaseError::unavailable("this engine has one thread"));
     }
     own_kernel(spec)
 }
 
 /// A kernel may be named where this build leaves no other.
-fn own_kernel(spec: &Spec) -> Result<(), Fault> {
+fn own_kernel(spec: &Spec) -> Result<(), CaseError> {
     match spec.kernel.as_deref() {
         None => Ok(()),
         kernel if kernel == HELD_TO => Ok(()),
-        Some(kernel) => Err(Fault::unavailable(format!(
+        Some(kernel) => Err(CaseError::unavailable(format!(
             "the official crate lets nobody choose its kernel; a build with the feature official-{kernel} has no other"
         ))),
     }
@@ -116,7 +120,7 @@ fn rayon() -> impl Engine<Input = Bytes> {
     let init = |spec: &Spec| match rayon::ThreadPoolBuilder::new().num_threads(spec.threads as usize).build()
     {
         Ok(pool) => Ok(pool),
-        Err(error) => Err(Fault::failed(error)),
+        Err(error) => Err(CaseError::failed(error)),
     };
     let run = |pool: &mut rayon::ThreadPool, input: &Bytes| {
         Ok(*pool.install(|| blake3::Hasher::new().update_rayon(input).finalize()).as_bytes())
@@ -124,11 +128,11 @@ fn rayon() -> impl Engine<Input = Bytes> {
     Routine::new(init, kernel, run, digest)
 }
 
-/// All threads of the pool that every program shares.
+/// All threads of rayon's global pool.
 fn everybody() -> impl Engine<Input = Bytes> {
     let init = |spec: &Spec| match spec.threads == all_threads() {
         true => own_kernel(spec),
-        false => Err(Fault::unavailable("this engine takes all threads of the machine")),
+        false => Err(CaseError::unavailable("this engine takes all threads of the machine")),
     };
     let run =
         |(): &mut (), input: &Bytes| Ok(*blake3::Hasher::new().update_rayon(input).finalize().as_bytes());
@@ -152,7 +156,7 @@ fn reader() -> impl Engine<Input = Bytes> {
     type Output = Rc<RefCell<Vec<u8>>>;
     let init = |spec: &Spec| {
         serial(spec)?;
-        Ok(Rc::new(RefCell::new(vec![0; usize::try_from(spec.size).map_err(Fault::failed)?])))
+        Ok(Rc::new(RefCell::new(vec![0; usize::try_from(spec.size).map_err(CaseError::failed)?])))
     };
     let run = |output: &mut Output, message: &Bytes| {
         blake3::Hasher::new().update(message).finalize_xof().fill(&mut output.borrow_mut());

@@ -1,7 +1,7 @@
-//! Other engines in the workloads on documents.
+//! Other engines in the document workloads.
 
 use hashmill_lab::model::registry::Registry;
-use hashmill_workloads::doc::{self, Named, Texts as _};
+use hashmill_workloads::doc::{self, Texts as _, WorkloadName};
 
 use crate::engines::official::Official;
 
@@ -29,14 +29,14 @@ fn others(registry: &mut Registry) {
     doc::more_engines(registry, "diamond-types", super::WITHOUT, |_, _| None, has_texts);
 }
 
-fn has_past(named: Named) -> bool {
+fn has_past(named: WorkloadName) -> bool {
     !named.is_of_the_format()
 }
 
-fn has_objects(named: Named) -> bool {
-    has_past(named) && !matches!(named, Named::GetAt | Named::TextAt)
+fn has_objects(named: WorkloadName) -> bool {
+    has_past(named) && !matches!(named, WorkloadName::GetAt | WorkloadName::TextAt)
 }
 
-fn has_texts(named: Named) -> bool {
-    matches!(named, Named::TextRead | Named::TextSpliceAppend | Named::TextSpliceBulk)
+fn has_texts(named: WorkloadName) -> bool {
+    matches!(named, WorkloadName::TextRead | WorkloadName::TextSpliceAppend | WorkloadName::TextSpliceBulk)
 }

@@ -1,20 +1,20 @@
-//! The first save after a load, by the engines of Automerge's format: what they make of a file that came in and hardly changed.
+//! Workload of the first save after a load, by the engines of Automerge's format, with at most one change in between.
 
 use std::hint::black_box;
 use std::marker::PhantomData;
 
 use hashmill_doc::{ActorId, Document, EditError, ObjType, ROOT, Transactable as _};
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
-use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::engine::{CaseError, Digest, Engine, Spec, Workload};
+use hashmill_lab::model::registry::{EngineOffer, Registry};
 use hashmill_lab::model::units::Units;
 use hashmill_testkit::data;
 use hashmill_workloads::doc::{Answer, Case, Hashmill, Objects, digest, keys, numbered, prepared};
 
 use crate::engines::official::Official;
 
-/// What is loaded. The size is how many of these there are; in a file of others, how many operations.
+/// Loaded documents. The size is their number of entries; for a file of another project, its number of operations.
 const DOCUMENTS: [&str; 4] = ["keys", "changes", "records", "godot-modeled"];
-/// Whether the first change of somebody else comes in between, which puts one new key.
+/// Whether another actor's first change, which puts one new key, comes in between.
 const BETWEEN: [&str; 2] = ["put", "nothing"];
 const FORMS: [&str; 2] = ["plain", "deflated"];
 
@@ -23,7 +23,10 @@ const KEY: &str = "new";
 
 pub(super) fn register(registry: &mut Registry) {
     let offer = || {
-        Offer::classes(&["kernel"]).knob("document", DOCUMENTS).knob("between", BETWEEN).knob("form", FORMS)
+        EngineOffer::classes(&["kernel"])
+            .knob("document", DOCUMENTS)
+            .knob("between", BETWEEN)
+            .knob("form", FORMS)
     };
     registry
         .workload(FirstSave, &[10_000])
@@ -51,27 +54,26 @@ impl Workload for FirstSave {
         Units::Operations(1)
     }
 
-    fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, Fault> {
-        let one_of = |name: &str, words: &[&'static str]| match spec.knobs.get(name) {
-            None => Ok(words[0]),
-            Some(said) => words
-                .iter()
-                .copied()
-                .find(|word| word == said)
-                .ok_or_else(|| Fault::failed(format!("{name}={said}: there is {}", words.join(", ")))),
-        };
-        let size = usize::try_from(spec.size).map_err(Fault::failed)?;
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, CaseError> {
+        let one_of =
+            |name: &str, words: &[&'static str]| match spec.knobs.get(name) {
+                None => Ok(words[0]),
+                Some(said) => words.iter().copied().find(|word| word == said).ok_or_else(|| {
+                    CaseError::failed(format!("{name}={said}: there is {}", words.join(", ")))
+                }),
+            };
+        let size = usize::try_from(spec.size).map_err(CaseError::failed)?;
         let file = file(one_of("document", &DOCUMENTS)?, size)?;
         let put = one_of("between", &BETWEEN)? == BETWEEN[0];
         Ok(Input { file, put, deflated: one_of("form", &FORMS)? == FORMS[1] })
     }
 
-    fn reference(&self, _: &Spec, _: &Input) -> Result<Digest, Fault> {
+    fn reference(&self, _: &Spec, _: &Input) -> Result<Digest, CaseError> {
         Ok(digest(&Answer::from(1_usize)))
     }
 }
 
-fn file(document: &str, size: usize) -> Result<Vec<u8>, Fault> {
+fn file(document: &str, size: usize) -> Result<Vec<u8>, CaseError> {
     let mut doc = Document::new().with_actor(ActorId::from([1; 16]));
     let made = match document {
         "keys" => {
@@ -97,16 +99,16 @@ fn file(document: &str, size: usize) -> Result<Vec<u8>, Fault> {
         }),
         name => return sample(name, size),
     };
-    made.map_err(|error: EditError| Fault::failed(error))?;
+    made.map_err(|error: EditError| CaseError::failed(error))?;
     Ok(doc.save())
 }
 
 /// A document of others.
-fn sample(name: &str, size: usize) -> Result<Vec<u8>, Fault> {
-    let file = data::read(&format!("automerge/{name}.amrg")).map_err(Fault::unavailable)?;
-    let operations = Document::load(&file).map_err(Fault::failed)?.stats().operations;
+fn sample(name: &str, size: usize) -> Result<Vec<u8>, CaseError> {
+    let file = data::read(&format!("automerge/{name}.amrg")).map_err(CaseError::unavailable)?;
+    let operations = Document::load(&file).map_err(CaseError::failed)?.stats().operations;
     if operations != size as u64 {
-        return Err(Fault::failed(format!("{name} has {operations} operations, not {size}")));
+        return Err(CaseError::failed(format!("{name} has {operations} operations, not {size}")));
     }
     Ok(file)
 }
@@ -133,7 +135,7 @@ impl<E: Objects> Engine for Player<E> {
     type Buffer = Case;
     type Output = Answer;
 
-    fn init(&self, _: &Spec) -> Result<(), Fault> {
+    fn init(&self, _: &Spec) -> Result<(), CaseError> {
         Ok(())
     }
 
@@ -141,25 +143,25 @@ impl<E: Objects> Engine for Player<E> {
         E::NAME.to_owned()
     }
 
-    fn reserve(&self, (): &mut (), input: &Input) -> Result<Case, Fault> {
+    fn reserve(&self, (): &mut (), input: &Input) -> Result<Case, CaseError> {
         let (put, deflated) = (input.put, input.deflated);
         let again = E::load(&save(&mut Self::ready(input), deflated));
         if again.get(KEY) != put.then_some(1) {
-            return Err(Fault::failed("what was put is not in what was saved"));
+            return Err(CaseError::failed("what was put is not in what was saved"));
         }
         let input = Input { file: input.file.clone(), put, deflated };
         let ready = move || Self::ready(&input);
         Ok(prepared(ready, move |doc| usize::from(!black_box(save(doc, deflated)).is_empty())))
     }
 
-    fn stage(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<(), Fault> {
+    fn stage(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<(), CaseError> {
         if let Some(prepare) = &mut case.prepare {
             prepare();
         }
         Ok(())
     }
 
-    fn run(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<Answer, Fault> {
+    fn run(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<Answer, CaseError> {
         Ok((case.call)(0))
     }
 

@@ -1,5 +1,5 @@
-//! Many logins at once: what a service gets that checks them all on a few threads, and what it would get from other
-//! people's Argon2.
+//! Workload of many concurrent logins: a service that verifies passwords on a few threads, with Hashmill and with other Argon2
+//! implementations.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use argon2::password_hash::PasswordVerifier as _;
 use hashmill_hash::argon2::{Params, Plan, Threads, Variant};
 use hashmill_hash::password::{Login, PasswordHash, Passwords, Policy};
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
-use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::engine::{CaseError, Digest, Engine, Routine, Spec, Workload};
+use hashmill_lab::model::registry::{EngineOffer, Registry};
 use hashmill_lab::model::units::Units;
 use hashmill_workloads::{argon2_params, number, thread_counts};
 
@@ -17,24 +17,24 @@ use crate::reference;
 
 pub(super) const WORKLOAD: &str = "argon2id-logins";
 
-/// How many there are if a case does not say, and the most: a verdict is a bit of a word.
+/// Default and maximum number of logins: a verdict is one bit of a word.
 const LOGINS: usize = 64;
 /// Bytes of a tag.
 const TAG: usize = 32;
 
-/// Every so many-th password is wrong.
+/// Interval of wrong passwords.
 const WRONG: usize = 8;
 
 pub(super) fn register(registry: &mut Registry) {
     let offer = || {
-        Offer::classes(&["backend"])
+        EngineOffer::classes(&["backend"])
             .threads(thread_counts())
             .knob("logins", ["64"])
             .knob("passes", ["2"])
             .knob("lanes", ["1"])
     };
     registry
-        .workload(Storm, &[1 << 20, 19 << 20])
+        .workload(LoginBurst, &[1 << 20, 19 << 20])
         .engine("passwords", passwords(), offer())
         .engine("argon2-rust", argon2_rust(), offer())
         .engine("rustcrypto", each(rustcrypto), offer())
@@ -42,7 +42,7 @@ pub(super) fn register(registry: &mut Registry) {
         .engine("reference-c", each(reference_c), offer());
 }
 
-/// A password that somebody gave, and what is stored for it.
+/// A password and its stored string.
 struct Stored {
     password: String,
     text: String,
@@ -50,9 +50,9 @@ struct Stored {
 }
 
 /// The memory of a case is that of each hash.
-struct Storm;
+struct LoginBurst;
 
-impl Workload for Storm {
+impl Workload for LoginBurst {
     type Input = Vec<Stored>;
 
     fn name(&self) -> &str {
@@ -67,14 +67,14 @@ impl Workload for Storm {
         spec.size * u64::from(spec.threads)
     }
 
-    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Vec<Stored>, Fault> {
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<Vec<Stored>, CaseError> {
         let params = argon2_params(spec, Variant::Id)?;
         let stored = |index: usize| {
             let password = format!("password {seed:x} {index}");
             let salt = [seed.to_le_bytes(), (index as u64).to_le_bytes()].concat();
             let mut tag = vec![0; TAG];
             reference::hash(&reference_job(params, password.as_bytes(), &salt), &mut tag)
-                .map_err(Fault::failed)?;
+                .map_err(CaseError::failed)?;
             let hash = PasswordHash::new(params, salt, tag);
             let given = if is_right(index) { password } else { password + "?" };
             Ok(Stored { password: given, text: hash.to_string(), hash })
@@ -82,7 +82,7 @@ impl Workload for Storm {
         (0..count(spec)?).map(stored).collect()
     }
 
-    fn reference(&self, _: &Spec, logins: &Vec<Stored>) -> Result<Digest, Fault> {
+    fn reference(&self, _: &Spec, logins: &Vec<Stored>) -> Result<Digest, CaseError> {
         let right = (0..logins.len()).filter(|&index| is_right(index));
         Ok(digest(&right.fold(0, |verdicts, index| verdicts | 1 << index)))
     }
@@ -92,10 +92,10 @@ fn is_right(index: usize) -> bool {
     index % WRONG != WRONG - 1
 }
 
-fn count(spec: &Spec) -> Result<usize, Fault> {
+fn count(spec: &Spec) -> Result<usize, CaseError> {
     match number(spec, "logins", LOGINS)? {
         count @ 1..=LOGINS => Ok(count),
-        count => Err(Fault::failed(format!("{count} logins: choose 1 to {LOGINS}"))),
+        count => Err(CaseError::failed(format!("{count} logins: choose 1 to {LOGINS}"))),
     }
 }
 
@@ -124,15 +124,15 @@ fn passwords() -> impl Engine<Input = Vec<Stored>> {
 }
 
 /// Threads that take one login after the other, as far as there are some.
-struct Crew {
+struct LoginWorkers {
     pool: rayon::ThreadPool,
     params: Params,
 }
 
-impl Crew {
-    fn new(spec: &Spec) -> Result<Crew, Fault> {
+impl LoginWorkers {
+    fn new(spec: &Spec) -> Result<LoginWorkers, CaseError> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(spec.threads as usize).build();
-        Ok(Crew { pool: pool.map_err(Fault::failed)?, params: argon2_params(spec, Variant::Id)? })
+        Ok(LoginWorkers { pool: pool.map_err(CaseError::failed)?, params: argon2_params(spec, Variant::Id)? })
     }
 
     /// `check` gets the number of its thread.
@@ -153,27 +153,30 @@ impl Crew {
 /// The crate `argon2-rust` with a pooled hasher for each thread.
 fn argon2_rust() -> impl Engine<Input = Vec<Stored>> {
     let init = |spec: &Spec| {
-        let crew = Crew::new(spec)?;
+        let crew = LoginWorkers::new(spec)?;
         let argon2 = super::argon2::argon2_rust(crew.params, TAG, 1)?;
         let hasher = || Mutex::new(argon2.hasher());
         let hashers: Vec<Mutex<argon2_rust::Hasher>> = (0..spec.threads).map(|_| hasher()).collect();
         Ok((crew, hashers))
     };
-    let run = |(crew, hashers): &mut (Crew, Vec<Mutex<argon2_rust::Hasher>>), logins: &Vec<Stored>| {
+    let run = |(crew, hashers): &mut (LoginWorkers, Vec<Mutex<argon2_rust::Hasher>>),
+               logins: &Vec<Stored>| {
         Ok(crew.verdicts(logins, |thread, login| {
             let mut hasher = hashers[thread].lock().unwrap_or_else(PoisonError::into_inner);
             let (password, algorithm) = (login.password.as_bytes(), argon2_rust::Algorithm::Argon2id);
             hasher.verify_encoded(&login.text, password, algorithm).is_ok()
         }))
     };
-    let kernel = |_: &(Crew, Vec<Mutex<argon2_rust::Hasher>>)| OWN_CHOICE.to_owned();
+    let kernel = |_: &(LoginWorkers, Vec<Mutex<argon2_rust::Hasher>>)| OWN_CHOICE.to_owned();
     Routine::new(init, kernel, run, digest)
 }
 
 /// Code that takes its memory anew for each login.
 fn each(check: impl Fn(&Stored) -> bool + Sync + 'static) -> impl Engine<Input = Vec<Stored>> {
-    let run = move |crew: &mut Crew, logins: &Vec<Stored>| Ok(crew.verdicts(logins, |_, login| check(login)));
-    Routine::new(Crew::new, |_: &Crew| OWN_CHOICE.to_owned(), run, digest)
+    let run = move |crew: &mut LoginWorkers, logins: &Vec<Stored>| {
+        Ok(crew.verdicts(logins, |_, login| check(login)))
+    };
+    Routine::new(LoginWorkers::new, |_: &LoginWorkers| OWN_CHOICE.to_owned(), run, digest)
 }
 
 fn rustcrypto(login: &Stored) -> bool {

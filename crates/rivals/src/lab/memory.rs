@@ -1,18 +1,18 @@
-//! Memory that an engine needs, counted by the allocator of a process that does nothing else: a session in a build with the
-//! feature `counting` starts itself again for it.
+//! Memory of an engine, counted by the allocator of a separate process: a session in a build with the feature `counting` starts
+//! itself again for it.
 
 use std::fmt;
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use hashmill_lab::model::engine::{Amount, Fault};
+use hashmill_lab::model::engine::{Amount, CaseError};
 use hashmill_workloads::doc::{Hashmill, Texts};
 
 use crate::engines::official::Official;
 use crate::recording::{Commits, Recording};
 
-/// What the allocator of the process counts.
+/// Counters of the allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter {
     /// Bytes held now.
@@ -27,22 +27,22 @@ pub static COUNTER: OnceLock<Counter> = OnceLock::new();
 /// The word that makes such a program a child.
 const WORD: &str = "memory";
 
-/// How a document comes into memory.
+/// How a document is created.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Way {
+pub(super) enum LoadMethod {
     Typed,
     Loaded,
     Opened,
 }
 
-impl Way {
+impl LoadMethod {
     const ALL: [Self; 3] = [Self::Typed, Self::Loaded, Self::Opened];
 }
 
 /// What is known of a document before it counts as there: all that its case asks for, or what cannot be put off.
 const THOROUGH: [(&str, bool); 2] = [("all", true), ("later", false)];
 
-impl fmt::Display for Way {
+impl fmt::Display for LoadMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Typed => "typed",
@@ -52,18 +52,18 @@ impl fmt::Display for Way {
     }
 }
 
-/// What a document of `E` holds, and needed when it was loaded; nothing where nobody counts.
+/// Bytes of a document of `E`, and the peak while it was loaded; `None` in a build without a counting allocator.
 pub(super) fn amounts<E: Texts>(
-    way: Way,
+    way: LoadMethod,
     recording: &Recording,
     thorough: bool,
-) -> Result<Vec<Amount>, Fault> {
+) -> Result<Vec<Amount>, CaseError> {
     if COUNTER.get().is_none() {
         return Ok(Vec::new());
     }
     let Recording { name, trace, commits } = recording;
-    let saved = if way == Way::Typed { Vec::new() } else { recording.saved::<E>()? };
-    let program = std::env::current_exe().map_err(Fault::failed)?;
+    let saved = if way == LoadMethod::Typed { Vec::new() } else { recording.saved::<E>()? };
+    let program = std::env::current_exe().map_err(CaseError::failed)?;
     let known = THOROUGH[usize::from(!thorough)].0;
     let mut child = Command::new(program)
         .args([
@@ -78,14 +78,18 @@ pub(super) fn amounts<E: Texts>(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(Fault::failed)?;
+        .map_err(CaseError::failed)?;
     // A child that dies early closes the pipe; how it ended says more than that.
     let sent = child.stdin.take().map(|mut pipe| pipe.write_all(&saved));
-    let output = child.wait_with_output().map_err(Fault::failed)?;
+    let output = child.wait_with_output().map_err(CaseError::failed)?;
     if !output.status.success() || !matches!(sent, Some(Ok(()))) {
-        return Err(Fault::failed(format!("counting the memory of {} failed: {}", E::NAME, output.status)));
+        return Err(CaseError::failed(format!(
+            "counting the memory of {} failed: {}",
+            E::NAME,
+            output.status
+        )));
     }
-    serde_json::from_slice(&output.stdout).map_err(Fault::failed)
+    serde_json::from_slice(&output.stdout).map_err(CaseError::failed)
 }
 
 /// What a child answers, if the words make this process one.
@@ -94,11 +98,11 @@ pub fn answer(counter: Counter, words: &[String]) -> Option<anyhow::Result<()>> 
     let count = || {
         let commits = if *commits == Commits::One.to_string() { Commits::One } else { Commits::Each };
         let thorough = known == THOROUGH[0].0;
-        let Some(way) = Way::ALL.into_iter().find(|known| *way == known.to_string()) else {
+        let Some(way) = LoadMethod::ALL.into_iter().find(|known| *way == known.to_string()) else {
             anyhow::bail!("a document is not {way}");
         };
         // Who loads must not have held a recording before: the most that was ever held is all that is known.
-        let recording = (way == Way::Typed)
+        let recording = (way == LoadMethod::Typed)
             .then(|| Recording::read(name, size.parse()?, commits).map_err(anyhow::Error::new));
         let count = match engine.as_str() {
             Hashmill::NAME => counted::<Hashmill>,
@@ -120,7 +124,7 @@ pub fn answer(counter: Counter, words: &[String]) -> Option<anyhow::Result<()>> 
 /// Without a recording the document is on the standard input.
 fn counted<E: Texts>(
     counter: Counter,
-    way: Way,
+    way: LoadMethod,
     recording: Option<Recording>,
     thorough: bool,
 ) -> anyhow::Result<Vec<Amount>> {
@@ -133,7 +137,7 @@ fn counted<E: Texts>(
         let held = |now: usize| {
             vec![amount("held", now - before), amount("peak", (counter.most)().max(now) - before)]
         };
-        if way == Way::Opened {
+        if way == LoadMethod::Opened {
             let opened = E::open(&saved);
             let held = held((counter.now)());
             drop(opened);

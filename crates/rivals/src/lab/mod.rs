@@ -13,7 +13,7 @@ mod sum;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hashmill_lab::cmd::{self, Build, Maker, Mount};
+use hashmill_lab::cmd::{self, Build, LabSetup, ProgramBuilder};
 use hashmill_lab::model::registry::Registry;
 
 use crate::builds;
@@ -35,18 +35,24 @@ const WITHOUT: &str = "a build without `doc-engines`";
 
 #[cfg(not(feature = "doc-engines"))]
 fn absent<I: 'static>() -> impl hashmill_lab::model::engine::Engine<Input = I> {
-    use hashmill_lab::model::engine::{Digest, Fault, Routine, Spec};
-    let init = |_: &Spec| Err::<(), _>(Fault::unavailable(format!("{WITHOUT} has no such engine")));
-    let run = |(): &mut (), _: &I| Ok::<u8, Fault>(0);
+    use hashmill_lab::model::engine::{CaseError, Digest, Routine, Spec};
+    let init = |_: &Spec| Err::<(), _>(CaseError::unavailable(format!("{WITHOUT} has no such engine")));
+    let run = |(): &mut (), _: &I| Ok::<u8, CaseError>(0);
     Routine::new(init, |(): &()| String::new(), run, |byte: &u8| Digest::new(&[*byte]))
 }
 
 /// Runs one command of the lab and gives its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let registry = registry();
-    let mount = Mount { name: NAME, arguments: &["lab"], registry: &registry, maker: Some(&Cargo) };
+    let setup = LabSetup {
+        name: NAME,
+        arguments: &["lab"],
+        registry: &registry,
+        package: Some(env!("CARGO_PKG_NAME")),
+        builder: Some(&Cargo),
+    };
     // The codes of the lab go from 0 to 4.
-    cmd::main(&mount, args).code() as u8
+    cmd::main(&setup, args).code() as u8
 }
 
 fn registry() -> Registry {
@@ -62,18 +68,21 @@ fn registry() -> Registry {
 /// Cargo, which made this program and can make it again.
 struct Cargo;
 
-impl Maker for Cargo {
-    fn about(&self) -> Build {
+impl ProgramBuilder for Cargo {
+    fn describe(&self) -> Result<Build, String> {
         // `cargo run` builds what lies there and says where; a program that was started by itself may be older.
         let by_cargo = std::env::var_os("CARGO_MANIFEST_DIR");
         if by_cargo.is_none_or(|folder| Path::new(&folder) != Path::new(env!("CARGO_MANIFEST_DIR"))) {
-            return Build::default();
+            return Ok(Build::default());
         }
-        let (commit, dirty) = builds::commit().unzip();
-        Build { commit, dirty, rustc: builds::rustc(), ..Build::default() }
+        let described = || -> anyhow::Result<Build> {
+            let (commit, dirty) = builds::commit()?.unzip();
+            Ok(Build { commit, dirty, rustc: Some(builds::rustc()?), ..Build::default() })
+        };
+        described().map_err(|error| format!("{error:#}"))
     }
 
-    fn make(&self, name: &str) -> Result<PathBuf, String> {
+    fn build(&self, name: &str) -> Result<PathBuf, String> {
         variant(name).map_err(|error| format!("{error:#}"))
     }
 }

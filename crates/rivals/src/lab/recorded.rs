@@ -5,16 +5,16 @@ use std::hint::black_box;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-use hashmill_lab::model::engine::{Amount, Digest, Engine, Fault, Spec, Workload};
-use hashmill_lab::model::registry::{AddEngines, Offer, Registry};
+use hashmill_lab::model::engine::{Amount, CaseError, Digest, Engine, Spec, Workload};
+use hashmill_lab::model::registry::{AddEngines, EngineOffer, Registry};
 use hashmill_lab::model::units::Units;
 use hashmill_workloads::doc::{Answer, Case, Hashmill, Patch, Shared, digest, prepared, repeat};
 
-use super::memory::{self, Way};
+use super::memory::{self, LoadMethod};
 use crate::engines::official::Official;
 use crate::recording::{Commits, Recording, TYPIST, play};
 
-/// What is done with a recording. The size is how many of its transactions.
+/// Workload on a recording. The size is the number of transactions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum What {
     /// Typed into a new document, until the hashes of all changes are known.
@@ -29,7 +29,7 @@ enum What {
     FirstEdit,
     /// To bytes.
     Save,
-    /// The changes of several people reach somebody else.
+    /// Another replica receives the changes of several users.
     Hear,
     /// One change of another replica.
     HearOne,
@@ -47,7 +47,7 @@ impl What {
         (Self::HearOne, "doc-recorded-hear_one"),
     ];
 
-    fn offer(self) -> Offer {
+    fn offer(self) -> EngineOffer {
         let recordings = [
             TYPIST,
             "automerge-paper",
@@ -56,8 +56,8 @@ impl What {
             "friendsforever_flat",
             "friendsforever",
         ];
-        let offer = Offer::classes(&["kernel"]).knob("recording", recordings);
-        let committed = |offer: Offer| offer.knob("commits", ["each", "one"]);
+        let offer = EngineOffer::classes(&["kernel"]).knob("recording", recordings);
+        let committed = |offer: EngineOffer| offer.knob("commits", ["each", "one"]);
         match self {
             Self::Replay => committed(offer).knob("hashes", ["all", "later"]),
             Self::Load => committed(offer).knob("checks", ["all", "later"]),
@@ -123,24 +123,26 @@ impl Workload for Recorded {
         }
     }
 
-    fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, Fault> {
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, CaseError> {
         let knob = |name: &str| spec.knobs.get(name).map(String::as_str);
         let one_of = |name: &str, words: [&str; 2]| match knob(name) {
             None => Ok(true),
             Some(word) if word == words[0] => Ok(true),
             Some(word) if word == words[1] => Ok(false),
-            Some(word) => Err(Fault::failed(format!("{name}={word}: write {} or {}", words[0], words[1]))),
+            Some(word) => {
+                Err(CaseError::failed(format!("{name}={word}: write {} or {}", words[0], words[1])))
+            }
         };
         let commits = if one_of("commits", ["each", "one"])? { Commits::Each } else { Commits::One };
         let thorough = one_of("hashes", ["all", "later"])?
             && one_of("checks", ["all", "later"])?
             && one_of("heard", ["at-once", "one-by-one"])?;
-        let size = usize::try_from(spec.size).map_err(Fault::failed)?;
+        let size = usize::try_from(spec.size).map_err(CaseError::failed)?;
         let recording = Recording::read(knob("recording").unwrap_or(TYPIST), size, commits)?;
         Ok(Input { recording, thorough })
     }
 
-    fn reference(&self, _: &Spec, Input { recording, .. }: &Input) -> Result<Digest, Fault> {
+    fn reference(&self, _: &Spec, Input { recording, .. }: &Input) -> Result<Digest, CaseError> {
         let end = &recording.trace.end;
         Ok(digest(&match self.what {
             What::Replay | What::Load => end.clone().into(),
@@ -170,7 +172,7 @@ impl<E: Shared> Engine for Player<E> {
     type Buffer = Case;
     type Output = Answer;
 
-    fn init(&self, _: &Spec) -> Result<(), Fault> {
+    fn init(&self, _: &Spec) -> Result<(), CaseError> {
         Ok(())
     }
 
@@ -178,9 +180,9 @@ impl<E: Shared> Engine for Player<E> {
         E::NAME.to_owned()
     }
 
-    fn reserve(&self, (): &mut (), Input { recording, thorough }: &Input) -> Result<Case, Fault> {
+    fn reserve(&self, (): &mut (), Input { recording, thorough }: &Input) -> Result<Case, CaseError> {
         if recording.is_wide() && counts_units::<E>() {
-            return Err(Fault::unavailable(format!(
+            return Err(CaseError::unavailable(format!(
                 "{} counts units of UTF-16, and {} has characters of two: its places are others",
                 E::NAME,
                 recording.name
@@ -189,14 +191,14 @@ impl<E: Shared> Engine for Player<E> {
         case::<E>(self.what, recording, *thorough)
     }
 
-    fn stage(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<(), Fault> {
+    fn stage(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<(), CaseError> {
         if let Some(prepare) = &mut case.prepare {
             prepare();
         }
         Ok(())
     }
 
-    fn run(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<Answer, Fault> {
+    fn run(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<Answer, CaseError> {
         Ok((case.call)(0))
     }
 
@@ -209,14 +211,14 @@ impl<E: Shared> Engine for Player<E> {
         (): &mut (),
         _: &mut Case,
         Input { recording, thorough }: &Input,
-    ) -> Result<Vec<Amount>, Fault> {
+    ) -> Result<Vec<Amount>, CaseError> {
         match self.what {
             What::Save => {
                 Ok(vec![Amount { name: "saved".to_owned(), bytes: recording.saved::<E>()?.len() as u64 }])
             }
-            What::Replay => memory::amounts::<E>(Way::Typed, recording, *thorough),
-            What::Load => memory::amounts::<E>(Way::Loaded, recording, *thorough),
-            What::Open => memory::amounts::<E>(Way::Opened, recording, *thorough),
+            What::Replay => memory::amounts::<E>(LoadMethod::Typed, recording, *thorough),
+            What::Load => memory::amounts::<E>(LoadMethod::Loaded, recording, *thorough),
+            What::Open => memory::amounts::<E>(LoadMethod::Opened, recording, *thorough),
             What::OpenSave | What::FirstEdit | What::Hear | What::HearOne => Ok(Vec::new()),
         }
     }
@@ -233,7 +235,7 @@ fn counts_units<E: Shared>() -> bool {
     doc.length() != 1
 }
 
-fn case<E: Shared>(what: What, recording: &Recording, thorough: bool) -> Result<Case, Fault> {
+fn case<E: Shared>(what: What, recording: &Recording, thorough: bool) -> Result<Case, CaseError> {
     let saved = || recording.saved::<E>();
     Ok(match what {
         What::Replay => {
@@ -261,7 +263,7 @@ fn case<E: Shared>(what: What, recording: &Recording, thorough: bool) -> Result<
             let saved = saved()?;
             let again = E::load(&E::open_and_save(&saved)).text();
             if again != recording.trace.end {
-                return Err(Fault::failed("what was opened and saved has another text"));
+                return Err(CaseError::failed("what was opened and saved has another text"));
             }
             repeat(move || usize::from(!black_box(E::open_and_save(&saved)).is_empty()))
         }
@@ -303,7 +305,7 @@ fn insertion(at: usize) -> Patch {
 const HEARD: usize = 64;
 
 fn hear_one<E: Shared>(saved: Vec<u8>, size: usize) -> Case {
-    // Who hears it is somebody else: who loads has the same name as whoever else loads.
+    // The sender needs another actor: all loaded copies have the same one.
     let mut sender = E::load(&saved).fork(2);
     let length = sender.length();
     // Scattered, as other people's edits are.

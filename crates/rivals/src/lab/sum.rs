@@ -7,8 +7,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
-use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::engine::{CaseError, Digest, Engine, Routine, Spec, Workload};
+use hashmill_lab::model::registry::{EngineOffer, Registry};
 use hashmill_lab::model::units::Units;
 use hashmill_testkit::Rng;
 use hashmill_workloads::{all_threads, number, thread_counts};
@@ -17,7 +17,7 @@ use crate::programs;
 
 /// How the programs get at what they hash.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Way {
+enum ReadStrategy {
     /// Each file on the command line.
     Named,
     /// The same, without mapping them.
@@ -28,15 +28,19 @@ enum Way {
     Walked,
 }
 
-const WAYS: [(&str, Way); 4] =
-    [("named", Way::Named), ("read", Way::Read), ("piped", Way::Piped), ("walked", Way::Walked)];
+const WAYS: [(&str, ReadStrategy); 4] = [
+    ("named", ReadStrategy::Named),
+    ("read", ReadStrategy::Read),
+    ("piped", ReadStrategy::Piped),
+    ("walked", ReadStrategy::Walked),
+];
 
 /// What a command line may have, each word with its pointer: less than the 2 MiB that Linux takes beside the environment.
 const LINE: usize = 3 << 19;
 
 pub(super) fn register(registry: &mut Registry) {
     let offer = || {
-        Offer::classes(&["end-to-end"])
+        EngineOffer::classes(&["end-to-end"])
             .threads(thread_counts())
             .knob("files", ["1", "2000", "20000"])
             .knob("holes", ["0", "1"])
@@ -54,7 +58,7 @@ struct Input {
     files: Vec<String>,
     tree: String,
     holes: bool,
-    way: Way,
+    way: ReadStrategy,
 }
 
 impl Workload for Files {
@@ -68,33 +72,33 @@ impl Workload for Files {
         Units::Bytes(spec.size * number(spec, "files", 1).map_or(1, |count| count as u64))
     }
 
-    fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, Fault> {
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, CaseError> {
         let count = number(spec, "files", 1)?;
         let way = match spec.knobs.get("way") {
-            None => Way::Named,
+            None => ReadStrategy::Named,
             Some(word) => {
                 let known = WAYS.iter().find(|(name, _)| name == word).map(|(_, way)| *way);
                 let names = WAYS.map(|(name, _)| name).join(", ");
-                known.ok_or_else(|| Fault::failed(format!("way={word}: write one of {names}")))?
+                known.ok_or_else(|| CaseError::failed(format!("way={word}: write one of {names}")))?
             }
         };
-        if way == Way::Piped && count != 1 {
-            return Err(Fault::failed("one file can be piped"));
+        if way == ReadStrategy::Piped && count != 1 {
+            return Err(CaseError::failed("one file can be piped"));
         }
-        let size = usize::try_from(spec.size).map_err(Fault::failed)?;
+        let size = usize::try_from(spec.size).map_err(CaseError::failed)?;
         let input = Input::of(count, size, number(spec, "holes", 0)? == 1, way);
-        input.make(&data(), size).map_err(Fault::failed)?;
+        input.make(&data(), size).map_err(CaseError::failed)?;
         Ok(input)
     }
 
     /// The list that both must print, by the official crate.
-    fn reference(&self, _: &Spec, input: &Input) -> Result<Digest, Fault> {
+    fn reference(&self, _: &Spec, input: &Input) -> Result<Digest, CaseError> {
         let mut list = String::new();
         for path in &input.files {
             let mut hasher = blake3::Hasher::new();
-            hasher.update_mmap_rayon(data().join(path)).map_err(Fault::failed)?;
-            let name = if input.way == Way::Piped { "-" } else { path };
-            writeln!(list, "{}  {name}", hasher.finalize()).map_err(Fault::failed)?;
+            hasher.update_mmap_rayon(data().join(path)).map_err(CaseError::failed)?;
+            let name = if input.way == ReadStrategy::Piped { "-" } else { path };
+            writeln!(list, "{}  {name}", hasher.finalize()).map_err(CaseError::failed)?;
         }
         Ok(digest(list.as_bytes()))
     }
@@ -109,7 +113,7 @@ fn data() -> PathBuf {
 }
 
 impl Input {
-    fn of(count: usize, size: usize, holes: bool, way: Way) -> Self {
+    fn of(count: usize, size: usize, holes: bool, way: ReadStrategy) -> Self {
         let kind = if holes { "holes-" } else { "" };
         let tree = format!("{kind}tree-{count}x{size}");
         let files = match count {
@@ -142,13 +146,13 @@ impl Input {
         words.extend(ours.then_some("sum"));
         words.extend((threads == 1).then_some("--num-threads=1"));
         match self.way {
-            Way::Piped => return vec![words],
-            Way::Walked if ours => {
+            ReadStrategy::Piped => return vec![words],
+            ReadStrategy::Walked if ours => {
                 words.extend(["--recursive", &self.tree]);
                 return vec![words];
             }
-            Way::Read => words.push("--no-mmap"),
-            Way::Named | Way::Walked => {}
+            ReadStrategy::Read => words.push("--no-mmap"),
+            ReadStrategy::Named | ReadStrategy::Walked => {}
         }
         // All files of a tree have names of one length.
         let most = LINE / (self.files[0].len() + 1 + size_of::<usize>());
@@ -181,12 +185,12 @@ fn identity(program: &Path) -> io::Result<String> {
 fn process(ours: bool) -> impl Engine<Input = Input> {
     let init = move |spec: &Spec| {
         if spec.threads != 1 && spec.threads != all_threads() {
-            return Err(Fault::unavailable("the programs take one thread or all"));
+            return Err(CaseError::unavailable("the programs take one thread or all"));
         }
         let program = if ours { programs::hashmill() } else { programs::b3sum() };
         match program.is_file() {
             true => Ok((program, spec.threads)),
-            false => Err(Fault::unavailable(format!(
+            false => Err(CaseError::unavailable(format!(
                 "there is no {}; `cargo rivals b3sum --build-only` makes it",
                 program.display()
             ))),
@@ -199,8 +203,10 @@ fn process(ours: bool) -> impl Engine<Input = Input> {
         let mut list = Vec::new();
         for words in input.starts(ours, *threads) {
             let stdin = match input.way {
-                Way::Piped => File::open(data().join(&input.files[0])).map_err(Fault::failed)?.into(),
-                Way::Named | Way::Read | Way::Walked => Stdio::null(),
+                ReadStrategy::Piped => {
+                    File::open(data().join(&input.files[0])).map_err(CaseError::failed)?.into()
+                }
+                ReadStrategy::Named | ReadStrategy::Read | ReadStrategy::Walked => Stdio::null(),
             };
             let output = Command::new(&*program)
                 .args(words)
@@ -208,9 +214,9 @@ fn process(ours: bool) -> impl Engine<Input = Input> {
                 .stdin(stdin)
                 .stderr(Stdio::inherit())
                 .output()
-                .map_err(Fault::failed)?;
+                .map_err(CaseError::failed)?;
             if !output.status.success() {
-                return Err(Fault::failed(format!("it failed: {}", output.status)));
+                return Err(CaseError::failed(format!("it failed: {}", output.status)));
             }
             list.extend(output.stdout);
         }
@@ -231,20 +237,20 @@ mod tests {
             assert_eq!(starts.len(), 1);
             starts[0].join(" ")
         };
-        assert_eq!(words(1, Way::Named, false, 2), "file-7");
-        assert_eq!(words(1, Way::Named, true, 1), "sum --num-threads=1 file-7");
-        assert_eq!(words(1, Way::Piped, true, 2), "sum");
+        assert_eq!(words(1, ReadStrategy::Named, false, 2), "file-7");
+        assert_eq!(words(1, ReadStrategy::Named, true, 1), "sum --num-threads=1 file-7");
+        assert_eq!(words(1, ReadStrategy::Piped, true, 2), "sum");
         let files = "tree-2x7/00000/0000000 tree-2x7/00000/0000001";
-        assert_eq!(words(2, Way::Named, true, 2), format!("sum {files}"));
-        assert_eq!(words(2, Way::Walked, true, 2), "sum --recursive tree-2x7");
-        assert_eq!(words(2, Way::Walked, false, 2), files);
-        assert_eq!(words(2, Way::Read, false, 2), format!("--no-mmap {files}"));
-        assert_eq!(Input::of(1, 7, true, Way::Named).starts(false, 2), [["holes-file-7"]]);
+        assert_eq!(words(2, ReadStrategy::Named, true, 2), format!("sum {files}"));
+        assert_eq!(words(2, ReadStrategy::Walked, true, 2), "sum --recursive tree-2x7");
+        assert_eq!(words(2, ReadStrategy::Walked, false, 2), files);
+        assert_eq!(words(2, ReadStrategy::Read, false, 2), format!("--no-mmap {files}"));
+        assert_eq!(Input::of(1, 7, true, ReadStrategy::Named).starts(false, 2), [["holes-file-7"]]);
     }
 
     #[test]
     fn more_names_than_a_command_line_takes_are_several_starts() {
-        let input = Input::of(100_000, 4096, false, Way::Walked);
+        let input = Input::of(100_000, 4096, false, ReadStrategy::Walked);
         let starts = input.starts(false, 1);
         assert!(starts.len() > 1 && starts.iter().all(|words| words[0] == "--num-threads=1"));
         let bytes = |words: &Vec<&str>| words.iter().map(|word| word.len() + 9).sum::<usize>();
@@ -256,7 +262,7 @@ mod tests {
     #[test]
     fn a_file_of_holes_has_its_size_at_once() {
         let folder = std::env::temp_dir().join(format!("rivals-holes-{}", std::process::id()));
-        let input = Input::of(1, 1 << 36, true, Way::Named);
+        let input = Input::of(1, 1 << 36, true, ReadStrategy::Named);
         input.make(&folder, 1 << 36).expect("a temporary folder");
         let facts = fs::metadata(folder.join(&input.files[0])).expect("it was made");
         assert_eq!(facts.len(), 1 << 36);
@@ -266,7 +272,7 @@ mod tests {
     #[test]
     fn a_tree_is_made_once_and_its_paths_are_sorted() {
         let folder = std::env::temp_dir().join(format!("rivals-tree-{}", std::process::id()));
-        let tree = Input::of(205, 10, false, Way::Named);
+        let tree = Input::of(205, 10, false, ReadStrategy::Named);
         tree.make(&folder, 10).expect("a temporary folder");
         assert!(tree.files.is_sorted());
         let first = folder.join(&tree.files[0]);

@@ -7,7 +7,7 @@ use std::thread;
 
 use hashmill_hash::argon2::{Block, Hasher, Input, Kernel, Params, Plan, Threads, Variant, Version};
 use hashmill_rivals::reference;
-use hashmill_testkit::{Rng, skip};
+use hashmill_testkit::{Rng, hex, skip};
 
 /// One random job.
 struct Job {
@@ -19,7 +19,7 @@ struct Job {
     tag_len: usize,
 }
 
-/// Says everything that is needed to do it again.
+/// All parameters, to reproduce a failure.
 impl fmt::Debug for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lens = [&self.password, &self.salt, &self.secret, &self.associated_data].map(Vec::len);
@@ -91,7 +91,7 @@ fn plans(job: usize) -> impl Iterator<Item = Plan> {
     for (name, _) in Kernel::unavailable() {
         skip(&format!("Argon2 kernel {name} against others"), "this CPU lacks its instructions");
     }
-    let widths = |kernel| (1..=4).map(move |width| (width, Plan::of(kernel).with_width(width)));
+    let widths = |kernel| (1..=4).map(move |width| (width, Plan::for_kernel(kernel).with_width(width)));
     let far_from = move |width: usize| if (job + width).is_multiple_of(2) { 0 } else { u32::MAX };
     Kernel::all().flat_map(widths).map(move |(width, plan)| plan.with_far_from(far_from(width)))
 }
@@ -129,7 +129,7 @@ fn random(rng: &mut Rng) -> Job {
 }
 
 #[test]
-fn random_jobs_give_the_tags_of_others() {
+fn random_jobs_equal_rustcrypto_and_the_reference() {
     let mut rng = Rng::new(2026);
     let mut seen = [false; 197];
     for number in 0..120_usize {
@@ -167,9 +167,9 @@ fn long_inputs_give_the_tags_of_the_reference() {
     }
 }
 
-/// Memory of the caller's, without threads: the same tags.
+/// Memory of the caller, without threads.
 #[test]
-fn memory_of_the_callers_does_not_matter() {
+fn caller_provided_memory_gives_the_same_tags() {
     let mut rng = Rng::new(11);
     for _ in 0..10 {
         let job = random(&mut rng);
@@ -182,8 +182,8 @@ fn memory_of_the_callers_does_not_matter() {
     }
 }
 
-/// What a Python program needs to ask two builds of the reference that people install: Debian's library, and the one that
-/// argon2-cffi brings. Each line is variant, version, passes, memory, lanes, length, password and salt.
+/// Python program that calls two common builds of the reference: Debian's library, and the one of argon2-cffi. Each input line has
+/// variant, version, passes, memory, lanes, length, password and salt.
 const PACKAGES: &str = "
 import ctypes, sys
 def debian():
@@ -210,11 +210,7 @@ for line in sys.stdin:
     print(one(*map(int, numbers), bytes.fromhex(password), bytes.fromhex(salt)).hex())
 ";
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The tags of an installed build, or nothing if it is not there.
+/// Tags of an installed build, or `None` if it is missing.
 fn tags_of(package: &str, jobs: &[Job]) -> Option<Vec<String>> {
     let line = |job: &Job| {
         let Job { params, password, salt, tag_len, .. } = job;
@@ -222,7 +218,7 @@ fn tags_of(package: &str, jobs: &[Job]) -> Option<Vec<String>> {
         let costs = [params.passes(), params.memory_kib(), params.lanes()];
         let numbers = [variant as u32, params.version().number()].into_iter().chain(costs);
         let words: Vec<String> = numbers.chain([*tag_len as u32]).map(|number| number.to_string()).collect();
-        Some(format!("{} {} {}\n", words.join(" "), hex(password), hex(salt)))
+        Some(format!("{} {} {}\n", words.join(" "), hex::encode(password), hex::encode(salt)))
     };
     let input: String = jobs.iter().filter_map(line).collect();
     let mut python = Command::new("python3");
@@ -261,7 +257,11 @@ fn random_jobs_give_the_tags_of_installed_packages() {
         assert_eq!(tags.len(), jobs.len(), "{package}");
         for (number, (job, tag)) in jobs.iter().zip(&tags).enumerate() {
             for plan in plans(number) {
-                assert_eq!(hex(&job.ours(plan, Threads::Serial)), *tag, "{package}, {plan:?}: {job:?}");
+                assert_eq!(
+                    hex::encode(&job.ours(plan, Threads::Serial)),
+                    *tag,
+                    "{package}, {plan:?}: {job:?}"
+                );
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The engines of rivals in the lab: each computes what the workload's own reference does, and meets ours.
+//! Competing engines in the lab: each gives the workload's reference result, and is compared with Hashmill.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -11,7 +11,7 @@ fn lab(args: &[&str]) -> Output {
     command.current_dir(root).arg("lab").args(args).output().expect("the program starts")
 }
 
-/// Measures in sessions as short as they can be, and gives the report.
+/// Measures in very short sessions, and returns the report.
 fn tiny(name: &str, args: &[&str]) -> Value {
     let folder: PathBuf = std::env::temp_dir().join(format!("rivals-lab-{name}-{}", std::process::id()));
     let shortest = ["--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001", "--sessions", "1", "--out"];
@@ -117,7 +117,7 @@ fn every_committed_gate_means_something() {
 
 #[test]
 fn a_claim_says_where_this_is_not_its_machine() {
-    let claimed = include_str!("../../../../bench/records/amd-epyc-f25m17-2t/2026-11-21-blake3-lanes.json");
+    let claimed = include_str!("../../../../bench/records/amd-epyc-f25m17-2t/2026-11-29-blake3.json");
     let there: Value = serde_json::from_str(claimed).expect("JSON");
     let here = hashmill_machine::Machine::read();
     let is_its_own = there["machine"]["cpu"] == *here.cpu && there["machine"]["model"] == *here.model;

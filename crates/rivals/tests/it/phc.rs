@@ -1,4 +1,4 @@
-//! Password strings beside other people's: RustCrypto's crates, argon2-cffi and the reference's own program.
+//! Password strings compared with RustCrypto's crates, argon2-cffi and the reference program.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -27,7 +27,7 @@ fn made(rng: &mut Rng, salt: (usize, usize), tag: (usize, usize)) -> (Vec<u8>, P
 }
 
 #[test]
-fn rustcrypto_takes_our_strings_and_we_take_its() {
+fn rustcrypto_and_hashmill_read_each_others_strings() {
     let mut rng = Rng::new(6);
     let (ours, theirs) = (Passwords::default(), Argon2::default());
     for _ in 0..300 {
@@ -73,7 +73,7 @@ fn data_of_early_drafts_is_computed_as_rustcrypto_does() {
     }
 }
 
-/// What somebody makes of a string.
+/// An implementation's result for a string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Taken {
     Yes,
@@ -151,7 +151,7 @@ fn probes() -> Vec<String> {
 
 /// The reference's decoder, as argon2-cffi ships it, takes exactly what we take strictly.
 #[test]
-fn the_reference_reads_what_we_read() {
+fn reference_decoder_accepts_the_same_strings() {
     const PROGRAM: &str = "
 import sys
 from argon2 import PasswordHasher

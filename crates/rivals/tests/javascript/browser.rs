@@ -1,11 +1,11 @@
-//! A real browser on our engine: two tabs and a peer on theirs, around their server.
+//! A browser with Hashmill's engine: two tabs, and a peer with Automerge's engine, on Automerge's server.
 
 use crate::node::{Server, said};
 use hashmill_testkit::browser;
 use serde_json::{Value, json};
 use std::env;
 
-/// What all of them say, which must be the same.
+/// The output of all peers, which must be equal.
 #[track_caller]
 fn agreed(said: &Value) -> &Value {
     let all = said.as_array().expect("a list");
@@ -25,9 +25,9 @@ fn applications_in_a_browser_run_on_our_engine() {
     let said = said("browser.mjs", [chromium, &engine, &server.url(), folder]);
 
     assert_eq!((&said["engine"], &said["complaints"]), (&json!("hashmill-javascript-documents"), &json!([])));
-    // Everybody wrote at once, two of them without a server.
+    // All wrote at once, two of them without a server.
     assert_eq!(agreed(&said["lists"])["doc"]["list"].as_array().map(Vec::len), Some(150));
-    // So did two who typed into one text.
+    // Two typed into one text.
     let text = |text: &str| json!({"type": "text", "text": text});
     let bold = json!({"type": "text", "text": "bold", "marks": [{"type": "strong"}]});
     let paragraph = |content: Value| json!({"type": "paragraph", "attrs": {}, "content": content});
@@ -38,6 +38,6 @@ fn applications_in_a_browser_run_on_our_engine() {
     ]});
     assert_eq!(*agreed(&said["editors"]), typed);
     assert_eq!(*agreed(&said["buttons"]), json!("42 of Ada, Grace"));
-    // What the browser kept is there after a reload, without anybody who tells.
+    // The browser's stored document is there after a reload, without a peer.
     assert_eq!(agreed(&said["kept"])["doc"]["count"], json!(42));
 }

@@ -1,4 +1,4 @@
-//! The JavaScript implementation on our engine: its documents, its peers and servers, its own tests.
+//! Automerge for JavaScript on Hashmill's engine: documents, peers and servers, and its own tests.
 
 use crate::node::{Server, said, said_on_ours};
 use hashmill_testkit::skip;
@@ -20,7 +20,7 @@ const FAILS: Fails<1> = [(
 const WASM_FAILS: Fails<0> = [];
 
 #[test]
-fn a_document_says_the_same_on_both_engines() {
+fn documents_are_equal_on_both_engines() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = |name: &str| folder.path().join(name).to_str().expect("a path of Unicode").to_owned();
     for (name, made) in [
@@ -61,8 +61,8 @@ fn peers_on_both_engines_meet_at_a_server_on_ours() {
 }
 
 #[test]
-fn nothing_that_is_called_ends_the_engine() {
-    let said = said("hostile.mjs", ["4000"]);
+fn no_call_crashes_the_engine() {
+    let said = said("engine/hostile.mjs", ["4000"]);
     assert_eq!((&said["ended"], &said["works"]), (&json!([]), &json!(true)));
     assert_eq!(said["taken"], json!(0), "what only looks like a date or bytes");
     let calls = |name: &str| said[name].as_u64().expect("a number");
@@ -74,39 +74,39 @@ fn nothing_that_is_called_ends_the_engine() {
 fn half_a_character_is_replaced() {
     let text = "a\u{fffd}b😀\u{fffd}";
     let shown = json!({"text": text, "\u{fffd}": "\u{fffd}\u{fffd}"});
-    assert_eq!(said("shown.mjs", [])["halves"], json!([shown, 6, "\u{fffd}", text]));
+    assert_eq!(said("engine/shown.mjs", [])["halves"], json!([shown, 6, "\u{fffd}", text]));
 }
 
 #[test]
-fn what_there_is_no_room_for_is_refused() {
-    let no = |bytes: u64| format!("RangeError: the module has no room for {bytes} more bytes");
+fn rejects_what_exceeds_memory() {
+    let no = |bytes: u64| format!("RangeError: the module has no memory for {bytes} more bytes");
     let text = 3 * ((1 << 29) - 24);
-    let said = &said("shown.mjs", [])["large"];
+    let said = &said("engine/shown.mjs", [])["large"];
     let one_by_one = said.as_array().expect("a list").split_at(4);
     assert_eq!(*one_by_one.0, [no((1 << 32) - 1), no(text), no(text), no(1 << 30)]);
     let (after, many) = one_by_one.1.split_last().expect("what the module says then");
     assert_eq!((after, many.len()), (&json!({"a": 1}), 7));
     for said in many {
-        assert!(said.as_str().is_some_and(|said| said.contains("has no room for")), "{said}");
+        assert!(said.as_str().is_some_and(|said| said.contains("has no memory for")), "{said}");
     }
 }
 
 #[test]
 fn a_bad_fragment_is_refused_with_all_that_came_with_it() {
     let refused = json!(["the bytes of fragment ", 0]);
-    assert_eq!(said("shown.mjs", [])["fragments"], json!([refused, refused, [null, 1]]));
+    assert_eq!(said("engine/shown.mjs", [])["fragments"], json!([refused, refused, [null, 1]]));
 }
 
 #[test]
-fn what_is_freed_or_dropped_does_not_pile_up() {
-    let said = said("leaks.mjs", ["20000"]);
+fn freed_documents_release_memory() {
+    let said = said("engine/leaks.mjs", ["20000"]);
     let bytes = |name: &str| said[name].as_u64().expect("a number");
     assert!(bytes("early") > 1 << 20 && bytes("late") < bytes("early") + (512 << 10), "{said}");
     assert_eq!((&said["threw"], &said["text"]), (&json!(["Error", "Error", "Error"]), &json!("a text")));
 }
 
 #[test]
-fn what_is_shown_inherits_nothing_from_a_document() {
+fn shown_objects_have_no_prototype_from_a_document() {
     let shown = |map: &str| json!([true, null, map]);
     let expected = [
         r#"{"__proto__":{"admin":true}}"#,
@@ -115,36 +115,36 @@ fn what_is_shown_inherits_nothing_from_a_document() {
         r#"{"__proto__":{"admin":false,"__proto__":"text"},"a":1}"#,
         r#"{"__proto__":{"admin":false,"__proto__":"texts"},"a":1}"#,
     ];
-    assert_eq!(said("shown.mjs", [])["prototype"], json!(expected.map(shown)));
+    assert_eq!(said("engine/shown.mjs", [])["prototype"], json!(expected.map(shown)));
 }
 
 #[test]
-fn what_a_constructor_threw_at_is_shown_the_next_time() {
+fn objects_are_shown_again_after_a_constructor_threw() {
     let shown = json!(["broken", r#"{"a":1,"count":{"value":5}}"#]);
-    let said = said("shown.mjs", []);
+    let said = said("engine/shown.mjs", []);
     assert_eq!(said["again"], json!([shown, shown, shown]));
     let patch = json!({"action": "put", "path": ["count"], "value": {"value": 5}});
     assert_eq!(said["kept"], json!(["broken", [patch], []]));
 }
 
 #[test]
-fn their_tests_pass_but_for_those_named_here() {
+fn automerge_tests_pass_except_the_listed_ones() {
     passes("package", "javascript/test", FAILS, 327);
 }
 
 #[test]
-fn their_wasm_tests_pass_but_for_those_named_here() {
+fn automerge_wasm_tests_pass_except_the_listed_ones() {
     passes("module", "rust/automerge-wasm/test", WASM_FAILS, 156);
 }
 
 #[test]
 fn patches_are_those_of_the_other_engine() {
-    let said = said("patches.mjs", ["100"]);
+    let said = said("engine/patches.mjs", ["100"]);
     assert_eq!(said["different"], json!([]));
     assert!(said["compared"].as_u64().is_some_and(|compared| compared > 300), "{said}");
 }
 
-/// Runs one of their suites; so many tests pass at least.
+/// Runs one of Automerge's test suites, of which at least the given number of tests must pass.
 #[track_caller]
 fn passes<const N: usize>(kind: &str, tests: &str, fails: Fails<N>, least: u64) {
     let Ok(checkout) = env::var("HASHMILL_AUTOMERGE_TESTS") else {

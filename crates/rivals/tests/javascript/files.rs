@@ -1,4 +1,4 @@
-//! Files that one side writes and the other reads.
+//! Files written by one implementation and read by the other.
 
 use crate::node::{said, well};
 use crate::say::{load, say};

@@ -1,12 +1,12 @@
-//! Programs of the other side, and ours.
+//! Processes of the tests: Node scripts, sync servers, and Hashmill.
 
+use hashmill_testkit::wait::{self, Running};
 use serde_json::Value;
 use std::env;
-use std::fmt::Debug;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 
 /// Where the packages are.
@@ -54,7 +54,7 @@ fn on_ours(script: &str) -> Command {
 
 #[track_caller]
 fn says<const N: usize>(mut node: Command, script: &str, args: [&str; N]) -> Value {
-    let output = node.args(args).stderr(Stdio::inherit()).output().expect("Node");
+    let output = wait::output(node.args(args).stderr(Stdio::inherit())).expect("Node");
     assert!(output.status.success(), "{script} {args:?}");
     // The library tells of other things before.
     let text = String::from_utf8(output.stdout).expect("text");
@@ -62,41 +62,45 @@ fn says<const N: usize>(mut node: Command, script: &str, args: [&str; N]) -> Val
 }
 
 /// A sync server, which ends with this value.
-#[derive(Debug)]
 pub(crate) struct Server {
-    child: Child,
+    _child: Running,
     pub(crate) port: u16,
 }
 
 impl Server {
     /// The reference server of its generation of the library, with documents in a folder.
     pub(crate) fn reference(data: &Path, port: Option<u16>) -> Server {
-        // The server says the port that it was told, so it is not told to choose one.
-        let port = port.unwrap_or_else(|| {
-            let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-            free.expect("a port").port()
-        });
-        let mut command = node("node_modules/@automerge/automerge-repo-sync-server/src/index.js");
-        Server::start(command.env("PORT", port.to_string()).env("DATA_DIR", data))
+        let start = |port: u16| {
+            let mut command = node("node_modules/@automerge/automerge-repo-sync-server/src/index.js");
+            Server::start(command.env("PORT", port.to_string()).env("DATA_DIR", data))
+        };
+        // The server says the port that it was told, so it is not told to choose one. Another process may take the port before.
+        let free = || TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let server = match port {
+            Some(port) => start(port),
+            None => (0..20).find_map(|_| start(free().expect("a port").port())),
+        };
+        server.expect("a server that listens")
     }
 
     /// A server of the newest library, with documents in memory.
     pub(crate) fn newest() -> Server {
-        Server::start(&mut node("server.mjs"))
+        Server::start(&mut node("server.mjs")).expect("a server that listens")
     }
 
     /// The same server on our engine.
     pub(crate) fn newest_on_ours() -> Server {
-        Server::start(&mut on_ours("server.mjs"))
+        Server::start(&mut on_ours("server.mjs")).expect("a server that listens")
     }
 
-    fn start(command: &mut Command) -> Server {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("Node");
+    /// Nothing if it ends before it listens.
+    fn start(command: &mut Command) -> Option<Server> {
+        let mut child = wait::start(command.stdout(Stdio::piped())).expect("Node");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let port = lines.find_map(|line| line.ok()?.strip_prefix("Listening on port ")?.parse().ok());
-        // Nobody reads on; a full pipe would stop the server.
+        // Drain the output: a full pipe would block the server.
         thread::spawn(move || lines.for_each(drop));
-        Server { child, port: port.expect("a server that listens") }
+        Some(Server { _child: child, port: port? })
     }
 
     pub(crate) fn url(&self) -> String {
@@ -104,18 +108,10 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // One that has ended already needs no end.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Runs our program; it must go well and complain about nothing.
 #[track_caller]
 pub(crate) fn well<const N: usize>(args: [&str; N]) -> String {
-    let output = hashmill().args(args).output().expect("our program");
+    let output = wait::output(hashmill().args(args)).expect("our program");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && error.is_empty(), "{args:?}: {error}");
     String::from_utf8(output.stdout).expect("text")

@@ -1,6 +1,6 @@
-//! What a document holds, in the JSON in which `js/say.mjs` says it.
+//! Content of a document in the JSON form of `js/say.mjs`.
 
-use hashmill_doc::json::{Form, Layout, write};
+use hashmill_doc::json::{Layout, ScalarEncoding, write};
 use hashmill_doc::{
     Document, Literal, LoadOptions, ObjType, ROOT, ReadDoc as _, ScalarValue, Span, TextEncoding,
     Value as Read,
@@ -17,7 +17,7 @@ pub(crate) fn load(path: &Path) -> Document {
 
 fn tagged(doc: &Document, value: Read<'_>, id: hashmill_doc::ObjId) -> Value {
     let mut out = Vec::new();
-    write(&doc.view(), (value, id), Form::Tagged, Layout::Compact, &mut out).expect("memory");
+    write(&doc.view(), (value, id), ScalarEncoding::Tagged, Layout::Compact, &mut out).expect("memory");
     serde_json::from_slice(&out).expect("JSON")
 }
 

@@ -3,16 +3,16 @@
 use std::io::Read as _;
 
 use flate2::read::DeflateDecoder;
-use sha2::{Digest, Sha256};
 
 use super::{Hash, Refused, refuse};
+pub use crate::format::chunk::chunk;
+use crate::format::chunk::{MAGIC, hash};
+use crate::format::numbers::first_number;
 
-const MAGIC: [u8; 4] = [0x85, 0x6f, 0x4a, 0x83];
-
-/// Inflated bytes that the oracle goes through.
+/// Maximum inflated bytes that the oracle accepts.
 const INFLATED: u64 = 1 << 27;
 
-/// What was not read yet.
+/// Unread input, read by the rules of the format.
 pub(super) struct Input<'a>(pub(super) &'a [u8]);
 
 impl<'a> Input<'a> {
@@ -24,42 +24,36 @@ impl<'a> Input<'a> {
         Ok(taken)
     }
 
-    /// The groups of seven bits of a LEB128 number, lowest first. Only the shortest form of a number is one, so the last
-    /// group is not one that the groups before it say already.
-    fn groups(&mut self, signed: bool) -> Result<Vec<u8>, Refused> {
-        let mut groups = vec![];
-        loop {
-            let byte = self.take(1)?[0];
-            groups.push(byte & 0x7f);
-            if byte < 0x80 {
-                break;
-            }
-        }
-        let idle = match groups[..] {
+    /// The bytes of a LEB128 number. Only the shortest form of a number is one: the last group of seven bits is not one that
+    /// the groups before it imply.
+    fn number(&mut self, signed: bool) -> Result<&'a [u8], Refused> {
+        let number = first_number(self.0).ok_or_else(|| refuse("truncated", "inside a number"))?;
+        self.0 = &self.0[number.len()..];
+        let is_overlong = match *number {
             [.., before, 0x7f] => signed && before & 0x40 != 0,
             [.., before, 0] => !signed || before & 0x40 == 0,
             _ => false,
         };
-        if idle { Err(refuse("leb128", "a number is longer than it needs to be")) } else { Ok(groups) }
+        if is_overlong { Err(refuse("leb128", "a number is longer than it needs to be")) } else { Ok(number) }
     }
 
     pub(super) fn unsigned(&mut self) -> Result<u64, Refused> {
-        let value = self
-            .groups(false)?
-            .iter()
-            .rev()
-            .try_fold(0u64, |value, group| (value >> 57 == 0).then_some(value << 7 | u64::from(*group)));
+        let value =
+            self.number(false)?.iter().rev().try_fold(0u64, |value, byte| {
+                (value >> 57 == 0).then_some(value << 7 | u64::from(byte & 0x7f))
+            });
         value.ok_or_else(|| refuse("leb128", "a number does not fit 64 bits"))
     }
 
     pub(super) fn signed(&mut self) -> Result<i64, Refused> {
-        let groups = self.groups(true)?;
-        let sign = if groups[groups.len() - 1] & 0x40 == 0 { 0 } else { -1i128 };
+        let number = self.number(true)?;
+        let sign = if number[number.len() - 1] & 0x40 == 0 { 0 } else { -1i128 };
         // Ten groups have 70 bits: enough to see that 64 are not.
-        let value = groups.iter().take(11).rev().fold(sign, |value, group| value << 7 | i128::from(*group));
+        let groups = number.iter().take(11).rev();
+        let value = groups.fold(sign, |value, byte| value << 7 | i128::from(byte & 0x7f));
         i64::try_from(value)
             .ok()
-            .filter(|_| groups.len() <= 10)
+            .filter(|_| number.len() <= 10)
             .ok_or_else(|| refuse("leb128", "a number does not fit 64 bits"))
     }
 
@@ -73,7 +67,7 @@ impl<'a> Input<'a> {
         String::from_utf8(bytes.to_vec()).map_err(|error| refuse("utf8", error))
     }
 
-    /// So many times the same thing.
+    /// A list: a count and that number of elements.
     pub(super) fn list<T>(
         &mut self,
         mut each: impl FnMut(&mut Self) -> Result<T, Refused>,
@@ -87,28 +81,7 @@ impl<'a> Input<'a> {
     }
 }
 
-pub(super) fn put_unsigned(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-pub(super) fn put_signed(out: &mut Vec<u8>, mut value: i64) {
-    while !(-0x40..0x40).contains(&value) {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8 & 0x7f);
-}
-
-pub(super) fn put_prefixed(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_unsigned(out, bytes.len() as u64);
-    out.extend(bytes);
-}
-
-/// Everything that `bytes` inflate to. All of them are one stream.
+/// Inflates `bytes`, which must be exactly one stream.
 pub(super) fn inflate(bytes: &[u8]) -> Result<Vec<u8>, Refused> {
     let mut plain = vec![];
     let mut decoder = DeflateDecoder::new(bytes).take(INFLATED + 1);
@@ -122,28 +95,16 @@ pub(super) fn inflate(bytes: &[u8]) -> Result<Vec<u8>, Refused> {
     }
 }
 
-/// What is hashed: a chunk without magic and checksum.
-fn framed(kind: u8, body: &[u8]) -> Vec<u8> {
-    let mut out = vec![kind];
-    put_prefixed(&mut out, body);
-    out
-}
-
 pub(super) fn hash_of(kind: u8, body: &[u8]) -> Hash {
-    Sha256::digest(framed(kind, body)).into()
+    hash(&chunk(kind, body))
 }
 
-/// The chunk around a body.
-pub fn chunk(kind: u8, body: &[u8]) -> Vec<u8> {
-    [&MAGIC[..], &hash_of(kind, body)[..4], &framed(kind, body)].concat()
-}
-
-/// A part of a file: 0 is a document, 1 a change, 3 a bundle. What was a compressed change, 2, is a change here.
+/// A part of a file: 0 is a document, 1 a change, 3 a bundle. A compressed change, 2, is read as a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// What it is.
+    /// Chunk type.
     pub kind: u8,
-    /// What it says.
+    /// Content without header.
     pub body: Vec<u8>,
 }
 

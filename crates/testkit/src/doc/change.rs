@@ -2,22 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use super::bytes::{self, Input, put_prefixed, put_signed, put_unsigned};
+use super::bytes::{self, Input};
 use super::column::{Columns, counter, layout, put_layout};
 use super::op::{self, Form, Op};
 use super::{Actor, Hash, Id, Key, Refused, refuse};
+use crate::format::numbers::{put_prefixed, put_signed, put_unsigned};
 
 /// The tag of the author among the records behind a change.
 const AUTHOR: u64 = 1;
 
-/// A change: operations of one actor, and what their writer knew.
+/// A change: operations of one actor, and the changes that it depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What it is called everywhere: see [`Self::seal`].
+    /// Hash of the change: see [`Self::seal`].
     pub hash: Hash,
-    /// The heads that its writer saw, in the order in which they are written.
+    /// The heads that its author knew, in written order.
     pub deps: Vec<Hash>,
-    /// Who made it.
+    /// The author.
     pub actor: Actor,
     /// 1, 2, 3… for each actor.
     pub seq: u64,
@@ -62,7 +63,7 @@ impl Change {
         }
     }
 
-    /// The same with the hash of what it says.
+    /// The change with its computed hash.
     #[must_use]
     pub fn seal(mut self) -> Self {
         self.hash = bytes::hash_of(1, &self.body());

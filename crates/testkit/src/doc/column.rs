@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use super::bytes::{Input, inflate, put_prefixed, put_signed, put_unsigned};
+use super::bytes::{Input, inflate};
 use super::{Refused, refuse};
+use crate::format::numbers::{put_prefixed, put_signed, put_unsigned};
+use crate::format::runs::{self, differences, put_runs};
 
 const DEFLATED: u32 = 8;
 
@@ -151,33 +153,9 @@ fn runs<'a, T: Clone>(
     Ok(values)
 }
 
-fn put_runs<T: PartialEq>(values: &[Option<T>], put: impl Fn(&mut Vec<u8>, &T)) -> Vec<u8> {
+fn runs_of<T: PartialEq>(values: &[Option<T>], put: impl Fn(&mut Vec<u8>, &T)) -> Vec<u8> {
     let mut out = vec![];
-    let same = |at: usize| values[at..].iter().take_while(|value| **value == values[at]).count();
-    let mut at = 0;
-    while at < values.len() {
-        let count = same(at);
-        match &values[at] {
-            None => {
-                put_signed(&mut out, 0);
-                put_unsigned(&mut out, count as u64);
-                at += count;
-            }
-            Some(value) if count > 1 => {
-                put_signed(&mut out, count as i64);
-                put(&mut out, value);
-                at += count;
-            }
-            Some(_) => {
-                // Up to the next null, or the next value that repeats.
-                let alone = |at: &usize| values[*at].is_some() && values.get(at + 1) != Some(&values[*at]);
-                let end = at + (at..values.len()).take_while(alone).count();
-                put_signed(&mut out, -((end - at) as i64));
-                values[at..end].iter().flatten().for_each(|value| put(&mut out, value));
-                at = end;
-            }
-        }
-    }
+    put_runs(&mut out, values, put);
     out
 }
 
@@ -188,7 +166,7 @@ fn numbers(bytes: &[u8], most: usize) -> Result<Vec<Option<u64>>, Refused> {
 }
 
 pub(super) fn put_numbers(values: &[Option<u64>]) -> Vec<u8> {
-    put_runs(values, |out, value| put_unsigned(out, *value))
+    runs_of(values, |out, value| put_unsigned(out, *value))
 }
 
 fn texts(bytes: &[u8], most: usize) -> Result<Vec<Option<String>>, Refused> {
@@ -198,7 +176,7 @@ fn texts(bytes: &[u8], most: usize) -> Result<Vec<Option<String>>, Refused> {
 }
 
 pub(super) fn put_texts(values: &[Option<String>]) -> Vec<u8> {
-    put_runs(values, |out, value| put_prefixed(out, value.as_bytes()))
+    runs_of(values, |out, value| put_prefixed(out, value.as_bytes()))
 }
 
 fn deltas(bytes: &[u8], most: usize) -> Result<Vec<Option<i64>>, Refused> {
@@ -215,10 +193,7 @@ fn deltas(bytes: &[u8], most: usize) -> Result<Vec<Option<i64>>, Refused> {
 }
 
 pub(super) fn put_deltas(values: &[Option<i64>]) -> Vec<u8> {
-    let mut last = 0i64;
-    let mut step = |value: i64| value.wrapping_sub(std::mem::replace(&mut last, value));
-    let steps: Vec<Option<i64>> = values.iter().map(|value| value.map(&mut step)).collect();
-    put_runs(&steps, |out, step| put_signed(out, *step))
+    runs_of(&differences(values), |out, step| put_signed(out, *step))
 }
 
 fn flags(bytes: &[u8], most: usize) -> Result<Vec<bool>, Refused> {
@@ -235,12 +210,7 @@ fn flags(bytes: &[u8], most: usize) -> Result<Vec<bool>, Refused> {
 
 pub(super) fn put_flags(values: &[bool]) -> Vec<u8> {
     let mut out = vec![];
-    let (mut at, mut value) = (0, false);
-    while at < values.len() {
-        let count = values[at..].iter().take_while(|found| **found == value).count();
-        put_unsigned(&mut out, count as u64);
-        (at, value) = (at + count, !value);
-    }
+    runs::put_flags(&mut out, values);
     out
 }
 

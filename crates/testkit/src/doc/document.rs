@@ -3,21 +3,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bytes::{self, Input, put_prefixed, put_unsigned};
+use super::bytes::{self, Input};
 use super::column::{Columns, counter, layout, need, put_deltas, put_layout, put_numbers, put_texts};
 use super::op::{self, Form, Row};
 use super::state::{order, registers, successors};
 use super::value::Value;
 use super::{Action, Actor, Change, Hash, History, Id, Kind, Op, Refused, refuse};
+use crate::format::numbers::{put_prefixed, put_unsigned};
 
-/// A document chunk as it stands there.
+/// A parsed document chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// Everybody who is named in it, ascending.
+    /// All actors, ascending.
     pub actors: Vec<Actor>,
     /// The heads that it claims, ascending.
     pub heads: Vec<Hash>,
-    /// Its changes, each after what it was made after.
+    /// Its changes, each after its dependencies.
     pub changes: Vec<ChangeRow>,
     /// Its operations with what superseded them. Deletions are only there as what supersedes.
     pub ops: Vec<(Op, Vec<Id>)>,
@@ -39,7 +40,7 @@ pub struct ChangeRow {
     pub extra: Vec<u8>,
 }
 
-/// Operations that no change took yet.
+/// Operations that are not assigned to a change yet.
 type Queue = std::iter::Peekable<std::vec::IntoIter<Op>>;
 
 impl Document {
@@ -69,8 +70,8 @@ impl Document {
         Ok(Self { actors, heads, changes, ops, head_rows })
     }
 
-    /// What it says, if everything in it is right: its changes are acceptable, their heads are those that it names, and
-    /// its rows are what they say, in the order of documents.
+    /// The history, if the chunk is valid: its changes are acceptable, their heads are the stated ones, and its rows are those of the
+    /// changes, in document order.
     pub fn check(&self) -> Result<History, Refused> {
         let mut history = History::new();
         for change in self.changes()? {

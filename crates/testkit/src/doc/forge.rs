@@ -1,27 +1,27 @@
-//! Changes as several writers could have made them, and changes as nobody should.
+//! Generator of random changes of several writers, valid and invalid.
 //!
-//! Everything is there: all values and objects, text typed in one go, conflicts, deletions of what others write, counters,
-//! marks that overlap, writers that know only a part of what the others did.
+//! Covers all values and objects, runs of typed text, conflicts, deletions of concurrent writes, counters, overlapping marks, and
+//! writers that know only a part of the other changes.
 
 use super::state::{State, registers};
 use super::{Action, Actor, Change, Content, Hash, History, Id, Key, Kind, Op, Value};
 use crate::Rng;
 
-/// Makes up changes, each on top of what it made before.
+/// Generator of changes, each on top of earlier ones.
 #[derive(Debug, Clone)]
 pub struct Forge {
-    /// What is acceptable of all that was made.
+    /// The accepted changes.
     pub history: History,
-    /// Everything that was made, in this order.
+    /// All generated changes, in order.
     pub made: Vec<Change>,
-    /// Only what programs write: counters without holes, what is visible as predecessors, no tables, no types of later
-    /// versions, and in texts nothing but letters.
+    /// Only what real programs write: counters without gaps, visible predecessors, no tables, no unknown types, and only letters in
+    /// texts.
     pub plain: bool,
     rng: Rng,
 }
 
 impl Forge {
-    /// Goes on from `history`.
+    /// Continues `history`.
     pub fn new(seed: u64, history: History) -> Self {
         let made = history.changes().to_vec();
         Self { history, made, plain: false, rng: Rng::new(seed) }
@@ -46,8 +46,8 @@ impl Forge {
         (!from.is_empty()).then(|| from[self.rng.below(from.len())].clone())
     }
 
-    /// A change of one of `writers`, who knows some of what the others did. One of `wrong` changes is spoilt, which is
-    /// not always wrong; 0 is none. Whose change was refused is not heard of again: others go on.
+    /// A change of one of `writers`, who knows a part of the other changes. One of `wrong` changes is altered, which need not make it
+    /// invalid; 0 alters none. A writer whose change was refused stops.
     pub fn change(&mut self, writers: usize, wrong: usize) -> Change {
         let right = |actor: &Actor| {
             let refused = self.made.iter().filter(|change| change.actor == *actor);
@@ -80,7 +80,7 @@ impl Forge {
         self.history.changes().iter().map(|change| change.hash).collect()
     }
 
-    /// A change by somebody who knows these changes, their own last one among them. It is not delivered.
+    /// A change by `actor`, who knows `deps`, including their own last change. It is not delivered.
     pub fn change_by(&mut self, actor: &Actor, deps: Vec<Hash>) -> Change {
         let past = self.history.before(&deps).expect("deps that are here");
         let seq = past.iter().filter(|change| change.actor == *actor).count() as u64 + 1;
@@ -118,13 +118,13 @@ impl Forge {
         }
     }
 
-    /// Adds one thing that a writer does, in one or more operations.
+    /// Adds one edit, as one or more operations.
     fn write(&mut self, ops: &mut Vec<Op>, before: usize, actor: &Actor, start: u64) {
         let known: Vec<&Op> = ops.iter().collect();
         let state = State::of(known.iter().copied(), vec![]);
         let objects: Vec<(Option<Id>, Kind)> =
             state.objects.iter().map(|(id, object)| (id.clone(), object.kind)).collect();
-        // Most of the time the newest ones.
+        // Mostly the newest ones.
         let recent = objects.len().saturating_sub(1 + self.rng.below(3));
         let at = if self.chance(3) { self.rng.below(objects.len()) } else { recent };
         let (obj, kind) = objects[at].clone();
@@ -170,7 +170,7 @@ impl Forge {
         let visible: Vec<_> = entries.filter(|entry| there.contains(&entry.id)).collect();
         op.preds = visible.iter().map(|entry| entry.id.clone()).collect();
         if !self.plain && self.chance(6) {
-            // What nobody's program does, and everybody has to understand.
+            // Valid predecessors that no program writes, but readers must accept.
             op.preds = there.iter().filter(|_| self.chance(2)).cloned().collect();
         }
         let counts = |entry: &&super::Entry| matches!(entry.value, Content::Scalar(Value::Counter(_)));
@@ -224,7 +224,7 @@ impl Forge {
                 let mut end = next(&op, key);
                 (end.expand, end.mark, end.value) = (self.chance(2), None, Value::Null);
                 ops.push(op);
-                // The end may be left out: whoever wrote it has not come so far.
+                // The end may be missing: the author has not received it yet.
                 if !self.chance(10) && self.behind(&end, ops) {
                     ops.push(end);
                 }
@@ -262,7 +262,7 @@ impl Forge {
         id
     }
 
-    /// Changes something in a change, most often so that it contradicts itself or what it builds on.
+    /// Alters a change, mostly so that it contradicts itself or its dependencies.
     fn spoil(&mut self, change: &mut Change) {
         let made: Vec<Hash> = self.made.iter().map(|change| change.hash).collect();
         let shift = self.rng.below(3) as u64;

@@ -1,9 +1,8 @@
-//! Which changes belong to a document, and in which order they can have been made (reference 2.9, 2.12 and 4.7).
+//! History of a document: accepted and waiting changes (reference 2.9, 2.12 and 4.7).
 //!
-//! A change is accepted if its dependencies are, and if what it says is right in its *causal past*: its dependencies and
-//! everything before them. So acceptance is a property of a set of changes, whatever the order in which they come. There
-//! is one exception: of two different changes with one actor and sequence number, the one is taken that is ready first.
-//! Two programs wrote under one name there, and nobody can say which of them is right.
+//! A change is accepted if its dependencies are, and if its operations are valid for its ancestors. So acceptance is a property of
+//! a set of changes, independent of their order, with one exception: of two different changes with one actor and sequence
+//! number, the first ready one is accepted. Two programs used the same actor then, and it is undecidable which one is right.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,18 +11,18 @@ use super::bytes::chunks;
 use super::state::{self, State};
 use super::{Action, Actor, Change, Document, Hash, Id, Key, Kind, Op, Refused, hex, refuse};
 
-/// For each actor the sequence number of the last change that is known. Those before it are known too.
+/// For each actor the last sequence number among the ancestors, which include all earlier ones.
 type Past = BTreeMap<Actor, u64>;
 
-/// The changes of a document, those that wait, and those that were refused.
+/// The accepted, waiting and refused changes of a document.
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    /// Accepted, each after what it was made after.
+    /// Accepted changes, each after its dependencies.
     changes: Vec<Change>,
-    /// What each of them knew, and itself.
+    /// Ancestors of each change, and itself.
     pasts: Vec<Past>,
     by_hash: BTreeMap<Hash, usize>,
-    /// Where each operation stands: which change, and which of its operations.
+    /// Index of each operation: the change, and the operation in it.
     by_op: BTreeMap<Id, (usize, usize)>,
     by_seq: BTreeMap<(Actor, u64), Hash>,
     waiting: Vec<Change>,
@@ -36,8 +35,8 @@ impl History {
         Self::default()
     }
 
-    /// Reads a file with tables of at most `most` rows: every chunk is right, no change is refused, and none waits, but
-    /// behind a document.
+    /// Reads a file with tables of at most `most` rows. Every chunk must be valid, no change may be refused, and changes may wait
+    /// only after a document.
     pub fn load(file: &[u8], most: usize) -> Result<Self, Refused> {
         let mut history = Self::new();
         let chunks = chunks(file)?;
@@ -69,22 +68,22 @@ impl History {
         }
     }
 
-    /// The changes, each after what it was made after.
+    /// The accepted changes, each after its dependencies.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// The changes whose dependencies are not all here.
+    /// The changes with missing dependencies.
     pub fn waiting(&self) -> &[Change] {
         &self.waiting
     }
 
-    /// Why a change was refused when it came.
+    /// The refused changes and their errors.
     pub fn refused(&self) -> &BTreeMap<Hash, Refused> {
         &self.refused
     }
 
-    /// Takes a change, and whatever waited for it.
+    /// Applies a change and the changes that waited for it.
     pub fn deliver(&mut self, change: Change) {
         if self.by_hash.contains_key(&change.hash) || self.waiting.contains(&change) {
             return;
@@ -105,7 +104,7 @@ impl History {
         }
     }
 
-    /// Refuses what waits and is called as another change that was taken.
+    /// Refuses waiting changes with the actor and sequence number of an accepted one.
     fn refuse_names(&mut self) {
         let taken = |change: &Change| self.by_seq.contains_key(&(change.actor.clone(), change.seq));
         let (refused, waiting): (Vec<Change>, _) =
@@ -128,7 +127,7 @@ impl History {
         self.changes.push(change);
     }
 
-    /// What somebody has to send before every change that waits is taken: hashes, ascending.
+    /// Hashes of the missing changes that waiting ones depend on, ascending.
     pub fn missing(&self) -> Vec<Hash> {
         let here: BTreeSet<&Hash> =
             self.by_hash.keys().chain(self.waiting.iter().map(|change| &change.hash)).collect();
@@ -136,7 +135,7 @@ impl History {
         named.difference(&here).map(|hash| **hash).collect()
     }
 
-    /// These changes, and all that their writers knew.
+    /// These changes and their ancestors.
     pub fn before(&self, heads: &[Hash]) -> Result<Vec<&Change>, Refused> {
         let past = self.past(heads)?;
         let known = |change: &&Change| past.get(&change.actor).is_some_and(|seq| change.seq <= *seq);
@@ -160,7 +159,7 @@ impl History {
     fn past(&self, heads: &[Hash]) -> Result<Past, Refused> {
         let mut past = Past::new();
         for head in heads {
-            let at = self.by_hash.get(head).ok_or_else(|| refuse("unknown heads", hex(head)))?;
+            let at = self.by_hash.get(head).ok_or_else(|| refuse("unknown heads", hex::encode(head)))?;
             for (actor, seq) in &self.pasts[*at] {
                 let known = past.entry(actor.clone()).or_default();
                 *known = (*known).max(*seq);

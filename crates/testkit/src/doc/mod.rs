@@ -1,8 +1,8 @@
-//! Automerge's format and semantics, said once more: bytes to chunks, chunks to changes, changes to operations, and
-//! operations to what a document shows, by sorting and scanning.
+//! Oracle for Automerge's format and semantics: bytes to chunks, chunks to changes, changes to operations, and operations to the
+//! visible document, by sorting and scanning.
 //!
-//! It judges the engine in `crates/doc` and shares nothing with it. There is no cache, nothing is kept up to date, and
-//! every question starts from the operations again. Read it beside the reference of the format.
+//! It checks the engine in `crates/doc` and shares no code with it. It has no cache and no incremental state: every query starts
+//! from the operations. Read it beside the reference of the format.
 //!
 //! ```
 //! use hashmill_testkit::doc::{Refused, judge};
@@ -37,29 +37,24 @@ pub use op::{Action, Key, Kind, Op};
 pub use state::{Content, Element, Entry, Object, State};
 pub use value::Value;
 
-/// The hash of a change.
-pub type Hash = [u8; 32];
+pub use crate::format::chunk::Hash;
+use crate::hex;
 
-/// Bytes for people.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Rows of one table that [`judge`] goes through: a few bytes may claim any number.
+/// Maximum rows of one table in [`judge`]: a few bytes may claim any number.
 pub const MOST: usize = 50_000;
 
-/// What a file shows, or why it is refused: [`History::load`], and everything that is in it.
+/// The visible state of a file, or why it is refused.
 pub fn judge(file: &[u8]) -> Result<State, Refused> {
     Ok(History::load(file, MOST)?.state())
 }
 
-/// Who writes. Actors are compared by their bytes.
+/// An actor. Compared by bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Actor(pub Arc<[u8]>);
 
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        f.write_str(&hex::encode(&self.0))
     }
 }
 
@@ -69,10 +64,10 @@ impl fmt::Debug for Actor {
     }
 }
 
-/// The id of an operation, and of what it made. The greater counter is greater, then the greater actor (reference 4.1).
+/// Id of an operation and of the object or element it creates. Ordered by counter, then by actor (reference 4.1).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
-    /// Greater than those of everything that the writer knew.
+    /// Greater than all counters that the author knew.
     pub counter: u64,
     /// The writer.
     pub actor: Actor,
@@ -90,12 +85,12 @@ impl fmt::Debug for Id {
     }
 }
 
-/// A rule that an input breaks, by its name.
+/// A broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// The rule.
+    /// Name of the rule.
     pub rule: &'static str,
-    /// What breaks it.
+    /// Details.
     pub what: String,
 }
 
@@ -108,7 +103,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Refused {
-    /// Whether nothing was judged: the input claims more than the oracle goes through.
+    /// Whether the input exceeds the limits of the oracle and was not checked.
     pub fn is_too_large(&self) -> bool {
         self.rule == "too large"
     }
@@ -117,7 +112,7 @@ impl Refused {
         refuse("too large", what)
     }
 
-    /// The same, with what it is part of.
+    /// The error with its context.
     fn of(self, whole: impl fmt::Display) -> Self {
         Self { what: format!("{whole}: {}", self.what), ..self }
     }

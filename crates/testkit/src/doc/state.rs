@@ -1,4 +1,4 @@
-//! What a set of operations shows (reference 4.2 to 4.5), by sorting and scanning.
+//! Visible state of a set of operations (reference 4.2 to 4.5), by sorting and scanning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,11 +10,11 @@ use super::{Action, Hash, Id, Key, Kind, Op, Value, hex};
 pub struct State {
     /// The heads, ascending.
     pub heads: Vec<Hash>,
-    /// Every object that was ever made, those too that nothing leads to any more. None is the root.
+    /// Every object ever created, also unreachable ones. `None` is the root.
     pub objects: BTreeMap<Option<Id>, Object>,
 }
 
-/// What an object holds.
+/// Content of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
     /// What it is.
@@ -25,7 +25,7 @@ pub struct Object {
     pub elements: Vec<Element>,
 }
 
-/// A value, and the operation that put it there.
+/// A value and the operation that wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The operation; of an object its name too.
@@ -46,7 +46,7 @@ pub enum Content {
 /// An element that is visible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Element {
-    /// What was put there and not superseded, ascending: the last wins.
+    /// Values that are not superseded, ascending: the last wins.
     pub values: Vec<Entry>,
     /// The marks that hold here, by their names.
     pub marks: BTreeMap<String, Value>,
@@ -82,7 +82,8 @@ impl State {
 
     /// Everything, a line for each thing: two states are equal if their lines are.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.heads.iter().map(|head| format!("head {}", hex(head))).collect();
+        let mut lines: Vec<String> =
+            self.heads.iter().map(|head| format!("head {}", hex::encode(head))).collect();
         for (id, object) in &self.objects {
             let name = id.as_ref().map_or_else(|| "root".to_owned(), Id::to_string);
             lines.push(format!("{name} is a {:?}", object.kind));

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::forge::Forge;
 use super::*;
 use crate::Rng;
+use crate::hex::decode;
 
 /// A change and the document of it alone, or after the change before: put an integer, write a text, put marks on it.
 const GOLDEN: [(&str, &str); 4] = [
@@ -27,21 +28,15 @@ const GOLDEN: [(&str, &str); 4] = [
     ),
 ];
 
-fn unhex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
-    digits.chunks(2).map(byte).collect()
-}
-
 fn document(chunk: &Chunk) -> Document {
     Document::read(&chunk.body, MOST).unwrap()
 }
 
 #[test]
-fn golden_changes_and_documents_say_the_same() {
+fn golden_changes_and_documents_have_equal_states() {
     for (n, (change, doc)) in GOLDEN.iter().enumerate() {
-        let (change, doc) = (unhex(change), unhex(doc));
-        let before = if n == 2 { unhex(GOLDEN[1].0) } else { vec![] };
+        let (change, doc) = (decode(change), decode(doc));
+        let before = if n == 2 { decode(GOLDEN[1].0) } else { vec![] };
         let state = judge(&[before, change.clone()].concat()).unwrap_or_else(|why| panic!("{n}: {why}"));
         assert_eq!(judge(&doc).unwrap_or_else(|why| panic!("{n}: {why}")), state, "{n}");
         // The checksum of a change is the beginning of its hash.
@@ -55,14 +50,14 @@ fn golden_changes_and_documents_say_the_same() {
 }
 
 #[test]
-fn a_golden_bundle_says_the_same() {
+fn golden_bundle_has_the_same_state() {
     let bundle = "856f4a83d47e4355035500011000112233445566778899aabbccddeeff08010203021302230233024502500260027f007f017f017f017f0000017f007f00081503210234014202560257017002b301027f016b7f00017f017f14017f007f00";
-    assert_eq!(judge(&unhex(bundle)), judge(&unhex(GOLDEN[0].0)));
+    assert_eq!(judge(&decode(bundle)), judge(&decode(GOLDEN[0].0)));
 }
 
 #[test]
 fn a_golden_text_has_its_marks() {
-    let state = judge(&unhex(GOLDEN[2].1)).unwrap();
+    let state = judge(&decode(GOLDEN[2].1)).unwrap();
     let (_, text) = state.objects.last_key_value().unwrap();
     assert_eq!(text.text(), "héllo");
     let bold: Vec<bool> = text.elements.iter().map(|element| element.marks.contains_key("bold")).collect();
@@ -70,7 +65,7 @@ fn a_golden_text_has_its_marks() {
 }
 
 #[test]
-fn what_is_forged_right_is_accepted_in_every_order_and_written_and_read_again() {
+fn valid_changes_are_accepted_in_every_order_and_round_trip() {
     for seed in 0..60 {
         let mut forge = Forge::new(seed, History::new());
         let mut changes: Vec<Change> = (0..20).map(|_| forge.change(3, 0)).collect();

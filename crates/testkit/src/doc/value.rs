@@ -1,7 +1,8 @@
 //! Scalar values: a type and bytes (reference 2.5).
 
-use super::bytes::{Input, put_signed, put_unsigned};
+use super::bytes::Input;
 use super::{Refused, refuse};
+use crate::format::numbers::{put_signed, put_unsigned};
 
 /// A scalar value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +19,7 @@ pub enum Value {
     Counter(i64),
     /// Milliseconds since 1970.
     Timestamp(i64),
-    /// One of the types from 10 to 15, which nobody knows yet.
+    /// One of the types 10 to 15, which are not assigned yet.
     Unknown(u8, Vec<u8>),
 }
 
@@ -88,7 +89,7 @@ impl Value {
         (code, out)
     }
 
-    /// What an increment by this value adds: counters count by whole numbers.
+    /// Amount of an increment by this value, if it is an integer.
     pub(super) fn amount(&self) -> Option<i64> {
         match self {
             Value::Int(value) => Some(*value),

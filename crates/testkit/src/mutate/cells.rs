@@ -1,14 +1,15 @@
-//! One column as the list of what its rows say.
+//! One column as a list of cells.
 
 use std::ops::Range;
 
-use super::leb::{Input, put_signed, put_sized, put_unsigned};
 use crate::Rng;
+use crate::format::numbers::{Input, put_prefixed, put_signed, put_unsigned};
+use crate::format::runs::{differences, put_flags, put_runs};
 
 /// Rows that a column may have before it is left alone: what is larger is nothing to operate on.
 const MOST: usize = 1 << 14;
 
-/// What a column says, row by row. Which of these it is stands in the lowest three bits of its specification.
+/// Values of a column, row by row. The lowest three bits of its specification select the variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cells {
     /// Counts, actors, codes, metadata.
@@ -57,7 +58,7 @@ impl Cells {
                 }
                 Cells::Flags(flags)
             }
-            5 => Cells::Texts(read_runs(bytes, |input| input.sized().map(<[u8]>::to_vec), |text| text)?),
+            5 => Cells::Texts(read_runs(bytes, |input| input.prefixed().map(<[u8]>::to_vec), |text| text)?),
             7 => Cells::Raw(bytes.to_vec()),
             _ => Cells::Numbers(read_runs(bytes, |input| input.unsigned(), |value| value)?),
         })
@@ -66,31 +67,22 @@ impl Cells {
     /// Appends the column as every writer writes it: long runs, no empty ones.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Cells::Numbers(cells) => write_runs(out, cells, |out, value| put_unsigned(out, *value)),
-            Cells::Steps(cells) => write_runs(out, &differences(cells), |out, step| put_signed(out, *step)),
-            Cells::Texts(cells) => write_runs(out, cells, |out, text| put_sized(out, text)),
-            Cells::Flags(flags) => {
-                let mut flag = false;
-                let mut at = 0;
-                while at < flags.len() {
-                    let count = flags[at..].iter().take_while(|it| **it == flag).count();
-                    put_unsigned(out, count as u64);
-                    at += count;
-                    flag = !flag;
-                }
-            }
+            Cells::Numbers(cells) => put_runs(out, cells, |out, value| put_unsigned(out, *value)),
+            Cells::Steps(cells) => put_runs(out, &differences(cells), |out, step| put_signed(out, *step)),
+            Cells::Texts(cells) => put_runs(out, cells, |out, text| put_prefixed(out, text)),
+            Cells::Flags(flags) => put_flags(out, flags),
             Cells::Raw(bytes) => out.extend_from_slice(bytes),
         }
     }
 
-    /// Appends the same column as nobody writes it: its runs cut anywhere, and sometimes empty.
+    /// Appends the same column in a valid but unusual encoding: runs cut anywhere, and sometimes empty.
     pub fn write_loosely(&self, out: &mut Vec<u8>, rng: &mut Rng) {
         match self {
             Cells::Numbers(cells) => cut_runs(out, cells, rng, |out, value| put_unsigned(out, *value)),
             Cells::Steps(cells) => {
                 cut_runs(out, &differences(cells), rng, |out, step| put_signed(out, *step));
             }
-            Cells::Texts(cells) => cut_runs(out, cells, rng, |out, text| put_sized(out, text)),
+            Cells::Texts(cells) => cut_runs(out, cells, rng, |out, text| put_prefixed(out, text)),
             Cells::Flags(flags) => {
                 let mut flag = false;
                 let mut at = 0;
@@ -181,43 +173,6 @@ fn read_runs<T: Clone>(
         }
     }
     Some(cells)
-}
-
-fn differences(cells: &[Option<i64>]) -> Vec<Option<i64>> {
-    let mut last = 0_i64;
-    let step = |value: i64| {
-        let step = value.wrapping_sub(last);
-        last = value;
-        step
-    };
-    let mut step = step;
-    cells.iter().map(|cell| cell.map(&mut step)).collect()
-}
-
-fn write_runs<T: PartialEq>(out: &mut Vec<u8>, cells: &[Option<T>], put: impl Fn(&mut Vec<u8>, &T)) {
-    let alone = |at: usize| cells[at].is_some() && cells.get(at + 1) != Some(&cells[at]);
-    let mut at = 0;
-    while at < cells.len() {
-        let count = cells[at..].iter().take_while(|cell| **cell == cells[at]).count();
-        match &cells[at] {
-            None => {
-                out.push(0);
-                put_unsigned(out, count as u64);
-                at += count;
-            }
-            Some(value) if count > 1 => {
-                put_signed(out, count as i64);
-                put(out, value);
-                at += count;
-            }
-            Some(_) => {
-                let end = (at..cells.len()).find(|at| !alone(*at)).unwrap_or(cells.len());
-                put_signed(out, -((end - at) as i64));
-                cells[at..end].iter().flatten().for_each(|value| put(out, value));
-                at = end;
-            }
-        }
-    }
 }
 
 fn cut_runs<T: PartialEq>(

@@ -1,15 +1,14 @@
-//! Chunks taken apart and put together again, with checksums that are right.
+//! Parsing and writing of chunks, with correct checksums.
 
 use std::io::{Read, Write};
 
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use sha2::{Digest, Sha256};
 
-use super::leb::{Input, put_signed, put_sized, put_unsigned};
-
-const MAGIC: [u8; 4] = [0x85, 0x6f, 0x4a, 0x83];
+pub use crate::format::chunk::{Hash, hash, seal};
+use crate::format::chunk::{MAGIC, read_frame};
+use crate::format::numbers::{Input, put_prefixed, put_signed, put_unsigned};
 
 /// The bit of a specification that says that the column is deflated.
 const DEFLATED: u64 = 8;
@@ -17,11 +16,8 @@ const DEFLATED: u64 = 8;
 /// What a deflated chunk or column may hold.
 const MOST: u64 = 1 << 16;
 
-/// Below so many bytes nobody deflates a column.
+/// Minimum bytes of a deflated column.
 const FEW: u16 = 256;
-
-/// The name of a change.
-pub type Hash = [u8; 32];
 
 /// A column: its specification and its bytes, inflated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +49,7 @@ pub enum Chunk {
 /// The parts of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Who is named in it.
+    /// Actors.
     pub actors: Vec<Vec<u8>>,
     /// The changes that no other was made after.
     pub heads: Vec<Hash>,
@@ -68,19 +64,19 @@ pub struct Document {
 /// The parts of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// What it was made after.
+    /// Dependencies.
     pub deps: Vec<Hash>,
-    /// Who made it.
+    /// Author.
     pub actor: Vec<u8>,
     /// Its number among theirs.
     pub seq: u64,
     /// The counter of its first operation.
     pub start: u64,
-    /// When.
+    /// Time.
     pub time: i64,
-    /// Why.
+    /// Message.
     pub message: Vec<u8>,
-    /// Who else is named in it.
+    /// Other actors.
     pub others: Vec<Vec<u8>>,
     /// Its operations.
     pub ops: Vec<Column>,
@@ -95,7 +91,7 @@ pub struct Change {
 pub struct Bundle {
     /// What its changes were made after and is not in it.
     pub deps: Vec<Hash>,
-    /// Who is named in it.
+    /// Actors.
     pub actors: Vec<Vec<u8>>,
     /// The columns of its changes.
     pub changes: Vec<Column>,
@@ -119,7 +115,7 @@ pub fn pieces(file: &[u8]) -> Vec<&[u8]> {
     let mut pieces = vec![];
     loop {
         let start = input.0;
-        if frame(&mut input).is_none() {
+        if read_frame(&mut input).is_none() {
             return pieces;
         }
         pieces.push(&start[..start.len() - input.0.len()]);
@@ -133,16 +129,8 @@ pub fn join(chunks: &[Chunk]) -> Vec<u8> {
     out
 }
 
-fn frame<'a>(input: &mut Input<'a>) -> Option<(u8, &'a [u8])> {
-    if input.take(4)? != MAGIC {
-        return None;
-    }
-    input.take(4)?;
-    Some((input.byte()?, input.sized()?))
-}
-
 fn next(input: &mut Input<'_>) -> Option<Chunk> {
-    let (kind, body) = frame(input)?;
+    let (kind, body) = read_frame(input)?;
     Some(Chunk::of(kind, body))
 }
 
@@ -170,22 +158,6 @@ impl Chunk {
             Chunk::Other { kind, body } => seal(out, *kind, body),
         }
     }
-}
-
-/// Appends a chunk around a body.
-pub fn seal(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
-    let start = out.len();
-    out.extend_from_slice(&MAGIC);
-    out.extend_from_slice(&[0; 4]);
-    out.push(kind);
-    put_sized(out, body);
-    let hash = Sha256::digest(&out[start + 8..]);
-    out[start + 4..start + 8].copy_from_slice(&hash[..4]);
-}
-
-/// The name of the change that a sealed chunk of type 1 is.
-pub fn hash(chunk: &[u8]) -> Hash {
-    Sha256::digest(&chunk[8..]).into()
 }
 
 fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
@@ -216,7 +188,7 @@ fn read_hashes(input: &mut Input<'_>) -> Option<Vec<Hash>> {
 
 fn read_names(input: &mut Input<'_>) -> Option<Vec<Vec<u8>>> {
     let count = input.unsigned()?;
-    (0..count).map(|_| input.sized().map(<[u8]>::to_vec)).collect()
+    (0..count).map(|_| input.prefixed().map(<[u8]>::to_vec)).collect()
 }
 
 fn put_hashes(out: &mut Vec<u8>, hashes: &[Hash]) {
@@ -226,7 +198,7 @@ fn put_hashes(out: &mut Vec<u8>, hashes: &[Hash]) {
 
 fn put_names(out: &mut Vec<u8>, names: &[Vec<u8>]) {
     put_unsigned(out, names.len() as u64);
-    names.iter().for_each(|name| put_sized(out, name));
+    names.iter().for_each(|name| put_prefixed(out, name));
 }
 
 /// Specifications and lengths of columns.
@@ -302,9 +274,9 @@ impl Change {
     pub fn read(body: &[u8]) -> Option<Self> {
         let mut input = Input(body);
         let deps = read_hashes(&mut input)?;
-        let actor = input.sized()?.to_vec();
+        let actor = input.prefixed()?.to_vec();
         let (seq, start, time) = (input.unsigned()?, input.unsigned()?, input.signed()?);
-        let message = input.sized()?.to_vec();
+        let message = input.prefixed()?.to_vec();
         let others = read_names(&mut input)?;
         let layout = read_layout(&mut input)?;
         let ops = read_columns(&mut input, &layout)?;
@@ -316,11 +288,11 @@ impl Change {
     pub fn body(&self) -> Vec<u8> {
         let mut out = vec![];
         put_hashes(&mut out, &self.deps);
-        put_sized(&mut out, &self.actor);
+        put_prefixed(&mut out, &self.actor);
         put_unsigned(&mut out, self.seq);
         put_unsigned(&mut out, self.start);
         put_signed(&mut out, self.time);
-        put_sized(&mut out, &self.message);
+        put_prefixed(&mut out, &self.message);
         put_names(&mut out, &self.others);
         let ops = written(&self.ops);
         put_layout(&mut out, &ops);
@@ -339,7 +311,7 @@ impl Change {
             out.extend_from_slice(&MAGIC);
             out.extend_from_slice(&checksum);
             out.push(2);
-            put_sized(out, &deflate(&self.body()));
+            put_prefixed(out, &deflate(&self.body()));
         }
     }
 

@@ -1,26 +1,25 @@
-//! Changes that nobody made: operations on what is known, most of them right, some of them on what the change cannot
-//! know.
+//! Forged changes: operations on known objects, mostly valid, some on objects that the change cannot know.
 
 use super::chunk::{Change, Chunk, Hash, hash, split};
-use super::draft::{Actors, Draft, Id, Key, Op};
-use super::words;
 use crate::Rng;
+use crate::mutate::change_builder::{Actors, Draft, Id, Key, Op};
+use crate::mutate::values;
 
 /// Keys of maps: few, so that they meet.
 const KEYS: [&[u8]; 5] = [b"a", b"k", b"text", b"list", "é".as_bytes()];
 
-/// How careful a forger is.
+/// How strictly forged operations follow the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Care {
+pub enum ForgeStrictness {
     /// Every operation follows the rules, as far as is known here.
     Great,
     /// Most do.
     Little,
 }
 
-/// What the changes of a conversation hold, for others to refer to.
+/// Operations of known changes, which new ones may refer to.
 #[derive(Clone, Debug, Default)]
-pub struct Universe {
+pub struct KnownOps {
     /// Who is named anywhere.
     pub actors: Actors,
     changes: Vec<(Hash, Draft)>,
@@ -32,7 +31,7 @@ pub struct Universe {
     puts: Vec<(Option<Id>, Vec<u8>, Id)>,
 }
 
-impl Universe {
+impl KnownOps {
     /// What the changes of some files hold. Documents and bundles among them are passed over.
     pub fn of<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut universe = Self::default();
@@ -80,8 +79,8 @@ impl Universe {
         heads
     }
 
-    /// A change on top of `deps` (most often), by somebody.
-    pub fn forge(&mut self, author: &[u8], deps: Vec<Hash>, care: Care, rng: &mut Rng) -> Change {
+    /// A change by `author`, mostly on top of `deps`.
+    pub fn forge(&mut self, author: &[u8], deps: Vec<Hash>, care: ForgeStrictness, rng: &mut Rng) -> Change {
         let actor = self.actors.number(author);
         let past = self.past(&deps);
         let end = |draft: &Draft| draft.start.saturating_add(draft.ops.len() as u64);
@@ -104,7 +103,7 @@ impl Universe {
             let op = self.op(&draft, &past, care, rng);
             draft.ops.push(op);
         }
-        if care == Care::Little && rng.below(4) > 0 {
+        if care == ForgeStrictness::Little && rng.below(4) > 0 {
             (0..1 + rng.below(2)).for_each(|_| self.twist(&mut draft, rng));
         }
         draft.change(&self.actors)
@@ -117,7 +116,7 @@ impl Universe {
         Change { deflated: change.deflated, ..draft.change(&self.actors) }
     }
 
-    /// Everything that changes were made after, by place.
+    /// Ancestors of changes, by index.
     fn past(&self, heads: &[Hash]) -> Vec<usize> {
         let mut past: Vec<usize> = vec![];
         let mut open: Vec<Hash> = heads.to_vec();
@@ -141,14 +140,14 @@ impl Universe {
     }
 
     /// An operation that follows the rules, on what the change knows or, now and then, on whatever there is.
-    fn op(&self, draft: &Draft, past: &[usize], care: Care, rng: &mut Rng) -> Op {
-        let strict = care == Care::Great || rng.below(6) > 0;
+    fn op(&self, draft: &Draft, past: &[usize], care: ForgeStrictness, rng: &mut Rng) -> Op {
+        let strict = care == ForgeStrictness::Great || rng.below(6) > 0;
         let fits = |id: Id| !strict || self.knows(past, id);
         let objects: Vec<_> = self.objects.iter().filter(|it| fits(it.0)).copied().collect();
         let pick = if objects.is_empty() { 0 } else { rng.below(objects.len() + 1) };
         let object = pick.checked_sub(1).map(|at| objects[at]);
         let obj = object.map(|it| it.0);
-        let (code, value) = words::good_value(rng);
+        let (code, value) = values::good_value(rng);
         let op = Op {
             obj,
             key: Key::Head,
@@ -223,7 +222,7 @@ impl Universe {
 
     /// Any id: of something that is there, or near.
     fn any_id(&self, draft: &Draft, rng: &mut Rng) -> Id {
-        let near = |id: Id, rng: &mut Rng| (words::number(id.0, rng).clamp(1, u32::MAX as u64 + 1), id.1);
+        let near = |id: Id, rng: &mut Rng| (values::number(id.0, rng).clamp(1, u32::MAX as u64 + 1), id.1);
         match rng.below(8) {
             0 | 1 if !self.objects.is_empty() => self.objects[rng.below(self.objects.len())].0,
             2 | 3 if !self.elements.is_empty() => self.elements[rng.below(self.elements.len())].0,
@@ -245,10 +244,10 @@ impl Universe {
         match rng.below(20) {
             0 => op.obj = if rng.below(4) == 0 { None } else { Some(id) },
             1 => op.key = Key::Element(id),
-            2 => op.key = [Key::Head, Key::Map(words::text(rng)), other.key][rng.below(3)].clone(),
+            2 => op.key = [Key::Head, Key::Map(values::text(rng)), other.key][rng.below(3)].clone(),
             3 => op.insert = !op.insert,
-            4 => op.action = words::number(op.action, rng) % 10,
-            5 => (op.code, op.value) = words::value(rng),
+            4 => op.action = values::number(op.action, rng) % 10,
+            5 => (op.code, op.value) = values::value(rng),
             6 => op.preds.push(id),
             7 => {
                 let mut preds = op.preds.clone();
@@ -264,7 +263,7 @@ impl Universe {
             }
             11 => op.preds.reverse(),
             12 => op.expand = !op.expand,
-            13 => op.mark = if op.mark.is_some() { None } else { Some(words::text(rng)) },
+            13 => op.mark = if op.mark.is_some() { None } else { Some(values::text(rng)) },
             14 => op.action = 7,
             15 => drop(draft.ops.remove(at)),
             16 => draft.ops.insert(at, other),
@@ -280,10 +279,10 @@ impl Universe {
 
     fn twist_fields(&self, draft: &mut Draft, rng: &mut Rng) {
         match rng.below(9) {
-            0 => draft.seq = words::number(draft.seq, rng),
-            1 | 2 => draft.start = words::number(draft.start, rng).max(1),
-            3 => draft.time = words::number(draft.time as u64, rng) as i64,
-            4 => draft.message = words::text(rng),
+            0 => draft.seq = values::number(draft.seq, rng),
+            1 | 2 => draft.start = values::number(draft.start, rng).max(1),
+            3 => draft.time = values::number(draft.time as u64, rng) as i64,
+            4 => draft.message = values::text(rng),
             5 => draft.extra = if rng.below(2) == 0 { vec![1, 1, 7] } else { rng.bytes(3) },
             6 => draft.deps.reverse(),
             7 => drop(draft.deps.pop()),

@@ -1,24 +1,24 @@
-//! Files and changes as nobody writes them, with checksums that are right: what a reader must refuse, or keep whole.
+//! Mutations of files and changes, with correct checksums: a reader must refuse them or keep them complete.
 //!
-//! Everything here knows the format and nothing of the engine: [`chunk`] takes files apart, [`cells`] columns, [`draft`]
-//! changes. [`surgery`] cuts into columns without knowing what they mean, [`forge`] makes changes whose operations mean
-//! something. All of it is decided by the generator that is handed in.
+//! The module knows the format but not the engine: [`chunk`] parses files, [`cells`] columns, [`change_builder`] changes.
+//! [`column_edits`] mutates columns without interpreting them, [`forge`] writes changes with meaningful operations. The passed
+//! generator decides everything.
 
 pub mod cells;
+pub mod change_builder;
 pub mod chunk;
-pub mod draft;
+pub mod column_edits;
 pub mod forge;
-pub mod leb;
-pub mod surgery;
-pub mod words;
+pub mod values;
 
 use chunk::{Bundle, Change, Chunk, Document, Hash};
-use forge::Universe;
+use forge::KnownOps;
 
 use crate::Rng;
+use crate::format::numbers::Input;
 
-/// Does something to a file of chunks, `most` times at most.
-pub fn mutate(chunks: &mut Vec<Chunk>, universe: &mut Universe, most: usize, rng: &mut Rng) {
+/// Mutates a file of chunks, at most `most` times.
+pub fn mutate(chunks: &mut Vec<Chunk>, universe: &mut KnownOps, most: usize, rng: &mut Rng) {
     for _ in 0..1 + rng.below(most.max(1)) {
         if chunks.is_empty() {
             return;
@@ -33,7 +33,7 @@ pub fn mutate(chunks: &mut Vec<Chunk>, universe: &mut Universe, most: usize, rng
     }
 }
 
-fn mutate_chunk(chunk: &mut Chunk, universe: &mut Universe, rng: &mut Rng) {
+fn mutate_chunk(chunk: &mut Chunk, universe: &mut KnownOps, rng: &mut Rng) {
     match chunk {
         Chunk::Document(document) => mutate_document(document, rng),
         Chunk::Change(change) => mutate_change(change, universe, rng),
@@ -42,17 +42,17 @@ fn mutate_chunk(chunk: &mut Chunk, universe: &mut Universe, rng: &mut Rng) {
             if rng.below(8) == 0 {
                 *kind = rng.below(6) as u8;
             }
-            words::damage(body, rng);
+            values::damage(body, rng);
         }
     }
     if rng.below(64) == 0 {
         // The body as bytes, of the same type or another.
         let mut bytes = vec![];
         chunk.write(&mut bytes);
-        let mut input = leb::Input(&bytes[8..]);
-        if let (Some(kind), Some(body)) = (input.byte(), input.sized()) {
+        let mut input = Input(&bytes[8..]);
+        if let (Some(kind), Some(body)) = (input.byte(), input.prefixed()) {
             let mut body = body.to_vec();
-            words::damage(&mut body, rng);
+            values::damage(&mut body, rng);
             let kind = if rng.below(4) == 0 { rng.below(5) as u8 } else { kind };
             *chunk = Chunk::of(kind, &body);
         }
@@ -63,9 +63,9 @@ fn mutate_document(document: &mut Document, rng: &mut Rng) {
     match rng.below(20) {
         0 => names(&mut document.actors, rng),
         1 => hashes(&mut document.heads, rng),
-        2 => words::damage(&mut document.rest, rng),
-        3..=7 => surgery::cut(&mut document.changes, rng),
-        _ => surgery::cut(&mut document.ops, rng),
+        2 => values::damage(&mut document.rest, rng),
+        3..=7 => column_edits::cut(&mut document.changes, rng),
+        _ => column_edits::cut(&mut document.ops, rng),
     }
 }
 
@@ -73,30 +73,30 @@ fn mutate_bundle(bundle: &mut Bundle, rng: &mut Rng) {
     match rng.below(20) {
         0 => names(&mut bundle.actors, rng),
         1 => hashes(&mut bundle.deps, rng),
-        2..=7 => surgery::cut(&mut bundle.changes, rng),
-        _ => surgery::cut(&mut bundle.ops, rng),
+        2..=7 => column_edits::cut(&mut bundle.changes, rng),
+        _ => column_edits::cut(&mut bundle.ops, rng),
     }
 }
 
 /// Does something to a change.
-pub fn mutate_change(change: &mut Change, universe: &mut Universe, rng: &mut Rng) {
+pub fn mutate_change(change: &mut Change, universe: &mut KnownOps, rng: &mut Rng) {
     match rng.below(32) {
         0 => hashes(&mut change.deps, rng),
-        1 => words::damage(&mut change.actor, rng),
-        2 => change.seq = words::number(change.seq, rng),
-        3 => change.start = words::number(change.start, rng),
-        4 => change.time = words::number(change.time as u64, rng) as i64,
-        5 => change.message = words::text(rng),
+        1 => values::damage(&mut change.actor, rng),
+        2 => change.seq = values::number(change.seq, rng),
+        3 => change.start = values::number(change.start, rng),
+        4 => change.time = values::number(change.time as u64, rng) as i64,
+        5 => change.message = values::text(rng),
         6 => names(&mut change.others, rng),
-        7 => words::damage(&mut change.extra, rng),
+        7 => values::damage(&mut change.extra, rng),
         8 => change.deflated = !change.deflated,
-        9..=19 => surgery::cut(&mut change.ops, rng),
+        9..=19 => column_edits::cut(&mut change.ops, rng),
         _ => *change = universe.twisted(change, rng),
     }
 }
 
 fn names(names: &mut Vec<Vec<u8>>, rng: &mut Rng) {
-    list(names, rng, words::damage);
+    list(names, rng, values::damage);
 }
 
 fn hashes(hashes: &mut Vec<Hash>, rng: &mut Rng) {

@@ -1,4 +1,4 @@
-//! BLAKE3 as its specification tells it: one block at a time, one chunk at a time, a recursive tree.
+//! BLAKE3 by its specification: one block at a time, one chunk at a time, a recursive tree.
 //!
 //! Every output is a [`Node`] that has not yet been compressed for the last time, because only its user knows whether
 //! it is the root. Chunk counters may start anywhere, so a test can look at a subtree in the middle of an exabyte.
@@ -205,7 +205,8 @@ fn bytes(words: [u32; 8]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{paint, vectors};
+    use crate::inputs::paint::paint;
+    use crate::inputs::vectors;
 
     #[test]
     fn official_vectors_in_every_mode() {

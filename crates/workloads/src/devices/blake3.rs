@@ -1,39 +1,38 @@
-//! BLAKE3 of bytes on a device, of bytes of the host, and of many messages.
+//! BLAKE3 on a device: of device memory, of host memory, and of batches.
 
-use super::back_end::{BackEnd, words};
-use super::cuda::Cuda;
-use super::fault;
+use super::{case_error, description, open};
 use crate::all_threads;
-use crate::blake3::{Batch, Bytes, Hashing, MESSAGES, Message, context, fold, number};
+use crate::digests::blake3::{Batch, Hashing, MESSAGES, Message, context, fold, number};
+use crate::input::Bytes;
+use hashmill_gpu::{BackEnd, Blake3, Buffer};
 use hashmill_hash::blake3::hazmat::{Mode, merge_subtrees_non_root, merge_subtrees_root};
 use hashmill_hash::blake3::{Hash, batch};
 use hashmill_hash::engine::{EngineError, Stop, SubtreeEngine, Tile};
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec};
-use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::engine::{CaseError, Digest, Engine, Routine, Spec};
+use hashmill_lab::model::registry::{EngineOffer, Registry};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 const MESSAGE: &str = "device-blake3";
 const BATCH: &str = "device-blake3-batch";
 
-/// From where a hash is waited for, to where a device is busy. A gigabyte can be asked for by name.
+/// Sizes from latency-bound to saturating. 1 GiB is available by name only.
 const SIZES: [u64; 4] = [1 << 20, 16 << 20, 64 << 20, 256 << 20];
 
-/// Tiles on their way at the same time, as `hashmill sum` has them.
+/// Tiles in flight, as in `hashmill sum`.
 const IN_FLIGHT: usize = 8;
 const TILE: usize = 8 << 20;
 
-/// Everybody has the threads of the host, so that their rows stand beside each other.
-fn offer(classes: &[&str]) -> Offer {
-    Offer::classes(classes).threads([all_threads()])
+/// All engines offer the host's thread counts, so their rows are compared.
+fn offer(classes: &[&str]) -> EngineOffer {
+    EngineOffer::classes(classes).threads([all_threads()])
 }
 
-/// The workloads, and the processor's rows.
+/// The workloads and the CPU's rows.
 pub(super) fn register(registry: &mut Registry) {
     let classes = ["kernel-effective", "backend", "oneshot", "end-to-end", "sustained"];
     registry.workload(Message(MESSAGE, Hashing::Plain), &SIZES).engine("cpu", context(), offer(&classes));
@@ -41,108 +40,106 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// The rows of a device.
-pub(super) fn add<B: BackEnd>(registry: &mut Registry) {
-    registry
-        .more_engines::<Bytes>(MESSAGE)
-        .engine(
-            B::NAME,
-            OneBuffer::<B>(PhantomData),
-            offer(&["kernel-effective", "backend", "oneshot", "end-to-end", "sustained"]),
-        )
-        .engine(
-            &format!("{}-tiles", B::NAME),
-            tiles::<B>(),
-            offer(&["backend"]).knob("tile", ["1MiB", "8MiB"]),
-        );
-    registry.more_engines::<Vec<Bytes>>(BATCH).engine(B::NAME, messages::<B>(), many());
+pub(super) fn add(registry: &mut Registry, back_end: BackEnd) {
+    let resident = offer(&["kernel-effective", "backend", "oneshot", "end-to-end", "sustained"]);
+    let name = back_end.name();
+    registry.more_engines::<Bytes>(MESSAGE).engine(name, OneBuffer(back_end), resident).engine(
+        &format!("{name}-tiles"),
+        tiles(back_end),
+        offer(&["backend"]).knob("tile", ["1MiB", "8MiB"]),
+    );
+    registry.more_engines::<Vec<Bytes>>(BATCH).engine(name, messages(back_end), many());
+    if back_end == BackEnd::Cuda {
+        add_transfers(registry, back_end);
+    }
 }
 
-/// Further ways of NVIDIA's driver to bytes of the host: by pieces that the card fetches, and where they lie, which takes making them
-/// known first.
-pub(super) fn add_of_cuda(registry: &mut Registry) {
-    type Context = Opened<Cuda>;
-    let name = |opened: &Context| words(Cuda::info(&opened.device));
-    let told = |hash: &Hash| Digest::new(hash.as_bytes());
-    let fetched = |opened: &mut Context, message: &Bytes| opened.blake3.hash_bytes(message).map_err(fault);
-    let registered = |opened: &mut Context, message: &Bytes| {
-        let Opened { device, blake3, .. } = opened;
-        let hashed = device.registered(message, |known| blake3.hash_registered(known, &Stop::new()));
-        hashed.map_err(fault)?.map_err(fault)
+/// Rows of CUDA for host memory: fetched in pieces by the device, and read in place after registering the memory.
+fn add_transfers(registry: &mut Registry, back_end: BackEnd) {
+    let init = move |spec: &Spec| opened(back_end, spec);
+    let name = |opened: &Opened| description(opened.blake3.device());
+    let fetched =
+        |opened: &mut Opened, message: &Bytes| opened.blake3.hash_bytes(message).map_err(case_error);
+    let registered = |Opened { blake3, .. }: &mut Opened, message: &Bytes| {
+        let hashed = blake3.device().registered(message, |known| blake3.hash_registered(known, &Stop::new()));
+        hashed.and_then(|hashed| hashed).map_err(case_error)
     };
     registry
         .more_engines::<Bytes>(MESSAGE)
-        .engine("cuda-fetched", Routine::new(opened, name, fetched, told), offer(&["backend"]))
-        .engine("cuda-registered", Routine::new(opened, name, registered, told), offer(&["backend"]));
+        .engine("cuda-fetched", Routine::new(init, name, fetched, digest), offer(&["backend"]))
+        .engine("cuda-registered", Routine::new(init, name, registered, digest), offer(&["backend"]));
 }
 
-fn many() -> Offer {
+fn digest(hash: &Hash) -> Digest {
+    Digest::new(hash.as_bytes())
+}
+
+fn many() -> EngineOffer {
     offer(&["backend"]).knob("messages", ["1000", "100000"])
 }
 
 /// A message in a buffer of the device.
-struct OneBuffer<B>(PhantomData<fn() -> B>);
+struct OneBuffer(BackEnd);
 
-struct Opened<B: BackEnd> {
-    blake3: B::Blake3,
-    device: B::Device,
-    len: usize,
+struct Opened {
+    blake3: Blake3,
+    len: u64,
 }
 
-fn opened<B: BackEnd>(spec: &Spec) -> Result<Opened<B>, Fault> {
-    let len = usize::try_from(spec.size).map_err(Fault::failed)?;
-    let device = B::open().map_err(fault)?;
-    Ok(Opened { blake3: B::blake3(&device, &Mode::Hash).map_err(fault)?, device, len })
+fn opened(back_end: BackEnd, spec: &Spec) -> Result<Opened, CaseError> {
+    let blake3 = open(back_end).and_then(|device| device.blake3(&Mode::Hash)).map_err(case_error)?;
+    Ok(Opened { blake3, len: spec.size })
 }
 
-impl<B: BackEnd> Engine for OneBuffer<B> {
+impl Engine for OneBuffer {
     type Input = Bytes;
-    type Context = Opened<B>;
-    type Buffer = B::Buffer;
+    type Context = Opened;
+    type Buffer = Buffer;
     type Output = Hash;
 
-    fn init(&self, spec: &Spec) -> Result<Opened<B>, Fault> {
-        opened(spec)
+    fn init(&self, spec: &Spec) -> Result<Opened, CaseError> {
+        opened(self.0, spec)
     }
 
-    fn kernel(&self, opened: &Opened<B>) -> String {
-        words(B::info(&opened.device))
+    fn kernel(&self, opened: &Opened) -> String {
+        description(opened.blake3.device())
     }
 
-    fn reserve(&self, opened: &mut Opened<B>, _: &Bytes) -> Result<B::Buffer, Fault> {
-        B::buffer(&opened.device, opened.len).map_err(fault)
+    fn reserve(&self, opened: &mut Opened, _: &Bytes) -> Result<Buffer, CaseError> {
+        opened.blake3.device().buffer(opened.len).map_err(case_error)
     }
 
-    fn stage(&self, opened: &mut Opened<B>, buffer: &mut B::Buffer, message: &Bytes) -> Result<(), Fault> {
-        B::upload(&opened.device, buffer, message).map_err(fault)
+    fn stage(&self, _: &mut Opened, buffer: &mut Buffer, message: &Bytes) -> Result<(), CaseError> {
+        buffer.write(0, message).map_err(case_error)
     }
 
-    /// The digest is waited for, so nothing is left to be read.
-    fn run(&self, opened: &mut Opened<B>, buffer: &mut B::Buffer, _: &Bytes) -> Result<Hash, Fault> {
-        B::hash(&opened.blake3, buffer, opened.len).map_err(fault)
+    /// The digest was waited for, so no further read is needed.
+    fn run(&self, opened: &mut Opened, buffer: &mut Buffer, _: &Bytes) -> Result<Hash, CaseError> {
+        opened.blake3.hash_buffer(buffer, 0, opened.len).map_err(case_error)
     }
 
     fn digest(&self, hash: &Hash) -> Digest {
-        Digest::new(hash.as_bytes())
+        digest(hash)
     }
 }
 
-/// A message of the host in tiles by several threads, as files are hashed.
-fn tiles<B: BackEnd>() -> impl Engine<Input = Bytes> {
-    type Context<B> = (Box<dyn SubtreeEngine>, <B as BackEnd>::Device, usize);
-    let init = |spec: &Spec| {
+/// A message in host memory, in tiles from several threads, as files are hashed.
+fn tiles(back_end: BackEnd) -> impl Engine<Input = Bytes> {
+    type Context = (Arc<dyn SubtreeEngine>, String, usize);
+    let init = move |spec: &Spec| {
         let tile = number(spec, "tile", TILE)?;
         if spec.size <= tile as u64 {
-            return Err(Fault::unavailable("what is one tile, the processor hashes"));
+            return Err(CaseError::unavailable("the processor hashes an input of one tile"));
         }
-        let device = B::open().map_err(fault)?;
-        let engine = B::subtrees(&device, tile, IN_FLIGHT).map_err(fault)?;
-        Ok((engine, device, (spec.threads as usize).min(IN_FLIGHT)))
+        let device = open(back_end).map_err(case_error)?;
+        let engine = device.subtrees(&Mode::Hash, tile, IN_FLIGHT).map_err(case_error)?;
+        Ok((engine, description(&device), (spec.threads as usize).min(IN_FLIGHT)))
     };
-    let name = |(_, device, _): &Context<B>| words(B::info(device));
-    let run = |(engine, _, workers): &mut Context<B>, message: &Bytes| {
-        by_tiles(&**engine, message, *workers).map_err(Fault::failed)
+    let name = |(_, name, _): &Context| name.clone();
+    let run = |(engine, _, workers): &mut Context, message: &Bytes| {
+        by_tiles(&**engine, message, *workers).map_err(CaseError::failed)
     };
-    Routine::new(init, name, run, |hash: &Hash| Digest::new(hash.as_bytes()))
+    Routine::new(init, name, run, digest)
 }
 
 fn by_tiles(engine: &dyn SubtreeEngine, bytes: &[u8], workers: usize) -> Result<Hash, EngineError> {
@@ -171,29 +168,29 @@ fn by_tiles(engine: &dyn SubtreeEngine, bytes: &[u8], workers: usize) -> Result<
     Ok(merge_subtrees_root(&row[0], &row[1], Mode::Hash))
 }
 
-/// Digests stay where they are until somebody reads them.
+/// Digests are not copied; the check reads them.
 type Digests = Rc<RefCell<Vec<Hash>>>;
 
-fn blank(spec: &Spec) -> Result<Digests, Fault> {
+fn blank(spec: &Spec) -> Result<Digests, CaseError> {
     Ok(Rc::new(RefCell::new(vec![Hash::from_bytes([0; 32]); number(spec, "messages", MESSAGES)?])))
 }
 
-fn told(digests: &Digests) -> Digest {
+fn digest_of_all(digests: &Digests) -> Digest {
     fold(digests.borrow().iter().map(|digest| *digest.as_bytes()))
 }
 
-/// Many messages of the host on the device.
-fn messages<B: BackEnd>() -> impl Engine<Input = Vec<Bytes>> {
-    let init = |spec: &Spec| Ok((opened::<B>(spec)?, blank(spec)?));
-    let name = |(opened, _): &(Opened<B>, Digests)| words(B::info(&opened.device));
-    let run = |(opened, digests): &mut (Opened<B>, Digests), messages: &Vec<Bytes>| {
-        B::many(&opened.blake3, messages, &mut digests.borrow_mut()).map_err(fault)?;
+/// A batch of messages in host memory.
+fn messages(back_end: BackEnd) -> impl Engine<Input = Vec<Bytes>> {
+    let init = move |spec: &Spec| Ok((opened(back_end, spec)?, blank(spec)?));
+    let name = |(opened, _): &(Opened, Digests)| description(opened.blake3.device());
+    let run = |(opened, digests): &mut (Opened, Digests), messages: &Vec<Bytes>| {
+        opened.blake3.hash_many(messages, &mut digests.borrow_mut()).map_err(case_error)?;
         Ok(Rc::clone(digests))
     };
-    Routine::new(init, name, run, told)
+    Routine::new(init, name, run, digest_of_all)
 }
 
-/// Many messages on all threads of the processor.
+/// A batch of messages on all CPU threads.
 fn batched() -> impl Engine<Input = Vec<Bytes>> {
     let init = |spec: &Spec| Ok((spec.threads as usize, blank(spec)?));
     let name = |_: &(usize, Digests)| "all threads".to_owned();
@@ -207,5 +204,5 @@ fn batched() -> impl Engine<Input = Vec<Bytes>> {
         });
         Ok(Rc::clone(digests))
     };
-    Routine::new(init, name, run, told)
+    Routine::new(init, name, run, digest_of_all)
 }

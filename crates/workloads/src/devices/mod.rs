@@ -1,74 +1,67 @@
-//! Devices as engines of the lab, each back end beside all threads of the processor: rows that are there where a device is.
+//! GPU workloads, each back end beside all CPU threads. A row exists if there is a device.
 //!
-//! A class says where bytes are when the clock starts. `kernel-effective` is what others call resident or private: the input lies
-//! on the device, and the digest is waited for. `backend` is staged: the input lies in the memory of the host, and buffers are
-//! kept. `oneshot` makes buffers, too, and `end-to-end` opens the device.
+//! A class states where the input is when the clock starts. `kernel-effective` (elsewhere called resident or private): in device
+//! memory, and the digest is waited for. `backend`: staged from host memory with reused buffers. `oneshot` also allocates the
+//! buffers, and `end-to-end` also opens the device.
 
-mod answers;
 mod argon2;
-mod back_end;
 mod blake3;
-mod cuda;
+mod known_answers;
 mod nonces;
-mod wgpu;
 
-use back_end::BackEnd;
-use hashmill_gpu::Error;
-use hashmill_lab::model::engine::Fault;
+use hashmill_gpu::{BackEnd, Device, Error, Fault, Selector, best};
+use hashmill_lab::model::engine::CaseError;
 use hashmill_lab::model::registry::Registry;
 
-/// Those that are here, or all of them if nobody `looks`.
+/// Registers the rows of present devices, or of all back ends unless `looks`.
 pub(crate) fn register(registry: &mut Registry, looks: bool) {
-    let (cuda, wgpu) =
-        if looks { (no_cuda(), absence(&hashmill_gpu::wgpu::devices())) } else { (None, None) };
-    if let (Some(no_cuda), Some(no_wgpu)) = (&cuda, &wgpu) {
-        let why = format!("no device: cuda: {no_cuda}; wgpu: {no_wgpu}");
+    let absence = |back_end: BackEnd| if looks { absence(back_end) } else { None };
+    let all: Vec<_> = BackEnd::ALL.iter().map(|back_end| (*back_end, absence(*back_end))).collect();
+    if all.iter().all(|(_, why)| why.is_some()) {
+        let reasons = all.iter().filter_map(|(back_end, why)| Some(format!("{back_end}: {}", why.as_ref()?)));
+        let why = format!("no device: {}", reasons.collect::<Vec<_>>().join("; "));
         return registry.absent("device-*", &why);
     }
     blake3::register(registry);
     argon2::register(registry);
     nonces::register(registry);
-    if cuda.is_none() {
-        blake3::add_of_cuda(registry);
-    }
-    add::<cuda::Cuda>(registry, cuda);
-    add::<wgpu::Wgpu>(registry, wgpu);
-}
-
-fn no_cuda() -> Option<String> {
-    match hashmill_gpu::cuda::devices() {
-        Ok(found) => absence(&found),
-        Err(error) => Some(error.to_string()),
-    }
-}
-
-/// Why none of these devices can be measured, if so.
-fn absence(found: &[hashmill_gpu::Info]) -> Option<String> {
-    match hashmill_gpu::best(found) {
-        Some(_) => None,
-        None if found.is_empty() => Some("no driver offers one".to_owned()),
-        None => Some("none can be used".to_owned()),
-    }
-}
-
-/// The rows of a back end, or why there are none.
-fn add<B: BackEnd>(registry: &mut Registry, absence: Option<String>) {
-    if let Some(why) = absence {
-        registry.absent(B::NAME, &why);
-        return;
-    }
-    registry.known_answers(B::NAME, answers::check::<B>);
-    blake3::add::<B>(registry);
-    argon2::add::<B>(registry);
-    nonces::add::<B>(registry);
-}
-
-/// What the machine lacks makes a row skipped, all else broken.
-fn fault(error: Error) -> Fault {
-    match error {
-        Error::NoDriver { .. } | Error::NoDevice { .. } | Error::Unfit { .. } | Error::OutOfMemory { .. } => {
-            Fault::unavailable(error)
+    for (back_end, absence) in all {
+        if let Some(why) = absence {
+            registry.absent(back_end.name(), &why);
+            continue;
         }
-        error => Fault::failed(error),
+        registry.known_answers(back_end.name(), move || known_answers::check(back_end));
+        blake3::add(registry, back_end);
+        argon2::add(registry, back_end);
+        nonces::add(registry, back_end);
+    }
+}
+
+/// Why no device of this back end can be measured, or `None` if one can.
+fn absence(back_end: BackEnd) -> Option<String> {
+    match back_end.devices() {
+        Err(error) => Some(error.to_string()),
+        Ok(found) if best(&found).is_some() => None,
+        Ok(found) if found.is_empty() => Some("no driver offers one".to_owned()),
+        Ok(_) => Some("none can be used".to_owned()),
+    }
+}
+
+/// Opens the best device.
+fn open(back_end: BackEnd) -> Result<Device, Error> {
+    Device::open(back_end, Selector::Best)
+}
+
+/// Device name and driver for reports.
+fn description(device: &Device) -> String {
+    let info = device.info();
+    format!("{}, {}, {}", info.name, info.interface, info.driver)
+}
+
+/// A missing resource skips the row; any other error fails it.
+fn case_error(error: Error) -> CaseError {
+    match error.fault() {
+        Fault::Machine => CaseError::unavailable(error),
+        _ => CaseError::failed(error),
     }
 }

@@ -1,24 +1,24 @@
-//! Searches for nonces.
+//! Nonce searches on a device.
 
-use super::back_end::{BackEnd, words};
-use super::fault;
+use super::{case_error, description, open};
+use crate::argon2::pow;
+use crate::argon2::pow::{Setting, header, refused, start};
 use crate::argon2::{number, plan};
-use crate::pow::{self, Setting, header, refused, start};
-use crate::{all_threads, work};
+use crate::{all_threads, lower_bounds};
+use hashmill_gpu::{self as gpu, BackEnd, Device};
 use hashmill_hash::argon2::pow::{Pow, ThreadPool};
-use hashmill_hash::engine::{NonceEngine, NonceJob, Watch};
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Routine, Spec, Workload};
-use hashmill_lab::model::floor::Work;
-use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_hash::engine::{self, NonceEngine, NonceJob, SearchMonitor};
+use hashmill_lab::model::engine::{CaseError, Digest, Engine, Routine, Spec, Workload};
+use hashmill_lab::model::lower_bound::MinimalWork;
+use hashmill_lab::model::registry::{EngineOffer, Registry};
 use hashmill_lab::model::units::Units;
 use std::cell::RefCell;
-use std::marker::PhantomData;
 
 const NAME: &str = "device-pow";
-/// Nonces of a case that does not say how many.
+/// Default number of nonces.
 const NONCES: u32 = 64;
 
-/// The workload, and the processor's rows. 2 GiB can be asked for by name.
+/// The workload and the CPU's rows. 2 GiB is available by name only.
 pub(super) fn register(registry: &mut Registry) {
     let run = |workers: &mut Workers, _: &[u8; 32]| {
         search(&mut workers.pool, workers.nonces)?;
@@ -35,19 +35,23 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 /// The rows of a device.
-pub(super) fn add<B: BackEnd>(registry: &mut Registry) {
+pub(super) fn add(registry: &mut Registry, back_end: BackEnd) {
     let classes = ["backend", "oneshot", "end-to-end", "sustained"];
-    registry.more_engines::<[u8; 32]>(NAME).engine(B::NAME, OnDevice::<B>::new(), offer(&classes));
+    registry.more_engines::<[u8; 32]>(NAME).engine(
+        back_end.name(),
+        OnDevice { firsts: Firsts::default(), back_end },
+        offer(&classes),
+    );
 }
 
-fn offer(classes: &[&str]) -> Offer {
-    Offer::classes(classes)
+fn offer(classes: &[&str]) -> EngineOffer {
+    EngineOffer::classes(classes)
         .threads([all_threads()])
         .knob("passes", ["1", "4"])
         .knob("nonces", ["64", "512", "2048"])
 }
 
-fn nonces(spec: &Spec) -> Result<u64, Fault> {
+fn nonces(spec: &Spec) -> Result<u64, CaseError> {
     Ok(number(spec, "nonces", NONCES)?.into())
 }
 
@@ -57,8 +61,8 @@ struct Workers {
     first: [u8; 32],
 }
 
-/// A range without a hit. The size of a case is the memory of one hash. What is compared is the digest of nonce 0, which is a hit
-/// where everything is: a search without hits that computes wrong digests, or none, would go unnoticed.
+/// A range without a hit. The size of a case is the memory of one hash. The compared digest is that of nonce 0 from a search where
+/// every nonce hits: in a search without hits, wrong or missing digests would go unnoticed.
 struct Nonces;
 
 impl Workload for Nonces {
@@ -72,45 +76,45 @@ impl Workload for Nonces {
         Units::Hashes(nonces(spec).unwrap_or(1))
     }
 
-    fn work(&self, spec: &Spec) -> Option<Work> {
+    fn work(&self, spec: &Spec) -> Option<MinimalWork> {
         let params = Setting::of(spec, plan(spec).ok()?).ok()?.pow().params();
-        Some(work::argon2_batch(nonces(spec).ok()?, params.blocks(), params.passes().into()))
+        Some(lower_bounds::argon2_batch(nonces(spec).ok()?, params.blocks(), params.passes().into()))
     }
 
     fn working_set(&self, spec: &Spec) -> u64 {
         spec.size
     }
 
-    fn prepare(&self, spec: &Spec, _: u64) -> Result<[u8; 32], Fault> {
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<[u8; 32], CaseError> {
         Ok(pow::right(spec, 1)?[0])
     }
 
-    fn reference(&self, _: &Spec, right: &[u8; 32]) -> Result<Digest, Fault> {
+    fn reference(&self, _: &Spec, right: &[u8; 32]) -> Result<Digest, CaseError> {
         Ok(Digest::new(right))
     }
 }
 
-fn search(engine: &mut dyn NonceEngine, count: u64) -> Result<(), Fault> {
+fn search(engine: &mut dyn NonceEngine, count: u64) -> Result<(), CaseError> {
     let header = header();
-    let searched = engine.search(&NonceJob::new(&header, [0; 32]), 0..count, &Watch::new(), &|_| {});
+    let job = NonceJob::new(&header, [0; 32]);
+    let searched = engine::search(engine, &job, 0..count, &SearchMonitor::new(), &|_| {});
     match searched.map_err(refused)?.hashes {
         hashes if hashes == count => Ok(()),
-        hashes => Err(Fault::failed(format!("{hashes} of {count} nonces were tried"))),
+        hashes => Err(CaseError::failed(format!("{hashes} of {count} nonces were tried"))),
     }
 }
 
 /// The digest of nonce 0 as this engine computes it.
-fn first(engine: &mut dyn NonceEngine) -> Result<[u8; 32], Fault> {
+fn first(engine: &mut dyn NonceEngine) -> Result<[u8; 32], CaseError> {
     Ok(pow::search(engine, 1)?[0])
 }
 
-/// Digests of nonce 0: asked for once for each work, when buffers are made for the first time, so that no class times it but in the
-/// first lap.
+/// Digests of nonce 0, computed once per work when buffers are first allocated, so at most the first lap times it.
 #[derive(Default)]
 struct Firsts(RefCell<Vec<(Pow, [u8; 32])>>);
 
 impl Firsts {
-    fn of(&self, pow: Pow, engine: &mut dyn NonceEngine) -> Result<[u8; 32], Fault> {
+    fn of(&self, pow: Pow, engine: &mut dyn NonceEngine) -> Result<[u8; 32], CaseError> {
         if let Some((_, digest)) = self.0.borrow().iter().find(|(of, _)| *of == pow) {
             return Ok(*digest);
         }
@@ -120,51 +124,45 @@ impl Firsts {
     }
 }
 
-struct OnDevice<B> {
+struct OnDevice {
     firsts: Firsts,
-    back_end: PhantomData<fn() -> B>,
+    back_end: BackEnd,
 }
 
-impl<B> OnDevice<B> {
-    fn new() -> OnDevice<B> {
-        OnDevice { firsts: Firsts::default(), back_end: PhantomData }
-    }
-}
-
-struct Opened<B: BackEnd> {
-    device: B::Device,
+struct Opened {
+    device: Device,
     pow: Pow,
     nonces: u64,
 }
 
-impl<B: BackEnd> Engine for OnDevice<B> {
+impl Engine for OnDevice {
     type Input = [u8; 32];
-    type Context = Opened<B>;
-    type Buffer = (Box<dyn NonceEngine>, [u8; 32]);
+    type Context = Opened;
+    type Buffer = (gpu::Nonces, [u8; 32]);
     type Output = [u8; 32];
 
-    fn init(&self, spec: &Spec) -> Result<Opened<B>, Fault> {
+    fn init(&self, spec: &Spec) -> Result<Opened, CaseError> {
         let pow = Setting::of(spec, plan(spec)?)?.pow();
-        Ok(Opened { device: B::open().map_err(fault)?, pow, nonces: nonces(spec)? })
+        Ok(Opened { device: open(self.back_end).map_err(case_error)?, pow, nonces: nonces(spec)? })
     }
 
-    fn kernel(&self, opened: &Opened<B>) -> String {
-        words(B::info(&opened.device))
+    fn kernel(&self, opened: &Opened) -> String {
+        description(&opened.device)
     }
 
-    fn reserve(&self, opened: &mut Opened<B>, _: &[u8; 32]) -> Result<Self::Buffer, Fault> {
-        let mut engine = B::nonces(&opened.device, opened.pow, opened.nonces as usize).map_err(fault)?;
-        let first = self.firsts.of(opened.pow, &mut *engine)?;
+    fn reserve(&self, opened: &mut Opened, _: &[u8; 32]) -> Result<Self::Buffer, CaseError> {
+        let mut engine = opened.device.nonces(opened.pow, opened.nonces as usize).map_err(case_error)?;
+        let first = self.firsts.of(opened.pow, &mut engine)?;
         Ok((engine, first))
     }
 
     fn run(
         &self,
-        opened: &mut Opened<B>,
+        opened: &mut Opened,
         (engine, first): &mut Self::Buffer,
         _: &[u8; 32],
-    ) -> Result<[u8; 32], Fault> {
-        search(&mut **engine, opened.nonces)?;
+    ) -> Result<[u8; 32], CaseError> {
+        search(engine, opened.nonces)?;
         Ok(*first)
     }
 
@@ -176,13 +174,13 @@ impl<B: BackEnd> Engine for OnDevice<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hashmill_hash::argon2::pow::Order;
     use hashmill_hash::argon2::pow::SingleThread;
     use hashmill_hash::argon2::{PagePolicy, Plan};
-    use hashmill_hash::engine::{EngineError, Hit, NonceLimits, Searched};
+    use hashmill_hash::engine::{EngineError, Hit, Lease, NonceLimits, SearchProgress, Stop, Supply};
     use hashmill_lab::model::key::Knobs;
-    use std::ops::Range;
 
-    /// Tries every nonce, and tells of hits what it likes.
+    /// Tries every nonce, but alters the hits.
     struct Bent(SingleThread, fn(Hit) -> Option<Hit>);
 
     impl NonceEngine for Bent {
@@ -194,20 +192,36 @@ mod tests {
             self.0.limits()
         }
 
-        fn search(
-            &mut self,
-            job: &NonceJob<'_>,
-            nonces: Range<u64>,
-            watch: &Watch,
-            hit: &(dyn Fn(Hit) + Sync),
-        ) -> Result<Searched, EngineError> {
-            let bend = self.1;
-            self.0.search(job, nonces, watch, &|found| bend(found).into_iter().for_each(hit))
+        fn order(&self) -> Order {
+            self.0.order()
+        }
+
+        fn run(&mut self, supply: &dyn Supply, stop: &Stop) -> Result<(), EngineError> {
+            self.0.run(&BentSupply(supply, self.1), stop)
+        }
+    }
+
+    /// Alters the hits on their way to a supply.
+    struct BentSupply<'a>(&'a dyn Supply, fn(Hit) -> Option<Hit>);
+
+    impl Supply for BentSupply<'_> {
+        fn take_lease(&self, most: u64) -> Option<Lease> {
+            self.0.take_lease(most)
+        }
+
+        fn report_hit(&self, lease: &Lease, hit: Hit) {
+            if let Some(hit) = (self.1)(hit) {
+                self.0.report_hit(lease, hit);
+            }
+        }
+
+        fn end_lease(&self, lease: Lease, progress: SearchProgress) {
+            self.0.end_lease(lease, progress);
         }
     }
 
     #[test]
-    fn a_search_without_hits_that_computes_nothing_right_is_no_result() {
+    fn wrong_digests_without_hits_are_detected() {
         let class = "backend".parse().expect("a class");
         let spec = Spec { class, size: 64 << 10, threads: 1, kernel: None, knobs: Knobs::default() };
         let right = Nonces.prepare(&spec, 0).expect("a hash");
@@ -225,6 +239,6 @@ mod tests {
             Some(hit)
         });
         assert_ne!(wrong.expect("a digest"), right);
-        assert_eq!(first(|_| None), Err(Fault::failed("a nonce was left out")));
+        assert_eq!(first(|_| None), Err(CaseError::failed("a nonce was left out")));
     }
 }

@@ -1,123 +1,122 @@
-//! What a workload asks of an engine. Each engine implements what it has; a workload is written once, for all of them.
+//! Interface of document engines for workloads. Each engine implements the traits that it supports.
 
 use std::hint::black_box;
 
 /// One edit of a text. Positions and lengths count Unicode scalar values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Patch {
-    /// Where.
+    /// Position.
     pub at: usize,
-    /// How many characters go.
+    /// Number of characters to delete.
     pub delete: usize,
-    /// What comes.
+    /// Text to insert.
     pub insert: String,
 }
 
-/// A document with one text in it.
+/// A document with one text.
 pub trait Texts: Sized + 'static {
     /// Name and version.
     const NAME: &'static str;
 
-    /// A new document, with an empty text in it.
+    /// A new document with an empty text.
     fn blank(who: u8) -> Self;
     /// One transaction. Positions count Unicode scalar values.
     fn edit(&mut self, patches: &[Patch]);
-    /// Makes what commits may have put off: the hashes of all changes, where an engine has them.
+    /// Completes deferred work of commits: the hashes of all changes, if the engine has them.
     fn settle(&mut self);
     /// The whole text.
     fn text(&mut self) -> String;
-    /// How many characters it has.
+    /// Number of characters.
     fn length(&mut self) -> usize;
-    /// The smallest form, with the whole history.
+    /// Saves the whole history in the smallest form.
     fn save(&mut self) -> Vec<u8>;
-    /// The form that is written fastest, with the whole history: nothing is deflated, where an engine deflates.
+    /// Saves the whole history in the fastest form: without compression, if the engine compresses.
     fn save_plain(&mut self) -> Vec<u8> {
         self.save()
     }
-    /// From what [`save`](Self::save) gave, and checked as the engine checks what it reads by default.
+    /// Loads the output of [`save`](Self::save) with the engine's default checks.
     fn load(bytes: &[u8]) -> Self;
-    /// As [`load`](Self::load), with every check that can be put off put off.
+    /// As [`load`](Self::load), with as many checks deferred as possible.
     fn load_deferred(bytes: &[u8]) -> Self {
         Self::load(bytes)
     }
-    /// Something that holds what [`save`](Self::save) gave, checked as the engine checks what it opens by default, and can be
-    /// asked. The bytes may go.
+    /// Opens the output of [`save`](Self::save) for reading, with the engine's default checks, independent of `bytes`.
     fn open(bytes: &[u8]) -> impl Sized {
         Self::load_deferred(bytes)
     }
-    /// Opened, and saved before anything was asked.
+    /// Opens a document and saves it without a read in between.
     fn open_and_save(bytes: &[u8]) -> Vec<u8> {
         Self::load_deferred(bytes).save()
     }
 }
 
-/// A document that others edit too.
+/// A document with concurrent editors.
 pub trait Shared: Texts {
     /// A second replica.
     fn fork(&mut self, who: u8) -> Self;
-    /// One transaction, and what has to be told to the others.
+    /// One transaction; returns the update for the other replicas.
     fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8>;
-    /// What others told, in an order in which nothing is missing.
+    /// Applies updates of others, in causal order.
     fn hear(&mut self, updates: &[Vec<u8>]);
 }
 
-/// A document with a map and a list in it.
+/// A document with a map and a list.
 pub trait Objects: Texts {
-    /// A place in the list that stays where it is while the list changes.
+    /// A stable position in the list.
     type Cursor: 'static;
     /// One transaction of puts into the map.
     fn put_all<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, i64)>);
-    /// What stands at a key.
+    /// Value of a key.
     fn get(&self, key: &str) -> Option<i64>;
-    /// Hands out every key, in whatever order the engine has them, and counts them with [`handed_out`].
+    /// Iterates over all keys in the engine's order, and counts them with [`handed_out`].
     fn keys(&self) -> usize;
     /// One transaction of insertions into the list.
     fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>);
-    /// What stands at an index.
+    /// Value at an index.
     fn get_index(&self, index: usize) -> Option<i64>;
     /// A cursor at an index of the list.
     fn cursor(&self, index: usize) -> Self::Cursor;
-    /// The index at which a cursor is.
+    /// The index of a cursor.
     fn resolve(&self, cursor: &Self::Cursor) -> usize;
-    /// Takes over what another replica has.
+    /// Merges another replica.
     fn merge(&mut self, other: &mut Self);
 }
 
-/// Counts what is there to be used: an engine that need not make the things to count them makes them all the same.
+/// Counts items and forces their construction, also for an engine that could count without it.
 pub fn handed_out<T>(things: impl Iterator<Item = T>) -> usize {
     things.map(black_box).count()
 }
 
-/// A document with a rich text in it.
-pub trait Rich: Past {
-    /// One transaction that marks ranges of the text, each with a value of its own.
+/// A document with a rich text.
+pub trait Rich: HistoryReads {
+    /// One transaction that marks ranges of the text, each with its own value.
     fn mark_all(&mut self, ranges: impl Iterator<Item = (usize, usize)>);
-    /// Hands out every mark, and counts them.
+    /// Iterates over all marks and counts them.
     fn marks(&self) -> usize;
-    /// Hands out every span, and counts them.
+    /// Iterates over all spans and counts them.
     fn spans(&self) -> usize;
-    /// One transaction; hands out what is new for who shows the document, and counts it.
+    /// One transaction; returns the number of patches for a view.
     fn edit_and_show(&mut self, patches: &[Patch]) -> usize;
-    /// The same for somebody who was there before the first such call and remembers what was handed out.
+    /// As `edit_and_show`, for an observer that was attached before the first edit.
     fn edit_and_hear(&mut self, patches: &[Patch]) -> usize {
         self.edit_and_show(patches)
     }
-    /// Hands out the steps from one point to another, and counts them.
+    /// Number of patches between two versions; constructs all of them.
     fn diff(&mut self, before: &Self::Version, after: &Self::Version) -> usize;
 }
 
-/// A document that finds out with another replica what each of them lacks.
+/// A document with a sync protocol.
 pub trait Synced: Rich {
-    /// What is known of the other replica.
+    /// Sync state for a peer.
     type Peer: Clone + Default + 'static;
-    /// The next message, not yet as bytes; gives whether there is one.
+    /// Generates the next message without encoding it; returns whether there is one.
     fn generate(&mut self, peer: &mut Self::Peer) -> bool;
-    /// The next message.
+    /// The next message, encoded.
     fn say(&mut self, peer: &mut Self::Peer) -> Option<Vec<u8>>;
-    /// Takes a message.
+    /// Receives a message.
     fn take(&mut self, peer: &mut Self::Peer, message: &[u8]);
-    /// Takes a message, and hands out what is new in the text for who shows it: where, how many characters went, how many
-    /// came. Gives whether anything is new.
+    /// Receives a message and passes the text edits to a view: position, deleted and inserted characters. Returns whether anything
+    /// changed.
     fn take_and_show(
         &mut self,
         peer: &mut Self::Peer,
@@ -128,14 +127,14 @@ pub trait Synced: Rich {
     fn is_with(&mut self, other: &mut Self) -> bool;
 }
 
-/// A document whose past can be read.
-pub trait Past: Objects {
-    /// A point in the past.
+/// A document with readable history.
+pub trait HistoryReads: Objects {
+    /// A version of the document.
     type Version;
-    /// Now.
+    /// The current version.
     fn version(&mut self) -> Self::Version;
-    /// What stood at a key.
+    /// Value of a key at a version.
     fn get_at(&mut self, key: &str, version: &Self::Version) -> Option<i64>;
-    /// The text as it was.
+    /// The text at a version.
     fn text_at(&mut self, version: &Self::Version) -> String;
 }

@@ -1,28 +1,28 @@
-//! A document as JSON, beside serde_json, which writes the same value out of its own `Value`.
+//! JSON export of a document, compared with serde_json writing the same value from its `Value`.
 
-use super::cases::{Answer, Case, repeat};
-use super::lab::{digest, offer, size};
-use hashmill_doc::json::{self, Form, Layout};
+use super::case::{Answer, Case, repeat};
+use super::spec::{digest, offer, size};
+use hashmill_doc::json::{self, Layout, ScalarEncoding};
 use hashmill_doc::{Document, EditError, ObjId, ObjType, ROOT, ReadDoc as _, Transactable as _, Value};
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
+use hashmill_lab::model::engine::{CaseError, Digest, Engine, Spec, Workload};
 use hashmill_lab::model::registry::Registry;
 use hashmill_lab::model::units::Units;
 use std::fmt::Write as _;
 
-/// So many records are 380 kB.
+/// Numbers of records; 2,000 are 380 kB.
 const SIZES: [u64; 1] = [2_000];
 
-/// Who writes.
+/// The writer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum JsonWriter {
-    /// Our engine, out of a document.
+    /// Hashmill, from a document.
     Hashmill,
-    /// serde_json, out of the value that it read from the same text.
+    /// serde_json, from the value parsed from the same text.
     Serde,
 }
 
-/// A list of that many records, each a map with strings, numbers of three kinds, a truth, nothing, and a list in it. Ours lies
-/// as a file with it is loaded.
+/// A list of records, each a map with strings, three kinds of numbers, a boolean, null and a list. Hashmill's document is loaded
+/// from a file.
 #[must_use]
 pub fn json_write(who: JsonWriter, records: usize) -> Case {
     match who {
@@ -31,8 +31,9 @@ pub fn json_write(who: JsonWriter, records: usize) -> Case {
             repeat(move || {
                 let (view, whole) = (doc.view(), (Value::Object(ObjType::Map), ObjId::Root));
                 let mut out = vec![];
-                json::write(&view, whole, Form::Plain, Layout::Compact, &mut out).expect("room in memory");
-                said(out)
+                json::write(&view, whole, ScalarEncoding::Plain, Layout::Compact, &mut out)
+                    .expect("room in memory");
+                utf8(out)
             })
         }
         JsonWriter::Serde => {
@@ -40,13 +41,13 @@ pub fn json_write(who: JsonWriter, records: usize) -> Case {
             repeat(move || {
                 let mut out = vec![];
                 serde_json::to_writer(&mut out, &value).expect("room in memory");
-                said(out)
+                utf8(out)
             })
         }
     }
 }
 
-fn said(out: Vec<u8>) -> String {
+fn utf8(out: Vec<u8>) -> String {
     String::from_utf8(out).expect("JSON is text")
 }
 
@@ -78,7 +79,7 @@ fn document(records: usize) -> Document {
     Document::load(&doc.save()).expect("a saved document")
 }
 
-/// What must come out, worked out without an engine: keys in the order of their bytes.
+/// Expected text, computed without an engine: keys in byte order.
 fn text(records: usize) -> String {
     let mut out = "{\"records\":[".to_owned();
     for record in 0..records {
@@ -117,11 +118,11 @@ impl Workload for Export {
         Units::Operations(1)
     }
 
-    fn prepare(&self, spec: &Spec, _: u64) -> Result<usize, Fault> {
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<usize, CaseError> {
         size(spec)
     }
 
-    fn reference(&self, _: &Spec, records: &usize) -> Result<Digest, Fault> {
+    fn reference(&self, _: &Spec, records: &usize) -> Result<Digest, CaseError> {
         Ok(digest(&Answer::Text(text(*records))))
     }
 }
@@ -132,7 +133,7 @@ impl Engine for JsonWriter {
     type Buffer = Case;
     type Output = Answer;
 
-    fn init(&self, _: &Spec) -> Result<(), Fault> {
+    fn init(&self, _: &Spec) -> Result<(), CaseError> {
         Ok(())
     }
 
@@ -144,11 +145,11 @@ impl Engine for JsonWriter {
         .to_owned()
     }
 
-    fn reserve(&self, (): &mut (), records: &usize) -> Result<Case, Fault> {
+    fn reserve(&self, (): &mut (), records: &usize) -> Result<Case, CaseError> {
         Ok(json_write(*self, *records))
     }
 
-    fn run(&self, (): &mut (), case: &mut Case, _: &usize) -> Result<Answer, Fault> {
+    fn run(&self, (): &mut (), case: &mut Case, _: &usize) -> Result<Answer, CaseError> {
         Ok((case.call)(0))
     }
 
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_write_what_was_worked_out() {
+    fn both_write_the_expected_text() {
         for who in [JsonWriter::Hashmill, JsonWriter::Serde] {
             assert_eq!(json_write(who, 12).once(0), Answer::Text(text(12)), "{who:?}");
         }

@@ -1,24 +1,25 @@
-//! The workloads on documents as the lab sees them.
+//! Registration of document workloads in the lab.
 
-use super::cases::{self, Answer, Case};
+use super::case::{Answer, Case};
+use super::cases;
 use super::json;
-use super::named::Named;
 use super::ours::{Hashmill, snapshot_reads};
+use super::spec::{digest, offer, size};
+use crate::doc::workload_names::WorkloadName;
 use crate::thread_counts;
-use hashmill_hash::blake3;
-use hashmill_lab::model::engine::{Digest, Engine, Fault, Spec, Workload};
-use hashmill_lab::model::registry::{Offer, Registry};
+use hashmill_lab::model::engine::{CaseError, Digest, Engine, Spec, Workload};
+use hashmill_lab::model::registry::Registry;
 use hashmill_lab::model::units::Units;
 
-/// A case of some engine, if it has the workload.
-pub type Make = fn(Named, usize) -> Option<Case>;
+/// Constructor of an engine's case, `None` if the engine lacks the workload.
+pub type Make = fn(WorkloadName, usize) -> Option<Case>;
 
-/// Every name, with our engine.
+/// Registers all workloads with Hashmill's engine.
 pub(crate) fn register(registry: &mut Registry) {
-    for named in Named::every() {
+    for named in WorkloadName::every() {
         registry.workload(Work::new(named), named.sizes()).engine(
             "hashmill",
-            Player { named, make: cases::synced::<Hashmill>, version: "hashmill" },
+            DocEngineCase { named, make: cases::synced::<Hashmill>, version: "hashmill" },
             offer(),
         );
     }
@@ -29,46 +30,37 @@ pub(crate) fn register(registry: &mut Registry) {
     json::register(registry);
 }
 
-/// Another engine beside ours, in the workloads of `has`.
+/// Registers another engine for the workloads of `has`.
 pub fn more_engines(
     registry: &mut Registry,
     name: &str,
     version: &'static str,
     make: Make,
-    has: fn(Named) -> bool,
+    has: fn(WorkloadName) -> bool,
 ) {
-    for named in Named::every().filter(|named| has(*named)) {
-        registry.more_engines(&Work::new(named).name).engine(name, Player { named, make, version }, offer());
+    for named in WorkloadName::every().filter(|named| has(*named)) {
+        registry.more_engines(&Work::new(named).name).engine(
+            name,
+            DocEngineCase { named, make, version },
+            offer(),
+        );
     }
 }
 
-pub(super) fn offer() -> Offer {
-    Offer::classes(&["kernel"])
-}
-
-/// What the lab compares answers by.
-#[must_use]
-pub fn digest(answer: &Answer) -> Digest {
-    match answer {
-        Answer::Number(number) => Digest::new(&number.to_be_bytes()),
-        Answer::Text(text) => Digest::new(blake3::hash(text.as_bytes()).as_bytes()),
-    }
-}
-
-/// One workload; the size is the number that stands behind its name.
+/// One workload; the size is the number after its name.
 struct Work {
-    named: Named,
+    named: WorkloadName,
     name: String,
 }
 
 impl Work {
-    fn new(named: Named) -> Self {
+    fn new(named: WorkloadName) -> Self {
         Work { named, name: format!("doc-{named}") }
     }
 }
 
 impl Workload for Work {
-    /// The place of the document that a call asks for.
+    /// The position that a call reads.
     type Input = usize;
 
     fn name(&self) -> &str {
@@ -79,65 +71,56 @@ impl Workload for Work {
         Units::Operations(self.named.operations(spec.size))
     }
 
-    /// Who asks for one place again and again has its way through the document learned.
+    /// Several positions: with one, the branch predictor would learn the path through the document.
     fn inputs(&self, _: &Spec) -> usize {
         if self.named.asks_for_a_place() { usize::MAX } else { 1 }
     }
 
-    fn prepare(&self, spec: &Spec, seed: u64) -> Result<usize, Fault> {
+    fn prepare(&self, spec: &Spec, seed: u64) -> Result<usize, CaseError> {
         Ok((seed % size(spec)? as u64) as usize)
     }
 
-    fn reference(&self, spec: &Spec, place: &usize) -> Result<Digest, Fault> {
-        Ok(digest(&self.named.answer(size(spec)?, *place)))
-    }
-}
-
-/// A document for each operation of the largest size must fit into memory; nothing is there to be done with none.
-pub(super) fn size(spec: &Spec) -> Result<usize, Fault> {
-    const MOST: u64 = 20_000_000;
-    match spec.size {
-        1..=MOST => Ok(spec.size as usize),
-        size => Err(Fault::failed(format!("{size} operations: choose 1 to {MOST}"))),
+    fn reference(&self, spec: &Spec, position: &usize) -> Result<Digest, CaseError> {
+        Ok(digest(&self.named.answer(size(spec)?, *position)))
     }
 }
 
 /// An engine at one workload.
-struct Player {
-    named: Named,
+struct DocEngineCase {
+    named: WorkloadName,
     make: Make,
     version: &'static str,
 }
 
-impl Engine for Player {
+impl Engine for DocEngineCase {
     type Input = usize;
-    /// The document, whichever places calls ask for.
+    /// The document, for all positions.
     type Context = Case;
     type Buffer = ();
     type Output = Answer;
 
-    fn init(&self, spec: &Spec) -> Result<Case, Fault> {
+    fn init(&self, spec: &Spec) -> Result<Case, CaseError> {
         let made = (self.make)(self.named, size(spec)?);
-        made.ok_or_else(|| Fault::unavailable(format!("{} has no {}", self.version, self.named)))
+        made.ok_or_else(|| CaseError::unavailable(format!("{} has no {}", self.version, self.named)))
     }
 
     fn kernel(&self, _: &Case) -> String {
         self.version.to_owned()
     }
 
-    fn reserve(&self, _: &mut Case, _: &usize) -> Result<(), Fault> {
+    fn reserve(&self, _: &mut Case, _: &usize) -> Result<(), CaseError> {
         Ok(())
     }
 
-    fn stage(&self, case: &mut Case, (): &mut (), _: &usize) -> Result<(), Fault> {
+    fn stage(&self, case: &mut Case, (): &mut (), _: &usize) -> Result<(), CaseError> {
         if let Some(prepare) = &mut case.prepare {
             prepare();
         }
         Ok(())
     }
 
-    fn run(&self, case: &mut Case, (): &mut (), place: &usize) -> Result<Answer, Fault> {
-        Ok((case.call)(*place))
+    fn run(&self, case: &mut Case, (): &mut (), position: &usize) -> Result<Answer, CaseError> {
+        Ok((case.call)(*position))
     }
 
     fn digest(&self, answer: &Answer) -> Digest {
@@ -149,7 +132,7 @@ impl Engine for Player {
     }
 }
 
-/// Every key of a map, read on a snapshot: each thread has its part.
+/// All keys of a map, read on a snapshot, divided between threads.
 struct Snapshot;
 
 impl Workload for Snapshot {
@@ -163,16 +146,16 @@ impl Workload for Snapshot {
         Units::Operations(spec.size)
     }
 
-    fn prepare(&self, spec: &Spec, _: u64) -> Result<usize, Fault> {
+    fn prepare(&self, spec: &Spec, _: u64) -> Result<usize, CaseError> {
         size(spec)
     }
 
-    fn reference(&self, _: &Spec, size: &usize) -> Result<Digest, Fault> {
-        Ok(digest(&Named::GetScale.answer(*size, 0)))
+    fn reference(&self, _: &Spec, size: &usize) -> Result<Digest, CaseError> {
+        Ok(digest(&WorkloadName::GetScale.answer(*size, 0)))
     }
 }
 
-/// As many threads as the case says, and no more than these: what more of them are worth.
+/// Readers on the number of threads of the case, limited to the available ones.
 struct Readers {
     most: usize,
 }
@@ -183,7 +166,7 @@ impl Engine for Readers {
     type Buffer = Case;
     type Output = Answer;
 
-    fn init(&self, spec: &Spec) -> Result<usize, Fault> {
+    fn init(&self, spec: &Spec) -> Result<usize, CaseError> {
         Ok(self.most.min(spec.threads as usize))
     }
 
@@ -191,11 +174,11 @@ impl Engine for Readers {
         "hashmill".to_owned()
     }
 
-    fn reserve(&self, threads: &mut usize, size: &usize) -> Result<Case, Fault> {
+    fn reserve(&self, threads: &mut usize, size: &usize) -> Result<Case, CaseError> {
         Ok(snapshot_reads(*size, *threads))
     }
 
-    fn run(&self, _: &mut usize, case: &mut Case, _: &usize) -> Result<Answer, Fault> {
+    fn run(&self, _: &mut usize, case: &mut Case, _: &usize) -> Result<Answer, CaseError> {
         Ok((case.call)(0))
     }
 
@@ -211,23 +194,23 @@ mod tests {
     use hashmill_lab::model::key::Key;
 
     fn check<E: Synced + Shared>() {
-        for named in Named::every() {
+        for named in WorkloadName::every() {
             let mut case = cases::synced::<E>(named, 12).expect("an engine with everything");
-            for place in [6, 6, 0, 11] {
-                assert_eq!(case.once(place), named.answer(12, place), "{named}");
+            for position in [6, 6, 0, 11] {
+                assert_eq!(case.once(position), named.answer(12, position), "{named}");
             }
         }
     }
 
     #[test]
-    fn our_engine_gives_the_answers_that_were_worked_out() {
+    fn engine_gives_the_expected_answers() {
         check::<Hashmill>();
-        assert_eq!(snapshot_reads(12, 2).once(0), Named::GetScale.answer(12, 0));
+        assert_eq!(snapshot_reads(12, 2).once(0), WorkloadName::GetScale.answer(12, 0));
     }
 
     #[test]
-    fn places_differ_and_lie_in_the_document() {
-        let work = Work::new(Named::MapGet);
+    fn positions_differ_and_are_in_the_document() {
+        let work = Work::new(WorkloadName::MapGet);
         let key: Key = "doc-map_get/hashmill/kernel/100/t1".parse().expect("a key");
         let spec = Spec {
             class: key.class,
@@ -239,6 +222,6 @@ mod tests {
         let places = [1, 99, 100, u64::MAX].map(|seed| work.prepare(&spec, seed).expect("a place"));
         assert_eq!(places, [1, 99, 0, 15]);
         assert!(work.inputs(&spec) > 1);
-        assert_eq!(Work::new(Named::Save).inputs(&spec), 1);
+        assert_eq!(Work::new(WorkloadName::Save).inputs(&spec), 1);
     }
 }

@@ -1,20 +1,24 @@
-//! Documents: what is asked of an engine, and the workloads, written once for every engine. Recordings of real typing are
-//! measured by `cargo rivals lab`, which has them.
+//! Document workloads and the interface of engines. Recordings of real typing are in `cargo rivals lab`.
 
+mod case;
 mod cases;
 mod engine;
+mod expected_answers;
+mod hub_simulation;
 mod json;
 mod lab;
-mod loaded;
-mod named;
+mod loaded_documents;
 mod ours;
-mod typists;
+mod spec;
+mod workload_names;
 
-pub use cases::{Answer, Case, all, keys, numbered, prepared, present, repeat, synced, words};
-pub use engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_out};
+pub use case::{Answer, Case, keys, numbered, prepared, repeat};
+pub use cases::{all, present, synced, words};
+pub use engine::{HistoryReads, Objects, Patch, Rich, Shared, Synced, Texts, handed_out};
 pub use json::{JsonWriter, json_write};
-pub use lab::{Make, digest, more_engines};
-pub use named::Named;
+pub use lab::{Make, more_engines};
 pub use ours::{Hashmill, snapshot_reads};
+pub use spec::digest;
+pub use workload_names::WorkloadName;
 
 pub(crate) use lab::register;

@@ -1,7 +1,7 @@
-//! Hashmill's engine.
+//! Hashmill's document engine.
 
-use super::cases::{Case, keys, numbered, repeat};
-use super::engine::{Objects, Past, Patch, Rich, Shared, Synced, Texts, handed_out};
+use super::case::{Case, keys, numbered, repeat};
+use super::engine::{HistoryReads, Objects, Patch, Rich, Shared, Synced, Texts, handed_out};
 use hashmill_doc::sync::{Message, State, SyncDoc as _};
 use hashmill_doc::{
     ActorId, Change, ChangeHash, Cursor, Document, EditError, ExpandMark, Limits, LoadOptions, Mark, ObjId,
@@ -21,12 +21,13 @@ pub struct Hashmill {
 
 impl Hashmill {
     fn of(doc: Document) -> Self {
-        let object = |key: &str| doc.get(ROOT, key).ok().flatten().map_or(ROOT, |(_, id)| id);
+        // A document without a key is not edited there.
+        let object = |key: &str| doc.get(ROOT, key).expect("the root is a map").map_or(ROOT, |(_, id)| id);
         let (text, map, list) = (object("text"), object("map"), object("list"));
         Self { doc, text, map, list, observer: None }
     }
 
-    /// What is written from now on is somebody else's.
+    /// Writes later edits as another actor.
     pub(super) fn write_as(&mut self, who: u8) {
         self.doc.set_actor(ActorId::from([who; 16]));
     }
@@ -160,7 +161,7 @@ impl Objects for Hashmill {
     }
 }
 
-impl Past for Hashmill {
+impl HistoryReads for Hashmill {
     type Version = Vec<ChangeHash>;
 
     fn version(&mut self) -> Self::Version {
@@ -206,9 +207,9 @@ impl Rich for Hashmill {
     }
 
     fn edit_and_hear(&mut self, patches: &[Patch]) -> usize {
-        self.observer.get_or_insert_with(|| Observer::of(&self.doc));
+        self.observer.get_or_insert_with(|| Observer::from_current(&self.doc));
         self.edit(patches);
-        self.observer.as_mut().map_or(0, |observer| handed_out(observer.news(&self.doc).iter()))
+        self.observer.as_mut().map_or(0, |observer| handed_out(observer.patches_since_last(&self.doc).iter()))
     }
 
     fn diff(&mut self, before: &Self::Version, after: &Self::Version) -> usize {
@@ -238,9 +239,9 @@ impl Synced for Hashmill {
         message: &[u8],
         mut show: impl FnMut(usize, usize, usize),
     ) -> bool {
-        self.observer.get_or_insert_with(|| Observer::of(&self.doc));
+        self.observer.get_or_insert_with(|| Observer::from_current(&self.doc));
         self.take(peer, message);
-        let news = self.observer.as_mut().map_or(&[][..], |observer| observer.news(&self.doc));
+        let news = self.observer.as_mut().map_or(&[][..], |observer| observer.patches_since_last(&self.doc));
         for step in news {
             match &step.action {
                 PatchAction::SpliceText { index, value, .. } => show(*index, 0, value.chars().count()),
@@ -256,7 +257,7 @@ impl Synced for Hashmill {
     }
 }
 
-/// Every key of a map of `size` keys, read on a snapshot by that many threads, each its own part.
+/// Reads a map of `size` keys on a snapshot, divided between `threads` threads.
 #[must_use]
 pub fn snapshot_reads(size: usize, threads: usize) -> Case {
     let keys = keys(size);

@@ -1,4 +1,4 @@
-# argon2-cffi of a distribution, unchanged, on the library below the folder that is named.
+# Runs argon2-cffi of a distribution, unchanged, with the library below the given folder.
 import sys
 
 import argon2

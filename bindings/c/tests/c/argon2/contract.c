@@ -1,4 +1,4 @@
-/* What the header promises beyond tags: allocators of callers, flags, wiped memory, threads, errors of the system. */
+/* Promises of the header besides tags: allocators of callers, flags, wiped memory, threads, errors of the system. */
 #define _GNU_SOURCE
 #include <argon2.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
         }                                                                                                              \
     } while (0)
 
-/* An allocator that looks at what comes back. */
+/* An allocator that checks freed memory. */
 static _Alignas(64) uint8_t pool[256 * 1024 + 128];
 static size_t skew, asked[4], given_back[4];
 static int taken, freed, fails_from, says;
@@ -63,13 +63,13 @@ static void allocators(void) {
     for (size_t i = 0; i < 6; i++) {
         c = context(), c.allocate_cbk = take, c.free_cbk = give_back;
         start(at[i], 4);
-        says = (int)i; /* what it returns is not looked at */
+        says = (int)i; /* its return value is ignored */
         CHECK(argon2id_ctx(&c) == ARGON2_OK && memcmp(out, expected, 32) == 0);
         CHECK(asked[0] == 256 * 1024 && taken == (at[i] % 64 ? 2 : 1) && freed == taken);
         CHECK(taken == 1 || asked[1] == 256 * 1024 + 63);
         CHECK(argon2id_verify_ctx((start(0, 4), &c), (char *)expected) == ARGON2_OK);
     }
-    /* No memory, at the first or the second question. */
+    /* No memory, at the first or the second request. */
     for (int from = 0; from < 2; from++) {
         c = context(), c.allocate_cbk = take, c.free_cbk = give_back;
         c.flags = ARGON2_FLAG_CLEAR_PASSWORD | ARGON2_FLAG_CLEAR_SECRET;
@@ -78,7 +78,7 @@ static void allocators(void) {
         CHECK(c.pwdlen == 8 && memcmp(pwd, "password", 8) == 0 && c.secretlen == 8);
         CHECK(memcmp(secret, "a secret", 8) == 0);
     }
-    /* A fault of the parameters is found before anything is asked for. */
+    /* Invalid parameters are detected before any allocation. */
     c.lanes = 0, start(0, 4);
     CHECK(argon2id_ctx(&c) == ARGON2_LANES_TOO_FEW && taken == 0);
     c = context(), c.allocate_cbk = take;
@@ -151,7 +151,7 @@ static void eight_at_once(void) {
     for (int i = 0; i < 8; i++) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-/* A system that has no more memory, and one that has no more threads. */
+/* A system without free memory, and one without free threads. */
 static void refusals(void) {
     struct rlimit before, little;
     CHECK(getrlimit(RLIMIT_AS, &before) == 0);
@@ -169,7 +169,7 @@ static void refusals(void) {
 
 int main(int argc, char **argv) {
     (void)argv;
-    /* An instrument that watches memory is slow, and wants more of it. */
+    /* Memory checkers are slow and need more memory. */
     if (argc > 1) rounds = 2;
     allocators();
     flags();

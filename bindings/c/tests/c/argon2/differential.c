@@ -1,4 +1,4 @@
-/* Two libraries of one interface, side by side: differential OURS THEIRS CASES. Every answer of one is that of the other. */
+/* Compares two libraries with the same interface: differential OURS THEIRS CASES. All answers must be equal. */
 #define _GNU_SOURCE
 #include <argon2.h>
 #include <dlfcn.h>
@@ -62,7 +62,7 @@ static void contexts(void) {
     c.outlen = one_of(4 + below(200), 0, 3, 1000), c.pwdlen = below(200), c.saltlen = one_of(8 + below(140), 0, 7, 8);
     c.secretlen = below(3) ? 0 : below(100), c.adlen = below(3) ? 0 : below(200);
     c.lanes = one_of(lanes, 0, 1u << 24, 0x20000001 * below(3)), c.threads = one_of(1 + below(6), 0, 1u << 24, 0xffffff);
-    /* So many threads are really started by some. */
+    /* Some libraries really start this number of threads. */
     if (c.threads == 0xffffff && c.lanes > 64) c.threads = 1;
     c.m_cost = one_of(8 * lanes + below(300), 7, 8 * lanes - 1, 8 * lanes), c.t_cost = one_of(1 + below(3), 0, 0, 1);
     uint32_t versions[] = {0x13, 0x13, 0x10, 0, 99, 0xffffffff};
@@ -120,11 +120,11 @@ static void strings(void) {
     SAME("verify", library[0].verify(text[0], NULL, 20, type), library[1].verify(text[0], NULL, 20, type));
     uint32_t other = below(4);
     SAME("verify", library[0].verify(text[0], bytes, 20, other), library[1].verify(text[0], bytes, 20, other));
-    /* A string with one fault, or some. */
+    /* A string with one error or several. */
     strcpy(changed, text[0]);
     size_t end = strlen(changed);
     for (uint32_t faults = 1 + below(2); faults; faults--) {
-        /* No bytes from 0x80 on: where a char has a sign, theirs takes them for a slash. */
+        /* No bytes from 0x80 on: if char is signed, their library reads them as a slash. */
         static const char odd[] = "$,=0A/+ -v\n9mtp\x7f";
         size_t at = below((uint32_t)end + 1);
         switch (below(5)) {
@@ -137,7 +137,7 @@ static void strings(void) {
         changed[sizeof changed - 1] = 0;
         if ((end = strlen(changed)) > 550 || end == 0) break;
     }
-    /* What would cost too much to find out. */
+    /* Skipped: too expensive. */
     unsigned long costs[3];
     const char *m = strstr(changed, "m=");
     if (m && sscanf(m, "m=%lu,t=%lu,p=%lu", &costs[0], &costs[1], &costs[2]) == 3 &&

@@ -1,4 +1,4 @@
-/* What programs that were compiled long ago rely on: numbers and places. Compiles as C89 and as C++, or not at all. */
+/* The ABI of existing programs: sizes, values and offsets. A difference is a compile error, in C89 and in C++. */
 #include <argon2.h>
 
 #define HOLDS(name, what) typedef char name[(what) ? 1 : -1]

@@ -1,4 +1,4 @@
-//! libargon2: the reference implementation's own test, its program, and it itself beside ours.
+//! Tests of libargon2: the reference implementation's own test and program, and a comparison with it.
 
 use crate::{cc, compile, has, package, prefix, said, scratch, source};
 use hashmill_testkit::skip;
@@ -10,14 +10,14 @@ use std::process::{Command, Stdio};
 /// The package with the sources of the reference implementation.
 const PACKAGE: &str = "argon2-sys-0.1.0";
 
-/// How many contexts and strings are compared with each other library.
+/// The number of contexts and strings compared with each other library.
 const CASES: &str = "700";
 
 fn reference(what: &str) -> Option<PathBuf> {
     Some(package(PACKAGE, what)?.join("argon2"))
 }
 
-/// The header, and our library that is loaded when a program starts.
+/// Arguments for the header and our shared library.
 fn shared() -> [String; 4] {
     let prefix = prefix();
     let (include, lib) = (prefix.join("include"), prefix.join("lib"));
@@ -29,7 +29,7 @@ fn shared() -> [String; 4] {
     ]
 }
 
-/// The header, and our library as a part of a program.
+/// Arguments for the header and our static library.
 fn fixed() -> [String; 5] {
     let prefix = prefix();
     let library = prefix.join("lib/libargon2.a").display().to_string();
@@ -46,7 +46,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(|path| path.display().to_string()).collect()
 }
 
-/// The reference implementation, built.
+/// The built reference implementation.
 fn theirs(reference: &Path, folder: &Path) -> PathBuf {
     let files = ["argon2.c", "core.c", "blake2/blake2b.c", "thread.c", "encoding.c", "ref.c"];
     let files = names(&files.map(|file| reference.join("src").join(file)));
@@ -56,7 +56,7 @@ fn theirs(reference: &Path, folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn numbers_and_places_are_what_old_programs_know() {
+fn abi_is_that_of_compiled_programs() {
     let folder = scratch("layout");
     let file = source("argon2/layout.c").display().to_string();
     let include = format!("-I{}", prefix().join("include").display());
@@ -72,7 +72,7 @@ fn numbers_and_places_are_what_old_programs_know() {
 }
 
 #[test]
-fn the_shared_library_has_their_names_and_no_other() {
+fn shared_library_exports_the_reference_names_only() {
     if !has("nm") || !has("readelf") {
         return skip("names of libargon2.so.1", "no `nm` and `readelf` (Debian package binutils)");
     }
@@ -93,7 +93,7 @@ fn the_shared_library_has_their_names_and_no_other() {
 }
 
 #[test]
-fn the_reference_implementations_own_test_is_green() {
+fn suite_of_the_reference_implementation_passes() {
     let Some(reference) = reference("the test of the reference implementation") else { return };
     let folder = scratch("test");
     let file = reference.join("src/test.c").display().to_string();
@@ -104,29 +104,25 @@ fn the_reference_implementations_own_test_is_green() {
     }
 }
 
-/// What the program says of a password, but for the time it took.
+/// The program's output for a password, without the time.
 fn program(program: &Path, args: &[&str], password: &str) -> (Option<i32>, String) {
-    let mut child = Command::new(program)
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A program that refuses its flags does not read.
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = hashmill_testkit::wait::start(&mut command).unwrap();
+    // A program that refuses its flags does not read standard input.
     let _ = child.stdin.take().unwrap().write_all(password.as_bytes());
-    let output = child.wait_with_output().unwrap();
+    let output = child.output().unwrap();
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     let lines: Vec<_> = text.lines().filter(|line| !line.ends_with(" seconds")).collect();
     (output.status.code(), lines.join("\n").replace(&program.display().to_string(), "argon2"))
 }
 
 #[test]
-fn their_program_says_the_same_with_our_library() {
+fn reference_program_has_equal_output_with_this_library() {
     let Some(reference) = reference("the program of the reference implementation") else { return };
     let folder = scratch("program");
     let run = reference.join("src/run.c").display().to_string();
-    // The program also wants a function that only a static library shows.
+    // The program also needs a function that only the static library exports.
     let wipe = source("argon2/wipe.c").display().to_string();
     let ours = [
         compile(&folder.join("shared"), [&run, &wipe].into_iter().chain(&shared())),
@@ -161,7 +157,7 @@ fn their_program_says_the_same_with_our_library() {
 }
 
 #[test]
-fn every_answer_is_that_of_the_reference_implementation() {
+fn results_equal_those_of_the_reference_implementation() {
     let folder = scratch("differential");
     let file = source("argon2/differential.c").display().to_string();
     let include = format!("-I{}", prefix().join("include").display());
@@ -173,7 +169,7 @@ fn every_answer_is_that_of_the_reference_implementation() {
     if let Some(reference) = reference("libargon2 beside the reference implementation") {
         run(&theirs(&reference, &folder));
     }
-    // What a distribution has: it must not be ours.
+    // The library of the distribution, which must not be ours.
     let folders = ["/usr/lib", "/usr/lib64", "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu"];
     let installed = folders.map(|folder| Path::new(folder).join("libargon2.so.1"));
     match installed.iter().find(|file| file.exists()) {
@@ -183,7 +179,7 @@ fn every_answer_is_that_of_the_reference_implementation() {
 }
 
 #[test]
-fn the_header_keeps_its_promises() {
+fn allocators_flags_and_wiping_follow_the_header() {
     let folder = scratch("contract");
     let file = source("argon2/contract.c").display().to_string();
     let link = [vec!["-O1".into(), "-g".into(), "-pthread".into(), file], shared().to_vec()].concat();
@@ -198,9 +194,9 @@ fn the_header_keeps_its_promises() {
     assert_eq!(text, "kept\n");
 }
 
-/// A package of a distribution that links libargon2, made to use ours.
+/// A package of a distribution that links libargon2, run with ours.
 #[test]
-fn argon2_cffi_runs_on_it() {
+fn argon2_cffi_runs_with_this_library() {
     let script = source("argon2/cffi.py");
     let mut python = Command::new("/usr/bin/python3");
     let uses = python.args(["-c", "import argon2._ffi"]).output();
@@ -215,9 +211,9 @@ fn argon2_cffi_runs_on_it() {
     assert_eq!(text, "verified\n");
 }
 
-/// The example of the README, as it stands there.
+/// The example of the README, unchanged.
 #[test]
-fn the_readme_works() {
+fn readme_example_runs() {
     if !has("pkg-config") {
         return skip("the README of bindings/c", "no `pkg-config` (Debian package pkgconf)");
     }

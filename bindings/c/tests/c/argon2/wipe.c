@@ -1,4 +1,4 @@
-/* What the program of the reference implementation takes from its sources, for where it is linked with a shared library. */
+/* A function that the reference implementation's program needs from its own sources when linked with a shared library. */
 #include <stddef.h>
 
 void clear_internal_memory(void *memory, size_t len);

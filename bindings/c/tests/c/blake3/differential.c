@@ -1,4 +1,4 @@
-/* Two libraries of one interface, side by side: differential OURS THEIRS CASES. */
+/* Compares two libraries with the same interface: differential OURS THEIRS CASES. */
 #define _GNU_SOURCE
 #include <blake3.h>
 #include <dlfcn.h>
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
         *(void **)&library[i].update_tbb = dlsym(from, "blake3_hasher_update_tbb");
     }
     if (!library[0].update_tbb) return fputs("no blake3_hasher_update_tbb\n", stderr), 1;
-    /* Without oneTBB theirs has none. */
+    /* Without oneTBB their library lacks this function. */
     if (!library[1].update_tbb) library[1].update_tbb = library[1].update;
     if (strcmp(library[0].version(), library[1].version())) return fputs("another version\n", stderr), 1;
     for (size_t i = 0; i < sizeof input; i++) input[i] = (uint8_t)below(256);
@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
             int threads = below(2);
             for (int i = 0; i < 2; i++)
                 (threads ? library[i].update_tbb : library[i].update)(&hashers[i], piece ? input + start : NULL, piece);
-            /* A hasher that moved goes on, and so does the one that it was copied from. */
+            /* A copied hasher continues, and so does the original. */
             if (below(4) == 0) {
                 memcpy(copies, hashers, sizeof copies);
                 for (int i = 0; i < 2; i++) library[i].update(&copies[i], input, 777);

@@ -1,4 +1,4 @@
-//! libblake3: the official C implementation beside ours.
+//! Tests of libblake3 against the official C implementation.
 
 use crate::{compile, has, package, prefix, said, scratch, source};
 use hashmill_testkit::skip;
@@ -7,17 +7,17 @@ use std::process::Command;
 /// The package with the sources of the official implementation.
 const PACKAGE: &str = "blake3-1.8.7";
 
-/// How many hashers are compared.
+/// The number of hashers compared.
 const CASES: &str = "3000";
 
 #[test]
-fn every_answer_is_that_of_the_official_implementation() {
+fn results_equal_those_of_the_official_implementation() {
     let Some(theirs) = package(PACKAGE, "libblake3 beside the official implementation") else { return };
     let theirs = theirs.join("c");
     let folder = scratch("blake3");
     let files = ["blake3.c", "blake3_dispatch.c", "blake3_portable.c"].map(|file| theirs.join(file));
     let files = files.map(|file| file.display().to_string());
-    // Its definition alone: faster code of it is compared elsewhere, and differs by processor.
+    // Only its portable code: its faster code is compared elsewhere, and differs by processor.
     let portable =
         ["BLAKE3_NO_SSE2", "BLAKE3_NO_SSE41", "BLAKE3_NO_AVX2", "BLAKE3_NO_AVX512", "BLAKE3_USE_NEON=0"];
     let portable = portable.map(|name| format!("-D{name}"));
@@ -25,7 +25,7 @@ fn every_answer_is_that_of_the_official_implementation() {
     let library = compile(&folder.join("theirs.so"), options.iter().chain(&portable).chain(&files));
     let file = source("blake3/differential.c").display().to_string();
     let include = format!("-I{}", prefix().join("include").display());
-    // A program that was compiled with their header takes our library.
+    // A program compiled with their header runs with our library.
     for include in [include, format!("-I{}", theirs.display())] {
         let differential = compile(&folder.join("differential"), ["-O1", &include, &file, "-ldl"]);
         said(Command::new(differential).arg(prefix().join("lib/libblake3.so.0")).arg(&library).arg(CASES));
@@ -34,7 +34,7 @@ fn every_answer_is_that_of_the_official_implementation() {
 
 /// Their example, compiled against our header and linked with ours.
 #[test]
-fn their_example_hashes_what_it_reads() {
+fn official_example_runs_with_this_library() {
     let Some(theirs) = package(PACKAGE, "the example of the official implementation") else { return };
     let folder = scratch("blake3-example");
     let file = theirs.join("c/example.c").display().to_string();
@@ -47,7 +47,8 @@ fn their_example_hashes_what_it_reads() {
     assert_eq!(text, format!("{digest}\n"));
 }
 
-/// What the C library copies with, when it binds names and what the dynamic linker saves meanwhile: by processor, unless it is told.
+/// Processor-dependent settings of the C library: its copy routines, when it binds names, and the registers that the dynamic
+/// linker saves.
 const COPIES: [(&str, &str); 4] = [
     ("GLIBC_TUNABLES", ""),
     ("LD_BIND_NOW", "1"),
@@ -55,13 +56,13 @@ const COPIES: [(&str, &str); 4] = [
     ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX_Fast_Unaligned_Load,-XSAVEC"),
 ];
 
-/// Processors that have AVX2 and SSE4.1 at most, for our kernels and for the C library: the best that qemu knows, and an old one.
+/// Processors with at most AVX2 and SSE4.1, for our kernels and for the C library: the best that qemu supports, and an old one.
 const PROCESSORS: [&str; 2] = ["Haswell", "Nehalem"];
 
-/// Of all three libraries, on this processor and on those before it. Without optimisation of the program, so that it makes no copies of
+/// Tests all three libraries, on this processor and on older ones. The program is not optimised, so that it makes no copies of
 /// its own.
 #[test]
-fn nothing_of_a_secret_stays_on_the_stack() {
+fn secrets_are_wiped_from_the_stack() {
     let folder = scratch("wiped");
     let source = source("wiped.c").display().to_string();
     let include = format!("-I{}", prefix().join("include").display());
@@ -88,7 +89,7 @@ fn nothing_of_a_secret_stays_on_the_stack() {
 }
 
 #[test]
-fn threads_outlive_forks_and_programs_that_let_go() {
+fn threads_survive_forks_and_unloading() {
     let folder = scratch("blake3-threads");
     let file = source("blake3/threads.c").display().to_string();
     let include = format!("-I{}", prefix().join("include").display());

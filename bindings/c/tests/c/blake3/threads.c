@@ -1,4 +1,4 @@
-/* Threads of the library in forked children, and after a program let go of it: threads LIBRARY. */
+/* Threads of the library in forked children, and after a program unloads it: threads LIBRARY. */
 #define _GNU_SOURCE
 #include <blake3.h>
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
         pid_t child = fork();
         if (child < 0) return perror("fork"), 2;
         if (child == 0) {
-            alarm(60);
+            alarm(300);
             hash(input, len, out);
             _exit(memcmp(out, expected, sizeof out) != 0);
         }
@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
         if (waitpid(child, &status, 0) != child || status != 0) return fputs("a child failed\n", stderr), 1;
     }
     if (dlclose(library)) return fputs("not let go\n", stderr), 1;
-    /* Threads that sleep would wake in memory that is gone. */
+    /* Sleeping threads would wake in unmapped memory. */
     usleep(200000);
     free(input);
     puts("done");

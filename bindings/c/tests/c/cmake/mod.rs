@@ -1,13 +1,13 @@
-//! A project that finds all libraries by CMake.
+//! Tests with a CMake project that finds all libraries.
 
 use crate::{has, prefix, said, scratch, source};
 use hashmill_hash::argon2::{Hasher, Input, Params};
 use std::path::Path;
 use std::process::Command;
 
-/// Every request is answered as CMake's own version files answer it.
+/// Every request gets the same answer as from CMake's own version files.
 #[test]
-fn versions_are_found_as_cmake_finds_them() {
+fn version_requests_follow_cmake_rules() {
     if !has("cmake") {
         return hashmill_testkit::skip("versions found by CMake", "no `cmake` (Debian package cmake)");
     }
@@ -22,7 +22,7 @@ fn versions_are_found_as_cmake_finds_them() {
 }
 
 #[test]
-fn a_project_finds_all_libraries_shared_and_static() {
+fn cmake_project_finds_all_libraries() {
     if !has("cmake") {
         return hashmill_testkit::skip("libraries found by CMake", "no `cmake` (Debian package cmake)");
     }

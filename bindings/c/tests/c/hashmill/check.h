@@ -1,4 +1,4 @@
-// What every program of these tests says of a call: it must work, or fail in one way.
+// Checks for all test programs: a call must succeed, or fail with a given error.
 #pragma once
 #include <hashmill.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// What a program in C++ does with hashmill.hpp.
+// Use of hashmill.hpp in a C++ program.
 #include <hashmill.hpp>
 
 #include <cstdio>
@@ -14,7 +14,7 @@ T must(hashmill::result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-// A copy would ask whether there is a value, and take the answer for one.
+// A copy would convert to bool and store that as the value.
 static_assert(!std::is_copy_constructible_v<hashmill::result<bool>> && std::is_move_constructible_v<hashmill::result<bool>>);
 
 static void hashing() {

@@ -1,4 +1,4 @@
-// BLAKE3 of memory and of files: answers, wrong arguments, threads, an order of destruction that is not that of creation.
+// BLAKE3 of memory and of files: answers, wrong arguments, threads, destruction in another order than creation.
 #include "check.h"
 #include <pthread.h>
 #include <sys/wait.h>
@@ -46,7 +46,7 @@ static void answers(hm_pool *pool) {
     OK(hm_hash(functions[n], hm_str("abc"), NULL, hm_room_of(other, 32)));
     CHECK(same(one, other, 32));
     hm_hasher_free(copy);
-    // Of all lengths, some of them large.
+    // Many lengths, some of them large.
     static hm_span spans[MANY];
     static uint8_t digests[MANY * 32];
     for (int i = 0; i < MANY; i++) spans[i] = hm_span_of(large + i, i % 500 == 7 ? LARGE - MANY : (size_t)i);
@@ -147,7 +147,7 @@ static void *thread(void *pool) {
   return NULL;
 }
 
-// A child has none of the threads, and does without.
+// A child has none of the threads, and works without them.
 static void forks(hm_pool *pool) {
   fflush(stdout);
   pid_t child = fork();

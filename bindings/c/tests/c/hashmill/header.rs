@@ -1,4 +1,4 @@
-//! What must hold of every function of hashmill.h: read from the header, so that a new one cannot be forgotten.
+//! Checks of every function of hashmill.h. They are read from the header, so that none is forgotten.
 
 use super::{done, for_c};
 use crate::{has, prefix, said, scratch, source};
@@ -36,7 +36,7 @@ fn functions() -> Vec<Function> {
     declared.split(");\n").filter_map(function).collect()
 }
 
-/// `// Explained. [HM_MUST_USE] hm_error *hm_x(const hm_doc *doc, size_t n)`
+/// Parses `// Comment. [HM_MUST_USE] hm_error *hm_x(const hm_doc *doc, size_t n)`.
 fn function(text: &str) -> Option<Function> {
     let is_explained = text.trim_start().starts_with("// ");
     let lines = text.lines().filter(|line| !line.starts_with("//") && !line.starts_with('#'));
@@ -56,7 +56,7 @@ fn function(text: &str) -> Option<Function> {
     })
 }
 
-/// The names that a list of names for the linker has.
+/// The names in the linker's version script.
 fn exported() -> Vec<String> {
     let map = read("libhashmill.map");
     let names = map.lines().filter_map(|line| line.trim().strip_suffix(';'));
@@ -64,7 +64,7 @@ fn exported() -> Vec<String> {
 }
 
 #[test]
-fn header_list_and_library_have_the_same_functions_each_with_a_comment() {
+fn header_list_and_library_have_equal_functions_with_comments() {
     let functions = functions();
     let mut names: Vec<_> = functions.iter().map(|function| function.name.clone()).collect();
     let mut listed = exported();
@@ -82,9 +82,9 @@ fn header_list_and_library_have_the_same_functions_each_with_a_comment() {
     assert_eq!(found, names);
 }
 
-/// The version that a program is compiled with is that of the packages, and the library says the same of itself.
+/// The version in the header is that of the packages, and the library reports the same.
 #[test]
-fn header_and_library_have_the_version_of_the_packages() {
+fn header_and_library_have_the_package_version() {
     let program = scratch("hashmill-version").join("version.c");
     let text = "#include <hashmill.h>\n#include <stdio.h>\nint main(void) {\n  \
         printf(\"%d.%d.%d\\n\", HM_VERSION_MAJOR, HM_VERSION_MINOR, HM_VERSION_PATCH);\n  \
@@ -97,21 +97,21 @@ fn header_and_library_have_the_version_of_the_packages() {
 }
 
 #[test]
-fn the_header_for_cpp_has_all_of_it() {
+fn cpp_header_covers_all_functions() {
     let header = read("include/hashmill.hpp");
     let uses = |name: &str| header.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
-    // What is left to another function that does the same and more.
+    // Functions replaced by a more general one.
     let replaced = ["hm_get_cursor"];
-    // The macros of hashmill.h serve C++ as they are.
+    // C++ uses the macros of hashmill.h directly.
     let shared = ["hm_version"];
     let missing: Vec<_> = exported().into_iter().filter(|name| !uses(name)).collect();
     let missing: Vec<_> = missing.iter().map(String::as_str).filter(|name| !shared.contains(name)).collect();
     assert_eq!(missing, replaced);
 }
 
-/// What the page names exists, and it names each function of theirs once.
+/// All names on the page exist, and it lists each function of automerge-c once.
 #[test]
-fn the_page_for_users_of_automerge_c_is_true() {
+fn automerge_c_page_is_complete() {
     let (page, header) = (read("automerge-c.md"), read("include/hashmill.h"));
     let words: Vec<_> = page.split('`').skip(1).step_by(2).collect();
     let mut theirs: Vec<_> =
@@ -126,7 +126,7 @@ fn the_page_for_users_of_automerge_c_is_true() {
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
-/// What may be NULL, by function, or everywhere.
+/// Parameters that may be NULL, by function, or everywhere.
 const OPTIONAL: &[(&str, &[&str])] = &[
     ("", &["options", "limits", "pool", "obj"]),
     (
@@ -152,10 +152,10 @@ fn is_optional(function: &str, Parameter { kind, name }: &Parameter) -> bool {
     OPTIONAL.iter().any(holds)
 }
 
-/// Spans that are texts.
+/// Spans that must be texts.
 const TEXTS: &[&str] = &["key", "name", "text", "message", "begin", "end"];
 
-/// What is right for a parameter of a type. Results go to variables of the same name with a line below before it.
+/// A valid argument for a parameter type. Results go to variables of the same name with a leading underscore.
 fn right(function: &str, Parameter { kind, name }: &Parameter) -> String {
     let handle = |kind: &str| kind.trim_start_matches("const ").trim_end_matches(['*', ' ']).to_owned();
     match kind.as_str() {
@@ -179,13 +179,13 @@ fn right(function: &str, Parameter { kind, name }: &Parameter) -> String {
     }
 }
 
-/// Whether something is written there.
+/// Whether the function writes there.
 fn is_out(kind: &str) -> bool {
     let plain = ["bool *", "size_t *", "hm_kind *", "hm_policy *", "hm_file_digest *", "hm_change_hash *"];
     kind.ends_with("**") || plain.contains(&kind)
 }
 
-/// What is wrong for a parameter: how it is told, what the error must be, and what it must say.
+/// A wrong argument for a parameter: its expression, the expected error code, and the expected text.
 fn wrong(function: &str, parameter: &Parameter) -> Vec<(String, &'static str, String)> {
     let Parameter { kind, name } = parameter;
     let spans = |make: &str| {
@@ -238,7 +238,7 @@ fn wrong(function: &str, parameter: &Parameter) -> Vec<(String, &'static str, St
     }
 }
 
-/// Options with a reserved field that is set: the first and the last of each structure, and of the structures within.
+/// Options with a reserved field set: the first and the last of each structure, and of nested structures.
 fn reserved(kind: &str) -> Vec<String> {
     let fields: &[&str] = match kind {
         "const hm_file_options *" => &[".reserved[0]", ".reserved[4]"],
@@ -255,7 +255,7 @@ fn reserved(kind: &str) -> Vec<String> {
     fields.iter().map(|field| format!("&({kind}){{{field} = 1}}")).collect()
 }
 
-/// One call with one wrong argument, and what must be seen.
+/// One call with one wrong argument, and the expected result.
 fn call(
     text: &mut String,
     function: &Function,
@@ -292,15 +292,14 @@ fn call(
     line().expect("a text");
 }
 
-/// Every parameter of every function: NULL, lengths without memory, lengths that no memory has, texts that are none,
-/// numbers that mean nothing.
+/// Tests every parameter of every function: NULL, lengths without memory, impossible lengths, invalid texts, invalid numbers.
 #[test]
-fn every_wrong_argument_is_an_error_and_leaves_nothing() {
+fn wrong_arguments_are_errors_without_results() {
     let (mut text, mut count) = (String::new(), 0);
     for function in functions() {
         let Function { gives, name, parameters, .. } = &function;
         if gives != "hm_error *" {
-            // They take NULL, and do nothing; `hm_version` takes nothing at all.
+            // These accept NULL and do nothing; `hm_version` has no parameters.
             assert!(parameters.iter().all(|parameter| parameter.kind.ends_with('*')), "{name}");
             writeln!(text, "  (void){name}({});", vec!["NULL"; parameters.len()].join(", ")).expect("a text");
             count += parameters.len();

@@ -1,4 +1,4 @@
-// What programs were compiled with must not change unseen: sizes, places and numbers of hashmill.h where pointers have 64 bits.
+// The ABI of compiled programs: sizes, offsets and values of hashmill.h with 64-bit pointers.
 #include <hashmill.h>
 
 #define AT(type, field, place) _Static_assert(offsetof(type, field) == place, #type "." #field)

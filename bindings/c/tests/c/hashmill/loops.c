@@ -1,5 +1,5 @@
-// The same calls again and again, on eight threads and in a forked child, of each group of functions: loops ROUNDS. What the allocator
-// has given out must not grow from one part of the rounds to the next.
+// Repeated calls of each group of functions, on eight threads and in a forked child: loops ROUNDS. The allocated memory must not
+// grow from one part of the rounds to the next.
 #include "check.h"
 #include <argon2.h>
 #include <malloc.h>
@@ -67,7 +67,7 @@ static void lives(void) {
   OK(hm_sync_state_create(&theirs));
   OK(hm_generate_sync_message(doc, state, &message));
   OK(hm_receive_sync_message(peer, theirs, hm_view(message), NULL));
-  // What was read of a document is there after it.
+  // Data read from a document outlives it.
   hm_doc_free(doc);
   CHECK(changes->len == 1 && patches->len == 1 && patches->items[0].items[0].value.bytes.len == 5);
   hm_sync_state_free(state);
@@ -80,7 +80,7 @@ static void lives(void) {
   FAILS(HM_MALFORMED, hm_doc_load(hm_str("no document"), NULL, &doc));
 }
 
-// Of a document that is young: the history of one grows with every edit.
+// With a new document: the history grows with every edit.
 static void edits(void) {
   hm_doc *doc;
   hm_obj_id *list, *text;
@@ -143,7 +143,7 @@ static void passwords(void) {
   FAILS(HM_MALFORMED, hm_passwords_verify(passwords, hm_str("sesame"), hm_str("$argon2"), &upgrade));
 }
 
-// The same for threads: nothing is shared but what may be.
+// The same on threads: only shareable objects are shared.
 static void *thread(void *rounds) {
   for (long n = 0; n < *(long *)rounds; n++) hashes(), lives();
   return NULL;

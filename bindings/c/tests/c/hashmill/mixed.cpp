@@ -1,4 +1,4 @@
-// One of two units of a program, each compiled as another standard: results cross from one to the other.
+// One of two units of a program, each compiled with another standard: results are passed between them.
 #include <hashmill.hpp>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-//! libhashmill: programs in C under sanitizers, and the header beside what it is made of.
+//! Tests of libhashmill: C programs under sanitizers, and a comparison of the header with its sources.
 
 mod header;
 
@@ -10,18 +10,18 @@ use std::process::Command;
 
 /// Warnings that are errors.
 const STRICT: &[&str] = &["-O1", "-g", "-Wall", "-Wextra", "-Werror"];
-/// For addresses, leaks and undefined behaviour.
+/// Sanitizers for addresses, leaks and undefined behaviour.
 const SANITIZERS: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-/// What the static library needs.
+/// Libraries that the static library needs.
 const NEEDS: &[&str] = &["-lgcc_s", "-lpthread", "-lm", "-ldl"];
 
-/// A compiler, and how it is asked.
+/// A compiler and its arguments.
 struct Compiler {
     name: &'static str,
     options: Vec<&'static str>,
 }
 
-/// Those that are here of compilers with one way of being asked, with their sanitizers where they have them.
+/// The installed compilers of a language, with their sanitizers if available.
 fn compilers(names: [&'static str; 2], standard: &'static str, suffix: &str) -> Vec<Compiler> {
     let trial = scratch(&format!("hashmill-{suffix}"));
     let file = trial.join("trial").with_extension(suffix);
@@ -46,7 +46,7 @@ fn compilers(names: [&'static str; 2], standard: &'static str, suffix: &str) -> 
     found
 }
 
-/// Those for C.
+/// The compilers for C.
 fn for_c() -> Vec<Compiler> {
     compilers(["gcc", "clang"], "-std=c11", "c")
 }
@@ -57,27 +57,27 @@ impl Compiler {
         self.compile_as(self.name, file)
     }
 
-    /// The same, in a folder of another name.
+    /// The same, in another folder.
     fn compile_as(&self, name: &str, file: &Path) -> PathBuf {
         let stem = file.file_name().expect("a file").to_string_lossy();
         let program = scratch(&format!("hashmill-{name}-{stem}")).join("program");
         let (include, library) = (prefix().join("include"), prefix().join("lib/libhashmill.a"));
         let mut command = Command::new(self.name);
         command.args(&self.options).arg("-I").arg(include).arg(file).arg("-o").arg(&program);
-        // For who wants it.
+        // Used by programs that read it.
         let other = prefix().join("lib/libargon2.a");
         said(command.args([library, other]).args(NEEDS));
         program
     }
 }
 
-/// Runs a program that says "done".
+/// Runs a program that prints "done".
 fn done(program: &Path, arguments: &[&Path]) {
     assert_eq!(said(Command::new(program).args(arguments)), "done\n");
 }
 
 #[test]
-fn hashes_are_right_and_wrong_arguments_are_errors() {
+fn hashes_and_wrong_arguments() {
     let file = scratch("hashmill-hash").join("large");
     for compiler in for_c() {
         done(&compiler.compile(&source("hashmill/hash.c")), &[&file]);
@@ -85,7 +85,7 @@ fn hashes_are_right_and_wrong_arguments_are_errors() {
 }
 
 #[test]
-fn layouts_are_what_programs_were_compiled_with() {
+fn layouts_are_those_of_compiled_programs() {
     if cfg!(target_pointer_width = "64") {
         for compiler in for_c() {
             compiler.compile(&source("hashmill/layout.c"));
@@ -96,18 +96,18 @@ fn layouts_are_what_programs_were_compiled_with() {
 }
 
 #[test]
-fn passwords_are_hashed_and_checked() {
+fn passwords_are_hashed_and_verified() {
     for compiler in for_c() {
         done(&compiler.compile(&source("hashmill/passwords.c")), &[]);
     }
 }
 
-/// The program edits, saves and tells the heads; the crate makes the same edits, and reads the file.
+/// The program edits, saves and prints the heads; the crate makes the same edits, and reads the file.
 #[test]
-fn documents_edited_in_c_are_those_of_the_crate() {
+fn documents_edited_in_c_equal_those_of_the_crate() {
     let file = scratch("hashmill-documents").join("saved");
     for compiler in for_c() {
-        done(&compiler.compile(&source("hashmill/documents.c")), &[&file]);
+        done(&compiler.compile(&source("hashmill/documents/documents.c")), &[&file]);
         let mut doc = AutoCommit::new().with_actor(ActorId::from(*b"sixteen bytes ok"));
         edit(&mut doc).expect("edits that are right");
         let mut theirs = AutoCommit::load(&fs::read(&file).expect("the file")).expect("a document");
@@ -116,7 +116,7 @@ fn documents_edited_in_c_are_those_of_the_crate() {
     }
 }
 
-/// What `edit` in documents.c does.
+/// The same edits as `edit` in documents.c.
 fn edit(doc: &mut AutoCommit) -> Result<(), EditError> {
     doc.put(ROOT, "title", "Grüße")?;
     doc.put(ROOT, "count", ScalarValue::Counter(7))?;
@@ -145,33 +145,33 @@ fn edit(doc: &mut AutoCommit) -> Result<(), EditError> {
 #[test]
 fn marks_cursors_patches_changes_and_syncs() {
     for compiler in for_c() {
-        done(&compiler.compile(&source("hashmill/history.c")), &[]);
+        done(&compiler.compile(&source("hashmill/documents/history.c")), &[]);
     }
 }
 
 #[test]
-fn blocks_ways_authors_and_messages() {
+fn blocks_paths_authors_and_messages() {
     for compiler in for_c() {
-        done(&compiler.compile(&source("hashmill/rich.c")), &[]);
+        done(&compiler.compile(&source("hashmill/documents/rich.c")), &[]);
     }
 }
 
-/// Eight threads that read one document. The sanitizer does not see what Rust's atomics order, so this is for what has none: a
-/// pool's work would look like races.
+/// Eight threads that read one document. The sanitizer does not see the ordering of Rust's atomics, so this test covers only code
+/// without them: a pool's work would look like races.
 #[test]
 fn threads_that_read_a_document_do_not_race() {
     if cfg!(not(target_pointer_width = "64")) {
         return hashmill_testkit::skip("races in libhashmill", "the sanitizer wants pointers of 64 bits");
     }
     let compiler = Compiler { name: for_c()[0].name, options: vec!["-g", "-std=c11", "-fsanitize=thread"] };
-    let program = compiler.compile_as("tsan", &source("hashmill/documents.c"));
+    let program = compiler.compile_as("tsan", &source("hashmill/documents/documents.c"));
     done(&program, &[&scratch("hashmill-documents-tsan").join("saved")]);
 }
 
-/// What the allocator keeps for itself counts as given out, so it keeps nothing here. A million rounds take half a minute with the
-/// library that ships.
+/// The allocator's caches count as allocated, so they are turned off. A million rounds take half a minute with the release
+/// library.
 #[test]
-fn the_same_calls_again_and_again_take_no_more_memory() {
+fn repeated_calls_do_not_grow_memory() {
     if cfg!(not(target_env = "gnu")) {
         return hashmill_testkit::skip(
             "memory of libhashmill over time",
@@ -185,16 +185,16 @@ fn the_same_calls_again_and_again_take_no_more_memory() {
     assert_eq!(said(program.arg("20000").env("GLIBC_TUNABLES", tunables)), "done\n");
 }
 
-/// Other eyes than the sanitizers': also for what the library itself does.
+/// Checks by valgrind, which also covers the code of the library itself.
 #[test]
-fn valgrind_finds_nothing() {
+fn valgrind_reports_no_error() {
     if !has("valgrind") {
         return hashmill_testkit::skip("libhashmill under valgrind", "no `valgrind`");
     }
     let compiler = Compiler { name: for_c()[0].name, options: vec!["-g", "-std=c11"] };
-    // Threads of a pool leave what may look lost, which the file that is installed names.
+    // Memory of a pool's threads may look lost; the installed file suppresses that.
     let known = format!("--suppressions={}", prefix().join("share/hashmill/valgrind.supp").display());
-    for program in ["hashmill/history.c", "hashmill/pool.c"] {
+    for program in ["hashmill/documents/history.c", "hashmill/pool.c"] {
         let program = compiler.compile_as("valgrind", &source(program));
         let mut valgrind = Command::new("valgrind");
         valgrind.args([
@@ -207,9 +207,9 @@ fn valgrind_finds_nothing() {
     }
 }
 
-/// The example of the README, linked as its page says.
+/// The example of the README, linked as described there.
 #[test]
-fn the_example_of_the_readme_works() {
+fn readme_example_runs_with_libhashmill() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a page");
     let example =
         readme.split("```c\n#include <hashmill.h>").nth(1).and_then(|text| text.split("```").next());
@@ -226,16 +226,16 @@ fn the_example_of_the_readme_works() {
 fn programs_in_cpp_compile_and_run() {
     for mut compiler in compilers(["g++", "clang++"], "-std=c++20", "cpp") {
         done(&compiler.compile(&source("hashmill/example.cpp")), &[]);
-        // The next standard, which has `std::expected` in some libraries: what it costs to compile is what this costs.
+        // The next standard, which has `std::expected` in some libraries. Most of this test's time is compilation.
         compiler.options = vec!["-std=c++2b", "-Wall", "-Wextra", "-Werror"];
         done(&compiler.compile(&source("hashmill/example.cpp")), &[]);
     }
 }
 
-/// Units of one program may be compiled as different standards, and by libraries with and without `std::expected`, which the macros
-/// stand in for where no compiler here has both.
+/// Units of one program may be compiled with different standards, and with libraries with and without `std::expected`. Macros
+/// simulate that if no compiler here has both.
 #[test]
-fn units_of_two_standards_are_one_program() {
+fn units_of_two_standards_link_into_one_program() {
     let newer = [
         "-std=c++2b",
         "-U__cpp_range_based_for",
@@ -259,7 +259,7 @@ fn units_of_two_standards_are_one_program() {
         for (first, second) in [(&["-std=c++20"][..], &newer[..]), (&newer[..], &["-std=c++20"][..])] {
             let units =
                 [object("first.o", first), object("second.o", &[second, &["-DSECOND_UNIT"]].concat())];
-            // Either order decides which unit's copy of an inline function is kept.
+            // The order decides which unit's copy of an inline function is kept.
             for units in [[&units[0], &units[1]], [&units[1], &units[0]]] {
                 let program = folder.join("program");
                 let mut link = Command::new(compiler.name);
@@ -271,9 +271,9 @@ fn units_of_two_standards_are_one_program() {
     }
 }
 
-/// What this test compares is made by one version of a tool, which `bindings/c/header` names.
+/// The header is generated by one version of cbindgen, which `bindings/c/header` names.
 #[test]
-fn the_header_is_what_the_source_says() {
+fn committed_header_equals_generated_header() {
     let folder = scratch("hashmill-header");
     let committed = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = [("include/hashmill.h", "hashmill.h"), ("libhashmill.map", "libhashmill.map")];

@@ -1,4 +1,4 @@
-// Passwords: hashes, checks one by one and together, upgrades, wrong arguments, an order of destruction that is not that of creation.
+// Passwords: hashes, single and combined checks, upgrades, wrong arguments, destruction in another order than creation.
 #include "check.h"
 #include <pthread.h>
 
@@ -33,13 +33,13 @@ static void one_by_one(void) {
   hm_bytes *one = stored_of(passwords, "sesame", NULL), *other = stored_of(passwords, "sesame", NULL);
   CHECK(one->len == stored->len && memcmp(one->data, other->data, one->len) != 0);
   OK(hm_passwords_verify(passwords, hm_str("sesame"), hm_view(other), NULL));
-  // Costlier ones.
+  // Higher costs.
   hm_policy stricter = policy;
   stricter.passes = 3;
   hm_passwords *strict = passwords_of(&stricter, NULL, NULL);
   OK(hm_passwords_verify(strict, hm_str("sesame"), hm_view(stored), &upgrade));
   CHECK(upgrade);
-  // What is stored may not cost more than it may.
+  // Stored hashes above the limits.
   hm_password_options options = {.secret = hm_str("pepper"), .memory_budget_kib = 1 << 16, .most_passes = 1};
   hm_passwords *narrow = passwords_of(&policy, &options, NULL);
   FAILS(HM_LIMIT, hm_passwords_verify(narrow, hm_str("sesame"), hm_view(stored), NULL));
@@ -70,7 +70,7 @@ static void until(hm_pool *pool) {
   OK(hm_passwords_verify_until(passwords, hm_str("sesame"), hm_view(stored), stop, &upgrade));
   CHECK(!upgrade);
   FAILS(HM_MISMATCH, hm_passwords_verify_until(passwords, hm_str("please"), hm_view(stored), stop, NULL));
-  // More passes than anybody waits for: it ends because another thread asks.
+  // A hash that would take very long: it ends because another thread sets the request.
   hm_policy endless = policy;
   endless.passes = UINT32_MAX;
   hm_passwords *long_ones = passwords_of(&endless, NULL, pool);

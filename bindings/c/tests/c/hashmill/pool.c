@@ -1,4 +1,4 @@
-// A program that starts a pool, uses it and ends it: what is left then is what valgrind looks at.
+// Starts a pool, uses it and frees it; valgrind checks for leaks.
 #include "check.h"
 
 int main(void) {

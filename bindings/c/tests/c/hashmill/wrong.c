@@ -1,18 +1,18 @@
-// Wrong arguments: header.rs makes the calls of what hashmill.h declares, one for each wrong argument of each parameter.
+// Wrong arguments: header.rs generates the calls from hashmill.h, one for each wrong argument of each parameter.
 #include "check.h"
 
-// Codes of no error.
+// Values that are no error code.
 enum { ANY = 1000, FINE = 1001 };
 
-// How many calls ended in another way than they must.
+// The number of calls with an unexpected result.
 static int wrong = 0;
 
-// What a call that fails leaves behind its last pointers.
+// The result that a failed call must leave behind its last pointers.
 #define LEFT(condition) \
   do { if (!(condition)) { fprintf(stderr, "%d: not so: %s\n", __LINE__, #condition); wrong++; } } while (0)
 
-// Whether a call failed, which it must do with a code and a text that names the parameter, unless any end is right. FINE: an error, if
-// there is one, must not be about this parameter. A fault of the library is never right.
+// Checks that a call failed with the code and a text that names the parameter, unless any result is allowed. FINE: an error, if
+// there is one, must not be about this parameter. A bug of the library is never allowed.
 static bool seen(hm_error *error, hm_code code, const char *says, const char *call) {
   hm_code found = hm_error_code(error);
   bool named = strstr(hm_error_text(error), says) != NULL;
@@ -68,7 +68,7 @@ int main(void) {
   hm_span span = hm_str("sesame"), stored_span = hm_view(stored);
   hm_value value = hm_int(1);
   uint8_t room[32];
-  // Nobody looks there: lengths are refused first.
+  // Never read: lengths are refused first.
   _Alignas(8) static uint8_t place[64];
   void *somewhere = place;
   // CALLS

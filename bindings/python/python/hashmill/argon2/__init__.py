@@ -1,6 +1,6 @@
-"""Argon2: passwords as argon2-cffi stores and checks them, and policies, batches and limits of our own.
+"""Argon2: the functions of argon2-cffi, and additional policies, batches and limits.
 
-For who comes from argon2-cffi: `import hashmill.argon2 as argon2`. For who begins: `Passwords`.
+For users of argon2-cffi: `import hashmill.argon2 as argon2`. For new programs: `Passwords`.
 """
 
 from .._hashmill import __version__

@@ -1,4 +1,4 @@
-"""`python -m hashmill.argon2`: how long a check of a password takes here."""
+"""`python -m hashmill.argon2`: measures the time of a password check on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from . import (
 
 
 def main(argv: list[str]) -> None:
-    """Measures what the arguments say."""
+    """Measures the parameters from the arguments."""
     parser = argparse.ArgumentParser(
         prog="python -m hashmill.argon2",
         description="Measures Argon2id.",

@@ -1,4 +1,4 @@
-"""Threads of calls with `asyncio`, and the end of calls that are cancelled."""
+"""Threads for calls with `asyncio`, and cancellation of calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _processors() -> int:
 
 
 def _threads() -> ThreadPoolExecutor:
-    """An executor of this package: other libraries wait for threads of the event loop's own one, and a hash would keep those busy."""
+    """The executor of this package. Hashes would block the event loop's default executor, which other libraries use."""
     global _executor
     with _lock:
         if _executor is None:
@@ -34,7 +34,7 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def _forget() -> None:
-    """The threads of the parent are not in a forked child, and its lock may be taken."""
+    """Resets the state in a forked child: the threads of the parent do not exist there, and the lock may be held."""
     global _executor, _lock
     _executor, _lock = None, threading.Lock()
 

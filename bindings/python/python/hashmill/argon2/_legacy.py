@@ -1,4 +1,4 @@
-"""Functions that argon2-cffi deprecates."""
+"""Functions that argon2-cffi has deprecated."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def hash_password(
     hash_len: int = DEFAULT_HASH_LENGTH,
     type: Type = Type.I,
 ) -> bytes:
-    """`low_level.hash_secret` with a random salt and costs that are there already."""
+    """`low_level.hash_secret` with a random salt and default costs."""
     _warn("hash_password")
     salt = os.urandom(DEFAULT_RANDOM_SALT_LENGTH) if salt is None else salt
     return hash_secret(password, salt, time_cost, memory_cost, parallelism, hash_len, type)
@@ -45,7 +45,7 @@ def hash_password_raw(
     hash_len: int = DEFAULT_HASH_LENGTH,
     type: Type = Type.I,
 ) -> bytes:
-    """`low_level.hash_secret_raw` with a random salt and costs that are there already."""
+    """`low_level.hash_secret_raw` with a random salt and default costs."""
     _warn("hash_password_raw")
     salt = os.urandom(DEFAULT_RANDOM_SALT_LENGTH) if salt is None else salt
     return hash_secret_raw(password, salt, time_cost, memory_cost, parallelism, hash_len, type)

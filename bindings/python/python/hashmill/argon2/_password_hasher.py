@@ -1,4 +1,4 @@
-"""The class of argon2-cffi, with two methods more for `asyncio` and a limit."""
+"""The class of argon2-cffi, with two additional methods for `asyncio` and a limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_MEMORY_COST = _DEFAULT.memory_cost
 DEFAULT_PARALLELISM = _DEFAULT.parallelism
 
 MAX_MEMORY_COST = 2 << 20
-"""The most memory in KiB that a stored hash may cost, where nothing else is said: 2 GiB."""
+"""Default of the maximum memory in KiB of a stored hash: 2 GiB."""
 
 _MAX_PASSES_OF_ALL_MEMORY = 4
 
@@ -31,8 +31,8 @@ def _ensure_bytes(text: bytes | str, encoding: str) -> bytes:
 class PasswordHasher:
     """Hashes passwords with a random salt, and checks them.
 
-    `max_memory_cost` is the most memory in KiB that a stored hash may cost when it is checked, never less than `memory_cost`;
-    one that would cost more, or as much for more than four passes, is an `OverLimitError`.
+    `max_memory_cost` is the maximum memory in KiB that checking a stored hash may take, never less than `memory_cost`. A hash that needs
+    more, or the same with more than four passes, is an `OverLimitError`.
     """
 
     __slots__ = ("_parameters", "encoding", "max_memory_cost")
@@ -127,9 +127,9 @@ class PasswordHasher:
         ).decode("ascii")
 
     def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:
-        """`True` if the password is that of the hash, which may be of any type and cost.
+        """`True` if the password matches the hash, which may have any type and cost.
 
-        Raises `VerifyMismatchError` for another password, `InvalidHashError` for what is no hash of Argon2 at all, and another
+        Raises `VerifyMismatchError` for another password, `InvalidHashError` if the string is no Argon2 hash, and another
         `VerificationError` for a hash that cannot be checked.
         """
         encoded = _ensure_bytes(hash, "ascii")
@@ -148,11 +148,11 @@ class PasswordHasher:
         return self._parameters != extract_parameters(hash if isinstance(hash, str) else hash.decode("ascii"))
 
     async def hash_async(self, password: str | bytes, *, salt: bytes | None = None) -> str:
-        """`hash` on a thread: the event loop goes on."""
+        """`hash` on a thread: the event loop continues."""
         return await asyncio.to_thread(self.hash, password, salt=salt)
 
     async def verify_async(self, hash: str | bytes, password: str | bytes) -> Literal[True]:
-        """`verify` on a thread: the event loop goes on."""
+        """`verify` on a thread: the event loop continues."""
         return await asyncio.to_thread(self.verify, hash, password)
 
 
@@ -160,4 +160,4 @@ def _type_of(encoded: bytes) -> Type:
     for type in Type:
         if encoded.startswith(f"$argon2{type.name.lower()}$".encode()):
             return type
-    raise InvalidHashError("this is no hash of Argon2")
+    raise InvalidHashError("this is not an Argon2 hash")

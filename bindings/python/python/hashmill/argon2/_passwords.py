@@ -1,4 +1,4 @@
-"""Policies: what is stored for passwords, what a stored hash may cost, and many at once."""
+"""Policies: costs of new hashes, limits for stored ones, and batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLICIES: dict[str, Parameters] = {
     name: Parameters(Type.ID, ARGON2_VERSION, 16, hash_len, time_cost, memory_cost, parallelism)
     for name, _, time_cost, memory_cost, parallelism, hash_len in _native.presets()
 }
-"""Policies that have a name: those of OWASP, RFC 9106, libsodium and others."""
+"""Named policies: those of OWASP, RFC 9106, libsodium and others."""
 
 
 def _bytes(password: str | Buffer) -> Buffer:
@@ -28,22 +28,26 @@ def _bytes(password: str | Buffer) -> Buffer:
 
 
 class Passwords:
-    """Hashes and checks passwords under one policy: a name of `POLICIES`, or parameters.
+    """Hashes and checks passwords with one policy: a name of `POLICIES`, or parameters.
 
-    `limits` is the most that a stored hash may cost: "around" eight times the policy, exactly the "policy", or whatever is
-    "recommended" somewhere (2 GiB, seconds). `secret` is a key that is not stored with the hashes. `memory_budget` is the most
-    memory in KiB that all calls take together: those that find no room wait.
+    `limits` bounds the cost of stored hashes: "around" eight times the policy, exactly the "policy", or all "recommended" costs (2 GiB,
+    seconds). `secret` is a key that is not stored with the hashes. `memory_budget` is the maximum memory in KiB of all calls together:
+    further calls wait.
 
-    Memory is kept for the next call, and wiped after each, also after one that Ctrl-C ends. Passwords that are `str` are taken in UTF-8.
+    `engine` names the engines of `hash_many` and `verify_many` and their `_async` variants: "cpu" (the default), "cuda", "wgpu", a device as
+    "cuda:1", or several as "cpu,cuda". Their results are checked. An engine that is not available, and one that fails without another to
+    take over its part, raise `hashmill.EngineError`; a part that another engine takes over is a `RuntimeWarning`.
 
-    Objects do not change, so copies are the object itself. They can be pickled, for other processes, but not with a `secret`: that
-    would be in the pickle. A `memory_budget` is of each process.
+    Memory is kept for the next call, and wiped after each, also after one that Ctrl-C ends. A `str` password is encoded as UTF-8.
 
-    Calls whose names end with `_async` work on threads of this package, as many as processors. Cancelled, as by a timeout, they end
-    the hash soon; those that wait for a thread never begin.
+    Objects are immutable, so a copy is the object itself. They can be pickled for other processes, but not with a `secret`, which the
+    pickle would contain. A `memory_budget` applies to each process.
+
+    Calls whose names end with `_async` run on threads of this package, one per processor. Cancelling a call, for instance by a timeout,
+    ends its hash soon; calls that wait for a thread never begin.
     """
 
-    __slots__ = ("_has_secret", "_limits", "_memory_budget", "_native", "parameters")
+    __slots__ = ("_engine", "_has_secret", "_limits", "_memory_budget", "_native", "parameters")
 
     parameters: Parameters
 
@@ -54,6 +58,7 @@ class Passwords:
         limits: Literal["around", "policy", "recommended"] = "around",
         secret: Buffer | None = None,
         memory_budget: int | None = None,
+        engine: str | None = None,
     ) -> None:
         if isinstance(policy, str):
             if policy not in POLICIES:
@@ -63,6 +68,7 @@ class Passwords:
             raise ValueError(f"version {policy.version}: new hashes are of version {ARGON2_VERSION}")
         self.parameters = replace(policy)
         self._limits, self._memory_budget, self._has_secret = limits, memory_budget, secret is not None
+        self._engine = engine
         self._native = _native.Passwords(
             policy.time_cost,
             policy.memory_cost,
@@ -73,6 +79,7 @@ class Passwords:
             limits,
             secret,
             memory_budget,
+            engine,
         )
 
     def __repr__(self) -> str:
@@ -81,6 +88,8 @@ class Passwords:
             options += ", secret=..."
         if self._memory_budget is not None:
             options += f", memory_budget={self._memory_budget}"
+        if self._engine is not None:
+            options += f", engine={self._engine!r}"
         return f"Passwords({self.parameters!r}, {options})"
 
     def __copy__(self) -> Self:
@@ -92,39 +101,39 @@ class Passwords:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._has_secret:
             raise TypeError(
-                "Passwords with a secret cannot be pickled, as the secret would be in the pickle: make them anew in each process"
+                "Passwords with a secret cannot be pickled, as the secret would be in the pickle: create them in each process"
             )
         parameters = tuple(getattr(self.parameters, field.name) for field in fields(self.parameters))
-        return _restore, (type(self), parameters, self._limits, self._memory_budget)
+        return _restore, (type(self), parameters, self._limits, self._memory_budget, self._engine)
 
     def hash(self, password: str | Buffer) -> str:
         """An encoded hash, with a random salt."""
         return self._native.hash(_bytes(password))
 
     def verify(self, hash: str, password: str | Buffer) -> Literal[True]:
-        """`True` if the password is that of the hash, else an exception, as `PasswordHasher.verify` has them."""
+        """`True` if the password matches the hash, otherwise an exception like those of `PasswordHasher.verify`."""
         self._native.verify(hash, _bytes(password))
         return True
 
     def verify_and_upgrade(self, hash: str, password: str | Buffer) -> str | None:
-        """`verify`, and what should be stored from now on: a new hash, or `None` for the one that is there."""
+        """`verify`, and the hash to store from now on: a new one, or `None` to keep the stored one."""
         self.verify(hash, password)
         return self.hash(password) if self.needs_rehash(hash) else None
 
     def verify_dummy(self, password: str | Buffer) -> None:
-        """Costs what `verify` of a new hash costs and always raises `VerifyMismatchError`: for names that nobody has."""
+        """Takes the time of `verify` with a new hash and always raises `VerifyMismatchError`: for user names that do not exist."""
         self._native.verify_dummy(_bytes(password))
 
     def needs_rehash(self, hash: str) -> bool:
-        """Whether a new hash were stronger somewhere, and nowhere cheaper. A stored hash that costs more than the policy stays."""
+        """Whether a new hash would be stronger in some value, and no cost lower. A stored hash that costs more than the policy stays."""
         return self._native.needs_rehash(hash)
 
     def differences(self, hash: str) -> list[str]:
-        """In what a hash differs from a new one, in words."""
+        """The differences between a hash and a new one, in words."""
         return self._native.differences(hash)
 
     def hash_many(self, passwords: Iterable[str | Buffer]) -> list[str]:
-        """A hash for each password, on all cores. Ctrl-C ends it."""
+        """A hash for each password, on all cores or on `engine`. Ctrl-C ends it."""
         return self._native.hash_many([_bytes(password) for password in elements(passwords, "passwords")])
 
     @overload
@@ -138,23 +147,23 @@ class Passwords:
     def verify_many(
         self, logins: Iterable[tuple[str, str | Buffer]], *, return_exceptions: bool = False
     ) -> list[bool] | list[bool | Exception]:
-        """Whether the password is that of the hash, for each pair of them, on all cores.
+        """Whether the password matches the hash, for each pair of them, on all cores or on `engine`.
 
-        A hash that cannot be checked is an exception: raised for the first one, or in its place with `return_exceptions`. There,
-        compare with `is True`: an exception is no `False`. Ctrl-C ends it.
+        A hash that cannot be checked is an exception: raised for the first one, or in its place with `return_exceptions`. In that case
+        compare with `is True`, because an exception is truthy. Ctrl-C ends the call.
         """
-        return _verdicts(self._native.verify_many(_pairs(logins)), return_exceptions)
+        return _results(self._native.verify_many(_pairs(logins)), return_exceptions)
 
     async def hash_async(self, password: str | Buffer) -> str:
-        """`hash` on a thread: the event loop goes on. Cancelled, it ends the hash."""
+        """`hash` on a thread: the event loop continues. Cancelling it ends the hash."""
         return await on_thread(lambda stop: self._native.hash(_bytes(password), stop))
 
     async def verify_async(self, hash: str, password: str | Buffer) -> Literal[True]:
-        """`verify` on a thread: the event loop goes on. Cancelled, it ends the hash."""
+        """`verify` on a thread: the event loop continues. Cancelling it ends the hash."""
         return await on_thread(lambda stop: self._native.verify(hash, _bytes(password), stop))
 
     async def verify_and_upgrade_async(self, hash: str, password: str | Buffer) -> str | None:
-        """`verify_and_upgrade` on a thread: the event loop goes on. Cancelled, it ends the hash."""
+        """`verify_and_upgrade` on a thread: the event loop continues. Cancelling it ends the hash."""
 
         def work(stop: _native.Stop) -> str | None:
             self._native.verify(hash, _bytes(password), stop)
@@ -163,11 +172,11 @@ class Passwords:
         return await on_thread(work)
 
     async def verify_dummy_async(self, password: str | Buffer) -> None:
-        """`verify_dummy` on a thread: the event loop goes on. Cancelled, it ends the hash."""
+        """`verify_dummy` on a thread: the event loop continues. Cancelling it ends the hash."""
         await on_thread(lambda stop: self._native.verify_dummy(_bytes(password), stop))
 
     async def hash_many_async(self, passwords: Iterable[str | Buffer]) -> list[str]:
-        """`hash_many` on a thread: the event loop goes on. Cancelled, it ends all hashes."""
+        """`hash_many` on a thread: the event loop continues. Cancelling it ends all hashes."""
         given = [_bytes(password) for password in elements(passwords, "passwords")]
         return await on_thread(lambda stop: self._native.hash_many(given, stop))
 
@@ -182,16 +191,16 @@ class Passwords:
     async def verify_many_async(
         self, logins: Iterable[tuple[str, str | Buffer]], *, return_exceptions: bool = False
     ) -> list[bool] | list[bool | Exception]:
-        """`verify_many` on a thread: the event loop goes on. Cancelled, it ends all hashes."""
+        """`verify_many` on a thread: the event loop continues. Cancelling it ends all hashes."""
         given = _pairs(logins)
-        return _verdicts(await on_thread(lambda stop: self._native.verify_many(given, stop)), return_exceptions)
+        return _results(await on_thread(lambda stop: self._native.verify_many(given, stop)), return_exceptions)
 
 
 def _pairs(logins: Iterable[tuple[str, str | Buffer]]) -> list[tuple[str, Buffer]]:
     return [(hash, _bytes(password)) for hash, password in elements(logins, "logins")]
 
 
-def _verdicts(found: list[bool | Exception], return_exceptions: bool) -> list[bool] | list[bool | Exception]:
+def _results(found: list[bool | Exception], return_exceptions: bool) -> list[bool] | list[bool | Exception]:
     if return_exceptions:
         return found
     for verdict in found:
@@ -205,12 +214,13 @@ def _restore(
     parameters: tuple[Any, ...],
     limits: Literal["around", "policy", "recommended"],
     memory_budget: int | None,
+    engine: str | None,
 ) -> Passwords:
-    return of(Parameters(*parameters), limits=limits, memory_budget=memory_budget)
+    return of(Parameters(*parameters), limits=limits, memory_budget=memory_budget, engine=engine)
 
 
 def _seconds(parameters: Parameters) -> float:
-    """What a hash takes here: the best of three, after one that gets the memory."""
+    """The time of a hash: the best of three, after one that allocates the memory."""
     passwords = Passwords(parameters)
     best = float("inf")
     for turn in range(4):
@@ -227,9 +237,9 @@ def calibrate(
     parallelism: int = 1,
     measure: Callable[[Parameters], float] = _seconds,
 ) -> Parameters:
-    """The dearest parameters of which a hash takes at most so long here: first as much memory as that allows, then passes.
+    """The most expensive parameters within `seconds` on this machine: first as much memory as the time allows, then passes.
 
-    Memory is a power of two in KiB, up to `max_memory_cost`. Raises `ValueError` where even the cheapest hash takes longer.
+    Memory is a power of two in KiB, up to `max_memory_cost`. Raises `ValueError` if even the cheapest hash takes longer.
     """
     least = 8 * parallelism
     chosen = Parameters(Type.ID, ARGON2_VERSION, 16, 32, 1, 1 << (least - 1).bit_length(), parallelism)
@@ -242,7 +252,7 @@ def calibrate(
             return chosen
         chosen = more
     passes = max(1, int(seconds / took))
-    # Proportion is a guess; what is returned was measured.
+    # The proportion is an estimate; the result is measured.
     while passes > 1 and measure(replace(chosen, time_cost=passes)) > seconds:
         passes -= 1
     return replace(chosen, time_cost=passes)

@@ -1,4 +1,4 @@
-"""Parameters of hashes, and what is read of them in an encoded hash."""
+"""Parameters of hashes, and their decoder for encoded hashes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ENCODED = re.compile(
 )
 
 _BEFORE_VERSIONS = 18
-"""What argon2-cffi says of a hash that names no version."""
+"""The version that argon2-cffi assumes for a hash without one."""
 
 
 @dataclass(slots=True)
 class Parameters:
-    """Everything that a hash depends on but the password and the salt."""
+    """All inputs of a hash except the password and the salt."""
 
     type: Type
     version: int
@@ -37,10 +37,10 @@ class Parameters:
 
 
 def extract_parameters(hash: str) -> Parameters:
-    """The parameters of an encoded hash. Raises `InvalidHashError` where there are none."""
+    """The parameters of an encoded hash. Raises `InvalidHashError` if there are none."""
     match = _ENCODED.fullmatch(hash)
     if match is None:
-        raise InvalidHashError("this is no hash of Argon2")
+        raise InvalidHashError("this is not an Argon2 hash")
     costs = dict(cost.split("=") for cost in match["costs"].split(","))
     if len(costs) != 3:
         raise InvalidHashError("m, t and p are needed, each once")
@@ -48,7 +48,7 @@ def extract_parameters(hash: str) -> Parameters:
         time, memory, lanes = (int(costs[name]) for name in "tmp")
         version = int(match["version"] or _BEFORE_VERSIONS)
     except ValueError as error:
-        # A number of thousands of digits.
+        # A number with thousands of digits.
         raise InvalidHashError(str(error)) from None
     return Parameters(
         type=Type[match["type"].upper()],
@@ -62,12 +62,12 @@ def extract_parameters(hash: str) -> Parameters:
 
 
 def _decoded_str_len(length: int) -> int:
-    """How many bytes so many characters of base64 without padding are."""
+    """The number of bytes in a number of base64 characters without padding."""
     return length * 3 // 4
 
 
 def _check_types(**named: Any) -> str | None:
-    """What is wrong with values, each given with the types that it may have."""
+    """A message about values with wrong types; each is given with its allowed types."""
     wrong = []
     for name, (value, types) in named.items():
         if not isinstance(value, types):
@@ -82,6 +82,6 @@ def _is_wasm() -> bool:
 
 
 def validate_params_for_platform(params: Parameters) -> None:
-    """Raises `UnsupportedParametersError` for what there is not here."""
+    """Raises `UnsupportedParametersError` for parameters that this platform does not support."""
     if _is_wasm() and params.parallelism != 1:
         raise UnsupportedParametersError("In WebAssembly environments `parallelism` must be 1.")

@@ -1,4 +1,4 @@
-"""What goes wrong: the exceptions of argon2-cffi, and one for hashes that would cost too much."""
+"""Exceptions: those of argon2-cffi, and one for hashes that would cost too much."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = [
 
 
 class Argon2Error(Exception):
-    """What all but `InvalidHashError` and `UnsupportedParametersError` are."""
+    """Base class of all exceptions except `InvalidHashError` and `UnsupportedParametersError`."""
 
 
 class VerificationError(Argon2Error):
-    """Nothing is known about the password: its hash could not be checked."""
+    """The hash could not be checked, so nothing is known about the password."""
 
 
 class VerifyMismatchError(VerificationError):
-    """Another password."""
+    """The password does not match."""
 
 
 class OverLimitError(VerificationError):
@@ -31,15 +31,15 @@ class OverLimitError(VerificationError):
 
 
 class HashingError(Argon2Error):
-    """There is no hash: a parameter does not exist."""
+    """The hash could not be made: a parameter is invalid."""
 
 
 class InvalidHashError(ValueError):
-    """This is no hash of Argon2."""
+    """The string is not an Argon2 hash."""
 
 
 class UnsupportedParametersError(ValueError):
-    """The platform does not have what the parameters ask for."""
+    """The platform does not support the parameters."""
 
 
 InvalidHash = InvalidHashError

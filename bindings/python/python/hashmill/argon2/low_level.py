@@ -1,6 +1,6 @@
-"""Functions with every parameter said, as in `argon2.low_level` of argon2-cffi.
+"""Functions with explicit parameters, as in `argon2.low_level` of argon2-cffi.
 
-`ffi`, `lib` and `core` are raw C there: where its package `argon2-cffi-bindings` is installed, they are found here too.
+`ffi`, `lib` and `core` are raw C in argon2-cffi: they are available here, too, if its package `argon2-cffi-bindings` is installed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 ARGON2_VERSION = 19
-"""The version of Argon2 that is used when none is said."""
+"""The default version of Argon2."""
 
 
 class Type(Enum):
@@ -60,7 +60,7 @@ def hash_secret_raw(
     type: Type,
     version: int = ARGON2_VERSION,
 ) -> bytes:
-    """The bytes of a hash, and nothing of how it was made."""
+    """The bytes of a hash, without its parameters."""
     costs = (time_cost, memory_cost, parallelism, type.value, version)
     return _native.hash_secret_raw(secret, salt, costs, hash_len)
 
@@ -73,11 +73,10 @@ def verify_secret(
     max_memory_cost: int | None = None,
     max_work: int | None = None,
 ) -> Literal[True]:
-    """`True` if `secret` is that of an encoded hash of this type, else an exception: `VerifyMismatchError`, or another
+    """`True` if `secret` matches an encoded hash of this type, otherwise an exception: `VerifyMismatchError`, or another
     `VerificationError`.
 
-    Without limits a hash may ask for whatever it likes: say `max_memory_cost` in KiB and `max_work` in KiB times passes, where
-    hashes come from others.
+    Without limits a hash may request any cost. For untrusted hashes set `max_memory_cost` in KiB and `max_work` in KiB times passes.
     """
     _native.verify_secret(hash, secret, type.value, max_memory_cost, max_work)
     return True
@@ -90,7 +89,7 @@ def core(context: Any, type: int) -> int:
     return int(lib.argon2_ctx(context, type))
 
 
-# What argon2-cffi says of the numbers that functions of C return.
+# The messages of argon2-cffi for return codes of C functions.
 _ERRORS = {
     0: "OK",
     -1: "Output pointer is NULL",
@@ -132,7 +131,7 @@ _ERRORS = {
 
 
 def error_to_str(error: int) -> str:
-    """What a number means that a function of C, such as `core`, has returned."""
+    """The meaning of a return code of a C function such as `core`."""
     return _ERRORS.get(error, "Unknown error code")
 
 

@@ -1,4 +1,4 @@
-"""Parameters that have a name: those of argon2-cffi."""
+"""Named parameters: those of argon2-cffi."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ RFC_9106_LOW_MEMORY = _argon2id(3, 64 << 10, 4, salt_len=16, hash_len=32)
 """The second recommendation of RFC 9106: 64 MiB."""
 
 PRE_21_2 = _argon2id(2, 100 << 10, 8, salt_len=16, hash_len=16)
-"""What argon2-cffi took from 18.2 to 21.1."""
+"""The defaults of argon2-cffi from 18.2 to 21.1."""
 
 CHEAPEST = _argon2id(1, 8, 1, salt_len=8, hash_len=4)
-"""For tests alone."""
+"""Only for tests."""
 
 
 def get_default_parameters() -> Parameters:
-    """What `PasswordHasher` takes where nothing is said."""
+    """The defaults of `PasswordHasher`."""
     lanes = 1 if _is_wasm() else RFC_9106_LOW_MEMORY.parallelism
     return dataclasses.replace(RFC_9106_LOW_MEMORY, parallelism=lanes)

@@ -1,4 +1,4 @@
-"""Documents that several people edit at once, each at their own pace: mappings, sequences and texts.
+"""Documents that several people edit concurrently: mappings, sequences and texts.
 
 >>> from hashmill.documents import Document, Text
 >>> doc = Document({"title": "Groceries", "items": ["milk"]})
@@ -71,7 +71,7 @@ _NONE = object()
 
 
 def _pop(self: Map, key: str, default: object = _NONE) -> Any:
-    """Deletes a key and gives what was there, or `default` if there is no such key."""
+    """Deletes a key and returns its value, or `default` if there is no such key."""
     try:
         value = self[key]
     except KeyError:
@@ -88,7 +88,7 @@ def _same_elements(self: List, other: object) -> Any:
     return list(self) == list(other)
 
 
-# What mappings and sequences of Python can do besides follows from what the classes in Rust do.
+# The other methods of Python's mappings and sequences follow from those of the Rust classes.
 for _name in ("keys", "items", "values", "popitem", "setdefault", "__eq__"):
     setattr(Map, _name, getattr(MutableMapping, _name))
 for _name in ("append", "pop", "remove", "reverse", "index", "count", "__contains__", "__reversed__", "__iadd__"):

@@ -1,12 +1,12 @@
-"""What can go wrong with a document, where Python has no name for it."""
+"""Exceptions of documents without a built-in class."""
 
 
 class DocumentError(Exception):
-    """Whatever is wrong with a document."""
+    """Base class of errors of documents."""
 
 
 class FormatError(DocumentError, ValueError):
-    """Bytes or JSON that are no document, change or message."""
+    """Bytes or JSON that are not a document, change or message."""
 
 
 class ApplyError(DocumentError, ValueError):
@@ -14,20 +14,20 @@ class ApplyError(DocumentError, ValueError):
 
 
 class LimitError(DocumentError):
-    """An input asks for more, or a document would become more, than the limits allow."""
+    """An input requests more than the limits allow, or a document would exceed them."""
 
 
 class UnknownChangeError(DocumentError, LookupError):
-    """A hash that names no change of this document."""
+    """A hash of no change of this document."""
 
 
 class StaleError(DocumentError):
-    """An object whose change was taken back, or a change that has ended."""
+    """An object whose change was rolled back, or a change that has ended."""
 
 
 class ChangeOpenError(DocumentError):
-    """A change is open that has to end first."""
+    """An open change has to end first."""
 
 
 class ReadOnlyError(DocumentError, TypeError):
-    """A document as it was is not written: a fork of it is."""
+    """A view of the history is read-only: write to a fork of it."""

@@ -1,7 +1,7 @@
-"""Steps from what a document was to what it is.
+"""Steps from one state of a document to another.
 
-A path leads from the root to a place: keys of maps and indexes of lists and texts. Steps are to be taken in their
-order: each counts on those before it. Maps, lists and texts come empty; what is in them follows.
+A path leads from the root to a place: keys of maps and indexes of lists and texts. Steps must be applied in order: each assumes those
+before it. Maps, lists and texts are created empty; steps for their contents follow.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A range of a text that is marked. ``None`` as a value says that a mark was taken off."""
+    """A marked range of a text. The value ``None`` means that a mark was removed."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """Elements came to a list, or a block to a text."""
+    """Elements were inserted into a list, or a block into a text."""
 
     path: Path
     values: tuple[Any, ...]
@@ -41,7 +41,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """Characters came to a text."""
+    """Characters were inserted into a text."""
 
     path: Path
     text: str
@@ -50,7 +50,7 @@ class Splice:
 
 @dataclass(frozen=True, slots=True)
 class Increment:
-    """A counter grew."""
+    """A counter was incremented."""
 
     path: Path
     by: int
@@ -58,14 +58,14 @@ class Increment:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What stands at a place stays, but others are there now, too."""
+    """The value of a key or element stays, but now has conflicting values."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """A key, elements or characters went."""
+    """A key, elements or characters were deleted."""
 
     path: Path
     length: int
@@ -73,7 +73,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Characters of the text at ``path`` are marked otherwise than before."""
+    """The marks on characters of the text at ``path`` changed."""
 
     path: Path
     marks: tuple[Mark, ...]

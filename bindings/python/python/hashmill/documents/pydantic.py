@@ -1,6 +1,6 @@
-"""Models of pydantic in documents, and documents as models.
+"""Pydantic models in documents, and documents as models.
 
-Only who imports this module needs pydantic.
+Only this module needs pydantic.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def read(model: type[Model], place: Map) -> Model:
 
 
 def write(place: MutableMapping[str, Any], key: str, model: BaseModel) -> None:
-    """Puts a model at a key: into the map that is there, with few edits, or as a new one."""
+    """Puts a model at a key: into the existing map, with few edits, or as a new one."""
     entries = model.model_dump(mode="python")
     there = place.get(key)
     if isinstance(there, Map):

@@ -1,20 +1,20 @@
-//! What that package tells of the past of a document, and sends to others.
+//! The history of a document, changes and sync messages, as in the package `automerge`.
 
 use hashmill_doc::Mark as MarkOf;
 use hashmill_doc::sync::Message as SyncMessage;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use super::super::sync::decoded;
 use super::values::{ScalarType, hash_bytes, hash_list, local_time, typed};
+use crate::documents::document::sync::decoded;
 
-/// A message of a sync.
+/// A sync message.
 #[pyclass(frozen, module = "hashmill.documents.automerge.core")]
 pub(crate) struct Message(pub(super) SyncMessage);
 
 #[pymethods]
 impl Message {
-    /// Reads a message.
+    /// Decodes a message.
     #[staticmethod]
     fn decode(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         decoded(py, data).map(Self)
@@ -32,13 +32,13 @@ pub(crate) struct Change(pub(super) hashmill_doc::Change);
 
 #[pymethods]
 impl Change {
-    /// Who made it.
+    /// Its actor.
     #[getter]
     fn actor_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.0.actor_id().as_bytes())
     }
 
-    /// Other actors whose operations it names.
+    /// Other actors whose operations it refers to.
     #[getter]
     fn other_actor_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.0.other_actor_ids().iter().map(|actor| PyBytes::new(py, actor.as_bytes())))
@@ -64,19 +64,19 @@ impl Change {
         self.0.start_op()
     }
 
-    /// What its author says of it.
+    /// Its message.
     #[getter]
     fn message(&self) -> Option<&str> {
         self.0.message()
     }
 
-    /// The changes it builds on.
+    /// The changes that it depends on.
     #[getter]
     fn deps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         hash_list(py, self.0.deps())
     }
 
-    /// Its name, 32 bytes.
+    /// Its hash, 32 bytes.
     #[getter]
     fn hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         hash_bytes(py, &self.0.hash())
@@ -88,25 +88,25 @@ impl Change {
         self.0.seq()
     }
 
-    /// In local time.
+    /// Its time, in local time.
     #[getter]
     fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         local_time(py, self.0.timestamp() as f64)
     }
 
-    /// The change as it is stored, not deflated.
+    /// The encoded change, not deflated.
     #[getter]
     fn bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.bytes())
     }
 
-    /// The change as it is stored.
+    /// The encoded change.
     #[getter]
     fn raw_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.raw_bytes())
     }
 
-    /// What a later version of the format may add.
+    /// Extra bytes, which later versions of the format may use.
     #[getter]
     fn extra_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.0.extra_bytes())
@@ -123,13 +123,13 @@ pub(crate) struct Mark(pub(super) MarkOf<'static>);
 
 #[pymethods]
 impl Mark {
-    /// Where it begins.
+    /// Its start.
     #[getter]
     fn start(&self) -> usize {
         self.0.start
     }
 
-    /// Where it ends.
+    /// Its end.
     #[getter]
     fn end(&self) -> usize {
         self.0.end
@@ -152,7 +152,7 @@ impl Mark {
     }
 }
 
-/// A step of a difference, to be looked at.
+/// A patch, for inspection.
 #[pyclass(frozen, module = "hashmill.documents.automerge.core")]
 pub(crate) struct Patch(pub(super) hashmill_doc::Patch);
 

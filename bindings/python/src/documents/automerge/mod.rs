@@ -1,6 +1,5 @@
-//! What the core of the package `automerge` consists of, under its names: documents and transactions that are told objects by
-//! their ids, and values by their types.
-#![expect(clippy::needless_pass_by_value, reason = "what was read of an argument is handed over")]
+//! The core of the package `automerge`, with its names: documents and transactions that take ids of objects and types of values.
+#![expect(clippy::needless_pass_by_value, reason = "converted arguments are passed by value")]
 
 mod history;
 mod values;
@@ -14,12 +13,12 @@ use hashmill_doc::{
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use super::errors::{self, Failed};
-use super::hashes::Heads;
-use super::shared::{By, Inner, Life, Shared};
-use super::sync::SyncState;
+use super::errors::{self, DeferredError};
+use super::shared::{ChangeLiveness, EditOrigin, Inner, Shared};
+use crate::documents::document::hashes::Heads;
+use crate::documents::document::sync::SyncState;
 use history::{Change, Mark, Message, Patch};
-use values::{ExpandMark, ObjType, ObjectId, Place, ScalarType, hash_list, pair, scalar};
+use values::{ExpandMark, ObjType, ObjectId, PropArg, ScalarType, hash_list, pair, scalar};
 
 /// Adds the module `automerge` to `parent`.
 pub(super) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -47,17 +46,21 @@ fn random_actor_id(py: Python<'_>) -> Bound<'_, PyBytes> {
     PyBytes::new(py, ActorId::random().as_bytes())
 }
 
-/// Reads a document, as it is or as it was.
-fn view<'a>(doc: &'a AutoCommit, heads: Option<&Heads>) -> Result<View<'a>, Failed> {
+/// Reads a document, now or at some heads.
+fn view<'a>(doc: &'a AutoCommit, heads: Option<&Heads>) -> Result<View<'a>, DeferredError> {
     Ok(match heads {
         Some(heads) => doc.at(&heads.0)?,
         None => doc.view(),
     })
 }
 
-/// What documents and transactions read from.
+/// The source of reads for documents and transactions.
 trait Reads {
-    fn reading<R>(&self, py: Python<'_>, read: impl FnOnce(&Inner) -> Result<R, Failed>) -> PyResult<R>;
+    fn reading<R>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&Inner) -> Result<R, DeferredError>,
+    ) -> PyResult<R>;
 
     fn kind(&self, py: Python<'_>, obj: &ObjectId) -> PyResult<ObjType> {
         self.reading(py, |inner| Ok(inner.doc.object_type(&obj.0)?.into()))
@@ -67,11 +70,11 @@ trait Reads {
         &self,
         py: Python<'py>,
         obj: &ObjectId,
-        place: Place<'_>,
+        prop: PropArg<'_>,
         heads: Option<&Heads>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = self.reading(py, |inner| {
-            let found = view(&inner.doc, heads)?.get(&obj.0, place)?;
+            let found = view(&inner.doc, heads)?.get(&obj.0, prop)?;
             Ok(found.map(|(value, id)| (value.into_owned(), id)))
         })?;
         found.map(|found| pair(py, found)).transpose()
@@ -127,7 +130,11 @@ trait Reads {
 pub(crate) struct Document(Arc<Shared>);
 
 impl Reads for Document {
-    fn reading<R>(&self, py: Python<'_>, read: impl FnOnce(&Inner) -> Result<R, Failed>) -> PyResult<R> {
+    fn reading<R>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&Inner) -> Result<R, DeferredError>,
+    ) -> PyResult<R> {
         self.0.read(py, read)
     }
 }
@@ -144,13 +151,13 @@ impl Document {
         Self(Shared::new(doc))
     }
 
-    /// Who writes here.
+    /// The actor that writes.
     fn get_actor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let actor = self.0.whole(py, |doc| Ok(doc.get_actor().clone()))?;
         Ok(PyBytes::new(py, actor.as_bytes()))
     }
 
-    /// Says who writes from now on.
+    /// Sets the actor of later changes.
     fn set_actor(&self, py: Python<'_>, actor_id: &[u8]) -> PyResult<()> {
         self.0.change_whole(py, |doc| {
             doc.set_actor(ActorId::from(actor_id));
@@ -158,9 +165,9 @@ impl Document {
         })
     }
 
-    /// Opens the one transaction that there can be at a time.
+    /// Opens a transaction; there can be only one at a time.
     fn transaction(&self, py: Python<'_>) -> PyResult<Transaction> {
-        Ok(Transaction { doc: Arc::clone(&self.0), life: self.0.begin(py, false)? })
+        Ok(Transaction { doc: Arc::clone(&self.0), liveness: self.0.begin(py, false)? })
     }
 
     /// The whole document as bytes.
@@ -169,14 +176,14 @@ impl Document {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Reads a saved document.
+    /// Loads a saved document.
     #[staticmethod]
     fn load(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         let doc = py.detach(|| AutoCommit::load(data)).map_err(|error| errors::load(py, &error))?;
         Ok(Self(Shared::new(doc)))
     }
 
-    /// The same document with another actor, now or as it was at some heads.
+    /// A copy of the document with another actor, now or at some heads.
     #[pyo3(signature = (heads = None))]
     fn fork(&self, py: Python<'_>, heads: Option<Heads>) -> PyResult<Self> {
         let fork = self.0.whole(py, |doc| match heads {
@@ -186,25 +193,25 @@ impl Document {
         Ok(Self(Shared::new(fork)))
     }
 
-    /// Takes over what another document has and this one lacks; gives the new heads.
+    /// Merges the changes of another document; returns the new heads.
     fn merge<'py>(&self, py: Python<'py>, other: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
         let mut other = other.get().0.whole(py, |doc| Ok(doc.fork()))?;
         hash_list(py, &self.0.change_whole(py, |doc| Ok(doc.merge(&mut other)?))?)
     }
 
-    /// What is different between two moments.
+    /// The patches between two points of the history.
     fn diff(&self, py: Python<'_>, before_heads: Heads, after_heads: Heads) -> PyResult<Vec<Patch>> {
         let patches = self.0.whole(py, |doc| Ok(doc.diff(&before_heads.0, &after_heads.0)?))?;
         Ok(patches.into_iter().map(Patch).collect())
     }
 
-    /// What to tell a peer next; nothing if there is nothing.
+    /// The next message for a peer, or `None`.
     fn generate_sync_message(&self, py: Python<'_>, state: &SyncState) -> PyResult<Option<Message>> {
         let message = self.0.whole(py, |doc| Ok(doc.sync().generate_sync_message(&mut *state.lock()?)))?;
         Ok(message.map(Message))
     }
 
-    /// Takes what a peer tells.
+    /// Processes a message of a peer.
     fn receive_sync_message(
         &self,
         py: Python<'_>,
@@ -217,17 +224,17 @@ impl Document {
         })
     }
 
-    /// The hashes of the changes that no other change was made after.
+    /// The heads: hashes of the changes without successors.
     fn get_heads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         hash_list(py, &self.0.read_long(py, |inner| Ok(inner.doc.base_heads()))?)
     }
 
-    /// The last change that was made here, if there is one.
+    /// The last change that was made here, or `None`.
     fn get_last_local_change(&self, py: Python<'_>) -> PyResult<Option<Change>> {
         Ok(self.0.whole(py, |doc| Ok(doc.get_last_local_change()))?.map(Change))
     }
 
-    /// All changes but those that are named and what came before them.
+    /// All changes except the given ones and their ancestors.
     fn get_changes(&self, py: Python<'_>, have_deps: Heads) -> PyResult<Vec<Change>> {
         let changes = self.0.whole(py, |doc| Ok(doc.get_changes(&have_deps.0)))?;
         Ok(changes.into_iter().map(Change).collect())
@@ -238,13 +245,13 @@ impl Document {
         self.kind(py, &obj_id)
     }
 
-    /// The value at a place of an object and its id, now or at some heads; nothing if there is none.
+    /// The value at a key or index of an object and its id, now or at some heads; `None` if there is none.
     #[pyo3(signature = (obj_id, prop, heads = None))]
     fn get<'py>(
         &self,
         py: Python<'py>,
         obj_id: ObjectId,
-        prop: Place<'_>,
+        prop: PropArg<'_>,
         heads: Option<Heads>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.value(py, &obj_id, prop, heads.as_ref())
@@ -267,13 +274,13 @@ impl Document {
         self.all_values(py, &obj_id, heads.as_ref())
     }
 
-    /// How many keys, elements or code points an object has, now or at some heads.
+    /// The number of keys, elements or code points of an object, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn length(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<usize> {
         self.len(py, &obj_id, heads.as_ref())
     }
 
-    /// What a text says, now or at some heads.
+    /// The contents of a text, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn text(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<String> {
         self.whole_text(py, &obj_id, heads.as_ref())
@@ -286,11 +293,11 @@ impl Document {
     }
 }
 
-/// A change in the making: committed at the end of its `with`, taken back if that is an exception.
+/// An open change: committed at the end of its `with`, rolled back after an exception.
 #[pyclass(frozen, module = "hashmill.documents.automerge.core")]
 pub(crate) struct Transaction {
     doc: Arc<Shared>,
-    life: Life,
+    liveness: ChangeLiveness,
 }
 
 impl Transaction {
@@ -299,24 +306,28 @@ impl Transaction {
         py: Python<'_>,
         edit: impl FnOnce(&mut AutoCommit) -> Result<R, hashmill_doc::EditError>,
     ) -> PyResult<R> {
-        self.doc.edit(py, By::Change(&self.life), |inner| Ok(edit(&mut inner.doc)?))
+        self.doc.edit(py, EditOrigin::Change(&self.liveness), |inner| Ok(edit(&mut inner.doc)?))
     }
 }
 
 impl Reads for Transaction {
-    fn reading<R>(&self, py: Python<'_>, read: impl FnOnce(&Inner) -> Result<R, Failed>) -> PyResult<R> {
+    fn reading<R>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&Inner) -> Result<R, DeferredError>,
+    ) -> PyResult<R> {
         self.doc.read(py, |inner| {
-            inner.check_open(&self.life)?;
+            inner.check_open(&self.liveness)?;
             read(inner)
         })
     }
 }
 
-/// One that was forgotten is taken back.
+/// A leaked transaction is rolled back.
 impl Drop for Transaction {
     fn drop(&mut self) {
-        // There is nobody to tell: a lock that a fault left behind is told to the next call.
-        Python::try_attach(|py| drop(self.doc.end(py, &self.life, None, drop)));
+        // An error cannot be reported here: a lock poisoned by a bug is reported to the next call.
+        Python::try_attach(|py| drop(self.doc.end(py, &self.liveness, None, drop)));
     }
 }
 
@@ -335,11 +346,11 @@ impl Transaction {
         _traceback: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let options = CommitOptions::default();
-        let ended = self.doc.end(py, &self.life, kind.is_none().then_some(&options), drop)?;
-        if ended { Ok(()) } else { Err(Failed::Ended.raise(py)) }
+        let ended = self.doc.end(py, &self.liveness, kind.is_none().then_some(&options), drop)?;
+        if ended { Ok(()) } else { Err(DeferredError::Ended.raise(py)) }
     }
 
-    /// The hashes of the changes that no other change was made after.
+    /// The heads: hashes of the changes without successors.
     fn get_heads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         hash_list(py, &self.reading(py, |inner| Ok(inner.doc.base_heads()))?)
     }
@@ -349,13 +360,13 @@ impl Transaction {
         self.kind(py, &obj_id)
     }
 
-    /// The value at a place of an object and its id, now or at some heads; nothing if there is none.
+    /// The value at a key or index of an object and its id, now or at some heads; `None` if there is none.
     #[pyo3(signature = (obj_id, prop, heads = None))]
     fn get<'py>(
         &self,
         py: Python<'py>,
         obj_id: ObjectId,
-        prop: Place<'_>,
+        prop: PropArg<'_>,
         heads: Option<Heads>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.value(py, &obj_id, prop, heads.as_ref())
@@ -378,13 +389,13 @@ impl Transaction {
         self.all_values(py, &obj_id, heads.as_ref())
     }
 
-    /// How many keys, elements or code points an object has, now or at some heads.
+    /// The number of keys, elements or code points of an object, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn length(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<usize> {
         self.len(py, &obj_id, heads.as_ref())
     }
 
-    /// What a text says, now or at some heads.
+    /// The contents of a text, now or at some heads.
     #[pyo3(signature = (obj_id, heads = None))]
     fn text(&self, py: Python<'_>, obj_id: ObjectId, heads: Option<Heads>) -> PyResult<String> {
         self.whole_text(py, &obj_id, heads.as_ref())
@@ -396,12 +407,12 @@ impl Transaction {
         self.all_marks(py, &obj_id, heads.as_ref())
     }
 
-    /// Puts a value of a type at a place.
+    /// Puts a value with a type at a key or index.
     fn put(
         &self,
         py: Python<'_>,
         obj_id: ObjectId,
-        prop: Place<'_>,
+        prop: PropArg<'_>,
         scalar_type: ScalarType,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
@@ -409,18 +420,18 @@ impl Transaction {
         self.edit(py, |doc| doc.put(&obj_id.0, prop, value))
     }
 
-    /// Puts a new object at a place, and gives its id.
+    /// Puts a new object at a key or index, and returns its id.
     fn put_object(
         &self,
         py: Python<'_>,
         obj_id: ObjectId,
-        prop: Place<'_>,
+        prop: PropArg<'_>,
         obj_type: ObjType,
     ) -> PyResult<ObjectId> {
         self.edit(py, |doc| doc.put_object(&obj_id.0, prop, obj_type.into())).map(ObjectId)
     }
 
-    /// Inserts a value of a type before an index.
+    /// Inserts a value with a type before an index.
     fn insert(
         &self,
         py: Python<'_>,
@@ -433,7 +444,7 @@ impl Transaction {
         self.edit(py, |doc| doc.insert(&obj_id.0, index, value))
     }
 
-    /// Inserts a new object before an index, and gives its id.
+    /// Inserts a new object before an index, and returns its id.
     fn insert_object(
         &self,
         py: Python<'_>,
@@ -444,18 +455,18 @@ impl Transaction {
         self.edit(py, |doc| doc.insert_object(&obj_id.0, index, obj_type.into())).map(ObjectId)
     }
 
-    /// Adds to a counter.
-    fn increment(&self, py: Python<'_>, obj_id: ObjectId, prop: Place<'_>, amount: i64) -> PyResult<()> {
+    /// Increments a counter.
+    fn increment(&self, py: Python<'_>, obj_id: ObjectId, prop: PropArg<'_>, amount: i64) -> PyResult<()> {
         self.edit(py, |doc| doc.increment(&obj_id.0, prop, amount))
     }
 
-    /// Deletes what is at a place.
-    fn delete(&self, py: Python<'_>, obj_id: ObjectId, prop: Place<'_>) -> PyResult<()> {
+    /// Deletes the value at a key or index.
+    fn delete(&self, py: Python<'_>, obj_id: ObjectId, prop: PropArg<'_>) -> PyResult<()> {
         self.edit(py, |doc| doc.delete(&obj_id.0, prop))
     }
 
-    /// Puts a mark on a range of a text.
-    #[expect(clippy::too_many_arguments, reason = "the call is that of the other package")]
+    /// Marks a range of a text.
+    #[expect(clippy::too_many_arguments, reason = "the signature of the other package")]
     fn mark(
         &self,
         py: Python<'_>,
@@ -471,7 +482,7 @@ impl Transaction {
         self.edit(py, |doc| doc.mark(&obj_id.0, MarkOf::new(name, value, start, end), expand.into()))
     }
 
-    /// Takes the marks of a name off a range of a text.
+    /// Removes the marks with a name from a range of a text.
     #[pyo3(signature = (obj_id, start, end, name, expand = ExpandMark::Neither))]
     fn unmark(
         &self,

@@ -1,4 +1,4 @@
-//! Objects, places, hashes and values as that package hands them over.
+//! Conversion of objects, keys, indexes, hashes and values to the forms of the package `automerge`.
 
 use hashmill_doc::{
     ActorId, ChangeHash, ExpandMark as Expand, ObjId, ObjType as Kind, Prop, ScalarValue, Value,
@@ -22,7 +22,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for ObjectId {
             _ => None,
         }
         .map(Self)
-        .ok_or_else(|| PyValueError::new_err("these bytes are no object id"))
+        .ok_or_else(|| PyValueError::new_err("these bytes are not an object id"))
     }
 }
 
@@ -53,28 +53,28 @@ impl<'py> IntoPyObject<'py> for ObjectId {
 }
 
 /// A key or an index.
-pub(super) enum Place<'a> {
+pub(super) enum PropArg<'a> {
     Key(&'a str),
     Index(usize),
 }
 
-impl<'a, 'py> FromPyObject<'a, 'py> for Place<'a> {
+impl<'a, 'py> FromPyObject<'a, 'py> for PropArg<'a> {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         if value.is_instance_of::<PyString>() {
-            value.extract().map(Place::Key)
+            value.extract().map(PropArg::Key)
         } else {
-            value.extract().map(Place::Index)
+            value.extract().map(PropArg::Index)
         }
     }
 }
 
-impl<'a> From<Place<'a>> for Prop<'a> {
-    fn from(place: Place<'a>) -> Self {
-        match place {
-            Place::Key(key) => key.into(),
-            Place::Index(index) => index.into(),
+impl<'a> From<PropArg<'a>> for Prop<'a> {
+    fn from(prop: PropArg<'a>) -> Self {
+        match prop {
+            PropArg::Key(key) => key.into(),
+            PropArg::Index(index) => index.into(),
         }
     }
 }
@@ -132,7 +132,7 @@ pub(crate) enum ScalarType {
     Null,
 }
 
-/// At which ends what is typed there belongs to a mark.
+/// The ends of a mark at which typed text belongs to it.
 #[pyclass(frozen, eq, eq_int, hash, from_py_object, module = "hashmill.documents.automerge.core")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ExpandMark {
@@ -153,7 +153,7 @@ impl From<ExpandMark> for Expand {
     }
 }
 
-/// A scalar of a type that is said. Its moments are local times.
+/// A scalar with an explicit type. Its times are local times.
 pub(super) fn scalar<'a>(kind: ScalarType, value: &'a Bound<'_, PyAny>) -> PyResult<ScalarValue<'a>> {
     Ok(match kind {
         ScalarType::Bytes => value.extract::<&[u8]>()?.into(),
@@ -168,7 +168,7 @@ pub(super) fn scalar<'a>(kind: ScalarType, value: &'a Bound<'_, PyAny>) -> PyRes
         }
         ScalarType::Boolean => ScalarValue::Boolean(value.extract()?),
         ScalarType::Unknown => {
-            return Err(PyValueError::new_err("a value of an unknown type cannot be made"));
+            return Err(PyValueError::new_err("a value of an unknown type cannot be created"));
         }
         ScalarType::Null => ScalarValue::Null,
     })
@@ -196,7 +196,7 @@ pub(super) fn typed<'py>(
     })
 }
 
-/// A value and its id, as reading gives them.
+/// A value and its id, as reads return them.
 pub(super) fn pair<'py>(
     py: Python<'py>,
     (value, id): (Value<'static>, ObjId),

@@ -1,72 +1,28 @@
-//! A small change being written where SHA-256 can read it: no copy, no allocation.
+//! Buffer for a small change, laid out as input of SHA-256: no copy, no allocation.
 
 use std::ops::Range;
 
 use sha2::block_api::compress256;
 
-use super::single_char::SingleCharOp;
-use crate::codec::chunk::{ChunkType, START, digest};
-use crate::codec::leb::len_u64;
-use crate::types::{ActorIdx, ChangeHash, OpId};
+use super::keystroke::{Keystroke, Leb, SingleCharOp};
+use crate::codec::bytes::leb::len_u64;
+use crate::codec::chunks::container::{ChunkType, START, digest};
+use crate::types::ChangeHash;
 
-/// So many bytes of a deletion stand between the two places that name the element.
+/// Distance between the two positions of the element in a deletion.
 const DELETED: usize = 10;
 
-/// Room before the body for the type and a length of two bytes.
+/// Space before the body for the type and a two-byte length.
 const HEAD: usize = 3;
 
-/// The body of a change of a few hundred bytes at most.
+/// Body of a change of at most a few hundred bytes.
 #[derive(Debug)]
 pub(crate) struct Block {
     bytes: [u8; 512],
     len: usize,
-    /// Where what SHA-256 reads ends, once its end is there.
+    /// End of the padded SHA-256 input, once the padding is written.
     end: Option<usize>,
     keystroke: Option<Keystroke>,
-}
-
-/// A change with one keystroke in it as it lies in a block. The next one of the same run mostly differs in these bytes alone.
-#[derive(Debug)]
-struct Keystroke {
-    obj: OpId,
-    actor: ActorIdx,
-    /// Of the character; none for a deletion.
-    text: Option<Range<usize>>,
-    seq: Leb,
-    start: Leb,
-    elem: Leb,
-}
-
-/// A number in a block: where its last byte ends, and which numbers take as many bytes.
-#[derive(Debug)]
-struct Leb {
-    end: usize,
-    values: Range<u64>,
-    width: usize,
-}
-
-impl Leb {
-    /// One that ends there; its last byte has so many bits of it, the others seven.
-    fn ending((value, end): (u32, usize), last: u32) -> Self {
-        let value = u64::from(value);
-        let bits = 64 - (value | 1).leading_zeros();
-        let width = 1 + bits.saturating_sub(last).div_ceil(7);
-        let least = if width == 1 { 0 } else { 1 << (last + 7 * (width - 2)) };
-        Self { end, values: least..1 << (last + 7 * (width - 1)), width: width as usize }
-    }
-
-    /// Puts another number of as many bytes there.
-    #[inline]
-    fn put(&self, bytes: &mut [u8; 512], mut value: u32, back: usize) {
-        let place = &mut bytes[self.end - back - self.width..self.end - back];
-        if let [first @ .., last] = place {
-            for byte in first {
-                *byte = value as u8 | 0x80;
-                value >>= 7;
-            }
-            *last = value as u8;
-        }
-    }
 }
 
 impl Default for Block {
@@ -76,7 +32,7 @@ impl Default for Block {
 }
 
 impl Block {
-    /// How much a body may hold of what has no fixed length: hashes, names, messages.
+    /// Space for parts of variable length: hashes, actor ids, messages.
     pub(crate) const FREE: usize = 300;
 
     pub(crate) fn clear(&mut self) {
@@ -85,36 +41,48 @@ impl Block {
         self.keystroke = None;
     }
 
-    /// How much was written.
+    /// Length of the body.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Remembers where the next change of the same run will differ from the one that was just written, which ends with the columns
-    /// of a keystroke and was made after one other. Numbers are given with where they end.
-    pub(crate) fn remember(&mut self, keystroke: &SingleCharOp<'_>, seq: (u32, usize), start: (u32, usize)) {
+    /// Stores the positions in which the next change of the run will differ. The block ends with the columns of a
+    /// keystroke and has one dependency. Numbers are passed with their ends.
+    pub(crate) fn remember_keystroke(
+        &mut self,
+        keystroke: &SingleCharOp<'_>,
+        seq: (u32, usize),
+        start: (u32, usize),
+    ) {
         let SingleCharOp { obj, elem, text } = *keystroke;
-        // Behind the element stand three columns of two bytes, then the character, then one more of two bytes.
-        let place = text.map(|text| self.len - 2 - text.len()..self.len - 2);
-        let elem_end = place.as_ref().map_or(self.len, |place| place.start - 6);
+        // The element is followed by three columns of two bytes, the character, and one more column of two bytes.
+        let text_range = text.map(|text| self.len - 2 - text.len()..self.len - 2);
+        let elem_end = text_range.as_ref().map_or(self.len, |text_range| text_range.start - 6);
         self.keystroke = (!elem.is_none()).then(|| Keystroke {
             obj,
             actor: elem.actor,
-            text: place,
+            text: text_range,
             seq: Leb::ending(seq, 7),
             start: Leb::ending(start, 7),
             elem: Leb::ending((elem.ctr, elem_end), 6),
         });
     }
 
-    /// The next change is not of the same run.
-    pub(crate) fn forget(&mut self) {
+    /// Clears the stored positions: the next change is not of the same run.
+    pub(crate) fn forget_keystroke(&mut self) {
         self.keystroke = None;
     }
 
-    /// Makes the keystroke that lies here the next one of the same run, made after `dep`, if it lies in as many bytes.
+    /// Turns the keystroke in the block into the next one of its run, with dependency `dep`, if all numbers keep their
+    /// lengths.
     #[inline]
-    pub(crate) fn again(&mut self, next: &SingleCharOp<'_>, dep: &ChangeHash, seq: u32, start: u32) -> bool {
+    pub(crate) fn advance_keystroke(
+        &mut self,
+        next: &SingleCharOp<'_>,
+        dep: &ChangeHash,
+        seq: u32,
+        start: u32,
+    ) -> bool {
         let Some(was) = &self.keystroke else { return false };
         let fits = was.obj == next.obj
             && was.actor == next.elem.actor
@@ -132,7 +100,7 @@ impl Block {
         was.elem.put(&mut self.bytes, next.elem.ctr, 0);
         match (&was.text, next.text) {
             (Some(place), Some(text)) => self.bytes[place.clone()].copy_from_slice(text),
-            // What is deleted is named twice.
+            // The deleted element is stored twice.
             _ => was.elem.put(&mut self.bytes, next.elem.ctr, was.elem.width + DELETED),
         }
         true
@@ -150,7 +118,7 @@ impl Block {
         self.len += bytes.len();
     }
 
-    /// The first `len` bytes of an array. Copies all of it: that is one or two instructions.
+    /// Appends the first `len` bytes of an array by copying all of it, which takes one or two instructions.
     #[inline]
     pub(crate) fn part<const N: usize>(&mut self, bytes: &[u8; N], len: usize) {
         self.bytes[self.len..][..N].copy_from_slice(bytes);
@@ -161,7 +129,7 @@ impl Block {
     pub(crate) fn prefixed(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         match bytes.try_into() {
-            // The length of random actor ids.
+            // Random actor ids have this length.
             Ok(bytes) => self.part::<16>(bytes, 16),
             Err(_) => self.bytes(bytes),
         }
@@ -189,7 +157,7 @@ impl Block {
         &self.bytes[HEAD..self.len]
     }
 
-    /// The hash of the change: over its type, the length of its body, and the body.
+    /// Hash of the change: over its type, the length of its body, and the body.
     #[inline]
     pub(crate) fn hash(&mut self) -> ChangeHash {
         let len = self.len - HEAD;
@@ -214,7 +182,7 @@ impl Block {
     }
 }
 
-/// The hash of a message that is padded already.
+/// SHA-256 of padded blocks.
 #[inline]
 pub(in crate::codec) fn hash_padded(blocks: &[[u8; 64]]) -> ChangeHash {
     let mut state = START;
@@ -225,10 +193,11 @@ pub(in crate::codec) fn hash_padded(blocks: &[[u8; 64]]) -> ChangeHash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::chunk::{frame_with, hash_chunk, hash_of};
+    use crate::codec::chunks::container::{frame_with, hash_chunk, hash_of};
+    use crate::types::{ActorIdx, OpId};
 
     #[test]
-    fn a_block_hashes_as_its_chunk_does() {
+    fn block_and_chunk_have_equal_hashes() {
         let mut block = Block::default();
         for len in 0..=400 {
             block.clear();
@@ -242,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keystroke_becomes_the_next_one() {
+    fn keystroke_is_turned_into_the_next_one() {
         let write = |block: &mut Block, keystroke: &SingleCharOp<'_>, dep: u8, seq: u32, start: u32| {
             block.clear();
             block.number(1);
@@ -256,14 +225,14 @@ mod tests {
             block.prefixed(b"why");
             block.number(0);
             keystroke.write(block);
-            block.remember(keystroke, seq, start);
+            block.remember_keystroke(keystroke, seq, start);
         };
         let numbers = [1, 2, 63, 64, 127, 128, 8191, 8192, 16383, 16384, 1 << 20, u32::MAX];
-        let elems = numbers.map(|ctr| OpId::new(ctr, ActorIdx::of(1)));
+        let elems = numbers.map(|ctr| OpId::new(ctr, ActorIdx::from_u32(1)));
         let texts: [Option<&[u8]>; 4] = [None, Some(b"x"), Some(b"y"), Some("é".as_bytes())];
         let mut keystrokes = vec![];
-        for obj in [OpId::NONE, OpId::new(300, ActorIdx::of(0))] {
-            for elem in elems.into_iter().chain([OpId::NONE, OpId::new(5, ActorIdx::of(0))]) {
+        for obj in [OpId::NONE, OpId::new(300, ActorIdx::from_u32(0))] {
+            for elem in elems.into_iter().chain([OpId::NONE, OpId::new(5, ActorIdx::from_u32(0))]) {
                 let texts = texts.into_iter().filter(|text| text.is_some() || !elem.is_none());
                 keystrokes.extend(texts.map(|text| SingleCharOp { obj, elem, text }));
             }
@@ -277,32 +246,32 @@ mod tests {
                     block.hash();
                 }
                 let (seq, start) = (number(n + m % 2), number(m + n % 3));
-                let fits = block.again(other, &ChangeHash([4; 32]), seq, start);
+                let fits = block.advance_keystroke(other, &ChangeHash([4; 32]), seq, start);
                 write(&mut fresh, other, 4, seq, start);
                 if fits {
                     assert_eq!(block.body(), fresh.body(), "{one:?}, {other:?}, {seq}, {start}");
                     assert_eq!(block.hash(), fresh.hash());
                     times += 1;
                 }
-                block.forget();
-                assert!(!block.again(other, &ChangeHash([4; 32]), seq, start), "of another run");
+                block.forget_keystroke();
+                assert!(!block.advance_keystroke(other, &ChangeHash([4; 32]), seq, start), "of another run");
             }
         }
         assert!(times > 100, "only {times} fit");
     }
 
     #[test]
-    fn numbers_are_those_of_the_format() {
+    fn numbers_are_encoded_as_leb128() {
         for value in [0, 1, 63, 64, 127, 128, 1 << 13, (1 << 13) - 1, i64::MAX, -1, -64, -65, i64::MIN] {
             let mut block = Block::default();
             block.signed(value);
             let mut signed = vec![];
-            crate::codec::leb::put_i64(&mut signed, value);
+            crate::codec::bytes::leb::put_i64(&mut signed, value);
             assert_eq!(block.body(), signed);
             block.clear();
             block.number(value as u64);
             let mut unsigned = vec![];
-            crate::codec::leb::put_u64(&mut unsigned, value as u64);
+            crate::codec::bytes::leb::put_u64(&mut unsigned, value as u64);
             assert_eq!(block.body(), unsigned);
         }
     }

@@ -1,10 +1,10 @@
-//! The columns of one row: what a change with one operation has.
+//! Columns of a single row, as in a change with one operation.
 
 use super::block::Block;
-use crate::codec::leb::{get_i64, get_u64};
+use crate::codec::bytes::leb::{get_i64, get_u64};
 use crate::types::{ActorIdx, OpId};
 
-/// Columns that hold one row each: the count of the only literal, then its bytes.
+/// Columns with one row each: the count of the only literal, then its bytes.
 pub(in crate::codec) struct Literals<const N: usize> {
     layout: [u8; 24],
     columns: usize,
@@ -61,7 +61,7 @@ impl<const N: usize> Literals<N> {
 
     #[inline(always)]
     pub(in crate::codec) fn counter(&mut self, spec: u32, value: u32) {
-        // The highest bit of the last byte's seven is the sign: a number takes a byte more where it would be set.
+        // The highest of the last byte's seven bits is the sign: a number that would set it takes one more byte.
         self.literal(spec, value, 0x40);
     }
 
@@ -78,8 +78,8 @@ impl<const N: usize> Literals<N> {
     }
 }
 
-/// Columns that hold one row each, being read in the order and form in which [`Literals`] writes them: a number is a
-/// literal run of one.
+/// Reader of columns with one row each, in the order and form in which [`Literals`] writes them: a number is a literal
+/// run of one.
 pub(in crate::codec) struct OneRow<'a> {
     layout: &'a [[u8; 2]],
     data: &'a [u8],
@@ -94,11 +94,11 @@ impl<'a> OneRow<'a> {
         Some(Self { layout: layout.as_chunks().0, data, len: 1 + layout.len() })
     }
 
-    /// The next column, if it is this one.
+    /// The next column, if it has this specification.
     #[inline(always)]
     pub(in crate::codec) fn column(&mut self, spec: u32) -> Option<&'a [u8]> {
         let ([found, len], layout) = self.layout.split_first()?;
-        // A length of more than seven bits takes more than a byte.
+        // A length of more than seven bits takes more than one byte.
         if u32::from(*found) != spec || *len >= 0x80 {
             return None;
         }
@@ -107,13 +107,13 @@ impl<'a> OneRow<'a> {
         Some(column)
     }
 
-    /// The next column, which must hold these bytes.
+    /// Consumes the next column, which must have these bytes.
     #[inline(always)]
     pub(in crate::codec) fn is<const N: usize>(&mut self, spec: u32, bytes: [u8; N]) -> Option<()> {
         (self.column(spec)? == bytes).then_some(())
     }
 
-    /// The number in the next column.
+    /// Reads the number in the next column.
     #[inline(always)]
     pub(in crate::codec) fn number(&mut self, spec: u32) -> Option<u32> {
         let (0x7f, number) = self.column(spec)?.split_first()? else { return None };
@@ -121,13 +121,13 @@ impl<'a> OneRow<'a> {
         if len == number.len() { u32::try_from(value).ok() } else { None }
     }
 
-    /// The actor in the next column.
+    /// Reads the actor in the next column.
     #[inline(always)]
     pub(in crate::codec) fn actor(&mut self, spec: u32) -> Option<ActorIdx> {
-        self.number(spec).map(ActorIdx::of)
+        self.number(spec).map(ActorIdx::from_u32)
     }
 
-    /// The counter in the next column.
+    /// Reads the counter in the next column.
     #[inline(always)]
     pub(in crate::codec) fn counter(&mut self, spec: u32) -> Option<u32> {
         let (0x7f, number) = self.column(spec)?.split_first()? else { return None };
@@ -135,7 +135,7 @@ impl<'a> OneRow<'a> {
         if len == number.len() { u32::try_from(value).ok() } else { None }
     }
 
-    /// The operation whose actor the next column holds; none when it is another column.
+    /// Reads the id whose actor is in the next column; `NONE` if that is another column.
     #[inline(always)]
     pub(in crate::codec) fn id(
         &mut self,
@@ -150,7 +150,7 @@ impl<'a> OneRow<'a> {
         (!id.is_none()).then_some(id)
     }
 
-    /// How long it all was, when no column is left.
+    /// Total length, if no column is left.
     #[inline(always)]
     pub(in crate::codec) fn end(self) -> Option<usize> {
         self.layout.is_empty().then_some(self.len)

@@ -1,47 +1,48 @@
-//! Shortcuts: what most documents do most of the time, without the general path's sixteen columns, copies or waiting.
+//! Shortcuts: fast paths for frequent cases, which avoid the general path's sixteen columns, copies or waiting.
 //!
-//! The law of all of them: a shortcut gives, byte for byte and value for value, what the general path gives, or it gives
-//! nothing and the general path is taken. It decides nothing of its own: what it reads keeps the same [rules](crate::rules)
-//! and costs the same [budget](super::limits::Budget).
+//! Rule for all of them: a shortcut gives the same bytes and values as the general path, or nothing, and then the
+//! general path is used. It makes no decisions of its own: its input is subject to the same [rules](crate::codec::rules) and
+//! costs the same [budget](crate::codec::limits::Budget).
 //!
-//! | shortcut | instead of | where it is taken |
+//! | shortcut | general path | where it is used |
 //! |---|---|---|
-//! | [`single`]: a change with one typed or deleted character ([`single_char`]) or one short put ([`put`]), out of [`literals`], into a [`block`] | reading, writing and applying columns | `Change::from_body`, `State::apply`, `State::write_one` |
-//! | [`unhashed`]: changes of one run, written by another thread before their hashes are known | writing one after the other | `State::hash_all` |
-//! | rows of one key written again and again ([`runs`](super::runs)) | a row at a time | loading and saving |
-//! | what a save said of such keys (`outgoing/save_cache.rs`) | following each key back | saving |
-//! | one run of characters typed or deleted, or one write to a key (`patch/direct.rs`) | comparing two moments | `Observer`, `Document::transact_with_patches`, `AutoCommit::diff_incremental` |
-//! | later changes taken back (`store/back.rs`) | making a document anew | `Document::fork_at` and what writes in one |
-//! | [`kept`]: the columns that a document was loaded from | writing anew | the first save after a load |
-//! | [`kept_rows`]: those of them that nobody touched | writing them anew | saves after a load and some edits |
+//! | [`single`]: a change with one typed or deleted character ([`single_char`]) or one short put ([`put`]), from [`literals`] into a [`block`] | reading, writing and applying columns | `Change::from_body`, `State::apply`, `State::write_one` |
+//! | [`deferred_hash`]: changes of one run, encoded by another thread before their hashes are known | encoding one after the other | `State::hash_all` |
+//! | rows of one overwritten key ([`runs`](crate::codec::ops::runs)) | row by row | load and save |
+//! | cached history of such a key (`outgoing/save_cache.rs`) | following the chain of each key | save |
+//! | one run of characters typed or deleted, or one write to a key (`patch/text_fast_path.rs`) | comparing two points of the history | `Observer`, `Document::transact_with_patches`, `AutoCommit::diff_incremental` |
+//! | reverting later changes (`versions/rewind.rs`) | rebuilding the document | `Document::fork_at` and transactions at earlier heads |
+//! | [`original_columns`]: original columns of a loaded document | encoding anew | the first save after a load |
+//! | [`original_rows`]: original rows of untouched objects | encoding anew | saves after a load and some edits |
 //!
-//! [`Shortcuts`] turns all of them off, or on however little there is to gain: the tests of this crate and the mutation
-//! runner take every document by each of its ways and compare. Two things are none of these. Runs of insertions and deletions
-//! are what a document is made of, and its limits depend on it. Merging in one process (`incoming/adopt.rs`) trusts what the
-//! other document judged, so it costs less than its changes would as bytes.
+//! [`Shortcuts`] disables all of them, or enables them for any size: the tests of this crate and the mutation runner
+//! process every document in each mode and compare. Two optimizations are not shortcuts. Runs of insertions and
+//! deletions are the representation of a document, and its limits depend on them. A merge in one process
+//! (`incoming/adopt.rs`) trusts the checks of the other document, so it costs less than the same changes as bytes.
 
 pub(crate) mod block;
-pub(crate) mod kept;
-pub(crate) mod kept_rows;
+pub(crate) mod deferred_hash;
+pub(crate) mod keystroke;
 mod literals;
+pub(crate) mod original_columns;
+pub(crate) mod original_rows;
 pub(crate) mod put;
 pub(crate) mod single;
 pub(crate) mod single_char;
-pub(crate) mod unhashed;
 
-/// Whether shortcuts are taken. The result does not depend on it.
+/// Selects when shortcuts are used. The result does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortcuts {
-    /// From the sizes on from which they pay.
+    /// From the sizes on at which they pay off.
     Usual,
-    /// Wherever they can be.
+    /// Wherever possible.
     Always,
-    /// Nowhere: what tests compare with.
+    /// Nowhere: the reference for comparisons.
     Never,
 }
 
 impl Shortcuts {
-    /// The feature `general` is for running all tests on the general paths.
+    /// The feature `general` runs all tests on the general paths.
     pub const DEFAULT: Self = if cfg!(feature = "general") { Self::Never } else { Self::Usual };
 
     #[inline]
@@ -49,7 +50,7 @@ impl Shortcuts {
         self != Self::Never
     }
 
-    /// Whether one that pays from `least` on is taken for `size`. One alone of anything is never worth it.
+    /// Is a shortcut that pays off from `least` on used for `size`? Never for a single item.
     #[inline]
     pub(crate) fn pay(self, size: usize, least: usize) -> bool {
         match self {

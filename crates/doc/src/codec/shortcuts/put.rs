@@ -1,41 +1,41 @@
-//! The columns of a change with one operation on a key in it, as programs make them that commit each value by itself.
+//! Columns of a change with one operation on a key, as written by programs that commit each value separately.
 
 use super::block::Block;
 use super::literals::{Literals, OneRow};
-use crate::codec::ops::spec;
+use crate::codec::ops::op_reader::spec;
+use crate::codec::raw_value::RawValue;
 use crate::codec::row::{Action, RawKey, Row};
 use crate::codec::rules;
-use crate::codec::value::RawValue;
 use crate::types::OpId;
 
-/// Keys and values that are longer together are for the general writer and reader.
+/// Maximum total length of key and value; longer ones are left to the general path.
 const SHORT: usize = 64;
 
-/// One operation on a key of a map that supersedes one other at most.
+/// One operation on a map key with at most one predecessor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Put<'a> {
     pub(crate) obj: OpId,
     pub(crate) key: &'a str,
     pub(crate) action: Action,
     pub(crate) value: RawValue<'a>,
-    /// What it supersedes.
+    /// The predecessor.
     pub(crate) pred: OpId,
 }
 
 impl<'a> Put<'a> {
-    /// Whether this is not too long.
+    /// Is it within the length limit?
     pub(crate) fn is_short(&self) -> bool {
         self.key.len() + self.value.bytes.len() <= SHORT
     }
 
-    /// Writes the layout and data of the columns. Actors are those of the chunk; it is short.
+    /// Writes layout and data of the columns, with actor indexes of the chunk. The operation must be short.
     #[inline]
     pub(crate) fn write(&self, out: &mut Block) {
         self.literals().write(out);
     }
 
-    /// Reads columns that hold nothing but this, exactly as [`Self::write`] writes it; gives their length, too.
-    /// Everything else is for the general reader.
+    /// Reads columns with exactly this operation in the form of [`Self::write`]; returns their length, too. All others
+    /// are left to the general reader.
     pub(crate) fn read(section: &'a [u8], actors: usize) -> Option<(Self, usize)> {
         let mut row = OneRow::new(section)?;
         let obj = row.id(spec::OBJ_ACTOR, |row| row.number(spec::OBJ_CTR))?;
@@ -54,7 +54,7 @@ impl<'a> Put<'a> {
             _ => return None,
         };
         let put = Self { obj, key, action, value, pred };
-        let known = obj.actor.place() < actors && pred.actor.place() < actors;
+        let known = obj.actor.index() < actors && pred.actor.index() < actors;
         let sound = known
             && u64::from(meta) == value.meta()
             && value.check().is_ok()
@@ -63,7 +63,7 @@ impl<'a> Put<'a> {
         (sound && put.is_short()).then_some((put, len))
     }
 
-    /// As the columns tell it, with the id `id`.
+    /// The row of columns with id `id`.
     pub(crate) fn row(&self, id: OpId) -> Row<'a> {
         let Self { obj, key, action, value, .. } = *self;
         Row { id, obj, key: RawKey::Map(key), insert: false, action, value, expand: false, mark: None }
@@ -95,16 +95,16 @@ impl<'a> Put<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::op_writer::{OpWriter, write_columns};
-    use crate::codec::ops::RowKind;
-    use crate::codec::value::code;
+    use crate::codec::ops::op_reader::RowKind;
+    use crate::codec::ops::op_writer::{OpWriter, write_columns};
+    use crate::codec::raw_value::code;
     use crate::types::ActorIdx;
 
-    /// What the general writer makes of it.
+    /// The output of the general writer.
     fn general(put: &Put<'_>) -> Vec<u8> {
         let mut writer = OpWriter::default();
         let preds = if put.pred.is_none() { &[][..] } else { std::slice::from_ref(&put.pred) };
-        writer.row(&put.row(OpId::new(9, ActorIdx::of(0))), preds, RowKind::Change);
+        writer.row(&put.row(OpId::new(9, ActorIdx::from_u32(0))), preds, RowKind::Change);
         let mut out = vec![];
         write_columns(&writer.columns(RowKind::Change), &mut out);
         out
@@ -113,7 +113,8 @@ mod tests {
     #[test]
     fn agrees_with_the_general_writer_and_reads_it_back() {
         let counters = [1, 64, 128, 8192, u32::MAX];
-        let ids = || counters.iter().flat_map(|ctr| (0..3).map(|actor| OpId::new(*ctr, ActorIdx::of(actor))));
+        let ids =
+            || counters.iter().flat_map(|ctr| (0..3).map(|actor| OpId::new(*ctr, ActorIdx::from_u32(actor))));
         let long = "x".repeat(SHORT);
         let value = |code, bytes| (Action::Set, RawValue { code, bytes });
         let values = [
@@ -141,8 +142,8 @@ mod tests {
                     put.write(&mut block);
                     assert_eq!(block.body(), bytes, "{put:?}");
                     assert_eq!(Put::read(&bytes, 3), Some((put, bytes.len())));
-                    let used = obj.actor.max(pred.actor).place();
-                    assert_eq!(Put::read(&bytes, used), None, "an actor that is not there");
+                    let used = obj.actor.max(pred.actor).index();
+                    assert_eq!(Put::read(&bytes, used), None, "an absent actor");
                 }
             }
         }
@@ -152,11 +153,11 @@ mod tests {
     fn reads_nothing_else() {
         let value = RawValue { code: code::STR, bytes: b"value" };
         let put = Put {
-            obj: OpId::new(1, ActorIdx::of(0)),
+            obj: OpId::new(1, ActorIdx::from_u32(0)),
             key: "k",
             action: Action::Set,
             value,
-            pred: OpId::new(200, ActorIdx::of(1)),
+            pred: OpId::new(200, ActorIdx::from_u32(1)),
         };
         for put in [put, Put { obj: OpId::NONE, pred: OpId::NONE, ..put }] {
             let bytes = general(&put);
@@ -165,7 +166,7 @@ mod tests {
                 for flip in 1..=255u8 {
                     let mut bad = bytes.clone();
                     bad[at] ^= flip;
-                    // Another key or value is another operation; then it is written just so.
+                    // Another key or value is a different, equally valid operation.
                     if let Some((read, len)) = Put::read(&bad, 2) {
                         assert_eq!(general(&read), bad[..len]);
                         assert_eq!(

@@ -1,9 +1,8 @@
-//! Changes with one operation of the kinds that most of them have: the general reader's and writer's sixteen columns
-//! are more than such a change has bytes.
+//! Changes with a single frequent operation: such a change has fewer bytes than the general path has columns.
 
 use super::block::Block;
+use super::keystroke::SingleCharOp;
 use super::put::Put;
-use super::single_char::SingleCharOp;
 use crate::types::OpId;
 
 /// The only operation of a change.
@@ -14,7 +13,7 @@ pub(crate) enum Single<'a> {
 }
 
 impl<'a> Single<'a> {
-    /// Reads columns that hold nothing but such an operation, as it is always written; gives their length, too.
+    /// Reads columns with exactly one such operation in its canonical form; returns their length, too.
     pub(crate) fn read(section: &'a [u8], actors: usize) -> Option<(Self, usize)> {
         match SingleCharOp::read(section, actors) {
             Some((char_op, len)) => Some((Self::SingleCharOp(char_op), len)),
@@ -22,7 +21,7 @@ impl<'a> Single<'a> {
         }
     }
 
-    /// Writes the columns. Actors are those of the chunk.
+    /// Writes the columns, with actor indexes of the chunk.
     #[inline]
     pub(crate) fn write(&self, out: &mut Block) {
         match self {
@@ -31,7 +30,7 @@ impl<'a> Single<'a> {
         }
     }
 
-    /// The object, and the other operation that it names.
+    /// The object, and the other referenced operation.
     #[inline]
     pub(crate) fn ids(&self) -> [OpId; 2] {
         match self {
@@ -40,7 +39,7 @@ impl<'a> Single<'a> {
         }
     }
 
-    /// The same with other names for these two.
+    /// The operation with these two ids replaced.
     #[inline]
     pub(crate) fn with_ids(self, [obj, other]: [OpId; 2]) -> Self {
         match self {

@@ -1,31 +1,22 @@
-//! The columns of a change with one keystroke in it.
+//! Columns of a change with one keystroke.
 
 use super::block::Block;
+use super::keystroke::SingleCharOp;
 use super::literals::{Literals, OneRow};
-use crate::codec::ops::{char_len, spec};
+use crate::codec::ops::op_reader::{char_len, spec};
+use crate::codec::raw_value::code;
 use crate::codec::row::Action;
-use crate::codec::value::code;
 use crate::types::OpId;
 
-/// One keystroke: a typed character, or the deletion of an element that nobody changed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct SingleCharOp<'a> {
-    pub(crate) obj: OpId,
-    /// What is typed after, or deleted.
-    pub(crate) elem: OpId,
-    /// The character; none for a deletion.
-    pub(crate) text: Option<&'a [u8]>,
-}
-
 impl<'a> SingleCharOp<'a> {
-    /// Writes the layout and data of the columns. Actors are those of the chunk.
+    /// Writes layout and data of the columns, with actor indexes of the chunk.
     #[inline]
     pub(crate) fn write(&self, out: &mut Block) {
         self.row().write(out);
     }
 
-    /// Reads columns that hold nothing but a keystroke, exactly as [`Self::write`] writes it; gives their length, too.
-    /// Everything else is for the general reader.
+    /// Reads columns with exactly one keystroke in the form of [`Self::write`]; returns their length, too. All others
+    /// are left to the general reader.
     pub(crate) fn read(section: &'a [u8], actors: usize) -> Option<(Self, usize)> {
         let mut row = OneRow::new(section)?;
         let obj = row.id(spec::OBJ_ACTOR, |row| row.number(spec::OBJ_CTR))?;
@@ -59,7 +50,7 @@ impl<'a> SingleCharOp<'a> {
             }
             _ => return None,
         };
-        let known = obj.actor.place() < actors && elem.actor.place() < actors;
+        let known = obj.actor.index() < actors && elem.actor.index() < actors;
         let len = row.end()?;
         known.then_some((Self { obj, elem, text }, len))
     }
@@ -103,16 +94,16 @@ fn is_one_char(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::op_writer::{OpWriter, write_columns};
-    use crate::codec::ops::RowKind;
+    use crate::codec::ops::op_reader::RowKind;
+    use crate::codec::ops::op_writer::{OpWriter, write_columns};
+    use crate::codec::raw_value::RawValue;
     use crate::codec::row::{RawKey, Row as OpRow};
-    use crate::codec::value::RawValue;
     use crate::types::ActorIdx;
 
-    /// What the general writer makes of a keystroke.
+    /// The output of the general writer.
     fn general(char_op: &SingleCharOp<'_>) -> Vec<u8> {
         let row = OpRow {
-            id: OpId::new(9, ActorIdx::of(0)),
+            id: OpId::new(9, ActorIdx::from_u32(0)),
             obj: char_op.obj,
             key: RawKey::Elem(char_op.elem),
             insert: char_op.text.is_some(),
@@ -135,7 +126,8 @@ mod tests {
     #[test]
     fn agrees_with_the_general_writer_and_reads_it_back() {
         let counters = [1, 63, 64, 127, 128, 8191, 8192, 1 << 20, u32::MAX];
-        let ids = || counters.iter().flat_map(|ctr| (0..3).map(|actor| OpId::new(*ctr, ActorIdx::of(actor))));
+        let ids =
+            || counters.iter().flat_map(|ctr| (0..3).map(|actor| OpId::new(*ctr, ActorIdx::from_u32(actor))));
         let texts: [Option<&[u8]>; 5] =
             [None, Some(b"x"), Some("é".as_bytes()), Some("€".as_bytes()), Some("🦀".as_bytes())];
         let mut block = Block::default();
@@ -148,8 +140,8 @@ mod tests {
                     let bytes = general(&char_op);
                     assert_eq!(block.body(), bytes, "{char_op:?}");
                     assert_eq!(SingleCharOp::read(&bytes, 3), Some((char_op, bytes.len())));
-                    let used = obj.actor.max(elem.actor).place();
-                    assert_eq!(SingleCharOp::read(&bytes, used), None, "an actor that is not there");
+                    let used = obj.actor.max(elem.actor).index();
+                    assert_eq!(SingleCharOp::read(&bytes, used), None, "an absent actor");
                 }
             }
         }
@@ -158,8 +150,8 @@ mod tests {
     #[test]
     fn reads_nothing_else() {
         let char_op = SingleCharOp {
-            obj: OpId::new(1, ActorIdx::of(0)),
-            elem: OpId::new(200, ActorIdx::of(1)),
+            obj: OpId::new(1, ActorIdx::from_u32(0)),
+            elem: OpId::new(200, ActorIdx::from_u32(1)),
             text: Some(b"x"),
         };
         for char_op in [char_op, SingleCharOp { text: None, ..char_op }] {
@@ -169,7 +161,7 @@ mod tests {
                 for flip in 1..=255u8 {
                     let mut bad = bytes.clone();
                     bad[at] ^= flip;
-                    // Another number or character is another keystroke; then it is written just so.
+                    // Another number or character is a different, equally valid keystroke.
                     if let Some((read, len)) = SingleCharOp::read(&bad, 2) {
                         assert_eq!(general(&read), bad[..len]);
                     }

@@ -1,5 +1,5 @@
-//! Which copy of a document each change was written to: what names a change by its row is true there alone, and in copies
-//! made afterwards.
+//! Branches: which copy of a document appended each change. An identifier by row is valid only in that copy and in
+//! copies made from it afterwards.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::store::memory::cow_vec::CowVec;
 use crate::types::ChangeIdx;
 
-/// One copy of a document in this process. Another copy is another branch, whatever it holds.
+/// Identity of one copy of a document in this process. Another copy has another branch, even with equal contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Branch(NonZeroU64);
 
 impl Branch {
-    /// One that nothing else has.
+    /// A new branch, different from all others.
     pub(crate) fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
@@ -20,16 +20,16 @@ impl Branch {
     }
 }
 
-/// From rows on to the branch that added them, in order.
+/// The branch that appended each row, as ranges of rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Branches {
     before: CowVec<(ChangeIdx, Branch)>,
-    /// Most documents know no other than their own.
+    /// Most documents contain only their own branch.
     last: Option<(ChangeIdx, Branch)>,
 }
 
 impl Branches {
-    /// The rows from `row` on, of which there are none yet, are added by `branch`.
+    /// The rows from `row` on, none of which exists yet, will be appended by `branch`.
     #[inline]
     pub(crate) fn advance(&mut self, row: ChangeIdx, branch: Branch) {
         if self.last.is_none_or(|(_, last)| last != branch) {
@@ -38,13 +38,13 @@ impl Branches {
     }
 
     fn begin(&mut self, row: ChangeIdx, branch: Branch) {
-        // Who is to add rows from the same one on has not added any.
+        // A previous entry with the same start appended no rows.
         if let Some(last) = self.last.replace((row, branch)).filter(|(first, _)| *first < row) {
             self.before.push(last);
         }
     }
 
-    /// Whether a row, which is there, was added by `branch`.
+    /// Was an existing row appended by `branch`?
     pub(crate) fn added(&self, row: ChangeIdx, branch: Branch) -> bool {
         if let Some((_, last)) = self.last.filter(|(first, _)| *first <= row) {
             return last == branch;
@@ -67,15 +67,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_row_is_its_branch_s() {
+    fn each_row_has_the_branch_that_appended_it() {
         let [a, b, c] = [Branch::new(), Branch::new(), Branch::new()];
         let mut branches = Branches::default();
         assert!(!branches.added(ChangeIdx::default(), a));
-        // Nobody adds anything at 3 before another does.
+        // b appends nothing at 3 before c does.
         [(0, a), (0, a), (3, b), (3, c), (5, c), (9, a)]
             .iter()
-            .for_each(|(row, by)| branches.advance(ChangeIdx::of(*row), *by));
-        let added = |row| [a, b, c].map(|branch| branches.added(ChangeIdx::of(row), branch));
+            .for_each(|(row, by)| branches.advance(ChangeIdx::from_u32(*row), *by));
+        let added = |row| [a, b, c].map(|branch| branches.added(ChangeIdx::from_u32(row), branch));
         assert_eq!([0, 2].map(added), [[true, false, false]; 2]);
         assert_eq!([3, 8].map(added), [[false, false, true]; 2]);
         assert_eq!([9, 20].map(added), [[true, false, false]; 2]);

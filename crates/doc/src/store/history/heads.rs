@@ -1,25 +1,24 @@
-//! The changes after which nobody made another one yet. A document may have very many of them, when many people were away
-//! and come back at once: what a change asks of them costs it a look at what it was made after, not at all that stands
-//! beside it.
+//! Heads: the changes without descendants. A document may have very many of them, when many writers were offline and
+//! return together. Processing a change costs a search for its dependencies, not a pass over all heads.
 
 use smallvec::SmallVec;
 
 use crate::codec::limits::{Budget, cost};
-use crate::error::LimitError;
 use crate::types::ChangeIdx;
+use crate::types::error::LimitError;
 
-/// So many are moved at a glance.
+/// Number of heads that one glance of the budget moves.
 const MOVED: usize = 64;
-/// So many are asked one by one whether they are meant.
+/// Number of last heads that are searched linearly.
 const LATEST: usize = 64;
 
-/// Rows, ascending: who comes last has the last one.
+/// Rows, ascending, so a new change is appended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heads(SmallVec<[ChangeIdx; 2]>);
 
 impl Heads {
-    /// These rows, ascending.
-    pub(in crate::store) fn of(rows: Vec<ChangeIdx>) -> Self {
+    /// Heads from ascending rows.
+    pub(in crate::store) fn from_rows(rows: Vec<ChangeIdx>) -> Self {
         Self(rows.into())
     }
 
@@ -27,17 +26,17 @@ impl Heads {
         &self.0
     }
 
-    /// Whether a change that was made after `deps` has all that there is in its past.
+    /// Does a change with `deps` have every change as its ancestor?
     #[inline]
     pub(in crate::store) fn within(&self, deps: &[ChangeIdx]) -> bool {
         match (&self.0[..], deps) {
-            // Most write alone.
+            // Most documents have one writer at a time.
             ([head], [dep]) => head == dep,
-            (heads, deps) => heads.len() <= deps.len() && self.among(deps).len() == heads.len(),
+            (heads, deps) => heads.len() <= deps.len() && self.positions_of(deps).len() == heads.len(),
         }
     }
 
-    /// A change was made after `deps`: it is a head, they are no longer. Gives whether it is the only one.
+    /// Replaces `deps` by `row`, the change made after them. Returns whether `row` is the only head.
     #[inline]
     pub(in crate::store) fn replace(&mut self, deps: &[ChangeIdx], row: ChangeIdx) -> bool {
         match (&mut self.0[..], deps) {
@@ -51,7 +50,7 @@ impl Heads {
             }
             _ => {}
         }
-        let mut gone = self.among(deps).into_iter().peekable();
+        let mut gone = self.positions_of(deps).into_iter().peekable();
         let mut at = 0;
         self.0.retain(|_| {
             at += 1;
@@ -61,7 +60,7 @@ impl Heads {
         self.0.len() == 1
     }
 
-    /// A change was made after the one before it, if that is the only head: then it is, and `true` is given.
+    /// Replaces the only head by `row`, if `row` directly follows it. Returns whether it did.
     #[inline]
     pub(in crate::store) fn advance(&mut self, row: ChangeIdx) -> bool {
         match &mut self.0[..] {
@@ -73,20 +72,21 @@ impl Heads {
         }
     }
 
-    /// The one that `is` says, if it is among the last. Of many heads the others are found as all changes are.
+    /// The head that `is` accepts, if it is among the last. Other heads are found through the hash index, as any
+    /// change.
     #[inline]
     pub(in crate::store) fn named(&self, is: impl Fn(ChangeIdx) -> bool) -> Option<ChangeIdx> {
         self.0.iter().rev().take(LATEST).copied().find(|row| is(*row))
     }
 
-    /// Pays for a change that is to replace some of them.
+    /// Charges the budget for a change that replaces some of the heads.
     #[inline]
     pub(crate) fn pay(&self, budget: &mut Budget) -> Result<(), LimitError> {
         budget.spend((self.0.len() / MOVED) as u64, cost::GLANCE)
     }
 
-    /// The places of those that are among `deps`, which are in no order and may say one twice.
-    fn among(&self, deps: &[ChangeIdx]) -> SmallVec<[usize; 4]> {
+    /// Positions of the heads among `deps`, which are unordered and may contain duplicates.
+    fn positions_of(&self, deps: &[ChangeIdx]) -> SmallVec<[usize; 4]> {
         let mut places: SmallVec<[usize; 4]> =
             deps.iter().filter_map(|dep| self.0.binary_search(dep).ok()).collect();
         places.sort_unstable();
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn row(number: u32) -> ChangeIdx {
-        ChangeIdx::of(number)
+        ChangeIdx::from_u32(number)
     }
 
     fn rows<const N: usize>(numbers: [u32; N]) -> [ChangeIdx; N] {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_change_was_made_after_is_no_head_any_more() {
+    fn dependencies_of_a_new_change_cease_to_be_heads() {
         let mut heads = Heads::default();
         assert!(heads.replace(&[], row(0)));
         assert!((1..5).all(|n| !heads.replace(&[], row(n))));

@@ -1,95 +1,90 @@
-//! The changes of a document and what each was made after, as runs: a chain of equal small changes is one entry.
+//! Change history: the changes of a document and their dependencies, run-length encoded.
 
+pub(in crate::store) mod ancestor_search;
+pub(in crate::store) mod ancestry;
 pub(crate) mod branches;
 pub(in crate::store) mod hashes;
 pub(crate) mod heads;
-pub(in crate::store) mod seen;
 
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 
-use crate::codec::limits::Budget;
-use crate::error::LimitError;
+use crate::codec::bloom::BloomFilter;
+use crate::store::history::ancestry::{ActorPosition, AncestorCache};
 use crate::store::history::hashes::Hashes;
 use crate::store::history::heads::Heads;
-use crate::store::history::seen::{Present, Recent, Seen};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::cow_vec::CowVec;
 use crate::store::memory::op_id_map::OpIdMap;
-use crate::sync::Told;
+use crate::types::small_list::SmallList;
 use crate::types::{ActorIdx, ChangeHash, ChangeIdx, OpId};
 
-/// Changes by one actor, each made right after the one before, with as many operations and at the same time.
+/// Run of changes by one actor, each depending only on the one before, with equal operation counts and times.
 #[derive(Clone, Debug)]
 pub(crate) struct ChangeRun {
-    /// Row of the first.
-    pub(crate) row: ChangeIdx,
-    pub(crate) rows: u32,
-    /// They have all rows before them in their past.
-    pub(crate) whole: bool,
+    /// Row of the first change.
+    pub(crate) first_row: ChangeIdx,
+    pub(crate) row_count: u32,
+    /// Is every earlier row an ancestor?
+    pub(crate) follows_all: bool,
     pub(crate) actor: ActorIdx,
-    /// Of the first.
+    /// Sequence number of the first change.
     pub(crate) seq: u32,
-    /// Counter of the first operation of the first.
-    pub(crate) start: u32,
-    /// Operations of each.
-    pub(crate) ops: u32,
+    /// Counter of the first operation of the first change.
+    pub(crate) first_counter: u32,
+    /// Operations per change.
+    pub(crate) ops_per_change: u32,
     pub(crate) time: i64,
     pub(crate) message: Bytes,
     pub(crate) extra: Bytes,
-    /// What the first was made after, in the order its bytes name them.
+    /// Dependencies of the first change, in the order in which its encoding lists them.
     pub(crate) deps: SmallVec<[ChangeIdx; 2]>,
-    /// The run of the log that holds the first operation.
+    /// Log run that holds the first operation.
     pub(crate) log: u32,
 }
 
 impl ChangeRun {
-    /// Row of the last.
+    /// Row of the last change.
     pub(crate) fn last(&self) -> ChangeIdx {
-        self.row.plus(self.rows - 1)
+        self.first_row.plus(self.row_count - 1)
     }
 
-    /// The row after the last.
+    /// Row after the last change.
     pub(crate) fn end(&self) -> ChangeIdx {
-        self.row.plus(self.rows)
+        self.first_row.plus(self.row_count)
     }
 
-    /// How far its actor has come with the last.
-    pub(in crate::store) fn reach(&self) -> Reach {
-        Reach { seq: self.seq + self.rows - 1, end: self.start + self.ops * self.rows }
+    /// Position of the actor after the last change.
+    pub(in crate::store) fn position(&self) -> ActorPosition {
+        ActorPosition {
+            seq: self.seq + self.row_count - 1,
+            next_counter: self.first_counter + self.ops_per_change * self.row_count,
+        }
     }
 }
 
-/// How far the changes of an actor reach: the sequence number of the last, 0 before the first, and the counter after its last
-/// operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::store) struct Reach {
-    pub(in crate::store) seq: u32,
-    pub(in crate::store) end: u32,
-}
-
-/// One change, taken out of its run.
+/// One change of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct ChangeAt<'a> {
+pub(crate) struct ChangeRef<'a> {
     pub(crate) run: &'a ChangeRun,
     pub(crate) row: ChangeIdx,
     pub(crate) seq: u32,
     pub(crate) start: u32,
 }
 
-impl ChangeAt<'_> {
-    /// Counter after its last operation.
+impl ChangeRef<'_> {
+    /// Counter after the change's last operation.
     pub(crate) fn end(&self) -> u32 {
-        self.start + self.run.ops
+        self.start + self.run.ops_per_change
     }
 
-    /// How far its actor has come with it.
-    pub(in crate::store) fn reach(&self) -> Reach {
-        Reach { seq: self.seq, end: self.end() }
+    /// Position of the actor after this change.
+    pub(in crate::store) fn position(&self) -> ActorPosition {
+        ActorPosition { seq: self.seq, next_counter: self.end() }
     }
 
     pub(crate) fn deps(&self) -> SmallVec<[ChangeIdx; 2]> {
-        if self.row == self.run.row {
+        if self.row == self.run.first_row {
             SmallVec::from_slice(&self.run.deps)
         } else {
             smallvec::smallvec![self.row.before()]
@@ -97,7 +92,14 @@ impl ChangeAt<'_> {
     }
 }
 
-/// All changes.
+/// Heads and Bloom filter of all changes: the first sync message to a peer with no shared history.
+#[derive(Debug)]
+pub(crate) struct SyncSummary {
+    pub(crate) heads: SmallList<ChangeHash>,
+    pub(crate) bloom: BloomFilter,
+}
+
+/// All changes of a document.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     runs: CowVec<ChangeRun>,
@@ -106,18 +108,18 @@ pub(crate) struct History {
     ops: u64,
     /// Dependencies of all runs.
     deps: u64,
-    /// From the first operation of a run to the run; runs without operations are not here.
+    /// From the first operation of a run to the run. Runs without operations are not included.
     by_op: OpIdMap,
     by_seq: OpIdMap,
-    /// By actor.
-    last: Vec<Reach>,
+    /// Position of each actor.
+    last: Vec<ActorPosition>,
     pub(crate) heads: Heads,
-    /// Where the operations of the last change end in the log.
+    /// End of the last change's operations in the log.
     pub(crate) log_len: u32,
     hashes: Mutex<Hashes>,
-    recent: Recent,
-    /// What strangers are told of these changes, once one was here.
-    told: OnceLock<Box<Told>>,
+    recent: AncestorCache,
+    /// Cached first sync message summary for a peer with no shared history.
+    sync_summary: OnceLock<Box<SyncSummary>>,
 }
 
 impl Clone for History {
@@ -132,77 +134,77 @@ impl Clone for History {
             last: self.last.clone(),
             heads: self.heads.clone(),
             log_len: self.log_len,
-            hashes: Mutex::new(self.known().clone()),
+            hashes: Mutex::new(self.lock_hashes().clone()),
             recent: self.recent.clone(),
             // A copy is made to be changed.
-            told: OnceLock::new(),
+            sync_summary: OnceLock::new(),
         }
     }
 }
 
 impl History {
-    /// The known hashes. Nobody panics while holding them.
-    pub(crate) fn known(&self) -> std::sync::MutexGuard<'_, Hashes> {
+    /// Locks the known hashes. No code panics while it holds the lock.
+    pub(crate) fn lock_hashes(&self) -> std::sync::MutexGuard<'_, Hashes> {
         self.hashes.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    pub(crate) fn known_mut(&mut self) -> &mut Hashes {
+    pub(crate) fn hashes_mut(&mut self) -> &mut Hashes {
         self.hashes.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// What strangers are told, if that was kept since the last change.
+    /// The cached summary for a peer with no shared history, if nothing changed since.
     #[inline]
-    pub(crate) fn told(&self) -> Option<&Told> {
-        self.told.get().map(|told| &**told)
+    pub(crate) fn sync_summary(&self) -> Option<&SyncSummary> {
+        self.sync_summary.get().map(|summary| &**summary)
     }
 
-    /// Keeps what strangers are told until there is another change.
-    pub(crate) fn keep_told(&self, told: Told) {
-        // Somebody else may have kept the same.
-        let _ = self.told.set(Box::new(told));
+    /// Caches the summary for a peer with no shared history until the next change.
+    pub(crate) fn cache_sync_summary(&self, summary: SyncSummary) {
+        // Another thread may have stored the same value.
+        let _ = self.sync_summary.set(Box::new(summary));
     }
 
-    /// Learns the hash of a row.
-    pub(crate) fn learn(&mut self, row: ChangeIdx, hash: ChangeHash) {
-        let n = row.since(self.runs[self.run_of(row)].row);
-        self.known_mut().set(row, n, hash);
+    /// Stores the hash of a row.
+    pub(crate) fn set_hash(&mut self, row: ChangeIdx, hash: ChangeHash) {
+        let n = row.since(self.runs[self.run_index(row)].first_row);
+        self.hashes_mut().set(row, n, hash);
     }
 
-    /// As [`Self::learn`], on the word of a file.
-    pub(crate) fn promise(&mut self, row: ChangeIdx, hash: ChangeHash) {
-        let n = row.since(self.runs[self.run_of(row)].row);
-        self.known_mut().promise(row, n, hash);
+    /// Stores a hash that a file states and that was not verified.
+    pub(crate) fn set_unverified_hash(&mut self, row: ChangeIdx, hash: ChangeHash) {
+        let n = row.since(self.runs[self.run_index(row)].first_row);
+        self.hashes_mut().promise(row, n, hash);
     }
 
-    /// As [`Self::learn`], if it is the first row whose hash is not known.
-    pub(crate) fn learn_next(&mut self, row: ChangeIdx, hash: ChangeHash) {
-        if self.known_mut().done() == row {
-            self.learn(row, hash);
+    /// As [`Self::set_hash`], if `row` is the first without a hash.
+    pub(crate) fn set_next_hash(&mut self, row: ChangeIdx, hash: ChangeHash) {
+        if self.hashes_mut().done() == row {
+            self.set_hash(row, hash);
         }
     }
 
-    /// The head with this hash, if it is one of the last.
+    /// The head with this hash, if it is among the last.
     pub(crate) fn head(&mut self, hash: &ChangeHash) -> Option<ChangeIdx> {
         let known = self.hashes.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.heads.named(|row| known.get(row).as_ref() == Some(hash))
     }
 
-    /// How many changes there are.
+    /// Number of changes.
     pub(crate) fn len(&self) -> u32 {
         self.rows
     }
 
-    /// The row of the next change.
+    /// Row of the next change.
     pub(crate) fn next(&self) -> ChangeIdx {
-        ChangeIdx::of(self.rows)
+        ChangeIdx::from_u32(self.rows)
     }
 
-    /// How many bytes the runs take.
+    /// Memory size of the runs in bytes.
     pub(in crate::store) fn bytes(&self) -> usize {
-        self.number_of_runs() * size_of::<ChangeRun>()
+        self.run_count() * size_of::<ChangeRun>()
     }
 
-    /// How many operations all changes have.
+    /// Operations of all changes.
     pub(crate) fn operations(&self) -> u64 {
         self.ops
     }
@@ -211,7 +213,7 @@ impl History {
         self.deps
     }
 
-    pub(crate) fn number_of_runs(&self) -> usize {
+    pub(crate) fn run_count(&self) -> usize {
         self.runs.len()
     }
 
@@ -219,18 +221,18 @@ impl History {
         self.runs.iter()
     }
 
-    /// The number of the run that holds a row.
-    pub(crate) fn run_of(&self, row: ChangeIdx) -> usize {
+    /// Index of the run that contains a row.
+    pub(crate) fn run_index(&self, row: ChangeIdx) -> usize {
         let (mut low, mut high) = (0, self.runs.len());
-        // Most ask for what is new.
+        // Most lookups are for recent rows.
         for back in 1..=4.min(high) {
-            if self.runs[high - back].row <= row {
+            if self.runs[high - back].first_row <= row {
                 return high - back;
             }
         }
         while high - low > 1 {
             let middle = usize::midpoint(low, high);
-            if self.runs[middle].row <= row {
+            if self.runs[middle].first_row <= row {
                 low = middle;
             } else {
                 high = middle;
@@ -243,146 +245,125 @@ impl History {
         self.runs.get(number)
     }
 
-    pub(crate) fn at(&self, row: ChangeIdx) -> ChangeAt<'_> {
-        let run = &self.runs[self.run_of(row)];
-        let n = row.since(run.row);
-        ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops }
+    pub(crate) fn at(&self, row: ChangeIdx) -> ChangeRef<'_> {
+        let run = &self.runs[self.run_index(row)];
+        let n = row.since(run.first_row);
+        ChangeRef { run, row, seq: run.seq + n, start: run.first_counter + n * run.ops_per_change }
     }
 
-    /// The counter after the last operation of a change.
+    /// Counter after the last operation of a change.
     #[inline]
-    pub(in crate::store) fn end_of(&self, row: ChangeIdx) -> u32 {
+    pub(in crate::store) fn next_counter_after(&self, row: ChangeIdx) -> u32 {
         match self.runs.last() {
-            // Most are made after the last one.
-            Some(run) if row.plus(1) == self.next() => run.start + run.ops * run.rows,
+            // Most requests are for the last change.
+            Some(run) if row.plus(1) == self.next() => run.first_counter + run.ops_per_change * run.row_count,
             _ => self.at(row).end(),
         }
     }
 
     /// Sequence number of an actor's last change; 0 before the first.
     pub(crate) fn seq(&self, actor: ActorIdx) -> u32 {
-        self.last.get(actor.place()).map_or(0, |last| last.seq)
+        self.last.get(actor.index()).map_or(0, |last| last.seq)
     }
 
-    /// The counter after an actor's last operation.
-    pub(crate) fn end_by(&self, actor: ActorIdx) -> u32 {
-        self.last.get(actor.place()).map_or(0, |last| last.end)
+    /// Counter after an actor's last operation.
+    pub(crate) fn next_counter_of(&self, actor: ActorIdx) -> u32 {
+        self.last.get(actor.index()).map_or(0, |last| last.next_counter)
     }
 
-    /// An actor's last change.
-    pub(crate) fn last_of(&self, actor: ActorIdx) -> Option<ChangeIdx> {
+    /// Last change of an actor.
+    pub(crate) fn last_change_of(&self, actor: ActorIdx) -> Option<ChangeIdx> {
         match self.runs.last() {
             Some(run) if run.actor == actor => Some(run.last()),
             _ => self.by_seq(actor, self.seq(actor)),
         }
     }
 
-    /// The change with an actor's sequence number.
+    /// The change with a sequence number of an actor.
     pub(crate) fn by_seq(&self, actor: ActorIdx, seq: u32) -> Option<ChangeIdx> {
         let (first, run) = self.by_seq.floor(OpId::new(seq, actor))?;
         let run = &self.runs[run as usize];
-        (seq - first < run.rows).then(|| run.row.plus(seq - first))
+        (seq - first < run.row_count).then(|| run.first_row.plus(seq - first))
     }
 
-    /// How far an actor had come up to a row, which is in run `number`.
-    pub(in crate::store) fn last_upto(&self, actor: ActorIdx, number: u32, row: ChangeIdx) -> Option<Reach> {
+    /// Position of an actor at row `row`, which is in run `number`.
+    pub(in crate::store) fn position_at_row(
+        &self,
+        actor: ActorIdx,
+        number: u32,
+        row: ChangeIdx,
+    ) -> Option<ActorPosition> {
         let (_, number) = self.by_seq.last_upto(actor, number)?;
         let run = &self.runs[number as usize];
-        let n = row.since(run.row).min(run.rows - 1);
-        Some(Reach { seq: run.seq + n, end: run.start + (n + 1) * run.ops })
+        let n = row.since(run.first_row).min(run.row_count - 1);
+        Some(ActorPosition {
+            seq: run.seq + n,
+            next_counter: run.first_counter + (n + 1) * run.ops_per_change,
+        })
     }
 
-    /// The number of the run of changes with an operation, and the row.
+    /// The row of the change with an operation, and the index of its run.
     pub(crate) fn by_op(&self, id: OpId) -> Option<(usize, ChangeIdx)> {
         let (first, number) = self.by_op.floor(id)?;
         let run = &self.runs[number as usize];
-        let row = (id.ctr - first) / run.ops;
-        (row < run.rows).then(|| (number as usize, run.row.plus(row)))
+        let row = (id.ctr - first) / run.ops_per_change;
+        (row < run.row_count).then(|| (number as usize, run.first_row.plus(row)))
     }
 
-    /// The number of the last run of changes whose first operation is one of the actor of `id` before it.
+    /// Index of the last run of changes whose first operation is by the actor of `id` and precedes `id`.
     pub(crate) fn run_before(&self, id: OpId) -> Option<usize> {
         let (_, number) = self.by_op.floor(OpId::new(id.ctr.checked_sub(1)?, id.actor))?;
         Some(number as usize)
     }
 
-    /// The operations of all changes from row `row` on, where these are of one run and have any: the first, and how many.
+    /// The operations of all changes from row `row` on, if these are in one run and have any: the first, and their
+    /// number.
     #[inline]
     pub(crate) fn operations_from(&self, row: ChangeIdx) -> Option<(OpId, u32)> {
-        let run = self.runs.last().filter(|run| run.row <= row)?;
-        let before = row.since(run.row);
-        let len = (run.rows - before) * run.ops;
-        (len > 0).then(|| (OpId::new(run.start + before * run.ops, run.actor), len))
+        let run = self.runs.last().filter(|run| run.first_row <= row)?;
+        let before = row.since(run.first_row);
+        let len = (run.row_count - before) * run.ops_per_change;
+        (len > 0).then(|| (OpId::new(run.first_counter + before * run.ops_per_change, run.actor), len))
     }
 
-    /// The runs of changes from that of row `row` on.
+    /// The runs of changes from the run of row `row` on.
     pub(crate) fn runs_from(&self, row: ChangeIdx) -> impl Iterator<Item = &ChangeRun> {
-        let first = if self.runs.len() == 0 { 0 } else { self.run_of(row) };
+        let first = if self.runs.len() == 0 { 0 } else { self.run_index(row) };
         self.runs.iter_from(first)
     }
 
-    /// The past of a change that will be made after `deps`; nothing where it is all there is.
-    #[inline]
-    pub(in crate::store) fn past(
-        &self,
-        deps: &[ChangeIdx],
-        budget: &mut Budget,
-    ) -> Result<Option<Arc<Seen>>, LimitError> {
-        if self.heads.within(deps) { Ok(None) } else { self.past_of(deps, budget) }
-    }
-
-    fn past_of(&self, deps: &[ChangeIdx], budget: &mut Budget) -> Result<Option<Arc<Seen>>, LimitError> {
-        let there = Present { history: self, heads: self.heads.rows(), last: &self.last };
-        self.recent.before(deps, there, budget).map(Some)
-    }
-
-    /// Some changes, and what they had seen.
-    pub(in crate::store) fn seen(&self, rows: &[ChangeIdx]) -> Arc<Seen> {
-        let there = Present { history: self, heads: self.heads.rows(), last: &self.last };
-        let mut budget = Budget::UNLIMITED;
-        self.recent.before(rows, there, &mut budget).expect("there is no limit")
-    }
-
-    /// Keeps the past of the last change, for those that will be made after it.
-    pub(in crate::store) fn keep_past(&mut self, past: Arc<Seen>) {
-        let Some(row) = self.rows.checked_sub(1).map(ChangeIdx::of) else { return };
-        let change = self.at(row);
-        let (actor, reach, deps) = (change.run.actor, change.reach(), change.deps());
-        self.recent.learn(row, actor, reach, past, &deps);
-    }
-
-    /// Appends one change or a run of them. Gives the row of the first.
+    /// Appends a change or a run of changes. Returns the row of the first.
     pub(crate) fn push(&mut self, mut run: ChangeRun) -> ChangeIdx {
-        self.told.take();
+        self.sync_summary.take();
         let row = self.next();
-        debug_assert_eq!(run.row, row);
-        let (actor, last) = (run.actor.place(), run.last());
+        debug_assert_eq!(run.first_row, row);
+        let (actor, last) = (run.actor.index(), run.last());
         if self.last.len() <= actor {
-            self.last.resize(actor + 1, Reach::default());
+            self.last.resize(actor + 1, ActorPosition::default());
         }
-        self.last[actor] = run.reach();
-        run.whole = self.heads.replace(&run.deps, last);
-        self.rows += run.rows;
-        self.ops += u64::from(run.ops) * u64::from(run.rows);
+        self.last[actor] = run.position();
+        run.follows_all = self.heads.replace(&run.deps, last);
+        self.rows += run.row_count;
+        self.ops += u64::from(run.ops_per_change) * u64::from(run.row_count);
         if let Some(before) = self.runs.last()
-            && continues(before, &run)
+            && can_extend(before, &run)
         {
             let at = self.runs.len() - 1;
-            self.runs.get_mut(at).rows += run.rows;
+            self.runs.get_mut(at).row_count += run.row_count;
             return row;
         }
         let number = self.runs.len() as u32;
         self.by_seq.insert(OpId::new(run.seq, run.actor), number);
-        if run.ops > 0 {
-            self.by_op.insert(OpId::new(run.start, run.actor), number);
+        if run.ops_per_change > 0 {
+            self.by_op.insert(OpId::new(run.first_counter, run.actor), number);
         }
         self.deps += run.deps.len() as u64;
         self.runs.push(run);
         row
     }
 
-    /// Adds a change without message that was made after the last one alone, when it goes on with the last run; gives its
-    /// row. What [`Self::push`] would do, for the many who commit each keystroke.
+    /// Fast path of [`Self::push`] for one commit per keystroke: adds a change without a message that depends only on
+    /// the last change, if it continues the last run. Returns its row.
     #[inline]
     pub(crate) fn extend_change(
         &mut self,
@@ -392,35 +373,36 @@ impl History {
         time: i64,
     ) -> Option<ChangeIdx> {
         let row = self.next();
-        let before = self.runs.last().filter(|run| run.actor == actor && run.ops == ops)?;
-        let seq = before.seq + before.rows;
+        let before = self.runs.last().filter(|run| run.actor == actor && run.ops_per_change == ops)?;
+        let seq = before.seq + before.row_count;
         let extends = before.time == time
-            && plain(before)
-            && start == before.start + ops * before.rows
+            && has_only_operations(before)
+            && start == before.first_counter + ops * before.row_count
             && self.heads.advance(row);
         if !extends {
             return None;
         }
-        self.told.take();
-        self.runs.last_mut()?.rows += 1;
-        *self.last.get_mut(actor.place())? = Reach { seq, end: start + ops };
+        self.sync_summary.take();
+        self.runs.last_mut()?.row_count += 1;
+        *self.last.get_mut(actor.index())? = ActorPosition { seq, next_counter: start + ops };
         self.rows += 1;
         self.ops += u64::from(ops);
         Some(row)
     }
 
-    /// Forgets the last changes, all but their place among the heads.
-    pub(crate) fn cut(&mut self, from: ChangeIdx) {
-        self.told.take();
-        self.recent.cut(from);
+    /// Removes the changes from `from` on. The caller restores the heads.
+    pub(crate) fn truncate(&mut self, from: ChangeIdx) {
+        self.sync_summary.take();
+        self.recent.truncate(from);
         while self.next() > from {
             let number = self.runs.len() - 1;
             let run = self.runs.get_mut(number);
-            let keep = from.max(run.row).since(run.row);
-            let (actor, seq, start) = (run.actor, run.seq + keep, run.start + run.ops * keep);
-            self.rows = run.row.get() + keep;
-            self.ops -= u64::from(run.ops) * u64::from(run.rows - keep);
-            run.rows = keep;
+            let keep = from.max(run.first_row).since(run.first_row);
+            let (actor, seq, start) =
+                (run.actor, run.seq + keep, run.first_counter + run.ops_per_change * keep);
+            self.rows = run.first_row.get() + keep;
+            self.ops -= u64::from(run.ops_per_change) * u64::from(run.row_count - keep);
+            run.row_count = keep;
             if keep == 0 {
                 self.deps -= run.deps.len() as u64;
                 self.runs.truncate(number);
@@ -429,28 +411,28 @@ impl History {
             }
             let seq = seq - 1;
             let end = self.by_seq(actor, seq).map_or(0, |row| self.at(row).end());
-            self.last[actor.place()] = Reach { seq, end };
+            self.last[actor.index()] = ActorPosition { seq, next_counter: end };
         }
     }
 
-    /// The greatest counter of any operation.
+    /// Greatest counter of any operation.
     pub(crate) fn max_op(&self) -> u32 {
-        self.last.iter().map(|last| last.end.saturating_sub(1)).max().unwrap_or(0)
+        self.last.iter().map(|last| last.next_counter.saturating_sub(1)).max().unwrap_or(0)
     }
 }
 
-/// Nothing but operations, their actor and a time.
-fn plain(run: &ChangeRun) -> bool {
+/// Has the run only operations, an actor and a time?
+fn has_only_operations(run: &ChangeRun) -> bool {
     run.message.len == 0 && run.extra.len == 0
 }
 
-fn continues(before: &ChangeRun, next: &ChangeRun) -> bool {
+fn can_extend(before: &ChangeRun, next: &ChangeRun) -> bool {
     before.actor == next.actor
-        && before.ops == next.ops
+        && before.ops_per_change == next.ops_per_change
         && before.time == next.time
-        && plain(before)
-        && plain(next)
-        && next.seq == before.seq + before.rows
-        && next.start == before.start + before.ops * before.rows
+        && has_only_operations(before)
+        && has_only_operations(next)
+        && next.seq == before.seq + before.row_count
+        && next.first_counter == before.first_counter + before.ops_per_change * before.row_count
         && next.deps[..] == [before.last()]
 }

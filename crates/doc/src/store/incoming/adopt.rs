@@ -1,5 +1,5 @@
-//! Taking changes over from another document in memory. They were checked when they came there, so no bytes are
-//! written, hashed and read again: runs of operations go from log to log.
+//! Merge of changes from another document in memory. The other document has checked them, so no bytes are written,
+//! hashed and read again: runs of operations are copied from log to log.
 
 use std::ops::Range;
 
@@ -7,26 +7,28 @@ use smallvec::SmallVec;
 
 use crate::codec::limits::Budget;
 use crate::codec::row::{Action, RawKey, Row};
-use crate::error::{Fault, LimitError, OpFault};
 use crate::store::history::ChangeRun;
 use crate::store::incoming::apply::{Applied, Deletes, Incoming, Refusal};
 use crate::store::log::key_op::{Key, KeyOp};
-use crate::store::log::{LogRun, Val, What};
-use crate::store::savepoint::Savepoint;
+use crate::store::log::value::StoredValue;
+use crate::store::log::{LogRun, RunAction};
 use crate::store::state::State;
+use crate::store::versions::savepoint::Savepoint;
+use crate::types::error::{Fault, LimitError, OpFault};
 use crate::types::{ActorIdx, ChangeIdx, OpId};
 
-/// No number of an actor.
+/// Not the number of any actor.
 const NOBODY: ActorIdx = ActorIdx::NOBODY;
 
-/// A change pays for so many bytes at least: those of its author and what it was made after.
+/// Minimum number of bytes that a change pays for: its author and its dependencies.
 const BODY: usize = 64;
 
 impl State {
-    /// The rows of `other` that are not here, ascending. Nothing when an actor wrote one thing there and another here.
+    /// The rows of `other` that are missing here, ascending. `None` if an actor made different changes in the two
+    /// documents.
     ///
-    /// Changes with equal actors and sequence numbers are compared by their hashes, an actor's last ones first; those
-    /// that cannot be here are not hashed.
+    /// Changes with equal actors and sequence numbers are compared by hash, the last ones of an actor first. Changes
+    /// that cannot be present here are not hashed.
     pub(crate) fn lacks(&self, other: &State) -> Option<Vec<ChangeIdx>> {
         let same = |actor: ActorIdx, seq: u32| {
             let here = self.actors.find(other.actors.id(actor))?;
@@ -53,7 +55,7 @@ impl State {
         (!clash).then_some(rows)
     }
 
-    /// Ascending rows, those together that follow each other in one run of changes.
+    /// Ascending rows, grouped by runs of changes.
     pub(crate) fn runs_of(&self, rows: &[ChangeIdx]) -> impl Iterator<Item = Range<ChangeIdx>> {
         let mut rows = rows;
         std::iter::from_fn(move || {
@@ -66,10 +68,10 @@ impl State {
         })
     }
 
-    /// The numbers here of the actors of `other`, new ones for the authors of `rows`.
+    /// The actor numbers here for the actors of `other`; adds the authors of `rows`.
     pub(crate) fn numbers_for(&mut self, other: &State, rows: &[ChangeIdx]) -> Vec<ActorIdx> {
         let mut authors = vec![false; other.actors.len()];
-        rows.iter().for_each(|row| authors[other.history.at(*row).run.actor.place()] = true);
+        rows.iter().for_each(|row| authors[other.history.at(*row).run.actor.index()] = true);
         let ids = || other.actors.numbers().map(|actor| other.actors.id(actor));
         let new = ids().zip(&authors).filter(|(id, writes)| **writes && self.actors.find(id).is_none());
         let new: Vec<_> = new.map(|(id, _)| id).collect();
@@ -79,8 +81,8 @@ impl State {
         ids().map(|id| self.actors.find(id).unwrap_or(NOBODY)).collect()
     }
 
-    /// Takes over rows of `other` that are in one run of changes there. When that fails, the caller undoes it by `mark`,
-    /// which goes before them from now on.
+    /// Copies rows of `other` that are in one run of changes there. If that fails, the caller rolls back to `mark`,
+    /// which is extended to include them.
     pub(crate) fn adopt(
         &mut self,
         other: &State,
@@ -91,21 +93,22 @@ impl State {
     ) -> Result<(), Refusal<Fault>> {
         let change = other.history.at(rows.start);
         let (run, count) = (change.run, rows.end.since(rows.start));
-        let actor = numbers[run.actor.place()];
+        let actor = numbers[run.actor.index()];
         let here = |row: &ChangeIdx| {
             let dep = other.history.at(*row);
-            self.history.by_seq(numbers[dep.run.actor.place()], dep.seq)
+            self.history.by_seq(numbers[dep.run.actor.index()], dep.seq)
         };
         let deps: SmallVec<[ChangeIdx; 2]> = change.deps().iter().filter_map(here).collect();
         self.history.heads.pay(budget)?;
-        self.comes_next(actor, change.seq, change.start, &deps, None)?;
+        self.check_next_of_actor(actor, change.seq, change.start, &deps, None)?;
         self.savepoint_in(mark, OpId::new(change.start, actor));
         let latest = self.history.heads.within(&deps);
         let first_run = self.log.runs.len().saturating_sub(1);
         let actors = SmallVec::from_slice(numbers);
-        // What they refer to was in their past when they came to the other document.
-        let incoming = Incoming { author: actor, actors, start: change.start, first_run, latest, past: None };
-        let end = change.start + run.ops * count;
+        // The other document checked that their references are to ancestors.
+        let incoming =
+            Incoming { author: actor, actors, start: change.start, first_run, latest, ancestors: None };
+        let end = change.start + run.ops_per_change * count;
         budget.pay(BODY * count as usize);
         self.room_for(run.message.len as usize + run.extra.len as usize, budget)?;
         let result = self.adopt_runs(other, run, change.start..end, &incoming, budget);
@@ -118,11 +121,11 @@ impl State {
         let extra = self.heap.push(other.heap.get(run.extra));
         let (seq, start) = (change.seq, change.start);
         self.push_changes(ChangeRun {
-            row: self.history.next(),
-            rows: count,
+            first_row: self.history.next(),
+            row_count: count,
             actor,
             seq,
-            start,
+            first_counter: start,
             deps,
             message,
             extra,
@@ -132,7 +135,7 @@ impl State {
         Ok(())
     }
 
-    /// Takes over the operations of a run of changes with the counters `counters`.
+    /// Copies the operations of a run of changes with the counters `counters`.
     fn adopt_runs(
         &mut self,
         other: &State,
@@ -144,13 +147,13 @@ impl State {
         if counters.is_empty() {
             return Ok(());
         }
-        let (from, end) = other.log_range(other.history.run_of(run.row));
+        let (from, end) = other.log_range(other.history.run_index(run.first_row));
         let mut at = other.log.find(counters.start, from, end);
         let mut ctr = counters.start;
         while ctr < counters.end {
             let run = &other.log.runs[at];
-            // Those on keys go one by one.
-            let end = if let What::KeyOp(_) = run.what { ctr + 1 } else { counters.end };
+            // Operations on keys are copied individually.
+            let end = if let RunAction::KeyOp(_) = run.what { ctr + 1 } else { counters.end };
             let part = other.clip(run, ctr, end);
             self.adopt_run(other, &part, incoming, budget).map_err(|why| why.map(|rule| (ctr, rule)))?;
             ctr += part.len;
@@ -170,39 +173,39 @@ impl State {
         let obj = self.number(incoming.id(there.id)).ok_or(OpFault::Object)?;
         let id = incoming.id(part.id);
         match part.what {
-            What::Text { origin, bytes } => {
+            RunAction::Text { origin, bytes } => {
                 self.room_for(bytes.len as usize, budget)?;
                 let origin = incoming.id(origin);
                 let gap = self.gap(obj, origin, id, incoming, budget)?;
                 self.insert_text(obj, gap, origin, id, other.heap.text(bytes));
                 Ok(())
             }
-            What::Values { origin, at } => {
+            RunAction::Values { origin, at } => {
                 let values = (at..at + part.len).map(|at| other.log.values[at as usize]);
                 self.room_for(values.clone().map(|val| other.raw(val).bytes.len()).sum(), budget)?;
                 let origin = incoming.id(origin);
                 let gap = self.gap(obj, origin, id, incoming, budget)?;
-                let keep = |(n, val): (u32, Val)| match val.as_object() {
+                let keep = |(n, val): (u32, StoredValue)| match val.as_object() {
                     Some((kind, _)) => self.make(id.plus(n), kind, obj),
                     None => self.keep_raw(other.raw(val)),
                 };
-                let values: Vec<Val> = (0..).zip(values).map(keep).collect();
+                let values: Vec<StoredValue> = (0..).zip(values).map(keep).collect();
                 self.insert_values(obj, gap, origin, id, &values);
                 Ok(())
             }
-            What::Delete { elem, step } => {
+            RunAction::Delete { elem, step } => {
                 let deletes = Deletes { elem: incoming.id(elem), step, rows: part.len };
                 self.apply_deletes(obj, deletes, id, incoming, budget)
             }
-            What::Mark(number) => {
+            RunAction::Mark(number) => {
                 let row = other.mark_row(part, number);
                 self.room_for(row.value.bytes.len() + row.mark.map_or(0, str::len), budget)?;
                 self.apply_row(&row, &[], incoming, budget)
             }
-            What::KeyOp(number) => {
+            RunAction::KeyOp(number) => {
                 let op = &other.log.keyed[number];
                 let row = other.keyed_row(op);
-                // A key that is repeated is in the bytes of a change once.
+                // The encoding of a change contains a repeated key once.
                 let before = number.before().map(|before| other.log.keyed[before].key());
                 let key = match row.key {
                     RawKey::Map(key) if before != Some(op.key()) => key.len(),
@@ -216,7 +219,7 @@ impl State {
         }
     }
 
-    /// The boundary of a mark as the columns tell it.
+    /// The mark boundary as a row of columns.
     fn mark_row(&self, op: &LogRun, number: u32) -> Row<'_> {
         let mark = &self.log.marks[number as usize];
         Row {
@@ -231,7 +234,7 @@ impl State {
         }
     }
 
-    /// An operation on a key or an update of an element as the columns tell it.
+    /// An operation on a key or an update of an element as a row of columns.
     fn keyed_row(&self, op: &KeyOp) -> Row<'_> {
         let key = match op.key() {
             Key::Map(key) => RawKey::Map(self.heap.text(key)),
@@ -242,7 +245,7 @@ impl State {
         Row { id, obj, key, insert: false, action: op.action, value, expand: false, mark: None }
     }
 
-    /// Refuses bytes that the heap has no room for; those that it has pay for work.
+    /// Refuses bytes that exceed the heap; charges the budget for the others.
     fn room_for(&self, bytes: usize, budget: &mut Budget) -> Result<(), LimitError> {
         budget.pay(bytes);
         // Chunks of the heap may be half empty.

@@ -1,45 +1,46 @@
-//! Making a change that came from elsewhere part of the state. Everything is checked before it counts: a change that
-//! breaks a rule leaves nothing behind.
+//! Application of one remote change to the state. Every rule is checked; a change that breaks one leaves the state as
+//! it was.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::codec::change::{Change, Names, run_after, step_from};
-use crate::codec::column::ChunkError;
+use crate::codec::chunks::change::{Change, ChangeStrings, run_after, step_from};
+use crate::codec::columns::section::ChunkError;
 use crate::codec::limits::{Budget, Limits, cost};
-use crate::codec::ops::{OpReader, RunKind, is_char};
+use crate::codec::ops::op_reader::{OpReader, RunKind, is_char};
+use crate::codec::raw_value::RawValue;
 use crate::codec::row::{Action, RawKey, Row};
 use crate::codec::rules;
+use crate::codec::shortcuts::keystroke::SingleCharOp;
 use crate::codec::shortcuts::single::Single;
-use crate::codec::shortcuts::single_char::SingleCharOp;
-use crate::codec::value::RawValue;
-use crate::error::{Fault, LimitError, OpFault};
 use crate::store::history::ChangeRun;
-use crate::store::history::seen::Seen;
+use crate::store::history::ancestry::AncestorClock;
+use crate::store::log::MarkOp;
 use crate::store::log::key_op::{Key, KeyOp};
-use crate::store::log::{MarkOp, Val};
+use crate::store::log::value::StoredValue;
 use crate::store::register::is_visible;
-use crate::store::savepoint::Savepoint;
-use crate::store::seq::{At, Gap, Kind, Seq};
+use crate::store::seq::{ElementPos, InsertPos, Kind, Seq};
 use crate::store::state::{More, State};
+use crate::store::versions::savepoint::Savepoint;
+use crate::types::error::{Fault, LimitError, OpFault};
 use crate::types::{ActorId, ActorIdx, ChangeIdx, ObjIdx, ObjType, OpId};
 
 /// The change being applied.
 pub(in crate::store) struct Incoming {
     pub(in crate::store) author: ActorIdx,
-    /// The numbers here of the actors that its operations name.
+    /// Actor numbers here for the actors that its operations name.
     pub(in crate::store) actors: SmallVec<[ActorIdx; 4]>,
     pub(in crate::store) start: u32,
-    /// The last run of the log before it.
+    /// Last run of the log before the change.
     pub(in crate::store) first_run: usize,
-    /// It has all other changes in its past.
+    /// Are all other changes its ancestors?
     pub(in crate::store) latest: bool,
-    /// What is in its past, where that is not all there is and somebody asks.
-    pub(in crate::store) past: Option<Arc<Seen>>,
+    /// Its ancestors, if they are not the whole history and a check needs them.
+    pub(in crate::store) ancestors: Option<Arc<AncestorClock>>,
 }
 
-/// Why a change is not applied.
+/// Reason why a change is not applied.
 #[derive(Debug)]
 pub(crate) enum Refusal<F> {
     Fault(F),
@@ -73,7 +74,7 @@ impl From<OpFault> for Refusal<OpFault> {
     }
 }
 
-/// Elements that operations delete, one each: the first, and how far the next is.
+/// Elements that operations delete, one each: the first, and the distance to the next.
 #[derive(Clone, Copy)]
 pub(in crate::store) struct Deletes {
     pub(in crate::store) elem: OpId,
@@ -91,31 +92,31 @@ impl Deletes {
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     code: u8,
-    /// Of each.
+    /// Length of each value.
     len: usize,
     bytes: &'a [u8],
     rows: u32,
 }
 
-/// What applying an operation gives.
+/// Result of applying an operation.
 pub(in crate::store) type Applied = Result<(), Refusal<OpFault>>;
 
 impl Incoming {
     #[inline]
     pub(in crate::store) fn id(&self, id: OpId) -> OpId {
-        if id.is_none() { id } else { OpId::new(id.ctr, self.actors[id.actor.place()]) }
+        if id.is_none() { id } else { OpId::new(id.ctr, self.actors[id.actor.index()]) }
     }
 
-    /// What an operation refers to is in the past, or before it in the change.
+    /// Checks that a reference is to an ancestor or to an earlier operation of the change.
     #[inline]
-    fn sees(&self, id: OpId) -> Result<(), OpFault> {
-        rules::past(self.past.as_ref().is_none_or(|past| id.actor == self.author || past.covers(id)))
+    fn check_ancestor(&self, id: OpId) -> Result<(), OpFault> {
+        rules::ancestor(self.ancestors.as_ref().is_none_or(|past| id.actor == self.author || past.covers(id)))
     }
 }
 
 impl State {
-    /// Applies a change whose dependencies are the rows `deps`. When it fails, the caller undoes it by `mark`, which goes
-    /// before it from now on.
+    /// Applies a change whose dependencies are the rows `deps`. If that fails, the caller rolls back to `mark`, which
+    /// is extended to include the change.
     pub(crate) fn apply(
         &mut self,
         change: &Change,
@@ -124,16 +125,17 @@ impl State {
         budget: &mut Budget,
         mark: &mut Option<Savepoint>,
     ) -> Result<(), Refusal<Fault>> {
-        // Who is not known will get this number, if nothing is wrong so far.
+        // A new actor gets this number, if nothing is wrong so far.
         let actor = self.actors.find(change.actor_id()).unwrap_or(self.actors.next());
         let (start, len) = (change.start_op() as u32, change.len() as u32);
-        let past = self.history.past(&deps, budget)?;
-        self.comes_next(actor, change.seq() as u32, start, &deps, past.as_deref())?;
+        let past = self.history.ancestors_unless_all(&deps, budget)?;
+        self.check_next_of_actor(actor, change.seq() as u32, start, &deps, past.as_deref())?;
         let names = change.names();
         self.savepoint_in(mark, OpId::new(start, actor));
         let actors = self.numbers_of(actor, change.actor_id(), &names);
         let first_run = self.log.runs.len().saturating_sub(1);
-        let incoming = Incoming { author: actor, actors, start, first_run, latest: past.is_none(), past };
+        let incoming =
+            Incoming { author: actor, actors, start, first_run, latest: past.is_none(), ancestors: past };
         let single = change.single().and_then(|single| self.apply_single(&single, &incoming, budget));
         let result = match single {
             Some(result) => result.map_err(|why| why.map(|rule| operation(start, rule))),
@@ -151,13 +153,13 @@ impl State {
         let message = self.heap.name(names.message);
         let extra = self.heap.push(change.extra_bytes());
         let run = ChangeRun {
-            row: self.history.next(),
-            whole: false,
-            rows: 1,
+            first_row: self.history.next(),
+            follows_all: false,
+            row_count: 1,
             actor,
             seq: change.seq() as u32,
-            start,
-            ops: len,
+            first_counter: start,
+            ops_per_change: len,
             time: change.timestamp(),
             message,
             extra,
@@ -165,28 +167,33 @@ impl State {
             log: self.log_of(first_run, start, actor),
         };
         let row = self.push_changes(run);
-        if let Some(past) = incoming.past {
-            self.history.keep_past(past);
+        if let Some(past) = incoming.ancestors {
+            self.history.cache_ancestors_of_last(past);
         }
-        self.history.learn(row, change.hash());
+        self.history.set_hash(row, change.hash());
         Ok(())
     }
 
-    /// Whether a change can be the next one of its actor, by its sequence number and the counter of its first operation.
-    pub(in crate::store) fn comes_next(
+    /// Can a change be the next one of its actor, by its sequence number and the counter of its first operation?
+    pub(in crate::store) fn check_next_of_actor(
         &self,
         actor: ActorIdx,
         seq: u32,
         start: u32,
         deps: &[ChangeIdx],
-        past: Option<&Seen>,
+        past: Option<&AncestorClock>,
     ) -> Result<(), Fault> {
         rules::sequence(past.map_or(self.history.seq(actor), |past| past.seq(actor)), seq)?;
-        rules::start(start, deps.iter().map(|row| self.history.end_of(*row)).max().unwrap_or(0))
+        rules::start(start, deps.iter().map(|row| self.history.next_counter_after(*row)).max().unwrap_or(0))
     }
 
-    /// The numbers of a change's actors: the author, whose number and name are given, then the others.
-    fn numbers_of(&mut self, author: ActorIdx, name: &ActorId, names: &Names<'_>) -> SmallVec<[ActorIdx; 4]> {
+    /// Numbers of a change's actors: the author, whose number and name are given, then the others.
+    fn numbers_of(
+        &mut self,
+        author: ActorIdx,
+        name: &ActorId,
+        names: &ChangeStrings<'_>,
+    ) -> SmallVec<[ActorIdx; 4]> {
         if author == self.actors.next() {
             self.actors.add_all([name]);
         }
@@ -201,7 +208,7 @@ impl State {
         numbers
     }
 
-    /// The run of the log that holds the first operation of a change, appended after run `first_run` was the last.
+    /// The log run with the first operation of a change that was appended when `first_run` was the last run.
     pub(crate) fn log_of(&self, first_run: usize, start: u32, actor: ActorIdx) -> u32 {
         match self.log.runs.get(first_run) {
             Some(run) if run.id.actor == actor && run.id.ctr + run.len > start => first_run as u32,
@@ -210,7 +217,7 @@ impl State {
         }
     }
 
-    /// Applies the only operation of a change; nothing where it is no keystroke in a text and none on a key.
+    /// Applies the only operation of a change. `None` unless it is a keystroke in a text or an operation on a key.
     fn apply_single(
         &mut self,
         single: &Single<'_>,
@@ -228,7 +235,7 @@ impl State {
         }
     }
 
-    /// Applies a keystroke in a text; nothing where it is not one.
+    /// Applies a keystroke in a text. `None` for other operations.
     fn apply_char_op(
         &mut self,
         char_op: &SingleCharOp<'_>,
@@ -239,7 +246,7 @@ impl State {
         let obj = self.number(object)?;
         let seq = self.seq(obj).filter(|seq| seq.is_text)?;
         let (elem, id) = (incoming.id(char_op.elem), OpId::new(incoming.start, incoming.author));
-        if let Err(rule) = incoming.sees(object) {
+        if let Err(rule) = incoming.check_ancestor(object) {
             return Some(Err(rule.into()));
         }
         let Some(text) = char_op.text else {
@@ -252,8 +259,8 @@ impl State {
         Some(utf8(text).map(|text| self.insert_text(obj, gap, elem, id, text)))
     }
 
-    /// Applies all operations of a change. What reading them costs was paid when the change was made; `budget` pays for what
-    /// shows only here.
+    /// Applies all operations of a change. Reading them was paid for when the change was decoded; `budget` pays for
+    /// costs that depend on the document.
     fn apply_ops(
         &mut self,
         reader: &mut OpReader<'_>,
@@ -296,7 +303,7 @@ impl State {
     ) -> Applied {
         let object = incoming.id(row.obj);
         let obj = self.number(object).ok_or(OpFault::Object)?;
-        incoming.sees(object)?;
+        incoming.check_ancestor(object)?;
         let kind = self.objects[obj].kind;
         rules::place(kind, row)?;
         rules::text_alone_has_marks(row.action, kind == ObjType::Text)?;
@@ -322,7 +329,7 @@ impl State {
         let entry = self.map(obj).and_then(|map| map.get(key, &self.heap));
         conflict(budget, entry.map_or(0, |entry| entry.values.len()), refs)?;
         for pred in refs {
-            incoming.sees(*pred)?;
+            incoming.check_ancestor(*pred)?;
             let visible = entry.is_some_and(|entry| is_visible(&entry.values, *pred, &self.actors));
             let there = |op: &KeyOp| match op.key() {
                 Key::Map(bytes) => op.obj == obj && self.heap.get(bytes) == key.as_bytes(),
@@ -339,7 +346,7 @@ impl State {
         Ok(())
     }
 
-    fn value_of(&mut self, row: &Row<'_>, id: OpId, obj: ObjIdx) -> Val {
+    fn value_of(&mut self, row: &Row<'_>, id: OpId, obj: ObjIdx) -> StoredValue {
         match row.action.makes() {
             Some(kind) => self.make(id, kind, obj),
             None => self.keep_raw(row.value),
@@ -377,7 +384,7 @@ impl State {
         Ok(())
     }
 
-    /// Where an element goes that was inserted after another one.
+    /// The gap for an element inserted after another one.
     pub(in crate::store) fn gap(
         &self,
         obj: ObjIdx,
@@ -385,7 +392,7 @@ impl State {
         id: OpId,
         incoming: &Incoming,
         budget: &mut Budget,
-    ) -> Result<Gap, Refusal<OpFault>> {
+    ) -> Result<InsertPos, Refusal<OpFault>> {
         self.gap_in(self.seq(obj).ok_or(OpFault::InsertMap)?, origin, id, incoming, budget)
     }
 
@@ -397,18 +404,18 @@ impl State {
         id: OpId,
         incoming: &Incoming,
         budget: &mut Budget,
-    ) -> Result<Gap, Refusal<OpFault>> {
+    ) -> Result<InsertPos, Refusal<OpFault>> {
         let at = if origin.is_none() {
             None
         } else {
             let at = seq.find(origin).ok_or(OpFault::Element)?;
-            incoming.sees(origin)?;
+            incoming.check_ancestor(origin)?;
             Some(at)
         };
-        Ok(seq.place(at, id, &self.ctx(), budget)?)
+        Ok(seq.insertion_gap(at, id, &self.ctx(), budget)?)
     }
 
-    /// The end of a mark stands behind its begin, whose id is one less.
+    /// The end of a mark must follow its begin, whose id is one less.
     fn mark_order(&self, obj: ObjIdx, end: OpId) -> Result<(), OpFault> {
         let seq = self.seq(obj).ok_or(OpFault::Mark)?;
         let begin = seq.find(OpId::new(end.ctr - 1, end.actor)).ok_or(OpFault::MarkOrder)?;
@@ -416,7 +423,7 @@ impl State {
         rules::mark_end(seq.span(begin).kind == Kind::Mark && seq.before(begin, end))
     }
 
-    /// Inserts as many values as the reader passed over, the first after the element before `id`.
+    /// Inserts the values that the reader skipped, the first after the element before `id`.
     fn apply_inserts(
         &mut self,
         obj: ObjIdx,
@@ -451,7 +458,7 @@ impl State {
         budget: &mut Budget,
     ) -> Applied {
         let origin = OpId::new(id.ctr - 1, id.actor);
-        // Behind an element of this change stands nothing newer: nothing is passed over.
+        // No newer element can follow an element of this change, so nothing is skipped.
         let gap = self.gap(obj, origin, id, incoming, &mut *budget)?;
         let Piece { code, len, bytes, rows } = piece;
         let text = self.objects[obj].kind == ObjType::Text;
@@ -464,7 +471,7 @@ impl State {
             // Each of them is an element of its own.
             budget.spend(rows.into(), cost::STEP)?;
         }
-        let values: Vec<Val> = (0..rows as usize)
+        let values: Vec<StoredValue> = (0..rows as usize)
             .map(|n| self.keep_raw(RawValue { code, bytes: &bytes[n * len..][..len] }))
             .collect();
         self.insert_values(obj, gap, origin, id, &values);
@@ -485,12 +492,12 @@ impl State {
             return self.apply_deletes(obj, Deletes::one(elem), id, incoming, budget);
         }
         let at = self.element(obj, elem)?;
-        incoming.sees(elem)?;
+        incoming.check_ancestor(elem)?;
         let seq = self.seq(obj).ok_or(OpFault::KeyKind)?;
         let values = seq.reg(seq.span(at)).map(|reg| &reg.values);
         conflict(budget, values.map_or(0, |values| values.len()), refs)?;
         for pred in refs.iter().filter(|pred| **pred != elem) {
-            incoming.sees(*pred)?;
+            incoming.check_ancestor(*pred)?;
             let visible = values.is_some_and(|values| is_visible(values, *pred, &self.actors));
             let there = |op: &KeyOp| op.obj == obj && op.key() == Key::Elem(elem);
             if !visible {
@@ -503,8 +510,8 @@ impl State {
         Ok(())
     }
 
-    /// Where an element is that can be changed.
-    fn element(&self, obj: ObjIdx, elem: OpId) -> Result<At, OpFault> {
+    /// Position of an element that can be changed.
+    fn element(&self, obj: ObjIdx, elem: OpId) -> Result<ElementPos, OpFault> {
         let seq = self.seq(obj).ok_or(OpFault::KeyKind)?;
         let at = seq.find(elem).ok_or(OpFault::Element)?;
         if seq.span(at).kind == Kind::Mark { Err(OpFault::Element) } else { Ok(at) }
@@ -523,7 +530,7 @@ impl State {
         while left > 0 {
             budget.spend(1, cost::GLANCE)?;
             let at = self.element(obj, elem)?;
-            incoming.sees(elem)?;
+            incoming.check_ancestor(elem)?;
             let span = self.seq(obj).map(|seq| *seq.span(at)).ok_or(OpFault::KeyKind)?;
             let n = if !span.visible || span.reg.is_some() {
                 let reg = self.seq(obj).and_then(|seq| seq.reg(&span));
@@ -533,14 +540,14 @@ impl State {
                 1
             } else if step < 0 {
                 let n = left.min(at.off + 1);
-                self.delete_run(obj, at.back(n - 1), n, id, -1);
+                self.delete_run(obj, at.minus(n - 1), n, id, -1);
                 n
             } else {
                 let n = left.min(span.len - at.off);
                 self.delete_run(obj, at, n, id, 1);
                 n
             };
-            incoming.sees(crate::store::log::stepped(elem, step, n - 1))?;
+            incoming.check_ancestor(crate::store::log::stepped(elem, step, n - 1))?;
             elem = crate::store::log::stepped(elem, step, n);
             id = id.plus(n);
             left -= n;
@@ -548,7 +555,7 @@ impl State {
         Ok(())
     }
 
-    /// The operation `id` on a key or element, from the past or from the change being applied.
+    /// The operation `id` on a key or element, among the ancestors or in the change being applied.
     fn preceding(&self, id: OpId, incoming: &Incoming) -> Option<&KeyOp> {
         let at = if id.actor == incoming.author && id.ctr >= incoming.start {
             let from = self.log_of(incoming.first_run, incoming.start, id.actor) as usize;
@@ -562,12 +569,12 @@ impl State {
     }
 }
 
-/// An operation that breaks a rule, by its counter.
+/// Fault of the operation with this counter.
 fn operation(counter: u32, rule: OpFault) -> Fault {
     Fault::Operation { counter: counter.into(), rule }
 }
 
-/// A change that was read when it was made, and cannot be read again.
+/// A change that was decoded before and cannot be decoded again.
 fn unreadable(error: ChunkError) -> Refusal<Fault> {
     match error {
         ChunkError::Fault(fault) => Refusal::Fault(Fault::Unreadable(fault.rule)),
@@ -575,22 +582,22 @@ fn unreadable(error: ChunkError) -> Refusal<Fault> {
     }
 }
 
-/// Characters, which were checked when they were read.
+/// Characters, which were checked when they were decoded.
 fn utf8(text: &[u8]) -> Result<&str, Refusal<OpFault>> {
     std::str::from_utf8(text).map_err(|_| OpFault::Text.into())
 }
 
-/// So many values are moved at a glance.
+/// Number of values that one glance of the budget moves.
 const MOVED: u64 = 32;
 
-/// Pays for looking which of the values in conflict at one place are predecessors, if any are named, and for making room
-/// among them.
+/// Charges the budget for finding the predecessors among the conflicting values, if any are named, and for inserting
+/// between them.
 fn conflict(budget: &mut Budget, values: usize, refs: &[OpId]) -> Result<(), LimitError> {
     let looked = if refs.is_empty() { 0 } else { values as u64 };
     budget.spend(looked + values as u64 / MOVED, cost::GLANCE)
 }
 
-/// An operation whose key the state knows when it is put there.
-fn keyed(id: OpId, obj: ObjIdx, action: Action, val: Val) -> KeyOp {
+/// An operation whose key is set when it is stored.
+fn keyed(id: OpId, obj: ObjIdx, action: Action, val: StoredValue) -> KeyOp {
     KeyOp::new(id, obj, Key::Elem(OpId::NONE), action, val)
 }

@@ -1,5 +1,6 @@
-//! Taking in what others made: changes from bytes, changes from another document in memory, whole documents.
+//! Incoming data: changes from bytes, changes from another document in memory, and whole documents.
 
 mod adopt;
 pub(crate) mod apply;
+pub(crate) mod dependency_queue;
 pub(crate) mod load;

@@ -1,51 +1,51 @@
-//! One operation on a key of a map, or an update of an element. A document has as many of these as it has puts, and loads,
-//! saves and hashes wait for their memory: what is seldom there lies elsewhere.
+//! Operation on a map key, or update of an element. A document has as many of these as it has puts, and load, save and
+//! hashing are bound by their memory, so rarely used data is stored elsewhere.
 
 use crate::codec::row::Action;
-use crate::store::log::Val;
+use crate::store::log::value::StoredValue;
 use crate::store::memory::byte_arena::Bytes;
 use crate::types::{ActorIdx, KeyOpIdx, Number, ObjIdx, OpId};
 
-/// The key an operation is about.
+/// The key of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Key {
     Map(Bytes),
     Elem(OpId),
 }
 
-/// One operation on a key of a map, or an update of an element.
+/// Operation on a map key, or update of an element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyOp {
     pub(crate) id: OpId,
     pub(crate) obj: ObjIdx,
-    /// The operation on the same key that arrived before this one. While a file is read, its group: see [`Self::in_group`].
+    /// The operation on the same key that arrived before this one. During a load, its group: see [`Self::in_group`].
     before: Option<KeyOpIdx>,
-    /// An operation on the same key further back: each between it and this one superseded everything
-    /// visible, so who does not have it in their past has none of them. Twice as far for each `rank`, and such that any
-    /// operation is reached by a number of jumps and steps that is logarithmic in theirs.
+    /// Skip pointer to an earlier operation on the same key. Each operation between it and this one superseded
+    /// everything visible, so a history without the target contains none of them. The distance doubles with each
+    /// `rank`; any operation is reached in a number of jumps and steps logarithmic in its distance.
     jump: Option<KeyOpIdx>,
     /// The two numbers of a [`Key`].
     key: (u32, u32),
-    /// The bytes of the [`Val`].
+    /// The bytes of the [`StoredValue`].
     bytes: Bytes,
     pub(in crate::store) preds: Preds,
-    /// The type code of the [`Val`].
+    /// The type code of the [`StoredValue`].
     code: u8,
     pub(crate) action: Action,
     rank: u8,
-    /// Whether the key is an element, and [`Self::clears`].
+    /// Flags: the key is an element; see also [`Self::clears`].
     flags: u8,
 }
 
-/// An operation further back, and how far that is: twice as far for each rank.
+/// A skip pointer and its rank; the distance doubles with each rank.
 pub(in crate::store) type Jump = (Option<KeyOpIdx>, u8);
 
-/// None, the only one, or which of the lists of several.
+/// No predecessor, the only predecessor, or the index of a list of several.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store) struct Preds(OpId);
 
 impl Preds {
-    /// No actor has this number.
+    /// An actor number that no actor has.
     const LIST: ActorIdx = ActorIdx::NOBODY;
     pub(in crate::store) const NONE: Preds = Preds(OpId::NONE);
 
@@ -57,7 +57,7 @@ impl Preds {
         Self(OpId::new(number, Self::LIST))
     }
 
-    /// The number of the list, or the one or none that there are.
+    /// The predecessors if there is at most one, otherwise the index of their list.
     #[inline]
     pub(in crate::store) fn get(&self) -> Result<&[OpId], u32> {
         let Self(id) = self;
@@ -73,19 +73,19 @@ impl KeyOp {
     const ELEM: u8 = 1;
     const CLEARS: u8 = 2;
 
-    /// An operation that does not know yet what was on its key before, nor what precedes it.
+    /// An operation whose previous operation on the key and whose predecessors are not set yet.
     #[inline]
-    pub(crate) fn new(id: OpId, obj: ObjIdx, key: Key, action: Action, val: Val) -> Self {
+    pub(crate) fn new(id: OpId, obj: ObjIdx, key: Key, action: Action, val: StoredValue) -> Self {
         let (key, flags) = match key {
             Key::Map(bytes) => ((bytes.at, bytes.len), 0),
             Key::Elem(elem) => ((elem.ctr, elem.actor.get()), Self::ELEM),
         };
-        let Val { code, bytes } = val;
+        let StoredValue { code, bytes } = val;
         let (before, jump, preds) = (None, None, Preds::NONE);
         Self { id, obj, before, jump, key, bytes, preds, code, action, rank: 0, flags }
     }
 
-    /// The same on a key that was not known yet.
+    /// The operation on a key that was not known before.
     #[inline]
     pub(crate) fn on(self, key: Key) -> Self {
         Self::new(self.id, self.obj, key, self.action, self.val())
@@ -97,16 +97,16 @@ impl KeyOp {
         if self.flags & Self::ELEM == 0 {
             Key::Map(Bytes { at: a, len: b })
         } else {
-            Key::Elem(OpId::new(a, ActorIdx::of(b)))
+            Key::Elem(OpId::new(a, ActorIdx::from_u32(b)))
         }
     }
 
     #[inline]
-    pub(crate) fn val(&self) -> Val {
-        Val { code: self.code, bytes: self.bytes }
+    pub(crate) fn val(&self) -> StoredValue {
+        StoredValue { code: self.code, bytes: self.bytes }
     }
 
-    /// It superseded everything visible: who has it in their past sees nothing older here.
+    /// Did it supersede everything visible? Then nothing older is visible to a history that contains it.
     #[inline]
     pub(crate) fn clears(&self) -> bool {
         self.flags & Self::CLEARS != 0
@@ -118,20 +118,21 @@ impl KeyOp {
         self.before
     }
 
-    /// An operation on the same key further back, such that everything between it and this one superseded all there was.
+    /// An earlier operation on the same key such that each operation between it and this one superseded everything
+    /// visible.
     #[inline]
     pub(crate) fn jump(&self) -> Option<KeyOpIdx> {
         self.jump
     }
 
-    /// Says what was on the key before: the operation, and where to jump with which rank.
+    /// Sets the previous operation on the key, and the skip pointer with its rank.
     #[inline]
     pub(in crate::store) fn follow(&mut self, before: Option<KeyOpIdx>, (jump, rank): Jump) {
         (self.before, self.jump, self.rank) = (before, jump, rank);
     }
 
-    /// The jump and its rank of a new operation after `before`, which is the operation here; `op` finds others. It goes
-    /// over the jumps of two equal ranks, one behind the other, or to `before` alone.
+    /// The skip pointer and rank of a new operation after `before`, which is this operation; `op` finds others. It
+    /// covers two consecutive jumps of equal rank, or only the step to `before`.
     #[inline]
     pub(in crate::store) fn jump_over<'a>(
         &self,
@@ -139,22 +140,22 @@ impl KeyOp {
         op: impl FnOnce(KeyOpIdx) -> Option<&'a KeyOp>,
     ) -> Jump {
         let Some(two) = self.jump.and_then(op) else { return (Some(before), 0) };
-        // No branch: it would often be foreseen wrongly.
+        // Branch-free, because the branch would often be mispredicted.
         let far = self.clears() & two.clears() & (self.rank == two.rank) & two.jump.is_some();
         let jump = std::hint::select_unpredictable(far, two.jump, Some(before));
         (jump, u8::from(far) * (self.rank + 1))
     }
 
-    /// The same operation of a file, where it is in a group of operations on one key and nobody knows yet which came before.
+    /// The operation as read from a file, in a group of operations on one key whose order is not known yet.
     #[inline]
     pub(in crate::store) fn in_group(self, group: usize) -> Self {
         Self { before: Some(KeyOpIdx::new(group)), ..self }
     }
 
-    /// The group of an operation of a file.
+    /// The group of an operation that is being loaded.
     #[inline]
     pub(in crate::store) fn group(&self) -> usize {
-        self.before.map_or(0, Number::place)
+        self.before.map_or(0, Number::index)
     }
 
     pub(crate) fn set_clears(&mut self, clears: bool) {

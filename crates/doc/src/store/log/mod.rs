@@ -1,51 +1,14 @@
-//! Every operation of the document, in the order in which they arrived, as runs: what one actor typed or deleted in
-//! one go is one entry. Change chunks are written from here, and the past is read from here.
+//! Log: every operation of the document in order of arrival, run-length encoded. Text typed or deleted by one actor in
+//! one go is one entry. Change chunks and history views are read from the log.
 
 pub(crate) mod key_op;
+pub(crate) mod value;
 
-use crate::codec::row::Action;
 use crate::store::log::key_op::{Jump, KeyOp, Preds};
+use crate::store::log::value::StoredValue;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::cow_vec::CowVec;
-use crate::types::{KeyOpIdx, Number as _, ObjIdx, ObjType, OpId};
-
-/// A value of the document: a scalar whose bytes lie in the heap, or an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Val {
-    /// Type code of the file format; for objects [`Val::OBJECT`] and up.
-    pub(crate) code: u8,
-    /// The bytes of a scalar; for objects the address is the object's number.
-    pub(crate) bytes: Bytes,
-}
-
-impl Val {
-    const OBJECT: u8 = 16;
-    pub(crate) const NULL: Val = Val { code: 0, bytes: Bytes { at: 0, len: 0 } };
-
-    pub(crate) fn object(kind: ObjType, number: ObjIdx) -> Self {
-        let code = Self::OBJECT + Action::make(kind) as u8;
-        Val { code, bytes: Bytes { at: number.get(), len: 0 } }
-    }
-
-    /// The object's kind and number, when this is an object.
-    #[inline]
-    pub(crate) fn as_object(self) -> Option<(ObjType, ObjIdx)> {
-        if self.code < Self::OBJECT {
-            return None;
-        }
-        let action = Action::from_code((self.code - Self::OBJECT).into()).ok()?;
-        Some((action.makes()?, ObjIdx::of(self.bytes.at)))
-    }
-
-    /// The action of the operation that put this value there.
-    pub(crate) fn action(self) -> Action {
-        self.as_object().map_or(Action::Set, |(kind, _)| Action::make(kind))
-    }
-
-    pub(crate) fn is_counter(self) -> bool {
-        self.code == crate::codec::value::code::COUNTER
-    }
-}
+use crate::types::{KeyOpIdx, Number as _, ObjIdx, OpId};
 
 /// A run of operations with consecutive ids on one object.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,69 +17,69 @@ pub(crate) struct LogRun {
     pub(crate) len: u32,
     /// Number of the object.
     pub(crate) obj: ObjIdx,
-    pub(crate) what: What,
+    pub(crate) what: RunAction,
 }
 
 impl LogRun {
-    /// How many bytes the characters take that it inserts.
+    /// Length in bytes of the inserted characters.
     fn bytes(&self) -> u32 {
-        if let What::Text { bytes, .. } = self.what { bytes.len } else { 0 }
+        if let RunAction::Text { bytes, .. } = self.what { bytes.len } else { 0 }
     }
 
-    /// The number in [`Log::keyed`] of operation `id`, if it is one of this run.
+    /// Index of operation `id` in [`Log::keyed`], if it is in this run.
     pub(crate) fn keyed(&self, id: OpId) -> Option<KeyOpIdx> {
-        let What::KeyOp(first) = self.what else { return None };
+        let RunAction::KeyOp(first) = self.what else { return None };
         let n = id.ctr.checked_sub(self.id.ctr).filter(|n| self.id.actor == id.actor && *n < self.len)?;
         Some(first.plus(n))
     }
 }
 
-/// What a run of operations does.
+/// The action of a run of operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum RunAction {
     /// Inserts characters, the first after `origin`, each other after the one before. `bytes` is their text.
     Text { origin: OpId, bytes: Bytes },
-    /// Inserts values likewise; they are `values[at..at + len]`.
+    /// Inserts values likewise: `values[at..at + len]`.
     Values { origin: OpId, at: u32 },
-    /// Inserts the boundary of a mark: its number.
+    /// Inserts a mark boundary: its number.
     Mark(u32),
-    /// Deletes elements that nobody changed, `step` apart.
+    /// Deletes elements without updates, `step` apart.
     Delete { elem: OpId, step: i8 },
-    /// Anything else: operations on keys of a map or updates of elements, one after another in [`Log::keyed`] from this one
-    /// on.
+    /// Any other operations: on keys of a map or updates of elements, consecutive in [`Log::keyed`] from this one on.
     KeyOp(KeyOpIdx),
 }
 
-/// One boundary of a mark.
+/// One mark boundary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MarkOp {
     pub(crate) origin: OpId,
-    /// The name; the end of a mark has none.
+    /// The name; `None` for the end of a mark.
     pub(crate) name: Option<Bytes>,
-    pub(crate) val: Val,
+    pub(crate) val: StoredValue,
     pub(crate) expand: bool,
 }
 
-/// Everything that happened.
+/// All operations of a document.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     pub(crate) runs: CowVec<LogRun>,
     pub(crate) keyed: CowVec<KeyOp, KeyOpIdx>,
-    /// The predecessors of those which have several.
+    /// Predecessors of the operations with several.
     preds: CowVec<Box<[OpId]>>,
-    pub(crate) values: CowVec<Val>,
+    pub(crate) values: CowVec<StoredValue>,
     pub(crate) marks: CowVec<MarkOp>,
-    /// What a file of it makes its reader look at besides runs and operations on keys: see [`crate::codec::limits::Size`].
+    /// What a reader of the document's file must process besides runs and key operations: see
+    /// [`crate::codec::limits::Size`].
     pub(crate) apart: u32,
 }
 
-/// Where the log ended at some time.
+/// Length of the log at some point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogEnd {
     pub(crate) runs: u32,
     last_len: u32,
     last_bytes: u32,
-    /// Of the first operation on a key after it.
+    /// Number of the first later operation on a key.
     pub(crate) keyed: KeyOpIdx,
     preds: u32,
     values: u32,
@@ -125,7 +88,7 @@ pub(crate) struct LogEnd {
 }
 
 impl LogEnd {
-    /// How many operations of a run came before it.
+    /// Number of operations of a run that precede this end.
     pub(crate) fn of_run(&self, number: usize) -> u32 {
         match number + 1 {
             next if next < self.runs as usize => u32::MAX,
@@ -150,11 +113,12 @@ impl Log {
         }
     }
 
-    /// Where it ended before run `number`, of which `part` had come, perhaps nothing. Values, marks and lists of predecessors
-    /// count as there before: a file has them in an order of its own, and nobody asks for those of operations that are gone.
+    /// The end before run `number`, of which the possibly empty `part` had arrived. Values, marks and lists of
+    /// predecessors count as present already: a file orders them differently, and no code reads those of removed
+    /// operations.
     pub(in crate::store) fn end_before(&self, number: usize, part: &LogRun) -> LogEnd {
         let keyed = |(at, run): (usize, &LogRun)| match run.what {
-            What::KeyOp(first) => Some(first.plus(if at == 0 { part.len } else { 0 })),
+            RunAction::KeyOp(first) => Some(first.plus(if at == 0 { part.len } else { 0 })),
             _ => None,
         };
         let keyed = self.runs.iter_from(number).enumerate().find_map(keyed);
@@ -169,24 +133,25 @@ impl Log {
         }
     }
 
-    /// Forgets what came after `mark`.
+    /// Removes everything after `mark`.
     pub(crate) fn cut(&mut self, mark: LogEnd) {
         self.runs.truncate(mark.runs as usize);
         if mark.runs > 0 {
             let last = self.runs.get_mut(mark.runs as usize - 1);
             last.len = mark.last_len;
-            if let What::Text { bytes, .. } = &mut last.what {
+            if let RunAction::Text { bytes, .. } = &mut last.what {
                 bytes.len = mark.last_bytes;
             }
         }
-        self.keyed.truncate(mark.keyed.place());
+        self.keyed.truncate(mark.keyed.index());
         self.preds.truncate(mark.preds as usize);
         self.values.truncate(mark.values as usize);
         self.marks.truncate(mark.marks as usize);
         self.apart = mark.apart;
     }
 
-    /// The run that holds operation `ctr` among those from run `from` to `to`, whose ids ascend.
+    /// Index of the run that holds the operation with counter `ctr`, among the runs from `from` to `to`, whose ids
+    /// ascend.
     pub(crate) fn find(&self, ctr: u32, from: usize, to: usize) -> usize {
         let (mut low, mut high) = (from, to);
         while high - low > 1 {
@@ -200,7 +165,7 @@ impl Log {
         low
     }
 
-    /// Makes ascending predecessors those of an operation that will be appended.
+    /// Sets the predecessors of an operation that will be appended. They must ascend.
     #[inline]
     pub(crate) fn set_preds(&mut self, op: &mut KeyOp, preds: &[OpId]) {
         match preds {
@@ -214,13 +179,13 @@ impl Log {
         }
     }
 
-    /// The predecessors of an operation, ascending.
+    /// Predecessors of an operation, ascending.
     #[inline]
     pub(crate) fn preds<'a>(&'a self, op: &'a KeyOp) -> &'a [OpId] {
         op.preds.get().unwrap_or_else(|number| &self.preds[number as usize])
     }
 
-    /// The jump of a new operation after `before`.
+    /// Skip pointer of a new operation after `before`.
     #[inline]
     fn jump(&self, before: Option<KeyOpIdx>) -> Jump {
         match before.and_then(|before| Some((before, self.keyed.get(before)?))) {
@@ -229,17 +194,17 @@ impl Log {
         }
     }
 
-    /// How many bytes runs and operations on keys take.
+    /// Memory size in bytes of the runs and key operations.
     pub(in crate::store) fn bytes(&self) -> usize {
         self.runs.len() * size_of::<LogRun>() + self.keyed.len() * size_of::<KeyOp>()
     }
 
-    /// Panics where runs and the operations on keys that they are made of contradict each other.
+    /// Panics if the runs and their key operations contradict each other.
     pub(in crate::store) fn check(&self) {
         let mut number = 0;
         for run in self.runs.iter() {
-            let What::KeyOp(first) = run.what else { continue };
-            assert_eq!(first.place(), number, "each operation is in one run, in their order");
+            let RunAction::KeyOp(first) = run.what else { continue };
+            assert_eq!(first.index(), number, "each operation is in one run, in their order");
             number += run.len as usize;
             for (n, op) in (0..run.len).zip(self.keyed.iter_from(first)) {
                 assert_eq!((op.id, op.obj), (run.id.plus(n), run.obj));
@@ -250,7 +215,7 @@ impl Log {
         assert_eq!(number, self.keyed.len());
     }
 
-    /// Appends an operation on a key, made after `before` there, with its predecessors.
+    /// Appends an operation on a key after `before`, with its predecessors.
     #[inline]
     pub(crate) fn push_keyed(
         &mut self,
@@ -264,16 +229,16 @@ impl Log {
         op.follow(before, self.jump(before));
         op.set_clears(clears);
         self.keyed.push(op);
-        self.push(LogRun { id: op.id, len: 1, obj: op.obj, what: What::KeyOp(number) });
+        self.push(LogRun { id: op.id, len: 1, obj: op.obj, what: RunAction::KeyOp(number) });
     }
 
-    /// Appends a run, or lets the last one go on. A run goes on only while the text it holds is in one piece.
+    /// Appends a run, or extends the last one. A run is extended only if its text stays contiguous.
     pub(crate) fn push(&mut self, run: LogRun) {
         self.push_here(run);
     }
 
-    /// As [`Self::push`], as a part of who calls it: a run that was put together a moment ago would have to be in memory
-    /// as a whole before it could be copied from there.
+    /// As [`Self::push`], inlined into the caller: a run that was just assembled would have to be stored to memory as a
+    /// whole before it could be copied from there.
     #[inline(always)]
     pub(in crate::store) fn push_here(&mut self, run: LogRun) {
         if !self.runs.last().is_some_and(|last| continues(last, &run)) {
@@ -282,8 +247,8 @@ impl Log {
         }
         let last = self.runs.last_mut().expect("there is a last one");
         match (&mut last.what, run.what) {
-            (What::Text { bytes, .. }, What::Text { bytes: more, .. }) => bytes.len += more.len,
-            (What::Delete { elem, step }, What::Delete { elem: next, .. }) if last.len == 1 => {
+            (RunAction::Text { bytes, .. }, RunAction::Text { bytes: more, .. }) => bytes.len += more.len,
+            (RunAction::Delete { elem, step }, RunAction::Delete { elem: next, .. }) if last.len == 1 => {
                 *step = (i64::from(next.ctr) - i64::from(elem.ctr)) as i8;
             }
             _ => {}
@@ -292,7 +257,7 @@ impl Log {
     }
 }
 
-/// Whether `next` continues `last` so that one run can hold both.
+/// Can one run hold `last` and `next`?
 #[inline]
 fn continues(last: &LogRun, next: &LogRun) -> bool {
     if last.obj != next.obj || last.id.actor != next.id.actor || last.id.ctr + last.len != next.id.ctr {
@@ -300,16 +265,16 @@ fn continues(last: &LogRun, next: &LogRun) -> bool {
     }
     let chained = |origin: OpId| origin == last.id.plus(last.len - 1);
     match (last.what, next.what) {
-        (What::Text { bytes, .. }, What::Text { origin, bytes: more }) => {
+        (RunAction::Text { bytes, .. }, RunAction::Text { origin, bytes: more }) => {
             chained(origin)
                 && bytes.at + bytes.len == more.at
                 && !crate::store::memory::byte_arena::starts_chunk(more.at)
         }
-        (What::Values { at, .. }, What::Values { origin, at: more }) => {
+        (RunAction::Values { at, .. }, RunAction::Values { origin, at: more }) => {
             chained(origin) && at + last.len == more
         }
-        (What::KeyOp(number), What::KeyOp(more)) => number.plus(last.len) == more,
-        (What::Delete { elem, step }, What::Delete { elem: more, step: next_step }) => {
+        (RunAction::KeyOp(number), RunAction::KeyOp(more)) => number.plus(last.len) == more,
+        (RunAction::Delete { elem, step }, RunAction::Delete { elem: more, step: next_step }) => {
             let step = if last.len == 1 { i64::from(more.ctr) - i64::from(elem.ctr) } else { step.into() };
             let continues = i64::from(elem.ctr) + step * i64::from(last.len) == i64::from(more.ctr);
             let agrees = next.len == 1 || i64::from(next_step) == step;
@@ -319,7 +284,7 @@ fn continues(last: &LogRun, next: &LogRun) -> bool {
     }
 }
 
-/// How many operations are named by one besides the first.
+/// Number of predecessors besides the first.
 #[inline]
 pub(crate) fn named_besides(preds: &[OpId]) -> u32 {
     preds.len().saturating_sub(1) as u32

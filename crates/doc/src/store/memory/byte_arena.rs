@@ -1,4 +1,4 @@
-//! The bytes of a document: keys, texts, values, messages. Written once, then addressed by a 32-bit number.
+//! Byte arena of a document: keys, texts, values and messages. Bytes are written once and addressed by a 32-bit number.
 
 use std::sync::Arc;
 
@@ -18,20 +18,20 @@ struct Slot {
     base: u32,
 }
 
-/// Append-only bytes in shared chunks. What is appended at once never crosses chunks.
+/// Append-only bytes in shared chunks. Bytes appended in one call never cross chunks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByteArena {
     slots: Vec<Slot>,
     tail: Vec<u8>,
-    /// The name that came last.
+    /// The name appended last.
     name: Bytes,
     /// See [`Self::paying`].
     paying: u32,
-    /// Of these, those of the keys that were read from a file.
+    /// Of the paying bytes, those of keys that were read from a file.
     read: u32,
 }
 
-/// Where a heap ended at some time.
+/// Length of a heap at some point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArenaEnd {
     slots: u32,
@@ -40,7 +40,7 @@ pub(crate) struct ArenaEnd {
     paying: u32,
 }
 
-/// Whether a chunk may start at `at`: bytes before and after such an address may lie in different ones.
+/// May a chunk start at `at`? Bytes before and after such an address may be in different chunks.
 pub(crate) fn starts_chunk(at: u32) -> bool {
     (at as usize).is_multiple_of(SLOT)
 }
@@ -50,50 +50,50 @@ pub(crate) fn starts_chunk(at: u32) -> bool {
 pub(crate) struct HeapFull;
 
 impl ByteArena {
-    /// Up to this length there is room for sure.
+    /// Up to this length there is certainly room.
     pub(crate) const SURE: usize = u32::MAX as usize - 2 * SLOT;
 
     fn tail_base(&self) -> usize {
         self.slots.len() * SLOT
     }
 
-    /// How many bytes there are at most.
+    /// Upper bound of the number of bytes.
     pub(crate) fn len(&self) -> usize {
         self.tail_base() + self.tail.len()
     }
 
-    /// How many of them are in every file of the document for sure: values, and what was adopted. A name that many share is
-    /// there once, and gaps are nowhere.
+    /// Number of bytes that are certainly in every file of the document: values, and adopted chunks. A shared name is
+    /// stored once in a file, and gaps are not stored.
     pub(crate) fn paying(&self) -> usize {
         self.paying as usize
     }
 
-    /// So many bytes of names are in every file, too.
+    /// Counts bytes of names that are in every file, too.
     #[inline]
     pub(crate) fn pay(&mut self, bytes: usize) {
         self.paying = self.paying.saturating_add(bytes as u32);
     }
 
-    /// So many of those that pay are keys that were read from a file.
+    /// Sets how many of the paying bytes are keys read from a file.
     pub(crate) fn set_read(&mut self, bytes: usize) {
         self.read = bytes as u32;
     }
 
-    /// So many bytes of values and keys will be in no file. Where keys are gone others may be one now, in a file: nobody knows what
-    /// is left there of those that were read.
+    /// Subtracts bytes of values and keys that will be in no file. When keys are removed, the remaining keys may share
+    /// one entry of a file, so the keys read from a file no longer count.
     pub(crate) fn take_payment(&mut self, bytes: usize, keys: bool) {
         let read = if keys { std::mem::take(&mut self.read) } else { 0 };
         self.paying = self.paying.saturating_sub(read).saturating_sub(bytes as u32);
     }
 
-    /// Whether `more` bytes have room.
+    /// Is there room for `more` bytes?
     pub(crate) fn room(&self, more: usize) -> Result<(), HeapFull> {
         // A new chunk may waste the rest of a slot.
         let needed = self.tail_base().checked_add(2 * SLOT).and_then(|used| used.checked_add(more));
         if needed.is_some_and(|needed| needed <= u32::MAX as usize) { Ok(()) } else { Err(HeapFull) }
     }
 
-    /// Appends bytes for which [`Self::room`] was asked.
+    /// Appends bytes that [`Self::room`] has accepted.
     #[inline]
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Bytes {
         self.pay(bytes.len());
@@ -106,7 +106,7 @@ impl ByteArena {
             return self.append_growing(bytes);
         }
         let at = (self.tail_base() + self.tail.len()) as u32;
-        // A keystroke needs no copying in bulk.
+        // Fast path for a keystroke, without a bulk copy.
         match bytes {
             [byte] => self.tail.push(*byte),
             _ => self.tail.extend_from_slice(bytes),
@@ -130,8 +130,8 @@ impl ByteArena {
         Bytes { at, len: bytes.len() as u32 }
     }
 
-    /// Appends a key, the name of a mark or a message, unless it is the same as the last one: columns say in a few bytes
-    /// that one name comes a million times.
+    /// Appends a key, the name of a mark or a message, unless it equals the previous one: a column stores a million
+    /// equal names in a few bytes.
     pub(crate) fn name(&mut self, name: &str) -> Bytes {
         if self.get(self.name) != name.as_bytes() {
             self.name = self.append(name.as_bytes());
@@ -139,7 +139,7 @@ impl ByteArena {
         self.name
     }
 
-    /// Takes over a block of bytes as one chunk.
+    /// Adds a block of bytes as one chunk.
     pub(crate) fn adopt(&mut self, chunk: &Arc<Vec<u8>>) -> Bytes {
         self.pay(chunk.len());
         self.add_chunk(chunk)
@@ -160,7 +160,7 @@ impl ByteArena {
         ArenaEnd { slots, tail, name: self.name, paying: self.paying }
     }
 
-    /// Forgets what came after `mark`.
+    /// Removes everything after `mark`.
     pub(crate) fn cut(&mut self, mark: ArenaEnd) {
         let (slots, tail) = (mark.slots as usize, mark.tail as usize);
         if self.slots.len() > slots {
@@ -186,16 +186,16 @@ impl ByteArena {
         let (at, len) = (bytes.at as usize, bytes.len as usize);
         match self.slots.get(at / SLOT) {
             Some(slot) => &slot.chunk[at - slot.base as usize..][..len],
-            // Nothing lies at the end of what is there.
+            // An empty range at the very end of the heap.
             None if len == 0 => &[],
             None => &self.tail[at - self.tail_base()..][..len],
         }
     }
 
-    /// Bytes that were text when they came in.
+    /// Bytes that were checked as UTF-8 when they were added.
     #[inline]
     pub(crate) fn text(&self, bytes: Bytes) -> &str {
-        std::str::from_utf8(self.get(bytes)).expect("text was checked when it came in")
+        std::str::from_utf8(self.get(bytes)).expect("text was checked when it was added")
     }
 }
 
@@ -204,15 +204,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gives_back_what_was_put_in() {
+    fn returns_appended_bytes() {
         let mut heap = ByteArena::default();
-        let mut kept = vec![];
+        let mut slices = vec![];
         for i in 0..400usize {
             let bytes = vec![i as u8; (i * i) % 40_000];
             let at = heap.push(&bytes);
-            kept.push((at, bytes));
+            slices.push((at, bytes));
         }
-        for (at, bytes) in &kept {
+        for (at, bytes) in &slices {
             assert_eq!(heap.get(*at), bytes);
         }
         let last = heap.push(b"abc");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn forgets_what_came_after_a_mark() {
+    fn cut_removes_bytes_after_a_mark() {
         for before in [0, 1, 300, SLOT - 1, SLOT, SLOT + 1, 3 * SLOT] {
             let mut heap = ByteArena::default();
             let first = (before > 0).then(|| heap.push(&vec![7; before]));

@@ -1,10 +1,10 @@
-//! A thing that copies of a document share until one of them changes it.
+//! Copy-on-write box: a value that copies of a document share until one of them changes it.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Shared, or for as long as somebody edits it again and again, in one hand. Whether a shared thing is anybody else's is an
-/// atomic exchange each time, which waits for all that was written before.
+/// A shared value, or an exclusively held one while it is edited repeatedly. Testing whether a shared value has one
+/// owner is an atomic exchange each time, which waits for all earlier stores.
 #[derive(Debug)]
 pub(crate) enum CowBox<T> {
     Shared(Arc<T>),
@@ -29,7 +29,7 @@ impl<T> Deref for CowBox<T> {
     }
 }
 
-/// Costs O(1) for what is shared. What is held alone is copied.
+/// Costs O(1) for a shared value. A held value is copied.
 impl<T: Clone> Clone for CowBox<T> {
     fn clone(&self) -> Self {
         match self {
@@ -40,7 +40,7 @@ impl<T: Clone> Clone for CowBox<T> {
 }
 
 impl<T: Clone + Default> CowBox<T> {
-    /// The thing to change, copied first if it is another document's, too.
+    /// The value to change; copied first if another document shares it.
     #[inline]
     pub(crate) fn get_mut(&mut self) -> &mut T {
         match self {
@@ -54,14 +54,14 @@ impl<T: Clone + Default> CowBox<T> {
         matches!(self, Self::Shared(_))
     }
 
-    /// From now on nobody is asked. Until [`Self::share`] a copy costs as much as the thing is large.
+    /// Holds the value exclusively: later edits skip the test. Until [`Self::share`], cloning copies the value.
     pub(crate) fn hold(&mut self) {
         if let Self::Shared(thing) = self {
             *self = Self::Alone(Box::new(std::mem::take(Arc::make_mut(thing))));
         }
     }
 
-    /// Copies may have it, too.
+    /// Makes the value shareable again.
     pub(crate) fn share(&mut self) {
         if let Self::Alone(thing) = self {
             *self = Self::from(std::mem::take(&mut **thing));
@@ -74,19 +74,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_changes_what_another_has() {
-        let mut held = CowBox::from(vec![1]);
-        let first = held.clone();
-        held.get_mut().push(2);
-        held.hold();
-        assert!(!held.is_shared());
-        let second = held.clone();
-        held.get_mut().push(3);
-        held.share();
-        let third = held.clone();
-        held.hold();
-        held.get_mut().push(4);
-        let all = [first, second, third, held].map(|held| held.len());
+    fn edits_do_not_change_other_copies() {
+        let mut shared = CowBox::from(vec![1]);
+        let first = shared.clone();
+        shared.get_mut().push(2);
+        shared.hold();
+        assert!(!shared.is_shared());
+        let second = shared.clone();
+        shared.get_mut().push(3);
+        shared.share();
+        let third = shared.clone();
+        shared.hold();
+        shared.get_mut().push(4);
+        let all = [first, second, third, shared].map(|shared| shared.len());
         assert_eq!(all, [1, 2, 3, 4]);
     }
 }

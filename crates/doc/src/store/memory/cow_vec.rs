@@ -1,4 +1,5 @@
-//! A vector that grows at its end and is copied page by page: two documents that were one share what neither changed.
+//! Copy-on-write vector: it grows at its end and is copied page by page, so documents share the pages that neither
+//! changed.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use crate::types::Number;
 
 const PAGE: usize = 128;
 
-/// A vector in shared pages, whose elements have numbers `N`. Cloning costs one reference per page; appending costs nothing
+/// A vector of shared pages, indexed by the number type `N`. Cloning costs one reference per page; appending costs no
 /// more than a `Vec`.
 #[derive(Clone, Debug)]
 pub(crate) struct CowVec<T, N = usize> {
@@ -28,13 +29,13 @@ impl<T: Clone, N: Number> CowVec<T, N> {
         self.full.len() * PAGE + self.tail.len()
     }
 
-    /// The number that the next element will get.
+    /// Number of the next element.
     #[inline]
     pub(crate) fn next(&self) -> N {
         N::new(self.len())
     }
 
-    /// Makes room for the first elements of so many, as far as they are of one page.
+    /// Reserves memory for `len` elements, up to one page.
     pub(crate) fn expect(&mut self, len: usize) {
         if self.len() == 0 {
             self.tail.reserve_exact(len.min(PAGE));
@@ -52,7 +53,7 @@ impl<T: Clone, N: Number> CowVec<T, N> {
         }
     }
 
-    /// Begins another page.
+    /// Starts another page.
     #[cold]
     fn turn(&mut self) {
         self.full.push(Arc::new(std::mem::take(&mut self.tail)));
@@ -60,17 +61,17 @@ impl<T: Clone, N: Number> CowVec<T, N> {
 
     #[inline]
     pub(crate) fn get(&self, number: N) -> Option<&T> {
-        let at = number.place();
+        let at = number.index();
         match self.full.get(at / PAGE) {
             Some(page) => page.get(at % PAGE),
             None => self.tail.get(at - self.full.len() * PAGE),
         }
     }
 
-    /// The element to change; its page is copied first if another document shares it.
+    /// The element, to be changed. Copies its page first if another document shares it.
     #[inline]
     pub(crate) fn get_mut(&mut self, number: N) -> &mut T {
-        let at = number.place();
+        let at = number.index();
         let full = self.full.len();
         match self.full.get_mut(at / PAGE) {
             Some(page) => &mut Arc::make_mut(page)[at % PAGE],
@@ -78,7 +79,7 @@ impl<T: Clone, N: Number> CowVec<T, N> {
         }
     }
 
-    /// The last element to change; its page is copied first if another document shares it.
+    /// The last element, to be changed. Copies its page first if another document shares it.
     #[inline]
     pub(crate) fn last_mut(&mut self) -> Option<&mut T> {
         match self.tail.is_empty() {
@@ -106,11 +107,11 @@ impl<T: Clone, N: Number> CowVec<T, N> {
 
     /// All elements with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (N, &T)> {
-        self.iter().enumerate().map(|(place, value)| (N::new(place), value))
+        self.iter().enumerate().map(|(index, value)| (N::new(index), value))
     }
 
     pub(crate) fn iter_from(&self, from: N) -> impl Iterator<Item = &T> + Clone {
-        let from = from.place();
+        let from = from.index();
         let (page, skip) = (from / PAGE, from % PAGE);
         let (pages, first) = (self.full.get(page..).unwrap_or_default(), page < self.full.len());
         let tail = if first { 0 } else { from - self.full.len() * PAGE };
@@ -121,10 +122,10 @@ impl<T: Clone, N: Number> CowVec<T, N> {
 }
 
 impl<T, N: Number> CowVec<T, N> {
-    /// `len` elements from `from` on, in pieces.
+    /// `len` elements from `from` on, as slices.
     #[inline]
     pub(crate) fn parts(&self, from: N, len: usize) -> impl Iterator<Item = &[T]> {
-        let (mut from, end) = (from.place(), from.place() + len);
+        let (mut from, end) = (from.index(), from.index() + len);
         std::iter::from_fn(move || {
             let page = self.full.get(from / PAGE).map_or(&self.tail, |page| page);
             let start = from % PAGE;
@@ -140,7 +141,7 @@ impl<T: Clone, N: Number> std::ops::Index<N> for CowVec<T, N> {
 
     #[inline]
     fn index(&self, number: N) -> &T {
-        let at = number.place();
+        let at = number.index();
         match self.full.get(at / PAGE) {
             Some(page) => &page[at % PAGE],
             None => &self.tail[at - self.full.len() * PAGE],
@@ -151,7 +152,7 @@ impl<T: Clone, N: Number> std::ops::Index<N> for CowVec<T, N> {
 impl<T: Clone, N: Number> Extend<T> for CowVec<T, N> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         let mut values = values.into_iter();
-        // The first of a page makes room for all of it, the last gives it away.
+        // The first element of a page reserves all of it; the last one moves it to the full pages.
         while let Some(value) = values.next() {
             self.push(value);
             if !self.tail.is_empty() {

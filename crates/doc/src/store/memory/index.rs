@@ -1,29 +1,29 @@
-//! From the hashes of things to their numbers: a hash table in shared pieces, made of buckets as long as a cache line.
+//! Hash index: a hash table from hashes to numbers in copy-on-write pieces, with buckets as long as a cache line.
 //!
-//! A lookup reads one line almost always: the bucket has a byte of the hash for each of its numbers, and all of them are
-//! compared at once, without a branch that could be foreseen wrongly while the line is still on its way. A million numbers
-//! take 8 MB. The things themselves lie in the order in which they came: reading them in that order, which is how most are
-//! read, misses the caches once at most.
+//! A lookup nearly always reads one line. The bucket has one byte of the hash for each of its numbers, and all of them
+//! are compared at once, without a branch that could be mispredicted while the line is still loading. A million numbers
+//! take 8 MB. The indexed values are stored in order of arrival; iterating in that order, the usual case, misses the
+//! caches at most once.
 
 use std::sync::Arc;
 
-/// Numbers in a bucket.
+/// Slots of a bucket.
 const ROOM: usize = 12;
-/// Numbers a bucket holds on average, at most: the fewer, the fewer have no room.
+/// Maximum average number of entries per bucket: the fewer, the fewer full buckets.
 const FULL: usize = 8;
-/// … after all were put into a new table: the fewer, the later the next one comes.
+/// Average after a rebuild: the fewer, the later the next rebuild.
 const FRESH: usize = 5;
 /// Buckets of the smallest table.
 const LEAST: usize = 4;
-/// Buckets of one piece. What a change after a fork copies.
+/// Buckets per piece. A change after a fork copies one piece.
 const PIECE: usize = 64;
 
-/// No number was ever here, or none that had to look further is anywhere behind.
+/// Slot that was never used, or whose removed number cannot have made another one overflow to the next bucket.
 const EMPTY: u8 = 0;
-/// A number was here, in a bucket that was full: others may have found room behind it.
+/// Slot of a removed number in a bucket that was full: other numbers may have overflowed to the next bucket.
 const GONE: u8 = 1;
 
-/// What of a hash is kept beside the number.
+/// The byte of a hash that is stored beside the number.
 #[inline]
 fn tag_of(hash: u32) -> u8 {
     (hash as u8).max(GONE + 1)
@@ -32,16 +32,16 @@ fn tag_of(hash: u32) -> u8 {
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 struct Bucket {
-    /// Of the numbers at the same places; those beyond the room stay empty.
+    /// Tags of the numbers in the same slots; those beyond `ROOM` stay empty.
     tags: [u8; 16],
     numbers: [u32; ROOM],
 }
 
-/// Places of a bucket: the highest bit of one byte for each.
+/// Set of slots of a bucket: the highest bit of one byte for each.
 #[derive(Clone, Copy)]
-struct Places(u128);
+struct SlotSet(u128);
 
-impl Places {
+impl SlotSet {
     fn first(self) -> Option<usize> {
         (self.0 != 0).then(|| self.0.trailing_zeros() as usize / 8)
     }
@@ -52,27 +52,27 @@ impl Places {
 }
 
 impl Bucket {
-    /// Where a tag is.
+    /// Slots that contain a tag.
     #[inline]
-    fn places(&self, tag: u8) -> Places {
+    fn places(&self, tag: u8) -> SlotSet {
         const LOW: u128 = u128::from_ne_bytes([0x7f; 16]);
         const ROOMS: u128 = !0 >> (8 * (16 - ROOM));
         let other = u128::from_le_bytes(self.tags) ^ u128::from_ne_bytes([tag; 16]);
-        // The highest bit of a byte stays 0 when all its bits are.
-        Places(!(((other & LOW) + LOW) | other | LOW) & ROOMS)
+        // The highest bit of a byte stays 0 when all its bits are 0.
+        SlotSet(!(((other & LOW) + LOW) | other | LOW) & ROOMS)
     }
 }
 
-/// A hash table of numbers whose clones share what neither changed. The caller brings hashes and equality.
+/// A hash table of numbers whose clones share unchanged pieces. The caller provides hashes and equality.
 ///
-/// The highest bits of a hash say in which bucket its number is; where that is full, it is in one of the next.
+/// The highest bits of a hash select the bucket; if that is full, the number is in one of the next buckets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     pieces: Vec<Arc<[Bucket]>>,
     /// A power of two.
     buckets: usize,
     len: usize,
-    /// Places that are not empty.
+    /// Slots that are not empty.
     used: usize,
 }
 
@@ -82,7 +82,7 @@ impl Index {
     }
 
     #[inline]
-    fn home(&self, hash: u32) -> usize {
+    fn first_bucket(&self, hash: u32) -> usize {
         ((u64::from(hash) * self.buckets as u64) >> 32) as usize
     }
 
@@ -91,19 +91,19 @@ impl Index {
         &self.pieces[at / PIECE][at % PIECE]
     }
 
-    fn set(&mut self, at: usize, place: usize, tag: u8, number: u32) {
+    fn set(&mut self, at: usize, slot: usize, tag: u8, number: u32) {
         let bucket = &mut Arc::make_mut(&mut self.pieces[at / PIECE])[at % PIECE];
-        (bucket.tags[place], bucket.numbers[place]) = (tag, number);
+        (bucket.tags[slot], bucket.numbers[slot]) = (tag, number);
     }
 
-    /// The bucket and the place there of a number.
+    /// Bucket and slot of a number.
     #[inline]
     fn seek(&self, hash: u32, mut same: impl FnMut(u32) -> bool) -> Option<(usize, usize)> {
         if self.len == 0 {
             return None;
         }
         let tag = tag_of(hash);
-        let mut at = self.home(hash);
+        let mut at = self.first_bucket(hash);
         loop {
             let bucket = self.bucket(at);
             let mut places = bucket.places(tag);
@@ -120,13 +120,13 @@ impl Index {
         }
     }
 
-    /// The number with this hash that is the same.
+    /// The number with this hash that `same` accepts.
     #[inline]
     pub(crate) fn find(&self, hash: u32, mut same: impl FnMut(u32) -> bool) -> Option<u32> {
         self.find_as(hash, |number| same(number).then_some(number))
     }
 
-    /// What `is_it` makes of the first number with this hash that it makes something of.
+    /// The first result of `is_it` for a number with this hash.
     #[inline]
     pub(crate) fn find_as<T>(&self, hash: u32, mut is_it: impl FnMut(u32) -> Option<T>) -> Option<T> {
         let mut found = None;
@@ -137,54 +137,55 @@ impl Index {
         found
     }
 
-    /// Adds the next number: those before it are there, or none is. `hashes` are theirs, for a new table.
+    /// Adds the next number: all smaller ones are present, or none is. `hashes` are those of the smaller numbers, for a
+    /// rebuild.
     #[inline]
     pub(crate) fn push(&mut self, hash: u32, number: u32, hashes: impl Iterator<Item = u32>) {
         if self.len == 0 || self.used >= self.buckets * FULL {
             self.rebuild(number as usize, hashes);
         }
         self.len += 1;
-        self.place(hash, number);
+        self.insert_slot(hash, number);
     }
 
     #[inline]
-    fn place(&mut self, hash: u32, number: u32) {
-        let mut at = self.home(hash);
-        let place = loop {
+    fn insert_slot(&mut self, hash: u32, number: u32) {
+        let mut at = self.first_bucket(hash);
+        let slot = loop {
             let bucket = self.bucket(at);
-            if let Some(place) = bucket.places(EMPTY).first().or_else(|| bucket.places(GONE).first()) {
-                break place;
+            if let Some(slot) = bucket.places(EMPTY).first().or_else(|| bucket.places(GONE).first()) {
+                break slot;
             }
             at = (at + 1) & (self.buckets - 1);
         };
-        self.used += usize::from(self.bucket(at).tags[place] == EMPTY);
-        self.set(at, place, tag_of(hash), number);
+        self.used += usize::from(self.bucket(at).tags[slot] == EMPTY);
+        self.set(at, slot, tag_of(hash), number);
     }
 
-    /// Starts again with a table for so many numbers, and room for others.
+    /// Rebuilds the table for `len` numbers and room for others.
     fn rebuild(&mut self, len: usize, hashes: impl Iterator<Item = u32>) {
         self.buckets = (len / FRESH + 1).next_power_of_two().max(LEAST);
         let piece = self.buckets.min(PIECE);
         let empty = || (0..piece).map(|_| Bucket::default()).collect();
         self.pieces = (0..self.buckets / piece).map(|_| empty()).collect();
         (self.len, self.used) = (len, 0);
-        (0..).zip(hashes).for_each(|(number, hash)| self.place(hash, number));
+        (0..).zip(hashes).for_each(|(number, hash)| self.insert_slot(hash, number));
         debug_assert_eq!(self.used, len, "there is a hash for each");
     }
 
-    /// Forgets a number.
+    /// Removes a number.
     pub(crate) fn remove(&mut self, hash: u32, number: u32) {
-        let Some((at, place)) = self.seek(hash, |found| found == number) else { return };
+        let Some((at, slot)) = self.seek(hash, |found| found == number) else { return };
         let full = self.bucket(at).places(EMPTY).first().is_none();
-        self.set(at, place, if full { GONE } else { EMPTY }, 0);
+        self.set(at, slot, if full { GONE } else { EMPTY }, 0);
         self.used -= usize::from(!full);
         self.len -= 1;
     }
 
-    /// Gives another number to what has this hash and number.
+    /// Replaces number `from` with this hash by `to`.
     pub(crate) fn renumber(&mut self, hash: u32, from: u32, to: u32) {
-        if let Some((at, place)) = self.seek(hash, |found| found == from) {
-            self.set(at, place, tag_of(hash), to);
+        if let Some((at, slot)) = self.seek(hash, |found| found == from) {
+            self.set(at, slot, tag_of(hash), to);
         }
     }
 }
@@ -193,7 +194,7 @@ impl Index {
 mod tests {
     use super::*;
 
-    /// A table beside the hashes of its numbers, which like those of a map are all from 0 on.
+    /// An index beside the hashes of its numbers, which are contiguous from 0, as those of a map.
     #[derive(Clone, Default)]
     struct Both {
         index: Index,
@@ -206,7 +207,7 @@ mod tests {
             self.hashes.push(hash);
         }
 
-        /// The last takes the number.
+        /// The last entry takes the number.
         fn swap_remove(&mut self, number: usize) {
             self.index.remove(self.hashes.swap_remove(number), number as u32);
             if let Some(hash) = self.hashes.get(number) {
@@ -233,7 +234,7 @@ mod tests {
         let mut state = 5u32;
         for round in 0..6000 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // Some hashes are many times there, some lie at the very end of the table.
+            // Some hashes repeat many times, some are at the very end of the table.
             both.push(match state >> 29 {
                 0 => 7,
                 1 => !((state >> 20) & 3),
@@ -247,7 +248,7 @@ mod tests {
             }
         }
         both.check();
-        // Down to nothing and up again: what is gone takes no room for ever.
+        // Shrinks to nothing and grows again: removed numbers must not occupy slots for ever.
         for _ in 0..40 {
             (0..both.hashes.len() / 2).for_each(|_| both.swap_remove(0));
             (0..both.hashes.len().min(500)).for_each(|i| both.push((i as u32).wrapping_mul(0x9e37_79b9)));

@@ -1,5 +1,5 @@
-//! Memory that copies of a document share until one of them changes it, and the tables and orders over it. Nothing here
-//! knows what an operation does.
+//! Copy-on-write memory that documents share, with indexes and sorting on top. Independent of the meaning of
+//! operations.
 
 pub(crate) mod byte_arena;
 pub(crate) mod cow_box;

@@ -1,4 +1,4 @@
-//! From the name of an operation to a number: for each actor a sorted list of counters, each valid up to the next.
+//! Map from operation ids to numbers: for each actor a sorted list of counters, each valid up to the next.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ const BLOCK: usize = 128;
 
 type Block = Vec<(u32, u32)>;
 
-/// Counters of one actor in sorted blocks. Finding and inserting cost O(log n) plus a move within one block.
+/// Counters of one actor in sorted blocks. Lookup and insertion cost O(log n) plus a move within one block.
 #[derive(Clone, Debug, Default)]
-struct Lane {
+struct ActorIds {
     firsts: Vec<u32>,
     blocks: Vec<Arc<Block>>,
 }
 
-impl Lane {
-    /// The block that holds the last key at most `ctr`, and the number of its keys at most `ctr`.
+impl ActorIds {
+    /// The block that holds the last key at or below `ctr`, and the number of its keys at or below `ctr`.
     #[inline]
     fn seek(&self, ctr: u32) -> Option<(usize, usize)> {
         let block = self.firsts.partition_point(|first| *first <= ctr).checked_sub(1)?;
@@ -30,7 +30,7 @@ impl Lane {
         Some(self.blocks[block][keys - 1])
     }
 
-    /// The last key whose number is at most `value`, where numbers ascend with the keys.
+    /// The last key whose number is at most `value`, if the numbers ascend with the keys.
     fn last_upto(&self, value: u32) -> Option<(u32, u32)> {
         let at = self.blocks.partition_point(|block| block[0].1 <= value).checked_sub(1)?;
         let keys = self.blocks[at].partition_point(|(_, number)| *number <= value);
@@ -66,14 +66,14 @@ impl Lane {
             return;
         }
         let block = Arc::make_mut(&mut self.blocks[at]);
-        // Counters mostly grow: a full last block stays full.
+        // Counters mostly grow, so a full last block stays full.
         let keep = if at + 1 == self.firsts.len() { BLOCK - 8 } else { BLOCK / 2 };
         let right = block.split_off(keep);
         self.firsts.insert(at + 1, right[0].0);
         self.blocks.insert(at + 1, Arc::new(right));
     }
 
-    /// Gives the keys from `ctr` to before `end` one value, when no block but the one of `ctr` has to change for it.
+    /// Sets the value of the keys from `ctr` to before `end`, if that changes no block but the one of `ctr`.
     fn reassign(&mut self, ctr: u32, end: u32, value: u32) -> bool {
         let Some((at, keys)) = self.seek(ctr) else { return false };
         let (key, old) = self.blocks[at][keys - 1];
@@ -107,7 +107,7 @@ impl Lane {
         true
     }
 
-    /// Removes the keys from `from` to `to`, both included.
+    /// Removes the keys from `from` to `to`, both inclusive.
     fn remove(&mut self, from: u32, to: u32) {
         let mut at = self.firsts.partition_point(|first| *first <= from).saturating_sub(1);
         while at < self.blocks.len() && self.firsts[at] <= to {
@@ -128,22 +128,22 @@ impl Lane {
     }
 }
 
-/// The map from operations to numbers.
+/// Map from operation ids to numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpIdMap {
-    by_id: Vec<Lane>,
+    by_id: Vec<ActorIds>,
 }
 
 impl OpIdMap {
     /// The key at or before `id`, and its number.
     #[inline]
     pub(crate) fn floor(&self, id: OpId) -> Option<(u32, u32)> {
-        self.by_id.get(id.actor.place())?.floor(id.ctr)
+        self.by_id.get(id.actor.index())?.floor(id.ctr)
     }
 
-    /// The last key of an actor whose number is at most `value`, and its number, where an actor's numbers ascend.
+    /// The last key of an actor whose number is at most `value`, and its number, if the actor's numbers ascend.
     pub(in crate::store) fn last_upto(&self, actor: ActorIdx, value: u32) -> Option<(u32, u32)> {
-        self.by_id.get(actor.place())?.last_upto(value)
+        self.by_id.get(actor.index())?.last_upto(value)
     }
 
     /// The number of exactly `id`.
@@ -152,10 +152,10 @@ impl OpIdMap {
         self.floor(id).filter(|(key, _)| *key == id.ctr).map(|(_, value)| value)
     }
 
-    fn lane(&mut self, actor: ActorIdx) -> &mut Lane {
-        let actor = actor.place();
+    fn lane(&mut self, actor: ActorIdx) -> &mut ActorIds {
+        let actor = actor.index();
         if self.by_id.len() <= actor {
-            self.by_id.resize_with(actor + 1, Lane::default);
+            self.by_id.resize_with(actor + 1, ActorIds::default);
         }
         &mut self.by_id[actor]
     }
@@ -164,15 +164,15 @@ impl OpIdMap {
         self.lane(id.actor).insert(id.ctr, value);
     }
 
-    /// Forgets every key of an actor from `id` on.
+    /// Removes every key of an actor from `id` on.
     pub(crate) fn cut(&mut self, id: OpId) {
-        if let Some(lane) = self.by_id.get_mut(id.actor.place()) {
+        if let Some(lane) = self.by_id.get_mut(id.actor.index()) {
             lane.remove(id.ctr, u32::MAX);
         }
     }
 
-    /// Gives the operations from `id` on the number `value`. No operation of the actor has a number after `id` yet; gives
-    /// whether there is no key after it either.
+    /// Sets the number of the operations from `id` on to `value`. No operation of the actor may have a number after
+    /// `id`. Returns whether there is no key after it either.
     #[inline]
     pub(crate) fn push(&mut self, id: OpId, value: u32) -> bool {
         let lane = self.lane(id.actor);
@@ -184,7 +184,7 @@ impl OpIdMap {
         newest
     }
 
-    /// The map of these operations, each valid up to the next.
+    /// Builds a map from these operations, each valid up to the next.
     pub(crate) fn build(mut entries: Vec<(OpId, u32)>) -> Self {
         crate::store::memory::sort::by_id(&mut entries, |(id, _)| *id);
         let mut by_id = Self::default();
@@ -204,7 +204,7 @@ impl OpIdMap {
         by_id
     }
 
-    /// Gives `len` operations from `id` on the number `value`; those after them keep theirs.
+    /// Sets the number of `len` operations from `id` on to `value`; those after them keep theirs.
     pub(crate) fn assign(&mut self, id: OpId, len: u32, value: u32) {
         let lane = self.lane(id.actor);
         let end = id.ctr.checked_add(len);
@@ -241,13 +241,13 @@ mod tests {
         for _ in 0..3000 {
             let (from, value) = (random(1900), random(9));
             let len = 1 + random(60);
-            by_id.assign(OpId::new(from, ActorIdx::of(1)), len, value);
+            by_id.assign(OpId::new(from, ActorIdx::from_u32(1)), len, value);
             array[from as usize..(from + len) as usize].fill(Some(value));
         }
-        // Beyond what was assigned the map may say anything: callers look whether the operation is there.
+        // Beyond the assigned ranges the map may return anything: callers check that the operation exists.
         for (ctr, expected) in array.iter().enumerate().filter(|(_, value)| value.is_some()) {
             assert_eq!(
-                by_id.floor(OpId::new(ctr as u32, ActorIdx::of(1))).map(|(_, value)| value),
+                by_id.floor(OpId::new(ctr as u32, ActorIdx::from_u32(1))).map(|(_, value)| value),
                 *expected,
                 "{ctr}"
             );

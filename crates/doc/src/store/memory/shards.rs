@@ -1,13 +1,13 @@
-//! A hash table in shared pieces: growing copies one piece at a time, and so does the first change after a fork.
+//! Sharded hash table: growing copies one shard at a time, and so does the first change after a fork.
 
 use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-/// Entries a piece holds on average before their number doubles.
+/// Average number of entries per shard at which the number of shards doubles.
 const FULL: usize = 256;
 
-/// A hash table whose clones share what neither changed. The caller brings hashes and equality.
+/// A hash table whose clones share unchanged shards. The caller provides hashes and equality.
 #[derive(Clone, Debug)]
 pub(crate) struct Shards<T> {
     shards: Vec<Arc<HashTable<T>>>,
@@ -21,7 +21,7 @@ impl<T> Default for Shards<T> {
 }
 
 impl<T: Clone> Shards<T> {
-    /// Pieces go by the high bits that the tables inside use least.
+    /// Shards are chosen by the high bits, which the tables inside use least.
     #[inline]
     fn shard(&self, hash: u64) -> usize {
         (hash >> 32) as usize & (self.shards.len() - 1)
@@ -35,7 +35,7 @@ impl<T: Clone> Shards<T> {
         self.shards[self.shard(hash)].find(hash, same)
     }
 
-    /// Adds an entry that is not there.
+    /// Adds an entry that is not present yet.
     #[inline]
     pub(crate) fn insert(&mut self, hash: u64, value: T, rehash: impl Fn(&T) -> u64) -> &mut T {
         self.reserve(1, &rehash);
@@ -55,7 +55,7 @@ impl<T: Clone> Shards<T> {
         true
     }
 
-    /// Makes room for so many entries more.
+    /// Reserves memory for `more` entries.
     #[inline]
     pub(crate) fn reserve(&mut self, more: usize, rehash: &impl Fn(&T) -> u64) {
         if self.len + more > self.shards.len() * FULL {
@@ -64,7 +64,7 @@ impl<T: Clone> Shards<T> {
     }
 
     fn grow(&mut self, pieces: usize, rehash: &impl Fn(&T) -> u64) {
-        // A piece of many is sure to fill; a single one may stay small.
+        // One of many shards is sure to fill; a single one may stay small.
         let room = if pieces == 1 { 0 } else { FULL };
         let empty = || Arc::new(HashTable::with_capacity(room));
         let old = std::mem::replace(&mut self.shards, (0..pieces).map(|_| empty()).collect());
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holds_many_and_forgets_one() {
+    fn inserts_many_and_removes_one() {
         let hash = |value: &u64| value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut shards = Shards::default();
         for value in 0..5000u64 {

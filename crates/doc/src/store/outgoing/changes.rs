@@ -1,38 +1,38 @@
-//! From the log to change chunks.
+//! Encoding of change chunks from the log.
 
 use smallvec::SmallVec;
 
-use crate::codec::change::{ChangeHead, Scratch};
-use crate::codec::op_writer::OpWriter;
-use crate::codec::ops::RowKind;
+use crate::codec::chunks::change::{ChangeHead, Scratch};
+use crate::codec::ops::op_reader::RowKind;
+use crate::codec::ops::op_writer::OpWriter;
 use crate::codec::row::{Action, RawKey};
 use crate::store::actors::Actors;
-use crate::store::history::ChangeAt;
+use crate::store::history::ChangeRef;
 use crate::store::log::key_op::{Key, KeyOp};
-use crate::store::log::{LogRun, What, stepped};
+use crate::store::log::{LogRun, RunAction, stepped};
 use crate::store::memory::byte_arena::{Bytes, starts_chunk};
 use crate::store::state::{ROOT, State};
 use crate::types::{ActorIdx, ChangeHash, ObjIdx, OpId};
 
-/// Actors of a change: from the document's numbers to those in the chunk.
-struct Local<'s> {
+/// Actors of a change: from the document's numbers to those of the chunk.
+struct ChunkActors<'s> {
     author: ActorIdx,
-    /// In the order of their bytes.
+    /// Sorted by id.
     others: SmallVec<[ActorIdx; 4]>,
     actors: &'s Actors,
 }
 
-/// Rows one after the other that are all typed, or all deleted, in one object: what they say alike is written once.
-struct Alike {
+/// Consecutive rows that are all typed, or all deleted, in one object: their equal columns are written as one run.
+struct UniformRun {
     obj: ObjIdx,
     typed: bool,
     rows: u64,
 }
 
-/// Up to so many actors are searched one by one.
+/// Up to this many actors are searched linearly.
 const FEW: usize = 16;
 
-impl Local<'_> {
+impl ChunkActors<'_> {
     #[inline]
     fn id(&self, id: OpId) -> OpId {
         if id.is_none() || id.actor == self.author {
@@ -44,7 +44,7 @@ impl Local<'_> {
             let rank = self.actors.rank(id.actor);
             self.others.binary_search_by_key(&rank, |other| self.actors.rank(*other)).ok()
         };
-        OpId::new(id.ctr, ActorIdx::of(at.expect("every actor was collected") as u32 + 1))
+        OpId::new(id.ctr, ActorIdx::from_u32(at.expect("every actor was collected") as u32 + 1))
     }
 }
 
@@ -52,26 +52,26 @@ impl State {
     /// Writes the body of a change into `scratch.body`. `deps` are the hashes of its dependencies.
     pub(crate) fn write_change<'a>(
         &'a self,
-        change: &ChangeAt<'_>,
+        change: &ChangeRef<'_>,
         deps: &[ChangeHash],
         scratch: &mut Scratch<'a>,
     ) {
-        if change.run.ops == 0 {
+        if change.run.ops_per_change == 0 {
             return self.write_body(0, change, deps, scratch);
         }
-        let (from, end) = self.log_range(self.history.run_of(change.row));
+        let (from, end) = self.log_range(self.history.run_index(change.row));
         self.write_from(self.log.find(change.start, from, end), change, deps, scratch);
     }
 
-    /// As [`Self::write_change`], for a change whose operations begin in run `first` of the log.
+    /// As [`Self::write_change`], for a change whose operations start in run `first` of the log.
     pub(in crate::store) fn write_from<'a>(
         &'a self,
         first: usize,
-        change: &ChangeAt<'_>,
+        change: &ChangeRef<'_>,
         deps: &[ChangeHash],
         scratch: &mut Scratch<'a>,
     ) {
-        if change.run.ops == 1
+        if change.run.ops_per_change == 1
             && let op = self.clip(&self.log.runs[first], change.start, change.end())
             && let Some(single) = self.single(&op)
             && self.write_single(change, &single, deps, &mut scratch.block)
@@ -83,10 +83,10 @@ impl State {
         self.write_body(first, change, deps, scratch);
     }
 
-    /// Gives the runs of a change, which begins in run `first` of the log; the first and the last of them may be parts of
-    /// runs, all others are not even copied.
+    /// Calls `each` with the log runs of a change that starts in run `first`. The first and last may be parts of runs;
+    /// the others are passed without a copy.
     #[inline]
-    pub(super) fn each_run(&self, change: &ChangeAt<'_>, first: usize, mut each: impl FnMut(&LogRun)) {
+    pub(super) fn each_run(&self, change: &ChangeRef<'_>, first: usize, mut each: impl FnMut(&LogRun)) {
         let (mut ctr, end) = (change.start, change.end());
         for run in self.log.runs.iter_from(first) {
             if ctr >= end {
@@ -108,13 +108,13 @@ impl State {
     pub(in crate::store) fn write_body<'a>(
         &'a self,
         first: usize,
-        change: &ChangeAt<'_>,
+        change: &ChangeRef<'_>,
         deps: &[ChangeHash],
         scratch: &mut Scratch<'a>,
     ) {
         let local = self.local(change, first);
         scratch.writer.clear();
-        scratch.writer.reserve(self.heap.len().min(change.run.ops as usize));
+        scratch.writer.reserve(self.heap.len().min(change.run.ops_per_change as usize));
         self.write_runs(change, first, &local, &mut scratch.writer);
         scratch.body.clear();
         let others: SmallVec<[&[u8]; 4]> =
@@ -132,7 +132,7 @@ impl State {
         head.write(&scratch.writer.columns(RowKind::Change), &mut scratch.body);
     }
 
-    /// The part of a run with counters from `start` to before `end`, which is 0 behind the last counter there is.
+    /// The part of a run with counters from `start` to before `end`, which is 0 after the last possible counter.
     pub(in crate::store) fn clip(&self, run: &LogRun, start: u32, end: u32) -> LogRun {
         let mut run = *run;
         let skip = start.saturating_sub(run.id.ctr);
@@ -142,7 +142,7 @@ impl State {
         }
         let chained = |origin: OpId| if skip == 0 { origin } else { run.id.plus(skip - 1) };
         run.what = match run.what {
-            What::Text { origin, mut bytes } => {
+            RunAction::Text { origin, mut bytes } => {
                 let chars = |bytes, n: u32| {
                     let text = self.heap.text(bytes);
                     if text.is_ascii() {
@@ -154,29 +154,29 @@ impl State {
                 bytes.at += before;
                 bytes.len -= before;
                 bytes.len = chars(bytes, keep);
-                What::Text { origin: chained(origin), bytes }
+                RunAction::Text { origin: chained(origin), bytes }
             }
-            What::Values { origin, at } => What::Values { origin: chained(origin), at: at + skip },
-            What::Delete { elem, step } => What::Delete { elem: stepped(elem, step, skip), step },
-            What::KeyOp(first) => What::KeyOp(first.plus(skip)),
-            What::Mark(number) => What::Mark(number),
+            RunAction::Values { origin, at } => RunAction::Values { origin: chained(origin), at: at + skip },
+            RunAction::Delete { elem, step } => RunAction::Delete { elem: stepped(elem, step, skip), step },
+            RunAction::KeyOp(first) => RunAction::KeyOp(first.plus(skip)),
+            RunAction::Mark(number) => RunAction::Mark(number),
         };
         run.id = run.id.plus(skip);
         run.len = keep;
         run
     }
 
-    fn local(&self, change: &ChangeAt<'_>, first: usize) -> Local<'_> {
+    fn local(&self, change: &ChangeRef<'_>, first: usize) -> ChunkActors<'_> {
         let author = change.run.actor;
         let mut others: SmallVec<[ActorIdx; 4]> = SmallVec::new();
         if self.actors.len() == 1 {
-            return Local { author, others, actors: &self.actors };
+            return ChunkActors { author, others, actors: &self.actors };
         }
         let mut note = |id: OpId| {
             if id.is_none() || id.actor == author || others.last() == Some(&id.actor) {
                 return;
             }
-            // Of many, those that are there twice are found at the end.
+            // In a long list, duplicates are removed at the end.
             if others.len() > FEW || !others.contains(&id.actor) {
                 others.push(id.actor);
             }
@@ -184,10 +184,10 @@ impl State {
         self.each_run(change, first, |run| {
             note(self.objects[run.obj].id);
             match run.what {
-                What::Text { origin, .. } | What::Values { origin, .. } => note(origin),
-                What::Mark(number) => note(self.log.marks[number as usize].origin),
-                What::Delete { elem, .. } => note(elem),
-                What::KeyOp(first) => {
+                RunAction::Text { origin, .. } | RunAction::Values { origin, .. } => note(origin),
+                RunAction::Mark(number) => note(self.log.marks[number as usize].origin),
+                RunAction::Delete { elem, .. } => note(elem),
+                RunAction::KeyOp(first) => {
                     for op in self.log.keyed.parts(first, run.len as usize).flatten() {
                         if let Key::Elem(elem) = op.key() {
                             note(elem);
@@ -199,24 +199,24 @@ impl State {
         });
         others.sort_unstable_by_key(|other| self.actors.rank(*other));
         others.dedup();
-        Local { author, others, actors: &self.actors }
+        ChunkActors { author, others, actors: &self.actors }
     }
 
     fn write_runs<'a>(
         &'a self,
-        change: &ChangeAt<'_>,
+        change: &ChangeRef<'_>,
         first: usize,
-        local: &Local<'_>,
+        local: &ChunkActors<'_>,
         out: &mut OpWriter<'a>,
     ) {
-        let mut alike = Alike { obj: ROOT, typed: false, rows: 0 };
-        // What was typed and is not written yet. Runs that were typed one after the other lie so in the heap.
+        let mut alike = UniformRun { obj: ROOT, typed: false, rows: 0 };
+        // Typed text that is not written yet. Runs that were typed one after the other are contiguous in the heap.
         let mut text = Bytes::default();
         self.each_run(change, first, |run| {
             let rows = run.len.into();
             match run.what {
-                What::Text { origin, bytes } => {
-                    self.also(&mut alike, Alike { obj: run.obj, typed: true, rows }, local, out);
+                RunAction::Text { origin, bytes } => {
+                    self.also(&mut alike, UniformRun { obj: run.obj, typed: true, rows }, local, out);
                     out.key_chain(local.id(origin), local.id(run.id), rows);
                     out.lengths(self.heap.get(bytes), rows);
                     if bytes.at == text.at + text.len && !starts_chunk(bytes.at) {
@@ -225,8 +225,8 @@ impl State {
                         out.texts(self.heap.get(std::mem::replace(&mut text, bytes)));
                     }
                 }
-                What::Delete { elem, step } => {
-                    self.also(&mut alike, Alike { obj: run.obj, typed: false, rows }, local, out);
+                RunAction::Delete { elem, step } => {
+                    self.also(&mut alike, UniformRun { obj: run.obj, typed: false, rows }, local, out);
                     out.key_ramp(local.id(elem), step.into(), rows);
                     out.ref_ids(local.id(elem), step.into(), rows);
                 }
@@ -242,9 +242,15 @@ impl State {
         out.texts(self.heap.get(text));
     }
 
-    /// Adds rows to those that are alike, or starts again with them.
+    /// Extends the pending uniform rows, or writes them and starts anew.
     #[inline]
-    fn also(&self, alike: &mut Alike, next: Alike, local: &Local<'_>, out: &mut OpWriter<'_>) {
+    fn also(
+        &self,
+        alike: &mut UniformRun,
+        next: UniformRun,
+        local: &ChunkActors<'_>,
+        out: &mut OpWriter<'_>,
+    ) {
         if (alike.obj, alike.typed) == (next.obj, next.typed) {
             alike.rows += next.rows;
         } else {
@@ -253,8 +259,8 @@ impl State {
         }
     }
 
-    /// What rows that are alike all say.
-    fn write_alike(&self, alike: &Alike, local: &Local<'_>, out: &mut OpWriter<'_>) {
+    /// Writes the columns that are equal in all pending rows.
+    fn write_alike(&self, alike: &UniformRun, local: &ChunkActors<'_>, out: &mut OpWriter<'_>) {
         let (obj, rows) = (local.id(self.objects[alike.obj].id), alike.rows);
         if alike.typed {
             out.head(obj, true, Action::Set, rows);
@@ -266,10 +272,10 @@ impl State {
         }
     }
 
-    fn write_run<'a>(&'a self, run: &LogRun, local: &Local<'_>, out: &mut OpWriter<'a>) {
+    fn write_run<'a>(&'a self, run: &LogRun, local: &ChunkActors<'_>, out: &mut OpWriter<'a>) {
         let obj = local.id(self.objects[run.obj].id);
         match run.what {
-            What::Values { origin, at } => {
+            RunAction::Values { origin, at } => {
                 out.key_chain(local.id(origin), local.id(run.id), run.len.into());
                 let (mut action, mut same) = (self.log.values[at as usize].action(), 0);
                 for val in self.log.values.iter_from(at as usize).take(run.len as usize) {
@@ -283,7 +289,7 @@ impl State {
                 out.head(obj, true, action, same);
                 out.no_refs(run.len.into());
             }
-            What::Mark(number) => {
+            RunAction::Mark(number) => {
                 let mark = &self.log.marks[number as usize];
                 let name = mark.name.map(|name| self.heap.text(name));
                 out.head_mark(obj, true, Action::Mark, 1, mark.expand, name);
@@ -291,16 +297,22 @@ impl State {
                 out.value(self.raw(mark.val));
                 out.no_refs(1);
             }
-            What::KeyOp(first) => {
+            RunAction::KeyOp(first) => {
                 let parts = self.log.keyed.parts(first, run.len as usize);
                 parts.for_each(|ops| self.write_keyed(obj, ops, local, out));
             }
-            What::Text { .. } | What::Delete { .. } => unreachable!("written with those that are alike"),
+            RunAction::Text { .. } | RunAction::Delete { .. } => unreachable!("written as uniform rows"),
         }
     }
 
-    /// Operations on keys of one object, column by column.
-    fn write_keyed<'a>(&'a self, obj: OpId, ops: &'a [KeyOp], local: &Local<'_>, out: &mut OpWriter<'a>) {
+    /// Writes operations on keys of one object, column by column.
+    fn write_keyed<'a>(
+        &'a self,
+        obj: OpId,
+        ops: &'a [KeyOp],
+        local: &ChunkActors<'_>,
+        out: &mut OpWriter<'a>,
+    ) {
         out.head_each(obj, ops.iter().map(|op| op.action));
         let mut names = 0;
         for op in ops {

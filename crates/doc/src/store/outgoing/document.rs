@@ -1,64 +1,69 @@
-//! From the state to a document chunk: all operations in document order, by the run where the state holds runs.
+//! Encoding of the state as a document chunk: all operations in document order, run by run where the state stores runs.
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use crate::codec::document::{ChangeRow, ChangeWriter, DocumentOut, PackedValues, Values};
-use crate::codec::op_writer::OpWriter;
+use crate::codec::chunks::document::{ChangeRow, ChangeWriter, DocumentOut, PackedValues, Values};
+use crate::codec::ops::op_writer::OpWriter;
+use crate::codec::parallel;
+use crate::codec::raw_value::{RawValue, code};
 use crate::codec::row::Action;
-use crate::codec::value::{RawValue, code};
-use crate::store::log::Val;
 use crate::store::log::key_op::KeyOp;
+use crate::store::log::value::StoredValue;
 use crate::store::map::Entry;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::outgoing::save_cache::{KEPT_FROM, KeyHistories, KeyHistory};
 use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, Object, State};
-use crate::threads;
 use crate::types::{ActorIdx, ChangeHash, ObjIdx, OpId};
 
-/// When keys and values take this many bytes, another thread deflates the values while this one writes the rest.
+/// From this many bytes of keys and values on, another thread deflates the values while this one writes the other
+/// columns.
 const SPLIT_FROM: usize = 1 << 16;
 
-/// From so many runs of changes on another thread writes their table.
+/// From this many runs of changes on, another thread writes the table of changes.
 const RUNS_FROM: usize = 1 << 13;
 
-/// How many keys are followed back at a time: each step waits for memory, and several can wait together.
+/// Number of keys whose chains are followed at the same time: each step waits for memory, and several waits overlap.
 pub(super) const ABREAST: usize = 8;
 
 /// An object, and the keys of a map in the order of the file.
 pub(super) type Ordered<'a> = (&'a Object, Vec<&'a Entry>);
 
 impl State {
-    /// The document chunk.
+    /// Encodes the document chunk.
     pub(crate) fn write_document(&self, compress: bool) -> Vec<u8> {
-        let copied = self.write_kept(compress).or_else(|| self.write_spliced(compress));
+        let copied = self.write_original_columns(compress).or_else(|| self.write_spliced(compress));
         copied.unwrap_or_else(|| self.write_anew(compress))
     }
 
-    /// The same out of the columns that the document was loaded from, if nothing came since and they are as good as new.
-    pub(crate) fn write_kept(&self, compress: bool) -> Option<Vec<u8>> {
-        let kept = self.kept.as_ref().filter(|kept| kept.changes == self.history.next())?;
+    /// Encodes the document from its original columns, if nothing changed since the load and a new encoding would be
+    /// equal.
+    pub(crate) fn write_original_columns(&self, compress: bool) -> Option<Vec<u8>> {
+        let loaded = self.original.as_ref().filter(|loaded| loaded.changes == self.history.next())?;
         let actors = self.writers();
-        if actors.len() != kept.of.actors {
+        if actors.len() != loaded.of.actors {
             return None;
         }
-        let columns = kept.columns.map(|bytes| self.heap.get(bytes));
+        let columns = loaded.columns.map(|bytes| self.heap.get(bytes));
         let actors: Vec<&[u8]> = actors.iter().map(|actor| self.actors.bytes(*actor)).collect();
-        kept.of.write(&actors, &self.named_heads(), columns, compress)
+        loaded.of.write(&actors, &self.named_heads(), columns, compress)
     }
 
-    /// Panics where the columns that were kept say something else than what is written anew.
-    pub(in crate::store) fn check_kept(&self) {
+    /// Panics if the kept columns differ from a new encoding.
+    pub(in crate::store) fn check_original_columns(&self) {
         for compress in [false, true] {
             let anew = self.write_anew(compress);
-            for copied in [self.write_kept(compress), self.write_spliced(compress)] {
-                assert!(copied.is_none_or(|copied| copied == anew), "out of columns, deflated: {compress}");
+            for copied in [self.write_original_columns(compress), self.write_spliced(compress)] {
+                assert!(
+                    copied.is_none_or(|copied| copied == anew),
+                    "from kept columns, deflated: {compress}"
+                );
             }
         }
     }
 
-    /// The actors that made changes, in the order of their names.
+    /// The actors with changes, sorted by id.
     pub(crate) fn writers(&self) -> Vec<ActorIdx> {
         let wrote = |actor: &ActorIdx| self.history.seq(*actor) > 0;
         let mut order: Vec<ActorIdx> = self.actors.numbers().filter(wrote).collect();
@@ -66,19 +71,19 @@ impl State {
         order
     }
 
-    /// As [`Self::writers`], and for each actor its place among them.
+    /// As [`Self::writers`], with the position of each actor among them.
     pub(super) fn writers_in_order(&self) -> (Vec<ActorIdx>, Vec<ActorIdx>) {
         let order = self.writers();
         let mut index = vec![ActorIdx::NOBODY; self.actors.len()];
-        order.iter().zip(0..).for_each(|(actor, at)| index[actor.place()] = ActorIdx::of(at));
+        order.iter().zip(0..).for_each(|(actor, at)| index[actor.index()] = ActorIdx::from_u32(at));
         (order, index)
     }
 
-    /// How many bytes the columns of its file hold, with the operations of a change in the making.
+    /// Size in bytes of the columns of the document's file, operations of an uncommitted change included.
     pub(in crate::store) fn column_bytes(&self) -> u64 {
-        // Actors without a change yet have their place, too.
+        // Actors without a change are included.
         let index: Vec<ActorIdx> =
-            self.actors.numbers().map(|actor| ActorIdx::of(self.actors.rank(actor))).collect();
+            self.actors.numbers().map(|actor| ActorIdx::from_u32(self.actors.rank(actor))).collect();
         let histories = self.save_cache.histories();
         let mut writer = DocWriter::new(self, &histories, &index, true);
         let mut chains = Default::default();
@@ -98,7 +103,7 @@ impl State {
                 objects.iter().for_each(|object| writer.object(object, &mut chains));
                 writer.finish()
             };
-            let (Written { ops, new }, changes) = self.beside_changes(ops, &index);
+            let (SaveResult { ops, new }, changes) = self.beside_changes(ops, &index);
             let actors = order.iter().map(|actor| self.actors.bytes(*actor)).collect();
             let out = DocumentOut { actors, heads: self.named_heads(), changes, ops };
             (out.pack(compress), new)
@@ -106,7 +111,7 @@ impl State {
         let ((packed, new), values) = if !compress || self.heap.len() < SPLIT_FROM {
             (columns(true), None)
         } else {
-            let (columns, values) = threads::join(|| columns(false), || self.values(&objects, &histories));
+            let (columns, values) = parallel::join(|| columns(false), || self.values(&objects, &histories));
             (columns, Some(values))
         };
         let chunk = packed.frame(values.as_ref());
@@ -115,18 +120,14 @@ impl State {
         chunk
     }
 
-    /// What `ops` gives, and the table of changes, which another thread writes when it is long.
+    /// Runs `ops` and encodes the table of changes; a long table is encoded by another thread.
     pub(super) fn beside_changes<T: Send>(
         &self,
         ops: impl FnOnce() -> T + Send,
         index: &[ActorIdx],
     ) -> (T, ChangeWriter<'_>) {
         let changes = || self.change_table(index);
-        if self.history.number_of_runs() < RUNS_FROM {
-            (ops(), changes())
-        } else {
-            threads::join(ops, changes)
-        }
+        if self.history.run_count() < RUNS_FROM { (ops(), changes()) } else { parallel::join(ops, changes) }
     }
 
     /// The hashes of the heads in order, each with its row.
@@ -147,19 +148,19 @@ impl State {
         keys.collect()
     }
 
-    /// The column of values, deflated. What [`DocWriter`] leaves out, in the order in which it does.
+    /// The deflated value column: everything that [`DocWriter`] leaves out, in the same order.
     fn values(&self, objects: &[Ordered<'_>], histories: &KeyHistories) -> PackedValues {
         let mut values = Values::default();
-        let add = |chain: &Chain<'_>, values: &mut Values| {
+        let add = |chain: &KeyChain<'_>, values: &mut Values| {
             let rows = chain.ops.iter().filter(|op| op.action != Action::Delete);
             rows.for_each(|op| values.push(self.raw(op.val())));
         };
         let mut chains = Default::default();
         for (object, keys) in objects {
-            self.stories(keys, histories, &mut chains, |_, story| match story {
-                Story::Once(op) => values.push(self.raw(op.val())),
-                Story::Chain(chain) => {
-                    if let Some(past) = chain.past {
+            self.key_ops(keys, histories, &mut chains, |_, ops_of_key| match ops_of_key {
+                KeyOps::Once(op) => values.push(self.raw(op.val())),
+                KeyOps::KeyChain(chain) => {
+                    if let Some(past) = chain.cached {
                         values.append(&past.rows);
                     }
                     add(chain, &mut values);
@@ -183,31 +184,31 @@ impl State {
         values.pack()
     }
 
-    /// The text of a span of characters.
+    /// Text of a span of characters.
     fn typed(&self, span: &Span) -> &[u8] {
         self.heap.get(Bytes { at: span.at, len: span.bytes })
     }
 
-    /// The operations on an element after it was inserted.
-    fn history_of(&self, seq: &Seq, span: &Span) -> Chain<'_> {
-        let mut chain = Chain::default();
+    /// The operations on an element after its insertion.
+    fn history_of(&self, seq: &Seq, span: &Span) -> KeyChain<'_> {
+        let mut chain = KeyChain::default();
         self.chain(seq.reg(span).expect("the span has a register").last).for_each(|op| chain.push(op, self));
         chain.finish(self);
         chain
     }
 
-    /// Gives each key with what happened there.
-    fn stories<'a>(
+    /// Calls `each` with every key and its operations.
+    fn key_ops<'a>(
         &'a self,
         mut keys: &[&'a Entry],
         histories: &'a KeyHistories,
-        chains: &mut [Chain<'a>; ABREAST],
-        mut each: impl FnMut(&'a Entry, Story<'_, 'a>),
+        chains: &mut [KeyChain<'a>; ABREAST],
+        mut each: impl FnMut(&'a Entry, KeyOps<'_, 'a>),
     ) {
         while let [entry, others @ ..] = keys {
             let newest = entry.last.map(|last| &self.log.keyed[last]);
             if let Some(op) = newest.filter(|op| op.before().is_none() && self.log.preds(op).is_empty()) {
-                each(entry, Story::Once(op));
+                each(entry, KeyOps::Once(op));
                 keys = others;
                 continue;
             }
@@ -215,16 +216,16 @@ impl State {
             keys = others;
             let mut next = [None; ABREAST];
             next.iter_mut().zip(batch).for_each(|(next, entry)| *next = entry.last);
-            chains.iter_mut().for_each(Chain::clear);
+            chains.iter_mut().for_each(KeyChain::clear);
             let mut live = next.iter().flatten().count();
             while live > 0 {
                 for ((next, chain), entry) in next.iter_mut().zip(chains.iter_mut()).zip(batch) {
                     let Some(number) = *next else { continue };
                     let op = &self.log.keyed[number];
                     if chain.ops.is_empty() && op.before().is_some() {
-                        chain.past = histories.get(op.obj, entry.key);
+                        chain.cached = histories.get(op.obj, entry.key);
                     }
-                    chain.met = chain.past.is_some_and(|past| past.last == Some(number));
+                    chain.met = chain.cached.is_some_and(|past| past.last == Some(number));
                     if chain.met {
                         *next = None;
                     } else {
@@ -236,7 +237,7 @@ impl State {
             }
             for (entry, chain) in batch.iter().zip(chains.iter_mut()) {
                 chain.finish(self);
-                each(entry, Story::Chain(chain));
+                each(entry, KeyOps::KeyChain(chain));
             }
         }
     }
@@ -250,48 +251,48 @@ impl State {
                 message = (at.len > 0).then(|| self.heap.text(at));
             }
             let row = ChangeRow {
-                actor: index[run.actor.place()],
+                actor: index[run.actor.index()],
                 seq: run.seq,
-                max_op: run.start + run.ops - 1,
+                max_op: run.first_counter + run.ops_per_change - 1,
                 time: run.time,
                 message,
                 extra: self.heap.get(run.extra),
             };
             out.push(&row, &run.deps);
-            if run.rows > 1 {
-                out.push_run(&row, run.ops, run.rows - 1);
+            if run.row_count > 1 {
+                out.push_run(&row, run.ops_per_change, run.row_count - 1);
             }
         }
         out
     }
 }
 
-/// What operations are about. The bytes of a key were text when they came in.
+/// The key of an operation. The bytes of a map key were checked as UTF-8.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum ObjectKey<'a> {
     Key(&'a [u8]),
     Elem(OpId),
 }
 
-/// Writes the operations in document order.
+/// Writer of the operations in document order.
 pub(super) struct DocWriter<'a, 'i> {
     state: &'a State,
     histories: &'a KeyHistories,
-    /// From actor numbers to places in the list of the chunk.
+    /// From actor numbers to positions in the chunk's list of actors.
     index: &'i [ActorIdx],
     pub(super) ops: OpWriter<'a>,
     new: Vec<(ObjIdx, Bytes, KeyHistory)>,
 }
 
-/// What was written.
-pub(super) struct Written<'a> {
+/// Result of a save.
+pub(super) struct SaveResult<'a> {
     pub(super) ops: OpWriter<'a>,
-    /// Worth keeping for the next save: the object, the key and what there was.
+    /// Histories to cache for the next save: the object, the key and its operations.
     pub(super) new: Vec<(ObjIdx, Bytes, KeyHistory)>,
 }
 
 impl<'a, 'i> DocWriter<'a, 'i> {
-    /// Writes the bytes of values, too, if so wanted.
+    /// `values` selects whether the bytes of values are written, too.
     pub(super) fn new(
         state: &'a State,
         histories: &'a KeyHistories,
@@ -302,42 +303,42 @@ impl<'a, 'i> DocWriter<'a, 'i> {
         Self { state, histories, index, ops, new: Vec::new() }
     }
 
-    pub(super) fn finish(self) -> Written<'a> {
-        Written { ops: self.ops, new: self.new }
+    pub(super) fn finish(self) -> SaveResult<'a> {
+        SaveResult { ops: self.ops, new: self.new }
     }
 
     fn id(&self, id: OpId) -> OpId {
-        if id.is_none() { id } else { OpId::new(id.ctr, self.index[id.actor.place()]) }
+        if id.is_none() { id } else { OpId::new(id.ctr, self.index[id.actor.index()]) }
     }
 
-    pub(super) fn object(&mut self, (object, keys): &Ordered<'a>, chains: &mut [Chain<'a>; ABREAST]) {
+    pub(super) fn object(&mut self, (object, keys): &Ordered<'a>, chains: &mut [KeyChain<'a>; ABREAST]) {
         let (id, state) = (self.id(object.id), self.state);
         let shortcuts = state.limits.shortcuts.taken();
-        // Rows of rewritten keys whose columns that say the same for all of them are not written yet, and their actor.
+        // Pending rows of overwritten keys, whose equal columns are written as one run, and their actor.
         let mut alike = (0, ActorIdx::FIRST);
-        state.stories(keys, self.histories, chains, |entry, story| {
+        state.key_ops(keys, self.histories, chains, |entry, ops_of_key| {
             let key = state.heap.get(entry.key);
-            let last = match &story {
-                Story::Once(op) if op.action == Action::Set && shortcuts => Some(op.id),
-                Story::Chain(chain) if chain.linear && chain.scalars && shortcuts => chain.last(),
+            let last = match &ops_of_key {
+                KeyOps::Once(op) if op.action == Action::Set && shortcuts => Some(op.id),
+                KeyOps::KeyChain(chain) if chain.linear && chain.scalars && shortcuts => chain.last(),
                 _ => {
                     let (rows, actor) = std::mem::take(&mut alike);
                     self.ops.rewritten_in(id, actor, rows);
-                    return match story {
-                        Story::Once(op) => self.row(id, Place::Key(key), op, &[]),
-                        Story::Chain(chain) => self.chain(id, Place::Key(key), chain),
+                    return match ops_of_key {
+                        KeyOps::Once(op) => self.row(id, ObjectKey::Key(key), op, &[]),
+                        KeyOps::KeyChain(chain) => self.chain(id, ObjectKey::Key(key), chain),
                     };
                 }
             };
             let Some(last) = last else { return };
-            let actor = self.index[last.actor.place()];
+            let actor = self.index[last.actor.index()];
             if alike.1 != actor {
                 self.ops.rewritten_in(id, alike.1, alike.0);
                 alike = (0, actor);
             }
-            alike.0 += match story {
-                Story::Once(op) => self.ops.written_once(key, op.id.ctr, state.raw(op.val())),
-                Story::Chain(chain) => self.rewrites(actor, last, entry, key, chain),
+            alike.0 += match ops_of_key {
+                KeyOps::Once(op) => self.ops.written_once(key, op.id.ctr, state.raw(op.val())),
+                KeyOps::KeyChain(chain) => self.rewrites(actor, last, entry, key, chain),
             };
         });
         self.ops.rewritten_in(id, alike.1, alike.0);
@@ -346,16 +347,16 @@ impl<'a, 'i> DocWriter<'a, 'i> {
         }
     }
 
-    /// A chain that one wrote, of scalars alone, `last` the last of them. Gives how many rows it has.
+    /// Writes a chain of scalars by one actor, which ends with `last`. Returns the number of rows.
     fn rewrites(
         &mut self,
         actor: ActorIdx,
         last: OpId,
         entry: &Entry,
         key: &'a [u8],
-        chain: &Chain<'_>,
+        chain: &KeyChain<'_>,
     ) -> u64 {
-        let (state, past) = (self.state, chain.past.map(|past| &past.rows));
+        let (state, past) = (self.state, chain.cached.map(|past| &past.rows));
         let rows = chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val())));
         let pays = |_: &&_| state.limits.shortcuts.pay(chain.ops.len(), KEPT_FROM);
         let Some(first) = chain.ops.first().filter(pays) else {
@@ -368,22 +369,22 @@ impl<'a, 'i> DocWriter<'a, 'i> {
         rows
     }
 
-    /// The operations of a chain that are rows.
-    fn chain(&mut self, obj: OpId, at: Place<'a>, chain: &Chain<'_>) {
+    /// Writes the operations of a chain that have rows.
+    fn chain(&mut self, obj: OpId, at: ObjectKey<'a>, chain: &KeyChain<'_>) {
         for (n, op) in chain.ops.iter().enumerate().filter(|(_, op)| op.action != Action::Delete) {
             self.row(obj, at, op, &chain.after(n));
         }
     }
 
-    /// An operation, and what superseded it.
-    fn row(&mut self, obj: OpId, at: Place<'a>, op: &KeyOp, succ: &[OpId]) {
+    /// Writes an operation and its successors.
+    fn row(&mut self, obj: OpId, at: ObjectKey<'a>, op: &KeyOp, succ: &[OpId]) {
         self.ops.head(obj, false, op.action, 1);
         match at {
-            Place::Key(key) => {
+            ObjectKey::Key(key) => {
                 self.ops.name(key);
                 self.ops.no_elements(1);
             }
-            Place::Elem(elem) => self.ops.key_ramp(elem, 1, 1),
+            ObjectKey::Elem(elem) => self.ops.key_ramp(elem, 1, 1),
         }
         self.ops.ids(self.id(op.id), 1);
         self.ops.value(self.state.raw(op.val()));
@@ -392,13 +393,13 @@ impl<'a, 'i> DocWriter<'a, 'i> {
     }
 
     fn sequence(&mut self, obj: OpId, seq: &'a Seq) {
-        // Typed rows whose columns that say the same for all of them are not written yet.
+        // Pending typed rows, whose equal columns are written as one run.
         let mut alike = 0;
         for span in seq.spans() {
             let rows = u64::from(span.len);
             if span.reg.is_none() && span.kind == Kind::Text {
                 self.ops.typed(self.id(span.origin), self.id(span.id), self.state.typed(span), rows);
-                self.gone(span);
+                self.span_deletions(span);
                 alike += rows;
                 continue;
             }
@@ -418,13 +419,13 @@ impl<'a, 'i> DocWriter<'a, 'i> {
             } else {
                 self.values(obj, span);
             }
-            self.gone(span);
+            self.span_deletions(span);
         }
         self.ops.typed_in(obj, alike);
     }
 
-    /// What deleted the elements of a span.
-    fn gone(&mut self, span: &Span) {
+    /// Writes the deletions of a span's elements.
+    fn span_deletions(&mut self, span: &Span) {
         if span.deleted_by.is_none() {
             self.ops.no_refs(span.len.into());
         } else {
@@ -433,7 +434,7 @@ impl<'a, 'i> DocWriter<'a, 'i> {
     }
 
     fn values(&mut self, obj: OpId, span: &Span) {
-        // Scalars whose columns that say the same for all of them are not written yet.
+        // Pending scalars, whose equal columns are written as one run.
         let mut scalars = 0;
         for val in self.state.log.values.iter_from(span.at as usize).take(span.len as usize) {
             if val.action() == Action::Set {
@@ -447,12 +448,12 @@ impl<'a, 'i> DocWriter<'a, 'i> {
         self.ops.head(obj, true, Action::Set, scalars);
     }
 
-    fn value(&mut self, obj: OpId, val: Val) {
+    fn value(&mut self, obj: OpId, val: StoredValue) {
         self.ops.head(obj, true, val.action(), 1);
         self.ops.value(self.state.raw(val));
     }
 
-    /// An element with a history of its own.
+    /// Writes an element with a history of its own.
     fn element(&mut self, obj: OpId, seq: &'a Seq, span: &Span) {
         let state = self.state;
         let reg = seq.reg(span).expect("the span has a register");
@@ -467,40 +468,40 @@ impl<'a, 'i> DocWriter<'a, 'i> {
         succ.sort_unstable_by(|a, b| state.actors.cmp(*a, *b));
         let succ: SmallVec<[OpId; 4]> = succ.iter().map(|id| self.id(*id)).collect();
         self.ops.refs(succ.into_iter());
-        self.chain(obj, Place::Elem(id), &chain);
+        self.chain(obj, ObjectKey::Elem(id), &chain);
     }
 }
 
-/// What happened at a key. Most keys are written once, and then there is nothing to follow back.
-enum Story<'s, 'a> {
+/// Operations on a key. Most keys are written once and need no chain.
+enum KeyOps<'s, 'a> {
     Once(&'a KeyOp),
-    Chain(&'s Chain<'a>),
+    KeyChain(&'s KeyChain<'a>),
 }
 
-/// The operations on one key in ascending order, and what superseded each.
+/// The operations on one key in ascending order, and the successors of each.
 #[derive(Default)]
-pub(super) struct Chain<'a> {
-    /// What an earlier save said about the beginning, which is not among the operations; only where linear and of scalars.
-    past: Option<&'a KeyHistory>,
-    /// The walk back came to its end.
+pub(super) struct KeyChain<'a> {
+    /// Cached beginning of the chain, which is not among the operations. Only for linear chains of scalars.
+    cached: Option<&'a KeyHistory>,
+    /// Has the walk back reached its end?
     met: bool,
     ops: Vec<&'a KeyOp>,
-    /// One actor wrote them, each superseding just the one before it, and the first nothing.
+    /// All by one actor, each superseding only the one before it, the first superseding nothing.
     linear: bool,
-    /// All of them are scalars.
+    /// Are all values scalars?
     scalars: bool,
-    /// Empty when linear.
+    /// Empty if linear.
     succ: HashMap<OpId, SmallVec<[OpId; 2]>>,
 }
 
-impl<'a> Chain<'a> {
+impl<'a> KeyChain<'a> {
     fn clear(&mut self) {
-        (self.past, self.met, self.linear, self.scalars) = (None, false, true, true);
+        (self.cached, self.met, self.linear, self.scalars) = (None, false, true, true);
         self.ops.clear();
         self.succ.clear();
     }
 
-    /// Adds the operation that arrived before those which are there.
+    /// Adds the operation that arrived before the present ones.
     #[inline]
     fn push(&mut self, op: &'a KeyOp, state: &State) {
         match self.ops.last() {
@@ -511,15 +512,15 @@ impl<'a> Chain<'a> {
         self.ops.push(op);
     }
 
-    /// Puts them in order when all are there.
+    /// Sorts the operations when all are present.
     fn finish(&mut self, state: &'a State) {
         if !self.met || !self.continues(state) {
-            // What came since is of another kind: all are needed one by one.
-            let past = self.past.take().filter(|_| self.met);
+            // The newer operations are not linear, so all of them are needed individually.
+            let past = self.cached.take().filter(|_| self.met);
             past.into_iter().flat_map(|past| state.chain(past.last)).for_each(|op| self.push(op, state));
         }
         self.linear &=
-            self.past.is_some() || self.ops.last().is_some_and(|first| state.log.preds(first).is_empty());
+            self.cached.is_some() || self.ops.last().is_some_and(|first| state.log.preds(first).is_empty());
         self.ops.reverse();
         if self.linear {
             return;
@@ -532,21 +533,21 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Whether what came since the past supersedes it one by one.
+    /// Do the newer operations supersede the cached beginning one by one?
     fn continues(&self, state: &State) -> bool {
         let joins = |past: &KeyHistory| {
             let first = self.ops.last();
             first.is_none_or(|first| first.id.actor == past.id.actor && state.log.preds(first) == [past.id])
         };
-        self.linear && self.scalars && self.past.is_some_and(joins)
+        self.linear && self.scalars && self.cached.is_some_and(joins)
     }
 
     /// The last operation of a linear chain.
     fn last(&self) -> Option<OpId> {
-        self.ops.last().map(|op| op.id).or(self.past.map(|past| past.id))
+        self.ops.last().map(|op| op.id).or(self.cached.map(|past| past.id))
     }
 
-    /// What superseded the `n`-th operation, ascending.
+    /// Successors of the `n`-th operation, ascending.
     fn after(&self, n: usize) -> SmallVec<[OpId; 2]> {
         if self.linear {
             return self.ops.get(n + 1).map(|op| op.id).into_iter().collect();
@@ -554,7 +555,7 @@ impl<'a> Chain<'a> {
         self.succ(self.ops[n].id).into()
     }
 
-    /// What superseded an insertion, ascending.
+    /// Successors of an insertion, ascending.
     fn succ(&self, id: OpId) -> &[OpId] {
         self.succ.get(&id).map_or(&[], |succ| succ)
     }

@@ -1,53 +1,53 @@
-//! From the log to the hashes of changes, and from hashes to rows.
+//! Computation of change hashes from the log, and lookup of rows by hash.
 
 use smallvec::SmallVec;
 use std::ops::Range;
 
-use crate::codec::change::{Change, Scratch};
-use crate::codec::chunk::{ChunkType, frame_with};
+use crate::codec::chunks::change::{Change, Scratch};
+use crate::codec::chunks::container::{ChunkType, frame_with};
+use crate::codec::parallel;
 use crate::codec::shortcuts::block::Block;
+use crate::codec::shortcuts::deferred_hash::UnhashedChanges;
 use crate::codec::shortcuts::single::Single;
-use crate::codec::shortcuts::unhashed::UnhashedChanges;
-use crate::error::LoadError;
 use crate::store::history::hashes::Hashes;
-use crate::store::history::{ChangeAt, ChangeRun};
-use crate::store::outgoing::small::Singles;
+use crate::store::history::{ChangeRef, ChangeRun};
+use crate::store::outgoing::single_op_changes::Singles;
 use crate::store::state::State;
-use crate::threads;
+use crate::types::error::LoadError;
 use crate::types::{ChangeHash, ChangeIdx};
 
-/// Hashes of what a change was made after.
+/// Hashes of a change's dependencies.
 type Deps = SmallVec<[ChangeHash; 4]>;
 
-/// Of the changes that two threads hash together, the one that hashes also writes so many fifths.
+/// Share in fifths that the hashing thread writes itself of the changes that two threads hash together.
 const OWN_FIFTHS: u32 = 2;
 
-/// So many operations are written ahead at most: their changes stay in the cache.
+/// Maximum number of operations written ahead: their changes stay in the cache.
 const TOGETHER: u32 = 1 << 13;
 
-/// And so many bytes, when changes are long.
+/// Maximum number of bytes written ahead, for long changes.
 const KEPT: usize = 1 << 20;
 
-/// Fewer changes are not worth a second thread.
+/// Below this many changes, a second thread does not pay off.
 const FEW: usize = 128;
-/// Rows that are put into the index at once: peers that write at the same time name each other's latest changes, so one
-/// lookup after a load does not index the whole history.
+/// Number of rows indexed first. Concurrent peers name each other's latest changes, so one lookup after a load need not
+/// index the whole history.
 const LATEST: u32 = 256;
-/// Fewer heads are compared one by one before the index is asked.
+/// Up to this many heads are compared linearly before the index is used.
 const MANY: usize = 4;
 
 impl State {
-    /// Computes the hashes of all rows on two threads. Nobody else may have the state: while one thread waits for the
-    /// other it may do anything the pool has to do, and that must not wait for these hashes.
+    /// Computes the hashes of all rows on two threads. Requires exclusive access to the state: while one thread waits
+    /// for the other it may run any task of the pool, and such a task must not wait for these hashes.
     pub(crate) fn hash_all(&mut self) {
-        let mut known = self.history.known();
+        let mut known = self.history.lock_hashes();
         self.hash_below(self.history.next(), &mut known, &mut Scratch::default(), true);
     }
 
-    /// Compares what files said of hashes with what follows from the changes. Nobody waits meanwhile: hashes are computed
-    /// apart from those that are known.
+    /// Compares the hashes stated in files with those of the changes. Blocks no other thread: the hashes are computed
+    /// separately from the known ones.
     pub(crate) fn verify(&self) -> Result<(), LoadError> {
-        let promised = self.history.known().promised();
+        let promised = self.history.lock_hashes().promised();
         if promised.is_empty() {
             return Ok(());
         }
@@ -60,23 +60,23 @@ impl State {
         if named != computed {
             return Err(LoadError::Heads { named, computed });
         }
-        self.history.known().confirm(anew);
+        self.history.lock_hashes().confirm(anew);
         Ok(())
     }
 
-    /// Computes the hashes of all rows before `end`, on two threads if so wanted.
+    /// Computes the hashes of all rows before `end`, on two threads if `beside`.
     fn hash_below<'a>(&'a self, end: ChangeIdx, known: &mut Hashes, scratch: &mut Scratch<'a>, beside: bool) {
         if known.done() >= end {
             return;
         }
         let indexed = known.is_index_current() && end.since(known.done()) <= LATEST;
-        let mut number = self.history.run_of(known.done());
+        let mut number = self.history.run_index(known.done());
         while known.done() < end {
             let run = self.history.run(number).expect("every row is in a run");
             let from = known.done();
             let deps = self.deps(known, run, from, scratch);
             let to = end.min(run.end());
-            let last = to.before().since(run.row);
+            let last = to.before().since(run.first_row);
             let learn = |n, hash| {
                 if n == last {
                     known.push(n, hash);
@@ -96,7 +96,7 @@ impl State {
         }
     }
 
-    /// Hashes of what the row `row` of a run was made after. They have been computed.
+    /// Hashes of the dependencies of row `row` of a run, which must be known.
     fn deps<'a>(
         &'a self,
         known: &mut Hashes,
@@ -104,14 +104,14 @@ impl State {
         row: ChangeIdx,
         scratch: &mut Scratch<'a>,
     ) -> Deps {
-        if row > run.row {
+        if row > run.first_row {
             return smallvec::smallvec![self.hash_in(known, row.before(), scratch)];
         }
         let mut deps = Deps::new();
         for dep in &run.deps {
             let hash = known.get(*dep).unwrap_or_else(|| {
                 let hash = self.hash_in(known, *dep, scratch);
-                known.keep(*dep, hash);
+                known.store(*dep, hash);
                 hash
             });
             deps.push(hash);
@@ -119,7 +119,8 @@ impl State {
         deps
     }
 
-    /// Hashes a range of rows of a run, the first made after `deps`. Each is given with its number in the run.
+    /// Hashes a range of rows of a run; `deps` are the dependencies of the first. Calls `each` with the index in the
+    /// run and the hash.
     fn hash_run<'a>(
         &'a self,
         number: usize,
@@ -128,18 +129,19 @@ impl State {
         scratch: &mut Scratch<'a>,
         mut each: impl FnMut(u32, ChangeHash),
     ) {
-        scratch.block.forget();
+        scratch.block.forget_keystroke();
         self.each_change(number, rows, |change, singles| {
             let in_block = self.write_one(change, &deps, singles, scratch);
             let hash = if in_block { scratch.block.hash() } else { Change::hash_body(&scratch.body) };
-            each(change.row.since(change.run.row), hash);
+            each(change.row.since(change.run.first_row), hash);
             deps.clear();
             deps.push(hash);
             true
         });
     }
 
-    /// As [`Self::hash_run`], while another thread writes the later of the changes without the hashes before them.
+    /// As [`Self::hash_run`], while another thread writes the later changes with placeholders for the hashes of their
+    /// dependencies.
     fn hash_beside<'a>(
         &'a self,
         number: usize,
@@ -149,28 +151,28 @@ impl State {
         mut each: impl FnMut(u32, ChangeHash) + Send,
     ) {
         let run = self.history.run(number).expect("the caller found it");
-        let together = (TOGETHER / run.ops.max(1)).max(FEW as u32);
-        let (mut ahead, mut theirs) = (UnhashedChanges::default(), Scratch::default());
+        let together = (TOGETHER / run.ops_per_change.max(1)).max(FEW as u32);
+        let (mut ahead, mut scratch_ahead) = (UnhashedChanges::default(), Scratch::default());
         for from in ChangeIdx::each(rows.clone()).step_by(together as usize) {
             let to = from.plus(together.min(rows.end.since(from)));
             let middle = from.plus((to.since(from) * OWN_FIFTHS).div_ceil(5));
             let (before, mut last) = (std::mem::take(&mut deps), None);
-            threads::join(
+            parallel::join(
                 || {
                     self.hash_run(number, from..middle, before, scratch, |n, hash| {
                         each(n, hash);
                         last = Some(hash);
                     });
                 },
-                || self.write_ahead(number, middle..to, &mut theirs, &mut ahead),
+                || self.write_ahead(number, middle..to, &mut scratch_ahead, &mut ahead),
             );
             let mut last = last.expect("the first is hashed here");
             let mut next = middle;
             for hash in ahead.hashes(last) {
-                each(next.since(run.row), hash);
+                each(next.since(run.first_row), hash);
                 (next, last) = (next.plus(1), hash);
             }
-            // Those that were too long to be kept.
+            // Those that did not fit into memory.
             self.hash_run(number, next..to, smallvec::smallvec![last], scratch, |n, hash| {
                 each(n, hash);
                 last = hash;
@@ -179,7 +181,7 @@ impl State {
         }
     }
 
-    /// Writes changes, made after any hash, until there are none or they take too much memory.
+    /// Writes changes with placeholder hashes until none is left or they take too much memory.
     fn write_ahead<'a>(
         &'a self,
         number: usize,
@@ -188,7 +190,7 @@ impl State {
         out: &mut UnhashedChanges,
     ) {
         out.clear();
-        scratch.block.forget();
+        scratch.block.forget_keystroke();
         self.each_change(number, rows, |change, singles| {
             let in_block = self.write_one(change, &[ChangeHash([0; 32])], singles, scratch);
             out.push(if in_block { scratch.block.body() } else { &scratch.body });
@@ -196,38 +198,40 @@ impl State {
         });
     }
 
-    /// The changes of a range of rows of a run, with the single operations that they may be, until `each` says no.
+    /// The changes of a range of rows of a run, with their single operations if they have one each, until `each`
+    /// returns false.
     #[inline]
     fn each_change<'a>(
         &'a self,
         number: usize,
         rows: Range<ChangeIdx>,
-        mut each: impl FnMut(&ChangeAt<'_>, &mut Singles<'a>) -> bool,
+        mut each: impl FnMut(&ChangeRef<'_>, &mut Singles<'a>) -> bool,
     ) {
         let run = self.history.run(number).expect("the caller found it");
         let (low, high) = self.log_range(number);
-        let start = run.start + rows.start.since(run.row) * run.ops;
-        let at = if run.ops == 0 { low } else { self.log.find(start, low, high) };
+        let start = run.first_counter + rows.start.since(run.first_row) * run.ops_per_change;
+        let at = if run.ops_per_change == 0 { low } else { self.log.find(start, low, high) };
         let mut singles = Singles::new(self, at, start);
         for row in ChangeIdx::each(rows) {
-            let n = row.since(run.row);
-            let change = ChangeAt { run, row, seq: run.seq + n, start: run.start + n * run.ops };
+            let n = row.since(run.first_row);
+            let change =
+                ChangeRef { run, row, seq: run.seq + n, start: run.first_counter + n * run.ops_per_change };
             if !each(&change, &mut singles) {
                 break;
             }
         }
     }
 
-    /// Writes the body of a change into the block of `scratch`, if it fits there, or else into its body; gives which.
+    /// Writes the body of a change into the block of `scratch` if it fits, otherwise into its `body`. Returns which.
     #[inline]
     fn write_one<'a>(
         &'a self,
-        change: &ChangeAt<'_>,
+        change: &ChangeRef<'_>,
         deps: &[ChangeHash],
         singles: &mut Singles<'_>,
         scratch: &mut Scratch<'a>,
     ) -> bool {
-        match change.run.ops {
+        match change.run.ops_per_change {
             0 => self.write_body(0, change, deps, scratch),
             1 if self.limits.shortcuts.taken() => match singles.next() {
                 Some(single)
@@ -256,21 +260,27 @@ impl State {
         let (near, mut hash) = known.nearest(row).expect("the first row of every run is kept");
         if near < row {
             let deps = smallvec::smallvec![hash];
-            self.hash_run(self.history.run_of(row), near.plus(1)..row.plus(1), deps, scratch, |_, next| {
-                hash = next;
-            });
+            self.hash_run(
+                self.history.run_index(row),
+                near.plus(1)..row.plus(1),
+                deps,
+                scratch,
+                |_, next| {
+                    hash = next;
+                },
+            );
         }
         hash
     }
 
     /// The hash of a row.
     pub(crate) fn hash(&self, row: ChangeIdx) -> ChangeHash {
-        let known = self.history.known().get(row);
+        let known = self.history.lock_hashes().get(row);
         known.unwrap_or_else(|| self.hash_with(row, &mut Scratch::default()))
     }
 
     pub(crate) fn hash_with<'a>(&'a self, row: ChangeIdx, scratch: &mut Scratch<'a>) -> ChangeHash {
-        let mut known = self.history.known();
+        let mut known = self.history.lock_hashes();
         if let Some(hash) = known.get(row) {
             return hash;
         }
@@ -280,13 +290,13 @@ impl State {
         hash
     }
 
-    /// Gives the hashes of some rows. Ascending rows cost least. `each` may not ask for others.
+    /// Calls `each` with the hashes of some rows. Ascending rows are cheapest. `each` must not request other hashes.
     pub(crate) fn each_hash(
         &self,
         rows: impl IntoIterator<Item = ChangeIdx>,
         mut each: impl FnMut(ChangeIdx, ChangeHash),
     ) {
-        let (mut known, mut scratch) = (self.history.known(), None);
+        let (mut known, mut scratch) = (self.history.lock_hashes(), None);
         for row in rows {
             let hash = known.get(row).unwrap_or_else(|| {
                 let scratch = scratch.get_or_insert_with(Scratch::default);
@@ -311,7 +321,7 @@ impl State {
 
     /// The row of a hash.
     pub(crate) fn row(&self, hash: &ChangeHash) -> Option<ChangeIdx> {
-        let mut known = self.history.known();
+        let mut known = self.history.lock_hashes();
         let next = self.history.next();
         let heads = &self.history.heads;
         let few = heads.rows().len() < MANY;
@@ -344,7 +354,7 @@ impl State {
         known.find(hash, |row| known.get(row).unwrap_or_else(|| hash_of(row)) == *hash)
     }
 
-    /// Puts hashed rows into the index.
+    /// Adds hashed rows to the index.
     fn index<'a>(&'a self, rows: Range<ChangeIdx>, known: &mut Hashes, scratch: &mut Scratch<'a>) {
         let mut from = rows.start;
         while from < rows.end {
@@ -353,19 +363,19 @@ impl State {
                 from = from.plus(1);
                 continue;
             }
-            let number = self.history.run_of(from);
+            let number = self.history.run_index(from);
             let run = self.history.run(number).expect("every row is in a run");
             let deps = self.deps(known, run, from, scratch);
             let to = rows.end.min(run.end());
             self.hash_run(number, from..to, deps, scratch, |n, hash| {
-                known.insert_once(run.row.plus(n), hash);
+                known.insert_once(run.first_row.plus(n), hash);
             });
             from = to;
         }
         known.indexed(rows);
     }
 
-    /// Whether a change is in the history. Only changes with numbers that are taken are compared by their hashes.
+    /// Is a change in the history? Hashes are compared only if the change's sequence number is taken.
     pub(crate) fn has(&self, change: &Change) -> bool {
         let Ok(seq) = u32::try_from(change.seq()) else { return false };
         let actor = self.actors.find(change.actor_id()).filter(|actor| self.history.seq(*actor) >= seq);
@@ -383,13 +393,13 @@ impl State {
     /// The change of a row.
     pub(crate) fn change<'a>(&'a self, row: ChangeIdx, scratch: &mut Scratch<'a>) -> Change {
         let hash = self.write_row(row, scratch);
-        Change::from_own(&scratch.body, hash, self.history.at(row).run.ops, self.limits.shortcuts)
+        Change::from_own(&scratch.body, hash, self.history.at(row).run.ops_per_change, self.limits.shortcuts)
     }
 
-    /// Writes the body of a change; gives its hash.
+    /// Writes the body of a change; returns its hash.
     fn write_row<'a>(&'a self, row: ChangeIdx, scratch: &mut Scratch<'a>) -> ChangeHash {
         let change = self.history.at(row);
-        // First what it was made after: its own hash is one step from that.
+        // Dependencies first: the change's own hash is one step from theirs.
         let deps: Deps = change.deps().iter().map(|row| self.hash_with(*row, scratch)).collect();
         let hash = self.hash_with(row, scratch);
         self.write_change(&change, &deps, scratch);
@@ -397,11 +407,13 @@ impl State {
     }
 }
 
-/// Makes the change that lies in a block the next one of its run, if that takes a few bytes.
+/// Turns the change in a block into the next one of its run, if only a few bytes differ.
 #[inline]
-fn again(change: &ChangeAt<'_>, single: &Single<'_>, deps: &[ChangeHash], block: &mut Block) -> bool {
+fn again(change: &ChangeRef<'_>, single: &Single<'_>, deps: &[ChangeHash], block: &mut Block) -> bool {
     match (single, deps) {
-        (Single::SingleCharOp(keystroke), [dep]) => block.again(keystroke, dep, change.seq, change.start),
+        (Single::SingleCharOp(keystroke), [dep]) => {
+            block.advance_keystroke(keystroke, dep, change.seq, change.start)
+        }
         _ => false,
     }
 }

@@ -1,37 +1,37 @@
-//! What a save said about keys that were written again and again: the next save goes on from there, as long as nobody
-//! else wrote them in between. Nothing is saved between an operation and its undoing, so what is kept stays true.
+//! Cache of superseded key operations from the last save. The next save extends it, as long as one actor writes the
+//! key. No save happens between an operation and its rollback, so entries stay valid.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use hashbrown::HashMap;
 
-use crate::codec::runs::Rewritten;
+use crate::codec::ops::runs::Rewritten;
 use crate::store::memory::byte_arena::Bytes;
 use crate::types::{KeyOpIdx, ObjIdx, OpId};
 
-/// Fewer operations of a key are followed back each time.
+/// Histories with fewer operations are not cached.
 pub(crate) const KEPT_FROM: usize = 8;
 
-/// Operations on one key from the first on, each superseding just the one before it.
+/// Operations on one key from the first on, each superseding only the one before it.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyHistory {
-    /// The number of the newest in the log, and its id.
+    /// Number of the newest operation in the log, and its id.
     pub(crate) last: Option<KeyOpIdx>,
     pub(crate) id: OpId,
     pub(crate) rows: Rewritten,
 }
 
-/// The number of an object and the name of a key in it.
-type Place = (ObjIdx, u32, u32);
+/// Number of an object, and the range of a key.
+type KeyId = (ObjIdx, u32, u32);
 
-fn place(obj: ObjIdx, key: Bytes) -> Place {
+fn key_id(obj: ObjIdx, key: Bytes) -> KeyId {
     (obj, key.at, key.len)
 }
 
-/// What there is, by key.
+/// Cached histories by key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyHistories {
-    keys: HashMap<Place, Arc<KeyHistory>>,
+    keys: HashMap<KeyId, Arc<KeyHistory>>,
 }
 
 impl KeyHistories {
@@ -40,16 +40,16 @@ impl KeyHistories {
         if self.keys.is_empty() {
             return None;
         }
-        self.keys.get(&place(obj, key)).map(|history| &**history)
+        self.keys.get(&key_id(obj, key)).map(|history| &**history)
     }
 
     fn put(&mut self, obj: ObjIdx, key: Bytes, mut history: KeyHistory) {
         history.rows.shrink();
-        self.keys.insert(place(obj, key), Arc::new(history));
+        self.keys.insert(key_id(obj, key), Arc::new(history));
     }
 }
 
-/// [`KeyHistories`] that a save adds to while others read the document. Clones share them.
+/// [`KeyHistories`] that a save extends while other threads read the document. Clones share them.
 #[derive(Debug, Default)]
 pub(crate) struct SaveCache(Mutex<Arc<KeyHistories>>);
 
@@ -68,7 +68,7 @@ impl SaveCache {
         Arc::clone(&self.lock())
     }
 
-    /// Adds the histories of keys of objects. The table is copied first if somebody else uses it.
+    /// Adds histories of keys. Copies the table first if another document shares it.
     pub(crate) fn add(&self, new: Vec<(ObjIdx, Bytes, KeyHistory)>) {
         if !new.is_empty() {
             let mut histories = self.lock();

@@ -1,19 +1,19 @@
-//! Making a sequence from all its spans at once, in list order: every node is written once.
+//! Bulk construction of a sequence from all its spans in list order: every node is written once.
 
 use std::sync::Arc;
 
 use super::edit::merge_spans;
 use super::tree::{KIDS, SPANS};
-use super::{Ctx, Inner, Kid, Kind, Leaf, LeafRef, Seq, Span};
+use super::{Child, Inner, Kind, Leaf, LeafRef, Seq, SeqContext, Span};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::op_id_map::OpIdMap;
 use crate::types::{LeafIdx, NodeIdx, OpId, RegIdx};
 
-/// Collects spans.
+/// Builder of a sequence.
 pub(crate) struct Builder {
     seq: Seq,
     open: Leaf,
-    /// What the open leaf shows.
+    /// Visible text of the open leaf.
     text: String,
     room: usize,
     index: Vec<(OpId, u32)>,
@@ -33,11 +33,11 @@ impl Unsorted {
 }
 
 impl Builder {
-    /// Starts from an empty sequence of the same kind with the same registers.
+    /// An empty sequence.
     pub(crate) fn new(is_text: bool) -> Self {
         let mut seq = Seq::new(is_text);
         seq.leaves.clear();
-        // Room for edits to come without splitting every leaf at once.
+        // Leaves room for later edits, so that not every leaf splits at once.
         Self { seq, open: Leaf::default(), text: String::new(), room: SPANS - SPANS / 4, index: Vec::new() }
     }
 
@@ -49,7 +49,7 @@ impl Builder {
         &mut self.seq.regs
     }
 
-    /// Adds the next span; `text` is what it shows.
+    /// Adds the next span; `text` is its visible text.
     pub(crate) fn push(&mut self, span: Span, text: &str) {
         let joined = self.open.spans.last_mut().is_some_and(|last| merge_spans(last, &span));
         if !joined {
@@ -68,8 +68,8 @@ impl Builder {
         self.seq.marks += u32::from(span.kind == Kind::Mark);
     }
 
-    /// Adds a span that may be longer than spans are, and that shows its text if it is visible.
-    pub(crate) fn push_run(&mut self, span: Span, ctx: &Ctx<'_>) {
+    /// Adds a span that may exceed the length limit of spans. Its text is its own if it is visible.
+    pub(crate) fn push_run(&mut self, span: Span, ctx: &SeqContext<'_>) {
         let mut rest = span;
         while rest.kind == Kind::Text && rest.bytes as usize > super::tree::SPAN_TEXT && rest.len > 1 {
             let text = ctx.heap.text(Bytes { at: rest.at, len: rest.bytes });
@@ -85,8 +85,8 @@ impl Builder {
         self.push_shown(rest, ctx);
     }
 
-    /// Takes the last element back.
-    pub(crate) fn pop(&mut self, ctx: &Ctx<'_>) -> Option<Span> {
+    /// Removes the last element.
+    pub(crate) fn pop(&mut self, ctx: &SeqContext<'_>) -> Option<Span> {
         let last = self.open.spans.last_mut()?;
         let one = if last.len > 1 { last.split_off(last.len - 1, ctx) } else { *last };
         if one.id == last.id {
@@ -99,14 +99,14 @@ impl Builder {
         Some(one)
     }
 
-    fn push_shown(&mut self, span: Span, ctx: &Ctx<'_>) {
+    fn push_shown(&mut self, span: Span, ctx: &SeqContext<'_>) {
         let shown = self.seq.is_text && span.kind == Kind::Text && span.visible;
         let text = if shown { ctx.heap.text(Bytes { at: span.at, len: span.bytes }) } else { "" };
         self.push(span, text);
     }
 
     fn close(&mut self) {
-        // Exactly as long as it is: most leaves are never edited.
+        // Exact capacity: most leaves are never edited.
         let leaf = self.open.clone();
         if self.seq.is_text {
             let _ = leaf.text.set(self.text.as_str().into());
@@ -114,7 +114,7 @@ impl Builder {
         self.open.width = 0;
         self.open.spans.clear();
         self.text.clear();
-        let next = Some(LeafIdx::of(self.seq.leaves.len() as u32 + 1));
+        let next = Some(LeafIdx::from_u32(self.seq.leaves.len() as u32 + 1));
         self.seq.width += leaf.width;
         self.seq.leaves.push(LeafRef { leaf: Arc::new(leaf), parent: NodeIdx::default(), next });
     }
@@ -125,7 +125,7 @@ impl Builder {
         seq
     }
 
-    /// The sequence without its index, which can be made beside other work.
+    /// The sequence without its index, which can be built in parallel.
     pub(crate) fn arrange(mut self) -> (Seq, Unsorted) {
         if !self.open.spans.is_empty() || self.seq.leaves.is_empty() {
             self.close();
@@ -133,13 +133,17 @@ impl Builder {
         let mut seq = self.seq;
         seq.leaves.last_mut().expect("there is a leaf").next = None;
         seq.inner.clear();
-        let mut kids: Vec<Kid> =
-            seq.leaves.iter().zip(0..).map(|(leaf, number)| Kid { number, width: leaf.leaf.width }).collect();
+        let mut kids: Vec<Child> = seq
+            .leaves
+            .iter()
+            .zip(0..)
+            .map(|(leaf, number)| Child { number, width: leaf.leaf.width })
+            .collect();
         let mut bottom = true;
         loop {
             let mut above = vec![];
             for group in kids.chunks(KIDS - KIDS / 4) {
-                let number = NodeIdx::of(seq.inner.len() as u32);
+                let number = NodeIdx::from_u32(seq.inner.len() as u32);
                 for kid in group {
                     if bottom {
                         seq.leaves[kid.number as usize].parent = number;
@@ -148,12 +152,12 @@ impl Builder {
                     }
                 }
                 seq.inner.push(Inner { parent: None, bottom, kids: group.into() });
-                above.push(Kid::node(number, group.iter().map(|kid| kid.width).sum()));
+                above.push(Child::node(number, group.iter().map(|kid| kid.width).sum()));
             }
             bottom = false;
             kids = above;
             if kids.len() == 1 {
-                seq.root = NodeIdx::of(kids[0].number);
+                seq.root = NodeIdx::from_u32(kids[0].number);
                 return (seq, Unsorted(self.index));
             }
         }

@@ -1,15 +1,15 @@
-//! What must hold of every sequence. Tests and fuzzers ask after every change.
+//! Invariants of a sequence, checked by tests and fuzzers after every change.
 
-use super::{Ctx, Kind, Seq, Span};
+use super::{Kind, Seq, SeqContext, Span};
 use crate::store::memory::byte_arena::Bytes;
 use crate::types::{LeafIdx, NodeIdx, SpanIdx};
 
 impl Seq {
-    /// Panics where the structure contradicts itself. `shown` says what a visible span shows.
-    pub(crate) fn check<'a>(&'a self, ctx: &Ctx<'_>, shown: impl Fn(&'a Span) -> &'a str) {
-        let (mut next, mut width, mut seen, mut marks) = (Some(LeafIdx::FIRST), 0, 0, 0);
+    /// Panics if the structure is inconsistent. `shown` returns the text of a visible span.
+    pub(crate) fn check<'a>(&'a self, ctx: &SeqContext<'_>, shown: impl Fn(&'a Span) -> &'a str) {
+        let (mut next, mut width, mut leaves, mut marks) = (Some(LeafIdx::FIRST), 0, 0, 0);
         while let Some(number) = next {
-            let (node, leaf) = (&self.leaves[number.place()], number.get());
+            let (node, leaf) = (&self.leaves[number.index()], number.get());
             assert!(node.leaf.spans.len() <= super::tree::SPANS, "leaf {leaf} is too large");
             let text: String = node.leaf.spans.iter().filter(|span| span.visible).map(&shown).collect();
             if let Some(known) = node.leaf.text.get() {
@@ -30,29 +30,29 @@ impl Seq {
                 }
             }
             width += units;
-            seen += 1;
+            leaves += 1;
             next = node.next;
         }
-        assert_eq!((width, seen, marks), (self.width, self.leaves.len(), self.marks));
-        let root = &self.inner[self.root.place()];
+        assert_eq!((width, leaves, marks), (self.width, self.leaves.len(), self.marks));
+        let root = &self.inner[self.root.index()];
         assert_eq!(root.parent, None);
         assert_eq!(self.check_node(self.root), width);
         let hot = self.hot;
-        let leaf = &self.leaves[hot.leaf.place()].leaf;
+        let leaf = &self.leaves[hot.leaf.index()].leaf;
         if !leaf.spans.is_empty() {
-            let start = super::At { leaf: hot.leaf, span: SpanIdx::FIRST, off: 0 };
+            let start = super::ElementPos { leaf: hot.leaf, span: SpanIdx::FIRST, off: 0 };
             assert_eq!(self.units_before(start, ctx), hot.base as usize, "the kept position is right");
         }
-        let before = &leaf.spans[..hot.span.place()];
+        let before = &leaf.spans[..hot.span.index()];
         assert_eq!(before.iter().map(Span::units).sum::<u32>(), hot.units);
         if hot.newest {
-            let next = leaf.spans[hot.span.place()].last().plus(1);
+            let next = leaf.spans[hot.span.index()].last().plus(1);
             assert_eq!(self.ids.leaf(next, &self.leaves), Some(hot.leaf));
             assert_eq!(self.find(next), None);
         }
     }
 
-    fn check_span(&self, span: &Span, ctx: &Ctx<'_>) {
+    fn check_span(&self, span: &Span, ctx: &SeqContext<'_>) {
         assert!(span.len > 0);
         if span.reg.is_none() {
             assert_eq!(
@@ -73,14 +73,14 @@ impl Seq {
     }
 
     fn check_node(&self, number: NodeIdx) -> u32 {
-        let node = &self.inner[number.place()];
+        let node = &self.inner[number.index()];
         assert!(!node.kids.is_empty() && node.kids.len() < super::tree::KIDS);
         for kid in &node.kids {
             let (parent, width) = if node.bottom {
                 let leaf = &self.leaves[kid.number as usize];
                 (Some(leaf.parent), leaf.leaf.width)
             } else {
-                (self.inner[kid.number as usize].parent, self.check_node(NodeIdx::of(kid.number)))
+                (self.inner[kid.number as usize].parent, self.check_node(NodeIdx::from_u32(kid.number)))
             };
             assert_eq!((parent, width), (Some(number), kid.width));
         }

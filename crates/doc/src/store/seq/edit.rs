@@ -1,81 +1,83 @@
-//! Changing a sequence: inserting, hiding what was deleted, and giving elements new values.
+//! Edits of a sequence: insertion, hiding of deleted elements, and new values of elements.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::tree::{SPAN_TEXT, SPANS};
-use super::{At, Ctx, ElemReg, Gap, Hot, Kind, Seq, Span};
+use super::{EditFinger, ElemReg, ElementPos, InsertPos, Kind, Seq, SeqContext, Span};
 use crate::codec::limits::{Budget, cost};
-use crate::error::LimitError;
 use crate::store::log::stepped;
 use crate::store::memory::byte_arena::{Bytes, starts_chunk};
+use crate::types::error::LimitError;
 use crate::types::{Extent, LeafIdx, OpId, SpanIdx};
 
-/// What an element shows after a change of its values.
+/// The visible value of an element after a change.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct VisibleChange {
     pub(crate) visible: bool,
-    /// Bytes of its text.
+    /// Length of its text in bytes.
     pub(crate) bytes: u32,
     pub(crate) width: u32,
 }
 
 impl Seq {
-    /// The very front.
-    pub(crate) fn front(&self) -> Gap {
-        Gap { leaf: LeafIdx::FIRST, span: SpanIdx::FIRST, off: 0 }
+    /// The gap at the front.
+    pub(crate) fn front(&self) -> InsertPos {
+        InsertPos { leaf: LeafIdx::FIRST, span: SpanIdx::FIRST, off: 0 }
     }
 
-    /// Right behind an element.
+    /// The gap right after an element.
     #[inline]
-    pub(crate) fn behind(&self, at: At) -> Gap {
+    pub(crate) fn gap_after(&self, at: ElementPos) -> InsertPos {
         if at.off + 1 == self.span(at).len {
-            Gap { leaf: at.leaf, span: at.span.plus(1), off: 0 }
+            InsertPos { leaf: at.leaf, span: at.span.plus(1), off: 0 }
         } else {
-            Gap { leaf: at.leaf, span: at.span, off: at.off + 1 }
+            InsertPos { leaf: at.leaf, span: at.span, off: at.off + 1 }
         }
     }
 
-    /// Whether a gap is behind an element.
-    pub(crate) fn is_behind(&self, gap: Gap, at: At) -> bool {
-        let place = At { leaf: gap.leaf, span: gap.span, off: gap.off };
-        self.before(at, place)
+    /// Is a gap right after an element?
+    pub(crate) fn is_behind(&self, gap: InsertPos, at: ElementPos) -> bool {
+        let position = ElementPos { leaf: gap.leaf, span: gap.span, off: gap.off };
+        self.before(at, position)
     }
 
-    /// Where an element with id `id` goes that was inserted after `origin`, behind all concurrent ones that are newer.
-    /// Costs a glance per span passed over.
-    pub(crate) fn place(
+    /// The gap for an element `id` inserted after `origin`: after all newer concurrent insertions there. Costs a glance
+    /// per skipped span.
+    pub(crate) fn insertion_gap(
         &self,
-        origin: Option<At>,
+        origin: Option<ElementPos>,
         id: OpId,
-        ctx: &Ctx<'_>,
+        ctx: &SeqContext<'_>,
         budget: &mut Budget,
-    ) -> Result<Gap, LimitError> {
+    ) -> Result<InsertPos, LimitError> {
         let newer = |other: OpId| ctx.actors.cmp(other, id) == Ordering::Greater;
-        let mut gap = origin.map_or(self.front(), |at| self.behind(at));
+        let mut gap = origin.map_or(self.front(), |at| self.gap_after(at));
         loop {
-            let leaf = &self.leaves[gap.leaf.place()];
-            match leaf.leaf.spans.get(gap.span.place()) {
+            let leaf = &self.leaves[gap.leaf.index()];
+            match leaf.leaf.spans.get(gap.span.index()) {
                 Some(span) if newer(span.id.plus(gap.off)) => {
                     budget.spend(1, cost::GLANCE)?;
-                    gap = Gap { span: gap.span.plus(1), off: 0, ..gap };
+                    gap = InsertPos { span: gap.span.plus(1), off: 0, ..gap };
                 }
                 Some(_) => return Ok(gap),
                 None => match self.leaf_behind(gap.leaf) {
-                    Some((leaf, span)) if newer(span.id) => gap = Gap { leaf, span: SpanIdx::FIRST, off: 0 },
-                    // Staying in this leaf lets a run go on.
+                    Some((leaf, span)) if newer(span.id) => {
+                        gap = InsertPos { leaf, span: SpanIdx::FIRST, off: 0 }
+                    }
+                    // Staying in this leaf lets a run continue.
                     _ => return Ok(gap),
                 },
             }
         }
     }
 
-    /// The next leaf that has something in it, and its first span.
+    /// The next leaf that is not empty, and its first span.
     fn leaf_behind(&self, leaf: LeafIdx) -> Option<(LeafIdx, &Span)> {
-        let mut next = self.leaves[leaf.place()].next;
+        let mut next = self.leaves[leaf.index()].next;
         loop {
-            let node = &self.leaves[next?.place()];
+            let node = &self.leaves[next?.index()];
             if let Some(first) = node.leaf.spans.first() {
                 return Some((next?, first));
             }
@@ -83,22 +85,22 @@ impl Seq {
         }
     }
 
-    /// The span behind a gap, if the gap does not divide one.
-    pub(crate) fn span_behind(&self, gap: Gap) -> Option<(At, Gap)> {
-        let mut at = At { leaf: gap.leaf, span: gap.span, off: gap.off };
+    /// The span after a gap, if the gap is not inside a span.
+    pub(crate) fn span_behind(&self, gap: InsertPos) -> Option<(ElementPos, InsertPos)> {
+        let mut at = ElementPos { leaf: gap.leaf, span: gap.span, off: gap.off };
         loop {
-            let leaf = &self.leaves[at.leaf.place()];
-            if let Some(span) = leaf.leaf.spans.get(at.span.place()) {
-                let last = At { off: span.len - 1, ..at };
-                return Some((at, self.behind(last)));
+            let leaf = &self.leaves[at.leaf.index()];
+            if let Some(span) = leaf.leaf.spans.get(at.span.index()) {
+                let last = ElementPos { off: span.len - 1, ..at };
+                return Some((at, self.gap_after(last)));
             }
-            at = At { leaf: leaf.next?, span: SpanIdx::FIRST, off: 0 };
+            at = ElementPos { leaf: leaf.next?, span: SpanIdx::FIRST, off: 0 };
         }
     }
 
     /// Inserts a span. Long texts become several spans.
     #[inline]
-    pub(crate) fn insert(&mut self, gap: Gap, span: Span, ctx: &Ctx<'_>) {
+    pub(crate) fn insert(&mut self, gap: InsertPos, span: Span, ctx: &SeqContext<'_>) {
         if span.bytes as usize > SPAN_TEXT && span.kind == Kind::Text {
             self.insert_long(gap, span, ctx);
         } else {
@@ -106,7 +108,7 @@ impl Seq {
         }
     }
 
-    fn insert_long(&mut self, mut gap: Gap, span: Span, ctx: &Ctx<'_>) {
+    fn insert_long(&mut self, mut gap: InsertPos, span: Span, ctx: &SeqContext<'_>) {
         let mut text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
         let mut next = span;
         while !text.is_empty() {
@@ -119,17 +121,17 @@ impl Seq {
             (next.bytes, next.len, next.width) = (cut as u32, len, width);
             self.insert_one(gap, next, ctx);
             let last = next.last();
-            gap = self.behind(self.find(last).expect("it was just inserted"));
+            gap = self.gap_after(self.find(last).expect("it was just inserted"));
             (next.id, next.origin, next.at) = (last.plus(1), last, next.at + next.bytes);
             text = tail;
         }
     }
 
-    fn insert_one(&mut self, gap: Gap, span: Span, ctx: &Ctx<'_>) {
-        let leaf = Arc::make_mut(&mut self.leaves[gap.leaf.place()].leaf);
+    fn insert_one(&mut self, gap: InsertPos, span: Span, ctx: &SeqContext<'_>) {
+        let leaf = Arc::make_mut(&mut self.leaves[gap.leaf.index()].leaf);
         leaf.text.take();
         leaf.width += span.units();
-        let mut at = gap.span.place();
+        let mut at = gap.span.index();
         if gap.off > 0 {
             let right = leaf.spans[at].split_off(gap.off, ctx);
             at += 1;
@@ -139,25 +141,25 @@ impl Seq {
         } else {
             leaf.spans.insert(at, span);
         }
-        let (full, at) = (leaf.spans.len() > SPANS, SpanIdx::of(at as u32));
+        let (full, at) = (leaf.spans.len() > SPANS, SpanIdx::from_u32(at as u32));
         self.touch(span.id.actor, gap.leaf, at);
         let newest = self.ids.push(span.id, gap.leaf);
         self.widen(gap.leaf, span.units().into());
         self.marks += u32::from(span.kind == Kind::Mark);
         self.keep_hot(gap.leaf, gap.span.min(at));
-        self.go_to(gap.leaf, at, newest);
+        self.advance_finger(gap.leaf, at, newest);
         if full {
             self.split_leaf(gap.leaf);
         }
     }
 
-    /// Lets the run at the kept place go on with characters typed before unit `index`, where it ends; gives what
-    /// they were inserted after. Nothing happens when they are not the next operations or lie elsewhere.
+    /// Extends the run at the cached position with characters typed before unit `index`, where the run ends. Returns
+    /// the element they were inserted after. Does nothing if they are not the next operations or the position differs.
     #[inline]
     pub(crate) fn extend_run(&mut self, index: u32, id: OpId, text: Bytes, extent: Extent) -> Option<OpId> {
         let Extent { len, width } = extent;
-        let Hot { leaf, base, span, units, newest } = self.hot;
-        let run = self.leaves[leaf.place()].leaf.spans.get(span.place()).filter(|_| newest)?;
+        let EditFinger { leaf, base, span, units, newest } = self.hot;
+        let run = self.leaves[leaf.index()].leaf.spans.get(span.index()).filter(|_| newest)?;
         let adjacent = run.at + run.bytes == text.at && !starts_chunk(text.at);
         let extends = index == base + units + run.width
             && run.id.plus(run.len) == id
@@ -166,10 +168,10 @@ impl Seq {
         if !extends {
             return None;
         }
-        let node = Arc::make_mut(&mut self.leaves[leaf.place()].leaf);
+        let node = Arc::make_mut(&mut self.leaves[leaf.index()].leaf);
         node.text.take();
         node.width += width;
-        let run = &mut node.spans[span.place()];
+        let run = &mut node.spans[span.index()];
         let origin = run.last();
         run.len += len;
         run.bytes += text.len;
@@ -178,33 +180,40 @@ impl Seq {
         Some(origin)
     }
 
-    /// Forgets the place of the last edit when a change of span `span` of a leaf made it wrong.
+    /// Clears the cached position if a change of span `span` of a leaf invalidated it.
     #[inline]
     fn keep_hot(&mut self, leaf: LeafIdx, span: SpanIdx) {
         self.hot.newest = false;
         if self.hot.leaf != leaf {
-            self.hot = Hot::default();
+            self.hot = EditFinger::default();
         } else if span < self.hot.span {
             (self.hot.span, self.hot.units) = (SpanIdx::FIRST, 0);
         }
     }
 
-    /// Moves the kept place on to a span behind it in the same leaf, the newest run of its actor or not.
+    /// Moves the cached position forward to a span of the same leaf; `newest` tells whether it is the newest run of its
+    /// actor.
     #[inline]
-    fn go_to(&mut self, leaf: LeafIdx, span: SpanIdx, newest: bool) {
+    fn advance_finger(&mut self, leaf: LeafIdx, span: SpanIdx, newest: bool) {
         if self.hot.leaf == leaf {
-            let spans = &self.leaves[leaf.place()].leaf.spans[self.hot.span.place()..span.place()];
+            let spans = &self.leaves[leaf.index()].leaf.spans[self.hot.span.index()..span.index()];
             self.hot.units += spans.iter().map(Span::units).sum::<u32>();
             (self.hot.span, self.hot.newest) = (span, newest);
         }
     }
 
-    /// Makes the elements `off..off + n` of a span one span of their own, changes it, and joins it with neighbours
-    /// it now fits.
-    pub(super) fn split_span(&mut self, at: At, n: u32, ctx: &Ctx<'_>, change: impl FnOnce(&mut Span)) {
-        let leaf = Arc::make_mut(&mut self.leaves[at.leaf.place()].leaf);
+    /// Makes the elements `off..off + n` of a span a span of their own, changes it, and merges it with compatible
+    /// neighbours.
+    pub(super) fn split_span(
+        &mut self,
+        at: ElementPos,
+        n: u32,
+        ctx: &SeqContext<'_>,
+        change: impl FnOnce(&mut Span),
+    ) {
+        let leaf = Arc::make_mut(&mut self.leaves[at.leaf.index()].leaf);
         leaf.text.take();
-        let i = at.span.place();
+        let i = at.span.index();
         let mut span = leaf.spans[i];
         let left = (at.off > 0).then(|| {
             let rest = span.split_off(at.off, ctx);
@@ -232,7 +241,7 @@ impl Seq {
         let parted = left.is_some();
         replace(&mut leaf.spans, from..to, left.into_iter().chain([span]).chain(right));
         let full = leaf.spans.len() > SPANS;
-        let from = SpanIdx::of(from as u32);
+        let from = SpanIdx::from_u32(from as u32);
         self.touch(span.id.actor, at.leaf, from.plus(parted.into()));
         self.keep_hot(at.leaf, from);
         self.widen(at.leaf, by);
@@ -241,19 +250,19 @@ impl Seq {
         }
     }
 
-    /// Marks `n` elements from `at` on as deleted, the first by `gone`, the others `step` apart. They must be visible and
-    /// without a register.
-    pub(crate) fn hide(&mut self, at: At, n: u32, gone: OpId, step: i8, ctx: &Ctx<'_>) {
-        let leaf = Arc::make_mut(&mut self.leaves[at.leaf.place()].leaf);
+    /// Marks `n` elements from `at` on as deleted, the first by `gone`, the others `step` apart. They must be visible
+    /// and have no register.
+    pub(crate) fn hide(&mut self, at: ElementPos, n: u32, gone: OpId, step: i8, ctx: &SeqContext<'_>) {
+        let leaf = Arc::make_mut(&mut self.leaves[at.leaf.index()].leaf);
         leaf.text.take();
-        let (spans, i) = (&mut leaf.spans, at.span.place());
+        let (spans, i) = (&mut leaf.spans, at.span.index());
         let mut span = if at.off > 0 { spans[i].split_off(at.off, ctx) } else { spans[i] };
         let right = (n < span.len).then(|| span.split_off(n, ctx));
         let width = span.width;
         leaf.width -= width;
         (span.visible, span.deleted_by, span.step) = (false, gone, step);
         let actor = span.id.actor;
-        let place = match (at.off > 0, right) {
+        let span_pos = match (at.off > 0, right) {
             (true, Some(right)) => {
                 insert_two(spans, i + 1, [span, right]);
                 i + 1
@@ -287,14 +296,14 @@ impl Seq {
                 i - usize::from(before)
             }
         };
-        let (full, place) = (spans.len() > SPANS, SpanIdx::of(place as u32));
-        self.touch(actor, at.leaf, place);
+        let (full, span_pos) = (spans.len() > SPANS, SpanIdx::from_u32(span_pos as u32));
+        self.touch(actor, at.leaf, span_pos);
         if self.hot.leaf == at.leaf && self.hot.span == at.span {
-            // What is hidden before it has no units.
-            self.hot.span = self.hot.span.min(place);
+            // Hidden spans before it have no units.
+            self.hot.span = self.hot.span.min(span_pos);
             self.hot.newest = false;
         } else {
-            self.keep_hot(at.leaf, at.span.min(place));
+            self.keep_hot(at.leaf, at.span.min(span_pos));
         }
         self.widen(at.leaf, -i64::from(width));
         if full {
@@ -303,7 +312,7 @@ impl Seq {
     }
 
     /// Gives an element a register and a span of its own.
-    pub(crate) fn own(&mut self, at: At, reg: ElemReg, ctx: &Ctx<'_>) -> At {
+    pub(crate) fn own(&mut self, at: ElementPos, reg: ElemReg, ctx: &SeqContext<'_>) -> ElementPos {
         let number = self.regs.next();
         self.regs.push(reg);
         let id = self.span(at).id.plus(at.off);
@@ -312,13 +321,13 @@ impl Seq {
     }
 
     /// The register of an element that owns one.
-    pub(crate) fn reg_mut(&mut self, at: At) -> &mut ElemReg {
+    pub(crate) fn reg_mut(&mut self, at: ElementPos) -> &mut ElemReg {
         let reg = self.span(at).reg.expect("the element owns a register");
         self.regs.get_mut(reg)
     }
 
-    /// Changes what an element with a register shows.
-    pub(crate) fn show(&mut self, at: At, shown: Shown, ctx: &Ctx<'_>) {
+    /// Changes the visible value of an element with a register.
+    pub(crate) fn show(&mut self, at: ElementPos, shown: VisibleChange, ctx: &SeqContext<'_>) {
         self.split_span(at, 1, ctx, |span| {
             span.visible = shown.visible;
             span.width = shown.width;
@@ -327,7 +336,7 @@ impl Seq {
     }
 }
 
-/// Inserts two spans, moving those behind them once.
+/// Inserts two spans, moving the later ones once.
 #[inline]
 fn insert_two(spans: &mut Vec<Span>, at: usize, two: [Span; 2]) {
     let len = spans.len();
@@ -336,7 +345,7 @@ fn insert_two(spans: &mut Vec<Span>, at: usize, two: [Span; 2]) {
     spans[at..at + 2].copy_from_slice(&two);
 }
 
-/// Puts one to three spans in the place of others.
+/// Replaces spans by one to three others.
 #[inline]
 pub(super) fn replace(spans: &mut Vec<Span>, old: Range<usize>, new: impl Iterator<Item = Span>) {
     let mut at = old.start;
@@ -353,7 +362,7 @@ pub(super) fn replace(spans: &mut Vec<Span>, old: Range<usize>, new: impl Iterat
     }
 }
 
-/// Lets `a` swallow `b`, which follows it, when they are one run with one fate.
+/// Merges `b` into the span `a` before it, if they form one run in one state.
 #[inline]
 pub(super) fn merge_spans(a: &mut Span, b: &Span) -> bool {
     let run = a.kind == b.kind
@@ -361,7 +370,7 @@ pub(super) fn merge_spans(a: &mut Span, b: &Span) -> bool {
         && b.reg.is_none()
         && a.visible == b.visible
         && a.id.actor == b.id.actor
-        // Behind the last counter there is none: a sum would not fit.
+        // Wrapping: nothing follows the last counter, but its sum would overflow.
         && b.id.ctr.wrapping_sub(a.id.ctr) == a.len
         && b.origin == a.last();
     if !run {
@@ -371,7 +380,8 @@ pub(super) fn merge_spans(a: &mut Span, b: &Span) -> bool {
         Kind::Text => {
             a.at + a.bytes == b.at && !starts_chunk(b.at) && a.bytes as usize + b.bytes as usize <= SPAN_TEXT
         }
-        // In a list. In a text each is alone, as wide as what stands for it: an empty string shows nothing at all.
+        // Only in a list. In a text each value has a span of its own, as wide as its placeholder; an empty string shows
+        // nothing.
         Kind::Values => {
             a.at + a.len == b.at && [&*a, b].iter().all(|span| span.bytes == 0 && span.width == span.len)
         }
@@ -390,7 +400,7 @@ pub(super) fn merge_spans(a: &mut Span, b: &Span) -> bool {
     true
 }
 
-/// The step of the deletions of two spans as one, if there is one.
+/// The common step of the deletions of two spans, if there is one.
 fn common_step(a: &Span, b: &Span) -> Option<i8> {
     if a.deleted_by.actor != b.deleted_by.actor || a.deleted_by.is_none() || b.deleted_by.is_none() {
         return None;

@@ -1,16 +1,17 @@
-//! A list or a text: elements in list order, deleted ones included, as spans in a B-tree that counts what is visible.
+//! Sequence: the elements of a list or text in list order, including tombstones, as spans in a B-tree that counts
+//! visible units.
 //!
-//! A span is a run of elements with consecutive ids, each inserted after the one before, that share one fate: all
+//! A span is a run of elements with consecutive ids, each inserted after the one before, in the same state: all
 //! visible, or all deleted by consecutive operations. Typing extends a span; deleting a range splits at most two.
-//! Leaves hold spans and, once it was read, the text they show; [`Ids`] finds the leaf of an element by its id.
-//! Finding by index or by id costs O(log spans); typing where the last edit was costs O(1).
+//! Leaves hold spans and, once it was read, their visible text; [`LeafIndex`] finds the leaf of an element by its id. A
+//! lookup by index or id costs O(log spans); typing at the position of the last edit costs O(1).
 
-mod back;
-mod build;
+pub(crate) mod build;
 mod check;
-mod edit;
-mod ids;
-mod tree;
+pub(crate) mod edit;
+mod leaf_index;
+mod revert;
+pub(crate) mod tree;
 
 use std::sync::{Arc, OnceLock};
 
@@ -23,20 +24,16 @@ use crate::store::memory::op_id_map::OpIdMap;
 use crate::store::register::Values;
 use crate::types::{ActorIdx, KeyOpIdx, LeafIdx, NodeIdx, OpId, RegIdx, SpanIdx, TextEncoding};
 
-pub(crate) use build::{Builder, Unsorted};
-pub(crate) use edit::Shown;
-pub(crate) use tree::SPAN_TEXT;
+use leaf_index::LeafIndex;
 
-use ids::Ids;
-
-/// What a span's elements are.
+/// Kind of a span's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// One character each; `at` is where their text lies in the heap.
+    /// One character each; `at` is the address of their text in the heap.
     Text,
-    /// Other values; `at` is the number of the first in the log's values. In texts one a span.
+    /// Other values; `at` is the number of the first in the log's values. In texts, one per span.
     Values,
-    /// A boundary of a mark, `at` is its number. Never visible, never deleted.
+    /// A mark boundary; `at` is its number. Never visible, never deleted.
     Mark,
 }
 
@@ -45,16 +42,18 @@ pub(crate) enum Kind {
 pub(crate) struct Span {
     pub(crate) id: OpId,
     pub(crate) len: u32,
-    /// What the first element was inserted after.
+    /// The element after which the first one was inserted.
     pub(crate) origin: OpId,
     pub(crate) at: u32,
-    /// The operation that deleted the first element; the others' are `step` apart. Counter 0: not deleted so.
+    /// The operation that deleted the first element; those of the others are `step` apart. Counter 0: not deleted this
+    /// way.
     pub(crate) deleted_by: OpId,
-    /// The register of an element with a history of its own; such spans have one element.
+    /// Register of an element with its own history; such a span has one element.
     pub(crate) reg: Option<RegIdx>,
-    /// Bytes of the text: of all elements of [`Kind::Text`]; of what is shown for others and those with a register.
+    /// Length in bytes of the text of all elements for [`Kind::Text`]; of the visible text for other kinds and elements
+    /// with a register.
     pub(crate) bytes: u32,
-    /// Width in units of the document's encoding if visible.
+    /// Width in units of the document's encoding, if visible.
     pub(crate) width: u32,
     pub(crate) kind: Kind,
     pub(crate) step: i8,
@@ -71,26 +70,26 @@ impl Span {
         self.id.actor == id.actor && id.ctr >= self.id.ctr && id.ctr - self.id.ctr < self.len
     }
 
-    /// Width that counts.
+    /// Width as counted by the tree.
     #[inline]
     pub(crate) fn units(&self) -> u32 {
         if self.visible { self.width } else { 0 }
     }
 
-    /// Bytes of the text it shows.
+    /// Length of the visible text in bytes.
     #[inline]
     pub(crate) fn shown(&self) -> u32 {
         if self.visible { self.bytes } else { 0 }
     }
 
-    /// The deletion of the `n`-th element.
+    /// Deletion of the `n`-th element.
     pub(crate) fn deletion_of(&self, n: u32) -> OpId {
         crate::store::log::stepped(self.deleted_by, self.step, n)
     }
 
     /// Width of the `n`-th element.
     #[inline]
-    fn width_at(&self, n: u32, ctx: &Ctx<'_>) -> u32 {
+    fn width_at(&self, n: u32, ctx: &SeqContext<'_>) -> u32 {
         match self.len {
             1 => self.width,
             len if len == self.width => 1,
@@ -99,13 +98,13 @@ impl Span {
     }
 
     /// Bytes and width of the first `n` elements.
-    fn measure(&self, n: u32, ctx: &Ctx<'_>) -> (u32, u32) {
-        // An element that is no text counts as the character that stands for it, whose bytes are not in the heap.
+    fn measure(&self, n: u32, ctx: &SeqContext<'_>) -> (u32, u32) {
+        // An element that is no text counts as its placeholder character, whose bytes are not in the heap.
         if n == 0 {
             return (0, 0);
         }
         if self.kind != Kind::Text {
-            // A list of values; elements of other spans are never divided.
+            // A list of values; spans of other elements are never split.
             return (0, n);
         }
         if self.bytes == self.len {
@@ -122,14 +121,14 @@ impl Span {
     }
 
     /// Keeps the first `n` elements.
-    pub(crate) fn cut(&mut self, n: u32, ctx: &Ctx<'_>) {
+    pub(crate) fn cut(&mut self, n: u32, ctx: &SeqContext<'_>) {
         self.split_off(n, ctx);
     }
 
-    /// Divides the span where `fate` says something else about two neighbours.
+    /// Splits the span between neighbours with different `fate`.
     pub(crate) fn divided<T: PartialEq>(
         self,
-        ctx: &Ctx<'_>,
+        ctx: &SeqContext<'_>,
         fate: impl Fn(&Span, u32) -> T,
     ) -> SmallVec<[Span; 3]> {
         let mut parts = SmallVec::new();
@@ -144,8 +143,12 @@ impl Span {
         parts
     }
 
-    /// Divides the span where `apart` says something else about the deletions of two neighbours.
-    pub(crate) fn by_fate(self, ctx: &Ctx<'_>, apart: impl Fn(OpId) -> bool) -> SmallVec<[Span; 3]> {
+    /// Splits the span between neighbours whose deletions differ in `apart`.
+    pub(crate) fn divided_by_deletion(
+        self,
+        ctx: &SeqContext<'_>,
+        apart: impl Fn(OpId) -> bool,
+    ) -> SmallVec<[Span; 3]> {
         let mut parts = SmallVec::new();
         let mut rest = self;
         if !self.deleted_by.is_none() && self.len > 1 {
@@ -164,8 +167,8 @@ impl Span {
         parts
     }
 
-    /// Takes the elements from `n` on off this span.
-    pub(crate) fn split_off(&mut self, n: u32, ctx: &Ctx<'_>) -> Span {
+    /// Splits off the elements from `n` on.
+    pub(crate) fn split_off(&mut self, n: u32, ctx: &SeqContext<'_>) -> Span {
         let (bytes, width) = self.measure(n, ctx);
         let mut right = *self;
         right.id = self.id.plus(n);
@@ -184,19 +187,19 @@ impl Span {
     }
 }
 
-/// What sequences need to know of their document.
+/// Data of the document that a sequence needs.
 #[derive(Clone, Copy)]
-pub(crate) struct Ctx<'a> {
+pub(crate) struct SeqContext<'a> {
     pub(crate) heap: &'a ByteArena,
     pub(crate) actors: &'a Actors,
     pub(crate) encoding: TextEncoding,
 }
 
-/// An element with updates, or one that several deleted.
+/// Register of an element with updates, or with several deletions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ElemReg {
     pub(crate) values: Values,
-    /// The newest operation on the element in the log.
+    /// Newest operation on the element in the log.
     pub(crate) last: Option<KeyOpIdx>,
     /// Deletions of the inserted value besides [`Span::deleted_by`].
     pub(crate) dels: SmallVec<[OpId; 2]>,
@@ -206,11 +209,11 @@ pub(crate) struct ElemReg {
 struct Leaf {
     spans: Vec<Span>,
     width: u32,
-    /// What the visible spans of a text show, in order, once somebody has asked since the last change.
+    /// Visible text of the leaf, cached on first request until the next change.
     text: OnceLock<Box<str>>,
 }
 
-/// Leaves are cloned to be changed.
+/// A leaf is cloned only to be changed.
 impl Clone for Leaf {
     fn clone(&self) -> Self {
         Self { spans: self.spans.clone(), width: self.width, text: OnceLock::new() }
@@ -225,13 +228,13 @@ struct LeafRef {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Kid {
-    /// Of a leaf or a node: [`Inner::bottom`].
+struct Child {
+    /// Number of a leaf or a node: [`Inner::bottom`].
     number: u32,
     width: u32,
 }
 
-impl Kid {
+impl Child {
     fn leaf(leaf: LeafIdx, width: u32) -> Self {
         Self { number: leaf.get(), width }
     }
@@ -243,90 +246,90 @@ impl Kid {
 
 #[derive(Clone, Debug)]
 struct Inner {
-    /// None: it is the root.
+    /// `None` for the root.
     parent: Option<NodeIdx>,
-    /// Its kids are leaves.
+    /// Are its children leaves?
     bottom: bool,
-    kids: SmallVec<[Kid; tree::KIDS]>,
+    kids: SmallVec<[Child; tree::KIDS]>,
 }
 
-/// Where an element is.
+/// Position of an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct At {
+pub(crate) struct ElementPos {
     leaf: LeafIdx,
     span: SpanIdx,
-    /// Number of the element in its span.
+    /// Index of the element in its span.
     pub(crate) off: u32,
 }
 
-impl At {
-    /// The element `n` behind this one in the same span.
+impl ElementPos {
+    /// The element `n` after this one in the same span.
     pub(crate) fn on(self, n: u32) -> Self {
         Self { off: self.off + n, ..self }
     }
 
     /// The element `n` before this one in the same span.
-    pub(crate) fn back(self, n: u32) -> Self {
+    pub(crate) fn minus(self, n: u32) -> Self {
         Self { off: self.off - n, ..self }
     }
 }
 
-/// A place between elements: before element `off` of span `span`, which may be one past the last of its leaf.
+/// A position between elements: before element `off` of span `span`, which may be one past the last of its leaf.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Gap {
+pub(crate) struct InsertPos {
     leaf: LeafIdx,
     span: SpanIdx,
     off: u32,
 }
 
-/// The sequence.
+/// Sequence of elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Seq {
     pub(crate) is_text: bool,
     leaves: Vec<LeafRef>,
     inner: Vec<Inner>,
     root: NodeIdx,
-    /// The leaf of each element.
-    ids: Ids,
+    /// Leaf of each element.
+    ids: LeafIndex,
     pub(crate) regs: CowVec<ElemReg, RegIdx>,
     width: u32,
-    /// How many boundaries of marks there are.
+    /// Number of mark boundaries.
     pub(crate) marks: u32,
-    /// How many times a leaf was left with nothing in it. Some of these may have something again.
+    /// How often a leaf became empty. Some may have elements again.
     emptied: u32,
-    hot: Hot,
-    way: Way,
-    touched: [Touched; AUTHORS],
+    hot: EditFinger,
+    leaf_path: LeafPath,
+    touched: [LastTouched; AUTHORS],
 }
 
-/// So many people have a place of their own in [`Seq::touched`].
+/// Number of actors with a cached position in [`Seq::touched`].
 const AUTHORS: usize = 4;
 
-/// A leaf and a span in it where an element of an actor was inserted or changed last: who goes on typing is looked for
-/// here first. The element may have moved since.
+/// Leaf and span where an element of an actor was last inserted or changed; lookups for that actor start here. The
+/// element may have moved since.
 #[derive(Clone, Copy, Debug, Default)]
-struct Touched {
+struct LastTouched {
     leaf: LeafIdx,
     span: SpanIdx,
 }
 
-/// How the widths above a leaf are reached, so that typing there does not search them again: each node above it and the
-/// place of the next there, from the root down.
+/// Path to the widths above a leaf, so that typing there does not search it again: each node above the leaf and the
+/// child index taken there, from the root down.
 #[derive(Clone, Debug, Default)]
-struct Way {
+struct LeafPath {
     leaf: Option<LeafIdx>,
     nodes: SmallVec<[(NodeIdx, u32); 4]>,
 }
 
-/// Where the last edit was: a leaf and the units before it, a span in it and the units before that in the leaf. All zero
-/// is always right.
+/// Position of the last edit: a leaf and the units before it, and a span of it and the units before that in the leaf.
+/// All zeros is always valid.
 #[derive(Clone, Copy, Debug, Default)]
-struct Hot {
+struct EditFinger {
     leaf: LeafIdx,
     base: u32,
     span: SpanIdx,
     units: u32,
-    /// The span ends with the newest element of its actor, and the one after that would be looked for in this leaf.
+    /// The span ends with the newest element of its actor, and the next one would be looked up in this leaf.
     newest: bool,
 }
 
@@ -334,46 +337,46 @@ impl Seq {
     pub(crate) fn new(is_text: bool) -> Self {
         let leaf = LeafRef { leaf: Arc::default(), parent: NodeIdx::default(), next: None };
         let root =
-            Inner { parent: None, bottom: true, kids: smallvec::smallvec![Kid::leaf(LeafIdx::FIRST, 0)] };
+            Inner { parent: None, bottom: true, kids: smallvec::smallvec![Child::leaf(LeafIdx::FIRST, 0)] };
         Self {
             is_text,
             leaves: vec![leaf],
             inner: vec![root],
             root: NodeIdx::default(),
-            ids: Ids::default(),
+            ids: LeafIndex::default(),
             regs: CowVec::default(),
             width: 0,
             marks: 0,
             emptied: 0,
-            hot: Hot::default(),
-            way: Way::default(),
-            touched: [Touched::default(); AUTHORS],
+            hot: EditFinger::default(),
+            leaf_path: LeafPath::default(),
+            touched: [LastTouched::default(); AUTHORS],
         }
     }
 
-    /// The length in units of the encoding; of a list in elements.
+    /// Length in units of the encoding; of a list, in elements.
     pub(crate) fn width(&self) -> usize {
         self.width as usize
     }
 
     #[inline]
-    pub(crate) fn span(&self, at: At) -> &Span {
-        &self.leaves[at.leaf.place()].leaf.spans[at.span.place()]
+    pub(crate) fn span(&self, at: ElementPos) -> &Span {
+        &self.leaves[at.leaf.index()].leaf.spans[at.span.index()]
     }
 
-    /// The register of an element that has one.
+    /// Register of an element that has one.
     #[inline]
     pub(crate) fn reg(&self, span: &Span) -> Option<&ElemReg> {
         self.regs.get(span.reg?)
     }
 
-    /// The leaf that holds unit `index`, and the units before it. `step` is told each node on the way and which of its kids
-    /// is next.
+    /// The leaf with unit `index`, and the units before the leaf. Calls `step` with each node on the path and the index
+    /// of its next child.
     #[inline]
     fn leaf_of(&self, index: u32, mut step: impl FnMut(NodeIdx, u32)) -> (LeafIdx, u32) {
         let (mut number, mut base) = (self.root, 0);
         loop {
-            let node = &self.inner[number.place()];
+            let node = &self.inner[number.index()];
             let mut kids = (0..).zip(&node.kids);
             let (at, kid) = loop {
                 let (at, kid) = kids.next().expect("the index is below the width");
@@ -384,26 +387,26 @@ impl Seq {
             };
             step(number, at);
             if node.bottom {
-                return (LeafIdx::of(kid), base);
+                return (LeafIdx::from_u32(kid), base);
             }
-            number = NodeIdx::of(kid);
+            number = NodeIdx::from_u32(kid);
         }
     }
 
-    /// Whether unit `index` is in the leaf of the kept place.
+    /// Is unit `index` in the leaf of the last edit?
     #[inline]
     fn is_near(&self, index: u32) -> bool {
-        let Hot { leaf, base, .. } = self.hot;
-        index >= base && index - base < self.leaves[leaf.place()].leaf.width
+        let EditFinger { leaf, base, .. } = self.hot;
+        index >= base && index - base < self.leaves[leaf.index()].leaf.width
     }
 
-    /// Which kid of the node right above the kept place holds unit `index`, and the units before it, if one does: most
-    /// who go elsewhere do not go far.
+    /// The child of the node above the last edited leaf that holds unit `index`, and the units before it, if one does:
+    /// most jumps are short.
     #[inline]
     fn beside(&self, index: u32) -> Option<(u32, u32)> {
-        let Hot { leaf, mut base, .. } = self.hot;
-        let (node, mut at) = *self.way.nodes.last().filter(|_| self.way.leaf == Some(leaf))?;
-        let kids = &self.inner[node.place()].kids;
+        let EditFinger { leaf, mut base, .. } = self.hot;
+        let (node, mut at) = *self.leaf_path.nodes.last().filter(|_| self.leaf_path.leaf == Some(leaf))?;
+        let kids = &self.inner[node.index()].kids;
         while index < base {
             at = at.checked_sub(1)?;
             base -= kids[at as usize].width;
@@ -415,9 +418,9 @@ impl Seq {
         Some((at, base))
     }
 
-    /// The visible element that covers unit `index`, and the unit it starts at.
+    /// The visible element that covers unit `index`, and the unit at which it starts.
     #[inline]
-    pub(crate) fn locate(&self, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32)> {
+    pub(crate) fn locate(&self, index: u32, ctx: &SeqContext<'_>) -> Option<(ElementPos, u32)> {
         if index >= self.width {
             return None;
         }
@@ -428,16 +431,16 @@ impl Seq {
         self.scan(leaf, base, index, ctx).map(|(at, start, _)| (at, start))
     }
 
-    /// The span with the visible element that covers unit `index`, and which of its elements that is.
+    /// The span of the visible element that covers unit `index`, and the element's index in it.
     #[inline]
-    pub(crate) fn element(&self, index: u32, ctx: &Ctx<'_>) -> Option<(&Span, u32)> {
+    pub(crate) fn element(&self, index: u32, ctx: &SeqContext<'_>) -> Option<(&Span, u32)> {
         if index >= self.width {
             return None;
         }
         let (number, base) = self.leaf_of(index, |_, _| ());
-        let spans = &self.leaves[number.place()].leaf.spans;
+        let spans = &self.leaves[number.index()].leaf.spans;
         let known = number == self.hot.leaf && index >= base + self.hot.units;
-        let (first, units) = if known { (self.hot.span.place(), self.hot.units) } else { (0, 0) };
+        let (first, units) = if known { (self.hot.span.index(), self.hot.units) } else { (0, 0) };
         let mut unit = index - base - units;
         for span in &spans[first..] {
             if unit < span.units() {
@@ -448,55 +451,61 @@ impl Seq {
         None
     }
 
-    /// The element of a leaf that covers unit `index`, the unit it starts at, and where its span is.
+    /// The element of a leaf that covers unit `index`, the unit at which it starts, and the position of its span.
     #[inline]
-    fn scan(&self, leaf: LeafIdx, base: u32, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32, Hot)> {
-        let spans = &self.leaves[leaf.place()].leaf.spans;
+    fn scan(
+        &self,
+        leaf: LeafIdx,
+        base: u32,
+        index: u32,
+        ctx: &SeqContext<'_>,
+    ) -> Option<(ElementPos, u32, EditFinger)> {
+        let spans = &self.leaves[leaf.index()].leaf.spans;
         let (mut first, mut units) =
-            if leaf == self.hot.leaf { (self.hot.span.place(), self.hot.units) } else { (0, 0) };
+            if leaf == self.hot.leaf { (self.hot.span.index(), self.hot.units) } else { (0, 0) };
         while index < base + units {
             first -= 1;
             units -= spans[first].units();
         }
-        for (i, span) in (first as u32..).map(SpanIdx::of).zip(&spans[first..]) {
+        for (i, span) in (first as u32..).map(SpanIdx::from_u32).zip(&spans[first..]) {
             let width = span.units();
             if index - base - units < width {
                 let (off, start) = element_at(span, index - base - units, ctx);
-                let hot = Hot { leaf, base, span: i, units, newest: false };
-                return Some((At { leaf, span: i, off }, base + units + start, hot));
+                let hot = EditFinger { leaf, base, span: i, units, newest: false };
+                return Some((ElementPos { leaf, span: i, off }, base + units + start, hot));
             }
             units += width;
         }
         None
     }
 
-    /// As [`Self::locate`], and remembers the place for the next call.
+    /// As [`Self::locate`]; caches the position for the next call.
     #[inline]
-    pub(crate) fn locate_hot(&mut self, index: u32, ctx: &Ctx<'_>) -> Option<(At, u32)> {
+    pub(crate) fn locate_hot(&mut self, index: u32, ctx: &SeqContext<'_>) -> Option<(ElementPos, u32)> {
         if index >= self.width {
             return None;
         }
-        let Hot { leaf, base, span, units, .. } = self.hot;
+        let EditFinger { leaf, base, span, units, .. } = self.hot;
         let unit = index.wrapping_sub(base + units);
-        if let Some(hot) = self.leaves[leaf.place()].leaf.spans.get(span.place())
+        if let Some(hot) = self.leaves[leaf.index()].leaf.spans.get(span.index())
             && unit < hot.units()
             && hot.width == hot.len
         {
-            return Some((At { leaf, span, off: unit }, index));
+            return Some((ElementPos { leaf, span, off: unit }, index));
         }
         let (leaf, base) = if self.is_near(index) {
             (leaf, base)
         } else if let Some((kid, base)) = self.beside(index) {
-            let (node, at) = self.way.nodes.last_mut().expect("there is a way to every leaf");
+            let (node, at) = self.leaf_path.nodes.last_mut().expect("every leaf has a path");
             *at = kid;
-            let leaf = LeafIdx::of(self.inner[node.place()].kids[kid as usize].number);
-            self.way.leaf = Some(leaf);
+            let leaf = LeafIdx::from_u32(self.inner[node.index()].kids[kid as usize].number);
+            self.leaf_path.leaf = Some(leaf);
             (leaf, base)
         } else {
-            let mut way = std::mem::take(&mut self.way);
-            way.nodes.clear();
-            let (leaf, base) = self.leaf_of(index, |node, kid| way.nodes.push((node, kid)));
-            self.way = Way { leaf: Some(leaf), ..way };
+            let mut path = std::mem::take(&mut self.leaf_path);
+            path.nodes.clear();
+            let (leaf, base) = self.leaf_of(index, |node, kid| path.nodes.push((node, kid)));
+            self.leaf_path = LeafPath { leaf: Some(leaf), ..path };
             (leaf, base)
         };
         let (at, start, hot) = self.scan(leaf, base, index, ctx)?;
@@ -504,65 +513,65 @@ impl Seq {
         Some((at, start))
     }
 
-    /// Where to insert before unit `index`, which is at most the width: the place, the element before it, and the unit
-    /// that really is, since elements are never divided. Remembers the place for the next call.
+    /// The gap to insert before unit `index`, which is at most the width; the element before it; and the actual unit,
+    /// because elements are never split. Caches the position for the next call.
     #[inline]
-    pub(crate) fn gap_hot(&mut self, index: u32, ctx: &Ctx<'_>) -> Option<(Gap, OpId, u32)> {
+    pub(crate) fn gap_hot(&mut self, index: u32, ctx: &SeqContext<'_>) -> Option<(InsertPos, OpId, u32)> {
         let Some(before) = index.checked_sub(1) else { return Some((self.front(), OpId::NONE, 0)) };
         let (at, start) = self.locate_hot(before, ctx)?;
         let span = self.span(at);
-        Some((self.behind(at), span.id.plus(at.off), start + span.width_at(at.off, ctx)))
+        Some((self.gap_after(at), span.id.plus(at.off), start + span.width_at(at.off, ctx)))
     }
 
-    /// The width of one visible element.
-    pub(crate) fn width_at(&self, at: At, ctx: &Ctx<'_>) -> usize {
+    /// Width of one visible element.
+    pub(crate) fn width_at(&self, at: ElementPos, ctx: &SeqContext<'_>) -> usize {
         self.span(at).width_at(at.off, ctx) as usize
     }
 
-    /// Where the element inserted by operation `id` is.
-    pub(crate) fn find(&self, id: OpId) -> Option<At> {
-        let Touched { leaf, span } = self.touched[id.actor.place() % AUTHORS];
-        let there = self.leaves.get(leaf.place()).and_then(|leaf| leaf.leaf.spans.get(span.place()));
+    /// Position of the element inserted by operation `id`.
+    pub(crate) fn find(&self, id: OpId) -> Option<ElementPos> {
+        let LastTouched { leaf, span } = self.touched[id.actor.index() % AUTHORS];
+        let there = self.leaves.get(leaf.index()).and_then(|leaf| leaf.leaf.spans.get(span.index()));
         if let Some(found) = there.filter(|span| span.contains(id)) {
-            return Some(At { leaf, span, off: id.ctr - found.id.ctr });
+            return Some(ElementPos { leaf, span, off: id.ctr - found.id.ctr });
         }
         let leaf = self.ids.leaf(id, &self.leaves)?;
-        let spans = &self.leaves.get(leaf.place())?.leaf.spans;
+        let spans = &self.leaves.get(leaf.index())?.leaf.spans;
         let span = spans.iter().position(|span| span.contains(id))?;
-        Some(At { leaf, span: SpanIdx::of(span as u32), off: id.ctr - spans[span].id.ctr })
+        Some(ElementPos { leaf, span: SpanIdx::from_u32(span as u32), off: id.ctr - spans[span].id.ctr })
     }
 
-    /// The same, looked for first where the last edit was.
+    /// As [`Self::find`], but tries the position of the last edit first.
     #[inline]
-    pub(crate) fn find_near(&self, id: OpId) -> Option<At> {
-        let Hot { leaf, span, .. } = self.hot;
-        match self.leaves[leaf.place()].leaf.spans.get(span.place()) {
-            Some(found) if found.contains(id) => Some(At { leaf, span, off: id.ctr - found.id.ctr }),
+    pub(crate) fn find_near(&self, id: OpId) -> Option<ElementPos> {
+        let EditFinger { leaf, span, .. } = self.hot;
+        match self.leaves[leaf.index()].leaf.spans.get(span.index()) {
+            Some(found) if found.contains(id) => Some(ElementPos { leaf, span, off: id.ctr - found.id.ctr }),
             _ => self.find(id),
         }
     }
 
-    /// Remembers where an element of an actor is.
+    /// Caches the position of an actor's element.
     #[inline]
     fn touch(&mut self, actor: ActorIdx, leaf: LeafIdx, span: SpanIdx) {
-        self.touched[actor.place() % AUTHORS] = Touched { leaf, span };
+        self.touched[actor.index() % AUTHORS] = LastTouched { leaf, span };
     }
 
-    /// How many units lie before an element. Costs O(1) where the last edit was.
-    pub(crate) fn units_before(&self, at: At, ctx: &Ctx<'_>) -> usize {
-        let leaf = &self.leaves[at.leaf.place()];
+    /// Number of units before an element. Costs O(1) at the last edit.
+    pub(crate) fn units_before(&self, at: ElementPos, ctx: &SeqContext<'_>) -> usize {
+        let leaf = &self.leaves[at.leaf.index()];
         let span = self.span(at);
         let mut units = if span.visible { span.measure(at.off, ctx).1 } else { 0 };
         let hot = self.hot;
         if at.leaf == hot.leaf && at.span >= hot.span {
-            let spans = &leaf.leaf.spans[hot.span.place()..at.span.place()];
+            let spans = &leaf.leaf.spans[hot.span.index()..at.span.index()];
             return (hot.base + hot.units + units + spans.iter().map(Span::units).sum::<u32>()) as usize;
         }
-        let spans = &leaf.leaf.spans[..at.span.place()];
+        let spans = &leaf.leaf.spans[..at.span.index()];
         units += spans.iter().map(Span::units).sum::<u32>();
         let (mut kid, mut parent) = (at.leaf.get(), Some(leaf.parent));
         while let Some(number) = parent {
-            let node = &self.inner[number.place()];
+            let node = &self.inner[number.index()];
             let before = node.kids.iter().take_while(|other| other.number != kid);
             units += before.map(|kid| kid.width).sum::<u32>();
             (kid, parent) = (number.get(), node.parent);
@@ -570,46 +579,46 @@ impl Seq {
         units as usize
     }
 
-    /// Whether the element at `a` stands before the one at `b`.
-    pub(crate) fn before(&self, a: At, b: At) -> bool {
+    /// Does the element at `a` precede the one at `b`?
+    pub(crate) fn before(&self, a: ElementPos, b: ElementPos) -> bool {
         if a.leaf == b.leaf {
             return (a.span, a.off) < (b.span, b.off);
         }
         self.path(a.leaf) < self.path(b.leaf)
     }
 
-    /// The way from the root to a leaf: at each level the number of the kid.
+    /// Path from the root to a leaf: the child index at each level.
     fn path(&self, leaf: LeafIdx) -> SmallVec<[u32; 8]> {
         let mut path = SmallVec::new();
-        let (mut kid, mut parent) = (leaf.get(), Some(self.leaves[leaf.place()].parent));
+        let (mut kid, mut parent) = (leaf.get(), Some(self.leaves[leaf.index()].parent));
         while let Some(number) = parent {
-            let node = &self.inner[number.place()];
+            let node = &self.inner[number.index()];
             let at = node.kids.iter().position(|other| other.number == kid);
-            path.push(at.expect("a parent knows its kids") as u32);
+            path.push(at.expect("a parent lists its children") as u32);
             (kid, parent) = (number.get(), node.parent);
         }
         path.reverse();
         path
     }
 
-    /// What follows is typed here: nobody looks for elements by their ids meanwhile.
+    /// Announces local typing: no lookups by id are expected.
     #[inline]
     pub(crate) fn put_off(&mut self) {
         self.ids.put_off();
     }
 
-    /// Puts the index in order.
+    /// Corrects the index.
     #[inline]
-    pub(crate) fn settle(&mut self) {
-        self.ids.settle(&self.leaves);
+    pub(crate) fn update_index(&mut self) {
+        self.ids.update(&self.leaves);
     }
 
-    /// Takes the index that was made beside the sequence.
+    /// Sets the index that was built in parallel.
     pub(crate) fn set_index(&mut self, index: OpIdMap) {
-        self.ids = Ids::new(index);
+        self.ids = LeafIndex::new(index);
     }
 
-    /// How many leaves there are: looking at one costs about as much as finding an element.
+    /// Number of leaves: visiting one costs about as much as finding an element.
     pub(crate) fn size(&self) -> usize {
         self.leaves.len()
     }
@@ -619,7 +628,7 @@ impl Seq {
         Leaves { seq: self, next: Some(LeafIdx::FIRST) }
     }
 
-    /// All spans in list order, those of a leaf at once.
+    /// All spans in list order, one slice per leaf.
     pub(crate) fn pages(&self) -> Pages<'_> {
         Pages(self.leaves())
     }
@@ -629,7 +638,7 @@ impl Seq {
         self.leaves().flat_map(|leaf| &leaf.spans)
     }
 
-    /// The visible text; `shown` says what a visible span shows. Each leaf remembers its part until it is changed.
+    /// The visible text; `shown` returns the text of a visible span. Each leaf caches its part until it changes.
     pub(crate) fn text<'a>(&'a self, shown: impl Fn(&'a Span) -> &'a str) -> String {
         if let [only] = &self.leaves[..]
             && let Some(known) = only.leaf.text.get()
@@ -648,7 +657,7 @@ impl Seq {
             }
             let from = text.len();
             leaf.spans.iter().filter(|span| span.visible).for_each(|span| text.push_str(shown(span)));
-            // Another reader may have been faster, with the same text.
+            // Another thread may have stored the same text first.
             let _ = leaf.text.set(text[from..].into());
         }
         text
@@ -664,7 +673,7 @@ impl<'a> Iterator for Leaves<'a> {
     type Item = &'a Leaf;
 
     fn next(&mut self) -> Option<&'a Leaf> {
-        let leaf = self.seq.leaves.get(self.next?.place())?;
+        let leaf = self.seq.leaves.get(self.next?.index())?;
         self.next = leaf.next;
         Some(&leaf.leaf)
     }
@@ -682,9 +691,9 @@ impl<'a> Iterator for Pages<'a> {
     }
 }
 
-/// The element of a visible span that covers `unit`, and the unit it starts at, both counted in the span.
+/// The element of a visible span that covers `unit`, and the unit at which it starts, both relative to the span.
 #[inline]
-fn element_at(span: &Span, unit: u32, ctx: &Ctx<'_>) -> (u32, u32) {
+fn element_at(span: &Span, unit: u32, ctx: &SeqContext<'_>) -> (u32, u32) {
     match span.kind {
         _ if span.len == 1 => (0, 0),
         Kind::Text if span.width == span.len => (unit, unit),
@@ -693,8 +702,8 @@ fn element_at(span: &Span, unit: u32, ctx: &Ctx<'_>) -> (u32, u32) {
     }
 }
 
-/// As [`element_at`], where characters are not one unit wide.
-fn char_at(span: &Span, unit: u32, ctx: &Ctx<'_>) -> (u32, u32) {
+/// As [`element_at`], for characters of any width.
+fn char_at(span: &Span, unit: u32, ctx: &SeqContext<'_>) -> (u32, u32) {
     let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
     let mut start = 0;
     for (n, c) in text.chars().enumerate() {

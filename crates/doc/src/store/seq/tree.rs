@@ -1,54 +1,54 @@
-//! The B-tree above the leaves: widths, and splitting what has grown too large.
+//! B-tree above the leaves: widths, and splits of full nodes.
 
 use std::sync::Arc;
 
-use super::{Hot, Inner, Kid, Leaf, LeafRef, Seq, Way};
+use super::{Child, EditFinger, Inner, Leaf, LeafPath, LeafRef, Seq};
 use crate::types::{LeafIdx, NodeIdx, SpanIdx};
 
-/// Spans a leaf may hold.
+/// Maximum number of spans in a leaf.
 pub(super) const SPANS: usize = 32;
-/// Bytes of text in one span; longer runs are several spans.
+/// Maximum length in bytes of the text of one span; longer runs become several spans.
 pub(crate) const SPAN_TEXT: usize = 1024;
-/// Kids of an inner node.
+/// Maximum number of children of an inner node.
 pub(super) const KIDS: usize = 32;
 
 impl Seq {
-    /// Adds to the width of a leaf and of everything above it.
+    /// Adds to the width of a leaf and of all its ancestors.
     #[inline]
     pub(super) fn widen(&mut self, leaf: LeafIdx, by: i64) {
         if by == 0 {
             return;
         }
-        if self.way.leaf != Some(leaf) {
+        if self.leaf_path.leaf != Some(leaf) {
             self.find_way(leaf);
         }
         let add = |width: &mut u32| *width = (i64::from(*width) + by) as u32;
         add(&mut self.width);
-        for (node, kid) in &self.way.nodes {
-            add(&mut self.inner[node.place()].kids[*kid as usize].width);
+        for (node, kid) in &self.leaf_path.nodes {
+            add(&mut self.inner[node.index()].kids[*kid as usize].width);
         }
     }
 
     fn find_way(&mut self, leaf: LeafIdx) {
-        self.way.leaf = Some(leaf);
-        self.way.nodes.clear();
-        let (mut kid, mut parent) = (leaf.get(), Some(self.leaves[leaf.place()].parent));
+        self.leaf_path.leaf = Some(leaf);
+        self.leaf_path.nodes.clear();
+        let (mut kid, mut parent) = (leaf.get(), Some(self.leaves[leaf.index()].parent));
         while let Some(number) = parent {
-            let node = &self.inner[number.place()];
+            let node = &self.inner[number.index()];
             let at = node.kids.iter().position(|slot| slot.number == kid);
-            self.way.nodes.push((number, at.expect("a parent knows its kids") as u32));
+            self.leaf_path.nodes.push((number, at.expect("a parent lists its children") as u32));
             (kid, parent) = (number.get(), node.parent);
         }
-        self.way.nodes.reverse();
+        self.leaf_path.nodes.reverse();
     }
 
-    /// Moves half of a leaf into a new one behind it.
+    /// Moves half of a leaf into a new one after it.
     pub(super) fn split_leaf(&mut self, number: LeafIdx) {
-        let right = LeafIdx::of(self.leaves.len() as u32);
-        let old = &mut self.leaves[number.place()];
+        let right = LeafIdx::from_u32(self.leaves.len() as u32);
+        let old = &mut self.leaves[number.index()];
         let last = old.next.is_none();
         let leaf = Arc::make_mut(&mut old.leaf);
-        // Appending: leave the left one nearly full.
+        // When appending, leave the left leaf nearly full.
         let keep = if last { SPANS - 4 } else { leaf.spans.len() / 2 };
         let mut spans = Vec::with_capacity(SPANS + 2);
         spans.extend(leaf.spans.drain(keep..));
@@ -56,32 +56,34 @@ impl Seq {
         leaf.width -= width;
         leaf.text.take();
         let (parent, next) = (old.parent, old.next.replace(right));
-        let (kept, left) = (SpanIdx::of(keep as u32), leaf.width);
+        let (keep_spans, left) = (SpanIdx::from_u32(keep as u32), leaf.width);
         let leaf = Arc::new(Leaf { spans, width, ..Leaf::default() });
         self.leaves.push(LeafRef { leaf, parent, next });
         self.ids.divided(right, &self.leaves);
-        for touched in self.touched.iter_mut().filter(|at| at.leaf == number && at.span >= kept) {
-            (touched.leaf, touched.span) = (right, touched.span.since(kept));
+        for touched in self.touched.iter_mut().filter(|at| at.leaf == number && at.span >= keep_spans) {
+            (touched.leaf, touched.span) = (right, touched.span.since(keep_spans));
         }
-        self.way = Way::default();
+        self.leaf_path = LeafPath::default();
         self.hot = match self.hot {
-            Hot { leaf, base, span, units, .. } if leaf == number && span >= kept => Hot {
-                leaf: right,
-                base: base + left,
-                span: span.since(kept),
-                units: units - left,
-                newest: false,
-            },
-            Hot { leaf, .. } if leaf == number => self.hot,
-            _ => Hot::default(),
+            EditFinger { leaf, base, span, units, .. } if leaf == number && span >= keep_spans => {
+                EditFinger {
+                    leaf: right,
+                    base: base + left,
+                    span: span.since(keep_spans),
+                    units: units - left,
+                    newest: false,
+                }
+            }
+            EditFinger { leaf, .. } if leaf == number => self.hot,
+            _ => EditFinger::default(),
         };
-        self.add_kid(parent, number.get(), Kid::leaf(right, width));
+        self.add_kid(parent, number.get(), Child::leaf(right, width));
     }
 
-    /// Puts `kid` behind its left neighbour, from whose width its own was taken.
-    fn add_kid(&mut self, parent: NodeIdx, left: u32, kid: Kid) {
-        let node = &mut self.inner[parent.place()];
-        let at = node.kids.iter().position(|slot| slot.number == left).expect("a parent knows its kids");
+    /// Inserts `kid` after its left neighbour, from whose width its own was taken.
+    fn add_kid(&mut self, parent: NodeIdx, left: u32, kid: Child) {
+        let node = &mut self.inner[parent.index()];
+        let at = node.kids.iter().position(|slot| slot.number == left).expect("a parent lists its children");
         node.kids[at].width -= kid.width;
         node.kids.insert(at + 1, kid);
         if node.kids.len() >= KIDS {
@@ -90,8 +92,8 @@ impl Seq {
     }
 
     fn split_inner(&mut self, number: NodeIdx) {
-        let right = NodeIdx::of(self.inner.len() as u32);
-        let node = &mut self.inner[number.place()];
+        let right = NodeIdx::from_u32(self.inner.len() as u32);
+        let node = &mut self.inner[number.index()];
         let kids = node.kids.drain(KIDS / 2..).collect();
         let mut new = Inner { parent: node.parent, bottom: node.bottom, kids };
         let width = new.kids.iter().map(|kid| kid.width).sum();
@@ -102,17 +104,17 @@ impl Seq {
             let left: u32 = node.kids.iter().map(|kid| kid.width).sum();
             self.adopt(&new, right);
             self.inner.push(new);
-            let kids = [Kid::node(number, left), Kid::node(right, width)].into_iter().collect();
+            let kids = [Child::node(number, left), Child::node(right, width)].into_iter().collect();
             self.inner.push(Inner { parent: None, bottom: false, kids });
             self.root = root;
             return;
         };
         self.adopt(&new, right);
         self.inner.push(new);
-        self.add_kid(parent, number.get(), Kid::node(right, width));
+        self.add_kid(parent, number.get(), Child::node(right, width));
     }
 
-    /// Tells the kids of a new node who their parent is.
+    /// Sets the parent of the children of a new node.
     fn adopt(&mut self, node: &Inner, number: NodeIdx) {
         for kid in &node.kids {
             if node.bottom {

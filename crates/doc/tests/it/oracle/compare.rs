@@ -1,4 +1,4 @@
-//! What the engine shows, in the words of the oracle.
+//! Contents of the engine in the types of the oracle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -68,8 +68,8 @@ pub(crate) fn marks(set: &MarkSet<'_>) -> BTreeMap<String, Value> {
     set.iter().map(|(name, shown)| (name.to_owned(), value(shown))).collect()
 }
 
-/// What the engine cannot be asked for in the state of the oracle: the marks and the losers at a place in a text that
-/// takes no room.
+/// Removes from the oracle's state what cannot be read from the engine: marks and losing values of elements without
+/// width in a text.
 fn askable(mut state: State) -> State {
     for object in state.objects.values_mut() {
         for element in &mut object.elements {
@@ -116,7 +116,7 @@ fn object(view: &View<'_>, of: &ObjId) -> Object {
     object
 }
 
-/// Panics unless the marks and the spans of a text say what its elements do.
+/// Panics unless the marks and spans of a text agree with its elements.
 fn rich(view: &View<'_>, of: &ObjId, elements: &[Element]) {
     let mut units: Vec<&Element> = vec![];
     for element in elements {
@@ -160,7 +160,7 @@ fn rich(view: &View<'_>, of: &ObjId, elements: &[Element]) {
     assert_eq!(at, units.len(), "the spans of {of}");
 }
 
-/// Panics unless a view shows `state`: every value of every object, with its id.
+/// Panics unless a view equals `state`: every value of every object, with its id.
 #[track_caller]
 fn shows(view: &View<'_>, state: &State, when: &str) {
     let state = askable(state.clone());
@@ -179,7 +179,7 @@ pub(super) fn hash_of(hash: &Hash) -> ChangeHash {
     ChangeHash(*hash)
 }
 
-/// The changes of a document, as the oracle reads them.
+/// The changes of a document, as read by the oracle.
 pub(super) fn read(changes: &[Change]) -> History {
     let mut history = History::new();
     for change in changes {
@@ -192,17 +192,17 @@ pub(super) fn read(changes: &[Change]) -> History {
     history
 }
 
-/// Panics unless the engine has what the oracle has: changes, heads, what is missing, and every value.
+/// Panics unless the engine equals the oracle: changes, heads, missing changes, and every value.
 #[track_caller]
 pub(super) fn agree_now(doc: &Document, history: &History, when: &str) {
     doc.check(true);
-    let ours: BTreeSet<Hash> = doc.get_changes(&[]).iter().map(|change| change.hash().0).collect();
-    let theirs: BTreeSet<Hash> = history.changes().iter().map(|change| change.hash).collect();
-    if let Some(hash) = ours.difference(&theirs).next() {
+    let actual: BTreeSet<Hash> = doc.get_changes(&[]).iter().map(|change| change.hash().0).collect();
+    let expected: BTreeSet<Hash> = history.changes().iter().map(|change| change.hash).collect();
+    if let Some(hash) = actual.difference(&expected).next() {
         let why = history.refused().get(hash).map_or_else(|| "it waits".to_owned(), ToString::to_string);
         panic!("{when}: only the engine takes a change: {why}");
     }
-    if let Some(change) = history.changes().iter().find(|change| !ours.contains(&change.hash)) {
+    if let Some(change) = history.changes().iter().find(|change| !actual.contains(&change.hash)) {
         let again = Change::from_bytes(&change.bytes()).map(|change| doc.clone().apply_valid([change]));
         panic!("{when}: only the oracle takes a change: {again:?}");
     }
@@ -213,27 +213,27 @@ pub(super) fn agree_now(doc: &Document, history: &History, when: &str) {
     shows(&doc.view(), &history.state(), when);
 }
 
-/// As [`agree_now`], and at these heads.
+/// As [`agree_now`], and also at these heads.
 #[track_caller]
 pub(super) fn agree_at(doc: &Document, history: &History, heads: &[Hash], when: &str) {
     let state = history.at(heads).expect("heads that are here");
-    let ours: Vec<ChangeHash> = heads.iter().map(hash_of).collect();
-    shows(&doc.at(&ours).expect("heads that are here"), &state, &format!("{when}, at {ours:?}"));
+    let hashes: Vec<ChangeHash> = heads.iter().map(hash_of).collect();
+    shows(&doc.at(&hashes).expect("heads that are here"), &state, &format!("{when}, at {hashes:?}"));
 }
 
-/// As [`agree_now`], at every head of the history, in every change, and in what is saved.
+/// As [`agree_now`], and also at every head of the history, in every change, and after a save.
 #[track_caller]
 pub(super) fn agree(doc: &mut Document, history: &History, when: &str) {
     agree_now(doc, history, when);
     for change in history.changes() {
         agree_at(doc, history, &[change.hash], when);
-        let ours = doc.get_change_by_hash(&hash_of(&change.hash)).expect("a change that is here");
-        assert_eq!(ours.raw_bytes(), change.bytes(), "{when}");
+        let actual = doc.get_change_by_hash(&hash_of(&change.hash)).expect("a change that is here");
+        assert_eq!(actual.raw_bytes(), change.bytes(), "{when}");
     }
     saves(doc, history, when);
 }
 
-/// Panics unless what is saved is read by both, and is the same.
+/// Panics unless both read the saved file, with equal contents.
 #[track_caller]
 pub(super) fn saves(doc: &mut Document, history: &History, when: &str) {
     for file in [doc.save(), doc.save_nocompress()] {
@@ -246,20 +246,21 @@ pub(super) fn saves(doc: &mut Document, history: &History, when: &str) {
     }
 }
 
-/// Hands a change to both, and to the engine as it would come from elsewhere.
+/// Delivers a change to both; the engine gets it as bytes.
 pub(crate) fn deliver(doc: &mut Document, history: &mut History, change: &Made) {
     history.deliver(change.clone());
     give(doc, change);
 }
 
-/// Hands a change to the engine. It is taken, waits, or is refused; whatever waited for it is judged by itself.
+/// Delivers a change to the engine. It is applied, queued, or refused; queued changes that waited for it are judged
+/// individually.
 pub(super) fn give(doc: &mut Document, change: &Made) {
     if let Ok(change) = Change::from_bytes(&change.bytes()) {
         doc.apply_valid([change]);
     }
 }
 
-/// Tries every seed, and tells of all that fail.
+/// Runs the case for every seed, and reports all failing ones.
 pub(crate) fn each(seeds: Range<u64>, case: impl Fn(u64)) {
     let mut failed = vec![];
     for seed in seeds.clone() {

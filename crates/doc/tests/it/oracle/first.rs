@@ -1,18 +1,18 @@
-//! The first operations of a change that is too long for the oracle. What they refer to is before them, so they are a change
-//! that its author could have made.
+//! First operations of a change that is too long for the oracle. They refer only to earlier ones, so they form a change
+//! that the author could have made.
 
+use hashmill_testkit::format::numbers::{Input, put_signed, put_unsigned};
 use hashmill_testkit::mutate::chunk::{Change, Column};
-use hashmill_testkit::mutate::leb::{Input, put_signed, put_unsigned};
 
-/// The type of a column of flags, and of one of the bytes of values; the other types are runs.
+/// Type of a column of flags; then that of a column of value bytes. All other columns contain runs.
 const FLAGS: u64 = 4;
 const RAW: u64 = 7;
 
-/// How many predecessors, and of which type and how many bytes a value is.
+/// Columns with the number of predecessors, and with type and length of values.
 const PREDECESSORS: u64 = 0x70;
 const METADATA: u64 = 0x56;
 
-/// A change of the first so many operations of `change`; nothing where its columns are none.
+/// A change of the first `rows` operations of `change`; `None` if its columns are invalid.
 pub(super) fn first(change: &Change, rows: u64) -> Option<Change> {
     let sum = |spec: u64, shift: u32| match change.ops.iter().find(|column| column.spec == spec) {
         Some(column) => sum(&column.data, rows, shift),
@@ -33,7 +33,7 @@ pub(super) fn first(change: &Change, rows: u64) -> Option<Change> {
     Some(Change { ops, ..change.clone() })
 }
 
-/// The sum of the first numbers of a column, each shifted right.
+/// Sum of the first numbers of a column, each shifted right.
 fn sum(data: &[u8], mut rows: u64, shift: u32) -> Option<u64> {
     let (mut input, mut sum) = (Input(data), 0);
     while rows > 0 && !input.0.is_empty() {
@@ -73,8 +73,8 @@ fn runs(data: &[u8], mut rows: u64, kind: u64) -> Option<Vec<u8>> {
         let before = input.0;
         for _ in 0..items {
             match kind {
-                5 => input.sized().map(drop)?,
-                // Signed or not, a number is as long.
+                5 => input.prefixed().map(drop)?,
+                // Signed and unsigned numbers have equal lengths.
                 _ => input.unsigned().map(drop)?,
             }
         }

@@ -1,4 +1,4 @@
-//! The engine beside the oracle, which knows the format and its meaning from the reference alone.
+//! Comparison of the engine with the oracle, which is based only on the reference of the format.
 
 pub(crate) mod compare;
 mod cursors;

@@ -1,13 +1,13 @@
-//! Changes and documents that were damaged, with checksums and heads that are right all the same.
+//! Damaged changes and documents with valid checksums and heads.
 
 use std::cell::Cell;
 
 use hashmill_doc::{Change, Document, LoadError};
-use hashmill_testkit::Rng;
 use hashmill_testkit::doc::forge::Forge;
 use hashmill_testkit::doc::{
     Action, Change as Made, Document as Table, History, Id, Key, MOST, chunk, chunks,
 };
+use hashmill_testkit::{Rng, size};
 
 use super::compare::{agree, agree_now, each, give, saves};
 
@@ -31,9 +31,9 @@ fn damage(bytes: &mut Vec<u8>, rng: &mut Rng) {
 }
 
 #[test]
-fn damaged_changes() {
+fn damaged_changes_are_judged_equally() {
     let taken = Cell::new(0);
-    each(0..60, |seed| {
+    each(0..size::of(20, 60), |seed| {
         let (mut forge, mut rng) = (Forge::new(seed, History::new()), Rng::new(seed));
         let changes: Vec<Made> = (0..12).map(|_| forge.change(3, 0)).collect();
         for round in 0..60 {
@@ -47,17 +47,17 @@ fn damaged_changes() {
             let mut damaged = body(&changes[last].bytes());
             damage(&mut damaged, &mut rng);
             let bytes = chunk(1, &damaged);
-            let ours = Change::from_bytes(&bytes);
-            match (&ours, Made::read(&damaged, MOST)) {
+            let actual = Change::from_bytes(&bytes);
+            match (&actual, Made::read(&damaged, MOST)) {
                 (Err(_), Err(_)) => continue,
                 (_, Err(why)) if why.is_too_large() => continue,
-                (Ok(ours), Ok(theirs)) => {
-                    assert_eq!(ours.hash().0, theirs.hash, "{when}");
-                    give(&mut doc, &theirs);
-                    history.deliver(theirs);
+                (Ok(actual), Ok(expected)) => {
+                    assert_eq!(actual.hash().0, expected.hash, "{when}");
+                    give(&mut doc, &expected);
+                    history.deliver(expected);
                 }
                 (Ok(_), Err(why)) => panic!("{when}: only the oracle refuses it: {why}"),
-                (Err(why), Ok(theirs)) => panic!("{when}: only the engine refuses it: {why}: {theirs:?}"),
+                (Err(why), Ok(expected)) => panic!("{when}: only the engine refuses it: {why}: {expected:?}"),
             }
             agree_now(&doc, &history, &when);
             saves(&mut doc, &history, &when);
@@ -67,7 +67,7 @@ fn damaged_changes() {
     assert!(taken.get() > 100, "{} of the damaged changes are right", taken.get());
 }
 
-/// Whether both read a file, and read the same.
+/// Do both read a file, with equal contents?
 fn judge(file: &[u8], when: &str) -> bool {
     match (Document::load(file), History::load(file, MOST)) {
         (Ok(mut doc), Ok(history)) => {
@@ -81,7 +81,7 @@ fn judge(file: &[u8], when: &str) -> bool {
     }
 }
 
-/// Changes a table of a document in one place, as its rows could be.
+/// Changes a table of a document at one place, within the form of its rows.
 fn spoil(table: &mut Table, rng: &mut Rng) {
     let ids: Vec<Id> = table.ops.iter().flat_map(|(op, over)| over.iter().chain([&op.id])).cloned().collect();
     if table.ops.is_empty() {
@@ -116,7 +116,7 @@ fn spoil(table: &mut Table, rng: &mut Rng) {
     }
 }
 
-/// The heads that the changes of a table lead to, whatever they say.
+/// Computes the heads of the changes of a table.
 fn repair(table: &mut Table) {
     if let Ok(changes) = table.changes() {
         table.heads = Table::of(&changes).heads;
@@ -125,9 +125,9 @@ fn repair(table: &mut Table) {
 }
 
 #[test]
-fn damaged_documents() {
+fn damaged_documents_are_judged_equally() {
     let taken = Cell::new(0);
-    each(0..60, |seed| {
+    each(0..size::of(20, 60), |seed| {
         let (mut forge, mut rng) = (Forge::new(seed, History::new()), Rng::new(seed));
         (0..6).for_each(|_| drop(forge.change(3, 0)));
         let table = Table::of(forge.history.changes());

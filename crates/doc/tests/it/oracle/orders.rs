@@ -1,4 +1,4 @@
-//! The same changes in every order: the same are taken, and the document is the same.
+//! Changes delivered in every order: the same ones are applied, and the documents are equal.
 
 use hashmill_doc::Document;
 use hashmill_testkit::Rng;
@@ -7,14 +7,14 @@ use hashmill_testkit::doc::{Change, History};
 
 use super::compare::{agree, agree_now, deliver, each, give};
 
-/// Whether no two changes are of one writer with one number: of those, the one that is ready first is taken.
+/// Are all pairs of actor and sequence number unique? Of duplicates, the one that is ready first is applied.
 fn are_named(changes: &[Change]) -> bool {
     let mut names: Vec<_> = changes.iter().map(|change| (&change.actor, change.seq)).collect();
     names.sort();
     names.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// Every order of `0..count`.
+/// All permutations of `0..count`.
 fn permutations(count: usize) -> Vec<Vec<usize>> {
     let mut all = vec![vec![]];
     for next in 0..count {
@@ -26,7 +26,7 @@ fn permutations(count: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// Hands the changes over in every order, on top of what is there.
+/// Delivers the changes in every order, after those of `base`.
 fn in_every_order(base: &Document, history: &History, changes: &[Change], when: &str) {
     let mut all = history.clone();
     changes.iter().for_each(|change| all.deliver(change.clone()));
@@ -41,7 +41,7 @@ fn in_every_order(base: &Document, history: &History, changes: &[Change], when: 
     agree(&mut doc, &all, when);
 }
 
-/// A history that is the same for all, and `count` changes more.
+/// A common history, and `count` further changes.
 fn small(seed: u64, count: usize, wrong: usize) -> (Document, History, Vec<Change>) {
     let mut forge = Forge::new(seed, History::new());
     let (mut doc, mut history) = (Document::new(), History::new());
@@ -53,7 +53,7 @@ fn small(seed: u64, count: usize, wrong: usize) -> (Document, History, Vec<Chang
 }
 
 #[test]
-fn small_sets_of_right_changes() {
+fn small_sets_of_valid_changes_in_every_order() {
     each(0..12, |seed| {
         let (doc, history, changes) = small(seed, 3 + seed as usize % 3, 0);
         in_every_order(&doc, &history, &changes, "a small set");
@@ -63,7 +63,7 @@ fn small_sets_of_right_changes() {
 }
 
 #[test]
-fn small_sets_with_wrong_changes() {
+fn small_sets_with_invalid_changes_in_every_order() {
     each(0..120, |seed| {
         let (doc, history, changes) = small(seed, 4, 2);
         if are_named(&changes) {
@@ -75,7 +75,7 @@ fn small_sets_with_wrong_changes() {
 }
 
 #[test]
-fn large_sets() {
+fn large_sets_in_random_orders() {
     each(0..6, |seed| {
         let wrong = if seed < 2 { 0 } else { 12 };
         let mut forge = Forge::new(seed, History::new());
@@ -92,9 +92,9 @@ fn large_sets() {
     });
 }
 
-/// Of two changes with one name, the oracle and the engine take the same one, in every order.
+/// Of two changes with one sequence number, oracle and engine apply the same one, in every order.
 #[test]
-fn two_writers_with_one_name() {
+fn two_writers_with_one_actor_id() {
     each(0..60, |seed| {
         let (doc, history, changes) = small(seed, 4, 2);
         for order in permutations(changes.len()) {

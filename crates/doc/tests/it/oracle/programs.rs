@@ -1,4 +1,4 @@
-//! Random programs of several writers: every document, every change, every save, and every head on the way.
+//! Random programs of several writers: every document, change, save, and intermediate head is compared.
 
 use hashmill_doc::{
     ActorId, AutoCommit, Change, Document, ExpandMark, Limits, LoadError, LoadOptions, Mark, ObjId, ObjType,
@@ -12,7 +12,7 @@ use crate::Rng;
 
 const KEYS: [&str; 5] = ["a", "b", "", "é", "a longer key"];
 
-/// An object, and what it is.
+/// An object and its kind, with all objects inside.
 fn objects(doc: &AutoCommit, from: &ObjId, found: &mut Vec<(ObjId, ObjType)>) {
     let kind = doc.object_type(from).expect("it is there");
     found.push((from.clone(), kind));
@@ -39,7 +39,7 @@ fn scalar(rng: &mut Rng) -> ScalarValue<'static> {
     }
 }
 
-/// One random edit. An error leaves nothing behind, which is judged with the rest.
+/// One random edit. An error must have no effect, which the comparison checks.
 fn edit(doc: &mut AutoCommit, rng: &mut Rng) {
     let mut found = vec![];
     objects(doc, &ROOT, &mut found);
@@ -84,7 +84,7 @@ fn edit(doc: &mut AutoCommit, rng: &mut Rng) {
     };
 }
 
-/// A change that no call of ours makes: tables, predecessors that leave some out.
+/// A change that the API cannot make: tables, and predecessors that omit some values.
 fn forged(doc: &mut AutoCommit, seed: u64) {
     let doc = doc.document();
     let history = read(&doc.get_changes(&[]));
@@ -96,7 +96,7 @@ fn forged(doc: &mut AutoCommit, seed: u64) {
 }
 
 #[test]
-fn edits_of_several_writers() {
+fn edits_of_several_writers_equal_the_oracle() {
     each(0..24, |seed| {
         let mut rng = Rng::new(seed);
         let actor = |n: u8| ActorId::from([n.wrapping_mul(91), 1]);
@@ -143,7 +143,7 @@ fn edits_of_several_writers() {
 }
 
 #[test]
-fn forged_changes_of_several_writers() {
+fn forged_changes_of_several_writers_equal_the_oracle() {
     each(0..150, |seed| {
         let mut forge = Forge::new(seed, History::new());
         let (mut doc, mut history) = (Document::new(), History::new());
@@ -154,9 +154,9 @@ fn forged_changes_of_several_writers() {
     });
 }
 
-/// Values from callers are written only where they can be read again.
+/// Values passed by callers are written only if they can be read again.
 #[test]
-fn values_of_every_type_there_could_be() {
+fn values_of_every_possible_type() {
     for type_code in 0..=u8::MAX {
         let mut doc = Document::new();
         let value = ScalarValue::Unknown { type_code, bytes: vec![0].into() };
@@ -167,9 +167,9 @@ fn values_of_every_type_there_could_be() {
     }
 }
 
-/// What a change says in a few bytes is taken, or refused: never a part of it.
+/// A change with few bytes and many operations is applied completely or refused.
 #[test]
-fn changes_at_the_limits_of_work() {
+fn changes_at_the_work_limit_are_all_or_nothing() {
     for (count, steps) in [(300, 1000), (3000, 1000), (20_000, 100), (3000, 1 << 18)] {
         let mut doc = Document::new().with_actor(ActorId::from([7]));
         let list = doc.transact(|tx| tx.put_object(ROOT, "list", ObjType::List)).expect("a sound edit");

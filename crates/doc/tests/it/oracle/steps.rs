@@ -1,4 +1,4 @@
-//! A model that hears nothing but patches: it becomes what the oracle shows, conflict flags included.
+//! A model that receives only patches: it equals the state of the oracle, including conflict flags.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,10 @@ pub(crate) enum Unit {
     Block(Id),
 }
 
-/// What wins at a place, and whether others are there too.
+/// The winner at a place, and whether it has concurrent values.
 pub(crate) type Winner = (Entry, bool);
 
-/// A model of an object.
+/// Model of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Screen {
     Map(BTreeMap<String, Winner>),
@@ -27,7 +27,7 @@ pub(crate) enum Screen {
     Text(Vec<Unit>),
 }
 
-/// A model of a document.
+/// Model of a document.
 pub(crate) type Screens = BTreeMap<Option<Id>, Screen>;
 
 fn empty(kind: Kind) -> Screen {
@@ -45,13 +45,13 @@ pub(crate) fn object(entry: &Entry) -> Option<(Id, Kind)> {
     }
 }
 
-/// What a state shows of the objects that can be reached.
+/// Visible contents of the reachable objects of a state.
 fn shown(state: &State) -> Screens {
     let (mut screens, mut open) = (Screens::new(), vec![None]);
     while let Some(name) = open.pop() {
         let there = &state.objects[&name];
         let winner =
-            |values: &[Entry]| (values.last().cloned().expect("what is there has a value"), values.len() > 1);
+            |values: &[Entry]| (values.last().cloned().expect("a visible key has a value"), values.len() > 1);
         let mut inside = vec![];
         let screen = match there.kind {
             Kind::Map | Kind::Table => {
@@ -73,7 +73,7 @@ fn shown(state: &State) -> Screens {
                         units.push(Unit::Block(winner.id.clone()));
                         inside.extend(object(&winner));
                     } else {
-                        // What is neither text nor a block is the sign that stands for it.
+                        // A value that is neither text nor a block is shown as its placeholder.
                         units.extend(element.text().chars().map(|c| Unit::Char(c, element.marks.clone())));
                     }
                 }
@@ -86,7 +86,7 @@ fn shown(state: &State) -> Screens {
     screens
 }
 
-/// Takes one step.
+/// Applies one patch.
 pub(crate) fn take(screens: &mut Screens, patch: &Patch) {
     let come = |screens: &mut Screens, entry: &Entry| {
         if let Some((id, kind)) = object(entry) {
@@ -144,7 +144,11 @@ pub(crate) fn take(screens: &mut Screens, patch: &Patch) {
                 PatchAction::Insert { index, values } => {
                     for (n, (value, id, _)) in values.iter().enumerate() {
                         let new = entry(&(value.clone(), id.clone()));
-                        assert_eq!(*value, Shown::Object(ObjType::Map), "what is no block is told as text");
+                        assert_eq!(
+                            *value,
+                            Shown::Object(ObjType::Map),
+                            "values other than blocks are reported as text"
+                        );
                         come(screens, &new);
                         units.insert(index + n, Unit::Block(new.id));
                     }
@@ -176,9 +180,9 @@ fn grow(entry: &mut Entry, by: i64) {
     }
 }
 
-/// What can be reached from the root; the rest is forgotten.
+/// The objects reachable from the root; removes the others.
 pub(crate) fn reached(mut screens: Screens) -> Screens {
-    let (mut kept, mut open) = (Screens::new(), vec![None]);
+    let (mut reachable, mut open) = (Screens::new(), vec![None]);
     while let Some(name) = open.pop() {
         let screen = screens.remove(&name).unwrap_or_else(|| panic!("{name:?} is not shown"));
         match &screen {
@@ -193,14 +197,14 @@ pub(crate) fn reached(mut screens: Screens) -> Screens {
                 Unit::Char(..) => None,
             })),
         }
-        kept.insert(name, screen);
+        reachable.insert(name, screen);
     }
-    kept
+    reachable
 }
 
 #[test]
-fn a_model_that_hears_patches_is_what_the_oracle_shows() {
-    let told = std::cell::Cell::new(0);
+fn model_fed_by_patches_equals_the_oracle() {
+    let steps = std::cell::Cell::new(0);
     each(0..60, |seed| {
         let (mut rng, mut forge) = (Rng::new(seed), Forge::new(seed, History::new()));
         let (mut doc, mut history) = (Document::new(), History::new());
@@ -211,8 +215,8 @@ fn a_model_that_hears_patches_is_what_the_oracle_shows() {
         moments.extend([vec![], history.heads()]);
         for _ in 0..30 {
             let (before, after) = (&moments[rng.below(moments.len())], &moments[rng.below(moments.len())]);
-            let ours = |heads: &[Hash]| heads.iter().map(hash_of).collect::<Vec<ChangeHash>>();
-            let patches = doc.diff(&ours(before), &ours(after)).expect("moments of the document");
+            let hashes = |heads: &[Hash]| heads.iter().map(hash_of).collect::<Vec<ChangeHash>>();
+            let patches = doc.diff(&hashes(before), &hashes(after)).expect("moments of the document");
             let mut screens = shown(&history.at(before).expect("a moment"));
             for patch in &patches {
                 take(&mut screens, patch);
@@ -221,12 +225,12 @@ fn a_model_that_hears_patches_is_what_the_oracle_shows() {
             let found = reached(screens);
             let names: BTreeSet<_> = found.keys().chain(expected.keys()).collect();
             for name in names {
-                let (ours, theirs) = (found.get(name), expected.get(name));
+                let (actual, model) = (found.get(name), expected.get(name));
                 let of: Vec<_> = patches.iter().filter(|patch| id(&patch.obj) == *name).collect();
-                assert_eq!(ours, theirs, "{name:?} after {of:#?}");
+                assert_eq!(actual, model, "{name:?} after {of:#?}");
             }
-            told.set(told.get() + patches.len());
+            steps.set(steps.get() + patches.len());
         }
     });
-    assert!(told.get() > 5_000, "{} steps", told.get());
+    assert!(steps.get() > 5_000, "{} steps", steps.get());
 }

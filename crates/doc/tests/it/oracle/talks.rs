@@ -1,9 +1,9 @@
-//! Sync: the engine talks with the engine, and with a set of changes that knows nothing of summaries. In the end both have
-//! what either had, as the oracle counts it.
+//! Sync between two engines, and between the engine and a change set without summaries. In the end both have the union
+//! of the changes, as computed by the oracle.
 
 use std::collections::BTreeSet;
 
-use hashmill_doc::sync::{Few, Have, Message, MessageFlags, State, SyncDoc};
+use hashmill_doc::sync::{Have, Message, MessageFlags, SmallList, State, SyncDoc};
 use hashmill_doc::{ChangeHash, Document};
 use hashmill_testkit::Rng;
 use hashmill_testkit::doc::forge::Forge;
@@ -11,16 +11,16 @@ use hashmill_testkit::doc::{Change, Hash, History, MOST, chunks};
 
 use super::compare::{agree_now, deliver, each, hash_of};
 
-/// A peer that is nothing but the oracle: it says what it has, asks for what it lacks by name, and sends what the other
-/// one seems to lack.
+/// A peer made of the oracle: it sends its heads, requests missing changes by hash, and sends what the other peer seems
+/// to lack.
 #[derive(Default)]
 struct Plain {
     history: History,
-    /// What the other one said last: its heads, and what it asks for.
-    heard: Option<(Vec<Hash>, Vec<Hash>)>,
+    /// Heads and requests in the last received message.
+    last_received: Option<(Vec<Hash>, Vec<Hash>)>,
     sent: BTreeSet<Hash>,
-    /// What was said last, to be silent when there is nothing more to say.
-    said: Option<(Vec<Hash>, Vec<Hash>)>,
+    /// Heads and requests in the last sent message, to stop when there is nothing new.
+    last_sent: Option<(Vec<Hash>, Vec<Hash>)>,
 }
 
 impl Plain {
@@ -32,7 +32,7 @@ impl Plain {
         let heads = self.history.heads();
         let mut need = self.history.missing();
         let mut changes = vec![];
-        if let Some((their_heads, their_need)) = &self.heard {
+        if let Some((their_heads, their_need)) = &self.last_received {
             need.extend(their_heads.iter().filter(|head| !self.has(head)));
             let known: Vec<Hash> = their_heads.iter().filter(|head| self.has(head)).copied().collect();
             let known = self.history.before(&known).expect("heads that are here");
@@ -45,16 +45,16 @@ impl Plain {
         }
         need.sort_unstable();
         need.dedup();
-        let said = Some((heads.clone(), need.clone()));
-        if changes.is_empty() && self.said == said {
+        let last_sent = Some((heads.clone(), need.clone()));
+        if changes.is_empty() && self.last_sent == last_sent {
             return None;
         }
-        self.said = said;
+        self.last_sent = last_sent;
         self.sent.extend(changes.iter().map(|change| change.hash));
         let mut message = Message::default();
         message.heads = heads.iter().map(hash_of).collect();
         message.need = need.iter().map(hash_of).collect();
-        message.have = Few::one(Have::default());
+        message.have = SmallList::one(Have::default());
         message.changes = changes.iter().map(Change::bytes).collect();
         message.flags = Some(MessageFlags::SUPPORTS_SYNC_RESET);
         Some(message)
@@ -62,7 +62,7 @@ impl Plain {
 
     fn hear(&mut self, message: &Message) {
         for entry in &message.changes {
-            // A whole document is a set of changes, too.
+            // A whole document is a change set, too.
             let read = History::load(entry, MOST);
             let changes: Vec<Change> = match read {
                 Ok(history) => history.changes().iter().chain(history.waiting()).cloned().collect(),
@@ -75,11 +75,11 @@ impl Plain {
             changes.into_iter().for_each(|change| self.history.deliver(change));
         }
         let plain = |hashes: &[ChangeHash]| hashes.iter().map(|hash| hash.0).collect::<Vec<Hash>>();
-        self.heard = Some((plain(&message.heads), plain(&message.need)));
+        self.last_received = Some((plain(&message.heads), plain(&message.need)));
     }
 }
 
-/// A history of some writers, and two sets of its changes that each have what their changes were made after.
+/// A history of some writers, and two subsets of its changes, each complete with dependencies.
 fn apart(seed: u64) -> [(Document, History); 2] {
     let (mut rng, mut forge) = (Rng::new(seed), Forge::new(seed, History::new()));
     let count = [3, 12, 40][seed as usize % 3];
@@ -95,7 +95,7 @@ fn apart(seed: u64) -> [(Document, History); 2] {
     })
 }
 
-/// What either has.
+/// Union of both histories.
 fn union(one: &History, other: &History) -> History {
     let mut all = one.clone();
     other.changes().iter().for_each(|change| all.deliver(change.clone()));
@@ -103,7 +103,7 @@ fn union(one: &History, other: &History) -> History {
 }
 
 #[test]
-fn two_engines_end_with_what_either_had() {
+fn sync_of_two_engines_reaches_the_union() {
     each(0..60, |seed| {
         let [(mut a, of_a), (mut b, of_b)] = apart(seed);
         let all = union(&of_a, &of_b);
@@ -113,7 +113,7 @@ fn two_engines_end_with_what_either_had() {
             let words = a.generate_sync_message(&mut to_b);
             silent = if words.is_some() { 0 } else { silent + 1 };
             if let Some(message) = words {
-                // As bytes, as on a wire.
+                // As bytes, as in a transport.
                 let message = Message::decode(&message.encode()).expect("a message");
                 b.receive_sync_message(&mut to_a, message).expect("a message");
             }
@@ -123,7 +123,7 @@ fn two_engines_end_with_what_either_had() {
                 break;
             }
         }
-        assert_eq!(silent, 2, "they go on talking");
+        assert_eq!(silent, 2, "sync does not terminate");
         agree_now(&a, &all, "one of two");
         agree_now(&b, &all, "the other of two");
         assert!(a.has_our_changes(&to_b) && b.has_our_changes(&to_a));
@@ -131,7 +131,7 @@ fn two_engines_end_with_what_either_had() {
 }
 
 #[test]
-fn an_engine_and_a_set_of_changes_end_with_what_either_had() {
+fn sync_of_an_engine_and_a_change_set_reaches_the_union() {
     each(0..60, |seed| {
         let [(mut doc, of_doc), (_, history)] = apart(1000 + seed);
         let all = union(&of_doc, &history);
@@ -155,7 +155,7 @@ fn an_engine_and_a_set_of_changes_end_with_what_either_had() {
                 break;
             }
         }
-        assert_eq!(silent, 2, "they go on talking");
+        assert_eq!(silent, 2, "sync does not terminate");
         agree_now(&doc, &all, "the engine");
         assert_eq!(plain.history.state(), all.state(), "the set of changes");
     });

@@ -5,7 +5,7 @@ use hashmill_doc::{AutoCommit, EditError, ROOT, ReadDoc, ScalarValue, Transactab
 use super::{doc, fork, list, meet, values};
 
 #[test]
-fn increments_of_many_add_up() {
+fn concurrent_increments_add_up() {
     let mut a = doc(1);
     a.put(ROOT, "n", ScalarValue::counter(5)).unwrap();
     a.increment(ROOT, "n", 1).unwrap();
@@ -15,7 +15,7 @@ fn increments_of_many_add_up() {
     c.increment(ROOT, "n", i64::MAX).unwrap();
     meet(&mut a, &mut b);
     assert_eq!(values(&a, ROOT, "n"), ["counter -84"]);
-    // Beyond the largest number it goes on at the smallest, for everybody alike.
+    // Beyond the greatest number it wraps to the smallest, equally on all replicas.
     meet(&mut a, &mut c);
     assert_eq!(values(&c, ROOT, "n"), [format!("counter {}", i64::MAX - 84)]);
     c.increment(ROOT, "n", 100).unwrap();
@@ -24,7 +24,7 @@ fn increments_of_many_add_up() {
 }
 
 #[test]
-fn an_increment_is_of_what_was_there() {
+fn increment_applies_to_its_predecessors() {
     let mut a = doc(1);
     a.put(ROOT, "n", ScalarValue::counter(0)).unwrap();
     let mut b = fork(&mut a, 2);
@@ -32,7 +32,7 @@ fn an_increment_is_of_what_was_there() {
     b.put(ROOT, "n", ScalarValue::counter(100)).unwrap();
     b.increment(ROOT, "n", 3).unwrap();
     meet(&mut a, &mut b);
-    // The counter of before is gone for who put another; the increment keeps nothing alive.
+    // The earlier counter is superseded by another put; the increment does not restore it.
     assert_eq!(values(&a, ROOT, "n"), ["counter 103"]);
     let (mut c, mut d) = (doc(3), doc(4));
     c.put(ROOT, "n", ScalarValue::counter(1)).unwrap();
@@ -40,7 +40,7 @@ fn an_increment_is_of_what_was_there() {
     c.increment(ROOT, "n", 10).unwrap();
     meet(&mut c, &mut d);
     assert_eq!(values(&c, ROOT, "n"), ["counter 11", "counter 2"]);
-    // Who increments two in conflict increments both.
+    // An increment applies to both conflicting counters.
     d.increment(ROOT, "n", 1000).unwrap();
     meet(&mut c, &mut d);
     assert_eq!(values(&c, ROOT, "n"), ["counter 1011", "counter 1002"]);
@@ -74,7 +74,7 @@ fn only_counters_are_incremented() {
     assert_eq!(values(&a, &l, 1), ["counter 7"]);
     a.delete(&l, 1).unwrap();
     assert_eq!(a.length(&l), 1);
-    // Who increments what another deletes brings nothing back.
+    // A concurrent increment does not restore a deleted counter.
     a.insert(&l, 1, ScalarValue::counter(0)).unwrap();
     let mut b = fork(&mut a, 2);
     a.increment(&l, 1, 1).unwrap();
@@ -84,7 +84,7 @@ fn only_counters_are_incremented() {
 }
 
 #[test]
-fn a_counter_is_known_at_every_moment() {
+fn counter_is_known_at_all_heads() {
     let mut a = doc(1);
     a.put(ROOT, "n", ScalarValue::counter(1)).unwrap();
     let mut moments = vec![a.get_heads()];

@@ -1,4 +1,4 @@
-//! The four ways to count a text. One cluster here is seven scalar values, 25 bytes, 11 words of UTF-16.
+//! The four text encodings. One cluster here is seven scalar values, 25 bytes, and 11 words of UTF-16.
 
 use hashmill_doc::{
     AutoCommit, ExpandMark, Mark, ObjId, ObjType, PatchAction, ROOT, ReadDoc, Span, TextEncoding,
@@ -7,7 +7,7 @@ use hashmill_doc::{
 
 const FAMILY: &str = "👩‍👩‍👧‍👦";
 
-/// Each encoding with how wide the family is in it.
+/// Each encoding with the width of the family in it.
 const WIDTHS: [(TextEncoding, usize); 4] = [
     (TextEncoding::UnicodeCodePoint, 7),
     (TextEncoding::Utf8CodeUnit, 25),
@@ -15,7 +15,7 @@ const WIDTHS: [(TextEncoding, usize); 4] = [
     (TextEncoding::GraphemeCluster, 1),
 ];
 
-/// In each encoding a text with the family between `ab` and `cd`, and the index behind it.
+/// For each encoding, a text with the family between `ab` and `cd`, and the index after it.
 fn each(test: impl Fn(&mut AutoCommit, &ObjId, usize)) {
     for (encoding, width) in WIDTHS {
         let mut doc = AutoCommit::with_encoding(encoding);
@@ -80,31 +80,32 @@ fn marks_blocks_and_cursors_count_units() {
 
 #[test]
 fn patches_count_units() {
-    let told = |edit: &dyn Fn(&mut AutoCommit, &ObjId, usize), said: &dyn Fn(&PatchAction, usize) -> bool| {
+    let check = |edit: &dyn Fn(&mut AutoCommit, &ObjId, usize),
+                 is_expected: &dyn Fn(&PatchAction, usize) -> bool| {
         each(|doc, text, behind| {
             edit(doc, text, behind);
             let patches = doc.diff_incremental();
             assert_eq!(patches.len(), 1, "{patches:?}");
-            assert!(said(&patches[0].action, behind), "{:?}", patches[0].action);
+            assert!(is_expected(&patches[0].action, behind), "{:?}", patches[0].action);
         });
     };
-    told(
+    check(
         &|doc, text, at| doc.splice_text(text, at, 0, "x").unwrap(),
         &|action, at| matches!(action, PatchAction::SpliceText { index, value, .. } if *index == at && value == "x"),
     );
-    told(
+    check(
         &|doc, text, at| doc.splice_text(text, at, 2, "").unwrap(),
         &|action, at| matches!(action, PatchAction::DeleteSeq { index, length: 2 } if *index == at),
     );
-    told(
+    check(
         &|doc, text, at| doc.mark(text, Mark::new("m", 1, 1, at), ExpandMark::None).unwrap(),
         &|action, at| matches!(action, PatchAction::Mark { marks } if (marks[0].start, marks[0].end) == (1, at)),
     );
 }
 
-/// An element that covers several units is never divided: what begins inside it begins behind it.
+/// An element of several units is never split: an index inside it means the position after it.
 #[test]
-fn places_inside_a_character_are_behind_it() {
+fn indexes_inside_a_character_are_moved_after_it() {
     for (encoding, width) in [(TextEncoding::Utf8CodeUnit, 4), (TextEncoding::Utf16CodeUnit, 2)] {
         for inside in 1..width {
             let mut doc = AutoCommit::with_encoding(encoding);

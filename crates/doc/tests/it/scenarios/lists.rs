@@ -9,7 +9,7 @@ fn shown(doc: &AutoCommit, list: &ObjId) -> String {
 }
 
 #[test]
-fn insertions_at_other_places_and_at_the_same_all_stay() {
+fn concurrent_insertions_all_stay() {
     let mut a = doc(1);
     let l = list(&mut a, "l", ["b", "d"]);
     let mut b = fork(&mut a, 2);
@@ -24,7 +24,7 @@ fn insertions_at_other_places_and_at_the_same_all_stay() {
 }
 
 #[test]
-fn what_one_inserts_in_a_row_stays_together() {
+fn consecutive_insertions_are_not_interleaved() {
     let mut a = doc(1);
     let l = list(&mut a, "l", ["<", ">"]);
     let mut b = fork(&mut a, 2);
@@ -34,7 +34,7 @@ fn what_one_inserts_in_a_row_stays_together() {
     }
     meet(&mut a, &mut b);
     assert_eq!(shown(&a, &l), "<bbbaaa>");
-    // Who has seen what another inserted comes before it, whoever is greater.
+    // An insertion made with knowledge of another one comes before it, whichever actor is greater.
     for actor in [0, 9] {
         let mut c = fork(&mut a, actor);
         let mut d = fork(&mut c, 5);
@@ -49,16 +49,16 @@ fn what_one_inserts_in_a_row_stays_together() {
 }
 
 #[test]
-fn elements_are_put_deleted_and_inserted_at_once() {
+fn concurrent_puts_deletions_and_insertions() {
     let mut a = doc(1);
     let l = list(&mut a, "l", ["a", "b", "c"]);
     let mut b = fork(&mut a, 2);
-    // A put wins over a deletion, and the element is where it was.
+    // A put wins over a concurrent deletion, and the element keeps its position.
     a.put(&l, 1, "B").unwrap();
     b.delete(&l, 1).unwrap();
     meet(&mut a, &mut b);
     assert_eq!(shown(&a, &l), "aBc");
-    // Of two puts both stay, as a conflict at one element.
+    // Two concurrent puts are both kept, as a conflict of one element.
     a.put(&l, 1, "1").unwrap();
     b.put(&l, 1, "2").unwrap();
     meet(&mut a, &mut b);
@@ -66,7 +66,7 @@ fn elements_are_put_deleted_and_inserted_at_once() {
     a.put(&l, 1, "2").unwrap();
     meet(&mut a, &mut b);
     assert_eq!(values(&b, &l, 1), ["\"2\""]);
-    // Two who delete the same delete it once; behind what one deletes another inserts.
+    // A concurrent deletion by two actors deletes once; an insertion after a deleted element stays.
     a.delete(&l, 1).unwrap();
     b.delete(&l, 1).unwrap();
     b.delete(&l, 0).unwrap();
@@ -78,7 +78,7 @@ fn elements_are_put_deleted_and_inserted_at_once() {
 }
 
 #[test]
-fn objects_in_conflict_at_an_element_are_edited_apart() {
+fn conflicting_objects_are_edited_separately() {
     let mut a = doc(1);
     let l = list(&mut a, "l", ["x"]);
     let mut b = fork(&mut a, 2);
@@ -91,7 +91,7 @@ fn objects_in_conflict_at_an_element_are_edited_apart() {
     a.put(&of_a, "more", 1).unwrap();
     assert_eq!(all(&a), literal!({ "l": [{ "b": 1 }] }));
     assert_eq!(a.hydrate(&of_a).unwrap(), literal!({ "a": 1, "more": 1 }));
-    // When the winner goes with the loser, nothing is left.
+    // If the winner is deleted together with the loser, nothing is left.
     a.delete(&l, 0).unwrap();
     assert_eq!(all(&a), literal!({ "l": [] }));
 }
@@ -122,9 +122,9 @@ fn long_lists_keep_their_order_through_deletions() {
     assert_eq!(all(&a), literal!({ "l": [1, 2] }));
 }
 
-/// What is made at once is what is made call by call, operation for operation.
+/// A nested insertion makes the same operations as single calls.
 #[test]
-fn nested_values_are_what_single_calls_make() {
+fn nested_insertion_equals_single_calls() {
     let value = literal!({
         "list": [1, [], ["a", { "deep": [true] }]],
         "map": { "text": (hashmill_doc::Literal::text("héllo")), "null": () },
@@ -132,7 +132,7 @@ fn nested_values_are_what_single_calls_make() {
     let (mut at_once, mut call_by_call) = (doc(1), doc(1));
     at_once.put_literal(ROOT, "v", value.clone()).unwrap();
     let v = call_by_call.put_object(ROOT, "v", ObjType::Map).unwrap();
-    // Level by level, the keys of each map in their order.
+    // Level by level, the keys of each map in order.
     let l = call_by_call.put_object(&v, "list", ObjType::List).unwrap();
     let m = call_by_call.put_object(&v, "map", ObjType::Map).unwrap();
     call_by_call.insert(&l, 0, 1).unwrap();
@@ -147,7 +147,7 @@ fn nested_values_are_what_single_calls_make() {
     call_by_call.insert(&deep, 0, true).unwrap();
     assert_eq!(at_once.get_heads(), call_by_call.get_heads());
     assert_eq!(all(&at_once), literal!({ "v": value }));
-    // In place of what was there, between elements, and taken back.
+    // Replacing a value, between elements, and rolled back.
     at_once.insert_literal(&l, 1, literal!({ "x": [] })).unwrap();
     at_once.put_literal(&l, 0, literal!([9])).unwrap();
     at_once.commit();

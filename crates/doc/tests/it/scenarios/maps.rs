@@ -5,7 +5,7 @@ use hashmill_doc::{EditError, ObjType, ROOT, ReadDoc, ScalarValue, Transactable,
 use super::{all, doc, fork, list, meet, values};
 
 #[test]
-fn what_is_put_again_is_no_operation_and_no_conflict() {
+fn repeated_put_is_no_operation_and_no_conflict() {
     let mut a = doc(1);
     a.put(ROOT, "", "the empty key").unwrap();
     a.put(ROOT, "k", 1).unwrap();
@@ -15,7 +15,7 @@ fn what_is_put_again_is_no_operation_and_no_conflict() {
     a.put(ROOT, "k", 2).unwrap();
     a.put(ROOT, "k", 1).unwrap();
     assert_eq!(values(&a, ROOT, "k"), ["1"]);
-    // Somebody who put the first value again has put nothing.
+    // Another actor's put of the first value made no operation.
     let mut b = fork(&mut a, 2);
     b.put(ROOT, "k", 1).unwrap();
     assert_eq!(b.get_heads(), a.get_heads());
@@ -25,7 +25,7 @@ fn what_is_put_again_is_no_operation_and_no_conflict() {
 }
 
 #[test]
-fn a_conflict_lasts_until_somebody_writes_who_has_seen_it() {
+fn conflict_lasts_until_a_later_write() {
     let (mut a, mut b) = (doc(1), doc(2));
     a.put(ROOT, "k", "a").unwrap();
     b.put(ROOT, "k", "b").unwrap();
@@ -34,7 +34,7 @@ fn a_conflict_lasts_until_somebody_writes_who_has_seen_it() {
     meet(&mut a, &mut b);
     assert_eq!(values(&a, ROOT, "k"), ["\"a\"", "\"b\""]);
     assert_eq!(all(&a), literal!({ "k": "b", "of a": 1, "of b": 1 }));
-    // Also what wins already.
+    // Also if it is the winning value.
     a.put(ROOT, "k", "b").unwrap();
     meet(&mut a, &mut b);
     assert_eq!(values(&b, ROOT, "k"), ["\"b\""]);
@@ -52,7 +52,7 @@ fn values_of_other_types_conflict_and_do_not_mix() {
     meet(&mut a, &mut b);
     assert_eq!(values(&a, ROOT, "k"), ["\"text\"", "list", "map"]);
     assert_eq!(all(&a), literal!({ "k": { "inner": 1 } }));
-    // Two maps at one key are two maps, and one may write to that which lost.
+    // Two maps at one key are separate, and the losing one can be edited.
     let mut d = doc(4);
     let other = d.put_object(ROOT, "k", ObjType::Map).unwrap();
     d.put(&other, "inner", 2).unwrap();
@@ -63,7 +63,7 @@ fn values_of_other_types_conflict_and_do_not_mix() {
 }
 
 #[test]
-fn who_puts_wins_over_who_deletes() {
+fn put_wins_over_concurrent_deletion() {
     let mut a = doc(1);
     a.put(ROOT, "k", 1).unwrap();
     let map = a.put_object(ROOT, "m", ObjType::Map).unwrap();
@@ -71,13 +71,13 @@ fn who_puts_wins_over_who_deletes() {
     let mut b = fork(&mut a, 2);
     a.put(ROOT, "k", 2).unwrap();
     b.delete(ROOT, "k").unwrap();
-    // What is in a map that somebody deletes goes with it, whoever writes there.
+    // The contents of a concurrently deleted map are deleted with it.
     a.put(&map, "bird", "wren").unwrap();
     b.delete(ROOT, "m").unwrap();
     meet(&mut a, &mut b);
     assert_eq!(all(&a), literal!({ "k": 2 }));
     assert_eq!(a.get(&map, "bird").unwrap().unwrap().0, "wren".into());
-    // Two who delete the same agree.
+    // Concurrent deletions agree.
     a.delete(ROOT, "k").unwrap();
     b.delete(ROOT, "k").unwrap();
     meet(&mut a, &mut b);
@@ -85,7 +85,7 @@ fn who_puts_wins_over_who_deletes() {
 }
 
 #[test]
-fn each_object_takes_what_is_for_its_kind() {
+fn each_object_accepts_keys_of_its_kind() {
     let mut a = doc(1);
     let map = a.put_object(ROOT, "m", ObjType::Map).unwrap();
     let list = list(&mut a, "l", [1]);
@@ -109,7 +109,7 @@ fn each_object_takes_what_is_for_its_kind() {
 }
 
 #[test]
-fn every_scalar_comes_back_as_it_went_in() {
+fn every_scalar_round_trips() {
     let mut a = doc(1);
     let scalars: Vec<ScalarValue<'_>> = vec![
         ().into(),

@@ -1,5 +1,5 @@
-//! What the integration tests of the official crate pin down, by behaviour, as tests of our own: for each area what users of
-//! a document may rely on. What is decided otherwise here is in docs/documents.md.
+//! Behaviour pinned down by the integration tests of the official crate, as tests of our own: what users of a document
+//! may rely on, by area. Deliberate differences are in docs/documents.md.
 
 mod counters;
 mod encodings;
@@ -12,17 +12,17 @@ mod steps;
 
 use hashmill_doc::{ActorId, AutoCommit, Literal, ObjId, ObjType, Prop, ROOT, ReadDoc, Transactable};
 
-/// A document whose actor has a name that compares like `actor`.
+/// A document whose actor id is ordered by `actor`.
 fn doc(actor: u8) -> AutoCommit {
     AutoCommit::new().with_actor(ActorId::from([actor]))
 }
 
-/// A copy for somebody else.
+/// A copy with another actor.
 fn fork(doc: &mut AutoCommit, actor: u8) -> AutoCommit {
     doc.fork().with_actor(ActorId::from([actor]))
 }
 
-/// Both take over what the other has, and show the same.
+/// Merges both ways, and checks that both are equal.
 fn meet(a: &mut AutoCommit, b: &mut AutoCommit) {
     a.merge(b).unwrap();
     b.merge(a).unwrap();
@@ -33,24 +33,24 @@ fn meet(a: &mut AutoCommit, b: &mut AutoCommit) {
     assert!(loaded.iter().eq(a.iter()));
 }
 
-/// Everything that wins.
+/// All winning values.
 fn all(doc: &impl ReadDoc) -> Literal {
     doc.hydrate(ROOT).unwrap()
 }
 
-/// All values at a place, the winner last.
+/// All values at a key or index, the winner last.
 fn values<'p>(doc: &impl ReadDoc, obj: impl AsRef<ObjId>, prop: impl Into<Prop<'p>>) -> Vec<String> {
     doc.get_all(obj, prop).unwrap().iter().map(|(value, _)| value.to_string()).collect()
 }
 
-/// A list under a key.
+/// A list at a key.
 fn list(doc: &mut AutoCommit, key: &str, elements: impl IntoIterator<Item = impl Into<Literal>>) -> ObjId {
     let list = doc.put_object(ROOT, key, ObjType::List).unwrap();
     doc.splice(&list, 0, 0, elements).unwrap();
     list
 }
 
-/// A text under a key.
+/// A text at a key.
 fn text(doc: &mut AutoCommit, key: &str, content: &str) -> ObjId {
     let text = doc.put_object(ROOT, key, ObjType::Text).unwrap();
     doc.splice_text(&text, 0, 0, content).unwrap();

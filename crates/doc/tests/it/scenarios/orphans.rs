@@ -1,4 +1,4 @@
-//! Changes that came before those they depend on, files in pieces, and sequence numbers that are taken.
+//! Changes that arrive before their dependencies, files in parts, and duplicate sequence numbers.
 
 use hashmill_doc::{
     ActorId, ApplyError, AutoCommit, Change, CommitOptions, Document, LoadError, LoadOptions, OnPartialLoad,
@@ -7,7 +7,7 @@ use hashmill_doc::{
 
 use super::{all, doc, fork};
 
-/// A document with a change that waits, and the change that it waits for.
+/// A document with a queued change, and its missing dependency.
 fn waiting() -> (AutoCommit, Change) {
     let mut a = doc(1);
     a.put(ROOT, "k", 1).unwrap();
@@ -22,7 +22,7 @@ fn waiting() -> (AutoCommit, Change) {
 }
 
 #[test]
-fn what_waits_is_saved_or_left_out() {
+fn queued_changes_are_saved_or_left_out() {
     for (retain_orphans, then) in [(true, 3), (false, 2)] {
         let (mut a, missing) = waiting();
         let file = a.save_with(SaveOptions { retain_orphans, ..SaveOptions::default() });
@@ -34,7 +34,7 @@ fn what_waits_is_saved_or_left_out() {
 }
 
 #[test]
-fn what_came_again_and_again_in_any_order_is_there_once() {
+fn repeated_delivery_applies_once() {
     let mut a = doc(1);
     for n in 0..12 {
         a.put(ROOT, format!("k{n}"), n).unwrap();
@@ -52,7 +52,7 @@ fn what_came_again_and_again_in_any_order_is_there_once() {
 }
 
 #[test]
-fn increments_of_a_file_need_what_they_build_on() {
+fn incremental_saves_need_their_base() {
     let mut a = doc(1);
     a.put(ROOT, "k", 1).unwrap();
     let first = a.save_incremental();
@@ -64,17 +64,17 @@ fn increments_of_a_file_need_what_they_build_on() {
     let options = LoadOptions::new().on_partial_load(OnPartialLoad::Ignore);
     assert_eq!(AutoCommit::load_with(&second, options).unwrap().get_heads(), []);
     assert_eq!(all(&AutoCommit::load(&[first, second.clone()].concat()).unwrap()), literal!({ "k": 2 }));
-    // Beside a document it waits.
+    // After a document it is queued.
     let mut b = doc(2);
     b.put(ROOT, "other", 1).unwrap();
     assert_eq!(b.load_incremental(&second).unwrap(), 0);
     assert_eq!((b.get_missing_deps(&[]).len(), all(&b)), (1, literal!({ "other": 1 })));
-    // What a stream ends with that is no chunk is not there.
+    // Trailing bytes of a stream that are not a chunk are ignored.
     let mut stream = a.save();
     stream.extend([1, 2, 3, 4]);
     assert_eq!(Document::new().load_incremental(&stream).unwrap(), 2);
     assert!(AutoCommit::load(&stream).is_err());
-    // A file that shares its heads with what is here brings the rest all the same.
+    // A file that shares its heads with present changes still brings the others.
     let (mut c, mut d) = (fork(&mut a, 3), fork(&mut a, 4));
     c.put(ROOT, "c", 1).unwrap();
     d.load_incremental(&c.save()).unwrap();
@@ -86,7 +86,7 @@ fn increments_of_a_file_need_what_they_build_on() {
 }
 
 #[test]
-fn one_name_for_two_changes_is_refused() {
+fn two_changes_with_one_sequence_number_are_refused() {
     let mut base = doc(1);
     base.put(ROOT, "k", 1).unwrap();
     let heads = base.get_heads();
@@ -105,9 +105,9 @@ fn one_name_for_two_changes_is_refused() {
     assert_eq!(all(&base), literal!({ "k": 1, "left": 1 }));
 }
 
-/// What waits for a change whose name is taken can never come, and does not stand in the way of the actor's own next change.
+/// A change that waits for a refused duplicate can never be applied, and does not block the actor's own next change.
 #[test]
-fn what_waits_for_a_name_that_is_taken_is_dropped() {
+fn dependents_of_a_refused_duplicate_are_dropped() {
     let mut here = doc(7);
     here.put(ROOT, "base", 0).unwrap();
     let base = here.get_heads();
@@ -124,7 +124,8 @@ fn what_waits_for_a_name_that_is_taken_is_dropped() {
     here.apply_changes(changes[1..].iter().cloned()).unwrap();
     let outcome = here.apply_changes(changes[..1].iter().cloned());
     assert!(matches!(outcome, Err(ApplyError::DuplicateSeq { seq: 2, .. })));
-    // An error changes nothing: it is waited for still. Who takes what is valid forgets what cannot come.
+    // An error changes nothing, so the change is still queued. With `apply_valid`, changes that cannot be applied are
+    // dropped.
     assert_eq!(here.get_missing_deps(&[]), [changes[0].hash()]);
     let applied = here.document().apply_valid(changes[..1].iter().cloned());
     let refused: Vec<_> = applied.refused.iter().map(|(hash, _)| *hash).collect();

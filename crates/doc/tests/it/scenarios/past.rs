@@ -1,4 +1,4 @@
-//! Reading, forking and editing at earlier heads; taking back; who is named in a file.
+//! Reads, forks and edits at earlier heads; rollback; actors named in files.
 
 use hashmill_doc::{
     ActorId, AutoCommit, Change, CommitOptions, Document, EditError, ObjType, ROOT, ReadDoc, Transactable,
@@ -8,7 +8,7 @@ use hashmill_doc::{
 use super::{all, doc, fork, list, meet, text, values};
 
 #[test]
-fn an_isolated_document_is_that_of_its_heads() {
+fn isolated_document_is_at_its_heads() {
     let mut a = doc(1);
     a.put(ROOT, "k", 1).unwrap();
     let l = list(&mut a, "l", [1, 2]);
@@ -20,7 +20,7 @@ fn an_isolated_document_is_that_of_its_heads() {
     a.isolate(&heads).unwrap();
     assert_eq!(all(&a), literal!({ "k": 1, "l": [1, 2] }));
     assert_eq!(a.get_heads(), heads);
-    // What came later is not there to be written to.
+    // Later objects do not exist there.
     assert!(a.splice_text(&t, 0, 0, "y").is_err());
     a.put(ROOT, "k", 3).unwrap();
     a.insert(&l, 2, 3).unwrap();
@@ -30,7 +30,7 @@ fn an_isolated_document_is_that_of_its_heads() {
     assert_eq!(a.hydrate(&l).unwrap(), literal!([2, 3]));
     assert_eq!(a.get_heads().len(), 2);
     assert_eq!(a.text_at(&t, &later).unwrap(), "x");
-    // One change at heads is the same.
+    // A single change at heads is equivalent.
     let mut whole = AutoCommit::load(&a.save()).unwrap().into_document().with_actor(ActorId::from([2]));
     whole.transact_at(&heads, &CommitOptions::default(), |tx| tx.put(ROOT, "late", true)).unwrap();
     assert_eq!(whole.get_heads().len(), 3);
@@ -38,7 +38,7 @@ fn an_isolated_document_is_that_of_its_heads() {
 }
 
 #[test]
-fn a_fork_of_earlier_heads_knows_nothing_of_later() {
+fn fork_at_earlier_heads_has_no_later_changes() {
     let mut a = doc(1);
     let t = text(&mut a, "t", "one");
     let mut moments = vec![a.get_heads()];
@@ -65,7 +65,7 @@ fn a_fork_of_earlier_heads_knows_nothing_of_later() {
 }
 
 #[test]
-fn what_is_taken_back_leaves_nobody_behind() {
+fn rollback_leaves_no_actor() {
     let mut a = doc(5);
     a.put(ROOT, "k", 1).unwrap();
     a.commit();
@@ -80,16 +80,16 @@ fn what_is_taken_back_leaves_nobody_behind() {
         assert!(a.rollback() > 8);
         assert_eq!(a.save(), before);
     }
-    // Of a loaded document, too.
+    // Also for a loaded document.
     let mut loaded = AutoCommit::load(&before).unwrap();
     loaded.put_literal(ROOT, "deep", literal!({ "a": [{ "b": [] }] })).unwrap();
     loaded.rollback();
     assert_eq!((loaded.save(), all(&loaded)), (before, literal!({ "k": 1 })));
 }
 
-/// Those who only deleted, or only made a change that says nothing, are in the file all the same.
+/// Actors that only deleted, or made only an empty change, are in the file, too.
 #[test]
-fn files_name_everybody_they_need() {
+fn files_name_all_needed_actors() {
     let mut a = doc(5);
     let l = list(&mut a, "l", [1, 2]);
     let mut b = fork(&mut a, 1);
@@ -101,7 +101,7 @@ fn files_name_everybody_they_need() {
     let loaded = AutoCommit::load(&a.save()).unwrap().into_document();
     assert_eq!(loaded.get_changes(&[]), changes);
     assert_eq!((changes.len(), all(&loaded)), (3, literal!({})));
-    // An actor of many changes among others gets the next number.
+    // An actor with earlier changes gets the next sequence number.
     let mut d = fork(&mut a, 1);
     d.put(ROOT, "again", 1).unwrap();
     let last = d.get_last_local_change().unwrap();
@@ -110,7 +110,7 @@ fn files_name_everybody_they_need() {
 }
 
 #[test]
-fn changes_are_equal_however_they_are_written() {
+fn changes_are_independent_of_their_encoding() {
     let mut a = doc(1);
     let t = text(&mut a, "t", &"a longer text, ".repeat(40));
     a.commit_with(&CommitOptions::default().with_message("first").with_time(1));
@@ -132,7 +132,7 @@ fn changes_are_equal_however_they_are_written() {
 }
 
 #[test]
-fn who_merges_often_ends_up_with_the_same() {
+fn frequent_merges_converge() {
     let mut people = [doc(1), doc(2), doc(3)];
     let t = text(&mut people[0], "t", "start");
     for round in 0..9 {
@@ -141,7 +141,7 @@ fn who_merges_often_ends_up_with_the_same() {
         from.splice_text(&t, 0, usize::from(round % 2 == 1) as isize, "x").ok();
         from.put(ROOT, format!("k{}", round % 4), round as i64).unwrap();
         people[other].merge(&mut from).unwrap();
-        // What one has already changes nothing.
+        // Merging known changes has no effect.
         let heads = people[other].get_heads();
         people[other].merge(&mut from).unwrap();
         assert_eq!(people[other].get_heads(), heads);

@@ -11,12 +11,12 @@ fn mark(doc: &mut AutoCommit, text: &ObjId, name: &str, at: (usize, usize), expa
     doc.mark(text, Mark::new(name, true, at.0, at.1), expand).unwrap();
 }
 
-/// Text, with the names of the marks before what they hold for.
+/// Text, with the names of the marks before each marked part.
 fn shown(doc: &impl ReadDoc, text: &ObjId) -> String {
-    told(&doc.view(), text)
+    marked_text(&doc.view(), text)
 }
 
-fn told(view: &View<'_>, text: &ObjId) -> String {
+fn marked_text(view: &View<'_>, text: &ObjId) -> String {
     let spans = view.spans(text).unwrap().map(|span| match span {
         Span::Text { text, marks } => {
             let names: Vec<&str> = marks.iter().map(|(name, _)| name).collect();
@@ -28,7 +28,7 @@ fn told(view: &View<'_>, text: &ObjId) -> String {
 }
 
 #[test]
-fn what_is_typed_at_the_edges() {
+fn text_typed_at_edges_of_marks() {
     for (expand, before, after) in [
         (ExpandMark::None, "a>", "<d"),
         (ExpandMark::Before, "", "<d"),
@@ -51,7 +51,7 @@ fn what_is_typed_at_the_edges() {
             if after.is_empty() { "d" } else { after }
         );
         assert_eq!(shown(&a, &t), expected, "{expand:?}");
-        // Others see the same, typed there or here.
+        // Other replicas see the same text, typed locally or remotely.
         let mut b = fork(&mut a, 2);
         b.splice_text(&t, 2, 0, "typed").unwrap();
         meet(&mut a, &mut b);
@@ -66,7 +66,7 @@ fn marks_of_one_name_and_of_several() {
     mark(&mut a, &t, "bold", (0, 7), ExpandMark::None);
     mark(&mut a, &t, "it", (4, 13), ExpandMark::None);
     assert_eq!(shown(&a, &t), "<bold:one ><bold,it:two><it: three>");
-    // Next to each other with one value they are one; with another value they are two.
+    // Adjacent marks with one value are one; with different values they are two.
     mark(&mut a, &t, "bold", (7, 9), ExpandMark::None);
     let ranges = |doc: &AutoCommit| -> Vec<String> {
         let marks = doc.marks(&t).unwrap();
@@ -78,13 +78,13 @@ fn marks_of_one_name_and_of_several() {
     assert_eq!(ranges(&a), ["bold 0..9 true", "it 4..13 true"]);
     a.mark(&t, Mark::new("bold", "very", 2, 5), ExpandMark::None).unwrap();
     assert_eq!(ranges(&a), ["bold 0..2 true", "bold 2..5 \"very\"", "bold 5..9 true", "it 4..13 true"]);
-    // What is taken off is nowhere: not at its place, not as null.
+    // A removed mark is not reported, not even as null.
     a.unmark(&t, "it", 4, 13, ExpandMark::None).unwrap();
     a.mark(&t, Mark::new("bold", ScalarValue::Null, 0, 6), ExpandMark::None).unwrap();
     assert_eq!(ranges(&a), ["bold 6..9 true"]);
     assert!(a.get_marks(&t, 3).unwrap().is_empty());
     assert_eq!(a.get_marks(&t, 6).unwrap().get("bold"), Some(&true.into()));
-    // A mark on a range that is deleted is gone, and what is typed there later is not marked.
+    // A mark on a deleted range is gone, and text typed there later is not marked.
     a.splice_text(&t, 6, 3, "").unwrap();
     assert_eq!(ranges(&a), Vec::<String>::new());
     let heads = a.fork().get_heads();
@@ -94,13 +94,13 @@ fn marks_of_one_name_and_of_several() {
 }
 
 #[test]
-fn marks_on_nothing_and_beside_blocks() {
+fn empty_marks_and_marks_beside_blocks() {
     let mut a = doc(1);
     let t = text(&mut a, "t", "1234");
     mark(&mut a, &t, "m", (1, 1), ExpandMark::Both);
     mark(&mut a, &t, "m", (2, 2), ExpandMark::Both);
     assert_eq!(shown(&a, &t), "1234");
-    // Marks go over blocks; a block is no text.
+    // Marks extend over blocks; a block is not text.
     let block = a.split_block(&t, 2).unwrap();
     a.put(&block, "type", "p").unwrap();
     mark(&mut a, &t, "m", (1, 4), ExpandMark::None);
@@ -109,7 +109,7 @@ fn marks_on_nothing_and_beside_blocks() {
     a.split_block(&t, 0).unwrap();
     a.splice_text(&t, 2, 0, "a").unwrap();
     assert_eq!(shown(&a, &t), "[0][0]a1<m:2>[1]<m:3>4");
-    // Who joins what another splits loses only the block.
+    // A concurrent join of split parts removes only the block.
     let mut b = fork(&mut a, 2);
     a.join_block(&t, 0).unwrap();
     b.split_block(&t, 3).unwrap();
@@ -119,11 +119,11 @@ fn marks_on_nothing_and_beside_blocks() {
     let heads = a.fork().get_heads();
     a.splice_text(&t, 0, 100, "").unwrap();
     assert_eq!((shown(&a, &t).as_str(), a.length(&t)), ("", 0));
-    assert_eq!(told(&a.at(&heads).unwrap(), &t), "[0]a[0]new1<m:2>[1]<m:3>4");
+    assert_eq!(marked_text(&a.at(&heads).unwrap(), &t), "[0]a[0]new1<m:2>[1]<m:3>4");
 }
 
 #[test]
-fn a_rich_text_becomes_what_is_asked_for() {
+fn update_spans_reaches_each_given_text() {
     let block = |kind: &'static str| -> Span<'static> {
         Entries::from_iter([("type".to_owned(), kind.into())]).into()
     };
@@ -136,9 +136,9 @@ fn a_rich_text_becomes_what_is_asked_for() {
     let config = UpdateSpansConfig::default().with_default_expand(ExpandMark::None);
     let steps: [Vec<Span<'static>>; 7] = [
         vec![block("h1"), marked("Title", &[]), block("p"), marked("some ", &[]), marked("bold", &["b"])],
-        // A block becomes another kind of block and stays where it is.
+        // A block becomes another kind of block at the same position.
         vec![block("h2"), marked("Title", &[]), block("p"), marked("some ", &[]), marked("bold", &["b"])],
-        // Words go into a mark and out of it.
+        // Words move into and out of a mark.
         vec![block("h2"), marked("Title", &["b"]), block("p"), marked("some bold", &[])],
         vec![block("p"), marked("some 👨‍👩‍👦 bo", &["i"]), marked("ld", &["i", "b"])],
         vec![marked("no blocks", &["b"])],
@@ -148,12 +148,12 @@ fn a_rich_text_becomes_what_is_asked_for() {
     for spans in &steps {
         a.update_spans(&t, &config, spans.iter().cloned()).unwrap();
         assert_eq!(a.spans(&t).unwrap().collect::<Vec<_>>(), *spans);
-        // Asking for it again changes nothing.
+        // A repeated update changes nothing.
         a.commit();
         a.update_spans(&t, &config, spans.iter().cloned()).unwrap();
         assert_eq!(a.pending_ops(), 0);
     }
-    // Two who ask for different things at once keep what both did.
+    // Concurrent updates with different results keep the edits of both.
     a.update_spans(&t, &config, steps[0].iter().cloned()).unwrap();
     let mut b = fork(&mut a, 2);
     a.update_spans(&t, &config, steps[1].iter().cloned()).unwrap();
@@ -165,7 +165,7 @@ fn a_rich_text_becomes_what_is_asked_for() {
 }
 
 #[test]
-fn texts_are_updated_by_words_of_two() {
+fn concurrent_text_updates_keep_both() {
     let mut a = doc(1);
     let t = text(&mut a, "t", "Good morning, world!");
     let mut b = fork(&mut a, 2);
@@ -173,7 +173,7 @@ fn texts_are_updated_by_words_of_two() {
     b.update_text(&t, "Good morning, friends!").unwrap();
     meet(&mut a, &mut b);
     assert_eq!(a.text(&t).unwrap(), "Good evening, friends!");
-    // A cluster is never torn apart.
+    // A cluster is never split.
     let f = text(&mut a, "f", "left👨‍👩‍👦right");
     let mut b = fork(&mut a, 2);
     a.update_text(&f, "left👨‍👩‍👦‍👦right").unwrap();
@@ -186,7 +186,7 @@ fn texts_are_updated_by_words_of_two() {
 }
 
 #[test]
-fn cursors_stay_with_what_they_point_at() {
+fn cursors_follow_their_elements() {
     let mut a = doc(1);
     let t = text(&mut a, "t", "abcdef");
     let at = |doc: &AutoCommit, moving| doc.get_cursor_moving(&t, 3, moving).unwrap();
@@ -202,7 +202,7 @@ fn cursors_stay_with_what_they_point_at() {
         [&start, &before, &after, &end].map(|cursor| doc.get_cursor_position(&t, cursor).unwrap())
     };
     assert_eq!(positions(&a), [0, 6, 6, 11]);
-    // What they point at goes: one stands before where it was, the other behind.
+    // Their element is deleted: one is before its position, the other after it.
     a.splice_text(&t, 4, 4, "").unwrap();
     assert_eq!(a.text(&t).unwrap(), "123afgh");
     assert_eq!(positions(&a), [0, 3, 4, 7]);

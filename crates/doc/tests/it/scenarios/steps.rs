@@ -1,4 +1,5 @@
-//! Patches: who applies them to what was shown has what is shown, forwards and backwards, and what single ones say.
+//! Patches: applied to a displayed copy they reproduce the document, forwards and backwards; and contents of individual
+//! patches.
 
 use hashmill_doc::legacy::OpType;
 use hashmill_doc::{
@@ -8,7 +9,7 @@ use hashmill_doc::{
 
 use super::{all, doc, fork, list, text};
 
-/// The document at two moments, and that patches lead from each to the other. Gives those that lead on.
+/// Checks that patches lead from each of two states to the other. Returns the forward patches.
 fn lead(doc: &mut AutoCommit, before: &[ChangeHash], after: &[ChangeHash]) -> Vec<Patch> {
     let at = |doc: &AutoCommit, heads: &[ChangeHash]| doc.at(heads).unwrap().hydrate(ROOT).unwrap();
     for (from, to) in [(before, after), (after, before)] {
@@ -20,8 +21,8 @@ fn lead(doc: &mut AutoCommit, before: &[ChangeHash], after: &[ChangeHash]) -> Ve
     doc.diff(before, after).unwrap()
 }
 
-/// What an edit does to a document with a bit of everything.
-fn told(edit: impl FnOnce(&mut AutoCommit, [&ObjId; 3])) -> Vec<PatchAction> {
+/// Patches of an edit of a document with a map, a list and a text.
+fn actions(edit: impl FnOnce(&mut AutoCommit, [&ObjId; 3])) -> Vec<PatchAction> {
     let mut a = doc(1);
     let map = a.put_object(ROOT, "m", ObjType::Map).unwrap();
     a.put_literal(&map, "inner", literal!({ "deep": [1, 2] })).unwrap();
@@ -36,17 +37,17 @@ fn told(edit: impl FnOnce(&mut AutoCommit, [&ObjId; 3])) -> Vec<PatchAction> {
 }
 
 #[test]
-fn deletions_are_taken_back_with_all_that_was_inside() {
-    let map = told(|doc, [..]| doc.delete(ROOT, "m").unwrap());
+fn deletion_is_reported_without_contents() {
+    let map = actions(|doc, [..]| doc.delete(ROOT, "m").unwrap());
     assert!(matches!(&map[..], [PatchAction::DeleteMap { key }] if key == "m"));
-    let element = told(|doc, [_, l, _]| doc.delete(l, 1).unwrap());
+    let element = actions(|doc, [_, l, _]| doc.delete(l, 1).unwrap());
     assert!(matches!(&element[..], [PatchAction::DeleteSeq { index: 1, length: 1 }]));
-    let block = told(|doc, [_, _, t]| doc.join_block(t, 4).unwrap());
+    let block = actions(|doc, [_, _, t]| doc.join_block(t, 4).unwrap());
     assert!(matches!(&block[..], [PatchAction::DeleteSeq { index: 4, length: 1 }]));
-    let all = told(|doc, [_, _, t]| doc.splice_text(t, 0, 100, "").unwrap());
+    let all = actions(|doc, [_, _, t]| doc.splice_text(t, 0, 100, "").unwrap());
     assert!(matches!(&all[..], [PatchAction::DeleteSeq { index: 0, length: 10 }]));
-    // What happens inside something that goes is not told.
-    let gone = told(|doc, [map, ..]| {
+    // Edits inside a deleted object are not reported.
+    let gone = actions(|doc, [map, ..]| {
         doc.put(map, "unseen", 1).unwrap();
         doc.delete(ROOT, "m").unwrap();
     });
@@ -54,29 +55,29 @@ fn deletions_are_taken_back_with_all_that_was_inside() {
 }
 
 #[test]
-fn replacing_is_told_with_what_is_inside() {
-    let other = told(|doc, [..]| drop(doc.put_literal(ROOT, "m", literal!({ "k": [true] })).unwrap()));
+fn replacement_is_reported_with_contents() {
+    let other = actions(|doc, [..]| drop(doc.put_literal(ROOT, "m", literal!({ "k": [true] })).unwrap()));
     assert!(matches!(&other[0], PatchAction::PutMap { key, conflict: false, .. } if key == "m"));
     assert_eq!(other.len(), 3, "the map, the list in it, the element in that");
-    let element = told(|doc, [_, l, _]| doc.put(l, 1, "x").unwrap());
+    let element = actions(|doc, [_, l, _]| doc.put(l, 1, "x").unwrap());
     assert!(matches!(&element[..], [PatchAction::PutSeq { index: 1, conflict: false, .. }]));
-    let text = told(|doc, [_, _, t]| doc.put(t, 0, "longer").unwrap());
+    let text = actions(|doc, [_, _, t]| doc.put(t, 0, "longer").unwrap());
     assert!(
         matches!(&text[..], [PatchAction::DeleteSeq { index: 0, length: 1 }, PatchAction::SpliceText { index: 0, value, .. }] if value == "longer")
     );
-    let same = told(|doc, [_, l, _]| doc.put(l, 0, 1).unwrap());
+    let same = actions(|doc, [_, l, _]| doc.put(l, 0, 1).unwrap());
     assert_eq!(same, []);
 }
 
 #[test]
-fn many_elements_are_told_in_order() {
-    let many = told(|doc, [_, l, _]| doc.splice(l, 1, 1, 0..500).unwrap());
+fn many_elements_are_reported_in_order() {
+    let many = actions(|doc, [_, l, _]| doc.splice(l, 1, 1, 0..500).unwrap());
     let inserted: usize = many
         .iter()
         .map(|action| if let PatchAction::Insert { values, .. } = action { values.len() } else { 0 })
         .sum();
     assert_eq!(inserted, 500);
-    told(|doc, [_, l, t]| {
+    actions(|doc, [_, l, t]| {
         for n in 0..40 {
             doc.insert(l, n % 3, n as i64).unwrap();
             doc.delete(l, (n + 1) % 3).unwrap();
@@ -86,8 +87,8 @@ fn many_elements_are_told_in_order() {
 }
 
 #[test]
-fn marks_are_told_with_text_and_alone() {
-    let marked = told(|doc, [_, _, t]| {
+fn marks_are_reported_with_text_and_alone() {
+    let marked = actions(|doc, [_, _, t]| {
         doc.mark(t, Mark::new("bold", true, 0, 4), ExpandMark::After).unwrap();
     });
     assert!(matches!(&marked[..], [PatchAction::Mark { marks }] if (marks[0].start, marks[0].end) == (0, 4)));
@@ -106,7 +107,7 @@ fn marks_are_told_with_text_and_alone() {
             (at, "-", Some(&ScalarValue::Boolean(true)))
         );
     }
-    // Who hears of it by a merge is told the same.
+    // A replica that merges the edit gets the same patches.
     let mut b = fork(&mut a, 2);
     let heads = a.get_heads();
     a.splice_text(&t, 5, 0, "x").unwrap();
@@ -137,13 +138,13 @@ fn conflicts_come_and_go() {
     );
     assert!(won.iter().any(|action| matches!(action, PatchAction::PutSeq { index: 0, conflict: true, .. })));
     assert!(won.iter().any(|action| matches!(action, PatchAction::Increment { value: 10, .. })));
-    // Who sees the winner already is told of a conflict.
+    // If the winner was visible before, only the conflict is reported.
     let mut winner = b.fork();
-    let seen = winner.get_heads();
+    let heads_before = winner.get_heads();
     winner.merge(&mut a).unwrap();
-    let lost = lead(&mut winner, &seen, &both);
+    let lost = lead(&mut winner, &heads_before, &both);
     assert!(lost.iter().any(|patch| matches!(patch.action, PatchAction::Conflict { .. })));
-    // Deleting the winner where another did not see the loser shows the loser again.
+    // Deleting the winner without knowledge of the loser makes the loser visible again.
     c.merge(&mut b).unwrap();
     c.delete(ROOT, "k").unwrap();
     a.merge(&mut c).unwrap();
@@ -155,9 +156,9 @@ fn conflicts_come_and_go() {
     lead(&mut a, &[], &end);
 }
 
-/// What is shown is kept up to date through edits, merges and times of isolation.
+/// A displayed copy is updated through edits, merges and periods of isolation.
 #[test]
-fn an_incremental_reader_stays_in_step() {
+fn incremental_reader_stays_in_step() {
     let mut a = doc(1);
     let (l, t) = (list(&mut a, "l", [1, 2, 3]), text(&mut a, "t", "start"));
     a.put(ROOT, "n", ScalarValue::counter(0)).unwrap();
@@ -194,14 +195,15 @@ fn an_incremental_reader_stays_in_step() {
     assert_eq!(anew, all(&a));
 }
 
-/// Of a text only winners are told, so a block is not shown anew when what lost against it goes: what changes in it is told.
+/// A text reports winners only, so a block is not shown anew when its concurrent values disappear: changes inside it
+/// are reported.
 #[test]
-fn what_is_in_a_block_is_told_while_others_lose_against_it() {
+fn contents_of_a_winning_block_are_reported() {
     let mut a = doc(1);
     let t = text(&mut a, "t", "x");
     let (mut b, mut c) = (fork(&mut a, 2), fork(&mut a, 3));
     a.put(&t, 0, "lost").unwrap();
-    // No call puts a block in the place of a character, so the change is put together by hand.
+    // No call replaces a character by a block, so the change is forged.
     b.put(&t, 0, "won").unwrap();
     let mut put = b.get_last_local_change().unwrap().decode();
     put.operations[0].action = OpType::Make(ObjType::Map);

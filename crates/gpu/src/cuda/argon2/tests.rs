@@ -1,49 +1,50 @@
-//! Whole memories beside the processor's, on a driver without a card or on a card, and kernels that go wrong.
+//! Comparison of whole memories with the processor's, on the simulated driver or a card, and kernel failures.
 
 use super::super::driver::Driver;
 use super::super::shim::{self, Shim};
-use super::grow::Course;
+use super::lane_schedule::AdvanceRule;
 use super::*;
-use crate::argon2::schedule::Strips;
-use crate::argon2::{Rooms as _, Words, by_threads, together};
-use hashmill_hash::argon2::{HashError, Hasher, Input, Variant, Version, hazmat};
+use crate::Selector;
+use crate::argon2::schedule::SegmentRanges;
+use crate::argon2::{LaneMemory as _, Words, next_ranges, try_for_each_parallel};
+use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Variant, Version, hazmat};
 use std::sync::MutexGuard;
 
-/// A device of the driver without a card, and what tests say to that, for one test at a time.
+/// A device of the simulated driver and the controls of that driver, for one test at a time.
 struct Alone {
     shim: Shim,
     device: Device,
     _guard: MutexGuard<'static, ()>,
 }
 
-/// A device that nobody else has meanwhile: of the driver without a card, or a card.
+/// A device for one test at a time: simulated, or a card.
 struct Held {
     device: Device,
     shim: Option<Shim>,
     _guard: MutexGuard<'static, ()>,
 }
 
-/// Nothing, said aloud, where there is no compiler to make its driver.
+/// `None`, with a printed reason, where there is no compiler to build the simulated driver.
 fn held(what: &str) -> Option<Held> {
     if !shim::on_card() {
         let Alone { shim, device, _guard } = alone(what)?;
         return Some(Held { device, shim: Some(shim), _guard });
     }
     let guard = shim::one_at_a_time();
-    let device = Device::best().expect("HASHMILL_CARD=1 says so");
+    let device = Device::open(&Driver::load().unwrap(), Selector::Best).expect("HASHMILL_CARD=1 says so");
     Some(Held { device, shim: None, _guard: guard })
 }
 
 fn alone(what: &str) -> Option<Alone> {
     let shim = Shim::new(what)?;
     let guard = shim.alone();
-    // SAFETY: it does what the driver's interface promises, as far as it is called.
+    // SAFETY: it implements the driver's interface as far as it is called.
     #[allow(unsafe_code, reason = "our own library")]
     let driver = unsafe { Driver::open(shim::library(what)?) }.unwrap();
-    Some(Alone { device: Device::best_of(&driver).unwrap(), shim, _guard: guard })
+    Some(Alone { device: Device::open(&driver, Selector::Best).unwrap(), shim, _guard: guard })
 }
 
-/// Three hashes that have nothing in common but their parameters.
+/// Three hashes with nothing in common but their parameters.
 const INPUTS: [(Input<'static>, usize); 3] = [
     (Input::new(b"password", b"somesalt"), 32),
     (Input::new(b"", &[7; 300]).with_secret(b"pepper").with_associated_data(&[9; 77]), 4),
@@ -59,39 +60,39 @@ fn first(params: Params) -> Vec<Words> {
     first
 }
 
-/// What memory is like after three hashes, filled in handfuls of so many blocks, or as it is usually done.
+/// Memory after three hashes, filled by submissions of `handful` blocks, or the usual way.
 fn filled(device: &Device, params: Params, handful: Option<u32>) -> Vec<Vec<Words>> {
     let mut fixed = three(device, params);
-    fixed.rooms.begin(&first(params)).unwrap();
+    fixed.memory.upload_first_blocks(&first(params)).unwrap();
     let (streams, never) = (3 * params.lanes(), Stop::new());
     if let Some(blocks) = handful {
-        let (mut strips, mut step) = (Strips::new(params), 0);
+        let (mut strips, mut step) = (SegmentRanges::new(params), 0);
         loop {
-            let (handful, _) = together(&mut strips, blocks);
+            let (handful, _) = next_ranges(&mut strips, blocks);
             if handful.is_empty() {
                 break;
             }
-            let way = fixed.rooms.fill(streams, &handful, step, 0).unwrap();
+            let way = fixed.memory.submit_fill(streams, &handful, step, 0).unwrap();
             step += handful.len() as u32;
-            fixed.rooms.filled(&way, step, 0, &never).unwrap();
+            fixed.memory.wait_for_fill(&way, step, 0, &never).unwrap();
         }
     } else {
-        fixed.fill(streams, &never).unwrap();
+        fixed.fill(streams, &never, &mut || true).unwrap();
     }
-    (0..3).map(|hash| fixed.rooms.memory(hash)).collect()
+    (0..3).map(|hash| fixed.memory.memory(hash)).collect()
 }
 
 /// Memory for three hashes.
-fn three(device: &Device, params: Params) -> Fixed<Room> {
-    let strip = Tuning::guess(3, 0).strip;
-    Fixed::new(params, Room::new(device, params, 3, u32::MAX).unwrap(), strip)
+fn three(device: &Device, params: Params) -> FixedEngine<FixedMemory> {
+    let submission_time = Tuning::guess(3, 0).submission_time;
+    FixedEngine::new(params, FixedMemory::new(device, params, 3, u32::MAX).unwrap(), submission_time)
 }
 
-/// By memory that is given to hashes as they advance.
+/// An engine whose hashes allocate memory as they advance.
 fn growing(device: &Device, params: Params, granules: u32, most: u64) -> Argon2 {
-    let (course, tuning) = (Course::of(params).unwrap(), Tuning::guess(most, 0));
-    let growing = Growing::with(device, params, course, granules, tuning).unwrap();
-    Argon2::with(device, params, tuning, Memory::Growing(Box::new(growing)))
+    let (course, tuning) = (AdvanceRule::from_params(params).unwrap(), Tuning::guess(most, 0));
+    let growing = GrowingMemory::with(device, params, course, granules, tuning).unwrap();
+    Argon2::with_memory(params, tuning, Memory::Growing(Box::new(growing)))
 }
 
 fn compare(device: &Device, params: Params, handful: Option<u32>) {
@@ -114,7 +115,7 @@ fn memory_is_filled_as_the_processor_does() {
         for variant in Variant::ALL {
             for version in [Version::V10, Version::V13] {
                 if (passes, version) == (1, Version::V10) {
-                    // Versions differ in later passes, and in a number that first blocks are made of.
+                    // Versions differ in later passes, and in a number that first blocks depend on.
                     continue;
                 }
                 let params = Params::new(memory, passes, lanes).unwrap();
@@ -125,7 +126,7 @@ fn memory_is_filled_as_the_processor_does() {
 }
 
 #[test]
-fn ranges_go_on_where_those_before_ended() {
+fn ranges_continue_at_the_end_of_earlier_ones() {
     let Some(Held { device, .. }) = &held("ranges of Argon2") else { return };
     for variant in Variant::ALL {
         for (memory, passes, lanes) in [(100, 2, 3), (560, 1, 1)] {
@@ -151,7 +152,7 @@ fn tags_of_all_costs_are_those_of_the_processor_by_either_kernel() {
         .collect();
     let inputs = [&INPUTS[0].0, &INPUTS[1].0];
     let mut right = vec![[[0; 32]; 2]; all.len()];
-    by_threads(&mut right, 1, |number, tags| {
+    try_for_each_parallel(&mut right, 1, |number, tags| {
         *tags = inputs.map(|input| Hasher::new(all[number]).hash(input).unwrap());
         Ok(())
     })
@@ -167,14 +168,15 @@ fn tags_of_all_costs_are_those_of_the_processor_by_either_kernel() {
     }
 }
 
-/// So many lanes that nothing is fetched ahead, and four of them are in a block of threads; one of the last is missing.
+/// Enough lanes that nothing is fetched ahead and a block of threads has four of them; the last block lacks
+/// one.
 #[test]
 fn many_lanes_are_filled_by_the_other_kernel() {
     let Some(Held { device, shim, .. }) = &held("many lanes") else { return };
     let params = Params::new(72, 2, 3).unwrap();
     let count = 11 + 8 * device.multiprocessors() as usize / 3;
     let mut argon2 = Argon2::fixed(device, params, guess(device, params).at_most(count)).unwrap();
-    assert_eq!((argon2.width(), argon2.grows()), (count, false));
+    assert_eq!((argon2.width(), argon2.tuning.grow), (count, false));
     let passwords: Vec<_> = (0..count as u32).map(u32::to_le_bytes).collect();
     let mut tags = vec![[0; 32]; count];
     let mut jobs: Vec<_> = passwords
@@ -183,7 +185,7 @@ fn many_lanes_are_filled_by_the_other_kernel() {
         .map(|(password, tag)| Job { input: Input::new(password, b"somesalt"), tag })
         .collect();
     if let Some(shim) = shim {
-        // A launch of the other kernel would be lost in vain.
+        // A launch of the other kernel would be skipped, which the tags would show.
         shim.skip("argon2_fill_ahead", 0);
     }
     argon2.hash(&mut jobs).unwrap();
@@ -198,8 +200,8 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     let Some(Held { device, .. }) = &held("memories that are wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
     let mut fixed = three(device, params);
-    let empty = |fixed: &Fixed<Room>| {
-        (0..3).all(|hash| fixed.rooms.memory(hash).iter().all(|block| *block == [0; 128]))
+    let empty = |fixed: &FixedEngine<FixedMemory>| {
+        (0..3).all(|hash| fixed.memory.memory(hash).iter().all(|block| *block == [0; 128]))
     };
     fixed.last_blocks(&first(params), &Stop::new()).unwrap();
     assert!(empty(&fixed));
@@ -208,31 +210,31 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     let stopped = fixed.last_blocks(&first(params), &stop).map(|_| ());
     assert_eq!(stopped, Err(Error::Hash(HashError::Stopped)));
     assert!(empty(&fixed));
-    // No last block is empty, so these are not.
-    assert!(matches!(fixed.rooms.last_blocks(6), Err(Error::Driver { .. })));
+    // No last block is all zero, so these are an error.
+    assert!(matches!(fixed.memory.last_blocks(6), Err(Error::Driver { .. })));
 }
 
-/// Of all that is to be wiped one after another, each is, though the first is refused.
+/// A refused wipe does not keep the other memories from being wiped.
 #[test]
-fn what_can_be_wiped_is_where_the_device_refuses_one() {
+fn wipes_the_rest_if_one_wipe_fails() {
     let Some(Alone { device, shim, .. }) = &alone("memories that are not wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
     let mut fixed = three(device, params);
-    // Marks, references and last blocks are written before.
+    // Progress, references and last blocks are written before.
     shim.fail("cuMemsetD8Async", 3, 801);
     let error = fixed.last_blocks(&first(params), &Stop::new()).map(|_| ());
     assert!(matches!(error, Err(Error::Cuda(_))), "{error:?}");
-    assert!(fixed.rooms.memory(0)[0] != [0; 128] && fixed.rooms.ends_are_empty());
+    assert!(fixed.memory.memory(0)[0] != [0; 128] && fixed.memory.edge_blocks_are_empty());
     shim.reset();
     let params = Params::new(512, 1, 1).unwrap();
-    let course = Course::of(params).unwrap();
+    let course = AdvanceRule::from_params(params).unwrap();
     let mut argon2 = growing(device, params, course.granules(512), 2);
     let mut tag = [0; 32];
     shim.fail("cuMemsetD8Async", 0, 801);
     let error = argon2.hash(&mut [Job { input: INPUTS[0].0, tag: &mut tag }]);
     assert!(matches!(error, Err(Error::Cuda(_))), "{error:?}");
-    let Memory::Growing(growing) = &mut argon2.memory else { panic!("it grows") };
-    assert!(growing.ends_are_empty());
+    let Memory::Growing(growing) = &mut argon2.lanes else { panic!("it grows") };
+    assert!(growing.edge_blocks_are_empty());
 }
 
 #[test]
@@ -242,7 +244,7 @@ fn a_kernel_that_did_not_run_is_an_error() {
     for (kernel, nth) in
         [("argon2_fill_ahead", 0), ("argon2_fill_ahead", 3), ("argon2_first", 0), ("argon2_last", 0)]
     {
-        // What a hash has left changes nothing.
+        // Results of an earlier hash make no difference.
         for before in [false, true] {
             let mut fixed = three(device, params);
             let mut last = || fixed.last_blocks(&first(params), &Stop::new());
@@ -257,7 +259,8 @@ fn a_kernel_that_did_not_run_is_an_error() {
     }
 }
 
-/// A kernel that is asked to stop while it is at work does so soon, whichever loop it is in, and its strip does not count.
+/// A kernel that is asked to stop while it runs ends soon, in whichever loop it is, and its range does not
+/// count.
 #[test]
 fn a_kernel_that_is_asked_to_stop_ends_early_and_is_not_taken_for_one_that_ran() {
     let Some(Alone { device, shim, .. }) = &alone("kernels that are asked to stop") else { return };
@@ -270,31 +273,33 @@ fn a_kernel_that_is_asked_to_stop_ends_early_and_is_not_taken_for_one_that_ran()
         let params = Params::new(BLOCKS, 1, 1).unwrap().with_variant(variant);
         let (input, tag_len) = &INPUTS[0];
         let right = hazmat::memory(Plan::host(), params, input, *tag_len).unwrap();
-        // Before it is launched, at its beginning, and later: it looks once in 64 blocks, and heeds what it saw the time before.
+        // Asked before the launch, at its start, and later: the kernel checks once in 64 blocks, and acts on
+        // the value of the check before.
         for (waits, blocks) in [(None, 2..=2), (Some(0), 64..=68), (Some(2_500), 128..=132)] {
-            let mut room = Room::new(device, params, 1, ahead).unwrap();
-            room.begin(&first(params)[..2]).unwrap();
-            let (strips, _) = together(&mut Strips::new(params), BLOCKS / 4 - 2);
+            let mut fixed_memory = FixedMemory::new(device, params, 1, ahead).unwrap();
+            fixed_memory.upload_first_blocks(&first(params)[..2]).unwrap();
+            let (strips, _) = next_ranges(&mut SegmentRanges::new(params), BLOCKS / 4 - 2);
             assert_eq!(strips.len(), 1);
             match waits {
                 Some(waits) => shim.stop(kernel, 0, waits),
-                None => room.stop(),
+                None => fixed_memory.stop(),
             }
-            let way = room.fill(1, &strips, 0, 0).unwrap();
-            let filled = room.filled(&way, 1, 0, &Stop::new());
+            let way = fixed_memory.submit_fill(1, &strips, 0, 0).unwrap();
+            let filled = fixed_memory.wait_for_fill(&way, 1, 0, &Stop::new());
             assert!(matches!(filled, Err(Error::Driver { .. })), "{kernel} {variant} {waits:?}: {filled:?}");
-            let done = room.memory(0).iter().zip(&right).take_while(|(given, right)| given == right).count();
+            let done =
+                fixed_memory.memory(0).iter().zip(&right).take_while(|(given, right)| given == right).count();
             assert!(blocks.contains(&done), "{kernel} {variant} {waits:?}: {done}");
-            // The next is not asked.
-            let mut fixed = Fixed::new(params, room, Tuning::guess(1, 0).strip);
-            fixed.rooms.wipe(1).unwrap();
+            // The next is not asked to stop.
+            let mut fixed = FixedEngine::new(params, fixed_memory, Tuning::guess(1, 0).submission_time);
+            fixed.memory.wipe(1).unwrap();
             let last = fixed.last_blocks(&first(params)[..2], &Stop::new()).unwrap();
             assert_eq!(last[0], *right.last().unwrap());
         }
     }
-    // Lanes that grow.
+    // Growing lanes.
     let params = Params::new(512, 1, 1).unwrap();
-    let mut argon2 = growing(device, params, Course::of(params).unwrap().granules(512), 2);
+    let mut argon2 = growing(device, params, AdvanceRule::from_params(params).unwrap().granules(512), 2);
     for (nth, error) in [(0, true), (7, true), (100_000, false)] {
         let mut tag = [0; 32];
         shim.stop("argon2_grow", nth, 0);
@@ -304,7 +309,7 @@ fn a_kernel_that_is_asked_to_stop_ends_early_and_is_not_taken_for_one_that_ran()
     }
 }
 
-/// However soon a device comes to it: a strip that takes much longer than it takes to ask.
+/// The range takes much longer than the request, however soon the device begins with it.
 #[test]
 fn a_strip_that_is_asked_to_stop_after_it_was_launched_is_the_beginning_of_one() {
     let Some(Held { device, .. }) = &held("strips that are asked to stop") else { return };
@@ -312,18 +317,18 @@ fn a_strip_that_is_asked_to_stop_after_it_was_launched_is_the_beginning_of_one()
     for (variant, ahead) in [(Variant::D, 1), (Variant::I, 1), (Variant::I, 0)] {
         let params = Params::new(blocks, 1, 1).unwrap().with_variant(variant);
         let right = hazmat::memory(Plan::host(), params, &INPUTS[0].0, INPUTS[0].1).unwrap();
-        let mut room = Room::new(device, params, 1, ahead).unwrap();
-        room.begin(&first(params)[..2]).unwrap();
-        let (strips, _) = together(&mut Strips::new(params), blocks / 4 - 2);
-        let way = room.fill(1, &strips, 0, 0).unwrap();
-        room.stop();
-        let filled = room.filled(&way, 1, 0, &Stop::new());
+        let mut fixed_memory = FixedMemory::new(device, params, 1, ahead).unwrap();
+        fixed_memory.upload_first_blocks(&first(params)[..2]).unwrap();
+        let (strips, _) = next_ranges(&mut SegmentRanges::new(params), blocks / 4 - 2);
+        let way = fixed_memory.submit_fill(1, &strips, 0, 0).unwrap();
+        fixed_memory.stop();
+        let filled = fixed_memory.wait_for_fill(&way, 1, 0, &Stop::new());
         assert!(matches!(filled, Err(Error::Driver { .. })), "{variant}: {filled:?}");
-        let given = room.memory(0);
+        let given = fixed_memory.memory(0);
         let done = given.iter().zip(&right).take_while(|(given, right)| given == right).count();
         assert!((2..blocks as usize / 4).contains(&done), "{variant}: {done}");
-        // The next is not asked.
-        let mut fixed = Fixed::new(params, room, Tuning::guess(1, 0).strip);
+        // The next is not asked to stop.
+        let mut fixed = FixedEngine::new(params, fixed_memory, Tuning::guess(1, 0).submission_time);
         let last = fixed.last_blocks(&first(params)[..2], &Stop::new()).unwrap();
         assert_eq!(last[0], *right.last().unwrap());
     }
@@ -332,7 +337,7 @@ fn a_strip_that_is_asked_to_stop_after_it_was_launched_is_the_beginning_of_one()
 #[test]
 fn a_bit_that_flips_while_a_device_is_tested_is_found() {
     let Some(Alone { device, shim, .. }) = &alone("bits that flip") else { return };
-    // The last of these are those of lanes that grow.
+    // The last of these are kernels for growing lanes.
     for (kernel, nth) in [
         ("argon2_first", 0),
         ("argon2_fill_ahead", 0),
@@ -350,12 +355,12 @@ fn a_bit_that_flips_while_a_device_is_tested_is_found() {
         assert_eq!(error, Error::SelfTest { device: "Shim 0".to_owned() }, "{kernel} {nth}");
         shim.reset();
     }
-    // Where lanes cannot grow, nobody asks.
+    // Where lanes cannot grow, that kernel is not tested.
     shim.flip("argon2_grow", 0);
     assert!(Argon2::new(device, Params::new(512, 2, 1).unwrap(), 1).is_ok());
 }
 
-/// They are made once, and again where there are so many passes that a table has only some of them.
+/// References are computed once, and again where one table does not hold all passes.
 #[test]
 fn references_that_were_not_made_are_an_error() {
     let Some(Alone { device, shim, .. }) = &alone("references that are not made") else { return };
@@ -371,7 +376,7 @@ fn references_that_were_not_made_are_an_error() {
     }
     compare(device, params, None);
     compare(device, params, Some(1000));
-    // Nothing is made that is there.
+    // Existing references are not computed again.
     let params = Params::new(64, 2, 2).unwrap();
     let mut fixed = three(device, params);
     fixed.last_blocks(&first(params), &Stop::new()).unwrap();
@@ -379,13 +384,13 @@ fn references_that_were_not_made_are_an_error() {
     assert!(fixed.last_blocks(&first(params), &Stop::new()).is_ok());
 }
 
-/// Tags of so many passwords by growing memory of so many granules, beside the processor's.
+/// Compares the tags of `count` passwords in a growing memory of `granules` granules with the processor's.
 fn grown(device: &Device, params: Params, granules: u32, most: u64, count: u32) {
     let mut argon2 = growing(device, params, granules, most);
-    assert!(argon2.grows() && argon2.width() as u64 <= most);
+    assert!(argon2.tuning.grow && argon2.width() as u64 <= most);
     let passwords: Vec<_> = (0..count).map(u32::to_le_bytes).collect();
     let mut hasher = Hasher::new(params);
-    // Nothing of one list is seen in the next.
+    // Results of one list do not show in the next.
     for passwords in [&passwords[..], &passwords[..1], &[]] {
         let mut tags = vec![[0; 32]; passwords.len()];
         let mut jobs: Vec<_> = passwords
@@ -407,7 +412,7 @@ fn hashes_that_take_memory_as_they_advance_have_the_tags_of_the_processor() {
     for variant in Variant::ALL {
         for version in [Version::V10, Version::V13] {
             let params = Params::new(512, 1, 1).unwrap().with_variant(variant).with_version(version);
-            let whole = Course::of(params).unwrap().granules(512);
+            let whole = AdvanceRule::from_params(params).unwrap().granules(512);
             for (granules, most, count) in [(whole, 5, 3), (3 * whole + 5, 9, 20), (30 * whole, 4, 9)] {
                 grown(device, params, granules, most, count);
             }
@@ -415,12 +420,18 @@ fn hashes_that_take_memory_as_they_advance_have_the_tags_of_the_processor() {
     }
     // Memory that is no multiple of a granule.
     let params = Params::new(1111, 1, 1).unwrap();
-    grown(device, params, 2 * Course::of(params).unwrap().granules(1111) + 40, 8, 9);
-    // As much as people take, in a small part of a card.
+    grown(device, params, 2 * AdvanceRule::from_params(params).unwrap().granules(1111) + 40, 8, 9);
+    // Usual costs, in a small part of a card.
     let large = shim::by_size(&[(16_384, 3, 9, 30), (262_144, 2, 5, 8)][..], &[]);
     for &(memory, wholes, most, count) in large {
         let params = Params::new(memory, 1, 1).unwrap();
-        grown(device, params, wholes * Course::of(params).unwrap().granules(memory) + 5, most, count);
+        grown(
+            device,
+            params,
+            wholes * AdvanceRule::from_params(params).unwrap().granules(memory) + 5,
+            most,
+            count,
+        );
     }
 }
 
@@ -430,17 +441,17 @@ fn growing_is_what_is_done_where_more_hashes_are_wanted_than_fit_as_a_whole() {
     shim.memory(40 << 20);
     let made = |passes, most| Argon2::new(device, Params::new(4096, passes, 1).unwrap(), most).unwrap();
     let two_passes = made(2, 100);
-    assert_eq!((two_passes.grows(), two_passes.width()), (false, 9), "as many as fit");
+    assert_eq!((two_passes.tuning.grow, two_passes.width()), (false, 9), "as many as fit");
     drop(two_passes);
     let few = made(1, 5);
-    assert_eq!((few.grows(), few.width()), (false, 5));
+    assert_eq!((few.tuning.grow, few.width()), (false, 5));
     drop(few);
     let many = made(1, 100);
-    assert!(many.grows() && (13..=16).contains(&many.width()), "{}", many.width());
+    assert!(many.tuning.grow && (13..=16).contains(&many.width()), "{}", many.width());
     assert!(many.memory() < 40 << 20);
 }
 
-/// A pool of what is left besides feeds one hash there, and holds none to its end.
+/// The memory left beside it could start one growing hash, but would not hold it to its end.
 #[test]
 fn one_hash_that_just_fits_has_its_memory_from_the_beginning() {
     let Some(Alone { device, shim, .. }) = &alone("memory for one hash") else { return };
@@ -448,7 +459,7 @@ fn one_hash_that_just_fits_has_its_memory_from_the_beginning() {
     for memory in [4300, 5 << 10, 6 << 10] {
         shim.memory(memory << 10);
         let mut argon2 = Argon2::new(device, params, 2).unwrap();
-        assert_eq!((argon2.grows(), argon2.width()), (false, 1), "{memory}");
+        assert_eq!((argon2.tuning.grow, argon2.width()), (false, 1), "{memory}");
         let mut tag = [0; 32];
         let input = Input::new(b"password", b"somesalt");
         argon2.hash(&mut [Job { input, tag: &mut tag }]).unwrap();
@@ -460,12 +471,12 @@ fn one_hash_that_just_fits_has_its_memory_from_the_beginning() {
 fn growing_lanes_that_go_wrong_are_errors_and_leave_nothing_behind() {
     let Some(Alone { device, shim, .. }) = &alone("growing lanes that go wrong") else { return };
     let params = Params::new(512, 1, 1).unwrap();
-    let course = Course::of(params).unwrap();
+    let course = AdvanceRule::from_params(params).unwrap();
     let mut argon2 = growing(device, params, 2 * course.granules(512) + 9, 6);
-    // References are made once for all hashes.
+    // References are computed once for all hashes.
     for nth in [0, 1] {
         shim.skip("argon2_references", nth);
-        let made = Growing::small(device, params, Tuning::guess(2, 0)).map(|_| ());
+        let made = GrowingMemory::small(device, params, Tuning::guess(2, 0)).map(|_| ());
         assert!(matches!(made, Err(Error::Driver { .. })), "{nth}: {made:?}");
     }
     let mut tags = vec![[0; 32]; 12];
@@ -482,7 +493,7 @@ fn growing_lanes_that_go_wrong_are_errors_and_leave_nothing_behind() {
         shim.reset();
         assert_eq!(hash(&mut argon2, &never), Ok(()), "the next is right");
     }
-    // Marks that a list has left where it broke off are not those of the next.
+    // Progress of an aborted list are not those of the next.
     shim.skip("argon2_grow", 1);
     assert!(matches!(hash(&mut argon2, &never), Err(Error::Driver { .. })));
     shim.skip("argon2_grow", 0);

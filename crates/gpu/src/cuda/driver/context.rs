@@ -1,27 +1,17 @@
-//! A device that is open, and what belongs to it: memory, kernels.
+//! Open device context, and its memory and kernels.
 
 use super::super::device::{Buffer, Device};
-use super::stream::{Event, Flag, Pages, Pinned, Stream};
 use super::{Code, Functions, Handle, Ordinal, Pointer};
 use crate::Error;
-use std::ffi::{CString, c_int, c_uint, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 const INVALID_VALUE: Code = 1;
 
-/// Does not wait for the stream that everybody shares.
-const NON_BLOCKING: c_uint = 1;
-
-/// A thread that waits for an event sleeps, and nobody asks when it was.
-const SLEEPS_AND_HAS_NO_TIME: c_uint = 1 | 2;
-
-/// Pinned for all contexts.
-const PORTABLE: c_uint = 1;
-
 impl Ordinal {
-    /// The context that everybody in this process shares for it: addresses of other libraries are valid in it.
+    /// Opens the device's primary context, which the process shares: addresses of other libraries are valid
+    /// in it.
     pub(in super::super) fn open(self) -> Result<Arc<Context>, Error> {
         let mut raw = null_mut();
         // SAFETY: writes one handle.
@@ -31,11 +21,11 @@ impl Ordinal {
     }
 }
 
-/// A device that is open, until the last value of it is dropped.
+/// The context of an open device, until its last value is dropped.
 pub(in super::super) struct Context {
     ordinal: Ordinal,
     raw: Handle,
-    /// What ended it.
+    /// The error that ended it.
     gone: OnceLock<Error>,
 }
 
@@ -44,28 +34,25 @@ unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
-/// A context, current in this thread.
+/// A context that is current in this thread.
 pub(super) struct Current<'a>(pub(super) &'a Context);
 
 impl Drop for Current<'_> {
     fn drop(&mut self) {
         let mut raw = null_mut();
-        // SAFETY: what is popped is what was pushed. If that is refused, it stays current, which harms nobody.
+        // SAFETY: it pops the context that was pushed. If that fails, the context stays current, which is
+        // harmless.
         unsafe { (self.0.call().cuCtxPopCurrent_v2)(&mut raw) };
     }
 }
 
 impl Device {
-    /// Memory of this device that somebody else has made, so many bytes of it: of CUDA's runtime, of another library. It is not
-    /// given back.
-    ///
-    /// # Errors
-    /// [`Error::Buffer`] where the driver knows no such memory of this device, or it has fewer bytes; what the driver says.
+    /// Memory on this device that other code has allocated. It is not freed.
     ///
     /// # Safety
-    /// The memory lives, and nobody writes to it, until every value that was made from it is dropped: clones of the buffer, and
-    /// digests that are under way.
-    pub unsafe fn borrow(&self, pointer: u64, bytes: u64) -> Result<Buffer, Error> {
+    /// The memory lives and is not written until every value that was made from it is dropped: clones of the
+    /// buffer, and digests in flight.
+    pub(crate) unsafe fn borrow(&self, pointer: u64, bytes: u64) -> Result<Buffer, Error> {
         // SAFETY: as promised.
         Ok(self.borrowed(unsafe { self.context().borrowed(pointer, bytes) }?))
     }
@@ -76,7 +63,7 @@ impl Context {
         &self.ordinal.driver.0.call
     }
 
-    /// Makes it current for as long as what this gives lives.
+    /// Makes the context current while the result lives.
     pub(super) fn enter(&self) -> Result<Current<'_>, Error> {
         if let Some(gone) = self.gone.get() {
             return Err(gone.clone());
@@ -87,9 +74,10 @@ impl Context {
         Ok(Current(self))
     }
 
-    /// The same to give something back: a context that is gone has nothing to be given back to, but the driver counts.
+    /// As `enter`, to free something: nothing remains to free in a context that is gone, but the driver
+    /// counts references.
     pub(super) fn leave(&self, back: impl FnOnce(&Functions) -> Code) {
-        // SAFETY: it was retained. Nobody is there to hear of a refusal: what cannot be given back is lost.
+        // SAFETY: it was retained. Errors are ignored: memory that cannot be freed is lost.
         if unsafe { (self.call().cuCtxPushCurrent_v2)(self.raw) } == 0 {
             let current = Current(self);
             back(current.0.call());
@@ -99,13 +87,13 @@ impl Context {
     pub(super) fn check(&self, call: &'static str, code: Code, bytes: u64) -> Result<(), Error> {
         self.ordinal.driver.0.check(call, code, bytes).inspect_err(|error| {
             if error.is_lost() {
-                // The first who noticed has said why.
+                // The first error is the cause.
                 let _ = self.gone.set(error.clone());
             }
         })
     }
 
-    /// Bytes of its memory that nobody has.
+    /// Free bytes of its memory.
     pub(in super::super) fn free(&self) -> Result<u64, Error> {
         let current = self.enter()?;
         let (mut free, mut total) = (0, 0);
@@ -115,7 +103,7 @@ impl Context {
         Ok(free as u64)
     }
 
-    /// Memory on the device; what is in it is of no meaning.
+    /// Memory on the device, with unspecified contents.
     pub(in super::super) fn memory(self: &Arc<Self>, bytes: u64) -> Result<Memory, Error> {
         let asked = usize::try_from(bytes.max(1)).map_err(|_| Error::OutOfMemory { bytes })?;
         let current = self.enter()?;
@@ -127,10 +115,10 @@ impl Context {
         Ok(Memory { context: Arc::clone(self), pointer, bytes, ours: true })
     }
 
-    /// Memory on the device that somebody else has made, with at least so many bytes of it.
+    /// Memory on the device that other code has allocated, at least `bytes` bytes long.
     ///
     /// # Safety
-    /// It lives, and is not written, for as long as anything uses what this gives.
+    /// It lives and is not written while anything uses the result.
     pub(in super::super) unsafe fn borrowed(
         self: &Arc<Self>,
         pointer: u64,
@@ -144,19 +132,20 @@ impl Context {
         let wrong = |reason: String| Error::Buffer { reason };
         let current = self.enter()?;
         let ask = |which, into: *mut c_void| {
-            // SAFETY: what is asked for is as large as what it is written into.
+            // SAFETY: the attribute has the size of the value that it is written into.
             unsafe { (current.0.call().cuPointerGetAttribute)(into, which, pointer) }
         };
         let (mut kind, mut ordinal, mut start, mut size) = (0_u32, c_int::MIN, 0_u64, 0_usize);
         let code = ask(MEMORY_TYPE, (&raw mut kind).cast());
-        // The driver refuses what is no address that it knows.
+        // The driver refuses addresses that it does not know.
         if code != INVALID_VALUE {
             self.check("cuPointerGetAttribute", code, 0)?;
         }
         if kind != DEVICE {
             return Err(wrong(format!("{pointer:#x} is no address in the memory of a device")));
         }
-        // Not its context: memory of pools has none, and that of another context of this device is as good.
+        // The device, not the context: memory of pools has no context, and other contexts of this device are
+        // as good.
         self.check("cuPointerGetAttribute", ask(DEVICE_ORDINAL, (&raw mut ordinal).cast()), 0)?;
         if ordinal != self.ordinal.device {
             return Err(wrong(format!("{pointer:#x} is in the memory of another device, number {ordinal}")));
@@ -171,53 +160,11 @@ impl Context {
         Ok(Memory { context: Arc::clone(self), pointer, bytes, ours: false })
     }
 
-    /// Memory of the host that the device fetches and fills by itself, all zero.
-    pub(in super::super) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned, Error> {
-        let event = self.event()?;
-        let current = self.enter()?;
-        let mut start = null_mut();
-        let asked = bytes.max(1);
-        // SAFETY: writes one address.
-        let code = unsafe { (current.0.call().cuMemHostAlloc)(&mut start, asked, PORTABLE) };
-        self.check("cuMemHostAlloc", code, asked as u64)?;
-        drop(current);
-        // SAFETY: it is ours, and as long as was asked.
-        unsafe { start.cast::<u8>().write_bytes(0, asked) };
-        let pages =
-            Pages { context: Arc::clone(self), start, bytes, event, under_way: AtomicBool::new(false) };
-        Ok(Pinned(Arc::new(pages)))
-    }
-
-    /// A word that kernels see, not set.
-    pub(in super::super) fn flag(self: &Arc<Self>) -> Result<Flag, Error> {
-        Flag::new(self)
-    }
-
-    pub(in super::super) fn stream(self: &Arc<Self>) -> Result<Stream, Error> {
-        let current = self.enter()?;
-        let mut raw = null_mut();
-        // SAFETY: writes one handle.
-        let code = unsafe { (current.0.call().cuStreamCreate)(&mut raw, NON_BLOCKING) };
-        self.check("cuStreamCreate", code, 0)?;
-        drop(current);
-        Ok(Stream { context: Arc::clone(self), raw })
-    }
-
-    fn event(self: &Arc<Self>) -> Result<Event, Error> {
-        let current = self.enter()?;
-        let mut raw = null_mut();
-        // SAFETY: writes one handle.
-        let code = unsafe { (current.0.call().cuEventCreate)(&mut raw, SLEEPS_AND_HAS_NO_TIME) };
-        self.check("cuEventCreate", code, 0)?;
-        drop(current);
-        Ok(Event { context: Arc::clone(self), raw })
-    }
-
-    /// Kernels, from an image that the driver knows.
+    /// Kernels from an image that the driver knows.
     pub(in super::super) fn module(self: &Arc<Self>, image: &'static [u8]) -> Result<Arc<Module>, Error> {
         let current = self.enter()?;
         let mut raw = null_mut();
-        // SAFETY: an image says itself how long it is, and this one is ours.
+        // SAFETY: an image contains its own length, and this one is ours.
         let code = unsafe { (current.0.call().cuModuleLoadData)(&mut raw, image.as_ptr().cast()) };
         self.check("cuModuleLoadData", code, 0)?;
         drop(current);
@@ -249,7 +196,7 @@ impl Memory {
         self.pointer
     }
 
-    /// Where so many bytes lie that begin there.
+    /// The address of `bytes` bytes at offset `at`.
     pub(super) fn at(&self, at: u64, bytes: u64) -> Pointer {
         assert!(
             at.checked_add(bytes).is_some_and(|end| end <= self.bytes),
@@ -263,13 +210,14 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.ours {
-            // SAFETY: it is ours. The driver waits for what uses it, and whoever handed that over did so before.
+            // SAFETY: it is ours. The driver waits for work that uses it; the code that submitted the work
+            // has waited too.
             self.context.leave(|call| unsafe { (call.cuMemFree_v2)(self.pointer) });
         }
     }
 }
 
-/// Kernels that the driver has taken.
+/// Kernels loaded by the driver.
 pub(in super::super) struct Module {
     context: Arc<Context>,
     raw: Handle,
@@ -300,7 +248,7 @@ impl Drop for Module {
     }
 }
 
-/// One of them.
+/// A kernel of a module.
 pub(in super::super) struct Kernel {
     _module: Arc<Module>,
     pub(super) raw: Handle,

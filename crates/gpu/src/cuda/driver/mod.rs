@@ -1,14 +1,14 @@
-//! NVIDIA's driver: found when somebody asks for it, its functions by name, what they give as results, and what they make as values
-//! that are given back when they are dropped.
+//! NVIDIA's driver, loaded at run time: its functions by name, their results as errors, and its objects as
+//! values that are freed on drop.
 //!
-//! All of `unsafe` is in this folder. What the rest of this back end relies on:
+//! All `unsafe` code of this back end is in this folder, with these invariants:
 //!
-//! - A function is called with a handle that lives, in its own context, which is made current for the call and no longer.
-//! - Memory of the host that a device fetches or fills is pinned, and its bytes are shown only when the copies that were handed
-//!   over before have ended.
-//! - Memory of programs that a device fetches is borrowed until it is taken back from the driver, and whoever hands a copy of it over waits
-//!   for that copy before.
-//! - Kernels are our own and keep to what they are given: whatever launches one says which memory that is.
+//! - A function is called with a live handle, in its own context, which is current only during the call.
+//! - Memory of the host that a device reads or writes is pinned, and its bytes are accessible only when all
+//!   copies submitted before have ended.
+//! - Registered memory is borrowed until it is unregistered, and the code that submits a copy of it waits for
+//!   that copy first.
+//! - Kernels are our own and keep to their arguments: each launch states the memory that it passes.
 #![allow(unsafe_code, reason = "a driver is a library of C functions")]
 
 mod context;
@@ -20,6 +20,7 @@ pub use registered::Registered;
 pub(super) use stream::{Arg, Flag, Pinned, Shape, Source, Stream};
 
 use crate::{Error, Refusal};
+use hashmill_hash::hex;
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fmt;
@@ -42,10 +43,11 @@ macro_rules! functions {
 
         impl Functions {
             /// # Safety
-            /// The library is the driver, or keeps to its interface.
-            unsafe fn of(library: &Library) -> Result<Functions, libloading::Error> {
+            /// The library is the driver, or implements its interface.
+            unsafe fn load(library: &Library) -> Result<Functions, libloading::Error> {
                 Ok(Functions {
-                    // SAFETY: these are the signatures of the driver's interface, which never change under a name.
+                    // SAFETY: these are the signatures of the driver's interface, which never change under a
+                    // name.
                     $($name: *unsafe { library.get(concat!(stringify!($name), "\0").as_bytes()) }?,)*
                 })
             }
@@ -99,8 +101,8 @@ functions! {
 const OUT_OF_MEMORY: Code = 2;
 const NO_DEVICE: Code = 100;
 
-/// What ends a context: every later call gives the same.
-const ENDS: [Code; 17] = [4, 46, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999];
+/// Codes of a lost context: every later call returns the same.
+const LOST: [Code; 17] = [4, 46, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999];
 
 /// NVIDIA's driver.
 #[derive(Clone)]
@@ -117,7 +119,7 @@ impl Driver {
     /// The driver of this machine.
     ///
     /// # Errors
-    /// [`Error::NoDriver`] where there is none, or one that is too old to have all functions; what it says itself.
+    /// [`Error::NoDriver`] if there is none, or one too old to have all functions; the driver's own errors.
     pub fn load() -> Result<Driver, Error> {
         let name = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
         // SAFETY: where a library has this name, it is the driver.
@@ -130,13 +132,13 @@ impl Driver {
     /// As for [`load`](Driver::load).
     ///
     /// # Safety
-    /// The file is the driver, or a library that does what the driver's interface promises.
+    /// The file is the driver, or a library that implements the driver's interface.
     pub unsafe fn open(path: &Path) -> Result<Driver, Error> {
         let none = |error: libloading::Error| Error::NoDriver { reason: error.to_string() };
         // SAFETY: as promised.
         let (library, call) = unsafe {
             let library = Library::new(path).map_err(none)?;
-            let call = Functions::of(&library).map_err(none)?;
+            let call = Functions::load(&library).map_err(none)?;
             (library, call)
         };
         let library = ManuallyDrop::new(library);
@@ -151,12 +153,12 @@ impl Driver {
         Ok(Driver(Arc::new(driver)))
     }
 
-    /// The newest CUDA that it knows, as a thousand times the first number and ten times the second.
+    /// The newest CUDA version that it supports, as 1000 times the first number plus 10 times the second.
     pub fn version(&self) -> i32 {
         self.0.version
     }
 
-    /// How many devices it has.
+    /// The number of devices.
     pub(super) fn count(&self) -> Result<usize, Error> {
         let mut count = 0;
         // SAFETY: writes one number.
@@ -167,7 +169,7 @@ impl Driver {
         }
     }
 
-    /// The device with this number, of those that there are.
+    /// The device with this number.
     pub(super) fn ordinal(&self, number: usize) -> Result<Ordinal, Error> {
         let number = c_int::try_from(number).map_err(|_| Error::NoDevice { found: 0 })?;
         let mut device = 0;
@@ -184,7 +186,7 @@ impl fmt::Debug for Driver {
 }
 
 impl Loaded {
-    /// What a code means, of a call that asked for so many bytes.
+    /// The meaning of a code; `bytes` is the size that the call asked for.
     fn check(&self, call: &'static str, code: Code, bytes: u64) -> Result<(), Error> {
         match code {
             0 => Ok(()),
@@ -195,28 +197,28 @@ impl Loaded {
     }
 
     fn refusal(&self, call: &'static str, code: Code) -> Refusal {
-        let said = |of: unsafe extern "system" fn(Code, *mut *const c_char) -> Code| {
+        let text_of = |function: unsafe extern "system" fn(Code, *mut *const c_char) -> Code| {
             let mut text: *const c_char = null();
-            // SAFETY: the driver writes the address of a text that lives as long as itself, or nothing.
+            // SAFETY: the driver writes null or the address of a text that lives as long as the driver.
             unsafe {
-                let code = of(code, &mut text);
+                let code = function(code, &mut text);
                 (code == 0 && !text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
             }
         };
-        let name = said(self.call.cuGetErrorName).unwrap_or_else(|| "a code without a name".to_owned());
-        let text =
-            said(self.call.cuGetErrorString).unwrap_or_else(|| "the driver has no words for it".to_owned());
-        Refusal { call, code, name, text, lost: ENDS.contains(&code) }
+        let name = text_of(self.call.cuGetErrorName).unwrap_or_else(|| "a code without a name".to_owned());
+        let text = text_of(self.call.cuGetErrorString)
+            .unwrap_or_else(|| "the driver has no words for it".to_owned());
+        Refusal { call, code, name, text, lost: LOST.contains(&code) }
     }
 }
 
-/// A device that the driver has, not opened.
+/// A device of the driver, not opened.
 pub(super) struct Ordinal {
     driver: Driver,
     device: c_int,
 }
 
-/// What is asked of a device, by the driver's numbers.
+/// Device attributes, with the driver's numbers.
 #[derive(Clone, Copy)]
 pub(super) enum Attribute {
     ThreadsOfBlock = 1,
@@ -233,7 +235,7 @@ impl Ordinal {
         self.text("cuDeviceGetName", self.driver.0.call.cuDeviceGetName)
     }
 
-    /// Where it is plugged in.
+    /// Its PCI bus address.
     pub(super) fn bus(&self) -> Result<String, Error> {
         let bus = self.text("cuDeviceGetPCIBusId", self.driver.0.call.cuDeviceGetPCIBusId)?;
         Ok(bus.to_lowercase())
@@ -242,24 +244,23 @@ impl Ordinal {
     fn text(
         &self,
         call: &'static str,
-        of: unsafe extern "system" fn(*mut c_char, c_int, c_int) -> Code,
+        function: unsafe extern "system" fn(*mut c_char, c_int, c_int) -> Code,
     ) -> Result<String, Error> {
         let mut bytes = [0_u8; 256];
-        // SAFETY: the driver writes no more bytes than it is told, the last of them zero.
-        let code = unsafe { of(bytes.as_mut_ptr().cast(), bytes.len() as c_int, self.device) };
+        // SAFETY: the driver writes at most `len` bytes, including a final zero.
+        let code = unsafe { function(bytes.as_mut_ptr().cast(), bytes.len() as c_int, self.device) };
         self.driver.0.check(call, code, 0)?;
         let text = bytes.split(|byte| *byte == 0).next().unwrap_or(&[]);
         Ok(String::from_utf8_lossy(text).into_owned())
     }
 
-    /// What tells it from every other, as NVIDIA's tools write it.
+    /// Its unique id, in the format of NVIDIA's tools.
     pub(super) fn uuid(&self) -> Result<String, Error> {
         let mut bytes = [0; 16];
         // SAFETY: writes sixteen bytes.
         let code = unsafe { (self.driver.0.call.cuDeviceGetUuid_v2)(&mut bytes, self.device) };
         self.driver.0.check("cuDeviceGetUuid_v2", code, 0)?;
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let parts = [0..4, 4..6, 6..8, 8..10, 10..16].map(|part| hex(&bytes[part]));
+        let parts = [0..4, 4..6, 6..8, 8..10, 10..16].map(|part| hex::encode(&bytes[part]));
         Ok(format!("GPU-{}", parts.join("-")))
     }
 
@@ -282,7 +283,7 @@ impl Ordinal {
     }
 }
 
-/// A number that a driver has no reason to make negative.
+/// Checks a number that the driver has no reason to make negative.
 fn positive(what: &str, number: c_int) -> Result<u32, Error> {
     u32::try_from(number)
         .map_err(|_| Error::Driver { reason: format!("it says that the number of {what} is {number}") })

@@ -1,9 +1,9 @@
-//! Streams: work in its order; memory of the host that they fetch and fill.
+//! Streams of ordered device work, and the pinned host memory that they copy.
 
 use super::context::{Context, Kernel, Memory};
 use super::{Code, Handle};
 use crate::Error;
-use std::ffi::c_void;
+use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +12,59 @@ use std::{slice, thread};
 use zeroize::{Zeroize, Zeroizing};
 
 const NOT_READY: Code = 600;
+
+/// Does not synchronise with the default stream.
+const NON_BLOCKING: c_uint = 1;
+
+/// Event flags: a waiting thread sleeps, and no timestamps are recorded.
+const BLOCKING_WITHOUT_TIME: c_uint = 1 | 2;
+
+/// Pinned for all contexts.
+const PORTABLE: c_uint = 1;
+
+impl Context {
+    /// Memory of the host that the device reads and writes directly, all zero.
+    pub(in super::super) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned, Error> {
+        let event = self.event()?;
+        let current = self.enter()?;
+        let mut start = null_mut();
+        let asked = bytes.max(1);
+        // SAFETY: writes one address.
+        let code = unsafe { (current.0.call().cuMemHostAlloc)(&mut start, asked, PORTABLE) };
+        self.check("cuMemHostAlloc", code, asked as u64)?;
+        drop(current);
+        // SAFETY: it is ours, and of the requested length.
+        unsafe { start.cast::<u8>().write_bytes(0, asked) };
+        let pages =
+            Pages { context: Arc::clone(self), start, bytes, event, in_flight: AtomicBool::new(false) };
+        Ok(Pinned(Arc::new(pages)))
+    }
+
+    /// A word that kernels poll, not set.
+    pub(in super::super) fn flag(self: &Arc<Self>) -> Result<Flag, Error> {
+        Flag::new(self)
+    }
+
+    pub(in super::super) fn stream(self: &Arc<Self>) -> Result<Stream, Error> {
+        let current = self.enter()?;
+        let mut raw = null_mut();
+        // SAFETY: writes one handle.
+        let code = unsafe { (current.0.call().cuStreamCreate)(&mut raw, NON_BLOCKING) };
+        self.check("cuStreamCreate", code, 0)?;
+        drop(current);
+        Ok(Stream { context: Arc::clone(self), raw })
+    }
+
+    fn event(self: &Arc<Self>) -> Result<Event, Error> {
+        let current = self.enter()?;
+        let mut raw = null_mut();
+        // SAFETY: writes one handle.
+        let code = unsafe { (current.0.call().cuEventCreate)(&mut raw, BLOCKING_WITHOUT_TIME) };
+        self.check("cuEventCreate", code, 0)?;
+        drop(current);
+        Ok(Event { context: Arc::clone(self), raw })
+    }
+}
 
 /// A point in a stream.
 pub(super) struct Event {
@@ -25,7 +78,7 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// Waits until it has been reached.
+    /// Waits until the stream has reached it.
     fn wait(&self) -> Result<(), Error> {
         let current = self.context.enter()?;
         // SAFETY: it lives.
@@ -33,12 +86,12 @@ impl Event {
         self.context.check("cuEventSynchronize", code, 0)
     }
 
-    /// Whether it has been reached, after waiting so long at most.
+    /// Has the stream reached it? Waits for at most `timeout`.
     fn reached(&self, timeout: Duration) -> Result<bool, Error> {
-        /// A look takes about a microsecond.
-        const LOOKS: u32 = 50;
+        /// A query takes about a microsecond.
+        const FAST_QUERIES: u32 = 50;
         const PAUSE: Duration = Duration::from_micros(50);
-        let (began, mut looks) = (Instant::now(), 0);
+        let (began, mut queries) = (Instant::now(), 0);
         loop {
             let current = self.context.enter()?;
             // SAFETY: it lives.
@@ -46,10 +99,10 @@ impl Event {
             drop(current);
             match code {
                 NOT_READY if began.elapsed() >= timeout => return Ok(false),
-                NOT_READY => looks += 1,
+                NOT_READY => queries += 1,
                 code => return self.context.check("cuEventQuery", code, 0).map(|()| true),
             }
-            if looks > LOOKS { thread::sleep(PAUSE) } else { thread::yield_now() }
+            if queries > FAST_QUERIES { thread::sleep(PAUSE) } else { thread::yield_now() }
         }
     }
 }
@@ -61,10 +114,11 @@ impl Drop for Event {
     }
 }
 
-/// Memory of the host that the device fetches and fills by itself. Its bytes are shown when no copy is under way.
+/// Memory of the host that the device reads and writes directly. Its bytes are accessible when no copy is in
+/// flight.
 pub(in super::super) struct Pinned(pub(super) Arc<Pages>);
 
-/// The same, for copies to the device only.
+/// As [`Pinned`], for copies to the device only.
 #[derive(Clone)]
 pub(in super::super) struct Source(Arc<Pages>);
 
@@ -74,41 +128,42 @@ pub(super) struct Pages {
     pub(super) bytes: usize,
     /// The end of the last copy.
     pub(super) event: Event,
-    pub(super) under_way: AtomicBool,
+    pub(super) in_flight: AtomicBool,
 }
 
-// SAFETY: the bytes are reached through the one `Pinned` alone, which is borrowed for them.
+// SAFETY: the bytes are reached only through the one `Pinned`, which is borrowed for them.
 unsafe impl Send for Pages {}
-// SAFETY: as above; a `Source` reads none of them in the host.
+// SAFETY: as above; a `Source` reads none of them on the host.
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// Waits for the last copy. A context that is gone copies nothing any more.
-    fn settle(&self) -> Result<(), Error> {
-        if self.under_way.load(Ordering::Acquire) {
+    /// Waits for the last copy. A lost context copies nothing any more.
+    fn wait_for_copy(&self) -> Result<(), Error> {
+        if self.in_flight.load(Ordering::Acquire) {
             let waited = self.event.wait();
-            self.under_way.store(false, Ordering::Release);
+            self.in_flight.store(false, Ordering::Release);
             waited?;
         }
         Ok(())
     }
 
-    /// Notes that a copy was handed over.
+    /// Records that a copy was submitted.
     fn begin(&self, stream: &Stream) -> Result<(), Error> {
-        self.under_way.store(true, Ordering::Release);
+        self.in_flight.store(true, Ordering::Release);
         let recorded = stream.record(&self.event);
         if recorded.is_err() {
-            // The event says nothing of this copy, so the stream has to.
+            // The event does not cover this copy, so wait for the stream.
             stream.synchronize()?;
-            self.under_way.store(false, Ordering::Release);
+            self.in_flight.store(false, Ordering::Release);
         }
         recorded
     }
 }
 
-/// Word by word, where `zeroize` goes byte by byte: whoever stops 2,211 hashes waits for megabytes of first blocks.
+/// Wipes whole words, where `zeroize` goes byte by byte: a stop of 2,211 hashes waits for megabytes of first
+/// blocks.
 fn wipe(bytes: &mut [u8]) {
-    // SAFETY: all bits of a word may be anything.
+    // SAFETY: all bit patterns of a word are valid.
     let (before, words, behind) = unsafe { bytes.align_to_mut::<u64>() };
     before.zeroize();
     words.zeroize();
@@ -117,44 +172,44 @@ fn wipe(bytes: &mut [u8]) {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // An error is the device's, which nobody asks any more.
-        let _ = self.settle();
-        // It may have been a secret, and whoever has the pages next is somebody else.
-        // SAFETY: the bytes are ours, and nobody sees them any more.
+        // The error is the device's, and no caller is left to get it.
+        let _ = self.wait_for_copy();
+        // The pages may hold a secret, and another allocation may get them next.
+        // SAFETY: the bytes are ours, and no reference to them is left.
         wipe(unsafe { slice::from_raw_parts_mut(self.start.cast(), self.bytes) });
-        // SAFETY: it is ours, and no copy is under way.
+        // SAFETY: it is ours, and no copy is in flight.
         self.context.leave(|call| unsafe { (call.cuMemFreeHost)(self.start) });
     }
 }
 
 impl Pinned {
-    /// For copies to the device.
+    /// A handle for copies to the device.
     pub(in super::super) fn source(&self) -> Source {
         Source(Arc::clone(&self.0))
     }
 
-    /// Waits for the last copy, and shows what is there.
+    /// Waits for the last copy, and returns the bytes.
     pub(in super::super) fn bytes(&mut self) -> Result<&mut [u8], Error> {
-        self.0.settle()?;
-        // SAFETY: they are ours, zero or written since, and no copy is under way.
+        self.0.wait_for_copy()?;
+        // SAFETY: they are ours, initialised, and no copy is in flight.
         Ok(unsafe { slice::from_raw_parts_mut(self.0.start.cast(), self.0.bytes) })
     }
 
-    /// Wipes what is there, whatever became of the last copy.
+    /// Wipes the bytes, even if the last copy failed.
     pub(in super::super) fn wipe(&mut self) -> Result<(), Error> {
-        let settled = self.0.settle();
+        let waited = self.0.wait_for_copy();
         wipe(self.as_mut());
-        settled
+        waited
     }
 
-    /// Whether the last copy has ended, after waiting so long at most.
+    /// Has the last copy ended? Waits for at most `timeout`.
     pub(in super::super) fn look(&self, timeout: Duration) -> Result<bool, Error> {
-        if !self.0.under_way.load(Ordering::Acquire) {
+        if !self.0.in_flight.load(Ordering::Acquire) {
             return Ok(true);
         }
         let reached = self.0.event.reached(timeout)?;
         if reached {
-            self.0.under_way.store(false, Ordering::Release);
+            self.0.in_flight.store(false, Ordering::Release);
         }
         Ok(reached)
     }
@@ -162,9 +217,9 @@ impl Pinned {
 
 impl AsRef<[u8]> for Pinned {
     fn as_ref(&self) -> &[u8] {
-        // An error is told to whoever asks for the value. The device copies nothing any more.
-        let _ = self.0.settle();
-        // SAFETY: they are ours, zero or written since, and no copy is under way.
+        // The caller that asks for the value gets the error. The device copies nothing any more.
+        let _ = self.0.wait_for_copy();
+        // SAFETY: they are ours, initialised, and no copy is in flight.
         unsafe { slice::from_raw_parts(self.0.start.cast(), self.0.bytes) }
     }
 }
@@ -172,13 +227,13 @@ impl AsRef<[u8]> for Pinned {
 impl AsMut<[u8]> for Pinned {
     fn as_mut(&mut self) -> &mut [u8] {
         // As above.
-        let _ = self.0.settle();
-        // SAFETY: they are ours, zero or written since, and no copy is under way.
+        let _ = self.0.wait_for_copy();
+        // SAFETY: they are ours, initialised, and no copy is in flight.
         unsafe { slice::from_raw_parts_mut(self.0.start.cast(), self.0.bytes) }
     }
 }
 
-/// A word on the device that kernels look at while they run, with a stream of its own to write it.
+/// A word on the device that running kernels poll, with a stream of its own to write it.
 pub(in super::super) struct Flag {
     stream: Stream,
     word: Memory,
@@ -194,7 +249,7 @@ impl Flag {
         Ok(flag)
     }
 
-    /// Whoever launches kernels afterwards has them see it; others see it soon.
+    /// Sets the word. Kernels launched afterwards see it from the start; running ones see it soon.
     pub(in super::super) fn set(&mut self, to: bool) -> Result<(), Error> {
         self.here.bytes()?.copy_from_slice(&u32::from(to).to_ne_bytes());
         self.stream.upload(&self.word, 0, &self.here.source(), size_of::<u32>())?;
@@ -206,7 +261,7 @@ impl Flag {
     }
 }
 
-/// Work in its order, beside that of other streams.
+/// A queue of ordered work, independent of other streams.
 pub(in super::super) struct Stream {
     pub(super) context: Arc<Context>,
     pub(super) raw: Handle,
@@ -217,17 +272,17 @@ unsafe impl Send for Stream {}
 // SAFETY: as for `Context`.
 unsafe impl Sync for Stream {}
 
-/// What a kernel is given.
+/// A kernel argument.
 pub(in super::super) enum Arg<'a> {
-    /// The address of memory, so many bytes behind its beginning.
+    /// The address of memory plus an offset in bytes.
     At(&'a Memory, u64),
     /// A number of 32 bits.
     Number(u32),
-    /// A structure, of 64 bytes at most.
+    /// A structure of at most 64 bytes.
     Words(&'a [u8]),
 }
 
-/// An argument as the driver takes it: its address is what is handed over.
+/// An argument in the driver's form: its address is passed.
 #[derive(Clone)]
 #[repr(C, align(16))]
 struct Value([u8; 64]);
@@ -247,15 +302,15 @@ impl Stream {
         from: &Source,
         bytes: usize,
     ) -> Result<(), Error> {
-        assert!(bytes <= from.0.bytes, "it has as many");
+        assert!(bytes <= from.0.bytes, "the source is long enough");
         let (pointer, current) = (to.at(at, bytes as u64), self.context.enter()?);
-        // SAFETY: the bytes are pinned, and shown to nobody until the copy has ended.
+        // SAFETY: the bytes are pinned, and not accessible until the copy has ended.
         let code = unsafe { (current.0.call().cuMemcpyHtoDAsync_v2)(pointer, from.0.start, bytes, self.raw) };
         self.context.check("cuMemcpyHtoDAsync_v2", code, 0)?;
         from.0.begin(self)
     }
 
-    /// Copies bytes that lie anywhere, and waits for it.
+    /// Copies bytes of any memory, and waits for the copy.
     pub(in super::super) fn upload_now(&self, to: &Memory, at: u64, from: &[u8]) -> Result<(), Error> {
         if from.is_empty() {
             return Ok(());
@@ -278,16 +333,16 @@ impl Stream {
         to: &mut Pinned,
         bytes: usize,
     ) -> Result<(), Error> {
-        assert!(bytes <= to.0.bytes, "it has room for as many");
-        to.0.settle()?;
+        assert!(bytes <= to.0.bytes, "the target is long enough");
+        to.0.wait_for_copy()?;
         let (pointer, current) = (from.at(at, bytes as u64), self.context.enter()?);
-        // SAFETY: the bytes are pinned, and shown to nobody until the copy has ended.
+        // SAFETY: the bytes are pinned, and not accessible until the copy has ended.
         let code = unsafe { (current.0.call().cuMemcpyDtoHAsync_v2)(to.0.start, pointer, bytes, self.raw) };
         self.context.check("cuMemcpyDtoHAsync_v2", code, 0)?;
         to.0.begin(self)
     }
 
-    /// Copies to anywhere, and waits for it.
+    /// Copies to any memory, and waits for the copy.
     pub(in super::super) fn download_now(&self, from: &Memory, at: u64, to: &mut [u8]) -> Result<(), Error> {
         if to.is_empty() {
             return Ok(());
@@ -307,15 +362,15 @@ impl Stream {
         self.set(memory, at, bytes, 0)
     }
 
-    /// Writes the same byte everywhere.
+    /// Fills with one byte.
     pub(in super::super) fn set(&self, memory: &Memory, at: u64, bytes: u64, to: u8) -> Result<(), Error> {
         let (pointer, current) = (memory.at(at, bytes), self.context.enter()?);
-        // SAFETY: so many bytes are there.
+        // SAFETY: `at` has checked that these bytes exist.
         let code = unsafe { (current.0.call().cuMemsetD8Async)(pointer, to, bytes as usize, self.raw) };
         self.context.check("cuMemsetD8Async", code, 0)
     }
 
-    /// Runs a kernel in so many blocks of so many threads.
+    /// Launches a kernel in `shape.blocks` blocks of `shape.threads` threads.
     pub(in super::super) fn launch(
         &self,
         kernel: &Kernel,
@@ -329,8 +384,9 @@ impl Stream {
         let mut addresses: Vec<*mut c_void> =
             values.iter_mut().map(|value| value.0.as_mut_ptr().cast()).collect();
         let current = self.context.enter()?;
-        // SAFETY: the arguments are those of the kernel, each no shorter than its parameter (the driver without a card copies as many
-        // bytes of as many), and are copied before the call ends. The kernel keeps to the memory that it is given.
+        // SAFETY: the arguments match the kernel's parameters in number, each no shorter than its parameter
+        // (the simulated driver copies by the parameters' sizes), and are copied before the call ends. The
+        // kernel keeps to the memory that it is given.
         let code = unsafe {
             (current.0.call().cuLaunchKernel)(
                 kernel.raw,
@@ -351,12 +407,12 @@ impl Stream {
 
     fn record(&self, event: &Event) -> Result<(), Error> {
         let current = self.context.enter()?;
-        // SAFETY: both live, and are of the same context.
+        // SAFETY: both live, and belong to the same context.
         let code = unsafe { (current.0.call().cuEventRecord)(event.raw, self.raw) };
         self.context.check("cuEventRecord", code, 0)
     }
 
-    /// Waits for all that was handed over.
+    /// Waits for all submitted work.
     pub(in super::super) fn synchronize(&self) -> Result<(), Error> {
         let current = self.context.enter()?;
         // SAFETY: it lives.
@@ -367,7 +423,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: it is ours. What it has still to do is done.
+        // SAFETY: it is ours. Its remaining work is done first.
         self.context.leave(|call| unsafe {
             (call.cuStreamSynchronize)(self.raw);
             (call.cuStreamDestroy_v2)(self.raw)
@@ -386,7 +442,7 @@ impl Arg<'_> {
     }
 }
 
-/// Threads of a kernel, and bytes that those of a block share.
+/// Blocks and threads of a launch, and bytes of shared memory per block.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Shape {
     pub(in super::super) blocks: u32,

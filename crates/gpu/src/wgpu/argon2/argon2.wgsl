@@ -1,17 +1,19 @@
-// Argon2's memory, filled on a device: a workgroup for each lane of each hash, all of them the same slice.
+// Argon2's memory, filled on a device: a workgroup for each lane of each hash, all in the same slice.
 //
-// A block is a matrix of words, 8 rows of 16. Its compression permutes each row and then each column, where a column is two words
-// wide; both are 4 mixings of 4 words, then 4 more along the diagonals. So 32 threads have a mixing each: four of them, a quad, a
-// row, and later a column. Between rows and columns words go through memory that the workgroup shares. What comes before this text
-// says how a word is computed with (words32.wgsl, words64.wgsl); what comes behind it, how a quad exchanges words
-// (quads_shared.wgsl, quads_subgroups.wgsl).
+// A block is a matrix of words, 8 rows of 16. Its compression permutes each row and then each column, where a
+// column is two words wide; both are 4 mixings of 4 words, then 4 more along the diagonals. So 32 threads
+// have a mixing each: four of them, a quad, compute a row, and later a column. Between rows and columns words
+// go through workgroup memory. The source before this one defines arithmetic on words (words32.wgsl,
+// words64.wgsl); the source behind it defines how a quad exchanges words (quads_shared.wgsl,
+// quads_subgroups.wgsl).
 //
-// In the device's memory the words of a block lie as threads hold them for rows, so that a thread reads of its own lane what it
+// In the device's memory the words of a block are in the order in which threads hold them for rows. So within
+// its own lane a thread reads only what it wrote itself, and needs no barrier for that.
 // wrote itself, and nothing waits for that.
 
 const THREADS: u32 = 32u;
 
-// Workgroups in a row of the grid, where there is more than one row.
+// Workgroups in a row of the grid, if there are several rows.
 const ROW: u32 = 32768u;
 
 // Words of a block that one thread holds.
@@ -22,35 +24,35 @@ struct Quad {
     d: Word,
 }
 
-// Where the words of a thread are in `words`: at first, and along the diagonals.
+// Positions of a thread's words in `words`: at first, and along the diagonals.
 struct Seat {
     own: vec4<u32>,
     turned: vec4<u32>,
 }
 
-// What is the same for all threads of a dispatch. `Numbers` in schedule.rs is written so.
+// Parameters common to all threads of a dispatch, in the layout of `KernelParams` in schedule.rs.
 struct Params {
     // Blocks of a segment, lanes of a hash, lanes of all hashes.
     segment: u32,
     lanes: u32,
     streams: u32,
-    // Which blocks of which segment are computed.
+    // Position of the computed blocks: pass, slice, range in the segment.
     pass_number: u32,
     slice: u32,
     from_block: u32,
     to_block: u32,
-    // Finished blocks that other lanes show, and where in a lane the oldest of them is.
+    // Finished blocks of other lanes, and the position of the oldest of them in a lane.
     finished: u32,
     oldest: u32,
-    // Other lanes show nothing yet.
+    // Other lanes have no finished blocks yet.
     alone: u32,
     // References are in `table`.
     known: u32,
-    // A block is added to what was in its place.
+    // A block is added to the one that it replaces.
     adds: u32,
     // The number of the dispatch.
     step: u32,
-    // What address blocks are made of besides.
+    // Further input of address blocks.
     blocks: u32,
     passes: u32,
     variant: u32,
@@ -62,17 +64,17 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> slice_1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> slice_2: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> slice_3: array<vec4<u32>>;
-// For each lane and block of the slice at hand, which block it refers to, see `reference`.
+// For each lane and block of the current slice, the block that it refers to; see `reference`.
 @group(0) @binding(5) var<storage, read_write> table: array<u32>;
-// For each lane of each hash, how many dispatches it has been through.
+// For each lane of each hash, the number of finished dispatches.
 @group(0) @binding(6) var<storage, read_write> marks: array<u32>;
 
-// Two blocks that take turns: a thread may be on its way to the next while others still read the first word of the last.
+// Two blocks in turn: a thread may write the next while others still read the first word of the last.
 var<workgroup> words: array<Word, 256>;
-// What the first word of a block is yet to be added to.
+// A pending addition to the first word of a block.
 var<workgroup> firsts: array<Word, 2>;
 
-// Rows and columns are put so that threads which go together meet in no bank of the memory.
+// Rows and columns are placed so that threads that access memory together use different banks.
 fn place(row: u32, column: u32) -> u32 {
     return row * 16u + (column ^ (((row & 1u) << 3u) | ((row & 2u) << 1u)));
 }
@@ -109,7 +111,7 @@ fn column_seat(thread: u32) -> Seat {
     return Seat(own, in_column(thread >> 2u, turned(k)));
 }
 
-// The same in the block whose turn it is.
+// The same positions in the block of this turn.
 fn seat_in(seat: Seat, turn: u32) -> Seat {
     return Seat(seat.own + turn * 128u, seat.turned + turn * 128u);
 }
@@ -126,7 +128,7 @@ fn mixed(q: Quad) -> Quad {
     return Quad(a, b, c, d);
 }
 
-// Leaves the permutation of rows, or of columns, in `words`.
+// Permutes rows, or columns, and leaves the result in `words`.
 fn permute(q: Quad, seat: Seat, who: Who) {
     let v = mixed(diagonals(mixed(q), seat, who));
     words[seat.turned.x] = v.a;
@@ -177,7 +179,7 @@ fn load(slice: u32, block: u32, thread: u32) -> Quad {
     return Quad(joined(x.xy), joined(x.zw), joined(y.xy), joined(y.zw));
 }
 
-// Those of the block that `reference` names, of the hash whose lanes begin there.
+// A thread's words of the block `reference`, of the hash whose lanes begin at `hash_at`.
 fn load_at(reference: u32, hash_at: u32, thread: u32) -> Quad {
     return load(reference >> 30u, hash_at + (reference & 0x3fffffffu), thread);
 }
@@ -206,14 +208,15 @@ fn store(slice: u32, block: u32, thread: u32, q: Quad) {
     }
 }
 
-// The block that a pseudo-random word means, for block `index` of the segment of a lane: its slice in the two highest bits, and
-// below them its number in the slice, lanes of a hash one after another.
+// The block that a pseudo-random word selects, for block `index` of the segment of a lane: its slice in the
+// two highest bits, and below them its number in the slice, lanes of a hash one after another.
 fn reference(word: vec2<u32>, lane: u32, index: u32) -> u32 {
     var whose = lane;
     if params.alone == 0u && params.lanes > 1u {
         whose = word.y % params.lanes;
     }
-    // Of its own lane all blocks but the last; of others, that one is missing only where it was the last of a segment.
+    // Of its own lane all blocks but the last; of others, that one is missing only where it was the last of a
+    // segment.
     let own = params.finished + index - 1u;
     let other = params.finished - u32(index == 0u);
     let area = select(other, own, whose == lane);
@@ -223,13 +226,13 @@ fn reference(word: vec2<u32>, lane: u32, index: u32) -> u32 {
     if position >= 4u * params.segment {
         position -= 4u * params.segment;
     }
-    // Whoever computes a block waits for this: three comparisons are sooner there than a division.
+    // This is on the critical path of a block: three comparisons are faster than a division.
     let slice = u32(position >= params.segment) + u32(position >= 2u * params.segment)
         + u32(position >= 3u * params.segment);
     return (slice << 30u) | (whose * params.segment + (position - slice * params.segment));
 }
 
-// References that depend on no data: of each lane, 128 for each workgroup.
+// Computes references that depend on no data: 128 per workgroup in each lane.
 @compute @workgroup_size(THREADS)
 fn references(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
     let number_of_group = group.y * ROW + group.x;
@@ -275,7 +278,7 @@ fn references(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
 
 fn note(word: Word, lane: u32, index: u32) {
     if index < params.segment {
-        // The first two blocks of a lane refer to none.
+        // The first two blocks of a lane have no references.
         var which = 0u;
         if index >= 2u || params.alone == 0u {
             which = reference(halves(word), lane, index);
@@ -284,7 +287,7 @@ fn note(word: Word, lane: u32, index: u32) {
     }
 }
 
-// Some blocks of the segments of all lanes. Whoever dispatches this goes on where the dispatch before ended.
+// Computes some blocks of the segments of all lanes, after those of the previous dispatch.
 @compute @workgroup_size(THREADS)
 fn fill(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
     let stream = group.y * ROW + group.x;
@@ -308,8 +311,9 @@ fn fill(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
     }
     workgroupBarrier();
     var first = firsts[(params.from_block + 1u) & 1u];
-    // Where references are known, the block that the next one refers to is on its way while this one is computed, and so is the
-    // reference of the one behind that. It is never the block at hand: none refers to the one before it.
+    // Where references are known, the block that the next one refers to is loaded while this one is computed,
+    // and so is the reference of the block after that. It is never the current block: no block refers to its
+    // predecessor.
     let known = lane * params.segment;
     var ahead: Quad;
     var behind: u32;
@@ -318,7 +322,7 @@ fn fill(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
         behind = table[known + min(params.from_block + 1u, params.to_block - 1u)];
     }
     for (var index = params.from_block; index < params.to_block; index += 1u) {
-        // Asked for first, since this waits for nothing.
+        // Loaded first, since this depends on nothing.
         var old: Quad;
         if params.adds != 0u {
             old = load(params.slice, lane_at + index, thread);

@@ -1,52 +1,53 @@
-//! The kernels of Argon2, in what a device has: words of 64 bits or pairs of 32, quads by subgroups or by shared memory.
+//! Argon2 kernels for the features of a device: words of 64 bits or pairs of 32, quads by subgroups or by
+//! shared memory.
 
-use crate::argon2::schedule::Numbers;
+use crate::argon2::schedule::KernelParams;
 use ::wgpu::{
     BindGroupLayout, BindGroupLayoutEntry, BindingType, BufferBindingType, ComputePipeline, Device, Features,
     ShaderStages,
 };
 use std::num::NonZero;
 
-/// What kernels may use of what only some devices have.
+/// Optional features that kernels may use.
 pub(in super::super) const FEATURES: Features = Features::SHADER_INT64.union(Features::SUBGROUP);
 
 const TEXT: &str = include_str!("argon2.wgsl");
 
-/// What a kernel is made of where there is a choice. It changes no result.
+/// Variant of a kernel. It changes no result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) struct Means {
+pub(in super::super) struct KernelOptions {
     pub(super) words: Words,
     pub(super) quads: Quads,
 }
 
-/// How a word of 64 bits is computed with.
+/// Representation of a 64-bit word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Words {
     Pairs,
     Native,
 }
 
-/// How the threads of a quad exchange words.
+/// Exchange of words within a quad of threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Quads {
     Shared,
     Subgroups,
 }
 
-impl Means {
-    /// All that this device has.
-    pub(in super::super) fn of(device: &Device) -> Means {
+impl KernelOptions {
+    /// The variant that uses all features of this device.
+    pub(in super::super) fn from_device(device: &Device) -> KernelOptions {
         let features = device.features();
         let words = if features.contains(Features::SHADER_INT64) { Words::Native } else { Words::Pairs };
         let whole = device.adapter_info().subgroup_min_size >= 4;
         let quads =
             if whole && features.contains(Features::SUBGROUP) { Quads::Subgroups } else { Quads::Shared };
-        Means { words, quads }
+        KernelOptions { words, quads }
     }
 
-    /// The same without some of it.
-    pub(super) fn without(self, native: bool, subgroups: bool) -> Means {
-        Means {
+    /// The same variant without native words or without subgroups.
+    pub(super) fn without(self, native: bool, subgroups: bool) -> KernelOptions {
+        KernelOptions {
             words: if native { Words::Pairs } else { self.words },
             quads: if subgroups { Quads::Shared } else { self.quads },
         }
@@ -65,10 +66,10 @@ impl Means {
     }
 }
 
-/// Buffers that a kernel binds besides its parameters: four slices, references, marks.
+/// Buffers that a kernel binds besides its parameters: four slices, references, progress.
 pub(super) const BUFFERS: u32 = 6;
 
-/// The one of them that has a slice of the references at a time.
+/// The binding that holds one slice of the references at a time.
 const TABLE: u32 = 5;
 
 /// The compiled kernels of a device.
@@ -76,7 +77,7 @@ const TABLE: u32 = 5;
 pub(in super::super) struct Kernels {
     pub(super) references: ComputePipeline,
     pub(super) fill: ComputePipeline,
-    /// What both of them bind. The parameters of many dispatches lie in one buffer.
+    /// The layout of both. The parameters of many dispatches are in one buffer.
     pub(super) layout: BindGroupLayout,
 }
 
@@ -94,7 +95,8 @@ impl Kernels {
         };
         let storage =
             |binding, dynamic| entry(binding, BufferBindingType::Storage { read_only: false }, dynamic, None);
-        let mut entries = vec![entry(0, BufferBindingType::Uniform, true, NonZero::new(Numbers::LEN as u64))];
+        let mut entries =
+            vec![entry(0, BufferBindingType::Uniform, true, NonZero::new(KernelParams::LEN as u64))];
         entries.extend((1..=BUFFERS).map(|binding| storage(binding, binding == TABLE)));
         let layout = device.create_bind_group_layout(&::wgpu::BindGroupLayoutDescriptor {
             label: Some("argon2"),
@@ -112,7 +114,7 @@ impl Kernels {
                 module: &module,
                 entry_point: Some(name),
                 compilation_options: ::wgpu::PipelineCompilationOptions {
-                    // Every kernel writes what it reads of this first.
+                    // Every kernel writes this memory before it reads it.
                     zero_initialize_workgroup_memory: false,
                     ..Default::default()
                 },

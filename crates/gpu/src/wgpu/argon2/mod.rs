@@ -1,69 +1,45 @@
-//! [`Argon2`]: hashes side by side on a device.
+//! Argon2 by wgpu: hashes side by side on a device.
 
-mod fit;
+mod batch_size;
+mod fixed_memory;
 mod kernels;
-mod room;
 #[cfg(test)]
 mod tests;
 
-pub(super) use kernels::{FEATURES, Kernels, Means};
+pub(super) use kernels::{FEATURES, KernelOptions, Kernels};
 
 use super::Device;
-use super::guarded::guarded;
+use super::error_scope::guarded;
 use crate::argon2::schedule::{BLOCK, segment};
-use crate::argon2::{self, Fixed, engines};
+use crate::argon2::{self, FixedEngine};
 use crate::{Error, Tuning};
-use fit::{side_by_side, usable, worthwhile};
-use hashmill_hash::argon2::pow::Pow;
-use hashmill_hash::argon2::{HashError, Job, Params, Plan, Stop};
-use hashmill_hash::engine::{
-    BatchEngine, BatchLimits, EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Watch,
-};
+use batch_size::{side_by_side, usable, worthwhile};
+use fixed_memory::{FixedMemory, shares};
+use hashmill_hash::argon2::{Params, Plan};
 use kernels::BUFFERS;
-use room::{Rooms, shares};
-use std::fmt;
-use std::ops::Range;
 
-/// Argon2 with the same parameters, several hashes side by side, in memory of a device that is kept. The processor has the first
-/// blocks and the tag; all between is the device's.
-///
-/// Memory is wiped after each batch. Copies of first and last blocks that a driver makes on their way are out of reach.
-pub struct Argon2 {
-    device: Device,
-    params: Params,
-    /// How the processor makes first blocks.
-    plan: Plan,
-    tuning: Tuning,
-    memory: Fixed<Rooms>,
-}
+/// Argon2 on a device.
+pub(crate) type Argon2 = argon2::Argon2<FixedEngine<FixedMemory>>;
 
 impl Argon2 {
-    /// For at most so many hashes side by side, one at least: as many as the device has memory for, and not so many that more are
-    /// slower, see [`width`](Argon2::width). It is asked for known tags.
-    ///
-    /// # Errors
-    /// [`Error::Unfit`] where a hash is more than kernels of this device see, [`Error::OutOfMemory`] where there is no memory for
-    /// one; [`Error::SelfTest`]; what the driver says.
-    pub fn new(device: &Device, params: Params, most: usize) -> Result<Argon2, Error> {
+    /// For at most `most` hashes side by side: see [`Device::argon2`](crate::Device::argon2).
+    pub(crate) fn new(device: &Device, params: Params, most: usize) -> Result<Argon2, Error> {
         Argon2::tuned(device, params, guess(params).at_most(most))
     }
 
-    /// As [`new`](Argon2::new), laid out like this, as far as memory allows.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn tuned(device: &Device, params: Params, tuning: Tuning) -> Result<Argon2, Error> {
+    /// With this layout as far as memory allows.
+    pub(crate) fn tuned(device: &Device, params: Params, tuning: Tuning) -> Result<Argon2, Error> {
         if device.raw().0.limits().max_storage_buffers_per_shader_stage < BUFFERS {
             let lacks = format!("{BUFFERS} buffers for a kernel");
             return Err(Error::Unfit { device: device.info().name.clone(), lacks });
         }
         let raw = device.raw().0;
-        let best = Means::of(raw);
-        let means = best.without(tuning.pairs, tuning.shared);
-        if means == best {
+        let best = KernelOptions::from_device(raw);
+        let options = best.without(tuning.pairs, tuning.shared);
+        if options == best {
             return Argon2::with_kernels(device, device.argon2()?, params, tuning);
         }
-        let kernels = guarded(raw, 0, || Kernels::new(raw, &means.text()))?;
+        let kernels = guarded(raw, 0, || Kernels::new(raw, &options.text()))?;
         Argon2::with_kernels(device, &kernels, params, tuning)
     }
 
@@ -89,74 +65,38 @@ impl Argon2 {
             return Err(Error::Unfit { device: info.name.clone(), lacks });
         }
         let shares = shares(params, binds, usable(info), tuning.hashes.into());
-        let rooms = Rooms::new(raw, kernels, params, &shares)?;
-        Ok(Argon2::with_rooms(device, params, rooms, tuning))
+        let memory = FixedMemory::new(raw, kernels, params, &shares)?;
+        Ok(Argon2::with_memory(params, memory, tuning))
     }
 
-    fn with_rooms(device: &Device, params: Params, rooms: Rooms, tuning: Tuning) -> Argon2 {
-        let tuning = Tuning { hashes: argon2::Rooms::width(&rooms) as u32, ahead: 0, grow: false, ..tuning };
-        let memory = Fixed::new(params, rooms, tuning.strip);
-        Argon2 { device: device.clone(), params, plan: Plan::host(), tuning, memory }
-    }
-
-    /// How it is laid out.
-    pub fn tuning(&self) -> Tuning {
-        self.tuning
-    }
-
-    /// The device.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// What it computes.
-    pub fn params(&self) -> Params {
-        self.params
-    }
-
-    /// How many hashes go side by side.
-    pub fn width(&self) -> usize {
-        argon2::Device::width(&self.memory)
+    fn with_memory(params: Params, memory: FixedMemory, tuning: Tuning) -> Argon2 {
+        let lanes = FixedEngine::new(params, memory, tuning.submission_time);
+        let hashes = argon2::Device::width(&lanes) as u32;
+        Argon2 {
+            params,
+            plan: Plan::host(),
+            tuning: Tuning { hashes, ahead: 0, grow: false, ..tuning },
+            lanes,
+        }
     }
 
     /// Bytes on the device.
-    pub fn memory(&self) -> u64 {
-        self.memory.rooms.hashes().map(|hashes| room::bytes(self.params, hashes)).sum()
-    }
-
-    /// The tags of all jobs, [`width`](Argon2::width) of them at a time.
-    ///
-    /// # Errors
-    /// [`Error::Hash`] for the first job with a length out of range; what happens to the device. Jobs have all of a tag or nothing
-    /// of it.
-    pub fn hash(&mut self, jobs: &mut [Job<'_>]) -> Result<(), Error> {
-        static NEVER: Stop = Stop::new();
-        self.hash_until(jobs, &NEVER)
-    }
-
-    /// [`hash`](Argon2::hash) that ends early when asked to, from another thread: within some milliseconds.
-    ///
-    /// # Errors
-    /// As there, and [`HashError::Stopped`](hashmill_hash::argon2::HashError::Stopped) as [`Error::Hash`].
-    pub fn hash_until(&mut self, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), Error> {
-        let count = jobs.len();
-        let done = argon2::hash(&mut self.memory, self.plan, self.params, jobs, stop)?;
-        if done == count { Ok(()) } else { Err(HashError::Stopped.into()) }
+    pub(crate) fn memory(&self) -> u64 {
+        self.lanes.memory.hashes().map(|hashes| fixed_memory::bytes(self.params, hashes)).sum()
     }
 }
 
-engines!();
-
 impl Device {
-    /// Ways of laying out Argon2 with these parameters: what [`Argon2::new`] takes, and others that may be faster on this device.
-    pub fn tunings(&self, params: Params) -> Vec<Tuning> {
+    /// Candidate layouts of Argon2 with these parameters: that of `new`, and others that may be
+    /// faster on this device.
+    pub(crate) fn tunings(&self, params: Params) -> Vec<Tuning> {
         let (info, raw, guess) = (self.info(), self.raw().0, guess(params));
         let fit = usable(info).map_or(1, |bytes| bytes / (params.blocks() * BLOCK));
         let more = Tuning { hashes: u32::try_from(fit).unwrap_or(u32::MAX), ..guess };
         let others = [more, Tuning { pairs: true, ..guess }, Tuning { shared: true, ..guess }];
         let differ = |tuning: &Tuning| {
-            let means = Means::of(raw);
-            tuning.hashes > guess.hashes || means.without(tuning.pairs, tuning.shared) != means
+            let options = KernelOptions::from_device(raw);
+            tuning.hashes > guess.hashes || options.without(tuning.pairs, tuning.shared) != options
         };
         guess.with_others(fit, others.into_iter().filter(differ))
     }
@@ -164,12 +104,4 @@ impl Device {
 
 fn guess(params: Params) -> Tuning {
     Tuning { grow: false, ..Tuning::guess(worthwhile(params), 0) }
-}
-
-impl fmt::Debug for Argon2 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct("Argon2");
-        out.field("device", &self.device).field("params", &self.params).field("width", &self.width());
-        out.finish_non_exhaustive()
-    }
 }

@@ -1,4 +1,4 @@
-// The four threads of a quad exchange words through memory that the workgroup shares. For every device.
+// Exchange of words within a quad of threads through workgroup memory. For every device.
 
 struct Who {
     @builtin(local_invocation_index) thread: u32,

@@ -1,5 +1,5 @@
-// The four threads of a quad exchange words without memory, for devices whose subgroups have four threads at least: a quad is never
-// split between two.
+// Exchange of words within a quad of threads without memory, for devices whose subgroups have at least four
+// threads: a quad is never split between two.
 
 struct Who {
     @builtin(subgroup_invocation_id) thread: u32,
@@ -7,7 +7,7 @@ struct Who {
     @builtin(num_subgroups) subgroups: u32,
 }
 
-// Subgroups are full. Their builtin size is not asked for: some drivers name the largest there is.
+// Subgroups are full. Their builtin size is not used: some drivers give the largest possible size.
 fn number(who: Who) -> u32 {
     return who.subgroup * (THREADS / who.subgroups) + who.thread;
 }

@@ -26,8 +26,8 @@ fn turned_by_63(x: Word) -> Word {
     return (x << vec2<u32>(1u)) | (x.yx >> vec2<u32>(31u));
 }
 
-// The product of two numbers of 32 bits, from those of their halves. Nothing is carried out of a sum here: a product of halves
-// leaves room for two of them.
+// The product of two 32-bit numbers, from the products of their halves. No sum here overflows: a product of
+// halves leaves room for two of them.
 fn product(x: u32, y: u32) -> Word {
     let x_low = x & 0xffffu;
     let y_low = y & 0xffffu;
@@ -44,7 +44,7 @@ fn plus(x: Word, y: Word) -> Word {
     return vec2<u32>(low, x.y + y.y + u32(low < x.x));
 }
 
-// The addition of Argon2: with it goes twice the product of the low halves.
+// The addition of Argon2: the sum plus twice the product of the low halves.
 fn added(x: Word, y: Word) -> Word {
     let p = product(x.x, y.x);
     return plus(plus(x, y), vec2<u32>(p.x << 1u, (p.y << 1u) | (p.x >> 31u)));

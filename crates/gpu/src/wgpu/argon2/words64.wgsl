@@ -30,7 +30,7 @@ fn turned_by_63(x: Word) -> Word {
     return (x >> 63u) | (x << 1u);
 }
 
-// The addition of Argon2: with it goes twice the product of the low halves.
+// The addition of Argon2: the sum plus twice the product of the low halves.
 fn added(x: Word, y: Word) -> Word {
     return x + y + ((low_half(x) * low_half(y)) << 1u);
 }

@@ -1,9 +1,8 @@
 //! Proof of work: one Argon2 hash for each nonce, as fast as a processor can.
 //!
-//! [`SingleThread`] searches on the thread that calls it, [`ThreadPool`] on threads that stay. Both implement
-//! [`NonceEngine`](crate::engine::NonceEngine), refuse to start if their kernel fails a test with known answers, and
-//! stop inside a hash when asked to. Each thread begins with a function of the caller's, which may bind it to a
-//! processor.
+//! [`SingleThread`] searches on the calling thread, [`ThreadPool`] on threads of its own. Both implement
+//! [`NonceEngine`](crate::engine::NonceEngine), refuse to start if their kernel fails a known-answer test,
+//! and can stop inside a hash. Each thread first runs a function of the caller, which may bind it to a core.
 //!
 //! ```no_run
 //! use hashmill_hash::argon2::pow::{Order, Pow, Recipe, ThreadPool};
@@ -25,15 +24,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod selftest;
+mod hit_checker;
+mod in_flight;
+mod known_answers;
 mod single_thread;
 mod thread_pool;
 
 #[cfg(test)]
+mod lease_simulation;
+#[cfg(test)]
 mod tests;
 
+pub use hit_checker::{HitChecker, HitQueue};
+pub use in_flight::{InFlightRate, choose_in_flight};
 pub use single_thread::SingleThread;
 pub use thread_pool::ThreadPool;
+
+pub use crate::engine::nonces::Order;
 
 use super::{HashError, Input, Params};
 use crate::engine::EngineError;
@@ -44,7 +51,7 @@ pub const DIGEST_LEN: usize = 32;
 /// The longest header whose nonce is inside: it is copied for each hash.
 const MAX_HEADER_LEN: usize = 256;
 
-/// A function of header and nonce.
+/// A proof-of-work function of header and nonce.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pow {
     params: Params,
@@ -52,38 +59,29 @@ pub struct Pow {
     order: Order,
 }
 
-/// What is password and what is salt.
+/// Construction of password and salt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Recipe {
     /// The password is the nonce, eight bytes, least significant first; the salt is the header.
     NonceIsPassword {
-        /// How long the header is, if that is fixed.
+        /// The required length of the header, if fixed.
         header_len: Option<usize>,
     },
-    /// The password is the header with the nonce written into it, least significant byte first; the salt is its
-    /// beginning.
+    /// The password is the header with the nonce written into it, least significant byte first; the salt is
+    /// the beginning of the header.
     NonceInHeader {
-        /// Where in the header.
+        /// The nonce's offset in the header.
         offset: usize,
-        /// How many bytes, 1 to 8: nonces wrap beyond them.
+        /// The nonce's length in bytes, 1 to 8: larger nonces wrap.
         len: usize,
-        /// How many bytes of the header are the salt.
+        /// Bytes of the header that are the salt.
         salt_len: usize,
     },
 }
 
-/// Which byte of a digest weighs most when it is compared with a target.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// The first.
-    BigEndian,
-    /// The last.
-    LittleEndian,
-}
-
 impl Pow {
-    /// Any function of this kind.
+    /// A function with these parameters.
     pub const fn new(params: Params, recipe: Recipe, order: Order) -> Pow {
         Pow { params, recipe, order }
     }
@@ -93,10 +91,15 @@ impl Pow {
         self.params
     }
 
-    /// Whether a header can be searched. For engines.
+    /// The byte order of its digests.
+    pub const fn order(self) -> Order {
+        self.order
+    }
+
+    /// Checks that a header can be searched. For engines.
     ///
     /// # Errors
-    /// [`EngineError::HeaderLen`]; [`EngineError::Function`] for a recipe that no header has.
+    /// [`EngineError::HeaderLen`]; [`EngineError::Function`] for a recipe that fits no header.
     pub fn check(self, header: &[u8]) -> Result<(), EngineError> {
         let (least, most) = match self.recipe {
             Recipe::NonceIsPassword { header_len: None } => (0, Params::MAX_LEN as usize),
@@ -118,10 +121,10 @@ impl Pow {
         }
     }
 
-    /// Calls `with` with what is hashed for a nonce. For engines.
+    /// Calls `with` with the input for a nonce. For engines.
     ///
     /// # Panics
-    /// It may, if the header was not [checked](Pow::check).
+    /// May panic if the header was not [checked](Pow::check).
     pub fn input<R>(self, header: &[u8], nonce: u64, with: impl FnOnce(&Input<'_>) -> R) -> R {
         let nonce = nonce.to_le_bytes();
         match self.recipe {
@@ -135,17 +138,9 @@ impl Pow {
             }
         }
     }
-
-    /// Whether a digest does not exceed the target, whose most significant byte is the first. For engines.
-    pub fn is_hit(self, digest: &[u8; DIGEST_LEN], target: &[u8; 32]) -> bool {
-        match self.order {
-            Order::BigEndian => digest <= target,
-            Order::LittleEndian => digest.iter().rev().le(target.iter()),
-        }
-    }
 }
 
-/// Headers and costs were checked before, so what is left of a hash that fails is what the system refuses.
+/// Headers and costs were checked before, so the remaining failures are refusals by the system.
 impl From<HashError> for EngineError {
     fn from(error: HashError) -> EngineError {
         match error {

@@ -1,35 +1,35 @@
-//! [`SingleThread`]: a search on the thread that calls it, with memory that is kept.
+//! [`SingleThread`]: a nonce search on the calling thread, with memory that is kept.
 
-use super::{DIGEST_LEN, Pow, selftest};
-use crate::argon2::fill::Fill;
-use crate::argon2::init_final;
+use super::known_answers::{HEADER, KNOWN, Known, bytes};
+use super::{DIGEST_LEN, Order, Pow, Recipe};
+use crate::argon2::fill::{self, Fill};
 use crate::argon2::kernel::MAX_STREAMS;
 use crate::argon2::memory::{Arena, Block, Matrix};
-use crate::argon2::{HashError, PageKind, PagePolicy, Plan};
-use crate::engine::{EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Stop, Watch};
+use crate::argon2::{HashError, PageKind, PagePolicy, Params, Plan};
+use crate::engine::{self, EngineError, Hit, NonceEngine, NonceLimits, OpenLease, Stop, Supply, Work};
 use arrayvec::ArrayVec;
 use core::ops::Range;
 use core::time::Duration;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Each thread looks for a request to stop every thousand blocks, which take about a millisecond where memory is far.
+/// Each thread checks for a stop every thousand blocks, which take about a millisecond where memory is far
+/// from the caches.
 pub(super) const STOP_LATENCY: Duration = Duration::from_millis(10);
 
-/// A search on the calling thread, with as many hashes in flight as there are memories.
+/// A search on the calling thread, with one hash in flight per arena.
 ///
-/// Nothing is secret here: memory is wiped when it is given back, not before.
+/// Nothing is secret here: memory is wiped when it is freed, not before.
 #[derive(Debug)]
 pub struct SingleThread {
     pow: Pow,
     plan: Plan,
     arenas: ArrayVec<Arena, MAX_STREAMS>,
-    /// How many of the arenas are in use.
+    /// The number of arenas in use.
     active: usize,
 }
 
 impl SingleThread {
-    /// An engine with `in_flight` hashes at a time, 1 to 4. Tests the kernel and takes the memory, which belongs to the
-    /// node of the thread that calls this.
+    /// An engine with `in_flight` hashes at a time, 1 to 4. Tests the kernel and takes the memory, which
+    /// belongs to the memory node of the calling thread.
     ///
     /// # Errors
     /// [`EngineError::InFlight`], [`EngineError::SelfTest`], or [`EngineError::OutOfMemory`].
@@ -40,22 +40,22 @@ impl SingleThread {
         in_flight: usize,
     ) -> Result<SingleThread, EngineError> {
         let mut engine = SingleThread::untested(pow, plan, policy, in_flight)?;
-        // The answers are of little memory, and what is tested has to be what will run.
+        // The known answers use little memory, but the test must run the same code path as the search.
         let same = if plan.is_far(pow.params()) { plan.with_far_from(0) } else { plan };
-        selftest::check(same, in_flight)?;
+        self_test(same, in_flight)?;
         for arena in &mut engine.arenas {
             arena.reserve(pow.params().blocks())?;
         }
         Ok(engine)
     }
 
-    /// How many hashes at a time are best on a processor with this plan, where a thread may have so many bytes of memory. One,
-    /// if there is not even room for that.
+    /// The best number of hashes in flight with this plan if a thread may use `memory` bytes. At least one,
+    /// even if that does not fit.
     pub fn best_in_flight(pow: Pow, plan: Plan, memory: u64) -> usize {
         plan.nonces(memory / (pow.params().blocks() * size_of::<Block>() as u64))
     }
 
-    /// For the test itself. Takes no memory yet.
+    /// An engine without memory, for the self-test.
     pub(super) fn untested(
         pow: Pow,
         plan: Plan,
@@ -69,10 +69,10 @@ impl SingleThread {
         Ok(SingleThread { pow, plan, arenas, active: in_flight })
     }
 
-    /// Goes on with fewer hashes at a time, or with as many as it was made for. The memory is kept.
+    /// Limits the hashes in flight, or restores the original number. Memory is kept.
     ///
     /// # Errors
-    /// [`EngineError::InFlight`] for none, or for more.
+    /// [`EngineError::InFlight`] for zero, or for more.
     pub fn limit(&mut self, in_flight: usize) -> Result<(), EngineError> {
         let most = self.arenas.len();
         if !(1..=most).contains(&in_flight) {
@@ -82,8 +82,13 @@ impl SingleThread {
         Ok(())
     }
 
-    /// Makes all pages present now and large where the system can, instead of in the first hash. Gives the share that
-    /// is large, if the system tells.
+    /// Hashes in flight, and the most of them.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.active, self.arenas.len())
+    }
+
+    /// Makes all pages present now, and large where the system can, instead of during the first hash. Returns
+    /// the share that is large, if the system reports it.
     pub fn prefault(&mut self) -> Option<f64> {
         let shares: ArrayVec<Option<f64>, MAX_STREAMS> =
             self.arenas.iter_mut().map(Arena::prefault).collect();
@@ -91,49 +96,43 @@ impl SingleThread {
         sum.map(|sum| sum / shares.len() as f64)
     }
 
-    /// The smallest kind of pages that it got.
+    /// The smallest kind of pages among its arenas.
     pub fn pages(&self) -> Option<PageKind> {
         self.arenas.iter().filter_map(Arena::pages).min()
     }
 
-    /// Searches with nonces from `next`, taken together with others, up to `end` or until one of `stops`. Gives the first of
-    /// its nonces that it gave up, or nothing.
-    pub(super) fn search_shared(
-        &mut self,
-        job: &NonceJob<'_>,
-        next: &AtomicU64,
-        end: u64,
-        stops: [&Stop; 2],
-        watch: &Watch,
-        hit: &(dyn Fn(Hit) + Sync),
-    ) -> Result<Shared, EngineError> {
-        let mut done = Shared { hashes: 0, given_up: None };
-        let most = self.active as u64;
-        loop {
-            // Never past the end, so that nonces up to the last of all do not wrap.
-            let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
-                (next < end).then(|| next.saturating_add(most).min(end))
-            });
-            let Ok(first) = taken else { return Ok(done) };
-            let nonces = first..first.saturating_add(most).min(end);
-            let Some(digests) = self.hash(job, nonces.clone(), stops)? else {
-                done.given_up = Some(first);
-                return Ok(done);
-            };
-            watch.count(digests.len() as u64);
-            done.hashes += digests.len() as u64;
-            for (nonce, digest) in nonces.zip(digests) {
-                if self.pow.is_hit(&digest, &job.target) {
-                    hit(Hit { nonce, digest });
-                }
-            }
+    /// Searches until the supply is empty, or one of `stops` is set.
+    pub(super) fn run_until(&mut self, supply: &dyn Supply, stops: [&Stop; 2]) -> Result<(), EngineError> {
+        while !stops.iter().any(|stop| stop.is_set()) {
+            let Some(lease) = OpenLease::take_from(supply, self.active as u64) else { break };
+            self.pow.check(lease.work().header())?;
+            self.search_lease(&lease, stops)?;
         }
+        Ok(())
     }
 
-    /// The digests of at most as many nonces as are in flight, or nothing if stopped.
-    pub(super) fn hash(
+    /// Tries the nonces of a lease, as many at a time as are in flight.
+    fn search_lease(&mut self, lease: &OpenLease<'_>, stops: [&Stop; 2]) -> Result<(), HashError> {
+        let Range { start: mut next, end } = lease.nonces();
+        while next < end {
+            // Never past the end, so that nonces up to the largest number do not wrap.
+            let nonces = next..next.saturating_add(self.active as u64).min(end);
+            next = nonces.end;
+            let Some(digests) = self.hash(lease.work(), nonces.clone(), stops)? else { break };
+            for (nonce, digest) in nonces.zip(digests) {
+                if lease.work().is_hit(&digest, self.pow.order()) {
+                    lease.report_hit(Hit { nonce, digest });
+                }
+                lease.count_tried();
+            }
+        }
+        Ok(())
+    }
+
+    /// The digests of at most as many nonces as are in flight, or `None` if stopped.
+    fn hash(
         &mut self,
-        job: &NonceJob<'_>,
+        work: &Work,
         nonces: Range<u64>,
         stops: [&Stop; 2],
     ) -> Result<Option<ArrayVec<[u8; DIGEST_LEN], MAX_STREAMS>>, HashError> {
@@ -142,33 +141,40 @@ impl SingleThread {
         let mut matrices = ArrayVec::<Matrix<'_>, MAX_STREAMS>::new();
         for (arena, nonce) in self.arenas.iter_mut().zip(nonces) {
             let mut matrix = arena.matrix(params.shape())?;
-            pow.input(job.header, nonce, |input| {
-                init_final::check(input, DIGEST_LEN)?;
-                init_final::begin(kernel, params, input, DIGEST_LEN, &mut matrix);
+            pow.input(work.header(), nonce, |input| {
+                fill::check(input, DIGEST_LEN)?;
+                fill::begin(kernel, params, input, DIGEST_LEN, &mut matrix);
                 Ok::<_, HashError>(())
             })?;
             matrices.push(matrix);
         }
         let streams = matrices.len() * params.lanes() as usize;
         let width = plan.width(params).max(matrices.len()).min(streams).min(MAX_STREAMS);
-        let [stop, other] = stops;
-        if !Fill::new(plan, params, &matrices, width, stop).stopping_at(other).run() {
+        if !Fill::new(plan, params, &matrices, width, work.stop()).stopping_at(stops).run() {
             return Ok(None);
         }
         let digest = |matrix: &mut Matrix<'_>| {
             let mut digest = [0; DIGEST_LEN];
-            init_final::finish(kernel, matrix, &mut digest);
+            fill::finish(kernel, matrix, &mut digest);
             digest
         };
         Ok(Some(matrices.iter_mut().map(digest).collect()))
     }
 }
 
-/// How far one of several came.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shared {
-    pub(super) hashes: u64,
-    pub(super) given_up: Option<u64>,
+/// Tests the kernel of `plan` with `in_flight` hashes at a time, for a millisecond or two.
+fn self_test(plan: Plan, in_flight: usize) -> Result<(), EngineError> {
+    self_test_against(&KNOWN, plan, in_flight)
+}
+
+fn self_test_against(answers: &[Known], plan: Plan, in_flight: usize) -> Result<(), EngineError> {
+    for known in answers {
+        let params = Params::new(known.memory_kib, known.passes, known.lanes).expect("within the limits");
+        let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
+        let mut engine = SingleThread::untested(pow, plan, PagePolicy::Plain, in_flight)?;
+        engine::self_test(&mut engine, HEADER, 0..4, |nonce| bytes(known.digests[nonce as usize]))?;
+    }
+    Ok(())
 }
 
 impl NonceEngine for SingleThread {
@@ -181,17 +187,34 @@ impl NonceEngine for SingleThread {
         NonceLimits::new(self.active, blocks.sum::<u64>() * size_of::<Block>() as u64, STOP_LATENCY)
     }
 
-    fn search(
-        &mut self,
-        job: &NonceJob<'_>,
-        nonces: Range<u64>,
-        watch: &Watch,
-        hit: &(dyn Fn(Hit) + Sync),
-    ) -> Result<Searched, EngineError> {
-        self.pow.check(job.header)?;
-        let next = AtomicU64::new(nonces.start);
-        let done = self.search_shared(job, &next, nonces.end, [watch.stop(); 2], watch, hit)?;
-        let next = done.given_up.unwrap_or(nonces.end.max(nonces.start));
-        Ok(Searched { hashes: done.hashes, next })
+    fn order(&self) -> Order {
+        self.pow.order()
+    }
+
+    fn run(&mut self, supply: &dyn Supply, stop: &Stop) -> Result<(), EngineError> {
+        self.run_until(supply, [stop; 2])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::argon2::Kernel;
+
+    #[test]
+    fn every_kernel_passes_and_another_answer_fails() {
+        for kernel in Kernel::all() {
+            for in_flight in 1..=4 {
+                assert_eq!(self_test(Plan::for_kernel(kernel), in_flight), Ok(()));
+                assert_eq!(self_test(Plan::for_kernel(kernel).with_far_from(0), in_flight), Ok(()));
+            }
+            for wrong in 0..4 {
+                let mut known = KNOWN;
+                // The answer to another case.
+                known[1].digests[wrong] = KNOWN[0].digests[wrong];
+                let failed = self_test_against(&known, Plan::for_kernel(kernel), 2);
+                assert_eq!(failed, Err(EngineError::SelfTest { engine: kernel.name().to_owned() }));
+            }
+        }
     }
 }

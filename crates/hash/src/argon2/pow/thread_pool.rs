@@ -1,27 +1,26 @@
-//! [`ThreadPool`]: threads that stay, each with a [`SingleThread`] of its own, on one range of nonces.
+//! [`ThreadPool`]: permanent threads, each with a [`SingleThread`] of its own, on one supply of nonces.
 
-use super::Pow;
-use super::single_thread::{STOP_LATENCY, Shared, SingleThread};
+use super::single_thread::{STOP_LATENCY, SingleThread};
+use super::{Order, Pow};
 use crate::argon2::{PagePolicy, Plan};
-use crate::engine::{EngineError, Hit, NonceEngine, NonceJob, NonceLimits, Searched, Stop, Watch};
+use crate::engine::{EngineError, NonceEngine, NonceLimits, Stop, Supply};
 use crate::process::PerProcess;
-use core::ops::Range;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Threads of a rayon pool of their own, which sleep between searches.
+/// A rayon pool whose threads sleep between searches.
 ///
-/// They belong to the process that made them: in a forked child every search is refused with [`EngineError::Forked`].
+/// The threads belong to the process that made them: in a forked child every search returns
+/// [`EngineError::Forked`].
 #[derive(Debug)]
 pub struct ThreadPool {
     pow: Pow,
     name: String,
     pool: PerProcess<rayon::ThreadPool>,
-    /// One for each thread; nobody else locks it.
+    /// One per thread; no other thread locks it during a search.
     singles: Vec<Mutex<SingleThread>>,
-    /// How many of them search.
+    /// The number of them that search.
     active: usize,
 }
 
@@ -30,7 +29,7 @@ pub struct ThreadPool {
 struct Panicked(Mutex<Option<Box<dyn Any + Send>>>);
 
 impl Panicked {
-    /// What `call` gives, unless it panics.
+    /// Calls `call`, and returns `None` after a panic.
     fn catch<R>(&self, call: impl FnOnce() -> R) -> Option<R> {
         let outcome = catch_unwind(AssertUnwindSafe(call));
         let keep = |payload| {
@@ -39,7 +38,7 @@ impl Panicked {
         outcome.map_err(keep).ok()
     }
 
-    /// Goes on with the panic, if there was one.
+    /// Resumes the panic, if there was one.
     fn resume(&self) {
         if let Some(payload) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
             resume_unwind(payload);
@@ -48,13 +47,14 @@ impl Panicked {
 }
 
 impl ThreadPool {
-    /// `threads` threads with `in_flight` hashes each.
+    /// Makes `threads` threads with `in_flight` hashes each.
     ///
-    /// Each thread first calls `start` with its number, which is the place to bind it to a core, and then takes its
-    /// memory, so that the memory is near. If `start` panics, so does this, when all threads have started.
+    /// Each thread first calls `start` with its number, for example to bind itself to a core, and then takes
+    /// its memory, so that the memory is local. If `start` panics, so does this, once all threads have
+    /// started.
     ///
     /// # Errors
-    /// As [`SingleThread::new`]; [`EngineError::System`] if there are no threads to be had.
+    /// As [`SingleThread::new`]; [`EngineError::System`] if threads cannot be created.
     pub fn new(
         pow: Pow,
         plan: Plan,
@@ -67,7 +67,7 @@ impl ThreadPool {
         if !(1..=most).contains(&threads) {
             return Err(EngineError::InFlight { given: threads, most });
         }
-        // A thread of rayon whose start panics ends the process.
+        // A panic in rayon's start handler would abort the process.
         let panicked = Arc::new(Panicked::default());
         let caught = Arc::clone(&panicked);
         let pool = rayon::ThreadPoolBuilder::new()
@@ -85,8 +85,8 @@ impl ThreadPool {
         Ok(ThreadPool { pow, name, pool: PerProcess::new(pool), active: singles.len(), singles })
     }
 
-    /// Makes all pages present now, each thread its own. Gives the share that is large, if the system tells; a forked child
-    /// is told nothing.
+    /// Makes all pages present now, on the thread of each. Returns the share that is large, if the system
+    /// reports it; `None` in a forked child.
     pub fn prefault(&mut self) -> Option<f64> {
         let shares =
             self.pool.get()?.broadcast(|thread| self.with_thread(thread.index(), SingleThread::prefault));
@@ -94,11 +94,12 @@ impl ThreadPool {
         shares.into_iter().sum::<Option<f64>>().map(|sum| sum / count)
     }
 
-    /// Goes on with the first `threads` threads and `in_flight` hashes on each of them: fewer than they were made for, or
-    /// as many again. Threads and memory are kept, so that a machine can be shared or tuned without starting anew.
+    /// Limits the search to the first `threads` threads with `in_flight` hashes each, or restores the
+    /// original numbers. Threads and memory are kept, so that a machine can be shared or tuned without a
+    /// restart.
     ///
     /// # Errors
-    /// [`EngineError::InFlight`] for none, or for more; nothing changes then.
+    /// [`EngineError::InFlight`] for zero, or for more; nothing changes then.
     pub fn limit(&mut self, threads: usize, in_flight: usize) -> Result<(), EngineError> {
         let most = self.singles.len();
         if !(1..=most).contains(&threads) {
@@ -109,6 +110,12 @@ impl ThreadPool {
         }
         self.active = threads;
         Ok(())
+    }
+
+    /// Threads that search, hashes in flight on each, and the most of these.
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        let (in_flight, most) = self.with_thread(0, |thread| thread.counts());
+        (self.active, in_flight, most)
     }
 
     fn with_thread<R>(&self, index: usize, with: impl FnOnce(&mut SingleThread) -> R) -> R {
@@ -131,42 +138,30 @@ impl NonceEngine for ThreadPool {
         NonceLimits::new(in_flight, memory, STOP_LATENCY)
     }
 
-    /// See [`NonceEngine::search`]. Nonces are taken in order by whichever thread is free; with few of them, one of many
-    /// threads may find nothing left.
+    fn order(&self) -> Order {
+        self.pow.order()
+    }
+
+    /// See [`NonceEngine::run`]. Each thread takes leases of its own.
     ///
-    /// A panic of `hit` or an error on one thread ends the search on all of them, and comes out of this call.
-    fn search(
-        &mut self,
-        job: &NonceJob<'_>,
-        nonces: Range<u64>,
-        watch: &Watch,
-        hit: &(dyn Fn(Hit) + Sync),
-    ) -> Result<Searched, EngineError> {
-        self.pow.check(job.header)?;
+    /// A panic of the supply or an error on one thread ends the search on all of them, and is passed on to the
+    /// caller.
+    fn run(&mut self, supply: &dyn Supply, stop: &Stop) -> Result<(), EngineError> {
         let pool = self.pool.get().ok_or(EngineError::Forked)?;
-        let next = AtomicU64::new(nonces.start);
         let (broken, panicked) = (Stop::new(), Panicked::default());
-        let stops = [watch.stop(), &broken];
-        let search = |thread: usize| {
-            let search =
-                |thread: &mut SingleThread| thread.search_shared(job, &next, nonces.end, stops, watch, hit);
-            let share = panicked.catch(|| self.with_thread(thread, search));
-            if !matches!(share, Some(Ok(_))) {
+        let run_on = |index: usize| {
+            let run = |thread: &mut SingleThread| thread.run_until(supply, [stop, &broken]);
+            let ended = panicked.catch(|| self.with_thread(index, run));
+            if !matches!(ended, Some(Ok(()))) {
                 broken.set();
             }
-            share
+            ended
         };
-        let shares = pool.broadcast(|thread| {
-            let works = thread.index() < self.active;
-            works.then(|| search(thread.index())).flatten()
+        let ended = pool.broadcast(|thread| {
+            let is_active = thread.index() < self.active;
+            is_active.then(|| run_on(thread.index())).flatten()
         });
         panicked.resume();
-        let shares = shares.into_iter().flatten().collect::<Result<Vec<Shared>, _>>()?;
-        // Whoever came to the end of the dispenser gave up nothing; below the first that was given up all were tried.
-        let untried = shares.iter().filter_map(|share| share.given_up).min();
-        Ok(Searched {
-            hashes: shares.iter().map(|share| share.hashes).sum(),
-            next: untried.unwrap_or(nonces.end.max(nonces.start)),
-        })
+        ended.into_iter().flatten().collect()
     }
 }

@@ -1,16 +1,17 @@
 //! [`State`]: a hasher as plain data.
 
 use super::{Chunk, Hasher, Key, MAX_DEPTH};
-use crate::blake3::hazmat::Mode;
 use crate::blake3::kernel::Cv;
+use crate::blake3::mode::Mode;
 use crate::blake3::{BLOCK_LEN, OutputReader, Plan};
 use arrayvec::ArrayVec;
 use core::fmt;
 
-/// A hasher in 1,904 bytes at most that may be copied, and forgotten: for who hands out memory to callers of C.
+/// A hasher in at most 1,904 bytes that may be copied and discarded without a destructor: for bindings whose
+/// C callers own the memory.
 ///
-/// A [`Hasher`] is made of it for each call, which costs some ten nanoseconds. It wipes nothing; who has a key in it
-/// wipes it, and calls inside [`forgetting`](crate::blake3::hazmat::forgetting).
+/// Each call converts it to a [`Hasher`], which costs about ten nanoseconds. It does not wipe itself: a
+/// caller with a key wipes it, and makes calls inside [`forgetting`](crate::blake3::hazmat::forgetting).
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct State {
@@ -26,7 +27,7 @@ pub struct State {
 }
 
 impl State {
-    /// Before any input.
+    /// The state before any input.
     pub fn new(mode: &Mode<'_>) -> State {
         let Key { words, flags } = mode.key();
         State {
@@ -42,19 +43,19 @@ impl State {
         }
     }
 
-    /// Whether there is a key, or what a key is derived from.
+    /// Does it hold a key, or material for deriving one?
     pub fn is_keyed(&self) -> bool {
         self.flags != 0
     }
 
-    /// Takes more input, on the calling thread.
+    /// Adds input, on the calling thread.
     pub fn update(&mut self, input: &[u8]) {
         let mut hasher = self.hasher();
         hasher.update(input);
         self.take(&hasher);
     }
 
-    /// Takes more input, with help where that is faster: see [`Hasher::update_parallel`].
+    /// Adds input, with other threads where that is faster: see [`Hasher::update_parallel`].
     #[cfg(feature = "std")]
     pub fn update_parallel(&mut self, input: &[u8]) {
         let mut hasher = self.hasher();
@@ -72,18 +73,18 @@ impl State {
         self.stack[..hasher.stack.len()].copy_from_slice(&hasher.stack);
     }
 
-    /// As much output as wanted for what has come in so far. Further input may follow.
+    /// Output of any length for the input so far. More input may follow.
     pub fn finalize_xof(&self) -> OutputReader {
         self.hasher().finalize_xof()
     }
 
-    /// The output from byte `seek` on. It does not end at byte 2^64 - 1: there come blocks with the numbers that follow, as in the
-    /// official implementation in C.
+    /// The output from byte `seek` on. It continues beyond byte 2^64 - 1 with the next block numbers, as in
+    /// the official implementation in C.
     pub fn finalize_seek(&self, seek: u64, out: &mut [u8]) {
         self.hasher().finalize_xof().fill_from(seek, out);
     }
 
-    /// Back to the state before any input, in the same mode.
+    /// Returns to the state before any input, in the same mode.
     pub fn reset(&mut self) {
         self.cv = self.key;
         self.block = [0; BLOCK_LEN];
@@ -105,7 +106,7 @@ impl State {
     }
 }
 
-/// Says that there is something to keep silent about.
+/// Omits the contents, which may be secret.
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State").finish_non_exhaustive()
@@ -118,7 +119,7 @@ mod tests {
     use hashmill_testkit::paint;
 
     #[test]
-    fn a_state_is_a_hasher_however_the_input_comes() {
+    fn state_equals_hasher_for_any_pieces() {
         assert!(size_of::<State>() <= 1904 && !core::mem::needs_drop::<State>());
         let key = [9; 32];
         for mode in [Mode::Hash, Mode::KeyedHash(&key), Mode::DeriveKeyMaterial(&key)] {
@@ -144,13 +145,17 @@ mod tests {
                         reader.fill(&mut expected);
                         assert_eq!(given, expected, "{mode:?} {len} {seek}");
                     }
-                    // Where a reader ends: one byte more, and blocks behind it.
+                    // The end of a reader's output: one byte more, and blocks behind it.
                     copy.finalize_seek(u64::MAX - 149, &mut expected);
                     assert_eq!(given[1..], expected[..149], "{mode:?} {len}");
                     let mut behind = [0; 150];
                     copy.finalize_seek(u64::MAX - 20, &mut behind);
                     assert_eq!(behind[..21], expected[129..], "{mode:?} {len}");
-                    assert_ne!(behind[21..53], hasher.finalize().as_bytes()[..], "not the first ones again");
+                    assert_ne!(
+                        behind[21..53],
+                        hasher.finalize().as_bytes()[..],
+                        "it does not wrap to the first block"
+                    );
                 }
                 state.reset();
             }

@@ -1,4 +1,4 @@
-//! The functions behind foreign strings: RustCrypto's, put together as the makers of the strings did.
+//! Functions behind foreign strings: RustCrypto's, combined as the strings' original programs do.
 
 use super::read::write_bcrypt64;
 use super::{Digest, Prehash, Scheme};
@@ -11,12 +11,9 @@ use sha1::Sha1;
 use sha2::{Digest as _, Sha256, Sha512};
 use zeroize::{Zeroize, Zeroizing};
 
-/// Bytes of a password that bcrypt looks at.
+/// Bytes of a password that bcrypt uses.
 pub(super) const BCRYPT_KEY: usize = 72;
-/// Bytes of the salt of bcrypt, and of its tag, whose last byte nobody writes.
-pub(super) const BCRYPT_SALT: usize = 16;
-pub(super) const BCRYPT_TAG: usize = 23;
-/// What bcrypt encrypts.
+/// The text that bcrypt encrypts.
 const BCRYPT_TEXT: [[u32; 2]; 3] =
     [[0x4f72_7068, 0x6561_6e42], [0x6568_6f6c, 0x6465_7253], [0x6372_7944, 0x6f75_6274]];
 
@@ -41,12 +38,13 @@ pub(super) fn tag(scheme: Scheme, salt: &[u8], password: &[u8], tag: &mut [u8]) 
     Ok(true)
 }
 
-/// The makers of such strings take passwords that end at a zero byte, so one with such a byte belongs to none of them.
+/// Programs that write such strings end passwords at a zero byte, so a password with one matches none of
+/// them.
 fn bcrypt(cost: u32, salt: &[u8], password: &[u8], tag: &mut [u8]) -> bool {
     if password.contains(&0) {
         return false;
     }
-    // The password, a zero byte, and from the beginning again; or its first 72 bytes.
+    // The password, a zero byte, and again from the start; or its first 72 bytes.
     let mut key = Zeroizing::new([0; BCRYPT_KEY]);
     let len = (password.len() + 1).min(BCRYPT_KEY);
     let taken = password.len().min(BCRYPT_KEY);
@@ -69,7 +67,7 @@ fn bcrypt(cost: u32, salt: &[u8], password: &[u8], tag: &mut [u8]) -> bool {
     true
 }
 
-/// What bcrypt is given instead of the password: text, as there must be no zero byte in it.
+/// The input of bcrypt in place of the password: text, because it must not contain a zero byte.
 fn prehash(prehash: Prehash, salt: &[u8], password: &[u8]) -> Zeroizing<Vec<u8>> {
     let mut digest = Zeroizing::new([0; 32]);
     if prehash == Prehash::Hmac {
@@ -95,7 +93,7 @@ fn prehash(prehash: Prehash, salt: &[u8], password: &[u8]) -> Zeroizing<Vec<u8>>
 fn scrypt(log_n: u32, r: u32, p: u32, salt: &[u8], password: &[u8], tag: &mut [u8]) -> Result<(), HashError> {
     let bytes = Scheme::Scrypt { log_n, r, p }.memory_kib().saturating_mul(1024);
     let refused = HashError::OutOfMemory { bytes };
-    // The crate ends the process where memory is refused, so it is asked for here first, and given back.
+    // The crate aborts the process if the allocation fails, so the memory is requested here first, and freed.
     let len = usize::try_from(bytes).map_err(|_| refused)?;
     drop({
         let mut probe = Vec::<u8>::new();

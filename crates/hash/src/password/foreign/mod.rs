@@ -1,9 +1,11 @@
-//! Password strings of others, to be verified until each can be replaced by one of Argon2: bcrypt, scrypt and PBKDF2, as
-//! PHP, Apache, Django, passlib, Werkzeug, LDAP servers, libxcrypt and RustCrypto's crates write them.
+//! Password strings of other programs, to be verified until they are replaced by Argon2 hashes: bcrypt,
+//! scrypt and PBKDF2, as written by PHP, Apache, Django, passlib, Werkzeug, LDAP servers, libxcrypt and
+//! RustCrypto's crates.
 //!
-//! It stands here, behind a feature, and not in the program: a service that moves its users needs it at each login, and so
-//! do bindings for other languages; the program is its second user. The functions are RustCrypto's crates, which nobody
-//! gets who leaves the feature out. [`Passwords::verify`] takes Argon2 alone with or without it.
+//! This is in the library, behind a feature, and not in the program: services that migrate their users need
+//! it at each login, and so do language bindings; the program uses it, too. The functions are RustCrypto's
+//! crates, which are dependencies of this feature only. [`Passwords::verify`] accepts only Argon2, with or
+//! without it.
 //!
 //! ```
 //! use hashmill_hash::password::{Limits, Passwords, Syntax, foreign::StoredHash};
@@ -13,8 +15,8 @@
 //! let stored = StoredHash::decode(old, Syntax::Strict, &Limits::default())?;
 //! passwords.verify_stored(b"password", &stored)?;
 //! assert!(passwords.wants_upgrade(&stored));
-//! let salt = [7; 16]; // random in earnest
-//! let new = stored.form().write(&passwords.hash(b"password", &salt)?);
+//! let salt = [7; 16]; // in production: random
+//! let new = stored.prefix().write(&passwords.hash(b"password", &salt)?);
 //! assert!(new.starts_with("$argon2id$"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -33,10 +35,10 @@ use std::sync::{Mutex, PoisonError};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// What stands in a database for one password: a hash of Argon2 or of another function, and how it is written there.
+/// A stored password: a hash of Argon2 or of another function, and the prefix of its string.
 #[derive(Clone, Debug)]
 pub struct StoredHash {
-    form: Form,
+    prefix: HashPrefix,
     hash: Hash,
 }
 
@@ -46,32 +48,31 @@ enum Hash {
     Foreign(ForeignHash),
 }
 
-/// What stands before a hash in a database, so that its readers know whose it is. A hash that takes the place of another
-/// is written in the same form.
+/// Prefix of a hash in a database, which identifies its scheme. A replacement gets the same prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Form {
-    /// Nothing.
+pub enum HashPrefix {
+    /// No prefix.
     Plain,
-    /// The name of a hasher of Django.
+    /// The name of a Django hasher.
     Django,
     /// A scheme in braces and capitals, as in LDAP.
     Ldap,
-    /// A scheme in braces and small letters, as Spring Security writes it.
+    /// A scheme in braces and small letters, as in Spring Security.
     Spring,
-    /// A scheme of Dovecot in braces, which has the variant in its name.
+    /// A Dovecot scheme in braces, which includes the variant's name.
     Dovecot,
 }
 
-impl Form {
-    /// The hash with what stands before it.
+impl HashPrefix {
+    /// The hash with its prefix.
     pub fn write(self, hash: &PasswordHash) -> String {
         match self {
-            Form::Plain => hash.to_string(),
-            Form::Django => format!("argon2{hash}"),
-            Form::Ldap => format!("{{ARGON2}}{hash}"),
-            Form::Spring => format!("{{argon2}}{hash}"),
-            Form::Dovecot => {
+            HashPrefix::Plain => hash.to_string(),
+            HashPrefix::Django => format!("argon2{hash}"),
+            HashPrefix::Ldap => format!("{{ARGON2}}{hash}"),
+            HashPrefix::Spring => format!("{{argon2}}{hash}"),
+            HashPrefix::Dovecot => {
                 let variant = hash.params().variant().name().to_ascii_uppercase();
                 format!("{{{variant}}}{hash}")
             }
@@ -80,10 +81,10 @@ impl Form {
 }
 
 impl StoredHash {
-    /// Reads a string of any kind that can be verified here. `syntax` is about those of Argon2.
+    /// Decodes a string of any kind that can be verified. `syntax` applies to those of Argon2.
     ///
     /// # Errors
-    /// A string of a kind that is not verified here, or of no known one; a fault with its place; anything over `limits`.
+    /// A string of an unsupported or unknown kind; a syntax error; anything over `limits`.
     pub fn decode(
         text: impl AsRef<[u8]>,
         syntax: Syntax,
@@ -92,9 +93,9 @@ impl StoredHash {
         read::stored(text.as_ref(), syntax, limits)
     }
 
-    /// What stands before it.
-    pub fn form(&self) -> Form {
-        self.form
+    /// The prefix.
+    pub fn prefix(&self) -> HashPrefix {
+        self.prefix
     }
 
     /// The hash, if it is one of Argon2.
@@ -113,7 +114,7 @@ impl StoredHash {
         }
     }
 
-    /// KiB of memory that verifying it takes.
+    /// The memory of its verification in KiB.
     pub fn memory_kib(&self) -> u64 {
         match &self.hash {
             Hash::Argon2(hash) => hash.params().blocks(),
@@ -122,7 +123,7 @@ impl StoredHash {
     }
 }
 
-/// A hash that is not of Argon2. `Debug` keeps salt and tag to itself, and the tag is wiped when dropped.
+/// A hash of a function other than Argon2. `Debug` omits salt and tag, and the tag is wiped on drop.
 #[derive(Clone)]
 pub struct ForeignHash {
     scheme: Scheme,
@@ -136,7 +137,7 @@ impl ForeignHash {
         self.scheme
     }
 
-    /// Whether more of the password than was looked at follows: bcrypt takes 72 bytes.
+    /// Does the function ignore part of the password? bcrypt uses 72 bytes.
     pub fn ignores_part_of(&self, password: &[u8]) -> bool {
         matches!(self.scheme, Scheme::Bcrypt { .. }) && password.len() > compute::BCRYPT_KEY
     }
@@ -157,41 +158,41 @@ impl fmt::Debug for ForeignHash {
     }
 }
 
-/// A function other than Argon2, and what it costs.
+/// A function other than Argon2, and its costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Scheme {
     /// bcrypt of the password.
     Bcrypt {
-        /// Two to this power is the number of rounds.
+        /// Base-2 logarithm of the number of rounds.
         cost: u32,
     },
-    /// bcrypt of a SHA-256 of the password, so that all of a long one counts.
+    /// bcrypt of a SHA-256 of the password, so that every byte of a long one counts.
     BcryptSha256 {
-        /// Two to this power is the number of rounds.
+        /// Base-2 logarithm of the number of rounds.
         cost: u32,
-        /// What bcrypt is given.
+        /// The input of bcrypt.
         digest: Prehash,
     },
     /// scrypt.
     Scrypt {
-        /// N is two to this power.
+        /// Base-2 logarithm of N.
         log_n: u32,
-        /// The size of a block in 128 bytes.
+        /// The block size in units of 128 bytes.
         r: u32,
-        /// How many times.
+        /// The parallelism.
         p: u32,
     },
     /// PBKDF2 with HMAC.
     Pbkdf2 {
-        /// Of which function.
+        /// The digest function.
         digest: Digest,
-        /// For each piece of the tag that is as long as the digest.
+        /// Iterations for each digest-sized piece of the tag.
         iterations: u32,
     },
 }
 
-/// What goes into bcrypt in the place of the password.
+/// Input of bcrypt in place of the password.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Prehash {
@@ -199,11 +200,11 @@ pub enum Prehash {
     Hex,
     /// The digest in base64: passlib's first version.
     Base64,
-    /// The digest of HMAC, keyed with the salt as it is written, in base64: passlib's second version.
+    /// The digest of HMAC, keyed with the encoded salt, in base64: passlib's second version.
     Hmac,
 }
 
-/// A digest under PBKDF2.
+/// Digest function of PBKDF2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Digest {
@@ -251,7 +252,7 @@ impl Scheme {
         }
     }
 
-    /// Checks what a tag of `tag_len` bytes costs.
+    /// Checks the costs of a tag of `tag_len` bytes.
     fn check(self, tag_len: usize, limits: &Limits) -> Result<(), OverLimit> {
         let at_most = |what, given: u64, bound: u64| match given <= bound {
             true => Ok(()),
@@ -286,28 +287,28 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// Why a string was not taken for a stored hash.
+/// Error of decoding a stored hash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum StoredError {
-    /// A string of Argon2, with its fault.
+    /// A syntax error in an Argon2 string.
     Argon2(PhcError),
-    /// A kind that is known by name and not verified here.
+    /// A kind that is known by name but not supported.
     NotVerified(&'static str),
-    /// Nothing that is known.
+    /// An unknown kind.
     Unknown,
-    /// A string of a known kind that is not as those are.
+    /// A string of a known kind that is malformed.
     Malformed {
-        /// Which kind.
+        /// The kind.
         kind: &'static str,
-        /// What is wrong.
+        /// The expected form.
         expected: &'static str,
     },
-    /// It is over a limit. Nothing was computed.
+    /// Over a limit. Nothing was computed.
     OverLimit {
-        /// Which kind.
+        /// The kind.
         kind: &'static str,
-        /// What is too much.
+        /// The violated limit.
         error: OverLimit,
     },
 }
@@ -335,8 +336,8 @@ impl From<PhcError> for StoredError {
 }
 
 impl Passwords {
-    /// Whether the password belongs to a stored hash of any kind: an error if not. A [secret](Passwords::secret) counts for
-    /// hashes of Argon2 alone. The memory of scrypt is not part of the [budget](Passwords::memory_budget).
+    /// Verifies a password against a stored hash of any kind. A [secret](Passwords::secret) applies only to
+    /// Argon2 hashes. The memory of scrypt is not part of the [budget](Passwords::memory_budget).
     ///
     /// # Errors
     /// As [`verify_decoded`](Passwords::verify_decoded).
@@ -350,24 +351,25 @@ impl Passwords {
         }
     }
 
-    /// [`verify_stored`](Passwords::verify_stored) for each, in their order, on all threads of the current rayon pool, in as
-    /// much memory as [`verify_many`](Passwords::verify_many) takes.
+    /// As [`verify_stored`](Passwords::verify_stored), for each login in order, on all threads of the current
+    /// rayon pool, within the memory of [`verify_many`](Passwords::verify_many).
     pub fn verify_stored_many(&self, logins: &[(&[u8], &StoredHash)]) -> Vec<Result<(), VerifyError>> {
-        let of_argon2 = logins.iter().filter_map(|(password, stored)| Some((*password, stored.argon2()?)));
-        let mut of_argon2 = self.verify_decoded_many(&of_argon2.collect::<Vec<_>>()).into_iter();
+        let argon2 = logins.iter().filter_map(|(password, stored)| Some((*password, stored.argon2()?)));
+        let mut argon2_results = self.verify_decoded_many(&argon2.collect::<Vec<_>>()).into_iter();
         let mut results: Vec<_> = logins
             .iter()
             .map(|(_, stored)| match stored.hash {
-                Hash::Argon2(_) => of_argon2.next(),
+                Hash::Argon2(_) => argon2_results.next(),
                 Hash::Foreign(_) => None,
             })
             .collect();
-        let open: Vec<_> = logins.iter().zip(&mut results).filter(|(_, result)| result.is_none()).collect();
+        let foreign: Vec<_> =
+            logins.iter().zip(&mut results).filter(|(_, result)| result.is_none()).collect();
         let (count, largest) =
-            (open.len(), open.iter().map(|((_, stored), _)| stored.memory_kib()).max().unwrap_or(0));
-        let workers = self.most_threads().min(count).min(self.room_for(largest)).max(1);
-        let open = Mutex::new(open.into_iter());
-        let next = || open.lock().unwrap_or_else(PoisonError::into_inner).next();
+            (foreign.len(), foreign.iter().map(|((_, stored), _)| stored.memory_kib()).max().unwrap_or(0));
+        let workers = self.most_threads().min(count).min(self.max_concurrent(largest)).max(1);
+        let foreign = Mutex::new(foreign.into_iter());
+        let next = || foreign.lock().unwrap_or_else(PoisonError::into_inner).next();
         work_sharing::run(1, count, workers - 1, &|_, _| {
             if let Some(((password, stored), result)) = next() {
                 *result = Some(self.verify_stored(password, stored));
@@ -376,7 +378,7 @@ impl Passwords {
         results.into_iter().map(|result| result.expect("each was verified by one of the two")).collect()
     }
 
-    /// Whether a stored hash should be replaced by a new one: it is not of Argon2, or the policy
+    /// Should a stored hash be replaced by a new one? `true` if it is not of Argon2, or the policy
     /// [wants](super::Policy::wants_rehash) it.
     pub fn wants_upgrade(&self, stored: &StoredHash) -> bool {
         stored.argon2().is_none_or(|hash| self.policy().wants_rehash(hash))

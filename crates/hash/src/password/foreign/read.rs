@@ -1,4 +1,4 @@
-//! Reading strings of every kind that can be verified here, and naming those that cannot.
+//! Decoder for strings of every supported kind, which also names unsupported kinds.
 //!
 //! ```text
 //! bcrypt         $2a$CC$SALT22TAG31, also $2b$ and $2y$
@@ -15,8 +15,7 @@
 //! Dovecot        {ARGON2ID}$argon2id$…, {ARGON2I}$argon2i$…, {BLF-CRYPT}$2y$…
 //! ```
 
-use super::compute::{BCRYPT_SALT, BCRYPT_TAG};
-use super::{Digest, ForeignHash, Form, Hash, Prehash, Scheme, StoredError, StoredHash};
+use super::{Digest, ForeignHash, Hash, HashPrefix, Prehash, Scheme, StoredError, StoredHash};
 use crate::password::{Limits, OverLimit, PasswordHash, Quantity, Syntax};
 use base64ct::{Base64Unpadded, Encoding};
 use core::str;
@@ -24,7 +23,11 @@ use zeroize::Zeroizing;
 
 type Result<T> = core::result::Result<T, StoredError>;
 
-/// What is known by name alone, by how it begins.
+/// Bytes of the salt and of the tag of bcrypt; the tag's last byte is not stored.
+const BCRYPT_SALT: usize = 16;
+const BCRYPT_TAG: usize = 23;
+
+/// Unsupported kinds, by their prefixes.
 const NOT_VERIFIED: [(&str, &str); 26] = [
     ("$1$", "MD5-crypt"),
     ("$apr1$", "Apache's MD5-crypt"),
@@ -55,50 +58,51 @@ const NOT_VERIFIED: [(&str, &str); 26] = [
 ];
 
 pub(super) fn stored(text: &[u8], syntax: Syntax, limits: &Limits) -> Result<StoredHash> {
-    let (form, rest) = form(text);
+    let (prefix, rest) = split_prefix(text);
     let argon2 = |text: &[u8]| -> Result<_> { Ok(Hash::Argon2(PasswordHash::decode(text, syntax, limits)?)) };
-    // All of these are ASCII; a salt of Django could be more.
+    // All of these are ASCII; a Django salt could be other text.
     let hash = match str::from_utf8(rest) {
         Ok(rest) if rest.starts_with("$argon2") || rest.starts_with("$Argon2") => argon2(rest.as_bytes())?,
-        Ok(rest) => Hash::Foreign(foreign(rest, form, limits)?),
+        Ok(rest) => Hash::Foreign(foreign(rest, prefix, limits)?),
         Err(_) => return Err(StoredError::Unknown),
     };
-    Ok(StoredHash { form, hash })
+    Ok(StoredHash { prefix, hash })
 }
 
-/// How it is written, and the hash itself.
-fn form(text: &[u8]) -> (Form, &[u8]) {
+/// The kind of prefix, and the hash without it.
+fn split_prefix(text: &[u8]) -> (HashPrefix, &[u8]) {
     const DJANGO: [&[u8]; 5] =
         [b"bcrypt_sha256$", b"pbkdf2_sha256$", b"pbkdf2_sha1$", b"scrypt$", b"bcrypt$"];
     if let Some(rest) = text.strip_prefix(b"argon2").filter(|rest| rest.starts_with(b"$argon2")) {
-        return (Form::Django, rest);
+        return (HashPrefix::Django, rest);
     }
     if DJANGO.iter().any(|name| text.starts_with(name)) {
-        return (Form::Django, text);
+        return (HashPrefix::Django, text);
     }
-    // Spring's are those in small letters; elsewhere the case is of no matter.
-    for (prefix, form) in [
-        ("{argon2}", Form::Spring),
-        ("{bcrypt}", Form::Spring),
-        ("{ARGON2}", Form::Ldap),
-        ("{CRYPT}", Form::Ldap),
-        ("{BCRYPT}", Form::Ldap),
-        ("{ARGON2ID}", Form::Dovecot),
-        ("{ARGON2I}", Form::Dovecot),
-        ("{BLF-CRYPT}", Form::Dovecot),
+    // Spring's are those in small letters; elsewhere case does not matter.
+    for (text_of_prefix, prefix) in [
+        ("{argon2}", HashPrefix::Spring),
+        ("{bcrypt}", HashPrefix::Spring),
+        ("{ARGON2}", HashPrefix::Ldap),
+        ("{CRYPT}", HashPrefix::Ldap),
+        ("{BCRYPT}", HashPrefix::Ldap),
+        ("{ARGON2ID}", HashPrefix::Dovecot),
+        ("{ARGON2I}", HashPrefix::Dovecot),
+        ("{BLF-CRYPT}", HashPrefix::Dovecot),
     ] {
-        let fits = |start: &[u8]| match form {
-            Form::Spring => start == prefix.as_bytes(),
-            _ => start.eq_ignore_ascii_case(prefix.as_bytes()),
+        let fits = |start: &[u8]| match prefix {
+            HashPrefix::Spring => start == text_of_prefix.as_bytes(),
+            _ => start.eq_ignore_ascii_case(text_of_prefix.as_bytes()),
         };
-        if let Some((_, rest)) = text.split_at_checked(prefix.len()).filter(|(start, _)| fits(start)) {
-            return (form, rest);
+        if let Some((_, rest)) = text.split_at_checked(text_of_prefix.len()).filter(|(start, _)| fits(start))
+        {
+            return (prefix, rest);
         }
     }
-    if text.starts_with(b"{PBKDF2") { (Form::Ldap, text) } else { (Form::Plain, text) }
+    if text.starts_with(b"{PBKDF2") { (HashPrefix::Ldap, text) } else { (HashPrefix::Plain, text) }
 }
 
-fn foreign(text: &str, form: Form, limits: &Limits) -> Result<ForeignHash> {
+fn foreign(text: &str, prefix: HashPrefix, limits: &Limits) -> Result<ForeignHash> {
     if let Some(rest) = ["$2a$", "$2b$", "$2y$"].iter().find_map(|start| text.strip_prefix(start)) {
         return bcrypt(rest, None, limits);
     }
@@ -125,35 +129,35 @@ fn foreign(text: &str, form: Form, limits: &Limits) -> Result<ForeignHash> {
     }
     for (name, digest) in [("sha1", Digest::Sha1), ("sha256", Digest::Sha256), ("sha512", Digest::Sha512)] {
         if let Some(rest) = after("pbkdf2:").and_then(|rest| rest.strip_prefix(name)?.strip_prefix(':')) {
-            return pbkdf2(rest, digest, Written::Werkzeug, limits);
+            return pbkdf2(rest, digest, Pbkdf2Format::Werkzeug, limits);
         }
         if let Some(rest) = after("pbkdf2_").and_then(|rest| rest.strip_prefix(name)?.strip_prefix('$')) {
-            return pbkdf2(rest, digest, Written::Django, limits);
+            return pbkdf2(rest, digest, Pbkdf2Format::Django, limits);
         }
         if let Some(rest) = after("$pbkdf2-").and_then(|rest| rest.strip_prefix(name)?.strip_prefix('$')) {
-            return pbkdf2(rest, digest, Written::Phc, limits);
+            return pbkdf2(rest, digest, Pbkdf2Format::Phc, limits);
         }
         let capitals = name.to_ascii_uppercase();
         if let Some(rest) =
             after("{PBKDF2-").and_then(|rest| rest.strip_prefix(&*capitals)?.strip_prefix('}'))
         {
-            return pbkdf2(rest, digest, Written::Phc, limits);
+            return pbkdf2(rest, digest, Pbkdf2Format::Phc, limits);
         }
     }
     if let Some(rest) = after("$pbkdf2$").or(after("{PBKDF2}")) {
-        return pbkdf2(rest, Digest::Sha1, Written::Phc, limits);
+        return pbkdf2(rest, Digest::Sha1, Pbkdf2Format::Phc, limits);
     }
-    Err(unverified(text, form))
+    Err(unverified(text, prefix))
 }
 
-/// What is known about a string that cannot be verified.
-fn unverified(text: &str, form: Form) -> StoredError {
+/// The kind of a string that cannot be verified.
+fn unverified(text: &str, prefix: HashPrefix) -> StoredError {
     let named = NOT_VERIFIED.iter().find(|(start, _)| text.starts_with(start));
     let letters = |text: &str| text.bytes().all(|byte| BCRYPT_LETTERS.contains(&byte));
     match named {
         Some((_, kind)) => StoredError::NotVerified(kind),
-        // Only where it is said to be one: any word of as many letters looks like it.
-        None if form == Form::Ldap && text.len() == 13 && letters(text) => {
+        // Only after a prefix: any word of 13 such letters looks like it.
+        None if prefix == HashPrefix::Ldap && text.len() == 13 && letters(text) => {
             StoredError::NotVerified("DES-crypt")
         }
         None if text.starts_with('{') && text.contains('}') => StoredError::NotVerified("a scheme in braces"),
@@ -165,18 +169,18 @@ fn malformed(kind: &'static str, expected: &'static str) -> StoredError {
     StoredError::Malformed { kind, expected }
 }
 
-/// Puts a hash together whose costs are allowed. They are checked before salt and tag are decoded.
-struct Maker<'a> {
+/// Constructs a hash with permitted costs. They are checked before salt and tag are decoded.
+struct HashBuilder<'a> {
     kind: &'static str,
     limits: &'a Limits,
 }
 
-impl Maker<'_> {
+impl HashBuilder<'_> {
     fn over(&self, error: OverLimit) -> StoredError {
         StoredError::OverLimit { kind: self.kind, error }
     }
 
-    fn make(
+    fn build(
         &self,
         scheme: Scheme,
         (salt_len, tag_len): (usize, usize),
@@ -184,7 +188,7 @@ impl Maker<'_> {
         tag: impl FnOnce() -> Result<Zeroizing<Vec<u8>>>,
     ) -> Result<ForeignHash> {
         scheme.check(tag_len, self.limits).map_err(|error| self.over(error))?;
-        // Short salts are the maker's doing, and no reason to leave a password where it is.
+        // A short salt was the other program's choice, and no reason to refuse the password.
         if salt_len > self.limits.max_salt {
             let (given, bound) = (salt_len as u64, self.limits.max_salt as u64);
             return Err(self.over(OverLimit { what: Quantity::Salt, given, bound, is_least: false }));
@@ -205,7 +209,7 @@ fn bcrypt(rest: &str, prehash: Option<Prehash>, limits: &Limits) -> Result<Forei
     let parts = rest.split_once('$').filter(|(cost, _)| cost.len() == 2);
     let (cost, rest) = parts.ok_or(malformed(kind, "a cost of two digits and a $"))?;
     let (salt, tag) = rest.split_at_checked(22).unwrap_or((rest, ""));
-    bcrypt_of(cost, prehash, salt, tag, &Maker { kind, limits })
+    bcrypt_of(cost, prehash, salt, tag, &HashBuilder { kind, limits })
 }
 
 fn bcrypt_of(
@@ -213,12 +217,12 @@ fn bcrypt_of(
     prehash: Option<Prehash>,
     salt: &str,
     tag: &str,
-    maker: &Maker<'_>,
+    builder: &HashBuilder<'_>,
 ) -> Result<ForeignHash> {
-    let wrong = malformed(maker.kind, "22 characters of salt and 31 of tag");
-    let cost = maker.number(cost, "a cost of two digits")?;
+    let wrong = malformed(builder.kind, "22 characters of salt and 31 of tag");
+    let cost = builder.number(cost, "a cost of two digits")?;
     if !(4..=31).contains(&cost) {
-        return Err(malformed(maker.kind, "a cost from 04 to 31"));
+        return Err(malformed(builder.kind, "a cost from 04 to 31"));
     }
     let scheme = match prehash {
         None => Scheme::Bcrypt { cost },
@@ -228,13 +232,13 @@ fn bcrypt_of(
         return Err(wrong);
     }
     let bytes = |text| read64(text, BCRYPT_LETTERS, Order::High).ok_or(wrong);
-    maker.make(scheme, (BCRYPT_SALT, BCRYPT_TAG), || bytes(salt), || Ok(Zeroizing::new(bytes(tag)?)))
+    builder.build(scheme, (BCRYPT_SALT, BCRYPT_TAG), || bytes(salt), || Ok(Zeroizing::new(bytes(tag)?)))
 }
 
-/// Both versions.
+/// Both passlib versions of bcrypt-sha256.
 fn passlib_bcrypt_sha256(rest: &str, limits: &Limits) -> Result<ForeignHash> {
-    let maker = Maker { kind: "bcrypt-sha256", limits };
-    let wrong = malformed(maker.kind, "v=2,t=2b,r=COST$SALT$TAG or 2b,COST$SALT$TAG");
+    let builder = HashBuilder { kind: "bcrypt-sha256", limits };
+    let wrong = malformed(builder.kind, "v=2,t=2b,r=COST$SALT$TAG or 2b,COST$SALT$TAG");
     let mut parts = rest.split('$');
     let (Some(costs), Some(salt), Some(tag), None) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
@@ -244,8 +248,8 @@ fn passlib_bcrypt_sha256(rest: &str, limits: &Limits) -> Result<ForeignHash> {
         ["v=2,t=2b,r=", "v=2,t=2y,r=", "v=2,t=2a,r="].iter().find_map(|start| costs.strip_prefix(start));
     let first = || ["2a,", "2b,", "2y,"].iter().find_map(|start| costs.strip_prefix(start));
     match (second, first()) {
-        (Some(cost), _) => bcrypt_of(cost, Some(Prehash::Hmac), salt, tag, &maker),
-        (None, Some(cost)) => bcrypt_of(cost, Some(Prehash::Base64), salt, tag, &maker),
+        (Some(cost), _) => bcrypt_of(cost, Some(Prehash::Hmac), salt, tag, &builder),
+        (None, Some(cost)) => bcrypt_of(cost, Some(Prehash::Base64), salt, tag, &builder),
         (None, None) => Err(wrong),
     }
 }
@@ -261,15 +265,15 @@ fn scrypt_phc(rest: &str, limits: &Limits) -> Result<ForeignHash> {
     let mut costs = costs.split(',');
     let mut cost = |name: &str| costs.next().and_then(|cost| cost.strip_prefix(name)).ok_or(wrong);
     let costs = [cost("ln=")?, cost("r=")?, cost("p=")?];
-    let maker = Maker { kind: "scrypt", limits };
-    let [log_n, r, p] = costs.map(|cost| maker.number(cost, "a decimal number after ln=, r= and p="));
+    let builder = HashBuilder { kind: "scrypt", limits };
+    let [log_n, r, p] = costs.map(|cost| builder.number(cost, "a decimal number after ln=, r= and p="));
     let lens = (unpadded_len(salt), unpadded_len(tag));
     let base64 = |text| base64(text).ok_or(malformed("scrypt", "base64 without padding"));
     let salt = || Ok(base64(salt)?.to_vec());
-    maker.make(scrypt(log_n?, r?, p?)?, lens, salt, || base64(tag))
+    builder.build(scrypt(log_n?, r?, p?)?, lens, salt, || base64(tag))
 }
 
-/// `NRRRRRPPPPPSALT$TAG`: numbers in six bits a letter, the lowest first.
+/// `NRRRRRPPPPPSALT$TAG`: numbers with six bits per letter, the lowest first.
 fn scrypt_crypt(rest: &str, limits: &Limits) -> Result<ForeignHash> {
     let wrong = malformed("scrypt", "11 characters of costs, then SALT$TAG");
     let number = |text: &str| {
@@ -282,36 +286,36 @@ fn scrypt_crypt(rest: &str, limits: &Limits) -> Result<ForeignHash> {
     let [log_n, r, p] = [0..1, 1..6, 6..11].map(|range| costs.get(range).and_then(number).ok_or(wrong));
     let (salt, tag) = rest.rsplit_once('$').filter(|(_, tag)| tag.len() == 43).ok_or(wrong)?;
     let tag = || Ok(Zeroizing::new(read64(tag, CRYPT_LETTERS, Order::Low).ok_or(wrong)?));
-    let maker = Maker { kind: "scrypt", limits };
-    maker.make(scrypt(log_n?, r?, p?)?, (salt.len(), 32), || Ok(salt.as_bytes().to_vec()), tag)
+    let builder = HashBuilder { kind: "scrypt", limits };
+    builder.build(scrypt(log_n?, r?, p?)?, (salt.len(), 32), || Ok(salt.as_bytes().to_vec()), tag)
 }
 
-/// `N$SALT$R$P$TAG`, with N itself.
+/// `N$SALT$R$P$TAG`, where N is not a logarithm.
 fn scrypt_django(rest: &str, limits: &Limits) -> Result<ForeignHash> {
-    let maker = Maker { kind: "scrypt", limits };
+    let builder = HashBuilder { kind: "scrypt", limits };
     let parts: Vec<_> = rest.split('$').collect();
-    let [n, salt, r, p, tag] = parts[..] else { return Err(malformed(maker.kind, "N$SALT$R$P$TAG")) };
-    let [n, r, p] = [n, r, p].map(|cost| maker.number(cost, "decimal numbers for N, r and p"));
+    let [n, salt, r, p, tag] = parts[..] else { return Err(malformed(builder.kind, "N$SALT$R$P$TAG")) };
+    let [n, r, p] = [n, r, p].map(|cost| builder.number(cost, "decimal numbers for N, r and p"));
     let lens = (salt.len(), unpadded_len(tag.trim_end_matches('=')));
-    let base64 = || base64_padded(tag).ok_or(malformed(maker.kind, "a tag in base64"));
-    maker.make(scrypt(power(n?)?, r?, p?)?, lens, || Ok(salt.as_bytes().to_vec()), base64)
+    let base64 = || base64_padded(tag).ok_or(malformed(builder.kind, "a tag in base64"));
+    builder.build(scrypt(power(n?)?, r?, p?)?, lens, || Ok(salt.as_bytes().to_vec()), base64)
 }
 
-/// `N:R:P$SALT$TAG`, with N itself and a tag in hexadecimal digits.
+/// `N:R:P$SALT$TAG`, where N is not a logarithm and the tag is hexadecimal.
 fn scrypt_werkzeug(rest: &str, limits: &Limits) -> Result<ForeignHash> {
-    let maker = Maker { kind: "scrypt", limits };
+    let builder = HashBuilder { kind: "scrypt", limits };
     let parts: Vec<_> = rest.split('$').collect();
     let costs: Vec<_> = parts[0].split(':').collect();
     let ([n, r, p], [_, salt, tag]) = (&costs[..], &parts[..]) else {
-        return Err(malformed(maker.kind, "N:R:P$SALT$TAG"));
+        return Err(malformed(builder.kind, "N:R:P$SALT$TAG"));
     };
-    let [n, r, p] = [n, r, p].map(|cost| maker.number(cost, "decimal numbers for N, r and p"));
+    let [n, r, p] = [n, r, p].map(|cost| builder.number(cost, "decimal numbers for N, r and p"));
     let lens = (salt.len(), tag.len() / 2);
-    let tag = || unhex(tag).ok_or(malformed(maker.kind, "a tag in hexadecimal digits"));
-    maker.make(scrypt(power(n?)?, r?, p?)?, lens, || Ok(salt.as_bytes().to_vec()), tag)
+    let tag = || unhex(tag).ok_or(malformed(builder.kind, "a tag in hexadecimal digits"));
+    builder.build(scrypt(power(n?)?, r?, p?)?, lens, || Ok(salt.as_bytes().to_vec()), tag)
 }
 
-/// Costs that exist; what they may be is another question.
+/// Checks that such costs exist; limits are checked elsewhere.
 fn scrypt(log_n: u32, r: u32, p: u32) -> Result<Scheme> {
     let fits = (1..=63).contains(&log_n) && r > 0 && p > 0 && u64::from(r) * u64::from(p) < 1 << 30;
     let scheme = Scheme::Scrypt { log_n, r, p };
@@ -327,28 +331,29 @@ fn power(n: u32) -> Result<u32> {
     if n.is_power_of_two() { Ok(n.trailing_zeros()) } else { Err(wrong) }
 }
 
-/// Who wrote a string of PBKDF2: salts are text or base64, tags base64 or hexadecimal digits.
+/// Format of a PBKDF2 string: salts are text or base64, tags base64 or hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Written {
+enum Pbkdf2Format {
     Django,
     Werkzeug,
     /// passlib with a bare number and `.` for `+`, or RustCrypto with `i=N` and perhaps `l=N`.
     Phc,
 }
 
-fn pbkdf2(rest: &str, digest: Digest, written: Written, limits: &Limits) -> Result<ForeignHash> {
+fn pbkdf2(rest: &str, digest: Digest, format: Pbkdf2Format, limits: &Limits) -> Result<ForeignHash> {
     let kind = Scheme::Pbkdf2 { digest, iterations: 1 }.name();
-    let maker = Maker { kind, limits };
+    let builder = HashBuilder { kind, limits };
     let parts: Vec<_> = rest.split('$').collect();
     let [costs, salt, tag] = parts[..] else { return Err(malformed(kind, "ITERATIONS$SALT$TAG")) };
     let decimal = "a decimal number of iterations";
-    let (iterations, said_len) = match costs.strip_prefix("i=").filter(|_| written == Written::Phc) {
-        None => (maker.number(costs, decimal)?, None),
+    let (iterations, stated_len) = match costs.strip_prefix("i=").filter(|_| format == Pbkdf2Format::Phc) {
+        None => (builder.number(costs, decimal)?, None),
         Some(costs) => match costs.split_once(",l=") {
-            None => (maker.number(costs, decimal)?, None),
-            Some((iterations, len)) => {
-                (maker.number(iterations, decimal)?, Some(maker.number(len, "a decimal number after l=")?))
-            }
+            None => (builder.number(costs, decimal)?, None),
+            Some((iterations, len)) => (
+                builder.number(iterations, decimal)?,
+                Some(builder.number(len, "a decimal number after l=")?),
+            ),
         },
     };
     if iterations == 0 {
@@ -356,33 +361,33 @@ fn pbkdf2(rest: &str, digest: Digest, written: Written, limits: &Limits) -> Resu
     }
     let scheme = Scheme::Pbkdf2 { digest, iterations };
     let salt_text = || Ok(salt.as_bytes().to_vec());
-    match written {
-        Written::Django => {
+    match format {
+        Pbkdf2Format::Django => {
             let lens = (salt.len(), unpadded_len(tag.trim_end_matches('=')));
             let tag = || base64_padded(tag).ok_or(malformed(kind, "a tag in base64"));
-            maker.make(scheme, lens, salt_text, tag)
+            builder.build(scheme, lens, salt_text, tag)
         }
-        Written::Werkzeug => {
+        Pbkdf2Format::Werkzeug => {
             let bytes = || unhex(tag).ok_or(malformed(kind, "a tag in hexadecimal digits"));
-            maker.make(scheme, (salt.len(), tag.len() / 2), salt_text, bytes)
+            builder.build(scheme, (salt.len(), tag.len() / 2), salt_text, bytes)
         }
-        Written::Phc => {
+        Pbkdf2Format::Phc => {
             let lens = (unpadded_len(salt), unpadded_len(tag));
-            if said_len.is_some_and(|said| said as usize != lens.1) {
+            if stated_len.is_some_and(|stated| stated as usize != lens.1) {
                 return Err(malformed(kind, "a tag as long as l= says"));
             }
             let base64 = |text| base64(text).ok_or(malformed(kind, "base64 without padding"));
-            maker.make(scheme, lens, || Ok(base64(salt)?.to_vec()), || base64(tag))
+            builder.build(scheme, lens, || Ok(base64(salt)?.to_vec()), || base64(tag))
         }
     }
 }
 
-/// How many bytes so much base64 without padding is.
+/// The number of bytes in this base64 text without padding.
 fn unpadded_len(text: &str) -> usize {
     text.len() / 4 * 3 + text.len() % 4 * 3 / 4
 }
 
-/// Base64 without padding, where passlib writes `.` for `+`.
+/// Decodes base64 without padding, with `.` for `+` as in passlib.
 fn base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     let mut text = Zeroizing::new(text.as_bytes().to_vec());
     text.iter_mut().filter(|byte| **byte == b'.').for_each(|byte| *byte = b'+');
@@ -392,7 +397,7 @@ fn base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     Some(bytes)
 }
 
-/// Base64 with the padding that it must have.
+/// Decodes base64 with correct padding.
 fn base64_padded(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     let bare = text.trim_end_matches('=');
     let whole = text.len().is_multiple_of(4) && text.len() - bare.len() <= 2 && !text.contains('.');
@@ -409,18 +414,19 @@ fn unhex(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     Some(bytes)
 }
 
-/// The letters of bcrypt, in their order, and those of crypt(3).
+/// The alphabet of bcrypt, and that of crypt(3).
 const BCRYPT_LETTERS: &[u8; 64] = b"./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const CRYPT_LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Whether the first letter of four has the highest six bits of three bytes, or the lowest.
+/// Does the first of four letters hold the highest six bits of three bytes, or the lowest?
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     High,
     Low,
 }
 
-/// Bytes in six bits a letter. Bits of the last letter that belong to no byte are not looked at, as by those who write so.
+/// Decodes six bits per letter. Unused bits of the last letter are ignored, as by the programs that write
+/// such text.
 fn read64(text: &str, letters: &[u8; 64], order: Order) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(unpadded_len(text));
     for four in text.as_bytes().chunks(4) {
@@ -438,7 +444,7 @@ fn read64(text: &str, letters: &[u8; 64], order: Order) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The salt of bcrypt as it is written.
+/// Encodes a bcrypt salt.
 pub(super) fn write_bcrypt64(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len() * 4 / 3 + 1);
     for three in bytes.chunks(3) {
@@ -457,7 +463,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn six_bits_a_letter_both_ways() {
+    fn base64_alphabets_round_trip() {
         let bytes: Vec<u8> = (0..16u8).map(|at| at.wrapping_mul(37)).collect();
         let text = String::from_utf8(write_bcrypt64(&bytes)).expect("letters");
         assert_eq!(text.len(), 22);
@@ -467,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_what_is_not_verified_do_not_hide_one_another() {
+    fn unsupported_prefixes_do_not_shadow_each_other() {
         for (index, (start, _)) in NOT_VERIFIED.iter().enumerate() {
             let earlier = NOT_VERIFIED[..index].iter().find(|(earlier, _)| start.starts_with(earlier));
             assert!(earlier.is_none(), "{start}");

@@ -1,53 +1,57 @@
-//! `lab gate`: is what must be true of this machine true?
+//! `lab gate`: checks requirements on this machine.
 
+mod gate_table;
 mod scope;
-mod sheet;
 
-use super::args::Measuring;
-use super::contests::{alone, duel, wants_control};
-use super::error::Error;
-use super::github::{Page, of_banner};
-use super::measure::{Job, exit_of, measure, other_program, own_program};
-use super::{Console, Exit, Mount, files};
-use crate::campaign::Contest;
-use crate::gate::judge::{Judged, Verdict, confirmed, judge};
-use crate::gate::{Demand, Gates, Measure, Pair, parse, ratchet};
-use crate::plan::Plan;
-use crate::report::banner::Warning;
+use super::context::files;
+use super::github::{StepSummary, of_banner};
+use super::measuring::{Job, measure};
+use crate::cmd::context::error::Error;
+use crate::cmd::context::exit::{Console, Exit};
+use crate::cmd::context::options::Measuring;
+use crate::cmd::context::setup::LabSetup;
+use crate::cmd::measuring::outcome::exit_of;
+use crate::cmd::measuring::pairings::{alone, duel, wants_control};
+use crate::cmd::measuring::programs::{other_program, own_program};
+use crate::measure::campaign::CaseGroup;
+use crate::measure::plan::Plan;
+use crate::measure::session::process::Program;
+use crate::report::render::text::lay_out;
 use crate::report::schema::{Build, Kind, Layout, Report};
 use crate::report::store;
-use crate::report::text::lay_out;
-use crate::report::view::View;
-use crate::session::process::Program;
+use crate::report::view::{View, Warning};
+use crate::requirements::gate::{Demand, Gates, Measure, Pair, one_line, parse};
+use crate::requirements::judge::{Judged, Verdict, confirmed, judge};
+use crate::requirements::ratchet;
 use crate::stats::verdict::LEVEL;
 use clap::Args;
+use gate_table::{GateTable, demanded};
 use hashmill_machine::Machine;
-use scope::{Elsewhere, Scope};
-use sheet::{Sheet, demanded};
+use scope::{Scope, SkippedGate};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
-pub(super) struct GateArgs {
+pub(crate) struct GateArgs {
     /// File of gates.
     #[arg(default_value = "bench/gates.toml")]
     file: PathBuf,
     /// Judge these reports instead of measuring.
     #[arg(long, value_name = "FILE")]
     report: Vec<PathBuf>,
-    /// Only gates whose name, or cases that contain this; of several, all must be contained.
+    /// Only gates whose name or cases contain this text; of several texts, all must be contained.
     #[arg(long, value_name = "TEXT")]
     filter: Vec<String>,
-    /// Measure nothing: print what is demanded.
+    /// Print the demands without measuring.
     #[arg(long, conflicts_with_all = ["report", "ratchet"])]
     list: bool,
-    /// Raise every bar to what this run proves, and write the file.
+    /// Raise every threshold to what this run proves, and write the file.
     #[arg(long)]
     ratchet: bool,
     #[command(flatten)]
     measuring: Measuring,
 }
 
-pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Error> {
+pub(crate) fn main(lab: &LabSetup<'_>, args: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Error> {
     let text = std::fs::read_to_string(&args.file)
         .map_err(|error| Error::Usage(format!("cannot read {}: {error}", args.file.display())))?;
     let wrong = |error| Error::Usage(format!("{}: {error}", args.file.display()));
@@ -55,14 +59,15 @@ pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>
     let reports = read_all(&args.report)?;
     let here = Machine::read();
     let machine = reports.first().map_or(&here, |report| &report.machine);
-    let Scope { demands, elsewhere } = Scope::of(mount, args, &gates).map_err(wrong)?;
+    let Scope { demands, elsewhere } =
+        Scope::of(lab, &gates, &args.filter, args.report.is_empty()).map_err(wrong)?;
     let listable = args.list && !elsewhere.is_empty();
     if demands.is_empty() && !listable {
         let what = scope::nothing(&gates, &args.filter, &elsewhere);
         return Err(Error::Usage(format!("{}: {what}", args.file.display())));
     }
     if !args.measuring.json {
-        for Elsewhere { gate, why } in &elsewhere {
+        for SkippedGate { gate, why } in &elsewhere {
             writeln!(console.out, "not judged here  {gate}: {why}")?;
         }
         if machine.id != here.id {
@@ -74,19 +79,20 @@ pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>
         console.out.write_all(lay_out(&demanded(&gates, &demands, machine), console.colour).as_bytes())?;
         return Ok(Exit::Ok);
     }
-    let page = Page::open(args.measuring.github)?;
+    let step_summary = StepSummary::open(args.measuring.github)?;
     let (judged, exit, banner, folder) = match args.report.is_empty() {
         true => {
-            let Gauged { judged, exit, banner, folder } = by_measuring(mount, args, &gates, &demands)?;
+            let GateMeasurements { judged, exit, banner, folder } =
+                by_measuring(lab, &args.measuring, &gates, &demands)?;
             (judged, exit, banner, Some(folder))
         }
         false => (judge(&demands.iter().collect::<Vec<_>>(), &reports), Exit::Ok, Vec::new(), None),
     };
     let judged = demands.into_iter().zip(judged).collect();
-    let sheet = Sheet { gates: &gates, machine, judged };
+    let sheet = GateTable { gates: &gates, machine, judged };
     let view = sheet.view(banner, &args.file);
     if let Some(folder) = &folder {
-        sheet::write_pages(&view, folder)?;
+        gate_table::write_pages(&view, folder)?;
     }
     if args.measuring.json {
         console.out.write_all(store::pretty(&sheet.wire()).as_bytes())?;
@@ -104,19 +110,19 @@ pub(super) fn main(mount: &Mount<'_>, args: &GateArgs, console: &mut Console<'_>
         raise(&text, &args.file, &gates, &sheet.judged, console)?;
     }
     let strict = args.measuring.strict;
-    page.show(&view, [of_banner(&view), sheet.annotations(strict)].concat())?;
+    step_summary.show(&view, [of_banner(&view), sheet.annotations(strict)].concat())?;
     Ok(worst(exit, sheet.exit(strict)))
 }
 
-/// Reports that are true, and all of one machine: bars are judged by where it was measured.
+/// Reads valid reports, all of one machine: thresholds depend on the machine.
 fn read_all(files: &[PathBuf]) -> Result<Vec<Report>, Error> {
     let mut reports: Vec<Report> = Vec::new();
     for path in files {
         let report = files::sound_report(path)?;
         if let Some(first) = reports.first().filter(|first| first.machine.id != report.machine.id) {
-            let (theirs, others) = (&report.machine.id, &first.machine.id);
+            let (id, first_id) = (&report.machine.id, &first.machine.id);
             return Err(Error::Usage(format!(
-                "{}: it was measured on machine {theirs}, the first report on {others}; judge them apart",
+                "{}: it was measured on machine {id}, the first report on {first_id}; judge them separately",
                 path.display()
             )));
         }
@@ -125,24 +131,24 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Report>, Error> {
     Ok(reports)
 }
 
-/// What measuring gave, demand by demand.
-struct Gauged {
+/// Results of the measurement per demand.
+struct GateMeasurements {
     judged: Vec<Judged>,
     exit: Exit,
-    /// What the first report says before anything else.
+    /// Warnings of the first report.
     banner: Vec<Warning>,
     folder: PathBuf,
 }
 
 fn by_measuring(
-    mount: &Mount<'_>,
-    args: &GateArgs,
+    lab: &LabSetup<'_>,
+    options: &Measuring,
     gates: &Gates,
     demands: &[Demand],
-) -> Result<Gauged, Error> {
-    let builds = Builds::gather(mount, gates, demands)?;
+) -> Result<GateMeasurements, Error> {
+    let builds = Builds::gather(lab, gates, demands)?;
     let all: Vec<&Demand> = demands.iter().collect();
-    let (report, folder) = builds.compare(mount, &args.measuring, gates, &all, None)?;
+    let (report, folder) = builds.compare(lab, options, gates, &all, None)?;
     let mut exit = exit_of(&report, false);
     let banner = View::of(&report).banner;
     let reports = [report];
@@ -153,7 +159,7 @@ fn by_measuring(
         if failed.is_empty() || exit != Exit::Ok {
             break;
         }
-        let (again, _) = builds.compare(mount, &args.measuring, gates, &failed, Some(run))?;
+        let (again, _) = builds.compare(lab, options, gates, &failed, Some(run))?;
         exit = worst(exit, exit_of(&again, false));
         let again = judge(&failed, &[again]);
         let failed = judged.iter_mut().filter(|judged| judged.verdict == Verdict::Fail);
@@ -161,38 +167,38 @@ fn by_measuring(
             *first = confirmed(first.clone(), again);
         }
     }
-    Ok(Gauged { judged, exit, banner, folder })
+    Ok(GateMeasurements { judged, exit, banner, folder })
 }
 
-/// This program, and its other builds that the gates ask for.
+/// This program and its other builds that the gates require.
 struct Builds {
     builds: Vec<Build>,
     programs: Vec<Program>,
 }
 
 impl Builds {
-    fn gather(mount: &Mount<'_>, gates: &Gates, demands: &[Demand]) -> Result<Self, Error> {
+    fn gather(lab: &LabSetup<'_>, gates: &Gates, demands: &[Demand]) -> Result<Self, Error> {
         let mut builds = Builds { builds: Vec::new(), programs: Vec::new() };
-        builds.add(own_program(mount)?);
+        builds.add(own_program(lab)?);
         for name in demands.iter().flat_map(|demand| &gates.gate[demand.gate].builds) {
             if builds.builds.iter().all(|known| known.label != *name) {
-                builds.add(other_program(mount, name)?);
+                builds.add(other_program(lab, name)?);
             }
         }
         Ok(builds)
     }
 
-    /// Each program runs as it is; a gate about several layouts names several builds.
+    /// Each program runs with one layout; a gate about several layouts lists several builds.
     fn add(&mut self, (build, program): (Build, Program)) {
-        let layout = Some(Layout::Fixed("its sessions run one program, as it is".to_owned()));
+        let layout = Some(Layout::Fixed("its sessions run one program with one layout".to_owned()));
         self.builds.push(Build { layout, ..build });
         self.programs.push(program);
     }
 
-    /// Measures the demands in pairs; `again` numbers the runs that repeat.
+    /// Measures the pairs of the demands; `again` numbers the repeated runs.
     fn compare(
         &self,
-        mount: &Mount<'_>,
+        lab: &LabSetup<'_>,
         measuring: &Measuring,
         gates: &Gates,
         demands: &[&Demand],
@@ -201,54 +207,55 @@ impl Builds {
         let mut plan = measuring.plan();
         let mut measuring = measuring.clone();
         if let Some(run) = again {
-            // Other inputs and other orders, beside the first report.
+            // Uses other inputs and orders, in a folder beside the first report.
             plan.seed = plan.seed.wrapping_add(run as u64);
             measuring.out = measuring.out.map(|out| out.join(format!("confirm-{run}")));
         }
-        let contests = self.contests(&plan, gates, demands)?;
-        if contests.iter().any(Contest::is_of_two_codes) {
+        let groups = self.groups(&plan, gates, demands)?;
+        if groups.iter().any(CaseGroup::is_of_two_codes) {
             plan.rule = plan.rule.with_fixed_layout();
         }
         let (builds, programs) = (self.builds.clone(), self.programs.clone());
-        let job = Job { kind: Kind::Engines, contests, builds, programs, plan, same_code: false };
-        measure(mount, &measuring, job)
+        let job = Job { kind: Kind::Engines, groups, builds, programs, plan, same_code: false };
+        measure(lab, job, measuring.out.as_deref())
     }
 
-    fn contests(&self, plan: &Plan, gates: &Gates, demands: &[&Demand]) -> Result<Vec<Contest>, Error> {
-        let mut contests: Vec<Contest> = Vec::new();
-        // So many sessions can prove one bar among all of them: with fewer, chance alone is more likely than a mistake may be.
+    fn groups(&self, plan: &Plan, gates: &Gates, demands: &[&Demand]) -> Result<Vec<CaseGroup>, Error> {
+        let mut groups: Vec<CaseGroup> = Vec::new();
+        // Number of sessions that can prove one threshold among all: with fewer, the allowed error probability cannot
+        // be reached.
         let provable = (2.0 * demands.len() as f64 / (1.0 - LEVEL)).log2().ceil() as usize;
         for demand in demands {
-            let asked = &gates.gate[demand.gate].builds;
-            let here = self.builds.iter().enumerate().filter(|(index, build)| match &asked[..] {
+            let requested = &gates.gate[demand.gate].builds;
+            let here = self.builds.iter().enumerate().filter(|(index, build)| match &requested[..] {
                 [] => *index == 0,
-                asked => asked.contains(&build.label),
+                requested => requested.contains(&build.label),
             });
             for (index, build) in here {
                 for Pair { ours, rival } in &demand.pairs {
-                    let mut contest = match rival {
-                        Some(rival) => duel(rival, ours, wants_control(plan.control, contests.len()))?,
+                    let mut group = match rival {
+                        Some(rival) => duel(rival, ours, wants_control(plan.control, groups.len()))?,
                         None => alone(ours),
                     };
-                    contest.sessions = match demand.measure {
+                    group.sessions = match demand.measure {
                         Measure::Time => None,
                         Measure::Amount(_) | Measure::Beside(..) => Some(1),
                         Measure::Within(_) => Some(plan.solo_sessions.max(provable)),
                     };
                     if index > 0 {
-                        contest = contest.in_build(index, &build.label);
+                        group = group.in_build(index, &build.label);
                     }
-                    // Two gates may ask for the same comparison: then as many sessions as either needs.
-                    match contests.iter_mut().find(|known| known.title == contest.title) {
+                    // Two gates may need the same comparison: then it has as many sessions as either needs.
+                    match groups.iter_mut().find(|known| known.title == group.title) {
                         Some(known) => {
-                            known.sessions = known.sessions.zip(contest.sessions).map(|(a, b)| a.max(b));
+                            known.sessions = known.sessions.zip(group.sessions).map(|(a, b)| a.max(b));
                         }
-                        None => contests.push(contest),
+                        None => groups.push(group),
                     }
                 }
             }
         }
-        Ok(contests)
+        Ok(groups)
     }
 }
 
@@ -259,9 +266,11 @@ fn raise(
     judged: &[(Demand, Judged)],
     console: &mut Console<'_>,
 ) -> Result<(), Error> {
-    let (text, moved) = ratchet::tighten(text, &gates.gate, judged);
+    let tightened = ratchet::tighten(text, &gates.gate, judged);
+    let (text, moved) = tightened
+        .map_err(|error| Error::Usage(format!("{}: {}", path.display(), one_line(&error.to_string()))))?;
     if moved.is_empty() {
-        writeln!(console.out, "no bar can be raised by what was proven")?;
+        writeln!(console.out, "the results raise no threshold")?;
         return Ok(());
     }
     store::write_atomically(path, &text).map_err(Error::write(path))?;
@@ -272,7 +281,7 @@ fn raise(
     Ok(())
 }
 
-/// An interrupted or invalid run says more than any gate of it.
+/// An interrupted or invalid run takes precedence over its gates.
 fn worst(run: Exit, gates: Exit) -> Exit {
     if run == Exit::Ok { gates } else { run }
 }

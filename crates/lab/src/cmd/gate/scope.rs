@@ -1,65 +1,71 @@
-//! Which gates of a file are judged here, and what to say when there is none.
+//! Selection of the gates that are judged here, and the message if there are none.
 
-use super::GateArgs;
-use crate::cmd::Mount;
-use crate::gate::{Defaults, Demand, Gate, GateError, Gates};
+use crate::cmd::context::setup::LabSetup;
 use crate::model::select::hint;
+use crate::requirements::gate::{Defaults, Demand, Gate, GateError, Gates};
 use std::collections::BTreeMap;
 
-/// What a file of gates means for this program on this machine.
-pub(super) struct Scope {
-    pub(super) demands: Vec<Demand>,
-    /// Gates that were asked for, but are for another program or for instructions that this processor lacks.
-    pub(super) elsewhere: Vec<Elsewhere>,
+/// Gates of a file for this program and machine.
+pub(crate) struct Scope {
+    pub(crate) demands: Vec<Demand>,
+    /// Requested gates that need another program, or instructions that this processor lacks.
+    pub(crate) elsewhere: Vec<SkippedGate>,
 }
 
 /// A gate that is not judged here.
-pub(super) struct Elsewhere {
-    pub(super) gate: String,
-    pub(super) why: String,
+pub(crate) struct SkippedGate {
+    pub(crate) gate: String,
+    pub(crate) why: String,
 }
 
 impl Scope {
-    pub(super) fn of(mount: &Mount<'_>, args: &GateArgs, gates: &Gates) -> Result<Self, GateError> {
+    /// `measures` is false if reports are judged.
+    pub(crate) fn of(
+        lab: &LabSetup<'_>,
+        gates: &Gates,
+        filter: &[String],
+        measures: bool,
+    ) -> Result<Self, GateError> {
         let mut scope = Scope { demands: Vec::new(), elsewhere: Vec::new() };
         for (index, gate) in gates.gate.iter().enumerate() {
             let named = |text: &String| gate.name.contains(text);
             let keep = |demand: &Demand| {
                 let in_case = |text: &String| demand.pairs.iter().any(|p| p.ours.to_string().contains(text));
-                args.filter.iter().all(|text| named(text) || in_case(text))
+                filter.iter().all(|text| named(text) || in_case(text))
             };
-            let why = match not_here(gate, &gates.defaults, mount, args) {
+            let why = match not_here(gate, &gates.defaults, lab, measures) {
                 Some(why) => why,
-                None => match gate.demands(index, mount.registry) {
+                None => match gate.demands(index, lab.registry) {
                     Ok(all) => {
                         scope.demands.extend(all.into_iter().filter(keep));
                         continue;
                     }
-                    // Kernels are those of this processor; everything else in a name is the same everywhere.
+                    // Kernels are those of this processor; all other parts of names are the same everywhere.
                     Err(error) if error.is_about_the_processor() => error.to_string(),
                     Err(error) => return Err(error),
                 },
             };
-            if args.filter.iter().all(|text| mentions(gate, text)) {
-                scope.elsewhere.push(Elsewhere { gate: gate.name.clone(), why });
+            if filter.iter().all(|text| mentions(gate, text)) {
+                scope.elsewhere.push(SkippedGate { gate: gate.name.clone(), why });
             }
         }
         Ok(scope)
     }
 }
 
-/// Whether the gate's own words contain the text. Its cases are not known where its engines are not.
+/// Whether the gate's own text contains this text. Its cases are unknown without its engines.
 fn mentions(gate: &Gate, text: &str) -> bool {
     gate.name.contains(text) || gate.cases.iter().any(|case| case.contains(text))
 }
 
-/// Why this program cannot measure a gate. Another machine is no reason: its bars are judged there, and only said.
-fn not_here(gate: &Gate, defaults: &Defaults, mount: &Mount<'_>, args: &GateArgs) -> Option<String> {
+/// Reason why this program cannot measure a gate. Another machine is no reason: its thresholds are judged, but only
+/// reported.
+fn not_here(gate: &Gate, defaults: &Defaults, lab: &LabSetup<'_>, measures: bool) -> Option<String> {
     let program = gate.program.as_ref().or(defaults.program.as_ref());
-    if let Some(program) = program.filter(|program| *program != mount.name) {
+    if let Some(program) = program.filter(|program| *program != lab.name) {
         return Some(format!("run `{program} gate`"));
     }
-    if gate.rival.is_none() && !gate.measure().is_alone() && args.report.is_empty() {
+    if gate.rival.is_none() && !gate.measure().is_alone() && measures {
         return Some(
             "it compares builds: measure them with `compare` and name the report with --report".to_owned(),
         );
@@ -67,21 +73,22 @@ fn not_here(gate: &Gate, defaults: &Defaults, mount: &Mount<'_>, args: &GateArgs
     None
 }
 
-/// Why nothing is left to judge: the filter, or the program and the machine.
-pub(super) fn nothing(gates: &Gates, filter: &[String], elsewhere: &[Elsewhere]) -> String {
-    let asked = filter.join("` and `");
+/// Reason why no gate is left: the filter, or the program and machine.
+pub(crate) fn nothing(gates: &Gates, filter: &[String], elsewhere: &[SkippedGate]) -> String {
+    let requested = filter.join("` and `");
     match elsewhere {
-        [] => format!("no gate and no case contains `{asked}`{}", meant(gates, filter)),
+        [] => format!("no gate and no case contains `{requested}`{}", meant(gates, filter)),
         [one] => format!("{}: {}", one.gate, one.why),
         many => {
-            let which = if filter.is_empty() { String::new() } else { format!(" that contain `{asked}`") };
+            let which =
+                if filter.is_empty() { String::new() } else { format!(" that contain `{requested}`") };
             format!("none of the {} gates{which} can be judged here: {}", many.len(), reasons(many))
         }
     }
 }
 
-/// Each reason once, with how many gates have it where there are several.
-fn reasons(elsewhere: &[Elsewhere]) -> String {
+/// Each reason once, with the number of gates if there are several.
+fn reasons(elsewhere: &[SkippedGate]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for one in elsewhere {
         *counts.entry(&one.why).or_default() += 1;
@@ -93,7 +100,7 @@ fn reasons(elsewhere: &[Elsewhere]) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// The name, or the part of a case, that is nearest to the first text that nothing contains.
+/// Name or part of a case that is most similar to the first text without a match.
 fn meant(gates: &Gates, filter: &[String]) -> String {
     let unknown = |text: &&String| !gates.gate.iter().any(|gate| mentions(gate, text));
     let Some(text) = filter.iter().find(unknown) else { return String::new() };

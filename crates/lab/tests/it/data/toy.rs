@@ -1,4 +1,4 @@
-//! A program that speaks the words of a session with a clock of its own: each call takes `NS`, neither more nor less.
+//! A program with the protocol of a session and its own clock: each call takes exactly `NS`.
 
 use std::io::{BufRead, Write, stdin, stdout};
 

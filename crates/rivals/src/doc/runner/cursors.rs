@@ -1,12 +1,12 @@
-//! Cursors in a script: both engines write them alike, and find them again wherever the script goes on.
+//! Cursors in a script: both engines must write them alike and resolve them to the same positions later.
 
-use super::{Deed, End, Runner, answer, attempt};
+use super::{CallOutcome, End, Runner, answer, attempt};
 use crate::doc::peer::{Hash, Peer, Place, Pointer, miscounted};
-use crate::doc::script::{Kind, Spot};
+use crate::doc::script::{Kind, Position};
 
-/// So many of the latest cursors are followed.
+/// Number of latest cursors that are tracked.
 const FOLLOWED: usize = 24;
-/// Of those, so many are looked for after each step.
+/// Number of tracked cursors that are resolved after each step.
 const LOOKED_FOR: usize = 6;
 
 /// A cursor and the object that it was made for.
@@ -18,9 +18,9 @@ pub(super) struct Followed {
 
 impl<A: Peer, B: Peer> Runner<'_, A, B> {
     /// Makes cursors at a place, now and at earlier heads, and follows those that are made now.
-    pub(super) fn point(&mut self, who: usize, spot: Spot) -> Result<(), End> {
-        let (object, place) = self.aim(who, spot);
-        let index = if let Place::Index(index) = place { index } else { spot.place };
+    pub(super) fn point(&mut self, who: usize, spot: Position) -> Result<(), End> {
+        let (object, prop) = self.aim(who, spot);
+        let index = if let Place::Index(index) = prop { index } else { spot.place };
         let heads = self.past(who, spot.place);
         for before in [false, true] {
             if !self.unsure(who, &object, Some(&heads)) {
@@ -31,10 +31,10 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
                     Some(&heads)
                 )))?;
             }
-            let made =
+            let created =
                 both!(self, who, "a cursor", |peer| answer(peer.cursor(&object, index, before, None)))?;
             let object = object.clone();
-            self.cursors.extend(made.map(|pointer| Followed { object, pointer }));
+            self.cursors.extend(created.map(|pointer| Followed { object, pointer }));
         }
         self.cursors.drain(..self.cursors.len().saturating_sub(FOLLOWED));
         self.find_cursors(who, Some(&heads), FOLLOWED)?;
@@ -66,8 +66,8 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
         }
         let objects: Vec<String> = self.cursors.iter().rev().take(2).map(|one| one.object.clone()).collect();
         for object in objects {
-            // Of objects that are not there the official crate says that they start and end at 0; of earlier heads somebody
-            // isolated is told by the whole document, which may lack what was made meanwhile.
+            // For a missing object the official crate reports start and end 0. While isolated it resolves at earlier heads in the
+            // whole document, which may lack later elements.
             let person = &self.people[who];
             if person.subject.kind(&object).is_some() && !(person.isolated && at.is_some()) {
                 self.find(who, &object, &Pointer::start(), at)?;
@@ -84,7 +84,7 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
         let person = &self.people[who];
         let oracle = attempt(|| answer(person.oracle.position(object, pointer, at)));
         let subject = attempt(|| answer(person.subject.position(object, pointer, at)));
-        if let (Deed::Done(oracle), Deed::Done(subject)) = (&oracle, &subject)
+        if let (CallOutcome::Done(oracle), CallOutcome::Done(subject)) = (&oracle, &subject)
             && oracle != subject
             && self.overlooked(who, object, pointer, at, (*oracle, *subject))
         {
@@ -111,7 +111,7 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
         (oracle, subject): (Option<usize>, Option<usize>),
     ) -> bool {
         let person = &self.people[who];
-        let Some(place) = subject else { return false };
+        let Some(position) = subject else { return false };
         if at.is_some() || person.isolated {
             // Boundaries of marks are places to it now, and none in the past.
             if pointer.text.starts_with('-') && self.has_marks() {
@@ -121,14 +121,14 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
             let after = person.subject.position(object, &pointer.after(), at);
             return oracle.is_none() && after == Ok(person.subject.length(object, at));
         }
-        let Ok(values) = person.subject.get_all(object, Place::Index(place), None) else { return false };
+        let Ok(values) = person.subject.get_all(object, Place::Index(position), None) else { return false };
         let id = pointer.id();
         // A value that lost against another one is not there now,
         let lost =
             values.iter().any(|(_, other)| other == id) && values.last().is_some_and(|(_, won)| won != id);
         // and one that was replaced is behind the element when an older one has won since.
         let older = values.last().is_some_and(|(_, won)| earlier(won, id));
-        lost || (older && oracle.is_some_and(|oracle| oracle > place))
+        lost || (older && oracle.is_some_and(|oracle| oracle > position))
     }
 }
 

@@ -2,22 +2,22 @@
 
 use super::{End, Runner, answer, attempt};
 use crate::doc::peer::{Marked, Peer, Place, object_word};
-use crate::doc::script::{Action, Expand, Kind, Scalar, Spot};
+use crate::doc::script::{Action, Expand, Kind, Position, Scalar};
 
 const NAMES: [&str; 3] = ["bold", "link", ""];
 
 impl<A: Peer, B: Peer> Runner<'_, A, B> {
     /// A text and a place in it, if a person knows one.
-    fn aim_rich(&self, who: usize, spot: Spot) -> Option<(String, usize)> {
-        let (object, place) = self.aim_at(who, spot, true);
-        let Place::Index(index) = place else { return None };
+    fn aim_rich(&self, who: usize, spot: Position) -> Option<(String, usize)> {
+        let (object, prop) = self.aim_at(who, spot, true);
+        let Place::Index(index) = prop else { return None };
         (self.people[who].oracle.kind(&object) == Some(Kind::Text)).then_some((object, index))
     }
 
     pub(super) fn mark(
         &mut self,
         who: usize,
-        spot: Spot,
+        spot: Position,
         (units, name): (usize, usize),
         value: &Scalar,
         expand: Expand,
@@ -35,7 +35,7 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
         self.look_at_marks(who, &object)
     }
 
-    pub(super) fn block(&mut self, who: usize, spot: Spot, action: &Action) -> Result<(), End> {
+    pub(super) fn block(&mut self, who: usize, spot: Position, action: &Action) -> Result<(), End> {
         let Some((object, index)) = self.aim_rich(who, spot) else { return Ok(()) };
         if let Action::SplitBlock(_) = action {
             let id = both!(self, who, "split_block", |peer| answer(peer.split_block(&object, index)))?;
@@ -61,7 +61,7 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
         self.look_at_marks(who, &object)
     }
 
-    /// Whether somebody may have marked something in this script.
+    /// Whether the script may contain marks.
     pub(super) fn has_marks(&self) -> bool {
         self.script.steps.iter().any(|step| matches!(step.action, Action::Mark(..)))
     }

@@ -1,38 +1,45 @@
-//! Two people sync: each engine hears what the other one says.
+//! Sync in a script: each engine receives the messages of the other.
 
 use std::collections::VecDeque;
 use std::mem;
 
-use super::{Deed, End, Peer, Runner, answer, attempt, portrait};
+use super::{CallOutcome, End, Peer, Runner, answer, attempt, portrait};
 use crate::doc::official;
-use crate::doc::script::Fate;
+use crate::doc::script::Delivery;
 
-/// What one person knows of another, and what the other said that has not arrived.
-pub(super) struct Line<A, B> {
+/// Sync states of a replica for another one, with the messages in flight.
+pub(super) struct SyncLink<A, B> {
     who: usize,
     of: usize,
     oracle: A,
     subject: B,
-    /// Messages of both engines that say the same.
+    /// Equal messages of both engines.
     under_way: VecDeque<(Vec<u8>, Vec<u8>)>,
     read_only: bool,
 }
 
-/// After so many messages two people have nothing more to say.
+/// Maximum number of message rounds of one sync.
 const ROUNDS: usize = 30;
 
 impl<A: Peer, B: Peer> Runner<'_, A, B> {
-    fn line(&mut self, who: usize, of: usize) -> &mut Line<A::Known, B::Known> {
-        let place = self.lines.iter().position(|line| (line.who, line.of) == (who, of));
-        let place = place.unwrap_or_else(|| {
+    fn line(&mut self, who: usize, of: usize) -> &mut SyncLink<A::Known, B::Known> {
+        let index = self.lines.iter().position(|line| (line.who, line.of) == (who, of));
+        let index = index.unwrap_or_else(|| {
             let (oracle, subject) = Default::default();
-            self.lines.push(Line { who, of, oracle, subject, under_way: VecDeque::new(), read_only: false });
+            self.lines.push(SyncLink {
+                who,
+                of,
+                oracle,
+                subject,
+                under_way: VecDeque::new(),
+                read_only: false,
+            });
             self.lines.len() - 1
         });
-        &mut self.lines[place]
+        &mut self.lines[index]
     }
 
-    /// Two that can sync: nobody is alone or at earlier heads, and all is committed.
+    /// A pair that can sync: neither is isolated, and all edits are committed.
     fn pair(&mut self, who: usize, of: usize) -> Result<Option<usize>, End> {
         let of = of % self.people.len();
         if of == who || self.people[who].isolated || self.people[of].isolated {
@@ -48,64 +55,72 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
         let line = self.line(who, to);
         let (mut oracle, mut subject) = (mem::take(&mut line.oracle), mem::take(&mut line.subject));
         let person = &mut self.people[who];
-        let said = attempt(|| person.oracle.say(&mut oracle));
-        let ours = attempt(|| person.subject.say(&mut subject));
+        let of_oracle = attempt(|| person.oracle.say(&mut oracle));
+        let of_subject = attempt(|| person.subject.say(&mut subject));
         let line = self.line(who, to);
         (line.oracle, line.subject) = (oracle, subject);
-        let (said, ours) = match (said, ours) {
-            (Deed::Done(said), Deed::Done(ours)) => (said, ours),
-            (said, ours) => return self.agree("say", said, ours).map(|said| said.is_some()),
+        let (of_oracle, of_subject) = match (of_oracle, of_subject) {
+            (CallOutcome::Done(oracle), CallOutcome::Done(subject)) => (oracle, subject),
+            (oracle, subject) => return self.agree("say", oracle, subject).map(|message| message.is_some()),
         };
         let words = |message: &Option<Vec<u8>>| message.as_ref().map(|bytes| official::message_words(bytes));
-        self.agree("what is said", Deed::Done(words(&said)), Deed::Done(words(&ours)))?;
-        let both = said.zip(ours);
+        self.agree(
+            "what is said",
+            CallOutcome::Done(words(&of_oracle)),
+            CallOutcome::Done(words(&of_subject)),
+        )?;
+        let both = of_oracle.zip(of_subject);
         let silent = both.is_none();
         self.line(who, to).under_way.extend(both);
         Ok(!silent)
     }
 
-    pub(super) fn take(&mut self, who: usize, from: usize, fate: Fate) -> Result<bool, End> {
+    pub(super) fn take(&mut self, who: usize, from: usize, fate: Delivery) -> Result<bool, End> {
         let Some(from) = self.pair(who, from)? else { return Ok(false) };
         let under_way = &mut self.line(from, who).under_way;
         let message = match fate {
-            Fate::Late => under_way.pop_back(),
-            Fate::Again => under_way.front().cloned(),
-            Fate::InTurn | Fate::Lost => under_way.pop_front(),
+            Delivery::Late => under_way.pop_back(),
+            Delivery::Again => under_way.front().cloned(),
+            Delivery::InTurn | Delivery::Lost => under_way.pop_front(),
         };
-        let Some((theirs, ours)) = message.filter(|_| fate != Fate::Lost) else { return Ok(false) };
+        let Some((for_subject, for_oracle)) = message.filter(|_| fate != Delivery::Lost) else {
+            return Ok(false);
+        };
         let line = self.line(who, from);
         let (mut oracle, mut subject) = (mem::take(&mut line.oracle), mem::take(&mut line.subject));
         let person = &mut self.people[who];
-        let heard = attempt(|| answer(person.oracle.hear(&mut oracle, &ours)));
-        let ours = attempt(|| answer(person.subject.hear(&mut subject, &theirs)));
+        let of_oracle = attempt(|| answer(person.oracle.hear(&mut oracle, &for_oracle)));
+        let of_subject = attempt(|| answer(person.subject.hear(&mut subject, &for_subject)));
         let line = self.line(who, from);
         (line.oracle, line.subject) = (oracle, subject);
-        self.agree("hear", heard, ours)?;
+        self.agree("hear", of_oracle, of_subject)?;
         let line = self.line(who, from);
-        let kept = (A::keep(&line.oracle), B::keep(&line.subject));
-        self.agree("what is kept of a sync", Deed::Done(kept.0), Deed::Done(kept.1))?;
+        let saved = (A::encode_state(&line.oracle), B::encode_state(&line.subject));
+        self.agree("what is kept of a sync", CallOutcome::Done(saved.0), CallOutcome::Done(saved.1))?;
         let line = self.line(who, from);
         let (oracle, subject) = (line.oracle.clone(), line.subject.clone());
         let person = &mut self.people[who];
-        let (knows, ours) = (person.oracle.is_with(&oracle), person.subject.is_with(&subject));
-        self.agree("has our changes", Deed::Done(knows), Deed::Done(ours))?;
+        let (of_oracle, of_subject) = (person.oracle.is_with(&oracle), person.subject.is_with(&subject));
+        self.agree("has our changes", CallOutcome::Done(of_oracle), CallOutcome::Done(of_subject))?;
         self.tell_of(who, from);
         self.compare(who)?;
         Ok(true)
     }
 
     /// The connection is gone, with all that was under way.
-    pub(super) fn hang_up(&mut self, who: usize, of: usize, kept: bool) -> Result<(), End> {
+    pub(super) fn hang_up(&mut self, who: usize, of: usize, is_kept: bool) -> Result<(), End> {
         let of = of % self.people.len();
         if of == who {
             return Ok(());
         }
         for (who, of) in [(who, of), (of, who)] {
             let line = self.line(who, of);
-            let known = (A::keep(&line.oracle), B::keep(&line.subject));
+            let known = (A::encode_state(&line.oracle), B::encode_state(&line.subject));
             (line.oracle, line.subject, line.read_only) = Default::default();
             line.under_way.clear();
-            if kept && let (Ok(oracle), Ok(subject)) = (A::kept(&known.1), B::kept(&known.0)) {
+            if is_kept
+                && let (Ok(oracle), Ok(subject)) = (A::decode_state(&known.1), B::decode_state(&known.0))
+            {
                 (line.oracle, line.subject) = (oracle, subject);
             }
         }
@@ -128,18 +143,20 @@ impl<A: Peer, B: Peer> Runner<'_, A, B> {
     }
 
     /// Two people talk on a new connection until neither has anything to say; then they have the same.
-    pub(super) fn talk(&mut self, who: usize, with: usize, kept: bool) -> Result<(), End> {
+    pub(super) fn talk(&mut self, who: usize, with: usize, is_kept: bool) -> Result<(), End> {
         let Some(with) = self.pair(who, with)? else { return Ok(()) };
-        self.hang_up(who, with, kept)?;
+        self.hang_up(who, with, is_kept)?;
         for _ in 0..ROUNDS {
             let here = self.send(who, with)?;
-            let heard = self.take(with, who, Fate::InTurn)?;
+            let received = self.take(with, who, Delivery::InTurn)?;
             let there = self.send(with, who)?;
-            let answered = self.take(who, with, Fate::InTurn)?;
-            if !(here || heard || there || answered) {
+            let answered = self.take(who, with, Delivery::InTurn)?;
+            if !(here || received || there || answered) {
                 let (who, with) = (&self.people[who].subject, &self.people[with].subject);
-                let seen = (portrait(who, None, false), portrait(with, None, false));
-                return self.agree("both in the end", Deed::Done(seen.0), Deed::Done(seen.1)).map(drop);
+                let portraits = (portrait(who, None, false), portrait(with, None, false));
+                return self
+                    .agree("both in the end", CallOutcome::Done(portraits.0), CallOutcome::Done(portraits.1))
+                    .map(drop);
             }
         }
         let what = "a sync that ends";

@@ -1,4 +1,4 @@
-"""What `hashmill.documents` is made of: its mappings and sequences are such once that is imported."""
+"""The native part of `hashmill.documents`: its classes become mappings and sequences when that is imported."""
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from datetime import datetime
@@ -12,32 +12,32 @@ _Heads: TypeAlias = Iterable[_Hash]
 _Expand: TypeAlias = Literal["before", "after", "both", "none"]
 
 class Map(MutableMapping[str, Any]):
-    """A map in a document. For `json.dumps`, which takes no mappings but `dict`, there is `to_python()`; `to_json()` writes it at once."""
+    """A map in a document. `json.dumps` accepts only `dict`, so pass `to_python()`, or call `to_json()`."""
     def __getitem__(self, key: str, /) -> Any: ...
     def __setitem__(self, key: str, value: Any, /) -> None: ...
     def __delitem__(self, key: str, /) -> None: ...
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
     def increment(self, key: str, by: int = 1) -> None:
-        """Adds to a counter."""
+        """Increments a counter."""
     def conflicts(self, key: str) -> dict[str, Any]:
-        """All values at a key if there are several, each by the id of the operation that wrote it: the last is what reading gives."""
+        """All values at a key if there are several, by the id of the operation that wrote each: reads return the last one."""
     def assign(self, value: Mapping[str, Any]) -> None:
-        """Makes the map equal to a mapping with few edits: what is equal stays as it is."""
+        """Makes the map equal to a mapping with few edits: equal parts stay unchanged."""
     def to_python(self) -> dict[str, Any]:
-        """The map and everything in it as dictionaries, lists, strings and numbers."""
+        """The map with its contents as dictionaries, lists, strings and numbers."""
     def to_json(self, *, tagged: bool = False, pretty: bool = False) -> str:
-        """The map and everything in it as JSON. With `tagged` every kind of value is told apart, and can be read back; else it is
-        what another program wants to read. With `pretty` each value has a line."""
+        """The map with its contents as JSON. With `tagged` the kinds of values are marked, so that it can be read back; otherwise it
+        is plain JSON for other programs. With `pretty` each value has its own line."""
     def blame(self) -> dict[str, str | None]:
-        """The name of the change that put what is at each key. `Document.change_by_hash` says who made it."""
+        """The hash of the change that wrote the value at each key. `Document.change_by_hash` gives the actor."""
     @property
     def object_id(self) -> str:
         """The id of this object, the same in every copy of the document."""
 
 @final
 class List(MutableSequence[Any]):
-    """A list in a document. For `json.dumps`, which takes no sequences but `list`, there is `to_python()`; `to_json()` writes it at once."""
+    """A list in a document. `json.dumps` accepts only `list`, so pass `to_python()`, or call `to_json()`."""
     @overload
     def __getitem__(self, key: SupportsIndex, /) -> Any: ...
     @overload
@@ -51,26 +51,26 @@ class List(MutableSequence[Any]):
     def insert(self, index: int, value: Any) -> None:
         """Inserts a value before an index."""
     def increment(self, index: int, by: int = 1) -> None:
-        """Adds to a counter."""
+        """Increments a counter."""
     def conflicts(self, index: int) -> dict[str, Any]:
-        """All values of an element if there are several, each by the id of the operation that wrote it: the last is what
-        reading gives."""
+        """All values of an element if there are several, by the id of the operation that wrote each: reads return the last one."""
     def assign(self, value: Sequence[Any]) -> None:
-        """Makes the list equal to a sequence with few edits: what is equal stays as it is."""
+        """Makes the list equal to a sequence with few edits: equal parts stay unchanged."""
     def to_python(self) -> list[Any]:
-        """The list and everything in it as dictionaries, lists, strings and numbers."""
+        """The list with its contents as dictionaries, lists, strings and numbers."""
     def to_json(self, *, tagged: bool = False, pretty: bool = False) -> str:
-        """The list and everything in it as JSON. With `tagged` every kind of value is told apart, and can be read back; else it is
-        what another program wants to read. With `pretty` each value has a line."""
+        """The list with its contents as JSON. With `tagged` the kinds of values are marked, so that it can be read back; otherwise
+        it is plain JSON for other programs. With `pretty` each value has its own line."""
     def blame(self) -> list[tuple[int, int, str | None]]:
-        """Start, end and name of the change that put each part of the list. `Document.change_by_hash` says who made it."""
+        """Start, end and change hash of each part of the list. `Document.change_by_hash` gives the actor."""
     @property
     def object_id(self) -> str:
         """The id of this object, the same in every copy of the document."""
 
 @final
 class Text(Sequence[str]):
-    """A text. `Text("…")` is one to be put into a document: read from there, it is edited, and says what it is now."""
+    """A text. `Text("…")` is a new one for a document. A text that was read from a document can be edited and shows the current
+    contents."""
     def __new__(cls, value: str = "", /) -> Self: ...
     @overload
     def __getitem__(self, key: SupportsIndex, /) -> str: ...
@@ -88,22 +88,21 @@ class Text(Sequence[str]):
     def insert(self, index: int, text: str) -> None:
         """Inserts text before an index."""
     def append(self, text: str) -> None:
-        """Adds text at the end."""
+        """Appends text."""
     def splice(self, index: int, delete: int, text: str = "") -> None:
         """Deletes `delete` code points from `index` on and inserts text there."""
     def assign(self, text: str) -> None:
-        """Turns the text into `text` with few edits, none of which divides what a reader takes for one character."""
+        """Changes the text to `text` with few edits, none of which divides a grapheme cluster."""
     def mark(self, start: int, end: int, name: str, value: Any = None, *, expand: _Expand = "after") -> None:
-        """Puts a mark on a range. `expand` says at which ends what is typed there will belong to it: "before", "after", "both"
-        or "none"."""
+        """Marks a range. `expand` selects the ends at which typed text will belong to the mark: "before", "after", "both" or "none"."""
     def unmark(self, start: int, end: int, name: str, *, expand: _Expand = "after") -> None:
-        """Takes the marks of a name off a range."""
+        """Removes the marks with a name from a range."""
     def marks(self) -> list[Mark]:
         """All marks."""
     def marks_at(self, index: int) -> dict[str, Any]:
-        """The marks that hold at an index: values by names."""
+        """The marks at an index: values by name."""
     def spans(self) -> list[tuple[str | dict[str, Any], dict[str, Any]]]:
-        """The text in pieces with equal marks: pairs of a string and its marks, and for each block a pair of its map and none."""
+        """The text in pieces with equal marks: pairs of a string and its marks, and for each block a pair of its map and `None`."""
     def update_spans(
         self,
         spans: Iterable[tuple[str | Text | Mapping[str, Any], Mapping[str, Any]]],
@@ -111,25 +110,25 @@ class Text(Sequence[str]):
         expand: _Expand = "after",
         expands: dict[str, _Expand] | None = None,
     ) -> None:
-        """Turns the text into `spans`, which are as `spans()` gives them, with few edits: characters stay, and blocks stay the same
-        objects. `expand` is how new marks expand, and `expands` how those of single names do."""
+        """Changes the text to `spans`, in the form of `spans()`, with few edits: characters stay, and blocks stay the same objects.
+        `expand` is how new marks expand, and `expands` overrides it by name."""
     def blame(self) -> list[tuple[int, int, str | None]]:
-        """Start, end and name of the change that put each part of the text. `Document.change_by_hash` says who made it."""
+        """Start, end and change hash of each part of the text. `Document.change_by_hash` gives the actor."""
     def split_block(self, index: int) -> Map:
-        """Puts a block, a new map, before an index: blocks divide a rich text into paragraphs and the like."""
+        """Inserts a block, a new map, before an index: blocks divide a rich text into paragraphs and similar parts."""
     def join_block(self, index: int) -> None:
         """Deletes the block at an index."""
     def cursor(self, index: int, *, move: Literal["before", "after"] = "after") -> str:
-        """A place that stays with the code point at an index, whatever is edited here or elsewhere, as text to be stored or
-        sent. `move` says where it goes when that is deleted: "after" or "before". An index at the end stays at the end."""
+        """A cursor that stays with the code point at an index during all edits, as text to be stored or sent. `move` is its
+        direction when the code point is deleted: "after" or "before". An index at the end stays at the end."""
     def position(self, cursor: str) -> int:
-        """Where a cursor is now."""
+        """The current index of a cursor."""
     @property
     def object_id(self) -> str:
         """The id of this object, the same in every copy of the document."""
 
 class Document(Map):
-    """A document that several people edit at once, each at their own pace. It is the map at its root."""
+    """A document that several people edit concurrently. It is the map at its root."""
     def __new__(cls, contents: Mapping[str, Any] | None = None, *, actor: str | bytes | None = None) -> Self: ...
     @staticmethod
     def load(
@@ -140,26 +139,26 @@ class Document(Map):
         partial: bool = False,
         verify: bool = True,
     ) -> Document:
-        """Reads a saved document. `partial` keeps what can be read of a file whose end cannot. With `verify=False` hashes are
-        compared when `verify()` asks for it."""
+        """Loads a saved document. With `partial`, the readable beginning of a damaged file is kept. With `verify=False` hashes are
+        compared only by `verify()`."""
     @staticmethod
     def from_json(data: str | bytes, *, tagged: bool = False, actor: str | bytes | None = None) -> Document:
-        """A new document with what stands in JSON. With `tagged` it is read as `to_json(tagged=True)` writes it. An integer
-        that 64 bits do not hold becomes a float, which keeps about 16 digits."""
+        """A new document from JSON. With `tagged` the form is that of `to_json(tagged=True)`. An integer that does not fit into 64
+        bits becomes a float, which keeps about 16 digits."""
     def save(self, *, deflate: bool = True, retain_orphans: bool = True) -> bytes:
         """The whole document as bytes."""
     def save_incremental(self) -> bytes:
-        """What came since the last save, to be added to a file or given to `load_incremental`."""
+        """The changes since the last save, to be appended to a file or passed to `load_incremental`."""
     def save_after(self, heads: _Heads) -> bytes:
         """The changes after some heads as bytes."""
     def load_incremental(self, data: bytes) -> int:
-        """Takes over what is in saved bytes; gives how many operations are new."""
+        """Applies saved bytes; returns the number of new operations."""
     def verify(self) -> None:
-        """Compares the hashes of a document that was loaded without."""
+        """Compares the hashes of a document that was loaded with `verify=False`."""
     def change(
         self, message: str | None = None, *, time: int | None = None, author: bytes | None = None
     ) -> Edits:
-        """Makes all edits inside one change, which is taken back if they end with an exception:
+        """Combines all edits inside into one change, which is rolled back after an exception:
         `with doc.change("Add a card") as doc:`. `time` is in seconds since 1970."""
     def revert(
         self,
@@ -169,48 +168,48 @@ class Document(Map):
         time: int | None = None,
         author: bytes | None = None,
     ) -> str | None:
-        """Makes a change that takes others back, whoever made them, as far as their effect is still to be seen; gives its name, or
-        nothing if there is none. To take back that change does the others again."""
+        """Makes a change that undoes others, of any author, as far as their effect is still visible; returns its hash, or `None` if
+        nothing was left to undo. Reverting that change restores the others."""
     @property
     def actor(self) -> str:
-        """Who writes here."""
+        """The actor that writes."""
     @actor.setter
     def actor(self, actor: str | bytes) -> None: ...
     @property
     def heads(self) -> tuple[str, ...]:
-        """The changes that no other change was made after. Inside a change, those it builds on."""
+        """The heads: changes without successors. Inside a change, those that it depends on."""
     def changes(self, since: _Heads | None = None) -> list[Change]:
-        """All changes that are not among `since` and what came before them, each after those it depends on."""
+        """All changes except `since` and their ancestors, each after its dependencies."""
     def change_by_hash(self, hash: _Hash) -> Change | None:
-        """One change, if it is here."""
+        """The change with this hash, or `None`."""
     def apply(self, changes: Iterable[Change]) -> None:
-        """Takes over changes from elsewhere, in any order: all of them, or none if one of them is wrong."""
+        """Applies changes from other replicas, in any order: all of them, or none if one of them is invalid."""
     def missing(self, heads: _Heads | None = None) -> tuple[str, ...]:
-        """Changes that are missing here: those that others wait for, and those of `heads` that are not here."""
+        """Hashes of missing changes: those that others wait for, and those of `heads` that are not here."""
     def fork(self, heads: _Heads | None = None, *, actor: str | bytes | None = None) -> Document:
-        """The same document with another actor, now or as it was at some heads: both are written from now on."""
+        """A copy of the document with another actor, now or at some heads: both can be edited."""
     def at(self, heads: _Heads) -> Document:
-        """The document as it was at some heads, to be read."""
+        """The document at some heads, for reading."""
     def merge(self, other: Document) -> tuple[str, ...]:
-        """Takes over everything that `other` has and this document lacks; gives the new heads."""
+        """Merges the changes of `other` into this document; returns the new heads."""
     def diff(self, before: _Heads, after: _Heads | None = None) -> list[Event]:
-        """What is different between two moments, as steps from `before` to `after`, or to now. No heads at all stand for the
-        document before its first change."""
+        """The differences between two points of the history, as steps from `before` to `after`, or to now. An empty list of heads is
+        the document before its first change."""
     def events(self, *, from_start: bool = False) -> Events:
-        """Somebody who tells what is new: from now on, or with everything that is there already."""
+        """An observer of later changes; optionally it starts with the current contents."""
     def generate_sync_message(self, state: SyncState) -> bytes | None:
-        """The next message for the peer of `state`. Nothing when all is said, or while an answer is awaited."""
+        """The next message for the peer of `state`. `None` if both have the same heads, or while an answer is awaited."""
     def receive_sync_message(self, state: SyncState, message: bytes) -> dict[str, str]:
-        """Takes a message of the peer of `state`. A change that breaks a rule is refused alone: gives the hash of each such
-        change, and why."""
+        """Processes a message of the peer of `state`. A change that breaks a rule is refused alone: returns the hash of each such
+        change, with the reason."""
     def has_our_changes(self, state: SyncState) -> bool:
-        """Whether the peer has all changes that are here, as far as is known."""
+        """Whether the peer is known to have all changes of this document."""
     def __copy__(self) -> Document: ...
     def __deepcopy__(self, memo: dict[int, Any], /) -> Document: ...
 
 @final
 class Edits:
-    """Edits that are one change: `with doc.change("why"):`."""
+    """Edits that form one change: `with doc.change("why"):`."""
     def __enter__(self) -> Document: ...
     def __exit__(
         self,
@@ -222,8 +221,8 @@ class Edits:
 
 @final
 class Undo:
-    """What was done through it in a document, to be taken back and done again: `with undo.change("Add a card"):`, then
-    `undo.undo()`. What others did meanwhile stays."""
+    """The undo history of changes made through it: `with undo.change("Add a card"):`, then `undo.undo()`. Concurrent edits by others
+    stay."""
     def __new__(cls, document: Document) -> Self: ...
     def change(
         self,
@@ -233,22 +232,22 @@ class Undo:
         author: bytes | None = None,
         join: bool = False,
     ) -> Edits:
-        """As `Document.change`, for a change that can be taken back. With `join` it is a part of the last one, as when somebody goes
-        on typing a word."""
+        """As `Document.change`, for a change that can be undone. With `join` it becomes a part of the last one, for instance while a
+        user types a word."""
     def undo(self) -> str | None:
-        """Takes the last change back that still has an effect: the name of the change that does so, or nothing."""
+        """Undoes the last change that still has an effect; returns the hash of the new change, or `None`."""
     def redo(self) -> str | None:
-        """Does again what was taken back last: the name of the change that does so, or nothing."""
+        """Redoes the last undone change; returns the hash of the new change, or `None`."""
     @property
     def can_undo(self) -> bool:
-        """Whether there may be something to take back."""
+        """Whether there may be something to undo."""
     @property
     def can_redo(self) -> bool:
-        """Whether there may be something to do again."""
+        """Whether there may be something to redo."""
 
 @final
 class Limits:
-    """How much memory and work a file may ask for, and how large a document may become."""
+    """Limits of the memory and work that a file may request, and of the size of a document."""
     def __new__(
         cls,
         *,
@@ -269,38 +268,38 @@ class Limits:
         """Operations of a document."""
     @property
     def changes(self) -> int:
-        """Changes of a document, and changes that wait for others."""
+        """Changes of a document, and changes that wait for their dependencies."""
     @property
     def steps(self) -> int:
-        """Steps of work beyond what bytes pay for."""
+        """Steps of work beyond those that bytes pay for."""
 
 @final
 class Change:
-    """A change: what one commit did, who made it, and on which changes it builds."""
+    """A change: the operations of one commit, with its actor and dependencies."""
     @staticmethod
     def from_bytes(data: bytes) -> Change:
-        """Reads a change from its bytes."""
+        """Decodes a change from its bytes."""
     @property
     def hash(self) -> str:
-        """Its name."""
+        """Its hash."""
     @property
     def actor(self) -> str:
-        """Who made it."""
+        """Its actor."""
     @property
     def seq(self) -> int:
         """Its number among the changes of its actor, from 1 on."""
     @property
     def deps(self) -> tuple[str, ...]:
-        """The changes it builds on."""
+        """The changes that it depends on."""
     @property
     def message(self) -> str | None:
-        """What its author says of it."""
+        """Its message."""
     @property
     def time(self) -> datetime | Timestamp | None:
-        """When it was made. Nothing if its author did not say."""
+        """Its time, or `None`."""
     @property
     def author(self) -> bytes | None:
-        """Who stands behind the actor, if its first change says so."""
+        """The author of the actor, if its first change records one."""
     @property
     def start_op(self) -> int:
         """The counter of its first operation."""
@@ -315,33 +314,33 @@ class Change:
 
 @final
 class Events:
-    """Tells what is new in a document, whatever brought it."""
+    """Reports new changes of a document, from any source."""
     def news(self) -> list[Event]:
-        """The steps since the last call, in the order in which they are to be taken."""
+        """The steps since the last call, in the order in which they must be applied."""
 
 @final
 class SyncState:
-    """What is known of one peer. One of them serves one conversation at a time."""
+    """The sync state of one peer. It serves one connection at a time."""
     def __new__(cls, *, read_only: bool = False) -> Self: ...
     @staticmethod
     def decode(data: bytes, read_only: bool = False) -> SyncState:
-        """Reads what [`Self::encode`] wrote, which is not whether it is read-only."""
+        """Decodes the output of [`Self::encode`], which does not include whether it is read-only."""
     def encode(self) -> bytes:
-        """What is worth keeping for the next conversation with this peer."""
+        """The part of the state that is useful for the next connection to this peer."""
     @property
     def shared_heads(self) -> tuple[str, ...]:
-        """Heads of what both have, as far as is known."""
+        """The heads of the changes that both are known to have."""
     @property
     def their_heads(self) -> tuple[str, ...] | None:
-        """The heads that the peer named last."""
+        """The heads in the last message of the peer."""
     @property
     def read_only(self) -> bool:
-        """Whether changes of the peer are left alone."""
+        """Whether changes of the peer are ignored."""
 
 @final
 class Counter:
-    """A number to which concurrent increments add up. `Counter(3)` is put into a document as a new counter; one that was read
-    and grew by `+=` or `-=` is put back to where it is as an increment, and elsewhere as a new counter."""
+    """A number that adds up concurrent increments. Putting `Counter(3)` into a document creates a counter. A counter that was read
+    and changed by `+=` or `-=` becomes an increment if it is put back at the same key or index, and a new counter elsewhere."""
     def __new__(cls, value: int = 0) -> Self: ...
     @property
     def value(self) -> int:
@@ -360,17 +359,17 @@ class Counter:
 
 @final
 class Timestamp:
-    """A moment that `datetime` cannot hold, in milliseconds since 1970."""
+    """A time outside of the range of `datetime`, in milliseconds since 1970."""
     def __new__(cls, milliseconds: int) -> Self: ...
     @property
     def milliseconds(self) -> int:
-        """Since 1970."""
+        """Milliseconds since 1970."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
 class Unknown:
-    """A value of a type from a later version of the format, kept as it came."""
+    """A value of a type from a later version of the format, kept unchanged."""
     def __new__(cls, type_code: int, data: bytes) -> Self: ...
     @property
     def type_code(self) -> int:

@@ -1,4 +1,4 @@
-"""What `hashmill.documents.automerge.core` is made of."""
+"""The native part of `hashmill.documents.automerge.core`."""
 
 from datetime import datetime
 from types import TracebackType
@@ -33,7 +33,7 @@ class ScalarType:
 
 @final
 class ExpandMark:
-    """At which ends what is typed there belongs to a mark."""
+    """The ends of a mark at which typed text belongs to it."""
     Before: ExpandMark
     After: ExpandMark
     Both: ExpandMark
@@ -47,19 +47,19 @@ _Heads: TypeAlias = list[bytes] | None
 
 class _Reads:
     def get_heads(self) -> list[bytes]:
-        """The hashes of the changes that no other change was made after."""
+        """The heads: hashes of the changes without successors."""
     def object_type(self, obj_id: bytes) -> ObjType:
         """The kind of an object."""
     def get(self, obj_id: bytes, prop: str | int, heads: _Heads = None) -> tuple[Value, bytes] | None:
-        """The value at a place of an object and its id, now or at some heads; nothing if there is none."""
+        """The value at a key or index of an object and its id, now or at some heads; `None` if there is none."""
     def keys(self, obj_id: bytes, heads: _Heads = None) -> list[str]:
         """The keys of a map, now or at some heads."""
     def values(self, obj_id: bytes, heads: _Heads = None) -> list[tuple[Value, bytes]]:
         """All values of an object and their ids, now or at some heads."""
     def length(self, obj_id: bytes, heads: _Heads = None) -> int:
-        """How many keys, elements or code points an object has, now or at some heads."""
+        """The number of keys, elements or code points of an object, now or at some heads."""
     def text(self, obj_id: bytes, heads: _Heads = None) -> str:
-        """What a text says, now or at some heads."""
+        """The contents of a text, now or at some heads."""
     def marks(self, obj_id: bytes, heads: _Heads = None) -> list[Mark]:
         """All marks of a text, now or at some heads."""
 
@@ -68,34 +68,34 @@ class Document(_Reads):
     """A document."""
     def __new__(cls, actor_id: bytes | None = None) -> Self: ...
     def get_actor(self) -> bytes:
-        """Who writes here."""
+        """The actor that writes."""
     def set_actor(self, actor_id: bytes) -> None:
-        """Says who writes from now on."""
+        """Sets the actor of later changes."""
     def transaction(self) -> Transaction:
-        """Opens the one transaction that there can be at a time."""
+        """Opens a transaction; there can be only one at a time."""
     def save(self) -> bytes:
         """The whole document as bytes."""
     @staticmethod
     def load(data: bytes) -> Document:
-        """Reads a saved document."""
+        """Loads a saved document."""
     def fork(self, heads: _Heads = None) -> Document:
-        """The same document with another actor, now or as it was at some heads."""
+        """A copy of the document with another actor, now or at some heads."""
     def merge(self, other: Document) -> list[bytes]:
-        """Takes over what another document has and this one lacks; gives the new heads."""
+        """Merges the changes of another document; returns the new heads."""
     def diff(self, before_heads: list[bytes], after_heads: list[bytes]) -> list[Patch]:
-        """What is different between two moments."""
+        """The patches between two points of the history."""
     def generate_sync_message(self, state: SyncState) -> Message | None:
-        """What to tell a peer next; nothing if there is nothing."""
+        """The next message for a peer, or `None`."""
     def receive_sync_message(self, state: SyncState, message: Message) -> None:
-        """Takes what a peer tells."""
+        """Processes a message of a peer."""
     def get_last_local_change(self) -> Change | None:
-        """The last change that was made here, if there is one."""
+        """The last change that was made here, or `None`."""
     def get_changes(self, have_deps: list[bytes]) -> list[Change]:
-        """All changes but those that are named and what came before them."""
+        """All changes except the given ones and their ancestors."""
 
 @final
 class Transaction(_Reads):
-    """A change in the making: committed at the end of its `with`, taken back if that is an exception."""
+    """An open change: committed at the end of its `with`, rolled back after an exception."""
     def __enter__(self) -> Self: ...
     def __exit__(
         self,
@@ -105,17 +105,17 @@ class Transaction(_Reads):
         /,
     ) -> None: ...
     def put(self, obj_id: bytes, prop: str | int, scalar_type: ScalarType, value: ScalarValue) -> None:
-        """Puts a value of a type at a place."""
+        """Puts a value with a type at a key or index."""
     def put_object(self, obj_id: bytes, prop: str | int, obj_type: ObjType) -> bytes:
-        """Puts a new object at a place, and gives its id."""
+        """Puts a new object at a key or index, and returns its id."""
     def insert(self, obj_id: bytes, index: int, scalar_type: ScalarType, value: ScalarValue) -> None:
-        """Inserts a value of a type before an index."""
+        """Inserts a value with a type before an index."""
     def insert_object(self, obj_id: bytes, index: int, obj_type: ObjType) -> bytes:
-        """Inserts a new object before an index, and gives its id."""
+        """Inserts a new object before an index, and returns its id."""
     def increment(self, obj_id: bytes, prop: str | int, amount: int) -> None:
-        """Adds to a counter."""
+        """Increments a counter."""
     def delete(self, obj_id: bytes, prop: str | int) -> None:
-        """Deletes what is at a place."""
+        """Deletes the value at a key or index."""
     def mark(
         self,
         obj_id: bytes,
@@ -126,18 +126,18 @@ class Transaction(_Reads):
         value: ScalarValue,
         expand: ExpandMark,
     ) -> None:
-        """Puts a mark on a range of a text."""
+        """Marks a range of a text."""
     def unmark(self, obj_id: bytes, start: int, end: int, name: str, expand: ExpandMark = ...) -> None:
-        """Takes the marks of a name off a range of a text."""
+        """Removes the marks with a name from a range of a text."""
     def splice_text(self, obj_id: bytes, pos: int, delete_count: int, text: str) -> None:
         """Deletes some code points of a text and inserts others."""
 
 @final
 class Message:
-    """A message of a sync."""
+    """A sync message."""
     @staticmethod
     def decode(data: bytes) -> Message:
-        """Reads a message."""
+        """Decodes a message."""
     def encode(self) -> bytes:
         """The message as bytes."""
 
@@ -148,10 +148,10 @@ class Change:
     def __bool__(self) -> bool: ...
     @property
     def actor_id(self) -> bytes:
-        """Who made it."""
+        """Its actor."""
     @property
     def other_actor_ids(self) -> list[bytes]:
-        """Other actors whose operations it names."""
+        """Other actors whose operations it refers to."""
     @property
     def max_op(self) -> int:
         """The counter of the last operation."""
@@ -160,38 +160,38 @@ class Change:
         """The counter of the first operation."""
     @property
     def message(self) -> str | None:
-        """What its author says of it."""
+        """Its message."""
     @property
     def deps(self) -> list[bytes]:
-        """The changes it builds on."""
+        """The changes that it depends on."""
     @property
     def hash(self) -> bytes:
-        """Its name, 32 bytes."""
+        """Its hash, 32 bytes."""
     @property
     def seq(self) -> int:
         """Its number among the changes of its actor, from 1 on."""
     @property
     def timestamp(self) -> datetime:
-        """In local time."""
+        """Its time, in local time."""
     @property
     def raw_bytes(self) -> bytes:
-        """The change as it is stored."""
+        """The encoded change."""
     @property
     def extra_bytes(self) -> bytes:
-        """What a later version of the format may add."""
+        """Extra bytes, which later versions of the format may use."""
     @property
     def bytes(self) -> bytes:
-        """The change as it is stored, not deflated."""
+        """The encoded change, not deflated."""
 
 @final
 class Mark:
     """A mark on a range of a text."""
     @property
     def start(self) -> int:
-        """Where it begins."""
+        """Its start."""
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """Its end."""
     @property
     def name(self) -> str:
         """Its name."""
@@ -201,7 +201,7 @@ class Mark:
 
 @final
 class Patch:
-    """A step of a difference, to be looked at."""
+    """A patch, for inspection."""
 
 def random_actor_id() -> bytes:
     """A random actor."""

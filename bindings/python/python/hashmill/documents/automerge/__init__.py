@@ -1,4 +1,4 @@
-"""The names of the package ``automerge`` 1.0.0rc1: who imports them from here goes on as before.
+"""The names of the package ``automerge`` 1.0.0rc1, with the same behaviour.
 
 ``import hashmill.documents.automerge as automerge``; ``from hashmill.documents.automerge import core``.
 """

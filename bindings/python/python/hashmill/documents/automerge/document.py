@@ -1,4 +1,4 @@
-"""The names of ``automerge.document``: a document as a mapping that is read, and written inside ``with doc.change()``.
+"""The names of ``automerge.document``: a document as a read-only mapping, writable inside ``with doc.change()``.
 
 A string becomes a text, an :class:`ImmutableString` a string that is replaced as a whole.
 """
@@ -19,13 +19,13 @@ Reader = TypeVar("Reader", core.Document, core.Transaction)
 
 @dataclass(frozen=True)
 class ActorId:
-    """Who writes."""
+    """The id of an actor."""
 
     id: bytes
 
     @staticmethod
     def random() -> ActorId:
-        """An actor that nobody is."""
+        """A random actor."""
         return ActorId(core.random_actor_id())
 
 
@@ -38,17 +38,17 @@ class ObjectId:
 
 @dataclass(frozen=True)
 class ChangeHash:
-    """The name of a change."""
+    """The hash of a change."""
 
     hash: bytes
 
 
 class ImmutableString(str):
-    """A string that is replaced as a whole, where another one would become a text."""
+    """A string that is replaced as a whole; a plain string would become a text."""
 
 
-class _At(Generic[Reader]):
-    """An object of a document or of a transaction, as it is or as it was at some heads."""
+class _ObjectAtHeads(Generic[Reader]):
+    """An object of a document or of a transaction, now or at some heads."""
 
     def __init__(self, source: Reader, obj_id: bytes, heads: Heads) -> None:
         self._source: Any = source
@@ -58,9 +58,9 @@ class _At(Generic[Reader]):
     def __len__(self) -> int:
         return int(self._source.length(self._obj_id, self._heads))
 
-    def _get(self, place: str | int) -> Any:
-        """What is at a place. Nothing if there is nothing, else a value in a list of one."""
-        found = self._source.get(self._obj_id, place, self._heads)
+    def _get(self, prop: str | int) -> Any:
+        """The value at a key or index, as a list with one entry, or an empty list."""
+        found = self._source.get(self._obj_id, prop, self._heads)
         if found is None:
             return None
         value, obj_id = found
@@ -72,11 +72,11 @@ class _At(Generic[Reader]):
         raise NotImplementedError
 
 
-class ReadProxy(_At[core.Document]):
-    """An object that is read."""
+class ReadProxy(_ObjectAtHeads[core.Document]):
+    """A read-only object."""
 
     def to_py(self) -> core.Thing:
-        """Everything in it as dictionaries, lists, strings and numbers."""
+        """Its contents as dictionaries, lists, strings and numbers."""
         return core.extract(self._source, self._obj_id)
 
     def _kinds(self) -> Any:
@@ -84,7 +84,7 @@ class ReadProxy(_At[core.Document]):
 
 
 class MapReadProxy(ReadProxy, Mapping[str, Any]):
-    """A map that is read."""
+    """A read-only map."""
 
     def __getitem__(self, key: str) -> Any:
         found = self._get(key)
@@ -97,7 +97,7 @@ class MapReadProxy(ReadProxy, Mapping[str, Any]):
 
 
 class ListReadProxy(ReadProxy, Sequence[Any]):
-    """A list that is read."""
+    """A read-only list."""
 
     def __getitem__(self, key: Any) -> Any:
         return _element(self, key)
@@ -113,7 +113,7 @@ def _element(of: Any, key: Any) -> Any:
 
 
 class _Text:
-    """What texts that are read and texts that are written have in common."""
+    """Common base of read-only and writable texts."""
 
     _source: Any
     _obj_id: bytes
@@ -140,23 +140,23 @@ class _Text:
 
 
 class Text(_Text, ReadProxy):
-    """A text that is read."""
+    """A read-only text."""
 
 
-class WriteProxy(_At[core.Transaction]):
-    """An object that is written."""
+class WriteProxy(_ObjectAtHeads[core.Transaction]):
+    """A writable object."""
 
     def _kinds(self) -> Any:
         return {core.ObjType.Map: MapWriteProxy, core.ObjType.List: ListWriteProxy, core.ObjType.Text: MutableText}
 
-    def _put(self, place: str | int, value: Any, insert: bool) -> None:
+    def _put(self, prop: str | int, value: Any, insert: bool) -> None:
         tx, obj_id = self._source, self._obj_id
         kind = _kind(value)
         if kind is None:
-            scalar = self._type_at(place, value, insert)
-            (tx.insert if insert else tx.put)(obj_id, place, scalar, value)
+            scalar = self._type_at(prop, value, insert)
+            (tx.insert if insert else tx.put)(obj_id, prop, scalar, value)
             return
-        made = (tx.insert_object if insert else tx.put_object)(obj_id, place, kind)
+        made = (tx.insert_object if insert else tx.put_object)(obj_id, prop, kind)
         if kind == core.ObjType.Text:
             tx.splice_text(made, 0, 0, str(value))
         elif kind == core.ObjType.Map:
@@ -167,10 +167,10 @@ class WriteProxy(_At[core.Transaction]):
             for index, element in enumerate(list(value)):
                 ListWriteProxy(tx, made, None).insert(index, element)
 
-    def _type_at(self, place: str | int, value: Any, insert: bool) -> core.ScalarType:
-        """A number stays of the type that is there, if it can be."""
+    def _type_at(self, prop: str | int, value: Any, insert: bool) -> core.ScalarType:
+        """A number keeps the type of the existing value, if possible."""
         own = _type(value)
-        found = None if insert else self._source.get(self._obj_id, place, self._heads)
+        found = None if insert else self._source.get(self._obj_id, prop, self._heads)
         if found is None or isinstance(found[0], core.ObjType):
             return own
         there = found[0][0]
@@ -211,7 +211,7 @@ def _type(value: Any) -> core.ScalarType:
 
 
 class MapWriteProxy(WriteProxy, MutableMapping[str, Any]):
-    """A map that is written. What is not there is ``None``."""
+    """A writable map. A missing key gives ``None``."""
 
     def __getitem__(self, key: str) -> Any:
         found = self._get(key)
@@ -231,7 +231,7 @@ class MapWriteProxy(WriteProxy, MutableMapping[str, Any]):
 
 
 class ListWriteProxy(WriteProxy, MutableSequence[Any]):
-    """A list that is written. To put something at its end adds it."""
+    """A writable list. Putting a value at its end appends it."""
 
     def __getitem__(self, key: Any) -> Any:
         return _element(self, key)
@@ -252,7 +252,7 @@ class ListWriteProxy(WriteProxy, MutableSequence[Any]):
 
 
 class MutableText(Text, WriteProxy):
-    """A text that is written."""
+    """A writable text."""
 
     def splice(self, pos: int, delete_count: int, insert: str) -> None:
         """Deletes some code points and inserts others."""
@@ -268,7 +268,7 @@ class MutableText(Text, WriteProxy):
 
 
 class Document(MapReadProxy):
-    """A document that is read as a mapping."""
+    """A document as a read-only mapping."""
 
     def __init__(self, actor_id: ActorId | None = None) -> None:
         self._doc = core.Document(actor_id.id if actor_id else None)
@@ -276,6 +276,6 @@ class Document(MapReadProxy):
 
     @contextmanager
     def change(self) -> Iterator[MapWriteProxy]:
-        """Makes all edits inside one change, which is taken back if they end with an exception."""
+        """Combines all edits inside into one change, which is rolled back after an exception."""
         with self._doc.transaction() as tx:
             yield MapWriteProxy(tx, core.ROOT, None)

@@ -1,113 +1,114 @@
-//! From a document chunk to a state: operations go from the columns into spans and runs of the log without ever being
-//! single ones, where the columns themselves hold runs.
+//! Load of a document chunk into a state. Runs in the columns become spans and log runs without being expanded into
+//! single operations.
 
-mod group;
-mod history;
-mod judge;
-mod order;
+mod change_table;
+mod check_references;
+mod insertion_order;
+mod key_group;
 mod spans;
 
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use crate::codec::change::check_values;
-use crate::codec::column::{ChunkError, Fault};
-use crate::codec::document::DocumentView;
+use crate::codec::chunks::change::check_values;
+use crate::codec::chunks::document::DocumentView;
+use crate::codec::columns::section::{ChunkError, Fault};
 use crate::codec::limits::{Budget, Limits, Size, cost};
-use crate::codec::ops::{OpReader, Run, RunKind, is_char, spec};
+use crate::codec::ops::op_reader::{OpReader, Run, RunKind, is_char, spec};
+use crate::codec::ops::runs::InsertRun;
+use crate::codec::parallel;
+use crate::codec::raw_value::code;
 use crate::codec::row::{Action, RawKey, Row};
 use crate::codec::rules;
-use crate::codec::runs::InsertRun;
-use crate::codec::shortcuts::kept::Kept;
-use crate::codec::value::code;
-use crate::error::{LimitError, OpFault, Rule};
+use crate::codec::shortcuts::original_columns::OriginalColumns;
 use crate::store::history::ChangeRun;
-use crate::store::incoming::load::group::{Group, Op};
-use crate::store::incoming::load::order::Way;
+use crate::store::incoming::load::insertion_order::OriginChain;
+use crate::store::incoming::load::key_group::{Group, Op};
 use crate::store::incoming::load::spans::{text_width, type_into};
 use crate::store::log::key_op::{Key, KeyOp};
-use crate::store::log::{LogRun, MarkOp, Val, What};
+use crate::store::log::value::StoredValue;
+use crate::store::log::{LogRun, MarkOp, RunAction};
 use crate::store::map::Map;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::register::Values;
-use crate::store::seq::{Builder, Kind, Seq, Span, Unsorted};
+use crate::store::seq::build::{Builder, Unsorted};
+use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, Loaded, ROOT, State};
-use crate::threads;
+use crate::types::error::{LimitError, OpFault, Rule};
 use crate::types::{KeyOpIdx, Number as _, ObjIdx, ObjType, OpId, RegIdx, TextEncoding};
 
-/// A span takes so many bytes of a file, on average. The index of many is made by another thread, while this one goes on
-/// with the log.
+/// Average number of bytes of a span in a file. A long index is built by another thread in parallel with the log.
 const SPAN: u64 = 4;
 
-/// There is room for so many keys from the beginning.
+/// Initial capacity for keys.
 const FEW: usize = 16;
 
-/// Columns are kept that take at most such a part of what the log and the history do.
+/// Original columns are kept up to this fraction of the memory of log and history.
 const KEPT: usize = 4;
 
-/// A document chunk on its way into a state.
+/// Loader of a document chunk.
 pub(in crate::store) struct Loader {
     pub(in crate::store) state: State,
     /// Operations of sequences as runs of the log, in no order.
     pub(in crate::store) items: Vec<LogRun>,
-    /// Operations on keys in the order of the document. What they say they were made after is their group.
+    /// Operations on keys in the order of the document. Their `before` is their group.
     pub(in crate::store) keyed: Vec<KeyOp>,
     /// Their order in the log.
     pub(in crate::store) order: Vec<u64>,
     /// For each group the newest of its operations in the log.
     pub(in crate::store) lasts: Vec<Option<KeyOpIdx>>,
-    /// Keys with their groups, those of one map after those of another.
+    /// Keys with their groups, map by map.
     keys_of_maps: Vec<LoadedKey>,
-    /// The maps, and how many keys each has.
+    /// The maps, and their numbers of keys.
     maps: Vec<(ObjIdx, usize)>,
     /// The sequence being read.
     open: Option<(ObjIdx, Builder)>,
-    /// The key or element with a history of its own being read.
+    /// The key or element with its own history being read.
     group: Option<Group>,
-    /// Room for the rows of the next one.
+    /// Reusable memory for the rows of the next group.
     spare: Vec<Op>,
-    /// Where the element of the open sequence that was read last was inserted.
-    way: Way,
-    /// Begins of marks in the open sequence whose ends did not come yet.
+    /// Insertion path of the last element read from the open sequence.
+    origin_chain: OriginChain,
+    /// Begins of marks in the open sequence without an end so far.
     begins: HashSet<OpId>,
-    /// Ends of marks may come without a begin.
+    /// Are ends of marks without a begin allowed?
     loose_marks: bool,
-    /// Some changes were not made one after another.
+    /// Are some changes concurrent?
     pub(in crate::store) branched: bool,
-    /// Sequences that are done, with the groups of their registers.
+    /// Completed sequences, with the groups of their registers.
     seqs: Vec<(ObjIdx, Seq, Vec<usize>)>,
-    /// Their indexes, which are not made yet.
+    /// Their indexes, not built yet.
     indexes: Vec<Unsorted>,
     reg_groups: Vec<usize>,
-    /// Where the column of keys lies in the heap.
+    /// Position of the key column in the heap.
     keys: Option<Bytes>,
 }
 
-/// A key, its group, and what is visible there.
+/// A key, its group, and its visible values.
 type LoadedKey = (Bytes, usize, Values);
 
-/// Where the key of a row ends in its column, and where its value begins in its own.
+/// End of a row's key in its column, and start of its value in the value column.
 #[derive(Clone, Copy)]
 struct Offsets {
     key_end: u32,
     value: u32,
 }
 
-/// Where the last row was.
+/// Position of the last row.
 #[derive(Clone, Copy)]
-struct Last {
+struct LastObject {
     obj: OpId,
     number: ObjIdx,
 }
 
-/// How many rows were read, and how many may be.
-struct Count<'l> {
+/// Number of rows read, and its limit.
+struct RowCounter<'l> {
     rows: u64,
     limits: &'l Limits,
 }
 
-impl Count<'_> {
+impl RowCounter<'_> {
     fn add(&mut self, rows: u64) -> Result<(), LimitError> {
         self.rows += rows;
         self.limits.check_total(self.rows)
@@ -123,7 +124,7 @@ fn operation(rule: OpFault) -> Fault {
 }
 
 impl State {
-    /// Reads a document chunk. Its heads are not compared with what the file names.
+    /// Reads a document chunk. Does not compare its heads with those named in the file.
     pub(crate) fn load(
         view: &DocumentView<'_>,
         encoding: TextEncoding,
@@ -141,10 +142,10 @@ impl State {
             return Err(ChunkError::limit("bytes of values", u32::MAX.into()));
         }
         let values = state.heap.adopt(&view.ops.share(spec::RAW));
-        let keys = if Kept::may_keep(view, limits.shortcuts) {
+        let keys = if OriginalColumns::may_keep(view, limits.shortcuts) {
             Some(state.heap.adopt(&view.ops.share(spec::KEY_STR)))
         } else {
-            // They are in the file all the same.
+            // The keys are in the file anyway.
             state.heap.pay(view.ops.get(spec::KEY_STR).len());
             None
         };
@@ -160,7 +161,7 @@ impl State {
             open: None,
             group: None,
             spare: Vec::new(),
-            way: Way::default(),
+            origin_chain: OriginChain::default(),
             begins: HashSet::new(),
             branched: false,
             loose_marks,
@@ -183,15 +184,15 @@ impl State {
         let (indexes, history) = if (spans as u64) < limits.parallel_from / SPAN {
             (index(), history())
         } else {
-            threads::join(index, history)
+            parallel::join(index, history)
         };
         history?;
         loader.seqs.iter_mut().zip(indexes).for_each(|((_, seq, _), index)| seq.set_index(index));
         let columns = loader.keys.map(|keys| [keys, values]);
         let mut state = loader.finish();
-        state.kept = columns.and_then(|columns| {
+        state.original = columns.and_then(|columns| {
             let room = (state.log.bytes() + state.history.bytes()) / KEPT;
-            let of = Kept::of(view, rows, room)?;
+            let of = OriginalColumns::from_view(view, rows, room)?;
             Some(Arc::new(Loaded { log: state.log.end(), changes: state.history.next(), columns, of }))
         });
         Ok(state)
@@ -199,10 +200,10 @@ impl State {
 }
 
 impl Loader {
-    /// Reads all rows; gives how many they are.
+    /// Reads all rows; returns their number.
     fn rows(&mut self, reader: &mut OpReader<'_>, limits: &Limits) -> Result<u64, ChunkError> {
-        let mut last = Last { obj: OpId::NONE, number: ROOT };
-        let mut count = Count { rows: 0, limits };
+        let mut last = LastObject { obj: OpId::NONE, number: ROOT };
+        let mut count = RowCounter { rows: 0, limits };
         while let Some(row) = reader.next()? {
             count.add(1)?;
             if row.obj != last.obj {
@@ -229,24 +230,24 @@ impl Loader {
                 self.rewrites(key, last, reader, &mut count)?;
             }
         }
-        self.leave()?;
+        self.finish_object()?;
         Ok(count.rows)
     }
 
-    /// Moves on to the next object. Objects come in the order of their ids.
-    fn enter(&mut self, obj: OpId, last: Last) -> Result<Last, Fault> {
-        self.leave()?;
+    /// Moves to the next object. Objects come in the order of their ids.
+    fn enter(&mut self, obj: OpId, last: LastObject) -> Result<LastObject, Fault> {
+        self.finish_object()?;
         if self.state.actors.cmp(obj, last.obj).is_lt() {
             return Err(fault(Rule::OperationOrder));
         }
         let number = self.state.number(obj).ok_or_else(|| operation(OpFault::Object))?;
-        Ok(Last { obj, number })
+        Ok(LastObject { obj, number })
     }
 
-    fn leave(&mut self) -> Result<(), Fault> {
+    fn finish_object(&mut self) -> Result<(), Fault> {
         self.end_group()?;
         self.begins.clear();
-        self.way.clear();
+        self.origin_chain.clear();
         if let Some((number, builder)) = self.open.take() {
             let (seq, index) = builder.arrange();
             self.seqs.push((number, seq, std::mem::take(&mut self.reg_groups)));
@@ -255,7 +256,7 @@ impl Loader {
         Ok(())
     }
 
-    fn row(&mut self, row: &Row<'_>, refs: &[OpId], last: Last, at: Offsets) -> Result<(), Fault> {
+    fn row(&mut self, row: &Row<'_>, refs: &[OpId], last: LastObject, at: Offsets) -> Result<(), Fault> {
         if refs.windows(2).any(|pair| self.state.actors.cmp(pair[0], pair[1]).is_ge()) {
             return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::NotAscending("successors")));
         }
@@ -282,11 +283,11 @@ impl Loader {
         }
     }
 
-    /// The value of a row whose bytes lie at `at` in the raw column, which is the start of the heap.
-    fn val(&mut self, row: &Row<'_>, last: Last, at: u32) -> Val {
+    /// The value of a row whose bytes are at `at` in the raw column, which is the start of the heap.
+    fn val(&mut self, row: &Row<'_>, last: LastObject, at: u32) -> StoredValue {
         match row.action.makes() {
             Some(kind) => self.state.make(row.id, kind, last.number),
-            None => Val { code: row.value.code, bytes: raw_bytes(at, row.value.bytes.len()) },
+            None => StoredValue { code: row.value.code, bytes: raw_bytes(at, row.value.bytes.len()) },
         }
     }
 
@@ -295,7 +296,7 @@ impl Loader {
         key: &str,
         row: &Row<'_>,
         refs: &[OpId],
-        last: Last,
+        last: LastObject,
         at: Offsets,
     ) -> Result<(), Fault> {
         let same = self.group.as_ref().is_some_and(|group| group.is_key(key, &self.state.heap));
@@ -314,19 +315,19 @@ impl Loader {
         self.add(Op { id: row.id, action: row.action, val, succ: refs.into() })
     }
 
-    /// The rows of a key that was written again and again.
+    /// The rows of a key that was overwritten repeatedly.
     fn rewrites(
         &mut self,
         key: &str,
-        last: Last,
+        last: LastObject,
         reader: &mut OpReader<'_>,
-        count: &mut Count<'_>,
+        count: &mut RowCounter<'_>,
     ) -> Result<(), ChunkError> {
         while let Some(mut rows) = reader.rewrites(self.state.objects[last.number].id, key)? {
             let before = count.rows;
             while let Some(row) = reader.rewrite(&mut rows)? {
                 reader.budget.rows(1 + u64::from(row.succ.is_some()))?;
-                // Each of their changes is hashed with the key in it.
+                // Each of these changes is hashed with the key in it.
                 reader.budget.text(key)?;
                 count.add(1)?;
                 rules::reference(row.id, last.obj).map_err(operation)?;
@@ -334,11 +335,13 @@ impl Loader {
                     later(row.id, succ)?;
                 }
                 let len = row.value.bytes.len();
-                let val =
-                    Val { code: row.value.code, bytes: raw_bytes((reader.raw_offset() - len) as u32, len) };
+                let val = StoredValue {
+                    code: row.value.code,
+                    bytes: raw_bytes((reader.raw_offset() - len) as u32, len),
+                };
                 self.add(Op { id: row.id, action: Action::Set, val, succ: row.succ.into_iter().collect() })?;
             }
-            reader.leave_rewrites(&rows);
+            reader.skip_rewrites(&rows);
             if count.rows == before {
                 break;
             }
@@ -346,7 +349,7 @@ impl Loader {
         Ok(())
     }
 
-    /// Adds a row to the open group. Handed over through memory, it would be read before it is all there.
+    /// Adds a row to the open group. Inlined: passed through memory, it would be read before its stores complete.
     #[inline(always)]
     fn add(&mut self, op: Op) -> Result<(), Fault> {
         let group = self.group.as_mut().expect("the caller opened it");
@@ -362,14 +365,14 @@ impl Loader {
         origin: OpId,
         row: &Row<'_>,
         refs: &[OpId],
-        last: Last,
+        last: LastObject,
         at: u32,
     ) -> Result<(), Fault> {
         let mark = row.action == Action::Mark;
         let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
-        self.way.advance(row.id, 1, origin, &self.state.actors).map_err(operation)?;
+        self.origin_chain.advance(row.id, 1, origin, &self.state.actors).map_err(operation)?;
         if mark {
-            // Who changes or deletes the boundary of a mark names no element.
+            // Operations never update or delete a mark boundary.
             if !refs.is_empty() {
                 return Err(operation(OpFault::Element));
             }
@@ -413,7 +416,7 @@ impl Loader {
         Ok(())
     }
 
-    /// The end of a mark comes after its begin, whose id is one less.
+    /// The end of a mark follows its begin, whose id is one less.
     fn mark_row(&mut self, row: &Row<'_>) -> Result<(), Fault> {
         if row.mark.is_some() {
             self.begins.insert(row.id);
@@ -450,13 +453,13 @@ impl Loader {
         }
     }
 
-    /// Rows that go on like an insertion.
+    /// Rows that continue like an insertion.
     fn run(
         &mut self,
         before: &Run,
         step: i8,
         rows: u64,
-        last: Last,
+        last: LastObject,
         reader: &mut OpReader<'_>,
     ) -> Result<(), ChunkError> {
         // A group of an element with several successors ends where the next element begins.
@@ -467,14 +470,14 @@ impl Loader {
         self.values(&insert_run, last, reader)
     }
 
-    /// Rows that were looked at together keep the rules for what they refer to: ids ascend, and successors go up or down
-    /// as far, so the ends speak for those between.
+    /// Checks the reference rules for rows that were decoded together. Ids ascend and successors ascend or descend in
+    /// equal steps, so checking both ends suffices.
     #[inline]
-    fn check_insert_run(&mut self, insert_run: &InsertRun, last: Last) -> Result<(), Fault> {
+    fn check_insert_run(&mut self, insert_run: &InsertRun, last: LastObject) -> Result<(), Fault> {
         let InsertRun { id, origin, len, .. } = *insert_run;
         rules::reference(id, origin)
             .and_then(|()| rules::reference(id, last.obj))
-            .and_then(|()| self.way.advance(id, len, origin, &self.state.actors))
+            .and_then(|()| self.origin_chain.advance(id, len, origin, &self.state.actors))
             .map_err(operation)?;
         match insert_run.ends() {
             None => Ok(()),
@@ -482,12 +485,12 @@ impl Loader {
         }
     }
 
-    /// The rows of a sequence that only tell where a value was inserted and whether it is still there.
+    /// The rows of a sequence that contain only an insertion and its deletion, if any.
     fn insert_runs(
         &mut self,
-        last: Last,
+        last: LastObject,
         reader: &mut OpReader<'_>,
-        count: &mut Count<'_>,
+        count: &mut RowCounter<'_>,
     ) -> Result<(), ChunkError> {
         if self.open.is_none() {
             return Ok(());
@@ -499,16 +502,16 @@ impl Loader {
         while let Some(insert_run) = reader.insert_run(&mut uniform)? {
             self.insert_run(&insert_run, last, reader, count)?;
         }
-        reader.leave(&uniform);
+        reader.skip_uniform(&uniform);
         Ok(())
     }
 
     fn insert_run(
         &mut self,
         insert_run: &InsertRun,
-        last: Last,
+        last: LastObject,
         reader: &mut OpReader<'_>,
-        count: &mut Count<'_>,
+        count: &mut RowCounter<'_>,
     ) -> Result<(), ChunkError> {
         reader.budget.rows(1)?;
         count.add(insert_run.len.into())?;
@@ -526,7 +529,7 @@ impl Loader {
     fn values(
         &mut self,
         insert_run: &InsertRun,
-        last: Last,
+        last: LastObject,
         reader: &mut OpReader<'_>,
     ) -> Result<(), ChunkError> {
         let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
@@ -559,7 +562,7 @@ impl Loader {
                 span.kind = Kind::Values;
                 span.bytes = 0;
                 span.at = self.state.log.values.len() as u32;
-                let val = |n: u32| Val { code, bytes: raw_bytes(at + n * len as u32, len) };
+                let val = |n: u32| StoredValue { code, bytes: raw_bytes(at + n * len as u32, len) };
                 self.state.log.values.extend((0..rows).map(val));
                 if text {
                     self.push_each(span);
@@ -572,7 +575,7 @@ impl Loader {
         })
     }
 
-    /// Values in a text are spans of their own.
+    /// In a text each value is a span of its own.
     fn push_each(&mut self, span: Span) {
         self.state.log.apart = self.state.log.apart.saturating_add(span.len.saturating_mul(Size::ENTRY));
         for n in 0..span.len {
@@ -596,7 +599,7 @@ impl Loader {
         elem: OpId,
         row: &Row<'_>,
         refs: &[OpId],
-        last: Last,
+        last: LastObject,
         at: u32,
     ) -> Result<(), Fault> {
         if self.group.is_none() {
@@ -614,7 +617,7 @@ impl Loader {
         self.add(Op { id: row.id, action: row.action, val, succ: refs.into() })
     }
 
-    /// Turns the rows of a key or element into operations with predecessors.
+    /// Converts the rows of a key or element into operations with predecessors.
     fn end_group(&mut self) -> Result<(), Fault> {
         let Some(mut group) = self.group.take() else { return Ok(()) };
         let number = self.lasts.len();
@@ -629,7 +632,7 @@ impl Loader {
             self.spare = std::mem::take(&mut group.ops);
             return Ok(());
         }
-        let amounts = |val: Val| self.state.raw(val).number().unwrap_or(0);
+        let amounts = |val: StoredValue| self.state.raw(val).number().unwrap_or(0);
         let resolved = group.resolve(&self.state.actors, amounts);
         let resolved = resolved.ok_or_else(|| operation(OpFault::NoPred))?;
         resolved.ops.into_iter().for_each(|(op, preds)| self.push_keyed(op, &preds, number));
@@ -664,7 +667,7 @@ impl Loader {
         self.keyed.push(op.in_group(group));
     }
 
-    /// Adds a key with what is visible there.
+    /// Adds a key with its visible values.
     fn push_key(&mut self, group: &Group, number: usize, values: Values) {
         let Key::Map(key) = group.key else { return };
         if self.maps.last().is_none_or(|(obj, _)| *obj != group.obj) {
@@ -675,10 +678,10 @@ impl Loader {
         self.keys_of_maps.push((key, number, values));
     }
 
-    /// All operations as runs of the log.
+    /// All operations of sequences as runs of the log.
     fn collect(&mut self) {
         self.collect_keyed();
-        // Counted first: half as many again would be most of what is above the document at the height of its load.
+        // Counted first: over-allocating by half would be most of the memory above the document at the peak of a load.
         let spans = self.seqs.iter().flat_map(|(_, seq, _)| seq.spans().map(move |span| (seq, span)));
         let dels = |seq: &Seq, span| seq.reg(span).map_or(0, |reg| reg.dels.len());
         self.items.reserve_exact(
@@ -695,10 +698,10 @@ impl Loader {
                         } else {
                             span.bytes
                         };
-                        What::Text { origin, bytes: Bytes { at: span.at, len } }
+                        RunAction::Text { origin, bytes: Bytes { at: span.at, len } }
                     }
-                    Kind::Values => What::Values { origin, at: span.at },
-                    Kind::Mark => What::Mark(span.at),
+                    Kind::Values => RunAction::Values { origin, at: span.at },
+                    Kind::Mark => RunAction::Mark(span.at),
                 };
                 self.items.push(LogRun { id, len, obj, what });
                 if !span.deleted_by.is_none() {
@@ -709,17 +712,21 @@ impl Loader {
                         (span.deleted_by, id)
                     };
                     let step = if len == 1 { 0 } else { span.step };
-                    self.items.push(LogRun { id, len, obj, what: What::Delete { elem, step } });
+                    self.items.push(LogRun { id, len, obj, what: RunAction::Delete { elem, step } });
                 }
                 let dels = seq.reg(span).map(|reg| &reg.dels[..]).unwrap_or_default();
-                let delete =
-                    |del: &OpId| LogRun { id: *del, len: 1, obj, what: What::Delete { elem: id, step: 0 } };
+                let delete = |del: &OpId| LogRun {
+                    id: *del,
+                    len: 1,
+                    obj,
+                    what: RunAction::Delete { elem: id, step: 0 },
+                };
                 self.items.extend(dels.iter().map(delete));
             }
         }
     }
 
-    /// Those on keys.
+    /// Sorts the operations on keys.
     fn collect_keyed(&mut self) {
         self.order = crate::store::memory::sort::order(&self.keyed, |op| op.id);
         for (n, at) in self.order.iter().enumerate() {
@@ -727,17 +734,17 @@ impl Loader {
             let follows = |run: &LogRun| run.id.actor == id.actor && id.ctr - run.id.ctr == run.len;
             match self.items.last_mut() {
                 Some(run) if run.obj == obj && follows(run) => run.len += 1,
-                _ => self.items.push(LogRun { id, len: 1, obj, what: What::KeyOp(KeyOpIdx::new(n)) }),
+                _ => self.items.push(LogRun { id, len: 1, obj, what: RunAction::KeyOp(KeyOpIdx::new(n)) }),
             }
         }
     }
 
-    /// Puts everything where it belongs.
+    /// Assembles the state.
     fn finish(mut self) -> State {
         let mut keys_of_maps = self.keys_of_maps.into_iter();
         for (obj, keys) in self.maps {
             let last = |(key, group, values)| (key, self.lasts[group], values);
-            let map = Map::of(keys_of_maps.by_ref().take(keys).map(last), &self.state.heap);
+            let map = Map::from_entries(keys_of_maps.by_ref().take(keys).map(last), &self.state.heap);
             self.state.objects.get_mut(obj).body = Body::Map(map).into();
         }
         for (obj, mut seq, groups) in self.seqs {
@@ -751,13 +758,14 @@ impl Loader {
 
     /// Appends changes to the history.
     pub(in crate::store) fn push_changes(&mut self, run: ChangeRun) {
-        self.state.max_op = self.state.max_op.max((run.start + run.ops * run.rows).saturating_sub(1));
+        self.state.max_op =
+            self.state.max_op.max((run.first_counter + run.ops_per_change * run.row_count).saturating_sub(1));
         self.state.push_changes(run);
         self.branched |= self.state.history.heads.rows().len() > 1;
     }
 }
 
-/// What supersedes an operation is later.
+/// Checks that a successor is later than its operation.
 #[inline]
 fn later(id: OpId, succ: OpId) -> Result<(), Fault> {
     rules::reference(succ, id).map_err(|rule| Fault::in_column(spec::SUCC_CTR, 0, Rule::Operation(rule)))
@@ -767,7 +775,7 @@ fn raw_bytes(at: u32, len: usize) -> Bytes {
     if len == 0 { Bytes::default() } else { Bytes { at, len: len as u32 } }
 }
 
-/// The run of insertions that a row of a document may be the first of.
+/// The run of insertions that a row of a document may start.
 fn insert_run(row: &Row<'_>, refs: &[OpId]) -> Option<Run> {
     if !row.insert || row.action != Action::Set || refs.len() > 1 {
         return None;

@@ -1,12 +1,14 @@
 //! Spans of the sequence that is being read.
 
-use crate::codec::runs::InsertRun;
+use crate::codec::ops::runs::InsertRun;
 use crate::store::log::stepped;
 use crate::store::memory::byte_arena::Bytes;
-use crate::store::seq::{Builder, Ctx, Kind, SPAN_TEXT, Span};
+use crate::store::seq::build::Builder;
+use crate::store::seq::tree::SPAN_TEXT;
+use crate::store::seq::{Kind, SeqContext, Span};
 use crate::types::TextEncoding;
 
-/// Adds typed characters of one byte each, which lie at `at` in the heap.
+/// Adds typed characters of one byte each, at address `at` of the heap.
 #[inline]
 pub(super) fn type_into(builder: &mut Builder, insert_run: &InsertRun, at: u32, text: &str) {
     let mut n = 0;
@@ -31,8 +33,8 @@ pub(super) fn type_into(builder: &mut Builder, insert_run: &InsertRun, at: u32, 
     }
 }
 
-/// How many units the text of a span has.
-pub(super) fn text_width(span: &Span, ctx: &Ctx<'_>) -> u32 {
+/// Width of a span's text in units.
+pub(super) fn text_width(span: &Span, ctx: &SeqContext<'_>) -> u32 {
     let text = ctx.heap.text(Bytes { at: span.at, len: span.bytes });
     match ctx.encoding {
         TextEncoding::UnicodeCodePoint | TextEncoding::GraphemeCluster => span.len,

@@ -1,4 +1,4 @@
-"""The names of ``automerge.core`` 1.0.0rc1: documents and transactions that are told objects by their ids."""
+"""The names of ``automerge.core`` 1.0.0rc1: documents and transactions that take ids of objects."""
 
 from datetime import datetime
 from typing import TypeAlias, Union
@@ -43,7 +43,7 @@ Value: TypeAlias = Union[ObjType, tuple[ScalarType, ScalarValue]]
 
 
 def extract(doc: Document | Transaction, obj_id: bytes = ROOT) -> Thing:
-    """An object with everything in it as dictionaries, lists and strings."""
+    """An object with its contents as dictionaries, lists and strings."""
     kind = doc.object_type(obj_id)
     if kind == ObjType.Text:
         return doc.text(obj_id)

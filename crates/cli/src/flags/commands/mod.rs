@@ -1,0 +1,52 @@
+//! Definitions of the flags of each command.
+
+mod compare;
+#[cfg(any(not(feature = "doc"), not(feature = "lab")))]
+mod disabled;
+#[cfg(feature = "doc")]
+pub(super) mod doc;
+mod engine;
+#[cfg(feature = "generate")]
+mod generate;
+mod info;
+#[cfg(feature = "lab")]
+mod lab;
+mod password;
+mod sum;
+mod tune;
+
+pub(crate) use compare::CompareArgs;
+#[cfg(not(feature = "doc"))]
+use disabled::DisabledArgs as DocArgs;
+#[cfg(not(feature = "lab"))]
+use disabled::DisabledArgs as LabArgs;
+#[cfg(feature = "doc")]
+use doc::DocArgs;
+pub(crate) use engine::{EngineFlags, EnginesFlags};
+#[cfg(feature = "generate")]
+pub(crate) use generate::GenerateArgs;
+pub(crate) use info::InfoArgs;
+#[cfg(feature = "lab")]
+pub(crate) use lab::LabArgs;
+pub(crate) use password::{
+    BenchArgs, CalibrateArgs, CsvColumn, FileFlags, HashArgs, InputFlags, KdfArgs, Kib, LimitFlags,
+    NeedsRehashArgs, PasswordArgs, PasswordCommand, PolicyFlags, StoredFlags, UpgradeArgs, VerifyArgs,
+};
+pub(crate) use sum::SumArgs;
+pub(crate) use tune::TuneArgs;
+
+use clap::Subcommand;
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Sum(Box<SumArgs>),
+    Compare(CompareArgs),
+    Password(Box<PasswordArgs>),
+    Doc(Box<DocArgs>),
+    Info(InfoArgs),
+    Tune(TuneArgs),
+    Lab(LabArgs),
+    #[cfg(feature = "generate")]
+    Generate(GenerateArgs),
+}

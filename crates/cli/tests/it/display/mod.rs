@@ -1,0 +1,5 @@
+//! Tests of colours and progress on terminals and elsewhere.
+
+mod colour;
+mod progress;
+pub(crate) mod terminal;

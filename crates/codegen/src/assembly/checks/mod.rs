@@ -1,0 +1,5 @@
+//! Checks of generated assembly, in tests.
+
+mod asm_contracts;
+mod operands;
+mod register_check;

@@ -1,0 +1,4 @@
+//! Builders of test documents and chunks.
+
+pub(crate) mod forge;
+pub(crate) mod worlds;

@@ -1,0 +1,220 @@
+//! Account of memory that the processor and all devices share.
+
+use hashmill_gpu::{Info, Kind};
+use hashmill_hash::argon2::Params;
+use hashmill_machine as machine;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Memory for the hashes of several engines: that of the host, which the processor and devices without memory of their own
+/// share, and that of each card, whichever interface reaches it. Clones are the same account.
+#[derive(Clone, Debug)]
+pub struct Budget(Arc<Mutex<Account>>);
+
+#[derive(Debug)]
+struct Account {
+    host: Pool,
+    /// Whether the limit of the host is renewed from its free memory while none of it is reserved.
+    follows_free_memory: bool,
+    cards: Vec<(Card, Pool)>,
+}
+
+/// Identity of a card: two interfaces may reach the same one.
+#[derive(Clone, Debug)]
+struct Card {
+    id: Option<String>,
+    bus: Option<String>,
+}
+
+/// Bytes of one memory.
+#[derive(Clone, Copy, Debug)]
+struct Pool {
+    limit: u64,
+    reserved: u64,
+}
+
+/// The memory that a reservation is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum PoolIndex {
+    Host,
+    Card(usize),
+    /// The driver does not say how much memory the device has.
+    Unknown,
+}
+
+/// Memory for hashes of one engine. It returns to the account on drop.
+#[derive(Debug)]
+pub struct Reservation {
+    budget: Budget,
+    pool: PoolIndex,
+    bytes: u64,
+    hashes: usize,
+}
+
+impl Budget {
+    /// An account with `host` bytes of the host's memory for all engines together.
+    pub fn new(host: u64) -> Budget {
+        Budget::with_host(host, false)
+    }
+
+    /// An account with half of the host's free memory: the other half is left to other programs. The amount is taken anew whenever
+    /// nothing is reserved. All of the memory, where the system does not report it.
+    pub fn of_free_memory() -> Budget {
+        Budget::with_host(0, true)
+    }
+
+    fn with_host(limit: u64, follows_free_memory: bool) -> Budget {
+        let host = Pool { limit, reserved: 0 };
+        Budget(Arc::new(Mutex::new(Account { host, follows_free_memory, cards: Vec::new() })))
+    }
+
+    /// Reserves memory for up to `wanted` hashes on the processor.
+    pub fn reserve_on_cpu(&self, params: Params, wanted: usize) -> Reservation {
+        self.reserve(PoolIndex::Host, params, wanted)
+    }
+
+    /// As [`reserve_on_cpu`](Budget::reserve_on_cpu), on a device. A device of unknown memory gets all that is wanted: it reports
+    /// an error of its own if that is too much.
+    pub fn reserve_on_device(&self, device: &Info, params: Params, wanted: usize) -> Reservation {
+        let card = Card { id: device.id.clone(), bus: device.bus.clone() };
+        self.reserve(self.pool_index(device.kind, device.memory, card), params, wanted)
+    }
+
+    fn pool_index(&self, kind: Kind, memory: Option<u64>, card: Card) -> PoolIndex {
+        match (kind, memory) {
+            (Kind::Integrated | Kind::Software, _) => PoolIndex::Host,
+            (_, None) => PoolIndex::Unknown,
+            (_, Some(memory)) => {
+                let cards = &mut self.account().cards;
+                let known = cards.iter().position(|(other, _)| card.is_same(other));
+                PoolIndex::Card(known.unwrap_or_else(|| {
+                    // Other programs use some of it.
+                    cards.push((card, Pool { limit: memory - memory / 20, reserved: 0 }));
+                    cards.len() - 1
+                }))
+            }
+        }
+    }
+
+    fn reserve(&self, index: PoolIndex, params: Params, wanted: usize) -> Reservation {
+        let mut account = self.account();
+        if account.follows_free_memory && account.host.reserved == 0 {
+            account.host.limit = machine::free_kib().map_or(u64::MAX, |free| free / 2 * 1024);
+        }
+        let each = bytes_per_hash(params);
+        let (hashes, bytes) = match account.pool(index) {
+            None => (wanted, 0),
+            Some(pool) => {
+                let left = pool.limit.saturating_sub(pool.reserved);
+                let hashes = usize::try_from(left / each).unwrap_or(usize::MAX).min(wanted);
+                let bytes = hashes as u64 * each;
+                pool.reserved += bytes;
+                (hashes, bytes)
+            }
+        };
+        Reservation { budget: self.clone(), pool: index, bytes, hashes }
+    }
+
+    fn account(&self) -> MutexGuard<'_, Account> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Card {
+    /// As `Info::is_same`: `false` if neither id nor bus address is known of both.
+    fn is_same(&self, other: &Card) -> bool {
+        let both = |mine: &Option<String>, other: &Option<String>| Some(mine.as_ref()? == other.as_ref()?);
+        both(&self.id, &other.id).or_else(|| both(&self.bus, &other.bus)).unwrap_or(false)
+    }
+}
+
+impl Account {
+    fn pool(&mut self, index: PoolIndex) -> Option<&mut Pool> {
+        match index {
+            PoolIndex::Host => Some(&mut self.host),
+            PoolIndex::Card(card) => Some(&mut self.cards[card].1),
+            PoolIndex::Unknown => None,
+        }
+    }
+}
+
+impl Reservation {
+    /// The number of hashes that it has memory for; at most the wanted number.
+    pub fn hashes(&self) -> usize {
+        self.hashes
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if let Some(pool) = self.budget.account().pool(self.pool) {
+            pool.reserved -= self.bytes;
+        }
+    }
+}
+
+/// Memory of one hash: its blocks, a share of the references, and the first and last blocks of its lanes in transfer.
+fn bytes_per_hash(params: Params) -> u64 {
+    let blocks = params.blocks() * 1024;
+    blocks + blocks / 128 + u64::from(params.lanes()) * 4096
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn params(kib: u32) -> Params {
+        Params::new(kib, 1, 1).expect("good costs")
+    }
+
+    #[test]
+    fn memory_returns_to_the_account() {
+        let budget = Budget::new(16 * GIB);
+        let most = |budget: &Budget| budget.reserve_on_cpu(params(1 << 20), 100).hashes();
+        assert_eq!(most(&budget), 15, "16 less the overhead of each");
+        let first = budget.reserve_on_cpu(params(1 << 20), 4);
+        let clone = budget.clone();
+        assert_eq!((first.hashes(), most(&clone)), (4, 11));
+        // Less memory per hash still fits.
+        let rest = clone.reserve_on_cpu(params(1 << 20), 100);
+        assert_eq!(budget.reserve_on_cpu(params(1 << 20), 1).hashes(), 0);
+        assert_eq!(budget.reserve_on_cpu(params(1 << 10), 7).hashes(), 7);
+        drop((first, rest));
+        assert_eq!(most(&budget), 15);
+        assert_eq!(Budget::new(0).reserve_on_cpu(params(8), 1).hashes(), 0);
+    }
+
+    #[test]
+    fn free_memory_is_asked_for_when_nothing_is_reserved() {
+        let budget = Budget::of_free_memory();
+        let first = budget.reserve_on_cpu(params(8), 1);
+        assert_eq!(first.hashes(), 1);
+        budget.account().host.limit = 0;
+        assert_eq!(budget.reserve_on_cpu(params(8), 1).hashes(), 0, "the limit stays");
+        drop(first);
+        assert_eq!(budget.reserve_on_cpu(params(8), 1).hashes(), 1);
+    }
+
+    #[test]
+    fn a_card_is_one_account_by_every_interface() {
+        let params = Params::new(1 << 20, 3, 4).expect("good costs");
+        let budget = Budget::new(0);
+        let reserve = |bus: Option<&str>, memory, wanted| {
+            let card = Card { id: None, bus: bus.map(str::to_owned) };
+            budget.reserve(budget.pool_index(Kind::Discrete, memory, card), params, wanted)
+        };
+        let memory = Some(40 * GIB);
+        let first = reserve(Some("1"), memory, 30);
+        assert_eq!((first.hashes(), reserve(Some("1"), memory, 30).hashes()), (30, 7), "38 less 30");
+        assert_eq!(reserve(Some("2"), memory, 100).hashes(), 37);
+        // Without a bus address these cannot be told to be one card.
+        let unknown = [(); 2].map(|()| reserve(None, memory, 37));
+        assert_eq!(unknown.map(|reservation| reservation.hashes()), [37; 2]);
+        assert_eq!(reserve(None, None, 99).hashes(), 99, "the device reports its own errors");
+        // Devices without memory of their own share that of the host.
+        let none = Card { id: None, bus: None };
+        assert_eq!(budget.pool_index(Kind::Integrated, memory, none.clone()), PoolIndex::Host);
+        assert_eq!(budget.pool_index(Kind::Software, None, none), PoolIndex::Host);
+    }
+}

@@ -1,0 +1,77 @@
+//! Failures of engines, with the name under which the engine was requested.
+
+use hashmill_hash::argon2::HashError;
+use hashmill_hash::engine::EngineError;
+use std::fmt;
+
+/// Reason why an engine has no result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct EngineFailure {
+    /// The name of the engine or group, as it was requested.
+    pub engine: String,
+    /// The cause.
+    pub cause: FailureCause,
+}
+
+/// Cause of a failure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum FailureCause {
+    /// Caller: the work was stopped.
+    Stopped,
+    /// Caller: `auto` has no measurement of hashes with these costs.
+    NotMeasured,
+    /// Machine or device: the device could not be found, opened or used.
+    Device(hashmill_gpu::Error),
+    /// Caller, machine or engine: an error of the engine itself.
+    Engine(EngineError),
+    /// Machine: no engine of the group can compute such a hash.
+    NoEngineLeft,
+    /// Engine: a result was found to be wrong, and any member of the group may have computed it.
+    WrongResultOfGroup,
+}
+
+impl EngineFailure {
+    /// A failure of the engine with this name.
+    pub fn new(engine: impl Into<String>, cause: FailureCause) -> EngineFailure {
+        EngineFailure { engine: engine.into(), cause }
+    }
+
+    /// Whether the caller stopped the work: nothing failed.
+    pub fn is_stop(&self) -> bool {
+        self.cause == FailureCause::Stopped
+    }
+}
+
+impl From<hashmill_gpu::Error> for FailureCause {
+    fn from(error: hashmill_gpu::Error) -> FailureCause {
+        match error {
+            hashmill_gpu::Error::Hash(HashError::Stopped) => FailureCause::Stopped,
+            error => FailureCause::Device(error),
+        }
+    }
+}
+
+impl fmt::Display for FailureCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FailureCause::Stopped => f.write_str("the work was stopped"),
+            FailureCause::NotMeasured => f.write_str("nothing was measured for this"),
+            FailureCause::Device(error) => error.fmt(f),
+            FailureCause::Engine(error) => error.fmt(f),
+            FailureCause::NoEngineLeft => f.write_str("none of these can compute such a hash"),
+            FailureCause::WrongResultOfGroup => {
+                f.write_str("one of these engines computes wrong hashes: request one engine alone")
+            }
+        }
+    }
+}
+
+impl fmt::Display for EngineFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.engine, self.cause)
+    }
+}
+
+impl std::error::Error for EngineFailure {}

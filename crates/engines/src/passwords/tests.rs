@@ -1,0 +1,263 @@
+//! Tests of passwords on faulty, lost, automatic and stopped engines.
+
+use super::progress::unwatched;
+use super::test_engines::{
+    AutomaticEngine, BitFlipEngine, LostEngine, MemoryHoldingEngine, StuckSlotEngine, lost, wrong,
+};
+use super::*;
+use crate::failure::EngineFailure;
+use hashmill_hash::password::{Policy, VerifyError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+type Failures = Arc<Mutex<Vec<EngineFailure>>>;
+
+const SALT: &[u8] = b"sixteen bytes ok";
+
+/// A service with an automatically chosen engine, and the failures that engine reports.
+fn with_automatic<E: TagEngine + 'static>(engine: E, min_batch: usize) -> (EnginePasswords, Failures) {
+    let failures = Failures::default();
+    let engine = AutomaticEngine { engine, min_batch, failures: Arc::clone(&failures) };
+    (service(Some(Box::new(engine))), failures)
+}
+
+fn service(engine: Option<Box<dyn TagEngine>>) -> EnginePasswords {
+    let policy = Policy::new(Params::new(16, 1, 1).expect("good costs"));
+    let secret = SecretBytes::copied(b"pepper").expect("memory");
+    EnginePasswords::new(Passwords::new(policy).limits(Limits::NONE), secret, engine)
+}
+
+fn with_bit_flip(faulty: Option<usize>) -> EnginePasswords {
+    service(Some(Box::new(BitFlipEngine::new(faulty))))
+}
+
+type Verdict = Result<(), PasswordFailure>;
+
+/// The engine verifies what it accepts, the CPU the rest.
+fn verify_all(service: &EnginePasswords, logins: &[(&[u8], &PasswordHash)]) -> Vec<Verdict> {
+    let results = service.verify_many_on_engine(logins, &Stop::new());
+    let rest = |(result, (password, hash)): (Option<Verdict>, &(&[u8], &PasswordHash))| {
+        let on_cpu = || service.on_cpu().verify_decoded(password, hash).map_err(PasswordFailure::Verify);
+        result.unwrap_or_else(on_cpu)
+    };
+    results.into_iter().zip(logins).map(rest).collect()
+}
+
+fn verify(service: &EnginePasswords, password: &[u8], hash: &PasswordHash) -> Verdict {
+    service.verify(password, hash, &mut unwatched, &Stop::new())
+}
+
+fn hash(service: &EnginePasswords) -> Result<PasswordHash, PasswordFailure> {
+    service.hash(b"a", SALT, &mut unwatched, &Stop::new())
+}
+
+fn hash_all(
+    service: &EnginePasswords,
+    new: &[NewPassword<'_>],
+) -> Result<Vec<PasswordHash>, PasswordFailure> {
+    service.hash_many(new, &Stop::new())
+}
+
+/// The right hashes of `NEW`.
+fn right_hashes() -> Vec<PasswordHash> {
+    hash_all(&service(None), &NEW).expect("hashes")
+}
+
+fn mismatch() -> Verdict {
+    Err(PasswordFailure::Verify(VerifyError::Mismatch))
+}
+
+fn unknown() -> Verdict {
+    Err(wrong().into())
+}
+
+const NEW: [NewPassword<'_>; 3] = [
+    NewPassword { password: b"a", salt: SALT },
+    NewPassword { password: b"b", salt: SALT },
+    NewPassword { password: b"c", salt: SALT },
+];
+
+#[test]
+fn engine_and_cpu_give_equal_results() {
+    let (cpu, engine) = (service(None), with_bit_flip(None));
+    let own = right_hashes();
+    assert_eq!(hash_all(&engine, &NEW), Ok(own.clone()));
+    assert_eq!(hash(&engine), Ok(own[0].clone()));
+    let others = [8, 24].map(|cost| {
+        let policy = Policy::new(Params::new(cost, 2, 1).expect("good costs"));
+        Passwords::new(policy).secret(b"pepper".to_vec()).hash(b"x", SALT).expect("a hash")
+    });
+    let logins: Vec<(&[u8], &PasswordHash)> =
+        vec![(b"a", &own[0]), (b"x", &others[0]), (b"no", &own[1]), (b"x", &others[1]), (b"c", &own[2])];
+    let right = verify_all(&cpu, &logins);
+    let matches: Vec<bool> = right.iter().map(Result::is_ok).collect();
+    assert_eq!(matches, [true, true, false, true, true]);
+    assert_eq!(verify_all(&engine, &logins), right);
+    for (login, right) in logins.iter().zip(right) {
+        assert_eq!(verify(&engine, login.0, login.1), right);
+    }
+}
+
+#[test]
+fn bit_flip_gives_no_hash_and_no_answer() {
+    assert_eq!(hash(&with_bit_flip(Some(0))), Err(wrong().into()));
+    // Any of the six tags: each of the three hashes is computed twice.
+    for faulty in 0..6 {
+        assert_eq!(hash_all(&with_bit_flip(Some(faulty)), &NEW), Err(wrong().into()), "{faulty}");
+    }
+    let own = right_hashes();
+    assert_eq!(verify(&with_bit_flip(Some(0)), b"a", &own[0]), unknown());
+    let logins: Vec<(&[u8], &PasswordHash)> = vec![(b"a", &own[0]), (b"b", &own[1]), (b"no", &own[2])];
+    assert_eq!(verify_all(&with_bit_flip(Some(1)), &logins), [Ok(()), unknown(), unknown()]);
+}
+
+#[test]
+fn bit_flip_after_a_mismatch_reports_unknown() {
+    let own = right_hashes();
+    let logins: Vec<(&[u8], &PasswordHash)> = vec![(b"no", &own[0]), (b"b", &own[1]), (b"c", &own[2])];
+    for faulty in [1, 2] {
+        let verdicts = verify_all(&with_bit_flip(Some(faulty)), &logins);
+        let mut right = [mismatch(), Ok(()), Ok(())];
+        right[faulty] = unknown();
+        assert_eq!(verdicts, right, "{faulty}");
+    }
+}
+
+#[test]
+fn stuck_slot_is_detected_for_hash_and_verify() {
+    let own = right_hashes();
+    for slot in 0..NEW.len() {
+        let stuck = || service(Some(Box::new(StuckSlotEngine(slot))));
+        for count in slot + 1..=NEW.len() {
+            assert_eq!(hash_all(&stuck(), &NEW[..count]), Err(wrong().into()), "{slot} of {count}");
+        }
+        // All combinations of right and wrong passwords.
+        for right in 0..1 << NEW.len() {
+            let is_right = |index: usize| right >> index & 1 == 1;
+            let login =
+                |index: usize| (if is_right(index) { NEW[index].password } else { &b"no"[..] }, &own[index]);
+            let logins: Vec<_> = (0..NEW.len()).map(login).collect();
+            for (index, verdict) in verify_all(&stuck(), &logins).into_iter().enumerate() {
+                let false_answer = if is_right(index) { mismatch() } else { Ok(()) };
+                assert_ne!(verdict, false_answer, "{index} with slot {slot} wrong");
+            }
+        }
+    }
+}
+
+#[test]
+fn lost_engine_gives_no_answer() {
+    let service = service(Some(Box::new(LostEngine)));
+    let own = &right_hashes()[0];
+    let unknown = || Verdict::Err(lost().into());
+    assert_eq!(verify(&service, b"a", own), unknown());
+    assert_eq!(verify_all(&service, &[(b"a", own), (b"b", own)]), [unknown(), unknown()]);
+    assert_eq!(hash_all(&service, &NEW), Err(lost().into()));
+    assert_eq!(hash(&service), Err(lost().into()));
+}
+
+#[test]
+fn cpu_takes_over_when_an_automatic_engine_fails() {
+    let own = right_hashes();
+    let logins: Vec<(&[u8], &PasswordHash)> = vec![(b"a", &own[0]), (b"no", &own[1]), (b"c", &own[2])];
+    let right = verify_all(&service(None), &logins);
+    // Whether each of six calls passed without a failure of the engine.
+    let all = |service: &dyn Fn() -> (EnginePasswords, Failures), is_fine: bool| {
+        let is_silent = |failures: Failures| {
+            let failures = failures.lock().expect("no panic");
+            assert!(!is_fine || failures.is_empty(), "{failures:?}");
+            failures.is_empty()
+        };
+        let (some, failures) = service();
+        assert_eq!(verify_all(&some, &logins), right);
+        let mut silent = vec![is_silent(failures)];
+        let (some, failures) = service();
+        assert_eq!(hash_all(&some, &NEW), Ok(own.clone()));
+        silent.push(is_silent(failures));
+        let (some, failures) = service();
+        assert_eq!(hash(&some), Ok(own[0].clone()));
+        silent.push(is_silent(failures));
+        for (login, right) in logins.iter().zip(&right) {
+            let (some, failures) = service();
+            assert_eq!(verify(&some, login.0, login.1), *right);
+            silent.push(is_silent(failures));
+        }
+        silent
+    };
+    assert_eq!(all(&|| with_automatic(BitFlipEngine::new(None), 1), true), [true; 6]);
+    assert_eq!(all(&|| with_automatic(LostEngine, 1), false), [false; 6]);
+    assert_eq!(all(&|| with_automatic(LostEngine, 4), true), [true; 6], "it accepts no batch");
+    for slot in 0..3 {
+        all(&|| with_automatic(BitFlipEngine::new(Some(slot)), 1), false);
+        all(&|| with_automatic(StuckSlotEngine(slot), 1), false);
+    }
+}
+
+#[test]
+fn low_memory_releases_engine_memory() {
+    let free: [fn() -> Option<u64>; 3] = [|| Some(15), || Some(16), || None];
+    for (free_kib, right) in free.into_iter().zip([4, 0, 0]) {
+        let releases: Arc<AtomicUsize> = Arc::default();
+        let engine =
+            MemoryHoldingEngine { engine: BitFlipEngine::new(None), releases: Arc::clone(&releases) };
+        let service = EnginePasswords { free_kib, ..service(Some(Box::new(engine))) };
+        let own = hash_all(&service, &NEW).expect("hashes");
+        assert_eq!(hash(&service).expect("a hash"), own[0]);
+        assert!(verify(&service, b"no", &own[0]).is_err());
+        assert!(verify_all(&service, &[(b"no", &own[0]), (b"b", &own[1])])[0].is_err());
+        // The CPU does not verify a match.
+        verify(&service, b"a", &own[0]).expect("it matches");
+        assert_eq!(releases.load(Ordering::Relaxed), right);
+    }
+}
+
+#[test]
+fn encoded_hashes_are_verified_by_engine_or_cpu() {
+    let own = right_hashes().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let login = |stored, password| Login { stored, password };
+    let logins: [Login<'_>; 4] =
+        [login(&own[0], b"a"), login("no hash", b"a"), login(&own[1], b"no"), login(&own[2], b"c")];
+    let verify = |service: &EnginePasswords| {
+        service.verify_many(&logins, (Syntax::Strict, &Limits::NONE), &Stop::new())
+    };
+    let right = verify(&service(None));
+    assert_eq!(right.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, false, true]);
+    assert!(matches!(right[1], Err(PasswordFailure::Verify(VerifyError::Phc(_)))));
+    assert_eq!(verify(&with_bit_flip(None)), right);
+    assert_eq!(verify(&with_automatic(LostEngine, 1).0), right);
+    let lost = verify(&service(Some(Box::new(LostEngine))));
+    assert_eq!(lost[1], right[1]);
+    assert!([0, 2, 3].iter().all(|index| matches!(lost[*index], Err(PasswordFailure::Engine(_)))));
+}
+
+#[test]
+fn a_stop_gives_no_answer() {
+    let own = right_hashes();
+    let stop = Stop::new();
+    stop.set();
+    for service in [service(None), with_bit_flip(None), with_automatic(BitFlipEngine::new(None), 1).0] {
+        let failure = service.hash_many(&NEW, &stop).expect_err("stopped");
+        assert!(failure.is_stop(), "{failure}");
+        let verdict = service.verify(b"no", &own[0], &mut unwatched, &stop).expect_err("stopped");
+        assert!(verdict.is_stop(), "{verdict}");
+    }
+    let verdicts = with_bit_flip(None).verify_many_on_engine(&[(b"no", &own[0])], &stop);
+    assert!(matches!(&verdicts[..], [Some(Err(failure))] if failure.is_stop()));
+}
+
+#[test]
+fn progress_covers_the_work_of_the_cpu_alone() {
+    let own = right_hashes();
+    let seen = |service: &EnginePasswords, password: &[u8]| {
+        let mut seen = Vec::new();
+        let verdict = service.verify(password, &own[0], &mut |progress| seen.push(progress), &Stop::new());
+        (verdict.is_ok(), seen)
+    };
+    let params = own[0].params();
+    let (matches, on_cpu) = seen(&service(None), b"a");
+    assert!(matches && on_cpu.len() == 2 + 4, "{on_cpu:?}");
+    assert_eq!((on_cpu[0], on_cpu[5]), (HashProgress::Started { params }, HashProgress::Finished));
+    assert_eq!(seen(&with_bit_flip(None), b"a"), (true, Vec::new()));
+    let (matches, repeated) = seen(&with_bit_flip(None), b"no");
+    assert!(!matches && repeated == on_cpu, "the CPU repeats a mismatch");
+}

@@ -1,6 +1,0 @@
-//! Kernels for WebAssembly.
-#![expect(unsafe_code, reason = "vector loads and stores")]
-
-mod simd128;
-
-pub(super) use simd128::SIMD128;

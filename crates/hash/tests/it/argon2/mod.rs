@@ -1,0 +1,4 @@
+//! Argon2: memory, and proof of work.
+
+mod memory;
+mod pow;

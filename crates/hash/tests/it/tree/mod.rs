@@ -1,0 +1,7 @@
+//! Trees: subtrees, engines for them, and parallel hashing.
+
+#[cfg(feature = "std")]
+mod parallel;
+#[cfg(feature = "std")]
+mod subtree_engine;
+mod subtrees;

@@ -1,0 +1,4 @@
+//! Tests of the command line and of its environment.
+
+mod github;
+mod verbs;

@@ -1,0 +1,4 @@
+//! Tests of `lab doctor`.
+
+mod doctor;
+mod false_positive_trials;

@@ -1,0 +1,7 @@
+//! Tests of reports after the run: checks, forms, schemas, signatures.
+
+mod browser;
+mod check;
+mod import;
+mod schema;
+mod signature;

@@ -1,0 +1,4 @@
+//! Tests of gates and claims.
+
+mod claim;
+mod gate;

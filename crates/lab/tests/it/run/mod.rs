@@ -1,0 +1,5 @@
+//! Tests of `lab run`.
+
+mod explain;
+mod headline;
+mod sustained;

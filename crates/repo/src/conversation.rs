@@ -1,0 +1,207 @@
+//! Sync of one document with one peer: the state, its progress, refusals, and restarts after lost messages.
+
+use std::collections::BTreeSet;
+
+use hashmill_doc::sync::{Message, Progress, ReadMessageError, ReadStateError, State, SyncDoc as _};
+use hashmill_doc::{ApplyError, ChangeHash, Document, LoadError};
+
+/// Maximum number of consecutive sync messages without progress.
+pub const MAX_IDLE_MESSAGES: u32 = 1000;
+/// Maximum number of refused changes that are remembered as reported.
+const MAX_REPORTED: usize = 1 << 12;
+
+/// The exchange of one document with one peer. Both roles use it: a client has one for each of its documents, a server one
+/// for each document of each client. The document is passed to each call.
+///
+/// Messages must arrive in order. After a message that was refused, dropped or lost while the connection goes on,
+/// [`restart`](Self::restart) repairs the exchange; after a new connection, [`reconnect`](Self::reconnect).
+///
+/// ```
+/// use hashmill_doc::{Document, ROOT, ReadDoc, Transactable};
+/// use hashmill_repo::{Conversation, SyncStatus};
+///
+/// let (mut ours, mut theirs) = (Document::new(), Document::new());
+/// theirs.transact(|tx| tx.put(ROOT, "title", "notes"))?;
+/// let (mut here, mut there) = (Conversation::new(), Conversation::new());
+/// while here.status(&ours) != SyncStatus::InSync {
+///     if let Some(message) = here.next_message(&ours) {
+///         there.receive(&mut theirs, &message.data)?;
+///     }
+///     if let Some(message) = there.next_message(&theirs) {
+///         here.receive(&mut ours, &message.data)?;
+///     }
+/// }
+/// assert_eq!(ours.get_heads(), theirs.get_heads());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    state: State,
+    progress: Progress,
+    /// The peer reported after its last sync message that it does not have the document.
+    is_unavailable: bool,
+    /// Refused changes that were reported.
+    refused: BTreeSet<ChangeHash>,
+}
+
+/// A sync message to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingMessage {
+    /// Is it the first message about a document of which this side has nothing? It is then sent as a request.
+    pub is_request: bool,
+    /// The encoded message.
+    pub data: Vec<u8>,
+}
+
+/// Effect of a received sync message.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ReceivedMessage {
+    /// Number of changes that the document gained.
+    pub changes: u64,
+    /// Changes that were refused, with reasons. Each is reported once.
+    pub refused: Vec<(ChangeHash, ApplyError)>,
+    /// Number of consecutive messages without progress, up to and with this one.
+    pub idle: u32,
+}
+
+/// State of an exchange when [`Conversation::next_message`] has no message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SyncStatus {
+    /// Messages are outstanding. Two empty documents stay here, too: the peer may still ask others.
+    InProgress,
+    /// Both sides are equal.
+    InSync,
+    /// This side has everything. The peer lacks changes but accepts none.
+    ReadOnlyPeer,
+    /// This side has everything but changes that it refused.
+    Refused,
+    /// This side has everything but changes that the peer names and did not send after several requests. They are requested
+    /// again on the next connection.
+    Withheld,
+}
+
+/// Reason why a sync message cannot be processed. The peer is at fault. Document and state are unchanged, except for
+/// [`NoProgress`](Self::NoProgress).
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SyncError {
+    /// The data is not a sync message.
+    #[error("sends an invalid sync message")]
+    Message(#[from] ReadMessageError),
+    /// A chunk of changes is damaged.
+    #[error("sends changes that cannot be read")]
+    Changes(#[from] LoadError),
+    /// The exchange does not end.
+    #[error("sent {MAX_IDLE_MESSAGES} messages without progress")]
+    NoProgress,
+}
+
+impl Conversation {
+    /// A conversation with a peer of which nothing is known.
+    pub fn new() -> Conversation {
+        Conversation::default()
+    }
+
+    /// Continues from the bytes of [`encode_state`](Self::encode_state).
+    pub fn from_state(bytes: &[u8]) -> Result<Conversation, ReadStateError> {
+        Ok(Conversation { state: State::decode(bytes)?, ..Conversation::default() })
+    }
+
+    /// Encodes the part that outlives connections and programs: the heads that both sides have.
+    pub fn encode_state(&self) -> Vec<u8> {
+        self.state.encode()
+    }
+
+    /// Prepares for a new connection with the same peer. Messages in flight are lost; the shared heads are kept.
+    pub fn reconnect(&mut self) {
+        let is_read_only = self.state.is_read_only();
+        self.state = State::decode(&self.state.encode()).expect("an encoded state is valid");
+        self.state.set_read_only(is_read_only);
+        self.progress = Progress::new();
+        self.is_unavailable = false;
+    }
+
+    /// Repairs the exchange after a message of either side was refused, dropped or lost while the connection goes on. The next
+    /// message tells the peer to forget what it has sent.
+    pub fn restart(&mut self) {
+        self.state.restart();
+    }
+
+    /// Sets whether changes of the peer are ignored. The next message tells the peer.
+    pub fn set_read_only(&mut self, is_read_only: bool) {
+        self.state.set_read_only(is_read_only);
+    }
+
+    /// Processes a sync message of the peer. After [`SyncError::Message`] and [`SyncError::Changes`] the caller closes the
+    /// connection or calls [`restart`](Self::restart).
+    pub fn receive(&mut self, doc: &mut Document, data: &[u8]) -> Result<ReceivedMessage, SyncError> {
+        let message = Message::decode(data)?;
+        let before = doc.stats().changes;
+        let mut received = doc.receive_sync_message(&mut self.state, message)?;
+        self.is_unavailable = false;
+        received.refused.retain(|(hash, _)| self.refused.len() < MAX_REPORTED && self.refused.insert(*hash));
+        let idle = self.progress.note(doc, &self.state);
+        if !matches!(self.status(doc), SyncStatus::InProgress | SyncStatus::Withheld) {
+            self.progress = Progress::new();
+        } else if idle > MAX_IDLE_MESSAGES {
+            return Err(SyncError::NoProgress);
+        }
+        Ok(ReceivedMessage { changes: doc.stats().changes - before, refused: received.refused, idle })
+    }
+
+    /// Records that the peer does not have the document, or denies access to it. The peer may still send it later: a server
+    /// can report this before its own peers have answered.
+    pub fn note_unavailable(&mut self) {
+        self.is_unavailable = true;
+    }
+
+    /// Did the peer report after its last sync message that it does not have the document?
+    pub fn is_unavailable(&self) -> bool {
+        self.is_unavailable
+    }
+
+    /// The next message for the peer. `None` if there is nothing to send, or while an answer is awaited.
+    pub fn next_message(&mut self, doc: &Document) -> Option<OutgoingMessage> {
+        let is_first = self.state.their_heads().is_none() && self.state.shared_heads().is_empty();
+        let message = doc.generate_sync_message(&mut self.state)?;
+        let is_request = is_first && doc.get_heads().is_empty();
+        Some(OutgoingMessage { is_request, data: message.encode() })
+    }
+
+    /// The heads in the peer's last message on this connection.
+    pub fn their_heads(&self) -> Option<&[ChangeHash]> {
+        self.state.their_heads()
+    }
+
+    /// The state of the sync protocol.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The status, which is final when [`next_message`](Self::next_message) has no message.
+    pub fn status(&self, doc: &Document) -> SyncStatus {
+        let Some(theirs) = self.state.their_heads() else { return SyncStatus::InProgress };
+        let heads = doc.get_heads();
+        if theirs == heads {
+            return if heads.is_empty() { SyncStatus::InProgress } else { SyncStatus::InSync };
+        }
+        let missing = doc.get_missing_deps(theirs);
+        if missing.is_empty() && self.state.is_peer_read_only() {
+            SyncStatus::ReadOnlyPeer
+        } else if !self.refused.is_empty() && missing.iter().all(|hash| self.state.has_refused(hash)) {
+            // Received changes depend on refused ones. The peer may refuse ours as well and not answer.
+            SyncStatus::Refused
+        } else if !missing.is_empty() && missing.iter().all(|hash| self.state.has_given_up(hash)) {
+            SyncStatus::Withheld
+        } else {
+            SyncStatus::InProgress
+        }
+    }
+
+    /// Changes that the peer names and this document lacks.
+    pub fn missing_changes(&self, doc: &Document) -> Vec<ChangeHash> {
+        doc.get_missing_deps(self.state.their_heads().unwrap_or_default())
+    }
+}

@@ -1,0 +1,59 @@
+//! Input in random pieces against the official crate, shrunk by proptest to the shortest split that fails.
+
+use super::plans::{KEY, plans};
+use hashmill_hash::blake3::{BufferedHasher, Hasher};
+use hashmill_testkit::Rng;
+use proptest::prelude::*;
+
+/// Pieces as callers send them: mostly around the sizes at which something changes.
+fn piece() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        0..130_usize,
+        prop::sample::select(vec![
+            63, 64, 65, 1023, 1024, 1025, 2047, 2048, 2049, 4096, 8192, 16_383, 16_384, 16_385
+        ]),
+        0..5000_usize,
+        0..40_000_usize,
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_pieces_in_any_mode(pieces in prop::collection::vec(piece(), 0..12), keyed: bool, seed: u64) {
+        let total = pieces.iter().sum();
+        let input = Rng::new(seed).bytes(total);
+        let expected = *if keyed { blake3::keyed_hash(KEY, &input) } else { blake3::hash(&input) }.as_bytes();
+        for plan in plans() {
+            let new = || if keyed { Hasher::new_keyed(KEY) } else { Hasher::new() }.with_plan(plan);
+            let mut hasher = new();
+            let mut buffered = BufferedHasher::new(new());
+            let mut rest = &input[..];
+            for &piece in &pieces {
+                let (now, later) = rest.split_at(piece);
+                hasher.update(now);
+                buffered.update(now);
+                rest = later;
+            }
+            prop_assert_eq!(hasher.count(), total as u64);
+            prop_assert_eq!(hasher.finalize(), expected, "{:?}", plan);
+            prop_assert_eq!(buffered.finalize(), expected, "{:?}, buffered", plan);
+        }
+    }
+
+    #[test]
+    fn a_digest_after_every_piece(pieces in prop::collection::vec(piece(), 1..6), seed: u64) {
+        let input = Rng::new(seed).bytes(pieces.iter().sum());
+        let mut theirs = blake3::Hasher::new();
+        let mut ours = Hasher::new();
+        let mut rest = &input[..];
+        for piece in pieces {
+            let (now, later) = rest.split_at(piece);
+            theirs.update(now);
+            ours.update(now);
+            prop_assert_eq!(ours.finalize(), *theirs.finalize().as_bytes());
+            rest = later;
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Parts of a tree against the official crate's `hazmat`.
+
+use super::plans::{CONTEXT, KEY, plans};
+use blake3::hazmat as theirs;
+use blake3::hazmat::HasherExt as _;
+use hashmill_hash::blake3::Hasher;
+use hashmill_hash::blake3::hazmat::{self as ours, HasherExt as _};
+use hashmill_testkit::Rng;
+use rayon::prelude::*;
+
+/// Subtrees of up to 64 chunks at offsets of every magnitude: chunk counters from 1 to 2^54 - 1.
+#[test]
+fn subtrees_at_any_offset() {
+    let memory = Rng::new(1).bytes(64 * 1024);
+    let plans = plans();
+    (0..3000_u64).into_par_iter().for_each(|seed| {
+        let mut rng = Rng::new(seed);
+        let chunk = rng.next_u64() >> (10 + rng.below(54));
+        let offset = (chunk & !0 << rng.below(7)) * 1024;
+        let longest = theirs::max_subtree_len(offset).map_or(u64::MAX, |len| len).min(memory.len() as u64);
+        let input = &memory[..1 + rng.below(longest as usize)];
+        let expected =
+            blake3::Hasher::new_keyed(KEY).set_input_offset(offset).update(input).finalize_non_root();
+        for plan in &plans {
+            let mut hasher = Hasher::new_keyed(KEY).with_plan(*plan);
+            let value = hasher.set_input_offset(offset).update(input).finalize_non_root();
+            assert_eq!(value, expected, "seed {seed}: {} bytes at {offset}, {plan:?}", input.len());
+        }
+        assert_eq!(ours::max_subtree_len(offset), theirs::max_subtree_len(offset));
+    });
+}
+
+#[test]
+fn merging() {
+    for seed in 0..200 {
+        let mut rng = Rng::new(seed);
+        let (left, right): ([u8; 32], [u8; 32]) =
+            (rng.bytes(32).try_into().expect("32"), rng.bytes(32).try_into().expect("32"));
+        let context_key = theirs::hash_derive_key_context(CONTEXT);
+        assert_eq!(ours::hash_derive_key_context(CONTEXT), context_key);
+        let modes = [
+            (ours::Mode::Hash, theirs::Mode::Hash),
+            (ours::Mode::KeyedHash(KEY), theirs::Mode::KeyedHash(KEY)),
+            (ours::Mode::DeriveKeyMaterial(&context_key), theirs::Mode::DeriveKeyMaterial(&context_key)),
+        ];
+        for (our_mode, their_mode) in modes {
+            assert_eq!(
+                ours::merge_subtrees_non_root(&left, &right, our_mode),
+                theirs::merge_subtrees_non_root(&left, &right, their_mode)
+            );
+            assert_eq!(
+                ours::merge_subtrees_root(&left, &right, our_mode),
+                *theirs::merge_subtrees_root(&left, &right, their_mode).as_bytes()
+            );
+            let (mut output, mut expected) = ([0; 500], [0; 500]);
+            ours::merge_subtrees_root_xof(&left, &right, our_mode).fill(&mut output);
+            theirs::merge_subtrees_root_xof(&left, &right, their_mode).fill(&mut expected);
+            assert_eq!(output, expected);
+        }
+    }
+}
+
+#[test]
+fn the_same_split_everywhere() {
+    for seed in 0..1000 {
+        let mut rng = Rng::new(seed);
+        let len = (rng.next_u64() >> rng.below(50)).max(1025);
+        assert_eq!(ours::left_subtree_len(len), theirs::left_subtree_len(len), "{len}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Edits on both engines: random scripts, recorded typing, rich texts.
+
+mod rich;
+mod scripts;
+mod traces;

@@ -1,0 +1,134 @@
+//! Steps of the whole workspace: graphics devices, inventories, and comparisons with other engines.
+
+use std::env::consts;
+use std::path::Path;
+
+use super::graphs;
+use super::step::{Graph, Setting, Step, everywhere};
+use crate::command::{Cmd, Selection};
+use crate::packages::b3sum_tests;
+use crate::repository::metadata;
+use crate::steps::kind::Kind;
+use crate::steps::needs::Need;
+
+pub(super) const STEPS: &[Step] = &[
+    Step {
+        name: "devices",
+        about: "tests of the crates `gpu` and `engines`, and those of the program that graphics devices concern",
+        kind: Kind::Gpu,
+        graph: Graph::Whole,
+        filters: true,
+        applies: everywhere,
+        needs: &[],
+        runner: None,
+        commands: |setting| {
+            // No other step gives these tests their full size.
+            let libraries = Selection::of_packages(&["crates/gpu", "crates/engines", "crates/workloads"]);
+            let mut commands = vec![selected(setting, libraries)?.with("HASHMILL_TESTS", "full")];
+            let program = Selection::of_packages(&["crates/cli"]);
+            commands.push(selected(setting, program.with_names(&WITH_DEVICES))?);
+            Ok(commands)
+        },
+    },
+    Step {
+        name: "kernels",
+        about: "CUDA kernels are what their source makes, byte by byte, and keep words in registers",
+        kind: Kind::Gpu,
+        graph: Graph::Own("generator"),
+        filters: false,
+        applies: || consts::OS == "linux" && consts::ARCH == "x86_64",
+        needs: &[Need::Nvcc, Need::Program { name: "g++", package: "g++" }],
+        runner: None,
+        commands: |_| Ok(vec![Cmd::cargo(&["xtask", "fatbin", "check"])]),
+    },
+    Step {
+        name: "stores",
+        about: "tests of the crate `inventory`: inventories in object stores",
+        kind: Kind::Inventory,
+        graph: Graph::Whole,
+        filters: true,
+        applies: everywhere,
+        needs: &[],
+        runner: None,
+        commands: |setting| tests(setting, &["crates/inventory"]),
+    },
+    Step {
+        name: "comparisons",
+        about: "tests of the crate `rivals`: our engines give the same answers as others",
+        kind: Kind::Rivals,
+        graph: Graph::Whole,
+        filters: true,
+        applies: everywhere,
+        needs: &[],
+        runner: None,
+        commands: |setting| tests(setting, &["crates/rivals"]),
+    },
+    Step {
+        name: "b3sum",
+        about: "b3sum's own published tests of its command line, against our program under that name",
+        kind: Kind::Rivals,
+        graph: Graph::Whole,
+        filters: true,
+        applies: everywhere,
+        needs: &[Need::Program { name: "ln", package: "coreutils" }, Need::B3sumTests],
+        runner: None,
+        commands: |setting| {
+            let path = metadata::target(setting.root)?.join("debug/hashmill");
+            let [link, test] = b3sum_tests::run(setting.root, &path)?;
+            Ok(vec![program(setting.root, &[])?, link, setting.tests(test, Selection::default())])
+        },
+    },
+];
+
+/// Names of the program's tests that graphics devices concern. The others run in `core`, and devices change nothing in what they
+/// test.
+const WITH_DEVICES: [&str; 6] = ["engines", "flags", "help", "info", "lab", "tune"];
+
+/// Tests of some packages, built with the whole workspace.
+pub(super) fn tests(setting: &Setting<'_>, packages: &[&str]) -> anyhow::Result<Vec<Cmd>> {
+    Ok(vec![selected(setting, Selection::of_packages(packages))?])
+}
+
+fn selected(setting: &Setting<'_>, selection: Selection) -> anyhow::Result<Cmd> {
+    let test = graphs::in_whole(setting.root, &["test"], &[], &[])?.with("HASHMILL_LAB_IS_MADE", "1");
+    Ok(setting.tests(test, selection))
+}
+
+/// Builds the program as tests of the whole workspace with `more` features build it: tests ask some dependencies for more
+/// features, so that without the test targets many crates would be compiled again.
+pub(super) fn program(root: &Path, more: &[&str]) -> anyhow::Result<Cmd> {
+    graphs::in_whole(root, &["build"], more, &["--bin", "hashmill", "--test", "it"])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A file of the program that the feature changes, and whose tests no name selects, would be tested without devices alone.
+    #[test]
+    fn every_file_with_code_for_devices_has_its_tests_selected() {
+        let program = crate::root().join("crates/cli");
+        let mut folders = vec![program.join("src"), program.join("tests/it")];
+        let mut found = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in folder.read_dir().expect("a folder") {
+                let path: PathBuf = entry.expect("an entry").path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let text = std::fs::read_to_string(&path).expect("text");
+                // The roots declare modules.
+                if path.ends_with("main.rs") || !text.contains("feature = \"gpu\"") {
+                    continue;
+                }
+                found += 1;
+                let module = path.strip_prefix(&program).expect("below").to_string_lossy().into_owned();
+                assert!(WITH_DEVICES.iter().any(|name| module.contains(name)), "{module}");
+            }
+        }
+        assert!(found > 5, "{found}");
+    }
+}
