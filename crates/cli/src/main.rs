@@ -34,6 +34,10 @@ fn main() -> ExitCode {
         Command::Doc(flags) => commands::doc::run(flags.command),
         #[cfg(not(feature = "doc"))]
         Command::Doc(_) => Err(flags::missing_feature("doc")),
+        #[cfg(feature = "serve")]
+        Command::Serve(flags) => commands::serve::run(&flags).map(|()| OK),
+        #[cfg(not(feature = "serve"))]
+        Command::Serve(_) => Err(flags::missing_feature("serve")),
         Command::Info(flags) => info::run(&flags).map(|()| OK),
         Command::Tune(flags) => tune::run(&flags),
         #[cfg(feature = "lab")]

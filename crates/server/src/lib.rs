@@ -18,6 +18,8 @@ mod document;
 mod event;
 mod fact;
 mod ids;
+#[cfg(feature = "shell")]
+pub mod shell;
 #[cfg(test)]
 mod simulation;
 

@@ -46,6 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hashmill-lab",
             "hashmill-machine",
             "hashmill-repo",
+            "hashmill-server",
             "hashmill-workloads",
         ],
     ),

@@ -9,5 +9,7 @@ pub(crate) mod info;
 #[cfg(feature = "lab")]
 pub(crate) mod lab;
 pub(crate) mod password;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 pub(crate) mod sum;
 pub(crate) mod tune;

@@ -22,9 +22,11 @@ pub(crate) use commands::{
     HashArgs, InfoArgs, InputFlags, KdfArgs, Kib, LimitFlags, NeedsRehashArgs, PasswordCommand, PolicyFlags,
     StoredFlags, SumArgs, TuneArgs, UpgradeArgs, VerifyArgs,
 };
+#[cfg(feature = "serve")]
+pub(crate) use commands::{InitArgs, ServeArgs, ServeCommand};
 #[cfg(feature = "generate")]
 pub(crate) use parser::definition;
 pub(crate) use parser::{CommandLine, parse};
 pub(crate) use usage_error::UsageError;
-#[cfg(any(not(feature = "doc"), not(feature = "gpu"), not(feature = "lab")))]
+#[cfg(any(not(feature = "doc"), not(feature = "gpu"), not(feature = "lab"), not(feature = "serve")))]
 pub(crate) use usage_error::missing_feature;

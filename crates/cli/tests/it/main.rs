@@ -9,6 +9,8 @@ mod help;
 mod lab;
 mod lists;
 mod passwords;
+#[cfg(feature = "serve")]
+mod serve;
 #[cfg(all(feature = "gpu", target_os = "linux"))]
 #[path = "../../../gpu/tests/shim/mod.rs"]
 mod shim;

@@ -1,7 +1,7 @@
 //! Definitions of the flags of each command.
 
 mod compare;
-#[cfg(any(not(feature = "doc"), not(feature = "lab")))]
+#[cfg(any(not(feature = "doc"), not(feature = "lab"), not(feature = "serve")))]
 mod disabled;
 #[cfg(feature = "doc")]
 pub(super) mod doc;
@@ -12,6 +12,8 @@ mod info;
 #[cfg(feature = "lab")]
 mod lab;
 mod password;
+#[cfg(feature = "serve")]
+mod serve;
 mod sum;
 mod tune;
 
@@ -20,6 +22,8 @@ pub(crate) use compare::CompareArgs;
 use disabled::DisabledArgs as DocArgs;
 #[cfg(not(feature = "lab"))]
 use disabled::DisabledArgs as LabArgs;
+#[cfg(not(feature = "serve"))]
+use disabled::DisabledArgs as ServeArgs;
 #[cfg(feature = "doc")]
 use doc::DocArgs;
 pub(crate) use engine::{EngineFlags, EnginesFlags};
@@ -32,6 +36,8 @@ pub(crate) use password::{
     BenchArgs, CalibrateArgs, CsvColumn, FileFlags, HashArgs, InputFlags, KdfArgs, Kib, LimitFlags,
     NeedsRehashArgs, PasswordArgs, PasswordCommand, PolicyFlags, StoredFlags, UpgradeArgs, VerifyArgs,
 };
+#[cfg(feature = "serve")]
+pub(crate) use serve::{InitArgs, ServeArgs, ServeCommand};
 pub(crate) use sum::SumArgs;
 pub(crate) use tune::TuneArgs;
 
@@ -44,6 +50,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     Password(Box<PasswordArgs>),
     Doc(Box<DocArgs>),
+    Serve(Box<ServeArgs>),
     Info(InfoArgs),
     Tune(TuneArgs),
     Lab(LabArgs),

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Commands that are shown but not run, with the reason.
-const NOT_RUN: [(&str, &str); 6] = [
+const NOT_RUN: [(&str, &str); 7] = [
     ("cargo install --locked --path crates/cli", "builds the program that this test has"),
     ("cargo xtask", "runs this test, or builds the program that does"),
     ("cargo rivals", "builds competitors, for minutes"),
+    ("hashmill serve", "runs until a signal; has tests of its own"),
     ("hashmill sum --xattr", "needs a file system with attributes; has tests of its own"),
     ("hashmill tune", "measures for a minute, and a busy machine cannot tell; has tests of its own"),
     ("psql ", "needs a database"),

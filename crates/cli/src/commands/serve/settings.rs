@@ -1,0 +1,223 @@
+//! Settings of a server: flags, environment, settings file, defaults.
+
+use crate::flags::{ServeArgs, UsageError};
+use crate::output::display_path;
+use anyhow::{Context as _, Result, bail};
+use hashmill_repo::PeerId;
+use hashmill_server::Access;
+use hashmill_server::shell::Settings;
+use serde::Deserialize;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
+
+/// The port of automerge-repo's server.
+const DEFAULT_PORT: u16 = 3030;
+const DEFAULT_FOLDER: &str = "hashmill-data";
+const MIB: usize = 1 << 20;
+
+/// A settings file with the defaults.
+pub(super) const TEMPLATE: &str = "\
+# Settings of `hashmill serve --settings FILE`. Flags and the environment (PORT, DATA_DIR) go before them.
+# Each line shows a default: remove the # to change it.
+
+# Address and port. Other machines reach 0.0.0.0 and [::], which needs open-to-all.
+# listen = \"127.0.0.1:3030\"
+
+# Directory of the storage. One server uses it at a time.
+# data = \"hashmill-data\"
+
+# Everyone who reaches the server may read and change every document whose id they know.
+# open-to-all = false
+
+# Take no changes.
+# read-only = false
+
+# The id of this server among peers. Random for each start unless it is set.
+# peer-id = \"storage-server-1\"
+
+# Memory for documents, in MiB. Documents without clients leave memory first.
+# memory-mib = 1024
+
+# Largest message of a client, in MiB. A client sends a new document in one message.
+# max-message-mib = 256
+
+# Maximum number of open connections.
+# max-connections = 10000
+";
+
+/// A settings file.
+#[derive(Deserialize, Default, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct SettingsFile {
+    listen: Option<String>,
+    data: Option<PathBuf>,
+    open_to_all: Option<bool>,
+    read_only: Option<bool>,
+    peer_id: Option<String>,
+    memory_mib: Option<usize>,
+    max_message_mib: Option<usize>,
+    max_connections: Option<usize>,
+}
+
+/// The settings of a server.
+pub(super) fn resolve(flags: &ServeArgs) -> Result<Settings> {
+    let file = match &flags.settings {
+        Some(path) => {
+            let text = fs::read_to_string(path).with_context(|| display_path(path).into_owned())?;
+            parse(&text).with_context(|| display_path(path).into_owned())?
+        }
+        None => SettingsFile::default(),
+    };
+    resolve_with(flags, file, env::var_os("PORT"), env::var_os("DATA_DIR"))
+}
+
+fn parse(text: &str) -> Result<SettingsFile> {
+    toml_edit::de::from_str(text).map_err(|error| {
+        // One line: the place is in the message.
+        let message: Vec<&str> = error.message().lines().collect();
+        let line = error.span().map(|span| text[..span.start].lines().count().max(1));
+        let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        UsageError(format!("{line}{}", message.join(" "))).into()
+    })
+}
+
+fn resolve_with(
+    flags: &ServeArgs,
+    file: SettingsFile,
+    port: Option<OsString>,
+    folder: Option<OsString>,
+) -> Result<Settings> {
+    let port = match port {
+        Some(port) if !port.is_empty() => {
+            let parsed = port.to_str().and_then(|port| port.parse::<u16>().ok());
+            let wrong = || UsageError(format!("PORT={}: not a port", port.display()));
+            Some(parsed.ok_or_else(wrong)?)
+        }
+        _ => None,
+    };
+    let listen = flags.listen.clone();
+    let listen = listen.or_else(|| port.map(|port| format!("127.0.0.1:{port}"))).or(file.listen);
+    let listen = listen.unwrap_or_else(|| format!("127.0.0.1:{DEFAULT_PORT}"));
+    let addresses: Vec<SocketAddr> = match listen.to_socket_addrs() {
+        Ok(addresses) => addresses.collect(),
+        Err(error) => bail!(UsageError(format!("{listen}: not an address such as 127.0.0.1:3030: {error}"))),
+    };
+    let is_open = flags.open_to_all || file.open_to_all.unwrap_or(false);
+    if !is_open && addresses.iter().any(|address| !address.ip().is_loopback()) {
+        bail!(UsageError(format!(
+            "{listen}: other machines may reach this address, and clients need no password: add --open-to-all if everyone may \
+             read and change every document whose id they know"
+        )));
+    }
+    let folder = folder.filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let folder = flags.data.clone().or(folder).or(file.data).unwrap_or_else(|| DEFAULT_FOLDER.into());
+    let peer_id = match file.peer_id {
+        Some(peer_id) => peer_id,
+        None => PeerId::from_random_bytes("storage-server", random_bytes()?).to_string(),
+    };
+    let is_read_only = flags.read_only || file.read_only.unwrap_or(false);
+    let mib = |value: Option<usize>, default: usize| value.unwrap_or(default).saturating_mul(MIB);
+    Ok(Settings {
+        listen: addresses,
+        folder,
+        peer_id,
+        new_storage_id: random_bytes()?,
+        access: if is_read_only { Access::Read } else { Access::Write },
+        max_frame_bytes: mib(file.max_message_mib, 256).max(MIB),
+        memory_bytes: mib(file.memory_mib, 1024),
+        max_sockets: file.max_connections.unwrap_or(10_000).max(1),
+    })
+}
+
+fn random_bytes<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn no_flags() -> ServeArgs {
+        ServeArgs {
+            command: None,
+            listen: None,
+            data: None,
+            open_to_all: false,
+            read_only: false,
+            settings: None,
+        }
+    }
+
+    fn resolved(flags: &ServeArgs, file: &str, port: Option<&str>, folder: Option<&str>) -> Result<Settings> {
+        resolve_with(flags, parse(file)?, port.map(OsString::from), folder.map(OsString::from))
+    }
+
+    /// The names and values, without random ones.
+    fn shown(settings: Settings) -> String {
+        let peer_id = settings.peer_id.starts_with("storage-server-").to_string();
+        format!("{:?}", Settings { peer_id, new_storage_id: [0; 16], ..settings })
+    }
+
+    #[test]
+    fn the_template_has_the_defaults() {
+        // Comments that explain have a space and a sentence; the others are settings.
+        let is_setting = |line: &&str| line.starts_with("# ") && line.contains(" = ");
+        let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
+        let all: String = lines.collect();
+        assert_eq!(all.lines().count(), 8, "{all}");
+        let [written, default] =
+            [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
+        assert_eq!(shown(written), shown(default));
+        assert!(parse(TEMPLATE).is_ok());
+    }
+
+    #[test]
+    fn flags_go_before_the_environment_and_that_before_the_file() {
+        let file = "listen = \"127.0.0.1:1\"\ndata = \"file\"\n";
+        let at = |flags: &ServeArgs, port, folder| {
+            let settings = resolved(flags, file, port, folder).expect("sound");
+            (settings.listen[0].port(), settings.folder)
+        };
+        assert_eq!(at(&no_flags(), None, None), (1, "file".into()));
+        assert_eq!(at(&no_flags(), Some(""), Some("")), (1, "file".into()));
+        assert_eq!(at(&no_flags(), Some("2"), Some("environment")), (2, "environment".into()));
+        let flags =
+            ServeArgs { listen: Some("127.0.0.1:3".to_owned()), data: Some("flag".into()), ..no_flags() };
+        assert_eq!(at(&flags, Some("2"), Some("environment")), (3, "flag".into()));
+    }
+
+    #[test]
+    fn wrong_settings_are_named() {
+        for (file, port, expected) in [
+            ("lisen = \"x\"", None, "line 1: unknown field `lisen`"),
+            ("\nmemory-mib = \"x\"", None, "line 2: invalid type"),
+            ("listen = ", None, "line 1: "),
+            ("listen = \"nowhere\"", None, "nowhere: not an address such as 127.0.0.1:3030"),
+            ("", Some("http"), "PORT=http: not a port"),
+            ("", Some("65536"), "PORT=65536: not a port"),
+        ] {
+            let error = resolved(&no_flags(), file, port, None).expect_err(file);
+            let text = error.to_string();
+            assert!(text.starts_with(expected) && text.lines().count() == 1, "{file}: {text}");
+            assert!(error.is::<UsageError>());
+        }
+    }
+
+    #[test]
+    fn other_machines_are_let_in_by_plain_words_alone() {
+        for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+            let flags = ServeArgs { listen: Some(address.to_owned()), ..no_flags() };
+            let error = resolved(&flags, "", None, None).expect_err(address).to_string();
+            assert!(error.contains("--open-to-all"), "{error}");
+            assert!(resolved(&flags, "open-to-all = true", None, None).is_ok());
+            assert!(resolved(&ServeArgs { open_to_all: true, ..flags }, "", None, None).is_ok());
+        }
+        let flags = ServeArgs { listen: Some("[::1]:0".to_owned()), ..no_flags() };
+        assert!(resolved(&flags, "", None, None).is_ok());
+    }
+}

@@ -1,0 +1,59 @@
+//! The flags of `hashmill serve`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Sync documents of automerge-repo's clients, and store them
+///
+/// Clients are told that the server has a change only when the change is on the disk. Until `--open-to-all`, the server listens on
+/// this machine alone. PORT and DATA_DIR in the environment mean what they mean to automerge-repo-sync-server; flags go before
+/// them, and they go before the settings file. SIGTERM and Ctrl-C store what was received and end the server. Exit codes: 0 stopped,
+/// 1 the server cannot start or failed, 2 the command line cannot be used.
+#[derive(Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  hashmill serve
+  hashmill serve --data /var/lib/hashmill --listen 127.0.0.1:3030
+  hashmill serve init && hashmill serve --settings hashmill-serve.toml
+  hashmill doc sync notes.amrg ws://127.0.0.1:3030 --new"
+)]
+pub(crate) struct ServeArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ServeCommand>,
+
+    /// Address and port to listen on [default: 127.0.0.1:3030]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+
+    /// Directory of the storage, created if it does not exist [default: hashmill-data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Let everyone who reaches the server read and change every document whose id they know
+    #[arg(long)]
+    pub(crate) open_to_all: bool,
+
+    /// Take no changes
+    #[arg(long)]
+    pub(crate) read_only: bool,
+
+    /// Settings file, see `hashmill serve init`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
+}
+
+/// The commands of `hashmill serve`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ServeCommand {
+    Init(InitArgs),
+}
+
+/// Write a settings file with the defaults and their meaning
+#[derive(Args, Debug)]
+pub(crate) struct InitArgs {
+    /// The file, which must not exist
+    #[arg(value_name = "FILE", default_value = "hashmill-serve.toml")]
+    pub(crate) file: PathBuf,
+}

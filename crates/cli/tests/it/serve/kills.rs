@@ -1,0 +1,103 @@
+//! A server that is killed at any moment: all that it confirmed is there afterwards.
+//!
+//! The clients type without pause, so the kill hits appends under way. More than ten seconds at full size.
+
+use super::{Server, Socket};
+use crate::world::World;
+use hashmill_doc::{ChangeHash, Document, ROOT, Transactable as _};
+use hashmill_repo::{Client, DocumentId, PeerId};
+use hashmill_testkit::{Rng, size, wait};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Number of clients, and of documents.
+const CLIENTS: usize = 4;
+const DOCUMENTS: u8 = 2;
+
+/// Heads that the server named, by document.
+type Told = Mutex<BTreeSet<(DocumentId, ChangeHash)>>;
+
+fn ids() -> impl Iterator<Item = DocumentId> {
+    (1..=DOCUMENTS).map(|number| DocumentId::from_random_bytes([number; 16]))
+}
+
+/// Types until the server is gone.
+fn type_until_killed(address: &str, client: &mut Client, told: &Told, is_killed: &AtomicBool) {
+    let mut socket = Socket::open(address);
+    client.connect();
+    let mut value = 0;
+    loop {
+        for id in ids() {
+            value += 1;
+            let doc = client.document_mut(&id).expect("it was added");
+            doc.transact(|tx| tx.put(ROOT, format!("key {}", value % 7), value)).expect("there is room");
+        }
+        let result = socket.exchange(client);
+        for id in ids() {
+            let heads = client.conversation(&id).expect("it was added").their_heads().unwrap_or_default();
+            told.lock().expect("no panic").extend(heads.iter().map(|head| (id.clone(), *head)));
+        }
+        match result {
+            Ok(()) => {}
+            Err(_) if is_killed.load(Ordering::SeqCst) => return,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn no_confirmed_change_is_lost_by_kills() {
+    let world = World::new();
+    let mut rng = Rng::new(1);
+    let mut clients: Vec<Client> = (0..CLIENTS)
+        .map(|number| {
+            let mut client = Client::new(PeerId::from(format!("typist-{number}").as_str()), "session");
+            ids().for_each(|id| drop(client.add(id, Document::new())));
+            client
+        })
+        .collect();
+    let told = Told::default();
+    let mut confirmed = 0;
+    for round in 0..size::of(5, 100) {
+        let server = Server::start(&world);
+        let is_killed = AtomicBool::new(false);
+        // A number of confirmations, not a time: each round has some whatever the speed of the machine.
+        let target = confirmed + 1 + rng.below(60);
+        let address = server.address.clone();
+        thread::scope(|scope| {
+            for client in &mut clients {
+                let (address, told, is_killed) = (&address, &told, &is_killed);
+                scope.spawn(move || type_until_killed(address, client, told, is_killed));
+            }
+            wait::until("confirmations", || told.lock().expect("no panic").len() >= target);
+            is_killed.store(true, Ordering::SeqCst);
+            server.kill();
+        });
+        confirmed = told.lock().expect("no panic").len();
+        let server = Server::start(&world);
+        let mut reader = Client::new(PeerId::from("reader"), "session");
+        ids().for_each(|id| drop(reader.add(id, Document::new())));
+        reader.connect();
+        let mut socket = server.connect();
+        let lost = |reader: &Client| {
+            let is_lost = |(id, hash): &&(DocumentId, ChangeHash)| {
+                reader.document(id).expect("it was added").get_change_by_hash(hash).is_none()
+            };
+            told.lock().expect("no panic").iter().filter(is_lost).count()
+        };
+        // A reader that is in step has all that the server has.
+        wait::until("a sync", || {
+            socket.exchange(&mut reader).expect("an open socket");
+            ids().all(|id| {
+                let document = reader.document(&id).expect("it was added");
+                let conversation = reader.conversation(&id).expect("it was added");
+                let heads = conversation.their_heads().unwrap_or_default();
+                (!heads.is_empty() || conversation.is_unavailable()) && document.get_heads() == heads
+            })
+        });
+        assert_eq!(lost(&reader), 0, "round {round}: of {confirmed} confirmed heads");
+        server.kill();
+    }
+}

@@ -1,0 +1,136 @@
+//! Tests of `hashmill serve`: the program as its users run it, with real sockets, files and signals.
+
+mod kills;
+mod starts;
+mod storage;
+mod sync;
+
+use crate::world::{Done, World, finish, hashmill};
+use hashmill_repo::Client;
+use hashmill_testkit::wait::{self, Running};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{ChildStdout, Command};
+use std::time::{Duration, Instant};
+use tungstenite::protocol::WebSocketConfig;
+use tungstenite::{Error, Message, WebSocket};
+
+/// A running server on a free port, with its storage in the world's folder `store`.
+struct Server {
+    child: Running,
+    /// `HOST:PORT`.
+    address: String,
+    storage_id: String,
+    /// Kept open: a server whose output is closed could fail to write.
+    _stdout: BufReader<ChildStdout>,
+}
+
+impl Server {
+    fn start(world: &World) -> Server {
+        Server::start_with(world, Command::new(hashmill()).arg("serve"), &[])
+    }
+
+    /// Starts a command with further arguments.
+    fn start_with(world: &World, command: &mut Command, args: &[&str]) -> Server {
+        command.args(["--listen", "127.0.0.1:0", "--data", "store"]).args(args);
+        command.env_remove("PORT").env_remove("DATA_DIR");
+        let mut child = world.start(command);
+        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("a line");
+        if line.is_empty() {
+            panic!("{:?}", finish(child));
+        }
+        let (address, storage_id) = line
+            .trim_end()
+            .strip_prefix("listening on ws://")
+            .and_then(|line| line.split_once(", storage "))
+            .unwrap_or_else(|| panic!("{line}"));
+        let (address, storage_id) = (address.to_owned(), storage_id.to_owned());
+        Server { child, address, storage_id, _stdout: stdout }
+    }
+
+    fn url(&self) -> String {
+        format!("ws://{}", self.address)
+    }
+
+    /// Ends it at once.
+    fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        finish(self.child);
+    }
+
+    /// Asks it to stop, and waits for its end.
+    #[cfg(unix)]
+    fn stop(self) -> Done {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+        finish(self.child)
+    }
+
+    /// The status code of a request.
+    fn status(&self, path: &str) -> u16 {
+        let mut stream = TcpStream::connect(&self.address).expect("a server");
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").expect("a server");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    fn connect(&self) -> Socket {
+        Socket::open(&self.address)
+    }
+}
+
+/// A socket of a test.
+struct Socket(WebSocket<TcpStream>);
+
+impl Socket {
+    fn open(address: &str) -> Socket {
+        let stream = TcpStream::connect(address).expect("a server");
+        stream.set_read_timeout(Some(Duration::from_millis(10))).expect("a socket");
+        stream.set_nodelay(true).expect("a socket");
+        let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+        let url = format!("ws://{address}/");
+        let (socket, _) =
+            tungstenite::client::client_with_config(url, stream, Some(config)).expect("a WebSocket");
+        Socket(socket)
+    }
+
+    fn send(&mut self, frame: Vec<u8>) -> Result<(), Error> {
+        self.0.send(Message::Binary(frame.into()))
+    }
+
+    /// The next frame, if one comes soon. `Err`: the socket is closed.
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        match self.0.read() {
+            Ok(Message::Binary(frame)) => Ok(Some(frame.into())),
+            Ok(_) => Ok(None),
+            Err(Error::Io(error)) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until the server closes the socket.
+    fn wait_for_close(mut self) {
+        wait::until("a closed socket", || self.next().is_err());
+    }
+
+    /// Sends what a client has, and passes on to it what came. `Err`: the socket is closed.
+    fn exchange(&mut self, client: &mut Client) -> Result<(), Error> {
+        let now = Instant::now().elapsed();
+        while let Some(frame) = client.to_send(now) {
+            self.send(frame)?;
+        }
+        while let Some(frame) = self.next()? {
+            client.received(&frame, now).expect("no violation");
+            while client.next_event().is_some() {}
+            while let Some(frame) = client.to_send(now) {
+                self.send(frame)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,306 @@
+//! Threads around the core: events to it, its actions to sockets and to the storage.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use hashmill_repo::DocumentId;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+
+use super::store::Store;
+use crate::access::Access;
+use crate::chunk::{ChunkKey, StoredChunk};
+use crate::config::Config;
+use crate::core::Core;
+use crate::document::DocumentJob;
+use crate::event::{Action, CloseReason, Event};
+use crate::fact::Fact;
+use crate::ids::{BatchId, RequestId, SocketId, WorkId};
+
+/// Maximum number of threads for loads and large work.
+const MAX_WORKERS: usize = 4;
+
+/// An action for a socket.
+#[derive(Debug)]
+pub(super) enum Outgoing {
+    Frame(Vec<u8>),
+    Close(CloseReason),
+}
+
+/// An input of the core's thread.
+enum Input {
+    /// A new socket, with the queue of its frames.
+    Opened(SocketId, Access, UnboundedSender<Outgoing>),
+    /// A frame. The permit returns when the core has processed it, so that a socket cannot send faster than the core reads.
+    Frame(SocketId, Vec<u8>, OwnedSemaphorePermit),
+    Event(Event),
+}
+
+enum StoreJob {
+    Append(BatchId, Vec<StoredChunk>),
+    Put(RequestId, StoredChunk),
+    Delete(RequestId, Vec<ChunkKey>),
+}
+
+enum WorkerJob {
+    Load(RequestId, DocumentId),
+    Work(WorkId, DocumentJob),
+}
+
+/// The state that requests for the health of the server read.
+#[derive(Default)]
+struct Health {
+    is_degraded: AtomicBool,
+    is_draining: AtomicBool,
+    has_drained: AtomicBool,
+}
+
+/// The threads of a server.
+pub(super) struct Driver {
+    handle: Handle,
+    ended: watch::Receiver<bool>,
+    /// The threads that use the storage.
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Access of sockets to the core.
+#[derive(Clone)]
+pub(super) struct Handle {
+    inputs: Sender<Input>,
+    health: Arc<Health>,
+    last_socket: Arc<AtomicU64>,
+}
+
+impl Driver {
+    /// Starts the threads.
+    pub(super) fn start(
+        config: Config,
+        store: &Arc<Store>,
+        report: impl Fn(&Fact) + Send + 'static,
+    ) -> io::Result<Driver> {
+        let (inputs, received) = channel();
+        let (ended_sender, ended) = watch::channel(false);
+        let health = Arc::new(Health::default());
+        let (writes, write_queue) = channel();
+        let (works, work_queue) = channel();
+        let writer = (Arc::clone(store), inputs.clone());
+        let mut threads = vec![spawn("store", move || run_writes(&write_queue, &writer.0, &writer.1))?];
+        let work_queue = Arc::new(Mutex::new(work_queue));
+        let workers = thread::available_parallelism().map_or(1, |count| count.get().min(MAX_WORKERS));
+        for _ in 0..workers {
+            let (queue, store, inputs) = (Arc::clone(&work_queue), Arc::clone(store), inputs.clone());
+            threads.push(spawn("work", move || run_works(&queue, &store, &inputs))?);
+        }
+        let mut core = CoreThread {
+            core: Core::new(config),
+            sockets: BTreeMap::new(),
+            writes,
+            works,
+            health: Arc::clone(&health),
+            start: Instant::now(),
+            wake_at: None,
+        };
+        spawn("core", move || {
+            // Dropped also by a panic.
+            let _ended = SetOnDrop(ended_sender);
+            core.run(&received, &report);
+        })?;
+        Ok(Driver { handle: Handle { inputs, health, last_socket: Arc::default() }, ended, threads })
+    }
+
+    /// Waits for the threads that use the storage, after the core has ended: it is then closed.
+    pub(super) fn join(self) {
+        for thread in self.threads {
+            // Its panic was reported.
+            let _ = thread.join();
+        }
+    }
+
+    pub(super) fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Becomes true when the core's thread has ended.
+    pub(super) fn ended(&self) -> watch::Receiver<bool> {
+        self.ended.clone()
+    }
+
+    /// Is all that was received stored, after a request to stop?
+    pub(super) fn has_drained(&self) -> bool {
+        self.handle.health.has_drained.load(Ordering::Acquire)
+    }
+}
+
+impl Handle {
+    /// Registers a socket. Returns its id, and the queue of its frames.
+    pub(super) fn open(&self, access: Access) -> (SocketId, UnboundedReceiver<Outgoing>) {
+        let socket = SocketId(self.last_socket.fetch_add(1, Ordering::Relaxed) + 1);
+        let (sender, receiver) = unbounded_channel();
+        self.send(Input::Opened(socket, access, sender));
+        (socket, receiver)
+    }
+
+    pub(super) fn receive(&self, socket: SocketId, frame: Vec<u8>, permit: OwnedSemaphorePermit) {
+        self.send(Input::Frame(socket, frame, permit));
+    }
+
+    pub(super) fn drained(&self, socket: SocketId, bytes: usize) {
+        self.send(Input::Event(Event::SocketDrained(socket, bytes)));
+    }
+
+    pub(super) fn closed(&self, socket: SocketId) {
+        self.send(Input::Event(Event::SocketClosed(socket)));
+    }
+
+    /// Asks the core to store what it has and to close all sockets.
+    pub(super) fn drain(&self) {
+        self.health.is_draining.store(true, Ordering::Release);
+        self.send(Input::Event(Event::DrainRequested));
+    }
+
+    /// Are changes of clients stored?
+    pub(super) fn is_ready(&self) -> bool {
+        let Health { is_degraded, is_draining, .. } = &*self.health;
+        !is_degraded.load(Ordering::Acquire) && !is_draining.load(Ordering::Acquire)
+    }
+
+    fn send(&self, input: Input) {
+        // The core has ended: so will all sockets.
+        let _ = self.inputs.send(input);
+    }
+}
+
+struct CoreThread {
+    core: Core,
+    sockets: BTreeMap<SocketId, UnboundedSender<Outgoing>>,
+    writes: Sender<StoreJob>,
+    works: Sender<WorkerJob>,
+    health: Arc<Health>,
+    start: Instant,
+    wake_at: Option<Duration>,
+}
+
+impl CoreThread {
+    fn run(&mut self, inputs: &Receiver<Input>, report: &impl Fn(&Fact)) {
+        let mut actions = Vec::new();
+        loop {
+            let now = self.start.elapsed();
+            let input = match self.wake_at {
+                None => inputs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(at) => inputs.recv_timeout(at.saturating_sub(now)),
+            };
+            let (event, _permit) = match input {
+                Ok(Input::Opened(socket, access, sender)) => {
+                    self.sockets.insert(socket, sender);
+                    (Event::SocketOpened(socket, access), None)
+                }
+                Ok(Input::Frame(socket, frame, permit)) => {
+                    (Event::FrameReceived(socket, frame), Some(permit))
+                }
+                Ok(Input::Event(event)) => {
+                    if let Event::SocketClosed(socket) = &event {
+                        self.sockets.remove(socket);
+                    }
+                    (event, None)
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.wake_at = None;
+                    (Event::TimerFired, None)
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            self.core.step(self.start.elapsed(), event, &mut actions);
+            for action in actions.drain(..) {
+                self.carry_out(action, report);
+            }
+            self.health.is_degraded.store(self.core.is_degraded(), Ordering::Release);
+            if self.health.has_drained.load(Ordering::Acquire) {
+                return;
+            }
+        }
+    }
+
+    fn carry_out(&mut self, action: Action, report: &impl Fn(&Fact)) {
+        // A thread that has ended gives no answer, which the core takes for a slow one.
+        match action {
+            Action::Send(socket, frame) => self.send(socket, Outgoing::Frame(frame)),
+            Action::Close(socket, reason) => {
+                self.send(socket, Outgoing::Close(reason));
+                self.sockets.remove(&socket);
+            }
+            Action::Append { batch, chunks } => drop(self.writes.send(StoreJob::Append(batch, chunks))),
+            Action::PutSnapshot { request, chunk } => {
+                drop(self.writes.send(StoreJob::Put(request, chunk)));
+            }
+            Action::Delete(request, keys) => drop(self.writes.send(StoreJob::Delete(request, keys))),
+            Action::Load(request, document) => drop(self.works.send(WorkerJob::Load(request, document))),
+            Action::RunWork(work, job) => drop(self.works.send(WorkerJob::Work(work, job))),
+            Action::WakeAt(at) => self.wake_at = Some(at),
+            Action::Report(fact) => {
+                report(&fact);
+                if fact == Fact::Drained {
+                    self.health.has_drained.store(true, Ordering::Release);
+                }
+            }
+        }
+    }
+
+    fn send(&self, socket: SocketId, outgoing: Outgoing) {
+        if let Some(sender) = self.sockets.get(&socket) {
+            // The socket has closed, of which an event will tell.
+            let _ = sender.send(outgoing);
+        }
+    }
+}
+
+/// Writes in order, each durable before its outcome is reported.
+fn run_writes(jobs: &Receiver<StoreJob>, store: &Store, inputs: &Sender<Input>) {
+    while let Ok(job) = jobs.recv() {
+        let event = match job {
+            StoreJob::Append(batch, chunks) => Event::Appended(batch, store.put(&chunks)),
+            StoreJob::Put(request, chunk) => Event::Completed(request, store.put(&[chunk])),
+            StoreJob::Delete(request, keys) => Event::Completed(request, store.delete(&keys)),
+        };
+        if inputs.send(Input::Event(event)).is_err() {
+            return;
+        }
+    }
+}
+
+fn run_works(jobs: &Mutex<Receiver<WorkerJob>>, store: &Store, inputs: &Sender<Input>) {
+    loop {
+        // The lock is held while waiting: the other threads wait for it instead of for a job.
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = job else { return };
+        // A panic costs this document alone: it stays with the job. The panic's message goes to the operator.
+        let done = catch_unwind(AssertUnwindSafe(|| match job {
+            WorkerJob::Load(request, document) => Event::Loaded(request, store.load(&document)),
+            WorkerJob::Work(work, job) => Event::WorkDone(work, job.run()),
+        }));
+        if let Ok(event) = done
+            && inputs.send(Input::Event(event)).is_err()
+        {
+            return;
+        }
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(format!("hashmill-{name}")).spawn(run)
+}
+
+/// Sets a flag when it is dropped.
+struct SetOnDrop(watch::Sender<bool>);
+
+impl Drop for SetOnDrop {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
+    }
+}

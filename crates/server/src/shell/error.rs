@@ -1,0 +1,83 @@
+//! Errors of starting and running a server.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Reason why a server cannot start. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Another process uses the storage.
+    #[error("{0}: another server uses this directory: stop it, or choose another one")]
+    InUse(PathBuf),
+    /// Another version wrote the storage.
+    #[error(
+        "{folder}: its format is version {found}, this program reads version {known}: use the program that wrote it"
+    )]
+    Version {
+        /// The directory.
+        folder: PathBuf,
+        /// The version of the storage.
+        found: u64,
+        /// The version of this program.
+        known: u64,
+    },
+    /// The directory belongs to another program.
+    #[error(
+        "{0}: files of automerge-repo's server are there, which cannot be imported yet: choose another directory"
+    )]
+    Foreign(PathBuf),
+    /// The directory or a file in it cannot be used.
+    #[error("{path}: {reason}")]
+    Storage {
+        /// The directory or file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// The address cannot be used.
+    #[error("{}", listen_error(*address, reason))]
+    Listen {
+        /// The address.
+        address: Option<SocketAddr>,
+        /// The reason.
+        reason: io::Error,
+    },
+    /// Threads cannot be started.
+    #[error("threads cannot be started: {0}")]
+    Threads(io::Error),
+}
+
+/// Reason why a server ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Threads cannot be started.
+    #[error("threads cannot be started: {0}")]
+    Threads(io::Error),
+    /// Changes that were received, and not confirmed, could not be stored in time.
+    #[error(
+        "changes of clients could not be stored before the end; they were not confirmed, and the clients have them"
+    )]
+    NotStored,
+    /// A thread of the server ended.
+    #[error("a part of the server failed; all that was confirmed is stored")]
+    Internal,
+}
+
+fn listen_error(address: Option<SocketAddr>, reason: &io::Error) -> String {
+    let address = address.map(|address| format!("{address}: ")).unwrap_or_default();
+    match reason.kind() {
+        io::ErrorKind::AddrInUse => {
+            format!("{address}the port is in use: stop the other program, or choose another port")
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            format!("{address}this machine does not have the address")
+        }
+        io::ErrorKind::PermissionDenied => {
+            format!("{address}this user may not use the port: choose one above 1023")
+        }
+        _ => format!("{address}{reason}"),
+    }
+}

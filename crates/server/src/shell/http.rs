@@ -1,0 +1,133 @@
+//! HTTP: the upgrade to WebSocket, and requests for the health of the server.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONNECTION, HeaderMap, HeaderName, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, UPGRADE};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+use super::Settings;
+use super::driver::Handle;
+use super::socket;
+use crate::access::Access;
+
+/// Maximum time for the head of a request.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause after an error of the listening socket, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+type Body = http_body_util::Full<Bytes>;
+
+/// Accepts connections.
+#[derive(Clone)]
+pub(super) struct Http {
+    core: Handle,
+    access: Access,
+    max_frame_bytes: usize,
+    sockets: Arc<Semaphore>,
+}
+
+impl Http {
+    pub(super) fn new(core: Handle, settings: &Settings) -> Http {
+        Http {
+            core,
+            access: settings.access,
+            max_frame_bytes: settings.max_frame_bytes,
+            sockets: Arc::new(Semaphore::new(settings.max_sockets)),
+        }
+    }
+
+    /// Accepts connections without end. Beyond the maximum, new ones wait in the queue of the operating system.
+    pub(super) async fn accept(&self, listener: TcpListener) {
+        loop {
+            let Ok(permit) = Arc::clone(&self.sockets).acquire_owned().await else { return };
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let http = self.clone();
+                    tokio::spawn(async move { http.serve(stream, permit).await });
+                }
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            }
+        }
+    }
+
+    async fn serve(self, stream: TcpStream, permit: OwnedSemaphorePermit) {
+        // Sync messages are small and awaited.
+        let _ = stream.set_nodelay(true);
+        let permit = Arc::new(permit);
+        let service = service_fn(move |request| {
+            let response = self.respond(request, &permit);
+            async move { Ok::<_, Infallible>(response) }
+        });
+        let mut server = hyper::server::conn::http1::Builder::new();
+        server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+        // An error ends this connection alone.
+        let _ = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
+    }
+
+    fn respond(&self, mut request: Request<Incoming>, permit: &Arc<OwnedSemaphorePermit>) -> Response<Body> {
+        if let Some(key) = upgrade_key(&request) {
+            let upgrade = hyper::upgrade::on(&mut request);
+            let (core, access, max_frame_bytes) = (self.core.clone(), self.access, self.max_frame_bytes);
+            let permit = Arc::clone(permit);
+            tokio::spawn(async move {
+                if let Ok(upgraded) = upgrade.await {
+                    socket::serve(TokioIo::new(upgraded), &core, access, max_frame_bytes).await;
+                }
+                drop(permit);
+            });
+            let mut response = Response::new(Body::default());
+            *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+            let headers = response.headers_mut();
+            let values =
+                [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), (SEC_WEBSOCKET_ACCEPT, key.as_str())];
+            for (name, value) in values {
+                headers.insert(name, value.parse().expect("base 64 is a valid value"));
+            }
+            return response;
+        }
+        match (request.method(), request.uri().path()) {
+            (&Method::GET | &Method::HEAD, "/healthz") => text(StatusCode::OK, "alive\n"),
+            (&Method::GET | &Method::HEAD, "/readyz") if self.core.is_ready() => {
+                text(StatusCode::OK, "ready\n")
+            }
+            (&Method::GET | &Method::HEAD, "/readyz") => {
+                text(StatusCode::SERVICE_UNAVAILABLE, "changes of clients are not stored now\n")
+            }
+            (&Method::GET | &Method::HEAD, "/") => {
+                text(StatusCode::OK, "hashmill serve: connect with a client of automerge-repo\n")
+            }
+            _ => text(StatusCode::NOT_FOUND, "not found\n"),
+        }
+    }
+}
+
+/// The answer to the key of a request for a WebSocket, on any path.
+fn upgrade_key(request: &Request<Incoming>) -> Option<String> {
+    let headers = request.headers();
+    let is_upgrade = request.method() == Method::GET
+        && request.version() >= Version::HTTP_11
+        && has_word(headers, &CONNECTION, "upgrade")
+        && has_word(headers, &UPGRADE, "websocket");
+    let key = headers.get(SEC_WEBSOCKET_KEY).filter(|_| is_upgrade)?;
+    Some(derive_accept_key(key.as_bytes()))
+}
+
+/// Is a word in a list of words, in any case?
+fn has_word(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|there| there.trim().eq_ignore_ascii_case(word))
+}
+
+fn text(status: StatusCode, text: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    response
+}

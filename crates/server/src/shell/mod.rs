@@ -1,0 +1,134 @@
+//! The server on a machine: sockets, storage in a directory, threads, clock.
+//!
+//! The core runs on a thread of its own, which never waits for anything but the next event. Appends run on a second thread, loads and
+//! large work on further ones, sockets on tokio's.
+
+mod driver;
+mod error;
+mod http;
+mod socket;
+mod store;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+
+use crate::access::Access;
+use crate::config::Config;
+use crate::fact::Fact;
+
+pub use error::{OpenError, RunError};
+
+use driver::Driver;
+use store::Store;
+
+/// Time for storing what was received, after a request to stop.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Settings of a server.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Addresses to listen on: the first that is free to use. Several when a name has several.
+    pub listen: Vec<SocketAddr>,
+    /// The directory of the storage, which is created.
+    pub folder: PathBuf,
+    /// The id of this server among peers.
+    pub peer_id: String,
+    /// Random bytes for the id of a new storage.
+    pub new_storage_id: [u8; 16],
+    /// Rights of all clients.
+    pub access: Access,
+    /// Maximum size of a message of a client.
+    pub max_frame_bytes: usize,
+    /// Budget for documents in memory.
+    pub memory_bytes: usize,
+    /// Maximum number of open sockets.
+    pub max_sockets: usize,
+}
+
+/// A server that is ready to accept clients.
+pub struct Server {
+    runtime: Runtime,
+    listener: TcpListener,
+    address: SocketAddr,
+    settings: Settings,
+    store: Arc<Store>,
+    stop: watch::Sender<bool>,
+}
+
+/// Asks a server to stop.
+#[derive(Clone)]
+pub struct StopHandle(watch::Sender<bool>);
+
+impl StopHandle {
+    /// Asks the server to store what it has received, close all sockets, and return.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Server {
+    /// Opens the storage, then the address: a client that connects is answered.
+    pub fn open(settings: Settings) -> Result<Server, OpenError> {
+        let store = Store::open(&settings.folder, settings.new_storage_id)?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(OpenError::Threads)?;
+        let listener = runtime.block_on(TcpListener::bind(&settings.listen[..]));
+        let listener = listener
+            .map_err(|reason| OpenError::Listen { address: settings.listen.first().copied(), reason })?;
+        let address = listener.local_addr().map_err(|reason| OpenError::Listen { address: None, reason })?;
+        let (stop, _) = watch::channel(false);
+        Ok(Server { runtime, listener, address, settings, store: Arc::new(store), stop })
+    }
+
+    /// The address that it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The id of the storage.
+    pub fn storage_id(&self) -> &str {
+        self.store.storage_id()
+    }
+
+    /// A handle to stop it.
+    pub fn stop_handle(&self) -> StopHandle {
+        StopHandle(self.stop.clone())
+    }
+
+    /// Serves until it is stopped. Each fact is passed to `report`.
+    pub fn run(self, report: impl Fn(&Fact) + Send + 'static) -> Result<(), RunError> {
+        let Server { runtime, listener, settings, store, stop, .. } = self;
+        let mut config = Config::new(&settings.peer_id, store.storage_id());
+        config.memory_bytes = settings.memory_bytes;
+        config.max_inbox_bytes = config.max_inbox_bytes.min(settings.max_frame_bytes);
+        let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
+        let result = runtime.block_on(async {
+            let http = http::Http::new(driver.handle(), &settings);
+            let mut stops = stop.subscribe();
+            let mut ended = driver.ended();
+            tokio::select! {
+                () = http.accept(listener) => {}
+                _ = stops.wait_for(|stops| *stops) => {}
+                _ = ended.wait_for(|ended| *ended) => return Err(RunError::Internal),
+            }
+            driver.handle().drain();
+            match tokio::time::timeout(DRAIN_TIMEOUT, ended.wait_for(|ended| *ended)).await {
+                Ok(_) if driver.has_drained() => Ok(()),
+                Ok(_) => Err(RunError::Internal),
+                Err(_) => Err(RunError::NotStored),
+            }
+        });
+        // Sockets have a moment for their closing handshakes.
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        if result.is_ok() {
+            driver.join();
+        }
+        result
+    }
+}

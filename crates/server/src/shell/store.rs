@@ -1,0 +1,199 @@
+//! Storage in one directory: a redb database with automerge-repo's keys.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+
+use hashmill_repo::{DocumentId, StorageId};
+use redb::{Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition};
+
+use super::error::OpenError;
+use crate::chunk::{ChunkKey, ChunkKind, StoredChunk};
+use crate::event::IoFailure;
+
+/// The database in the directory.
+const FILE: &str = "hashmill.redb";
+/// A file of automerge-repo's server: the key `storage-adapter-id`.
+const FOREIGN_FILE: &str = "st/orage-adapter-id";
+/// Version of the format: tables, keys and values.
+const FORMAT: u64 = 1;
+/// Memory for pages of the database.
+const CACHE_BYTES: usize = 64 << 20;
+
+type Key = (&'static str, &'static str, &'static str);
+/// Chunks by document, kind and name, as automerge-repo names them.
+const CHUNKS: TableDefinition<'_, Key, &[u8]> = TableDefinition::new("chunks");
+/// Facts about the storage, by name.
+const FACTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("facts");
+const FORMAT_FACT: &str = "format";
+const STORAGE_ID_FACT: &str = "storage-adapter-id";
+
+/// An open storage. One process has it at a time.
+pub(super) struct Store {
+    path: PathBuf,
+    storage_id: String,
+    /// `None` after an error: the database must be opened again, which rolls back what was not stored.
+    database: RwLock<Option<Database>>,
+}
+
+impl Store {
+    /// Opens the storage of a directory, or creates it.
+    pub(super) fn open(folder: &Path, new_storage_id: [u8; 16]) -> Result<Store, OpenError> {
+        let failed = |path: &Path, reason: String| OpenError::Storage { path: path.to_owned(), reason };
+        let io_failed = |error: io::Error| failed(folder, error.to_string());
+        fs::create_dir_all(folder).map_err(io_failed)?;
+        let path = folder.join(FILE);
+        if !path.exists() && folder.join(FOREIGN_FILE).exists() {
+            return Err(OpenError::Foreign(folder.to_owned()));
+        }
+        let is_new = !path.exists();
+        let database = create(&path).map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
+                OpenError::InUse(folder.to_owned())
+            }
+            error => failed(&path, error.to_string()),
+        })?;
+        if is_new {
+            sync_folder(folder).map_err(io_failed)?;
+        }
+        let storage_id = read_facts(&database, new_storage_id);
+        let storage_id = storage_id.map_err(|error| failed(&path, error.to_string()))?;
+        let storage_id = storage_id.map_err(|found| OpenError::Version {
+            folder: folder.to_owned(),
+            found,
+            known: FORMAT,
+        })?;
+        Ok(Store { path, storage_id, database: RwLock::new(Some(database)) })
+    }
+
+    pub(super) fn storage_id(&self) -> &str {
+        &self.storage_id
+    }
+
+    /// All chunks of a document. Chunks of other kinds are left out.
+    pub(super) fn load(&self, document: &DocumentId) -> Result<Vec<StoredChunk>, IoFailure> {
+        self.with_database(|database| {
+            let text = document.to_string();
+            let table = database.begin_read()?.open_table(CHUNKS)?;
+            let mut chunks = Vec::new();
+            for entry in table.range((text.as_str(), "", "")..)? {
+                let (key, bytes) = entry?;
+                let (of, kind, name) = key.value();
+                if of != text {
+                    break;
+                }
+                if let Some(kind) = ChunkKind::from_name(kind) {
+                    let key = ChunkKey { document: document.clone(), kind, name: name.to_owned() };
+                    chunks.push(StoredChunk { key, bytes: bytes.value().to_vec() });
+                }
+            }
+            Ok(chunks)
+        })
+    }
+
+    /// Stores chunks durably, all or none.
+    pub(super) fn put(&self, chunks: &[StoredChunk]) -> Result<(), IoFailure> {
+        self.write(|table| {
+            for StoredChunk { key, bytes } in chunks {
+                let document = key.document.to_string();
+                table.insert((document.as_str(), key.kind.as_str(), key.name.as_str()), bytes.as_slice())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Deletes chunks durably, all or none.
+    pub(super) fn delete(&self, keys: &[ChunkKey]) -> Result<(), IoFailure> {
+        self.write(|table| {
+            for key in keys {
+                let document = key.document.to_string();
+                table.remove((document.as_str(), key.kind.as_str(), key.name.as_str()))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn write(
+        &self,
+        change: impl Fn(&mut Table<'_, Key, &'static [u8]>) -> Result<(), redb::Error>,
+    ) -> Result<(), IoFailure> {
+        self.with_database(|database| {
+            let transaction = database.begin_write()?;
+            change(&mut transaction.open_table(CHUNKS)?)?;
+            // Returns when the data has reached the disk.
+            transaction.commit()?;
+            Ok(())
+        })
+    }
+
+    /// Runs an operation on the database. After an error the database refuses everything, so it is closed, and the next operation
+    /// opens it again.
+    fn with_database<R>(
+        &self,
+        operation: impl Fn(&Database) -> Result<R, redb::Error>,
+    ) -> Result<R, IoFailure> {
+        let unknown = |error: redb::Error| IoFailure::Unknown(error.to_string());
+        if self.database.read().unwrap_or_else(PoisonError::into_inner).is_none() {
+            let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+            if database.is_none() {
+                *database = Some(create(&self.path).map_err(|error| unknown(error.into()))?);
+            }
+        }
+        let result = match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => operation(database),
+            None => return Err(IoFailure::NotDone("the storage was closed by an error".to_owned())),
+        };
+        result.map_err(|error| {
+            *self.database.write().unwrap_or_else(PoisonError::into_inner) = None;
+            unknown(error)
+        })
+    }
+}
+
+fn create(path: &Path) -> Result<Database, DatabaseError> {
+    Database::builder().set_cache_size(CACHE_BYTES).create(path)
+}
+
+/// Reads the id of the storage, and writes the facts of a new one. `Ok(Err)` has the version of another format.
+fn read_facts(database: &Database, new_storage_id: [u8; 16]) -> Result<Result<String, u64>, redb::Error> {
+    let transaction = database.begin_write()?;
+    let storage_id = {
+        let mut facts = transaction.open_table(FACTS)?;
+        match read_text(&facts, FORMAT_FACT)? {
+            Some(found) if found == FORMAT.to_string() => {}
+            // A version that is no number is not one of ours.
+            Some(found) => return Ok(Err(found.parse().unwrap_or(u64::MAX))),
+            None => drop(facts.insert(FORMAT_FACT, FORMAT.to_string().as_bytes())?),
+        }
+        match read_text(&facts, STORAGE_ID_FACT)? {
+            Some(storage_id) => storage_id,
+            None => {
+                let storage_id = StorageId::from_random_bytes(new_storage_id).to_string();
+                facts.insert(STORAGE_ID_FACT, storage_id.as_bytes())?;
+                storage_id
+            }
+        }
+    };
+    transaction.open_table(CHUNKS)?;
+    transaction.commit()?;
+    Ok(Ok(storage_id))
+}
+
+fn read_text(
+    facts: &Table<'_, &'static str, &'static [u8]>,
+    name: &str,
+) -> Result<Option<String>, redb::Error> {
+    Ok(facts.get(name)?.map(|value| String::from_utf8_lossy(value.value()).into_owned()))
+}
+
+/// Makes the name of a new file durable.
+#[expect(clippy::disallowed_types, reason = "the storage is made of files")]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Systems on which a folder cannot be opened do not need it.
+    match fs::File::open(folder) {
+        Ok(folder) => folder.sync_all(),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        Err(error) => Err(error),
+    }
+}
