@@ -10,9 +10,17 @@ use crate::steps::kind::CORE;
 /// Needs a compiler for C++.
 pub(super) const LIBFUZZER: &str = "hashmill-fuzz/libfuzzer";
 
-/// Features of core that belong to other kinds: graphics devices, and documents without their shortcuts (`i686`).
-const NOT_CORE: [&str; 5] =
-    ["hashmill-cli/gpu", "hashmill-engines/gpu", "hashmill-workloads/gpu", "hashmill-doc/general", LIBFUZZER];
+/// Features of core that belong to other kinds: graphics devices, documents without their shortcuts (`i686`), and the sync server's
+/// sockets and storage.
+const NOT_CORE: [&str; 7] = [
+    "hashmill-cli/gpu",
+    "hashmill-cli/serve",
+    "hashmill-engines/gpu",
+    "hashmill-workloads/gpu",
+    "hashmill-doc/general",
+    "hashmill-server/shell",
+    LIBFUZZER,
+];
 
 /// Features that no test of the whole workspace needs: engines that documents are measured beside take longer to build than
 /// everything else; the others have steps of their own.
@@ -97,9 +105,18 @@ mod tests {
         let core = crates(&core(&crate::root()).expect("options"));
         let has = |name: &str| core.iter().any(|line| line.split(' ').next() == Some(name));
         assert!(has("hashmill-doc") && has("serde"));
-        for heavy in
-            ["wgpu", "naga", "object_store", "parquet", "automerge", "blake3", "loro", "pyo3", "napi"]
-        {
+        for heavy in [
+            "wgpu",
+            "naga",
+            "object_store",
+            "parquet",
+            "tokio",
+            "automerge",
+            "blake3",
+            "loro",
+            "pyo3",
+            "napi",
+        ] {
             assert!(!has(heavy), "{heavy}");
         }
     }
@@ -117,6 +134,7 @@ mod tests {
             "hashmill-cli",
             "hashmill-engines",
             "hashmill-gpu",
+            "hashmill-server",
             "hashmill-workloads",
             "rustls",
             "rustls-webpki",

@@ -12,6 +12,7 @@ pub(crate) enum Kind {
     Release,
     Gpu,
     Inventory,
+    Server,
     Rivals,
     Bindings,
     Platforms,
@@ -40,11 +41,12 @@ pub(crate) const CORE: [&str; 15] = [
 
 impl Kind {
     /// In the order in which they run: those that fail early first.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Core,
         Self::Release,
         Self::Gpu,
         Self::Inventory,
+        Self::Server,
         Self::Rivals,
         Self::Bindings,
         Self::Platforms,
@@ -58,6 +60,7 @@ impl Kind {
             Self::Release => "release",
             Self::Gpu => "gpu",
             Self::Inventory => "inventory",
+            Self::Server => "server",
             Self::Rivals => "rivals",
             Self::Bindings => "bindings",
             Self::Platforms => "platforms",
@@ -73,6 +76,7 @@ impl Kind {
             Self::Release => "licences, packages, archives, rustdoc, workflows and all lints",
             Self::Gpu => "graphics devices: drivers without a card, software Vulkan, CUDA kernels",
             Self::Inventory => "inventories in object stores",
+            Self::Server => "the sync server on a machine: sockets, storage, ends of the process",
             Self::Rivals => "comparisons with other engines, and b3sum's own tests",
             Self::Bindings => "C, Python, Node, browsers and Automerge for JavaScript",
             Self::Platforms => "other processors and systems, and no system at all",
@@ -92,6 +96,7 @@ impl Kind {
             Self::Release => &["hashmill-cli", "hashmill-gpu", "hashmill-inventory", "hashmill-rivals"],
             Self::Gpu => &["hashmill-cli", "hashmill-engines", "hashmill-gpu"],
             Self::Inventory => &["hashmill-inventory"],
+            Self::Server => &["hashmill-cli", "hashmill-server"],
             Self::Rivals => &["hashmill-cli", "hashmill-rivals"],
             Self::Bindings => &[
                 "hashmill-c",

@@ -1,4 +1,4 @@
-//! Steps of the whole workspace: graphics devices, inventories, and comparisons with other engines.
+//! Steps of the whole workspace: graphics devices, inventories, the sync server, and comparisons with other engines.
 
 use std::env::consts;
 use std::path::Path;
@@ -51,6 +51,22 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[],
         runner: None,
         commands: |setting| tests(setting, &["crates/inventory"]),
+    },
+    Step {
+        name: "server",
+        about: "tests of the crate `server`, and those of `hashmill serve` as its users run it",
+        kind: Kind::Server,
+        graph: Graph::Whole,
+        filters: true,
+        applies: everywhere,
+        needs: &[],
+        runner: None,
+        commands: |setting| {
+            let mut commands = tests(setting, &["crates/server"])?;
+            let program = Selection::of_packages(&["crates/cli"]);
+            commands.push(selected(setting, program.with_names(&["serve::"]))?);
+            Ok(commands)
+        },
     },
     Step {
         name: "comparisons",
