@@ -117,7 +117,7 @@ impl Error {
             Error::Cuda(_)
             | Error::Lost
             | Error::SelfTest { .. }
-            | Error::Engine(EngineError::SelfTest { .. }) => Fault::Device,
+            | Error::Engine(EngineError::SelfTest { .. } | EngineError::Progress { .. }) => Fault::Device,
             Error::Buffer { .. } | Error::Engine(_) | Error::Hash(_) | Error::Which { .. } => Fault::Caller,
         }
     }

@@ -129,6 +129,10 @@ impl HashSource for NonceSource<'_, '_> {
 
     fn done(&mut self, numbers: &[u64], last: &[Words]) -> Result<(), Error> {
         for (number, sum) in numbers.iter().zip(&*sums(self.pow.params(), last)) {
+            // What a device computes after a wrong hit is no result: its nonces go back with their leases.
+            if self.hits.has_failed() {
+                return Err(HashError::Stopped.into());
+            }
             let at = self.in_flight.partition_point(|hash| hash.number < *number);
             if self.in_flight.get(at).is_none_or(|hash| hash.number != *number) {
                 // It was given up meanwhile.

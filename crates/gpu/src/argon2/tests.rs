@@ -2,8 +2,13 @@
 
 use super::simulated_owner::{KnownHashes, SimulatedOwner, simulate};
 use super::*;
-use hashmill_hash::argon2::pow::{HitChecker, Order};
-use hashmill_hash::engine::{EngineError, Hit, NonceJob, RangeSearch, SearchMonitor, SearchProgress};
+use super::nonces::NonceSource;
+use hashmill_hash::argon2::PagePolicy;
+use hashmill_hash::argon2::pow::{HitChecker, HitQueue, Order, SingleThread};
+use hashmill_hash::engine::{
+    EngineError, Hit, Lease, NonceEngine, NonceJob, RangeSearch, SearchMonitor, SearchProgress, Supply,
+};
+use std::collections::BTreeSet;
 
 #[test]
 fn threads_do_everything_once_and_name_the_first_error() {
@@ -158,6 +163,86 @@ fn range<'a>(
     hit: &'a (dyn Fn(Hit) + Sync),
 ) -> RangeSearch<'a> {
     RangeSearch::new(&NonceJob::new(b"a header", target), Order::BigEndian, nonces, monitor, hit)
+}
+
+/// A device whose first result is a wrong hit. Its later results, after the check has failed, are no hits.
+struct FailedDevice<'q, 'a>(&'q HitQueue<'a>);
+
+impl Device for FailedDevice<'_, '_> {
+    fn width(&self) -> usize {
+        8
+    }
+
+    fn run(&mut self, work: &mut dyn HashSource, _: &Stop) -> Result<(), Error> {
+        let [hit, other] = [true, false].map(|is_hit| {
+            let mut blocks = (0..).map(|word| [word; 128]);
+            let digest_of = |block: &Words| {
+                let mut digest = [0; 32];
+                hazmat::tag(block, &mut digest);
+                digest
+            };
+            blocks.find(|block| (digest_of(block) <= HALF) == is_hit).expect("half of all")
+        });
+        let count = work.next(self.width())?.len() / 2;
+        work.done(&[0], &[hit])?;
+        while !self.0.has_failed() {
+            thread::yield_now();
+        }
+        let later: Vec<u64> = (1..count as u64).collect();
+        work.done(&later, &vec![other; later.len()])
+    }
+}
+
+/// A target that half of all digests reach.
+const HALF: [u8; 32] = {
+    let mut target = [0xff; 32];
+    target[0] = 0x7f;
+    target
+};
+
+/// Otherwise a lease with wrong results would end as searched, and its hits would be lost.
+#[test]
+fn results_after_a_wrong_hit_do_not_count_and_another_engine_finds_their_hits() {
+    let pow = simulated_owner::pow(8);
+    let (monitor, checker) = (SearchMonitor::new(), HitChecker::new(pow).unwrap());
+    let _limit = hashmill_testkit::wait::limit("the check of a wrong hit");
+    let found = Mutex::new(Vec::new());
+    let note = |hit: Hit| found.lock().unwrap().push(hit.nonce);
+    let search = range(HALF, 0..8, &monitor, &note);
+    // Leases of one nonce, so that each ends by itself.
+    let single = SingleNonces(&search);
+    let failed = checker.check_beside("failed", monitor.stop(), |queue| {
+        let mut source = NonceSource::new(Plan::host(), pow, &single, queue, monitor.stop());
+        FailedDevice(queue).run(&mut source, monitor.stop())
+    });
+    assert_eq!(failed.map(|_| ()), Err(EngineError::SelfTest { engine: "failed".to_owned() }));
+    assert_eq!(search.progress(), SearchProgress::new(1, 0), "the wrong hit alone was computed");
+    let mut processor = SingleThread::new(pow, Plan::host(), PagePolicy::Plain, 1).unwrap();
+    processor.run(&search, monitor.stop()).unwrap();
+    let mut hasher = Hasher::new(pow.params());
+    let mut digest = |nonce: u64| -> [u8; 32] {
+        pow.input(b"a header", nonce, |input| hasher.hash(input).unwrap())
+    };
+    let right: BTreeSet<u64> = (0..8).filter(|nonce| digest(*nonce) <= HALF).collect();
+    let found = found.into_inner().unwrap();
+    assert_eq!((found.len(), BTreeSet::from_iter(found)), (right.len(), right));
+}
+
+/// A supply whose leases have one nonce each.
+struct SingleNonces<'a>(&'a dyn Supply);
+
+impl Supply for SingleNonces<'_> {
+    fn take_lease(&self, _: u64) -> Option<Lease> {
+        self.0.take_lease(1)
+    }
+
+    fn report_hit(&self, lease: &Lease, hit: Hit) {
+        self.0.report_hit(lease, hit);
+    }
+
+    fn end_lease(&self, lease: Lease, progress: SearchProgress) {
+        self.0.end_lease(lease, progress);
+    }
 }
 
 #[test]
