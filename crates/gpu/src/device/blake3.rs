@@ -115,12 +115,13 @@ impl Blake3 {
     /// [`HashError::Stopped`](hashmill_hash::argon2::HashError::Stopped) as [`Error::Hash`].
     #[cfg(feature = "cuda")]
     pub fn hash_registered(&self, bytes: &Registered<'_>, stop: &Stop) -> Result<Hash, Error> {
-        self.device.as_cuda()?;
-        self.hash_pieces(bytes.bytes(), || match &self.engine {
-            Engine::Cuda(blake3) => blake3.registered_pieces(bytes, stop),
+        match &self.engine {
+            Engine::Cuda(blake3) => {
+                self.hash_pieces(bytes.bytes(), || blake3.registered_pieces(bytes, stop))
+            }
             #[cfg(feature = "wgpu")]
-            Engine::Wgpu(blake3) => blake3.pieces(bytes.bytes(), stop),
-        })
+            Engine::Wgpu(_) => Err(self.device.lacks_cuda()),
+        }
     }
 
     /// The digest of these bytes, given the values of their pieces if they are more than a chunk.

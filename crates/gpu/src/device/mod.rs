@@ -200,10 +200,14 @@ impl Device {
         match &self.0 {
             Inner::Cuda(device) => Ok(device),
             #[cfg(feature = "wgpu")]
-            Inner::Wgpu(device) => {
-                Err(Error::Unfit { device: device.info().name.clone(), lacks: "NVIDIA's driver".to_owned() })
-            }
+            Inner::Wgpu(_) => Err(self.lacks_cuda()),
         }
+    }
+
+    /// The error of a request to another back end for what only NVIDIA's driver has.
+    #[cfg(all(feature = "cuda", feature = "wgpu"))]
+    fn lacks_cuda(&self) -> Error {
+        Error::Unfit { device: self.info().name.clone(), lacks: "NVIDIA's driver".to_owned() }
     }
 
     /// BLAKE3 in this mode. Compiles the kernels if necessary, and tests the device with known digests.
