@@ -4,7 +4,7 @@ use crate::spec::EngineName;
 use crate::tune_file::{TunedArgon2, TunedChoices};
 use hashmill_gpu::{Argon2, BackEnd, Device, Error, Info, Kind, Selector, Tiles, Tuning};
 use hashmill_hash::argon2::Params;
-use hashmill_hash::argon2::pow::Pow;
+use hashmill_hash::argon2::pow::HitChecker;
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::{NonceEngine, SubtreeEngine};
 use hashmill_machine as machine;
@@ -94,9 +94,13 @@ impl OpenDevice {
         self.0.argon2_tuned(params, tuning)
     }
 
-    /// An engine that searches nonces, with at most `most` at a time.
-    pub(crate) fn nonces(&self, pow: Pow, most: usize) -> Result<Box<dyn NonceEngine>, Error> {
-        Ok(Box::new(self.0.nonces(pow, most)?))
+    /// An engine that searches nonces, with at most `most` at a time, and `checker` for its hits.
+    pub(crate) fn nonces(
+        &self,
+        checker: Arc<HitChecker>,
+        most: usize,
+    ) -> Result<Box<dyn NonceEngine>, Error> {
+        Ok(Box::new(self.0.nonces(checker, most)?))
     }
 
     /// Candidate layouts of Argon2. The first is the guess used without a measurement.

@@ -9,7 +9,7 @@ use crate::spec::{EngineList, EngineListError, EngineName};
 use crate::tags::{AutoEngine, DeviceEntry, DeviceTags};
 use crate::tags::{CpuEngine, EngineFactory, RequestedEngine, RequestedGroup, TagEngine};
 use crate::tune_file::TunedChoices;
-use hashmill_hash::argon2::pow::{Pow, ThreadPool};
+use hashmill_hash::argon2::pow::{HitChecker, Pow, ThreadPool};
 use hashmill_hash::argon2::{PagePolicy, Plan};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::{EngineError, NonceEngine, SubtreeEngine};
@@ -41,6 +41,12 @@ enum OpenEngine {
     Device(OpenDevice),
 }
 
+impl OpenEngine {
+    fn is_device(&self) -> bool {
+        !matches!(self, OpenEngine::Auto | OpenEngine::Cpu)
+    }
+}
+
 /// An engine that searches nonces, with its memory in the account of the set.
 #[non_exhaustive]
 pub struct NonceMember {
@@ -48,6 +54,14 @@ pub struct NonceMember {
     pub engine: Box<dyn NonceEngine>,
     /// Its memory.
     pub memory: Reservation,
+    /// The memory in which the CPU computes the hits of a device again: all devices of the set share it.
+    _checker_memory: Option<Arc<Reservation>>,
+}
+
+/// A checker of hits for all devices of a set, and its memory in the account of the set.
+struct SharedChecker {
+    checker: Arc<HitChecker>,
+    memory: Arc<Reservation>,
 }
 
 /// Error of opening engines.
@@ -213,15 +227,37 @@ impl EngineSet {
     }
 
     /// An engine for each member that searches nonces by this function, with the threads and hashes in flight that were measured.
-    /// Each has passed its known answers, and the CPU computes the hits of a device again. Of `auto`, the CPU.
+    /// Each has passed its known answers, and the CPU computes the hits of a device again, in the memory of one hash for all devices,
+    /// which is in the account too. Of `auto`, the CPU.
     ///
     /// # Errors
     /// Errors of an engine, such as too little memory.
     pub fn nonces(&self, pow: Pow) -> Result<Vec<NonceMember>, OpenError> {
-        self.members.iter().map(|member| self.nonce_member(member, pow)).collect()
+        // Before the engines, which take as much memory as there is.
+        let first_device = self.members.iter().find(|member| member.engine.is_device());
+        let checker = first_device.map(|member| self.shared_checker(member, pow)).transpose()?;
+        self.members.iter().map(|member| self.nonce_member(member, pow, checker.as_ref())).collect()
     }
 
-    fn nonce_member(&self, member: &SetMember, pow: Pow) -> Result<NonceMember, OpenError> {
+    /// A checker of hits for all devices; errors name `member`.
+    fn shared_checker(&self, member: &SetMember, pow: Pow) -> Result<SharedChecker, OpenError> {
+        let failed = |error| OpenError::Engine { engine: member.label.clone(), error };
+        let memory = self.budget.reserve_on_cpu(pow.params(), 1);
+        if memory.hashes() == 0 {
+            return Err(failed(EngineError::OutOfMemory { bytes: HitChecker::memory_for(pow) }));
+        }
+        let checker = HitChecker::new(pow).map_err(failed)?;
+        Ok(SharedChecker { checker: Arc::new(checker), memory: Arc::new(memory) })
+    }
+
+    fn nonce_member(
+        &self,
+        member: &SetMember,
+        pow: Pow,
+        checker: Option<&SharedChecker>,
+    ) -> Result<NonceMember, OpenError> {
+        #[cfg(not(feature = "gpu"))]
+        let _ = checker;
         let params = pow.params();
         let failed = |error| OpenError::Engine { engine: member.label.clone(), error };
         match &member.engine {
@@ -238,7 +274,11 @@ impl EngineSet {
                 let threads = memory.hashes() / in_flight;
                 let engine =
                     ThreadPool::new(pow, self.plan, PagePolicy::default(), threads, in_flight, |_| {});
-                Ok(NonceMember { engine: Box::new(engine.map_err(failed)?), memory })
+                Ok(NonceMember {
+                    engine: Box::new(engine.map_err(failed)?),
+                    memory,
+                    _checker_memory: None,
+                })
             }
             #[cfg(feature = "gpu")]
             OpenEngine::Device(device) => {
@@ -248,10 +288,12 @@ impl EngineSet {
                 if memory.hashes() == 0 {
                     return Err(failed(EngineError::OutOfMemory { bytes: params.blocks() << 10 }));
                 }
-                let engine = device.nonces(pow, memory.hashes());
+                let SharedChecker { checker, memory: checker_memory } =
+                    checker.expect("made if there is a device");
+                let engine = device.nonces(Arc::clone(checker), memory.hashes());
                 let engine =
                     engine.map_err(|error| OpenError::Unavailable { engine: member.label.clone(), error })?;
-                Ok(NonceMember { engine, memory })
+                Ok(NonceMember { engine, memory, _checker_memory: Some(Arc::clone(checker_memory)) })
             }
         }
     }
@@ -433,6 +475,36 @@ mod device_tests {
         let members = engines.nonces(pow).expect("an engine");
         let limits = members[0].engine.limits();
         assert!(members.len() == 1 && (1..=members[0].memory.hashes()).contains(&limits.in_flight));
+    }
+
+    /// The account has the memory for checks from the time when engines are made, once for all devices, to the end of the last.
+    #[test]
+    fn the_checks_of_hits_are_in_the_account() {
+        let recipe = Recipe::NonceIsPassword { header_len: None };
+        let pow = Pow::new(Params::new(1024, 1, 1).expect("good costs"), recipe, Order::BigEndian);
+        let all = 8;
+        // With the overhead of each hash.
+        let budget = || Budget::new(all * ((1024 << 10) + (1024 << 10) / 128 + 4096));
+        let left = |budget: &Budget| budget.reserve_on_cpu(pow.params(), usize::MAX).hashes();
+        for list in ["wgpu", "cpu,wgpu"] {
+            let budget = budget();
+            assert_eq!(left(&budget), all as usize);
+            let Some(engines) = opened(list, budget.clone()) else { return };
+            let uses_host = engines.members.iter().any(|member| match &member.engine {
+                OpenEngine::Device(device) => device.uses_host_memory(),
+                OpenEngine::Auto | OpenEngine::Cpu => false,
+            });
+            let mut members = engines.nonces(pow).expect("engines");
+            let is_on_host = |member: &NonceMember| member._checker_memory.is_none() || uses_host;
+            let of_engines: usize =
+                members.iter().filter(|member| is_on_host(member)).map(|member| member.memory.hashes()).sum();
+            assert_eq!(left(&budget), all as usize - 1 - of_engines, "{list}");
+            members.clear();
+            assert_eq!(left(&budget), all as usize, "{list}");
+        }
+        let Some(engines) = opened("wgpu", Budget::new(1 << 20)) else { return };
+        let error = engines.nonces(pow).map(|_| ()).expect_err("no memory for checks");
+        assert!(matches!(error, OpenError::Engine { error: EngineError::OutOfMemory { .. }, .. }), "{error}");
     }
 
     #[test]

@@ -10,16 +10,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Tries nonces of `supply` on a device with this name. Another thread checks its hits meanwhile.
+/// Tries nonces of `supply` by the function of `checker`, which checks hits on another thread. `name` is the
+/// device's, `plan` is for first blocks.
 pub(crate) fn run(
     device: &mut impl Device,
-    (name, plan, pow): (&str, Plan, Pow),
+    (name, plan): (&str, Plan),
     checker: &HitChecker,
     supply: &dyn Supply,
     stop: &Stop,
 ) -> Result<(), EngineError> {
     let ended = checker.check_beside(name, stop, |hits| {
-        device.run(&mut NonceSource::new(plan, pow, supply, hits, stop), stop)
+        device.run(&mut NonceSource::new(plan, checker.pow(), supply, hits, stop), stop)
     })?;
     match ended {
         Ok(()) | Err(Error::Hash(HashError::Stopped)) => Ok(()),

@@ -130,7 +130,7 @@ fn every_lease_of_a_fixed_memory_ends_once_with_what_was_searched() {
     let all = simulate(&known, hashmill_testkit::size::of(60, 2000), |seed, owner, checker, stop| {
         let memory = SimulatedMemory { owner, width: 1 + seed as usize % 7, first: Vec::new() };
         let mut engine = FixedEngine::new(pow.params(), memory, Duration::from_millis(4));
-        nonces::run(&mut engine, ("simulated", Plan::host(), pow), checker, owner, stop)
+        nonces::run(&mut engine, ("simulated", Plan::host()), checker, owner, stop)
     });
     assert!(all.stopped > 0 && all.lost > 5 && all.wrong > 5 && all.hits > 1000, "{all:?}");
     assert!(all.searched > all.hits, "{all:?}");
@@ -251,8 +251,7 @@ fn a_hit_that_the_processor_does_not_confirm_is_never_reported() {
     let (monitor, checker) = (SearchMonitor::new(), HitChecker::new(pow).unwrap());
     let never = |hit: Hit| panic!("{hit:?}");
     let search = |range: &RangeSearch<'_>| {
-        let name = ("idle", Plan::host(), pow);
-        nonces::run(&mut Idle, name, &checker, range, monitor.stop())
+        nonces::run(&mut Idle, ("idle", Plan::host()), &checker, range, monitor.stop())
     };
     let wrong = range([0xff; 32], 0..9, &monitor, &never);
     assert_eq!(search(&wrong), Err(EngineError::SelfTest { engine: "idle".to_owned() }));

@@ -18,7 +18,7 @@ use crate::cuda::{self, Driver, Registered};
 #[cfg(feature = "wgpu")]
 use crate::wgpu;
 use crate::{Error, Info, Selector, Tuning};
-use hashmill_hash::argon2::pow::Pow;
+use hashmill_hash::argon2::pow::HitChecker;
 use hashmill_hash::argon2::{Hasher, Input, Job, Params};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::SubtreeEngine;
@@ -261,20 +261,22 @@ impl Device {
         Argon2::tuned(self, params, tuning)
     }
 
-    /// A nonce search with at most `most` nonces at a time, tested with known digests.
+    /// A nonce search by the function of `checker`, with at most `most` nonces at a time, tested with known
+    /// digests. The checker recomputes the hits: one is enough for all engines of a machine that search by the
+    /// same function. A search allocates no memory.
     ///
     /// # Errors
     /// As for [`argon2`](Device::argon2).
-    pub fn nonces(&self, pow: Pow, most: usize) -> Result<Nonces, Error> {
-        Nonces::new(self, pow, most)
+    pub fn nonces(&self, checker: Arc<HitChecker>, most: usize) -> Result<Nonces, Error> {
+        Nonces::new(self, checker, most)
     }
 
     /// As [`nonces`](Device::nonces), with this layout as far as memory allows.
     ///
     /// # Errors
     /// As for `nonces`.
-    pub fn nonces_tuned(&self, pow: Pow, tuning: Tuning) -> Result<Nonces, Error> {
-        Nonces::tuned(self, pow, tuning)
+    pub fn nonces_tuned(&self, checker: Arc<HitChecker>, tuning: Tuning) -> Result<Nonces, Error> {
+        Nonces::tuned(self, checker, tuning)
     }
 
     /// Candidate layouts of Argon2 with these parameters: that of [`argon2`](Device::argon2), and others that may

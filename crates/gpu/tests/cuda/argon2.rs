@@ -1,6 +1,6 @@
 //! Argon2 and nonce searches on NVIDIA cards: memory, tunings, several cards, wrong hits, lost cards.
 
-use crate::engines::nonces::{HEADER, found, salted};
+use crate::engines::nonces::{HEADER, checker, found, salted};
 use crate::shim::{by_size, on_card};
 use crate::{Alone, device};
 use hashmill_gpu::{Device, Error, Selector};
@@ -71,7 +71,7 @@ fn the_processor_detects_wrong_hits() {
     for memory in [1 << 30, 4 << 20] {
         alone.shim.reset();
         alone.shim.memory(memory);
-        let mut engine = device.nonces(salted(1024, 1), 8).unwrap();
+        let mut engine = device.nonces(checker(salted(1024, 1)), 8).unwrap();
         let kernel = if memory == 1 << 30 { "argon2_fill_ahead" } else { "argon2_grow" };
         let watch = SearchMonitor::new();
         assert!(found(&mut engine, [0xff; 32], 0..9, &watch).is_ok());
@@ -87,10 +87,11 @@ fn wrong_header_lengths_are_refused_and_a_lost_device_is_an_error() {
     let Some(alone) = Alone::new("searches that cannot be") else { return };
     let device = alone.device();
     let recipe = Recipe::NonceIsPassword { header_len: Some(76) };
-    let mut engine = device.nonces(Pow::new(params(64, 1, 1), recipe, Order::BigEndian), 2).unwrap();
+    let pow = Pow::new(params(64, 1, 1), recipe, Order::BigEndian);
+    let mut engine = device.nonces(checker(pow), 2).unwrap();
     let refused = found(&mut engine, [0xff; 32], 0..1, &SearchMonitor::new());
     assert_eq!(refused, Err(EngineError::HeaderLen { given: HEADER.len(), least: 76, most: 76 }));
-    let mut engine = device.nonces(salted(64, 1), 2).unwrap();
+    let mut engine = device.nonces(checker(salted(64, 1)), 2).unwrap();
     alone.shim.lose(2);
     let error = found(&mut engine, [0xff; 32], 0..1, &SearchMonitor::new()).unwrap_err();
     assert!(matches!(&error, EngineError::System { reason } if reason.contains("719")), "{error:?}");
@@ -112,7 +113,7 @@ fn several_cards_and_the_processor_search_together() {
         alone.shim.devices(2);
         let card = |number| {
             let device = Device::open_by_driver(&alone.driver, Selector::Number(number)).unwrap();
-            Box::new(device.nonces(pow, 9).unwrap()) as Box<dyn NonceEngine>
+            Box::new(device.nonces(checker(pow), 9).unwrap()) as Box<dyn NonceEngine>
         };
         let mut engines = vec![card(0), card(1), Box::new(processor())];
         if lost {

@@ -4,14 +4,14 @@
 use crate::engines::portable;
 use crate::{Alone, opened};
 use hashmill_gpu::{Device, Error, Fault, Selector};
-use hashmill_hash::argon2::pow::{Order, Pow, Recipe};
+use hashmill_hash::argon2::pow::{HitChecker, Order, Pow, Recipe};
 use hashmill_hash::argon2::{Hasher, Input, Job, Params};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::{EngineError, NonceJob, SearchMonitor, Stop, Tile, search};
 use hashmill_testkit::paint;
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Every function that is called.
 const FUNCTIONS: [&str; 38] = [
@@ -130,7 +130,7 @@ fn tags_of(device: &Device, memory: u32) -> Result<bool, Error> {
 fn nonces(device: &Device) -> Result<(), Error> {
     let params = Params::new(64, 1, 1).expect("within the limits");
     let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
-    let mut engine = device.nonces(pow, 2)?;
+    let mut engine = device.nonces(Arc::new(HitChecker::new(pow)?), 2)?;
     let (job, hits, watch) = (NonceJob::new(b"a header", [0xff; 32]), Mutex::new(0), SearchMonitor::new());
     let searched = search(&mut engine, &job, 0..3, &watch, &|_| *hits.lock().unwrap() += 1);
     assert_eq!(*hits.lock().unwrap(), watch.hashes(), "all that were counted are hits");

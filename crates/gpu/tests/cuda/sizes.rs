@@ -1,6 +1,7 @@
 //! Lengths, positions and costs at and around each edge: up to gigabytes on a card, and as far as is quick on
 //! the simulated driver.
 
+use crate::engines::nonces::checker;
 use crate::engines::{context_key, modes};
 use crate::shim::{by_size, on_card};
 use crate::{Held, device};
@@ -169,7 +170,7 @@ fn work(device: &Device, seed: usize, times: usize) {
     let right = right(params, &passwords);
     let blake3 = device.blake3(&Mode::Hash).unwrap();
     let mut argon2 = device.argon2(params, 2).unwrap();
-    let mut nonces = device.nonces(pow, 2).unwrap();
+    let mut nonces = device.nonces(checker(pow), 2).unwrap();
     for _ in 0..times {
         let buffer = device.buffer(input.len() as u64).unwrap();
         buffer.write(0, &input).unwrap();

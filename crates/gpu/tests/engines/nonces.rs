@@ -20,6 +20,12 @@ pub(crate) fn pow(memory: u32, passes: u32, lanes: u32, recipe: Recipe, order: O
 pub(crate) fn salted(memory: u32, passes: u32) -> Pow {
     pow(memory, passes, 1, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian)
 }
+
+/// A checker of hits by this function.
+pub(crate) fn checker(pow: Pow) -> Arc<HitChecker> {
+    Arc::new(HitChecker::new(pow).unwrap())
+}
+
 /// The hits of a search, in the order of nonces.
 pub(crate) fn found(
     engine: &mut dyn NonceEngine,
@@ -40,7 +46,7 @@ fn a_search_finds_what_the_processor_finds() {
     let Some(device) = device("searches for nonces") else { return };
     let inside = Recipe::NonceInHeader { offset: 28, len: 4, salt_len: 16 };
     for pow in [salted(256, 1), pow(100, 2, 3, inside, Order::LittleEndian)] {
-        let mut ours = device.nonces(pow, 7).unwrap();
+        let mut ours = device.nonces(checker(pow), 7).unwrap();
         let hash = pow.params().blocks() * 1024;
         assert_eq!((ours.limits().in_flight, ours.limits().host_memory), (7, hash));
         assert_eq!(ours.name(), device.info().name);
@@ -72,7 +78,7 @@ fn a_search_finds_what_the_processor_finds() {
 #[test]
 fn a_search_that_is_stopped_counts_what_it_has_done() {
     let Some(device) = device("searches that are stopped") else { return };
-    let mut engine = device.nonces(salted(64, 1), 4).unwrap();
+    let mut engine = device.nonces(checker(salted(64, 1)), 4).unwrap();
     let (watch, hits) = (SearchMonitor::new(), Mutex::new(Vec::new()));
     let stop_at_the_fifth = |hit: Hit| {
         hits.lock().unwrap().push(hit.nonce);
@@ -97,7 +103,7 @@ fn a_device_and_the_processor_search_together() {
     let processor = || SingleThread::new(pow, Plan::host(), PagePolicy::Plain, 2).unwrap();
     let (_, right) = found(&mut processor(), [0xff; 32], 5..205, &SearchMonitor::new()).unwrap();
     let mut engines: Vec<Box<dyn NonceEngine>> =
-        vec![Box::new(device.nonces(pow, 8).unwrap()), Box::new(processor())];
+        vec![Box::new(device.nonces(checker(pow), 8).unwrap()), Box::new(processor())];
     let (watch, hits) = (SearchMonitor::new(), Mutex::new(Vec::new()));
     let note = |hit| hits.lock().unwrap().push(hit);
     let job = NonceJob::new(HEADER, [0xff; 32]);
@@ -113,19 +119,17 @@ fn a_device_and_the_processor_search_together() {
     assert_eq!(hits, right);
 }
 
+/// Engines take the memory for checks when they are made: a search takes none.
 #[test]
-fn engines_may_share_a_checker_of_the_same_function() {
+fn engines_share_the_checker_that_they_were_made_with() {
     let Some(device) = device("a checker of hits that is shared") else { return };
-    let (pow, stop) = (salted(64, 1), Stop::new());
-    let checker = Arc::new(HitChecker::new(pow).unwrap());
-    let [mut first, mut second] =
-        [(); 2].map(|()| device.nonces(pow, 2).unwrap().checked_by(Arc::clone(&checker)).unwrap());
-    let other = device.nonces(salted(128, 1), 2).unwrap().checked_by(checker);
-    assert!(matches!(other, Err(EngineError::Function { .. })));
+    let (checker, stop) = (checker(salted(64, 1)), Stop::new());
+    let [mut first, mut second] = [(); 2].map(|()| device.nonces(Arc::clone(&checker), 2).unwrap());
+    assert_eq!(Arc::strong_count(&checker), 3, "both have it before their first search");
     let (watch, hits) = (SearchMonitor::new(), Mutex::new(Vec::new()));
     let note = |hit: Hit| hits.lock().unwrap().push(hit.nonce);
     let job = NonceJob::new(HEADER, [0xff; 32]);
-    let range = RangeSearch::new(&job, pow.order(), 0..40, &watch, &note);
+    let range = RangeSearch::new(&job, checker.pow().order(), 0..40, &watch, &note);
     thread::scope(|scope| {
         for engine in [&mut first, &mut second] {
             scope.spawn(|| engine.run(&range, &stop).unwrap());

@@ -1,7 +1,7 @@
 //! Lost devices: an error each time, never a digest, a panic or an endless wait.
 
 use crate::engines::buffer;
-use crate::engines::nonces::{HEADER, found, pow, salted};
+use crate::engines::nonces::{HEADER, checker, found, pow, salted};
 use crate::{limited, narrow, raw};
 use hashmill_gpu::{Device, Error};
 use hashmill_hash::argon2::pow::{Order, Recipe};
@@ -100,10 +100,10 @@ fn a_hash_on_a_lost_device_has_no_tag() {
 fn wrong_header_lengths_are_refused_and_a_lost_device_is_an_error() {
     let Some(device) = limited(|_| ()) else { return };
     let recipe = Recipe::NonceIsPassword { header_len: Some(76) };
-    let mut engine = device.nonces(pow(64, 1, 1, recipe, Order::BigEndian), 2).unwrap();
+    let mut engine = device.nonces(checker(pow(64, 1, 1, recipe, Order::BigEndian)), 2).unwrap();
     let refused = found(&mut engine, [0xff; 32], 0..1, &SearchMonitor::new());
     assert_eq!(refused, Err(EngineError::HeaderLen { given: HEADER.len(), least: 76, most: 76 }));
-    let mut engine = device.nonces(salted(64, 1), 2).unwrap();
+    let mut engine = device.nonces(checker(salted(64, 1)), 2).unwrap();
     raw(&device).0.destroy();
     let error = found(&mut engine, [0xff; 32], 0..1, &SearchMonitor::new()).unwrap_err();
     assert!(matches!(error, EngineError::System { .. }), "{error:?}");

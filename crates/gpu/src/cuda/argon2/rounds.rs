@@ -184,7 +184,7 @@ mod tests {
                 last: [const { Vec::new() }; 2],
                 next_blocks: Vec::new(),
             };
-            nonces::run(&mut device, ("simulated", Plan::host(), pow), checker, owner, stop)
+            nonces::run(&mut device, ("simulated", Plan::host()), checker, owner, stop)
         });
         assert!(all.stopped > 0 && all.lost > 5 && all.wrong > 5 && all.hits > 500, "{all:?}");
         assert!(all.searched > all.hits, "{all:?}");
