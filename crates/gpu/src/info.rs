@@ -51,10 +51,9 @@ impl Info {
 
     /// Do these lower-case words match part of its name, the beginning of its id, or its bus address?
     fn is_named_by(&self, words: &str) -> bool {
-        let id = self.id.as_deref().map(str::to_lowercase).unwrap_or_default();
         let begins = |id: &str| words.len() >= MIN_ID_PREFIX && id.starts_with(words);
-        begins(&id)
-            || id.strip_prefix("gpu-").is_some_and(begins)
+        let id = self.id.as_deref().map(str::to_lowercase);
+        id.is_some_and(|id| begins(&id) || id.strip_prefix("gpu-").is_some_and(begins))
             || self.bus.as_deref() == Some(words)
             || self.name.to_lowercase().contains(words)
     }
