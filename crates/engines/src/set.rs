@@ -274,11 +274,7 @@ impl EngineSet {
                 let threads = memory.hashes() / in_flight;
                 let engine =
                     ThreadPool::new(pow, self.plan, PagePolicy::default(), threads, in_flight, |_| {});
-                Ok(NonceMember {
-                    engine: Box::new(engine.map_err(failed)?),
-                    memory,
-                    _checker_memory: None,
-                })
+                Ok(NonceMember { engine: Box::new(engine.map_err(failed)?), memory, _checker_memory: None })
             }
             #[cfg(feature = "gpu")]
             OpenEngine::Device(device) => {

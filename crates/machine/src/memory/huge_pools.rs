@@ -28,8 +28,8 @@ pub fn huge_pools() -> io::Result<Vec<HugePool>> {
 }
 
 /// Makes at least `pages` pages of a pool free, besides those that mappings will get when they first touch them,
-/// by reserving those that are missing. Needs the right to change the system's settings. The memory must not be fragmented: pages of 1 GiB are often refused unless
-/// the machine has just started.
+/// by reserving those that are missing. Needs the right to change the system's settings. The memory must not be
+/// fragmented: pages of 1 GiB are often refused unless the machine has just started.
 ///
 /// Threads of this process may reserve and give back at the same time. Another process that changes the
 /// same pool at the same moment may undo the change, or have its own undone: the system has no way to add pages.
@@ -224,7 +224,12 @@ fn reserve_below(
         set(&reservation.folder.join(RESERVED), before.persistent().saturating_add(wanted))?;
         // What cannot be read is given back as a whole.
         reservation.added = wanted;
-        (wanted, missing, PageCounts::read(&reservation.folder).map(|after| after.persistent().saturating_sub(before.persistent())))
+        (
+            wanted,
+            missing,
+            PageCounts::read(&reservation.folder)
+                .map(|after| after.persistent().saturating_sub(before.persistent())),
+        )
     };
     // Pages that others add at the same time are not this reservation's.
     reservation.added = grown?.min(wanted);
@@ -295,7 +300,8 @@ mod tests {
         fs::create_dir_all(unreadable.path().join(nodes).parent().expect("a parent")).expect("folders");
         write(unreadable.path().join(nodes), "no folder").expect("a file");
         pools_below(unreadable.path()).expect_err("nodes that cannot be listed");
-        reserve_below(unreadable.path(), 0, 2 * MIB, 3, write_count).expect_err("nodes that cannot be listed");
+        reserve_below(unreadable.path(), 0, 2 * MIB, 3, write_count)
+            .expect_err("nodes that cannot be listed");
         let all = PageCounts::read(&unreadable.path().join(ALL_NODES).join("hugepages-2048kB"));
         assert_eq!(all.expect("counts").all, 7, "nothing was reserved elsewhere");
         let without_pools = machine(ALL_NODES, &[(0, 2048, "7\n", "1\n")]);
@@ -349,8 +355,7 @@ mod tests {
     fn every_pool(most: u64) -> Vec<[u64; 4]> {
         let up_to = |most: u64| 0..=most;
         let free = up_to(most).flat_map(|all| up_to(all).map(move |free| [all, free]));
-        let surplus =
-            free.flat_map(|[all, free]| up_to(all).map(move |surplus| [all, free, surplus]));
+        let surplus = free.flat_map(|[all, free]| up_to(all).map(move |surplus| [all, free, surplus]));
         let committed = surplus.flat_map(|[all, free, surplus]| {
             up_to(free).map(move |committed| [all, free, surplus, committed])
         });
@@ -362,7 +367,7 @@ mod tests {
         let root = machine(ALL_NODES, &[(0, 2048, "0", "0")]);
         let folder = root.path().join(ALL_NODES).join("hugepages-2048kB");
         let (mut granted, mut refused) = (0, 0);
-        for [all, free, surplus, committed] in every_pool(4) {
+        for [all, free, surplus, committed] in every_pool(3) {
             write(folder.join(COMMITTED), committed.to_string()).expect("a file");
             for pages in 0..=MOST_PAGES + 1 {
                 let before = [all, free, surplus];
@@ -386,7 +391,7 @@ mod tests {
                 assert_eq!(counts(&folder), before, "{what}");
             }
         }
-        assert!(granted > 100 && refused > 20, "{granted} {refused}");
+        assert_eq!((granted, refused), (280, 120), "cases");
     }
 
     #[test]

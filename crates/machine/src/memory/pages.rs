@@ -21,7 +21,8 @@ pub fn huge_page_sizes() -> Vec<(u64, u64)> {
 fn huge_page_sizes_below(root: &Path) -> Vec<(u64, u64)> {
     // Facts that cannot be read are left out, as everywhere in this crate: these are shown, not decided by.
     let sizes = size_folders(&root.join(ALL_NODES)).unwrap_or_default();
-    let reserved = |(bytes, folder): (u64, PathBuf)| Some((bytes, PageCounts::read(&folder).ok()?.persistent()));
+    let reserved =
+        |(bytes, folder): (u64, PathBuf)| Some((bytes, PageCounts::read(&folder).ok()?.persistent()));
     let mut sizes: Vec<_> = sizes.into_iter().filter_map(reserved).collect();
     sizes.sort_unstable();
     sizes
@@ -86,7 +87,9 @@ mod tests {
         for (name, counts) in sizes {
             let folder = root.path().join(ALL_NODES).join(name);
             fs::create_dir_all(&folder).expect("folders");
-            for (file, count) in ["nr_hugepages", "free_hugepages", "surplus_hugepages"].into_iter().zip(counts) {
+            for (file, count) in
+                ["nr_hugepages", "free_hugepages", "surplus_hugepages"].into_iter().zip(counts)
+            {
                 fs::write(folder.join(file), format!("{count}\n")).expect("a file");
             }
         }

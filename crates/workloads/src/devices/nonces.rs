@@ -242,7 +242,11 @@ mod tests {
             let mut opened = on_device.init(&spec).expect("an open device");
             let known = Nonces.prepare(&spec, 0).expect("a hash");
             let mut buffer = on_device.reserve(&mut opened, &known).expect("memory");
-            assert_eq!(Arc::strong_count(&opened.checker), 2, "the engine has the checker of the open device");
+            assert_eq!(
+                Arc::strong_count(&opened.checker),
+                2,
+                "the engine has the checker of the open device"
+            );
             for _ in 0..2 {
                 assert_eq!(on_device.run(&mut opened, &mut buffer, &known), Ok(known));
                 assert_eq!(Arc::strong_count(&opened.checker), 2, "no run replaces it");

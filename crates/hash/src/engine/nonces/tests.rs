@@ -103,7 +103,9 @@ fn progress_outside_of_a_lease_is_an_error_whichever_way_it_is_wrong() {
     for (number, ends) in claims.into_iter().enumerate() {
         let is_second = number == 5;
         let (start, tried) = if is_second { (12, 5) } else { (7, 0) };
-        let next = ends(&Lease { work: std::sync::Arc::new(Work::new([], &[0; 32])), nonces: start..start + 5 }).next;
+        let next =
+            ends(&Lease { work: std::sync::Arc::new(Work::new([], &[0; 32])), nonces: start..start + 5 })
+                .next;
         let broken = EngineError::Progress { start, end: start + 5, next };
         let (monitor, stop, job) = (SearchMonitor::new(), Stop::new(), NonceJob::new(b"", [0; 32]));
         let mut engine = Toy { hits: |_| Vec::new(), ends };
