@@ -1,4 +1,4 @@
-//! Graphics devices, whichever back end reaches them.
+//! Graphics devices of either back end.
 
 mod argon2;
 mod blake3;
@@ -38,7 +38,7 @@ pub enum BackEnd {
 }
 
 impl BackEnd {
-    /// All that this program was built with, the faster one for the same device first.
+    /// All back ends of this build, the faster one for the same device first.
     pub const ALL: &[BackEnd] = &[
         #[cfg(feature = "cuda")]
         BackEnd::Cuda,

@@ -24,11 +24,7 @@ impl Nonces {
         Ok(Nonces { argon2: Argon2::new(device, checker.pow().params(), most)?, checker })
     }
 
-    pub(super) fn tuned(
-        device: &Device,
-        checker: Arc<HitChecker>,
-        tuning: Tuning,
-    ) -> Result<Nonces, Error> {
+    pub(super) fn tuned(device: &Device, checker: Arc<HitChecker>, tuning: Tuning) -> Result<Nonces, Error> {
         Ok(Nonces { argon2: Argon2::tuned(device, checker.pow().params(), tuning)?, checker })
     }
 
