@@ -165,7 +165,7 @@ pub(crate) fn mark_end(behind_its_begin: bool) -> Result<(), OpFault> {
 /// Checks that a reference is to an ancestor of the change.
 #[inline]
 pub(crate) fn ancestor(covered: bool) -> Result<(), OpFault> {
-    if covered { Ok(()) } else { Err(OpFault::Past) }
+    if covered { Ok(()) } else { Err(OpFault::NotAncestor) }
 }
 
 /// Checks that a change directly follows the last one of its actor among its ancestors.
