@@ -52,32 +52,6 @@ fn filters_by_patterns() {
     }
 }
 
-/// What a filter skips is missing for a list that has it: the same filter belongs to every run with that list.
-#[test]
-fn listed_files_that_a_filter_skips_are_gone() {
-    let world = world();
-    for filter in [&["--exclude", "*.jpg"][..], &["--include", "*.tmp", "--include", "y"], &["--no-hidden"]] {
-        world.sum(["--update", "L", "d"]).quiet_success();
-        let list = std::fs::read_to_string(world.path("L")).expect("a list");
-        let walked = world.sum([&["-r", "d"], filter].concat()).quiet_success();
-        let walked: Vec<&str> = names(&walked);
-        let skipped: Vec<&str> = names(&list).into_iter().filter(|name| !walked.contains(name)).collect();
-        assert!(!skipped.is_empty(), "{filter:?} skips a file");
-        let gone: String = skipped.iter().map(|name| format!("gone      {name}\n")).collect();
-        assert_eq!(
-            world.sum([&["--audit", "L", "-q", "d"], filter].concat()).failure(1, &[]),
-            gone,
-            "{filter:?}"
-        );
-        let out = world.sum([&["--update", "L", "-q", "d"], filter].concat());
-        assert_eq!(out.code(), 0, "{filter:?}: {}", out.err);
-        let list = std::fs::read_to_string(world.path("L")).expect("a list");
-        assert_eq!(names(&list), walked, "{filter:?}");
-        assert_eq!(world.sum([&["--audit", "L", "-q", "d"], filter].concat()).quiet_success(), "");
-        std::fs::remove_file(world.path("L")).expect("our own list");
-    }
-}
-
 #[test]
 fn reads_names_from_a_file() {
     let world = world();
