@@ -23,7 +23,7 @@ fn foreign_names<'a>(set: &str, text: &'a str) -> Vec<&'a str> {
 /// The instruction sets in ascending order, by number.
 fn allowed(set: &str) -> usize {
     let sets = ["sse41", "avx2", "avx512"];
-    sets.iter().position(|known| *known == set).unwrap_or_else(|| panic!("`{set}` is an instruction set"))
+    sets.iter().position(|known| *known == set).unwrap_or_else(|| panic!("`{set}` is no instruction set"))
 }
 
 /// The lowest set that has this name, as far as a name tells.
@@ -31,13 +31,7 @@ fn level(word: &str, is_mnemonic: bool) -> usize {
     let Some((whole, _)) = register(word) else {
         return match is_mnemonic {
             true => usize::from(word.starts_with('v')),
-            false => {
-                if word.starts_with("1to") {
-                    2
-                } else {
-                    0
-                }
-            }
+            false => 2 * usize::from(word.starts_with("1to")),
         };
     };
     let upper = whole
