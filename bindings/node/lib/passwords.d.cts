@@ -27,8 +27,8 @@ export type PasswordsOptions = {
   secret?: Uint8Array | string;
   /**
    * Maximum memory in KiB of all calls together on the processor, at least that of one new hash: further calls wait. A stored hash
-   * that needs more is computed alone. Engines have a budget of their own: half of the free memory of the host, and the memory of
-   * each device.
+   * that needs more is computed alone. Engines have a budget of their own: half of the free memory of the host, or one hash, and the
+   * memory of each device.
    */
   memoryBudget?: number;
   /**
