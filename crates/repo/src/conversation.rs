@@ -61,6 +61,8 @@ pub struct ReceivedMessage {
     pub changes: u64,
     /// Changes that were refused, with reasons. Each is reported once.
     pub refused: Vec<(ChangeHash, ApplyError)>,
+    /// Number of refusals without names: after 4096 changes no more are named, and one that is refused again counts again.
+    pub further_refusals: u64,
     /// Number of consecutive messages without progress, up to and with this one.
     pub idle: u32,
 }
@@ -129,6 +131,19 @@ impl Conversation {
         self.state.restart();
     }
 
+    /// As [`restart`](Self::restart), for a conversation in place of `earlier` on the same connection. The peer may have sent
+    /// changes that only the document of `earlier` got, and does not send them again before it is told to.
+    pub fn restart_after(&mut self, earlier: &Conversation) {
+        self.state.restart_after(&earlier.state);
+    }
+
+    /// Notes a sync message about a document that is closed. A conversation that takes the place of this one by
+    /// [`restart_after`](Self::restart_after) then knows what the peer has.
+    pub fn note_ignored(&mut self, data: &[u8]) -> Result<(), SyncError> {
+        self.state.note_ignored(Message::decode(data)?);
+        Ok(())
+    }
+
     /// Sets whether changes of the peer are ignored. The next message tells the peer.
     pub fn set_read_only(&mut self, is_read_only: bool) {
         self.state.set_read_only(is_read_only);
@@ -141,14 +156,22 @@ impl Conversation {
         let before = doc.stats().changes;
         let mut received = doc.receive_sync_message(&mut self.state, message)?;
         self.is_unavailable = false;
-        received.refused.retain(|(hash, _)| self.refused.len() < MAX_REPORTED && self.refused.insert(*hash));
+        let mut further_refusals = 0;
+        received.refused.retain(|(hash, _)| {
+            if self.refused.len() < MAX_REPORTED || self.refused.contains(hash) {
+                return self.refused.insert(*hash);
+            }
+            further_refusals += 1;
+            false
+        });
         let idle = self.progress.note(doc, &self.state);
         if !matches!(self.status(doc), SyncStatus::InProgress | SyncStatus::Withheld) {
             self.progress = Progress::new();
         } else if idle > MAX_IDLE_MESSAGES {
             return Err(SyncError::NoProgress);
         }
-        Ok(ReceivedMessage { changes: doc.stats().changes - before, refused: received.refused, idle })
+        let changes = doc.stats().changes - before;
+        Ok(ReceivedMessage { changes, refused: received.refused, further_refusals, idle })
     }
 
     /// Records that the peer does not have the document, or denies access to it. The peer may still send it later: a server
@@ -190,10 +213,13 @@ impl Conversation {
         let missing = doc.get_missing_deps(theirs);
         if missing.is_empty() && self.state.is_peer_read_only() {
             SyncStatus::ReadOnlyPeer
+        } else if missing.is_empty() {
+            // The peer lacks changes. What was refused is none of its heads, so it still answers.
+            SyncStatus::InProgress
         } else if !self.refused.is_empty() && missing.iter().all(|hash| self.state.has_refused(hash)) {
             // Received changes depend on refused ones. The peer may refuse ours as well and not answer.
             SyncStatus::Refused
-        } else if !missing.is_empty() && missing.iter().all(|hash| self.state.has_given_up(hash)) {
+        } else if missing.iter().all(|hash| self.state.has_given_up(hash)) {
             SyncStatus::Withheld
         } else {
             SyncStatus::InProgress
@@ -202,6 +228,7 @@ impl Conversation {
 
     /// Changes that the peer names and this document lacks.
     pub fn missing_changes(&self, doc: &Document) -> Vec<ChangeHash> {
-        doc.get_missing_deps(self.state.their_heads().unwrap_or_default())
+        // Before its first message a peer names nothing.
+        self.state.their_heads().map_or_else(Vec::new, |theirs| doc.get_missing_deps(theirs))
     }
 }

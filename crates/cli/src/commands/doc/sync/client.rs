@@ -68,6 +68,7 @@ pub(super) fn sync(flags: &SyncArgs, url: &str) -> Result<bool> {
         start: Instant::now(),
         counts,
         refused: Vec::new(),
+        further_refusals: 0,
         settled_heads: None,
         is_complete: true,
         was_announced: false,
@@ -105,6 +106,8 @@ struct SyncClient<'a> {
     counts: ChangeCounts,
     /// Changes of the server that were refused since the last report, and why.
     refused: Vec<(ChangeHash, ApplyError)>,
+    /// Number of refusals beside those.
+    further_refusals: u64,
     /// The heads when both sides were last equal, or as equal as possible.
     settled_heads: Option<Vec<ChangeHash>>,
     /// Neither side refused changes.
@@ -246,6 +249,7 @@ impl SyncClient<'_> {
             match event {
                 Event::Changed { changes, .. } => self.counts.add_received(changes),
                 Event::Refused { change, reason, .. } => self.refused.push((change, reason)),
+                Event::FurtherRefusals { count, .. } => self.further_refusals += count,
                 Event::Unavailable { was_known: false, .. } => bail!(SocketError::unavailable()),
                 // A known document may come again. Users of the document and other storages are of no interest.
                 _ => {}
@@ -306,18 +310,16 @@ impl SyncClient<'_> {
     fn finish_round(&mut self, status: SyncStatus) -> Result<()> {
         let heads = self.document().get_heads();
         let refused = std::mem::take(&mut self.refused);
-        if refused.is_empty() && self.settled_heads.as_ref() == Some(&heads) {
+        let further_refusals = std::mem::take(&mut self.further_refusals);
+        if refused.is_empty() && further_refusals == 0 && self.settled_heads.as_ref() == Some(&heads) {
             return Ok(());
         }
         for (hash, error) in refused.iter().take(MAX_NAMED) {
             print_error(&format!("{}: its change {hash} was refused: {error}", self.address));
         }
-        if refused.len() > MAX_NAMED {
-            print_error(&format!(
-                "{}: {} more changes were refused",
-                self.address,
-                refused.len() - MAX_NAMED
-            ));
+        let more = refused.len().saturating_sub(MAX_NAMED) as u64 + further_refusals;
+        if more > 0 {
+            print_error(&format!("{}: {more} more changes were refused", self.address));
         }
         let doc = self.client.document(&self.id).expect("the document is never removed");
         let (received, sent) = self.counts.take(doc);
