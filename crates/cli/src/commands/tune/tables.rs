@@ -37,7 +37,7 @@ fn rows(group: &Group) -> String {
         for (option, ratio) in row.ratios.iter().enumerate() {
             let cell = match option == row.in_use {
                 true => "built in".to_owned(),
-                false => format!("{:.3} ±{:.1}%", ratio.middle, 100.0 * ratio.spread()),
+                false => ratio.to_string(),
             };
             let _ = write!(text, "{cell:>14}");
         }
