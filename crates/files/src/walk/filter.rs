@@ -83,7 +83,10 @@ pub(crate) fn ignore_files(directory: &Path) -> Result<Option<PatternList>, (&'s
     let mut list = PatternList::new(directory);
     for name in [".gitignore", ".ignore"] {
         let text = ignore_file(&directory.join(name)).map_err(|error| (name, error))?;
-        for line in text.iter().flat_map(|text| text.lines()) {
+        for line in text.iter().flat_map(|text| text.split('\n')) {
+            // As in git, which also drops a carriage return before the end of the file, and what follows a zero byte.
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            let line = line.split_once('\0').map_or(line, |(line, _)| line);
             // Invalid lines are skipped, as in git.
             let _ = list.add_line(line);
         }
@@ -107,6 +110,9 @@ fn ignore_file(path: &Path) -> Result<Option<String>, Error> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").map(<[u8]>::to_vec).unwrap_or(text);
     String::from_utf8(text).map(Some).map_err(|_| Error::Refused("an ignore file that is not UTF-8"))
 }
+
+#[cfg(test)]
+mod git_comparison;
 
 #[cfg(test)]
 mod tests {
