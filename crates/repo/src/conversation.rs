@@ -77,6 +77,8 @@ pub struct ReceivedMessage {
     pub changes: u64,
     /// Changes that were refused, with reasons. Each is reported once.
     pub refused: Vec<(ChangeHash, ApplyError)>,
+    /// Number of refusals without names: after 4096 changes no more are named, and one that is refused again counts again.
+    pub further_refusals: u64,
     /// Number of consecutive messages without progress, up to and with this one.
     pub idle: u32,
 }
@@ -150,6 +152,20 @@ impl Conversation {
         self.unchanged = UnchangedAnswers::default();
     }
 
+    /// As [`restart`](Self::restart), for a conversation in place of `earlier` on the same connection. The peer may have sent
+    /// changes that only the document of `earlier` got, and does not send them again before it is told to.
+    pub fn restart_after(&mut self, earlier: &Conversation) {
+        self.state.restart_after(&earlier.state);
+        self.unchanged = UnchangedAnswers::default();
+    }
+
+    /// Notes a sync message about a document that is closed. A conversation that takes the place of this one by
+    /// [`restart_after`](Self::restart_after) then knows what the peer has.
+    pub fn note_ignored(&mut self, data: &[u8]) -> Result<(), SyncError> {
+        self.state.note_ignored(Message::decode(data)?);
+        Ok(())
+    }
+
     /// Sets whether changes of the peer are ignored. The next message tells the peer.
     pub fn set_read_only(&mut self, is_read_only: bool) {
         self.state.set_read_only(is_read_only);
@@ -165,7 +181,14 @@ impl Conversation {
         let is_reset = message.flags.is_some_and(|flags| flags.contains(MessageFlags::SYNC_RESET));
         let mut received = doc.receive_sync_message(&mut self.state, message)?;
         self.is_unavailable = false;
-        received.refused.retain(|(hash, _)| self.refused.len() < MAX_REPORTED && self.refused.insert(*hash));
+        let mut further_refusals = 0;
+        received.refused.retain(|(hash, _)| {
+            if self.refused.len() < MAX_REPORTED || self.refused.contains(hash) {
+                return self.refused.insert(*hash);
+            }
+            further_refusals += 1;
+            false
+        });
         let idle = self.progress.note(doc, &self.state);
         self.count_unchanged(doc, idle > 0 && !is_reset, is_answer);
         match self.status(doc) {
@@ -176,7 +199,8 @@ impl Conversation {
             SyncStatus::InProgress | SyncStatus::Withheld | SyncStatus::Unaccepted => {}
             _ => self.progress = Progress::new(),
         }
-        Ok(ReceivedMessage { changes: doc.stats().changes - before, refused: received.refused, idle })
+        let changes = doc.stats().changes - before;
+        Ok(ReceivedMessage { changes, refused: received.refused, further_refusals, idle })
     }
 
     /// Counts a message of the peer that changed nothing, if it is an answer: the peer may send others at any time.
@@ -237,15 +261,14 @@ impl Conversation {
         let missing = doc.get_missing_deps(theirs);
         if missing.is_empty() && self.state.is_peer_read_only() {
             SyncStatus::ReadOnlyPeer
-        } else if missing.is_empty()
-            && self.unchanged.count >= MAX_UNCHANGED_ANSWERS
-            && self.unchanged.our_heads == heads
-        {
-            SyncStatus::Unaccepted
+        } else if missing.is_empty() {
+            // The peer lacks changes. What was refused is none of its heads, so it still answers.
+            let is_final = self.unchanged.count >= MAX_UNCHANGED_ANSWERS && self.unchanged.our_heads == heads;
+            if is_final { SyncStatus::Unaccepted } else { SyncStatus::InProgress }
         } else if !self.refused.is_empty() && missing.iter().all(|hash| self.state.has_refused(hash)) {
             // Received changes depend on refused ones. The peer may refuse ours as well and not answer.
             SyncStatus::Refused
-        } else if !missing.is_empty() && missing.iter().all(|hash| self.state.has_given_up(hash)) {
+        } else if missing.iter().all(|hash| self.state.has_given_up(hash)) {
             SyncStatus::Withheld
         } else {
             SyncStatus::InProgress
@@ -254,6 +277,7 @@ impl Conversation {
 
     /// Changes that the peer names and this document lacks.
     pub fn missing_changes(&self, doc: &Document) -> Vec<ChangeHash> {
-        doc.get_missing_deps(self.state.their_heads().unwrap_or_default())
+        // Before its first message a peer names nothing.
+        self.state.their_heads().map_or_else(Vec::new, |theirs| doc.get_missing_deps(theirs))
     }
 }

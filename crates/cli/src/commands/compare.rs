@@ -39,14 +39,14 @@ pub(crate) fn run(flags: CompareArgs) -> Result<u8> {
     };
     let within = |root: &Path| Scope::Within(root.to_owned());
     // A list may be in the directory that it is compared with.
-    let excluding = |ids: Vec<FileId>| {
+    let skipping = |ids: Vec<FileId>| {
         let mut rules = rules.clone();
         rules.except.extend(ids);
         Arc::new(rules)
     };
     let (out, failed) = match (a.is_dir(), b.is_dir()) {
         (true, true) => {
-            let rules = excluding(Vec::new());
+            let rules = skipping(Vec::new());
             let files = Arc::new(make(Algorithm::Blake3));
             let mut out = out(&files, vec![a.clone(), b.clone()], &rules);
             let mut comparison = Comparison { findings, out: &mut out };
@@ -56,7 +56,7 @@ pub(crate) fn run(flags: CompareArgs) -> Result<u8> {
         }
         (false, true) => {
             let AuditInput { manifest, scope, algorithm, ids } = read_list_of_directory(&a, &b, make)?;
-            let rules = excluding(ids);
+            let rules = skipping(ids);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files, vec![b.clone()], &rules);
             let comparison = Comparison { findings, out: &mut out };
@@ -65,7 +65,7 @@ pub(crate) fn run(flags: CompareArgs) -> Result<u8> {
         }
         (true, false) => {
             let AuditInput { manifest, scope, algorithm, ids } = read_list_of_directory(&b, &a, make)?;
-            let rules = excluding(ids);
+            let rules = skipping(ids);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files, vec![a.clone()], &rules);
             let mut comparison = Comparison { findings, out: &mut out };

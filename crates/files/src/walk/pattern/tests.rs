@@ -55,10 +55,12 @@ fn each_wildcard_matches_what_git_documents() {
         ("[!b-a]x", &["ax", "cx"], &["bx"]),
         ("/", &[], &["a"]),
     ] {
-        for path in matching {
+        // On Windows a backslash separates names.
+        let can_exist = |path: &&&str| !cfg!(windows) || !path.contains('\\');
+        for path in matching.iter().filter(can_exist) {
             assert!(is_skipped(&[pattern], path, false), "{pattern} {path}");
         }
-        for path in others {
+        for path in others.iter().filter(can_exist) {
             assert!(!is_skipped(&[pattern], path, false), "{pattern} {path}");
         }
     }
@@ -182,8 +184,10 @@ const NAMES: [&str; 8] = ["a", "b", "ab", "ba", "*", "a.o", "ä", ".o"];
 fn patterns_mean_what_they_mean_to_the_crate_ignore() {
     let mut rng = Rng::new(12);
     let mut matched = 0;
+    // On Windows the crate takes the backslash of an escaped star for a slash.
+    let pieces = PIECES.len() - usize::from(cfg!(windows));
     for _ in 0..size::of(3_000, 60_000) {
-        let mut pattern: String = (0..=rng.below(5)).map(|_| PIECES[rng.below(PIECES.len())]).collect();
+        let mut pattern: String = (0..=rng.below(5)).map(|_| PIECES[rng.below(pieces)]).collect();
         if rng.below(4) == 0 {
             pattern.push('/');
         }

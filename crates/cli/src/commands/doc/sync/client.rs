@@ -258,6 +258,7 @@ impl SyncClient<'_> {
             match event {
                 Event::Changed { changes, .. } => self.counts.add_received(changes),
                 Event::Refused { change, reason, .. } => self.refused.add(&self.address, change, reason),
+                Event::FurtherRefusals { count, .. } => self.refused.add_unnamed(count),
                 Event::Unavailable { was_known: false, .. } => is_unavailable = true,
                 // A known document may come again. Users of the document and other storages are of no interest.
                 _ => {}

@@ -31,14 +31,19 @@ struct RefusedChange {
 impl RefusedChanges {
     /// Adds a change and tells it at once: whatever ends the program later, the reason is not lost.
     pub(super) fn add(&mut self, server: &dyn Display, hash: ChangeHash, reason: ApplyError) {
-        self.total += 1;
         if self.named.len() >= MAX_NAMED {
-            self.untold += 1;
-            return;
+            return self.add_unnamed(1);
         }
+        self.total += 1;
         let reason = error_chain(&reason.into());
         print_error(&format!("{server}: its change {hash} was refused: {reason}"));
         self.named.push(RefusedChange { hash: hash.to_string(), reason });
+    }
+
+    /// Adds changes of which only the number is known.
+    pub(super) fn add_unnamed(&mut self, count: u64) {
+        self.total += count;
+        self.untold += count;
     }
 
     /// Tells the number of changes that were not named, if there are any.
