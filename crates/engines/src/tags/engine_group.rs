@@ -4,8 +4,8 @@
 
 use super::quarantine_clock::QuarantineClock;
 use super::self_test::{SelfTestResult, run_self_test};
-use super::tag_engine::{EngineShare, RequestedEngine, TagEngine};
-use crate::budget::{Budget, Reservation};
+use super::tag_engine::{EngineShare, RequestedEngine, TagEngine, cpu_replaces_requested};
+use crate::budget::{Budget, Reservation, Reserved};
 #[cfg(feature = "gpu")]
 use crate::device::OpenDevice;
 use crate::event::{EngineEvent, EventSink};
@@ -16,7 +16,7 @@ use crate::tune_file::TunedArgon2;
 use hashmill_hash::argon2::{Batches, Job, PagePolicy, Params, Plan, Stop};
 use hashmill_hash::engine::{BatchEngine, EngineError, EngineGroup};
 use hashmill_machine as machine;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A group of engines, with memory for the parameters of the last batch.
 pub(crate) struct RequestedGroup {
@@ -26,7 +26,7 @@ pub(crate) struct RequestedGroup {
     events: EventSink,
     clock: QuarantineClock,
     members: Mutex<Vec<GroupMember>>,
-    last: Mutex<Option<OpenEngines>>,
+    last: Arc<Mutex<Option<OpenEngines>>>,
 }
 
 /// One member of a group.
@@ -148,12 +148,15 @@ impl EngineFactory for DeviceEntry {
         max_hashes: usize,
         budget: &Budget,
     ) -> Result<Option<FundedEngine>, String> {
-        let memory = budget.reserve_on_device(self.device.info(), params, max_hashes);
+        let mut memory = budget.reserve_on_device(self.device.info(), params, max_hashes);
         if memory.hashes() == 0 {
             return Ok(None);
         }
         match self.device.argon2(params, memory.hashes(), self.tuned(params)) {
-            Ok(argon2) => Ok(Some((Box::new(argon2), Some(memory)))),
+            Ok(argon2) => {
+                memory.charge(argon2.memory());
+                Ok(Some((Box::new(argon2), Some(memory))))
+            }
             Err(error) => Err(error.to_string()),
         }
     }
@@ -171,7 +174,13 @@ struct OpenEngines {
     /// The index of each engine's member.
     members: Vec<usize>,
     engines: EngineGroup,
-    _memory: Vec<Option<Reservation>>,
+    memory: Vec<Option<Reservation>>,
+}
+
+impl Reserved for OpenEngines {
+    fn reservations(&self) -> Vec<&Reservation> {
+        self.memory.iter().flatten().collect()
+    }
 }
 
 impl RequestedGroup {
@@ -190,14 +199,9 @@ impl RequestedGroup {
             quarantine: Quarantine::default(),
         };
         let members = Mutex::new(factories.into_iter().map(member).collect());
-        RequestedGroup {
-            label,
-            budget,
-            events,
-            clock: QuarantineClock::start(),
-            members,
-            last: Mutex::default(),
-        }
+        let last = Arc::default();
+        budget.add_kept_memory(&last);
+        RequestedGroup { label, budget, events, clock: QuarantineClock::start(), members, last }
     }
 
     fn members(&self) -> MutexGuard<'_, Vec<GroupMember>> {
@@ -261,14 +265,9 @@ impl RequestedGroup {
         let tuned: Vec<_> =
             factories.map(|factory| (factory.is_cpu(), factory.tuned(params).cloned())).collect();
         let rates = expected_rates(&tuned);
+        // The only error is that of no engines.
         let engines = EngineGroup::hashing(engines).map_err(|_| self.failure(FailureCause::NoEngineLeft))?;
-        Ok(OpenEngines {
-            params,
-            max_hashes,
-            members: indices,
-            engines: engines.expecting(rates),
-            _memory: memory,
-        })
+        Ok(OpenEngines { params, max_hashes, members: indices, engines: engines.expecting(rates), memory })
     }
 
     /// Runs the self-test of a member whose quarantine is over.
@@ -377,7 +376,6 @@ impl GroupMember {
     }
 }
 
-/// A requested group never falls back to another engine.
 impl TagEngine for RequestedGroup {
     fn accepts_batch(&self, _: Params, _: usize) -> bool {
         true
@@ -388,8 +386,11 @@ impl TagEngine for RequestedGroup {
             |member: &&GroupMember| member.quarantine.admission(self.clock.now()) == Admission::Work;
         let left = || self.members().iter().filter(is_admitted).count();
         loop {
-            let before = left();
-            let done = self.with_engines(params, jobs.len(), |open| self.try_compute(open, jobs, stop))?;
+            // Counted after the self-tests, which readmit members.
+            let (before, done) = self.with_engines(params, jobs.len(), |open| {
+                let before = left();
+                (before, self.try_compute(open, jobs, stop))
+            })?;
             let Err(cause) = done else { return Ok(()) };
             if cause == FailureCause::Stopped {
                 return Err(self.failure(cause));
@@ -421,8 +422,8 @@ impl TagEngine for RequestedGroup {
         self.failure(FailureCause::WrongResultOfGroup)
     }
 
-    fn falls_back_to_cpu(&self, _: &EngineFailure) -> bool {
-        false
+    fn falls_back_to_cpu(&self, failure: &EngineFailure) -> bool {
+        cpu_replaces_requested(failure, &self.events)
     }
 
     fn shares(&self) -> Vec<EngineShare> {
@@ -643,6 +644,52 @@ mod tests {
         assert_eq!(hashes(&lost), [1, 0]);
         assert_eq!(lost.shares()[0].failed, None, "it computed the hash");
         assert!(lost.shares()[1].failed.is_some());
+    }
+
+    #[test]
+    fn a_member_that_was_readmitted_counts_when_another_is_tried() {
+        // One batch is the self-test; the work is lost. The budget has no memory for the CPU, which comes in when no device is left.
+        let mut group = group(factory(None, 1).0, true);
+        group.budget = Budget::new(0);
+        group.members()[1].quarantine.suspect(group.clock.now());
+        compute(&group, params(1), 1).expect("the CPU repeats it");
+        let shares = group.shares();
+        assert_eq!((shares[0].hashes, shares[1].hashes), (1, 0));
+        assert!(shares[1].failed.as_ref().is_some_and(|why| why.contains("lost")), "{shares:?}");
+    }
+
+    #[test]
+    fn the_cpu_replaces_a_requested_group_only_after_a_wrong_result() {
+        let events: Arc<Mutex<Vec<EngineEvent>>> = Arc::default();
+        let log = Arc::clone(&events);
+        let mut group = group(factory(None, usize::MAX).0, false);
+        group.events = Arc::new(move |event: &EngineEvent| log.lock().expect("no panic").push(event.clone()));
+        for cause in [FailureCause::Stopped, FailureCause::NoEngineLeft] {
+            assert!(!group.falls_back_to_cpu(&group.failure(cause)));
+        }
+        assert!(events.lock().expect("no panic").is_empty());
+        let failure = group.report_wrong_result();
+        assert!(group.falls_back_to_cpu(&failure));
+        assert_eq!(*events.lock().expect("no panic"), [EngineEvent::CpuTakesOver { failure }]);
+    }
+
+    #[test]
+    fn an_idle_group_leaves_its_memory_to_another() {
+        let (budget, params) = (Budget::new(3 << 20), Params::new(1024, 1, 1).expect("good costs"));
+        let group = || {
+            let cpu: Box<dyn EngineFactory> = Box::new(CpuEngine { plan: Plan::host() });
+            let factories = vec![("cpu".to_owned(), cpu)];
+            RequestedGroup::new("cpu".to_owned(), factories, budget.clone(), Arc::new(|_: &EngineEvent| {}))
+        };
+        let (first, second) = (group(), group());
+        for group in [&first, &second, &first] {
+            compute(group, params, 2).expect("tags");
+            let open = group.last();
+            let memory = open.as_ref().expect("it keeps its engines").reservations();
+            assert_eq!(memory[0].hashes(), machine::threads().min(2), "as if it were alone");
+            let reserved: u64 = budget.reserved_on_host();
+            assert!(reserved <= 3 << 20 && reserved >= memory[0].hashes() as u64 * (1 << 20));
+        }
     }
 
     #[test]
