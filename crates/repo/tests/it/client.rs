@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use hashmill_doc::sync::{Message as SyncMessage, State, SyncDoc as _};
+use hashmill_doc::sync::{Message as SyncMessage, MessageFlags, State, SyncDoc as _};
 use hashmill_doc::{ActorId, Document, Limits, LoadOptions, ROOT, Transactable as _};
 use hashmill_repo::message::{EphemeralBody, PeerMetadata, RemoteHeads, SyncBody};
 use hashmill_repo::{
@@ -457,6 +457,117 @@ fn withheld_changes_end_the_sync() {
     let conversation = client.conversation(&id()).expect("it was added");
     let missing = conversation.missing_changes(client.document(&id()).expect("it was added"));
     assert_eq!(missing, document(2, "theirs", 1).get_heads());
+}
+
+/// A server that answers each message and drops the changes in it.
+struct DroppingServer {
+    doc: Document,
+    state: State,
+}
+
+impl DroppingServer {
+    fn new() -> DroppingServer {
+        DroppingServer { doc: document(2, "theirs", 1), state: State::new() }
+    }
+
+    /// Answers a frame of the client without taking its changes. False if there was none.
+    fn answer(&mut self, client: &mut Client) -> bool {
+        let Some(frame) = client.to_send(NOW) else { return false };
+        let (mut message, _) = sync_message(&frame);
+        message.changes.clear();
+        // A new state each time: it answers each message and never gives up.
+        self.state = State::new();
+        self.doc.receive_sync_message(&mut self.state, message).expect("sound");
+        let answer = self.doc.generate_sync_message(&mut self.state).expect("an answer");
+        client.received(&sync(&answer), NOW).expect("sound");
+        true
+    }
+
+    /// Answers until the client has no more to say.
+    fn answer_all(&mut self, client: &mut Client) {
+        let most = 20;
+        assert!((0..most).any(|_| !self.answer(client)), "the exchange does not end");
+    }
+}
+
+/// Counts of answers without our changes in a client's conversation.
+fn unchanged_answers(client: &Client) -> u32 {
+    client.conversation(&id()).expect("it was added").unchanged_answers()
+}
+
+#[test]
+fn changes_that_a_server_does_not_take_end_the_sync() {
+    let (mut client, mut server) = (greeted(document(1, "mine", 3)), DroppingServer::new());
+    server.answer_all(&mut client);
+    assert_eq!(client.status(&id()), Some(SyncStatus::Unaccepted));
+    assert_eq!(client.document(&id()).expect("it was added").stats().changes, 4);
+    // Messages that answer nothing change nothing, however many come.
+    let mut message = SyncMessage::default();
+    message.heads = server.doc.get_heads().into();
+    message.need = document(1, "mine", 3).get_heads().into();
+    for _ in 0..2 * MAX_IDLE_MESSAGES {
+        client.received(&sync(&message), NOW).expect("sound");
+        assert_eq!(client.to_send(NOW), None);
+    }
+    assert_eq!(client.status(&id()), Some(SyncStatus::Unaccepted));
+    // A new change is sent, and counted anew.
+    let ours = client.document_mut(&id()).expect("it was added");
+    ours.transact(|tx| tx.put(ROOT, "later", 1)).expect("there is room");
+    assert_eq!(client.status(&id()), Some(SyncStatus::InProgress));
+    assert!(server.answer(&mut client));
+    assert_eq!(unchanged_answers(&client), 0);
+    server.answer_all(&mut client);
+    assert_eq!(client.status(&id()), Some(SyncStatus::Unaccepted));
+}
+
+/// After any number of dropped messages a server takes the changes, in each way in which it can ask for them.
+#[test]
+fn changes_that_a_server_takes_late_are_sent() {
+    type Resume = fn(&mut Client, &mut DroppingServer);
+    let resumes: [Resume; 3] = [
+        // It asks to be sent everything again.
+        |client, server| {
+            let mut message = SyncMessage::default();
+            message.heads = server.doc.get_heads().into();
+            message.need = document(1, "mine", 3).get_heads().into();
+            message.flags = Some(MessageFlags::SYNC_RESET);
+            client.received(&sync(&message), NOW).expect("sound");
+            server.state = State::new();
+        },
+        // It gets a change from another client.
+        |client, server| {
+            server.doc.transact(|tx| tx.put(ROOT, "other", 1)).expect("there is room");
+            server.state = State::new();
+            let mut answer = server.doc.generate_sync_message(&mut server.state).expect("a message");
+            answer.flags = Some(MessageFlags::SYNC_RESET);
+            client.received(&sync(&answer), NOW).expect("sound");
+        },
+        // The connection is lost.
+        |client, server| {
+            client.connect();
+            client.to_send(NOW).expect("the first frame");
+            client.received(&greeting("us", "1"), NOW).expect("sound");
+            server.state = State::new();
+        },
+    ];
+    for dropped in 0..=12 {
+        for (number, resume) in resumes.iter().enumerate() {
+            let (mut client, mut server) = (greeted(document(1, "mine", 3)), DroppingServer::new());
+            (0..dropped).for_each(|_| _ = server.answer(&mut client));
+            resume(&mut client, &mut server);
+            let is_equal = (0..20).any(|_| {
+                while let Some(frame) = client.to_send(NOW) {
+                    let (message, _) = sync_message(&frame);
+                    server.doc.receive_sync_message(&mut server.state, message).expect("sound");
+                }
+                if let Some(answer) = server.doc.generate_sync_message(&mut server.state) {
+                    client.received(&sync(&answer), NOW).expect("sound");
+                }
+                client.status(&id()) == Some(SyncStatus::InSync)
+            });
+            assert!(is_equal, "{dropped} dropped, {number}");
+        }
+    }
 }
 
 /// Damaged frames of every type, in random order, to a client with presence.
