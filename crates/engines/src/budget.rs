@@ -83,7 +83,6 @@ pub struct Reservation {
     pool: PoolIndex,
     bytes: u64,
     hashes: usize,
-    is_alone: bool,
 }
 
 impl Budget {
@@ -161,18 +160,17 @@ impl Budget {
             account.host.limit = machine::free_kib().map_or(u64::MAX, |free| free / 2 * 1024);
         }
         let each = bytes_per_hash(params);
-        let (hashes, bytes, is_alone) = match account.pool(index) {
-            None => (wanted, 0, false),
+        let (hashes, bytes) = match account.pool(index) {
+            None => (wanted, 0),
             Some(pool) => {
-                let is_alone = pool.reserved == 0;
                 let left = pool.limit.saturating_sub(pool.reserved);
                 let hashes = usize::try_from(left / each).unwrap_or(usize::MAX).min(wanted);
                 let bytes = hashes as u64 * each;
                 pool.reserved += bytes;
-                (hashes, bytes, is_alone)
+                (hashes, bytes)
             }
         };
-        Reservation { budget: self.clone(), pool: index, bytes, hashes, is_alone }
+        Reservation { budget: self.clone(), pool: index, bytes, hashes }
     }
 
     fn account(&self) -> MutexGuard<'_, Account> {
@@ -221,10 +219,10 @@ impl Reservation {
         self.hashes
     }
 
-    /// Whether nothing else of this memory was reserved.
+    /// Whether nothing else of this memory is reserved.
     #[cfg(feature = "gpu")]
     pub(crate) fn is_alone(&self) -> bool {
-        self.is_alone
+        self.budget.account().pool(self.pool).is_some_and(|pool| pool.reserved == self.bytes)
     }
 
     /// Charges the bytes that the engine has taken, in place of the estimate.
@@ -305,23 +303,29 @@ mod tests {
         let unknown = [(); 2].map(|()| reserve(None, memory, 37));
         assert_eq!(unknown.map(|reservation| reservation.hashes()), [37; 2]);
         assert_eq!(reserve(None, None, 99).hashes(), 99, "the device reports its own errors");
-        // A card is charged what its engine takes.
-        let mut alone = reserve(Some("3"), memory, 100);
-        assert!(alone.hashes() == 37 && alone.is_alone);
-        #[cfg(feature = "gpu")]
-        {
-            alone.charge(20 * GIB);
-            let second = reserve(Some("3"), memory, 100);
-            assert!(second.hashes() == 17 && !second.is_alone());
-            alone.charge(39 * GIB);
-            assert_eq!(reserve(Some("3"), memory, 100).hashes(), 0, "more than its limit");
-        }
-        drop(alone);
-        assert_eq!(reserve(Some("3"), memory, 100).hashes(), 37);
         // Devices without memory of their own share that of the host.
         let none = Card { id: None, bus: None };
         assert_eq!(budget.pool_index(Kind::Integrated, memory, none.clone()), PoolIndex::Host);
         assert_eq!(budget.pool_index(Kind::Software, None, none), PoolIndex::Host);
+    }
+
+    #[cfg(feature = "gpu")]
+    #[test]
+    fn a_card_is_charged_what_its_engine_takes() {
+        let budget = Budget::new(0);
+        let reserve = || {
+            let card = Card { id: None, bus: Some("3".to_owned()) };
+            budget.reserve(budget.pool_index(Kind::Discrete, Some(40 * GIB), card), params(1 << 20), 100)
+        };
+        let mut alone = reserve();
+        assert!(alone.hashes() == 37 && alone.is_alone());
+        alone.charge(20 * GIB);
+        let second = reserve();
+        assert!(second.hashes() == 17 && !second.is_alone());
+        alone.charge(39 * GIB);
+        assert_eq!(reserve().hashes(), 0, "more than its limit");
+        drop((alone, second));
+        assert_eq!(reserve().hashes(), 37);
     }
 
     /// What an engine keeps.

@@ -20,8 +20,9 @@ use std::sync::Arc;
 pub struct EngineSet {
     label: String,
     members: Vec<SetMember>,
+    #[cfg(feature = "gpu")]
     choices: TunedChoices,
-    /// The plan of `choices` for the CPU.
+    /// The tuned plan for the CPU.
     plan: Plan,
     budget: Budget,
 }
@@ -135,7 +136,14 @@ impl EngineSet {
             members.push(SetMember { label, engine });
         }
         let plan = choices.argon2();
-        Ok(EngineSet { label: list.label.clone(), members, choices, plan, budget })
+        Ok(EngineSet {
+            label: list.label.clone(),
+            members,
+            #[cfg(feature = "gpu")]
+            choices,
+            plan,
+            budget,
+        })
     }
 
     /// The engine that computes Argon2 tags in place of the CPU; `None` for the CPU alone. Of `auto`, a device that was measured
