@@ -56,7 +56,7 @@ fn on_battery_below(root: &Path) -> Option<bool> {
     if online.iter().any(|online| online != "0") {
         return Some(false);
     }
-    let states: Vec<_> = batteries.iter().filter_map(|battery| line(&battery.join("status"))).collect();
+    let states: Vec<_> = batteries.iter().filter_map(|battery| line(battery.join("status"))).collect();
     match (states.is_empty(), online.is_empty()) {
         (true, true) => None,
         _ => Some(states.iter().any(|state| state == "Discharging")),

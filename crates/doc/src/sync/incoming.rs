@@ -181,7 +181,7 @@ impl IncomingChunks<'_> {
             let place = |error: ChunkError| LoadError::from(error.at_chunk(number, base));
             match Chunk::read_or_name(&mut reader, &doc.limits, &mut hashable).map_err(place)? {
                 Ok(chunk) if self.state.has_refused(&chunk.hash) => {
-                    refused_before.push((chunk, number, base))
+                    refused_before.push((chunk, number, base));
                 }
                 Ok(chunk) => self.chunk(doc, &chunk, number, base),
                 Err(chunk) => {
