@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub struct EngineSet {
     label: String,
     members: Vec<SetMember>,
-    #[cfg(feature = "gpu")]
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only devices need it"))]
     choices: TunedChoices,
     /// The tuned plan for the CPU.
     plan: Plan,
@@ -136,14 +136,7 @@ impl EngineSet {
             members.push(SetMember { label, engine });
         }
         let plan = choices.argon2();
-        Ok(EngineSet {
-            label: list.label.clone(),
-            members,
-            #[cfg(feature = "gpu")]
-            choices,
-            plan,
-            budget,
-        })
+        Ok(EngineSet { label: list.label.clone(), members, choices, plan, budget })
     }
 
     /// The engine that computes Argon2 tags in place of the CPU; `None` for the CPU alone. Of `auto`, a device that was measured
