@@ -165,22 +165,23 @@ fn absent_documents_are_reported_and_may_still_come() {
     }
 }
 
+/// Exchanges all messages with a server. It sends what was ignored again because it is told to, not after several vain requests.
+fn settle(client: &mut Client, theirs: &mut Document, state: &mut State) {
+    for round in 0.. {
+        assert!(round < 3, "the sync takes {round} messages of the server");
+        while let Some(frame) = client.to_send(NOW) {
+            theirs.receive_sync_message(state, sync_message(&frame).0).expect("sound");
+        }
+        let Some(message) = theirs.generate_sync_message(state) else { break };
+        client.received(&sync(&message), NOW).expect("sound");
+    }
+}
+
 /// Messages about a removed document are ignored; the server believes that they arrived.
 #[test]
 fn removed_documents_can_be_added_again() {
     let mut client = greeted(document(1, "mine", 3));
     let (mut theirs, mut state) = (document(2, "theirs", 3), State::new());
-    let settle = |client: &mut Client, theirs: &mut Document, state: &mut State| {
-        for round in 0.. {
-            // The server sends again what was ignored because it is told to, not after several vain requests.
-            assert!(round < 3, "the sync takes {round} messages of the server");
-            while let Some(frame) = client.to_send(NOW) {
-                theirs.receive_sync_message(state, sync_message(&frame).0).expect("sound");
-            }
-            let Some(message) = theirs.generate_sync_message(state) else { break };
-            client.received(&sync(&message), NOW).expect("sound");
-        }
-    };
     settle(&mut client, &mut theirs, &mut state);
     for round in 0..3 {
         let doc = client.remove(&id()).expect("it was added");
@@ -198,6 +199,21 @@ fn removed_documents_can_be_added_again() {
     assert_eq!(replaced.map(|doc| doc.get_heads()), Some(theirs.get_heads()));
     settle(&mut client, &mut theirs, &mut state);
     assert_eq!(client.document(&id()).map(Document::get_heads), Some(theirs.get_heads()));
+}
+
+/// A program closes a document and opens a copy that got the server's next change elsewhere. The server has told its heads in the
+/// meantime, so it does not answer.
+#[test]
+fn heads_that_were_told_while_a_document_was_closed_are_known() {
+    let mut client = greeted(document(1, "mine", 3));
+    let (mut theirs, mut state) = (document(2, "theirs", 3), State::new());
+    settle(&mut client, &mut theirs, &mut state);
+    client.remove(&id()).expect("it was added");
+    crate::put(&mut theirs, "theirs", 9);
+    settle(&mut client, &mut theirs, &mut state);
+    client.add(id(), theirs.clone());
+    settle(&mut client, &mut theirs, &mut state);
+    assert_eq!(client.status(&id()), Some(SyncStatus::InSync));
 }
 
 #[test]
