@@ -9,7 +9,7 @@ use crate::event::{EngineEvent, EventSink};
 use crate::failure::{EngineFailure, FailureCause};
 use crate::quarantine::{Admission, Quarantine};
 use crate::tune_file::TunedArgon2;
-use hashmill_gpu::{Fault, Tuning};
+use hashmill_gpu::{Error, Fault, Tuning};
 use hashmill_hash::argon2::{Job, Params, Stop};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -100,7 +100,7 @@ impl AutoEngine {
             match devices.iter_mut().find(is_of) {
                 Some(device) => device.entries.push(tuned.clone()),
                 None => devices.push(AutoDevice {
-                    label: format!("{label}: {} {}", tuned.engine, tuned.device),
+                    label: format!("{label}: {}", tuned.device),
                     entries: vec![tuned.clone()],
                     quarantine: Quarantine::default(),
                     has_computed: false,
@@ -167,6 +167,8 @@ fn is_fault_of_device(failure: &EngineFailure) -> bool {
         | FailureCause::NotMeasured
         | FailureCause::NoEngineLeft
         | FailureCause::NotTested(_) => false,
+        // The tune file names a device that is not here any more.
+        FailureCause::Device(Error::Selector { .. }) => true,
         FailureCause::Device(error) => error.fault() != Fault::Caller,
         FailureCause::Engine(_) | FailureCause::WrongResult { .. } | FailureCause::WrongResultOfGroup => true,
     }
@@ -299,11 +301,11 @@ mod tests {
                 return Err(self.failure(FailureCause::Stopped));
             }
             if is(&self.health.is_lost) {
-                return Err(self.failure(FailureCause::Device(hashmill_gpu::Error::Lost)));
+                return Err(self.failure(FailureCause::Device(Error::Lost)));
             }
             if is(&self.health.refuses) {
                 let error = hashmill_hash::argon2::HashError::TagLen { given: 3 };
-                return Err(self.failure(FailureCause::Device(hashmill_gpu::Error::Hash(error))));
+                return Err(self.failure(FailureCause::Device(Error::Hash(error))));
             }
             for job in jobs {
                 Hasher::new(params).hash_into(&job.input, job.tag).expect("good inputs");
@@ -342,7 +344,7 @@ mod tests {
             let open = move |tuned: &TunedArgon2, label: String| {
                 let (_, health) = all.iter().find(|(name, _)| *name == tuned.device).expect("a device");
                 if health.is_absent.load(Ordering::Relaxed) {
-                    let absent = hashmill_gpu::Error::NoDevice { found: 0 };
+                    let absent = Error::Selector { requested: tuned.device.clone(), matches: 0, found: 1 };
                     return Err(EngineFailure::new(label, FailureCause::Device(absent)));
                 }
                 Ok(Box::new(ToyDevice { label, health: Arc::clone(health) }) as Box<dyn TagEngine>)
@@ -492,6 +494,19 @@ mod tests {
         assert_eq!(world.admissions(), [Admission::Work, WAIT]);
         assert!(world.auto.falls_back_to_cpu(&failure));
         assert_eq!(world.take_events(), [EngineEvent::CpuTakesOver { failure }]);
+    }
+
+    #[test]
+    fn an_absent_device_is_reported_once() {
+        let world = World::new(&[tuned(1, 100, [1000.0, 1.0])]);
+        world.health(0).is_absent.store(true, Ordering::Relaxed);
+        for round in 0..2 {
+            let failure = world.compute(20).expect_err("no such device");
+            assert!(world.auto.falls_back_to_cpu(&failure));
+            let events = world.take_events();
+            assert_eq!(events.len(), usize::from(round == 0), "{events:?}");
+            assert!(!world.auto.accepts_batch(params(1), 4096), "it is in quarantine");
+        }
     }
 
     #[test]
