@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 }
 
 /// The packages of the default: they need no graphics stack, object store, rival engine or other language.
-pub(crate) const CORE: [&str; 14] = [
+pub(crate) const CORE: [&str; 15] = [
     "hashmill-atomic-file",
     "hashmill-cli",
     "hashmill-codegen",
@@ -32,6 +32,7 @@ pub(crate) const CORE: [&str; 14] = [
     "hashmill-lab",
     "hashmill-machine",
     "hashmill-repo",
+    "hashmill-server",
     "hashmill-testkit",
     "hashmill-workloads",
     "xtask",

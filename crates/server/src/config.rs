@@ -1,0 +1,63 @@
+//! Configuration of the core: names, limits, times.
+
+use std::time::Duration;
+
+use hashmill_doc::Limits;
+
+/// Configuration of a core.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The id of this server among peers.
+    pub peer_id: String,
+    /// The id of the storage. It is the same for all servers of one storage, and after restarts.
+    pub storage_id: String,
+    /// Limits of each document.
+    pub document_limits: Limits,
+    /// From this number of bytes in a socket's queue on, no sync message is made for it. One message may exceed it.
+    pub queue_bytes: usize,
+    /// With more bytes in its queue, a socket is closed: its client asks and does not read.
+    pub max_queue_bytes: usize,
+    /// Maximum size of received messages of one socket that wait to be processed. One message may exceed it.
+    pub max_inbox_bytes: usize,
+    /// From this size of changes that are not stored on, documents wait for the storage.
+    pub staged_bytes: usize,
+    /// Budget for documents in memory. Documents without clients leave at once while it is exceeded.
+    pub memory_bytes: usize,
+    /// Maximum number of documents of one socket.
+    pub max_documents_per_socket: usize,
+    /// A document without clients leaves memory after this time.
+    pub idle_after: Duration,
+    /// A socket without a join is closed after this time.
+    pub join_timeout: Duration,
+    /// If the storage fails for this time, changes are refused.
+    pub degrade_after: Duration,
+    /// Larger documents and inputs are processed outside of the core.
+    pub inline_bytes: usize,
+    /// A document with this number of stored chunks is compacted.
+    pub max_chunks: usize,
+    /// A client is disconnected after this number of consecutive messages without progress or with errors.
+    pub max_idle_messages: u32,
+}
+
+impl Config {
+    /// The defaults, with these ids.
+    pub fn new(peer_id: &str, storage_id: &str) -> Config {
+        Config {
+            peer_id: peer_id.to_owned(),
+            storage_id: storage_id.to_owned(),
+            document_limits: Limits::default(),
+            queue_bytes: 1 << 20,
+            max_queue_bytes: 16 << 20,
+            max_inbox_bytes: 16 << 20,
+            staged_bytes: 64 << 20,
+            memory_bytes: 1 << 30,
+            max_documents_per_socket: 100_000,
+            idle_after: Duration::from_secs(60),
+            join_timeout: Duration::from_secs(30),
+            degrade_after: Duration::from_secs(2),
+            inline_bytes: 64 << 10,
+            max_chunks: 64,
+            max_idle_messages: 32,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Appends: starting them, their outcomes, and the state in which the storage fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use hashmill_repo::DocumentId;
+
+use super::Core;
+use super::defect::Defect;
+use super::group_commit::{Batch, Stored};
+use crate::chunk::StoredChunk;
+use crate::document::Input;
+use crate::event::{Action, IoFailure};
+use crate::fact::Fact;
+use crate::ids::{BatchId, SocketId};
+
+impl Core {
+    /// Starts an append if there are changes to store and none is under way.
+    pub(super) fn start_append(&mut self) {
+        let batch = BatchId(self.last_number + 1);
+        if let Some(chunks) = self.commit.start(self.now, batch) {
+            self.last_number += 1;
+            self.actions.push(Action::Append { batch, chunks });
+        }
+    }
+
+    pub(super) fn finish_append(&mut self, batch: BatchId, result: Result<(), IoFailure>) {
+        let result = match result {
+            Err(IoFailure::Unknown(_)) if self.has(Defect::UnknownIsDone) => Ok(()),
+            result => result,
+        };
+        match result {
+            Ok(()) => match self.commit.succeed(batch) {
+                Some(Stored::Batch(batch)) => self.release_batch(batch),
+                Some(Stored::GivenUp(chunks)) => self.recover(chunks),
+                None => {}
+            },
+            // If the chunks are stored after all, storing them again changes nothing.
+            Err(failure) => {
+                if self.commit.fail(batch, self.now) {
+                    self.report(Fact::AppendFailed { reason: failure.reason().to_owned() });
+                }
+            }
+        }
+    }
+
+    fn release_batch(&mut self, batch: Batch) {
+        let Batch { chunks, documents, held, .. } = batch;
+        for chunk in chunks {
+            if let Some(entry) = self.documents.get_mut(&chunk.key.document) {
+                entry.ledger.add(chunk.key, chunk.bytes.len());
+            }
+        }
+        for (document, heads) in &documents {
+            if let Some(entry) = self.documents.get_mut(document) {
+                entry.push(Input::Durable(heads.clone()));
+            }
+        }
+        // All before any new frame, so that messages keep their order.
+        let sockets: BTreeSet<SocketId> = held.iter().map(|frame| frame.socket).collect();
+        held.into_iter().for_each(|frame| self.release(frame));
+        sockets.into_iter().for_each(|socket| self.resume(socket));
+        // All that came meanwhile goes into the next batch.
+        documents.keys().for_each(|document| self.schedule(document));
+        self.schedule_waiting();
+    }
+
+    fn schedule_waiting(&mut self) {
+        for document in std::mem::take(&mut self.waiting) {
+            self.schedule(&document);
+        }
+    }
+
+    /// When changes are refused, unless the storage takes what it was given.
+    pub(super) fn degrade_at(&self) -> Option<Duration> {
+        let since = self.commit.stuck_since().filter(|_| !self.commit.is_degraded())?;
+        Some(since + self.config.degrade_after)
+    }
+
+    /// Refuses changes from now on if the storage has failed for long. All documents return to what is stored, so that they can be
+    /// read. The lost changes are kept to be stored, and clients send them again.
+    pub(super) fn degrade_if_stuck(&mut self) {
+        if self.degrade_at().is_none_or(|at| at > self.now) {
+            return;
+        }
+        for frame in self.commit.give_up() {
+            if let Some(socket) = self.sockets.get_mut(frame.socket) {
+                socket.held_bytes = socket.held_bytes.saturating_sub(frame.frame.len());
+            }
+        }
+        self.valid_since = self.next_number();
+        self.report(Fact::Degraded);
+        self.documents.values_mut().for_each(|entry| entry.push(Input::Degrade));
+        self.schedule_all();
+    }
+
+    fn recover(&mut self, chunks: Vec<StoredChunk>) {
+        let mut records: BTreeMap<DocumentId, Vec<Vec<u8>>> = BTreeMap::new();
+        for chunk in chunks {
+            if let Some(entry) = self.documents.get_mut(&chunk.key.document) {
+                records.entry(chunk.key.document.clone()).or_default().push(chunk.bytes.clone());
+                entry.ledger.add(chunk.key, chunk.bytes.len());
+            }
+        }
+        for (document, entry) in &mut self.documents {
+            entry.push(Input::Recover(records.remove(document).unwrap_or_default()));
+        }
+        self.report(Fact::Recovered);
+        self.schedule_all();
+    }
+
+    fn schedule_all(&mut self) {
+        self.waiting.clear();
+        let all: Vec<DocumentId> = self.documents.keys().cloned().collect();
+        all.iter().for_each(|document| self.schedule(document));
+    }
+}

@@ -1,0 +1,30 @@
+//! Known mistakes of servers, which the simulation must find. Tests alone switch them on.
+
+use super::Core;
+
+/// A mistake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Defect {
+    /// Frames leave before the changes that they reveal are stored.
+    TellBeforeDurable,
+    /// An append with an unknown outcome counts as done.
+    UnknownIsDone,
+    /// After messages were dropped, the exchange goes on as if they had arrived.
+    NoReset,
+    /// Messages are made for clients that do not read.
+    UnboundedQueue,
+    /// A compaction deletes chunks that its snapshot does not cover.
+    DeletesUnread,
+}
+
+impl Core {
+    #[cfg(test)]
+    pub(crate) fn with_defect(mut self, defect: Option<Defect>) -> Core {
+        self.defect = defect;
+        self
+    }
+
+    pub(super) fn has(&self, defect: Defect) -> bool {
+        cfg!(test) && self.defect == Some(defect)
+    }
+}

@@ -1,0 +1,239 @@
+//! Documents: loading, processing of their inboxes, and leaving memory.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use hashmill_repo::DocumentId;
+
+use super::Core;
+use super::defect::Defect;
+use super::entry::{Entry, Residence};
+use super::group_commit::{HeldFrame, Hold};
+use crate::access::Access;
+use crate::chunk::{ChunkKey, StoredChunk};
+use crate::document::{DocumentJob, Input, Opened, Output, Record, WorkOutput, WorkResult};
+use crate::event::{Action, CloseReason, IoFailure};
+use crate::fact::Fact;
+use crate::ids::{RequestId, SocketId, WorkId};
+
+/// Delay before a failed load is tried again.
+const LOAD_RETRY: Duration = Duration::from_millis(500);
+
+impl Core {
+    /// The entry of a document, which is loaded if it is not in memory.
+    pub(super) fn entry(&mut self, document: &DocumentId) -> &mut Entry {
+        if !self.documents.contains_key(document) {
+            let mut entry = Entry::new();
+            if self.commit.is_degraded() {
+                entry.push(Input::Degrade);
+            }
+            self.documents.insert(document.clone(), entry);
+            self.load(document.clone());
+        }
+        let entry = self.documents.get_mut(document).expect("it was inserted");
+        if let Some(at) = entry.idle_until.take() {
+            self.idle.remove(&(at, document.clone()));
+        }
+        entry
+    }
+
+    fn load(&mut self, document: DocumentId) {
+        let request = RequestId(self.next_number());
+        self.loads.insert(request, document.clone());
+        self.actions.push(Action::Load(request, document));
+    }
+
+    pub(super) fn retry_loads(&mut self) {
+        while let Some((_, document)) = pop_due(&mut self.failed_loads, self.now) {
+            self.load(document);
+        }
+    }
+
+    pub(super) fn finish_load(&mut self, request: RequestId, result: Result<Vec<StoredChunk>, IoFailure>) {
+        let Some(document) = self.loads.remove(&request) else { return };
+        let chunks = match result {
+            Ok(chunks) => chunks,
+            Err(failure) => {
+                let reason = failure.reason().to_owned();
+                self.failed_loads.insert((self.now + LOAD_RETRY, document.clone()));
+                return self.report(Fact::LoadFailed { document, reason });
+            }
+        };
+        if self.has(Defect::DeletesUnread)
+            && let Some(entry) = self.documents.get_mut(&document)
+        {
+            chunks.iter().for_each(|chunk| entry.ledger.add(chunk.key.clone(), chunk.bytes.len()));
+        }
+        let bytes: usize = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+        let limits = self.config.document_limits;
+        let job = DocumentJob::open(document.clone(), chunks, limits, self.config.max_idle_messages);
+        self.run(&document, job, bytes);
+    }
+
+    /// Runs a job: at once if it is small.
+    fn run(&mut self, document: &DocumentId, job: DocumentJob, bytes: usize) {
+        let work = WorkId(self.next_number());
+        if bytes <= self.config.inline_bytes {
+            self.finish(work, document, job.run());
+        } else {
+            self.works.insert(work, document.clone());
+            self.actions.push(Action::RunWork(work, job));
+        }
+    }
+
+    pub(super) fn finish_work(&mut self, work: WorkId, output: WorkOutput) {
+        if let Some(document) = self.works.remove(&work) {
+            self.finish(work, &document, output);
+        }
+    }
+
+    fn finish(&mut self, work: WorkId, document: &DocumentId, output: WorkOutput) {
+        let Some(entry) = self.documents.get_mut(document) else { return };
+        match output.0 {
+            WorkResult::Opened(Opened { document: open, read, facts }) => {
+                read.into_iter().for_each(|(key, len)| entry.ledger.add(key, len));
+                entry.residence = Residence::Idle(open);
+                facts.into_iter().for_each(|fact| self.report(fact));
+                // Measures its memory.
+                self.documents.get_mut(document).into_iter().for_each(|entry| entry.push(Input::Resume));
+            }
+            WorkResult::Processed(open, output) => {
+                self.take_output(work, document, output);
+                // Only now can it be processed again: its frames keep their order.
+                if let Some(entry) = self.documents.get_mut(document) {
+                    entry.residence = Residence::Idle(open);
+                }
+            }
+        }
+        self.schedule(document);
+    }
+
+    /// Processes the inbox of a document, unless it has to wait.
+    pub(super) fn schedule(&mut self, document: &DocumentId) {
+        let Some(entry) = self.documents.get_mut(document) else { return };
+        if !entry.is_idle() {
+            return;
+        }
+        if entry.inbox.is_empty() {
+            return self.settle(document);
+        }
+        // What comes while a batch is appended is processed together when the next one starts.
+        let is_unsaved = self.commit.hold_of(document) != Hold::Nothing;
+        let is_full = self.commit.staged_bytes() >= self.config.staged_bytes && !self.commit.is_degraded();
+        if self.commit.is_busy() && (is_unsaved || is_full) {
+            self.waiting.insert(document.clone());
+            return;
+        }
+        self.waiting.remove(document);
+        let full = self.full_sockets(&self.documents[document]);
+        let entry = self.documents.get_mut(document).expect("it was found above");
+        let inputs: Vec<Input> = std::mem::take(&mut entry.inbox).into();
+        let bytes = std::mem::take(&mut entry.inbox_bytes) + entry.memory_bytes / 16;
+        for input in &inputs {
+            if let Input::Sync { socket, data, .. } = input
+                && let Some(socket) = self.sockets.get_mut(*socket)
+            {
+                socket.inbox_bytes = socket.inbox_bytes.saturating_sub(data.len());
+            }
+        }
+        let Residence::Idle(open) = std::mem::replace(&mut entry.residence, Residence::Busy) else { return };
+        self.run(document, DocumentJob::process(open, inputs, full), bytes);
+    }
+
+    fn take_output(&mut self, work: WorkId, document: &DocumentId, output: Output) {
+        let Output { record, frames, deferred, closes, facts, snapshot, memory_bytes } = output;
+        let stamp = work.0;
+        self.set_memory(document, memory_bytes);
+        facts.into_iter().for_each(|fact| self.report(fact));
+        // The document has an input in its inbox that undoes the work from before.
+        if stamp >= self.valid_since {
+            if let Some(Record { bytes, heads, is_whole }) = record {
+                let key = if is_whole {
+                    ChunkKey::of_snapshot(document, &heads)
+                } else {
+                    ChunkKey::of_changes(document, &bytes)
+                };
+                self.commit.stage(StoredChunk { key, bytes }, heads);
+            }
+            let hold = self.commit.hold_of(document);
+            for (id, frame) in frames {
+                let frame = self.encode(id, document, frame);
+                self.tell(id, document, hold, stamp, frame);
+            }
+        }
+        for id in deferred {
+            if let Some(socket) = self.sockets.get_mut(id) {
+                socket.deferred.insert(document.clone());
+            }
+            // The queue may have got room while a job ran.
+            self.resume(id);
+        }
+        for id in closes {
+            if self.sockets.get(id).is_some_and(|socket| stamp >= socket.since) {
+                self.close(id, CloseReason::NoProgress);
+            }
+        }
+        self.store_snapshot(document, snapshot);
+    }
+
+    /// Sends a frame about a document, at once or when its changes are stored.
+    fn tell(&mut self, id: SocketId, document: &DocumentId, hold: Hold, stamp: u64, frame: Option<Vec<u8>>) {
+        let tells_early = self.has(Defect::TellBeforeDurable);
+        let Some(frame) = frame else { return };
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        let is_for_it = stamp >= socket.since && socket.documents.contains(document);
+        if !is_for_it || socket.access == Access::Denied {
+            return;
+        }
+        if hold == Hold::Nothing || tells_early {
+            return self.send(id, frame);
+        }
+        socket.held_bytes += frame.len();
+        self.commit.hold(hold, HeldFrame { socket: id, stamp, frame });
+    }
+
+    fn set_memory(&mut self, document: &DocumentId, bytes: usize) {
+        if let Some(entry) = self.documents.get_mut(document) {
+            self.memory_bytes = self.memory_bytes + bytes - entry.memory_bytes;
+            entry.memory_bytes = bytes;
+        }
+    }
+
+    /// Compacts a document that is at rest, or lets it leave memory later.
+    pub(super) fn settle(&mut self, document: &DocumentId) {
+        if self.commit.hold_of(document) != Hold::Nothing {
+            return;
+        }
+        if !self.commit.is_degraded() {
+            self.compact_if_due(document);
+        }
+        let idle_until = self.now + self.config.idle_after;
+        let Some(entry) = self.documents.get_mut(document) else { return };
+        if entry.is_at_rest() && entry.idle_until.is_none() {
+            entry.idle_until = Some(idle_until);
+            self.idle.insert((idle_until, document.clone()));
+        }
+    }
+
+    /// Removes documents from memory whose time has come, and further idle ones while too much memory is in use.
+    pub(super) fn evict(&mut self) {
+        while let Some((at, document)) = self.idle.first().cloned() {
+            if at > self.now && self.memory_bytes <= self.config.memory_bytes {
+                break;
+            }
+            self.idle.remove(&(at, document.clone()));
+            let is_stored = self.commit.hold_of(&document) == Hold::Nothing;
+            let Some(entry) = self.documents.get_mut(&document) else { continue };
+            entry.idle_until = None;
+            // Otherwise its time starts again when it is at rest.
+            if entry.is_at_rest() && is_stored {
+                self.set_memory(&document, 0);
+                self.documents.remove(&document);
+            }
+        }
+    }
+}
+
+fn pop_due(times: &mut BTreeSet<(Duration, DocumentId)>, now: Duration) -> Option<(Duration, DocumentId)> {
+    if times.first()?.0 > now { None } else { times.pop_first() }
+}

@@ -1,0 +1,82 @@
+//! A document as the core keeps it: where it is, its inbox, its clients and its stored chunks.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use super::ledger::Ledger;
+use crate::chunk::ChunkKey;
+use crate::document::{Input, OpenDocument};
+use crate::ids::SocketId;
+
+/// Where a document is.
+#[derive(Debug)]
+pub(super) enum Residence {
+    /// It is being loaded, or the next attempt is awaited.
+    Loading,
+    /// In memory.
+    Idle(Box<OpenDocument>),
+    /// With a job.
+    Busy,
+}
+
+/// A step of a compaction.
+#[derive(Debug)]
+pub(super) enum Compaction {
+    /// The document is to write a snapshot, which covers these chunks.
+    Preparing(Vec<ChunkKey>),
+    /// The snapshot is being stored.
+    Storing { key: ChunkKey, len: usize, covered: Vec<ChunkKey> },
+    /// Chunks that the snapshot covers are being deleted.
+    Deleting(Vec<ChunkKey>),
+}
+
+/// A document that is in memory, or on its way.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) residence: Residence,
+    pub(super) inbox: VecDeque<Input>,
+    /// Bytes of sync messages in the inbox.
+    pub(super) inbox_bytes: usize,
+    /// Clients that take part.
+    pub(super) sockets: BTreeSet<SocketId>,
+    pub(super) ledger: Ledger,
+    pub(super) compaction: Option<Compaction>,
+    /// No compaction starts before this time.
+    pub(super) compaction_at: Duration,
+    /// Estimated memory.
+    pub(super) memory_bytes: usize,
+    /// When it leaves memory, if it is idle.
+    pub(super) idle_until: Option<Duration>,
+}
+
+impl Entry {
+    pub(super) fn new() -> Entry {
+        Entry {
+            residence: Residence::Loading,
+            inbox: VecDeque::new(),
+            inbox_bytes: 0,
+            sockets: BTreeSet::new(),
+            ledger: Ledger::default(),
+            compaction: None,
+            compaction_at: Duration::ZERO,
+            memory_bytes: 0,
+            idle_until: None,
+        }
+    }
+
+    pub(super) fn push(&mut self, input: Input) {
+        if let Input::Sync { data, .. } = &input {
+            self.inbox_bytes += data.len();
+        }
+        self.inbox.push_back(input);
+    }
+
+    /// Has it no clients, and nothing to do?
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.sockets.is_empty() && self.inbox.is_empty() && self.compaction.is_none() && self.is_idle()
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.residence, Residence::Idle(_))
+    }
+}

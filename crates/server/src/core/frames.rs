@@ -1,0 +1,244 @@
+//! Frames of clients: joins, sync messages, messages between users. Frames for clients, and the bounds of their queues.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use hashmill_repo::message::{Envelope, EphemeralBody, PROTOCOL_VERSION, PeerMetadata, SyncBody};
+use hashmill_repo::{DocumentId, Message};
+
+use super::Core;
+use super::defect::Defect;
+use super::entry::Entry;
+use super::group_commit::HeldFrame;
+use crate::access::Access;
+use crate::document::{Input, PeerFrame};
+use crate::event::{Action, CloseReason};
+use crate::ids::SocketId;
+
+impl Core {
+    /// Processes a frame. One that cannot be read ends its socket alone; a message that others would ignore is ignored.
+    pub(super) fn receive_frame(&mut self, id: SocketId, frame: &[u8]) {
+        let Some(socket) = self.sockets.get(id) else { return };
+        if self.draining != super::Draining::No {
+            return;
+        }
+        let Ok(envelope) = Envelope::decode(frame) else { return self.close(id, CloseReason::Malformed) };
+        let is_join = envelope.kind() == "join";
+        let is_own = match (&socket.peer, envelope.sender()) {
+            (_, Err(_)) => return self.close(id, CloseReason::Malformed),
+            (Some(peer), Ok(sender)) => sender.as_deref() == Some(peer),
+            (None, Ok(_)) => is_join,
+        };
+        // Receivers pass messages of other users back: half of all frames, which must cost little.
+        if !is_own && !is_join {
+            return;
+        }
+        match envelope.message() {
+            Ok(message @ Message::Join { .. }) => self.join(id, &message),
+            Ok(Message::Sync(body) | Message::Request(body)) => self.receive_sync(id, body),
+            Ok(Message::Ephemeral(body)) => self.relay(id, &body),
+            Ok(_) => {}
+            Err(_) => self.close(id, CloseReason::Malformed),
+        }
+    }
+
+    fn join(&mut self, id: SocketId, message: &Message<'_>) {
+        let Message::Join { sender, .. } = message else { return };
+        if !message.supports_version() {
+            let error = Message::Error {
+                sender: Some(self.config.peer_id.as_str().into()),
+                target: Some(sender.clone()),
+                message: "unsupported protocol version".into(),
+            };
+            self.send(id, error.encode());
+            return self.close(id, CloseReason::Version);
+        }
+        if let Some(older) = self.sockets.other_with_peer(id, sender) {
+            self.close(older, CloseReason::Replaced);
+        }
+        // A second join on one socket starts all exchanges again.
+        self.leave_documents(id);
+        let since = self.next_number();
+        self.sockets.join(id, sender, since);
+        let answer = Message::Peer {
+            sender: self.config.peer_id.as_str().into(),
+            target: sender.clone(),
+            metadata: PeerMetadata {
+                storage_id: Some(self.config.storage_id.as_str().into()),
+                is_ephemeral: Some(false),
+            },
+            version: PROTOCOL_VERSION.into(),
+        };
+        self.send(id, answer.encode());
+    }
+
+    fn receive_sync(&mut self, id: SocketId, body: SyncBody<'_>) {
+        let Ok(document) = body.document.parse::<DocumentId>() else { return };
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        let access = socket.access;
+        let data = body.data.into_owned();
+        let is_new = !socket.documents.contains(&document) && !socket.denied.contains(&document);
+        let is_full = is_new
+            && socket.documents.len() + socket.denied.len() >= self.config.max_documents_per_socket
+            || socket.inbox_bytes > self.config.max_inbox_bytes;
+        if is_full {
+            return self.close(id, CloseReason::TooMuch);
+        }
+        if access == Access::Denied {
+            // The message is lost, so the exchange starts over when access is given.
+            if !socket.documents.contains(&document) {
+                socket.denied.insert(document.clone());
+            }
+            let frame = self.unavailable(id, &document);
+            return self.send(id, frame);
+        }
+        socket.documents.insert(document.clone());
+        socket.inbox_bytes += data.len();
+        let entry = self.entry(&document);
+        entry.sockets.insert(id);
+        entry.push(Input::Sync { socket: id, access, data });
+        self.schedule(&document);
+    }
+
+    /// Passes a message between users on, to all others that take part in the document.
+    fn relay(&mut self, id: SocketId, body: &EphemeralBody<'_>) {
+        let Ok(document) = body.document.parse::<DocumentId>() else { return };
+        let Some(socket) = self.sockets.get(id) else { return };
+        let takes_part = socket.documents.contains(&document) && socket.access != Access::Denied;
+        if !takes_part || !self.filter.accept(&body.sender, &body.session, body.count) {
+            return;
+        }
+        let Some(entry) = self.documents.get(&document) else { return };
+        let others: Vec<SocketId> = entry.sockets.iter().copied().filter(|other| *other != id).collect();
+        for other in others {
+            let Some(socket) = self.sockets.get(other) else { continue };
+            // A client that does not read gets the next one instead.
+            let is_full = socket.outgoing_bytes() >= self.config.queue_bytes;
+            if socket.access == Access::Denied || is_full {
+                continue;
+            }
+            let Some(target) = &socket.peer else { continue };
+            let copy = EphemeralBody { target: Cow::Borrowed(target.as_str()), ..body.clone() };
+            let frame = Message::Ephemeral(copy).encode();
+            self.send(other, frame);
+        }
+    }
+
+    pub(super) fn change_access(&mut self, id: SocketId, access: Access) {
+        let number = self.next_number();
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        if socket.access == access {
+            return;
+        }
+        socket.access = access;
+        // Frames that were made before would reveal what is denied now.
+        socket.since = number;
+        let denied =
+            if access == Access::Denied { BTreeSet::new() } else { std::mem::take(&mut socket.denied) };
+        socket.documents.extend(denied.iter().cloned());
+        for document in socket.documents.clone() {
+            if access == Access::Denied {
+                let frame = self.unavailable(id, &document);
+                self.send(id, frame);
+            }
+            let no_reset = self.has(Defect::NoReset);
+            let entry = self.entry(&document);
+            entry.sockets.insert(id);
+            if !no_reset {
+                entry.push(Input::Access { socket: id, access });
+            }
+            self.schedule(&document);
+        }
+    }
+
+    /// Ends the part of a socket in all documents.
+    pub(super) fn leave_documents(&mut self, id: SocketId) {
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        socket.deferred.clear();
+        socket.denied.clear();
+        for document in std::mem::take(&mut socket.documents) {
+            let Some(entry) = self.documents.get_mut(&document) else { continue };
+            entry.sockets.remove(&id);
+            entry.push(Input::Leave(id));
+            self.schedule(&document);
+        }
+    }
+
+    /// A frame for a client about a document. `None` if the client has gone.
+    pub(super) fn encode(&self, id: SocketId, document: &DocumentId, frame: PeerFrame) -> Option<Vec<u8>> {
+        let PeerFrame::Sync(data) = frame else { return Some(self.unavailable(id, document)) };
+        let target = self.sockets.get(id)?.peer.as_deref()?;
+        let body = SyncBody {
+            sender: self.config.peer_id.as_str().into(),
+            target: target.into(),
+            document: document.to_string().into(),
+            data: data.into(),
+        };
+        Some(Message::Sync(body).encode())
+    }
+
+    fn unavailable(&self, id: SocketId, document: &DocumentId) -> Vec<u8> {
+        let target = self.sockets.get(id).and_then(|socket| socket.peer.as_deref()).unwrap_or_default();
+        let (sender, document) = (self.config.peer_id.as_str().into(), document.to_string().into());
+        Message::DocUnavailable { sender, target: target.into(), document }.encode()
+    }
+
+    /// Sends a frame, or closes a socket whose client does not read.
+    pub(super) fn send(&mut self, id: SocketId, frame: Vec<u8>) {
+        let is_unbounded = self.has(Defect::UnboundedQueue);
+        let max = if is_unbounded { usize::MAX } else { self.config.max_queue_bytes };
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        if socket.is_closing {
+            return;
+        }
+        if socket.queued_bytes > max {
+            // Not at once: documents would be processed again amid the frames of their last output.
+            socket.is_closing = true;
+            return self.slow_sockets.push(id);
+        }
+        socket.queued_bytes += frame.len();
+        self.actions.push(Action::Send(id, frame));
+    }
+
+    /// Sends a frame whose batch is stored, unless the exchange has started again since.
+    pub(super) fn release(&mut self, held: HeldFrame) {
+        let HeldFrame { socket: id, stamp, frame } = held;
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        socket.held_bytes = socket.held_bytes.saturating_sub(frame.len());
+        if stamp >= socket.since {
+            self.send(id, frame);
+        }
+    }
+
+    pub(super) fn drain_queue(&mut self, id: SocketId, bytes: usize) {
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        socket.queued_bytes = socket.queued_bytes.saturating_sub(bytes);
+        self.resume(id);
+    }
+
+    /// Continues with deferred messages of a socket whose queue has room again.
+    pub(super) fn resume(&mut self, id: SocketId) {
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        if socket.deferred.is_empty() || socket.outgoing_bytes() >= self.config.queue_bytes {
+            return;
+        }
+        for document in std::mem::take(&mut socket.deferred) {
+            if let Some(entry) = self.documents.get_mut(&document) {
+                entry.push(Input::Resume);
+                self.schedule(&document);
+            }
+        }
+    }
+
+    /// The clients of a document whose queues are full.
+    pub(super) fn full_sockets(&self, entry: &Entry) -> BTreeSet<SocketId> {
+        if self.has(Defect::UnboundedQueue) {
+            return BTreeSet::new();
+        }
+        let is_full = |id: &&SocketId| {
+            let socket = self.sockets.get(**id);
+            socket.is_some_and(|socket| socket.outgoing_bytes() >= self.config.queue_bytes)
+        };
+        entry.sockets.iter().filter(is_full).copied().collect()
+    }
+}

@@ -1,0 +1,190 @@
+//! Group commit: changes of all documents that came during an append go into the next one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hashmill_doc::ChangeHash;
+use hashmill_repo::DocumentId;
+
+use crate::chunk::StoredChunk;
+use crate::ids::{BatchId, SocketId};
+
+/// Delay before the first retry of a failed append, and the maximum after doubling.
+const FIRST_RETRY: Duration = Duration::from_millis(50);
+const LAST_RETRY: Duration = Duration::from_secs(2);
+
+/// A frame that reveals changes of a batch.
+#[derive(Debug)]
+pub(super) struct HeldFrame {
+    pub(super) socket: SocketId,
+    /// The work that made it.
+    pub(super) stamp: u64,
+    pub(super) frame: Vec<u8>,
+}
+
+/// Changes to store together, and the frames that wait for it.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) chunks: Vec<StoredChunk>,
+    /// The documents of the chunks, with the heads that the chunks lead to.
+    pub(super) documents: BTreeMap<DocumentId, Vec<ChangeHash>>,
+    pub(super) held: Vec<HeldFrame>,
+    bytes: usize,
+}
+
+/// The batch that a document's frames wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Hold {
+    /// Everything is stored.
+    Nothing,
+    InFlight,
+    Open,
+}
+
+/// The batches: one that is being appended, and one that collects.
+#[derive(Debug, Default)]
+pub(super) struct GroupCommit {
+    open: Batch,
+    in_flight: Option<Batch>,
+    /// The current attempt. `None` between attempts.
+    attempt: Option<Attempt>,
+    /// When the first attempt at the current chunks started.
+    stuck_since: Option<Duration>,
+    retry: Option<Retry>,
+    /// Chunks of batches that failed for long. The documents have returned to their states before them.
+    given_up: Option<Vec<StoredChunk>>,
+}
+
+#[derive(Debug)]
+struct Attempt {
+    id: BatchId,
+    /// The chunks of this attempt are no longer all that is to be stored.
+    is_stale: bool,
+}
+
+/// The next attempt after a failure.
+#[derive(Debug)]
+struct Retry {
+    at: Duration,
+    delay: Duration,
+}
+
+/// Result of a successful append.
+pub(super) enum Stored {
+    Batch(Batch),
+    /// Chunks that were given up are stored after all.
+    GivenUp(Vec<StoredChunk>),
+}
+
+impl GroupCommit {
+    /// Adds changes of a document that lead to `heads`.
+    pub(super) fn stage(&mut self, chunk: StoredChunk, heads: Vec<ChangeHash>) {
+        self.open.bytes += chunk.bytes.len();
+        self.open.documents.insert(chunk.key.document.clone(), heads);
+        self.open.chunks.push(chunk);
+    }
+
+    /// What frames about a document wait for.
+    pub(super) fn hold_of(&self, document: &DocumentId) -> Hold {
+        let is_in = |batch: &Batch| batch.documents.contains_key(document);
+        if is_in(&self.open) {
+            Hold::Open
+        } else if self.in_flight.as_ref().is_some_and(is_in) {
+            Hold::InFlight
+        } else {
+            Hold::Nothing
+        }
+    }
+
+    /// Keeps a frame until its batch is stored.
+    pub(super) fn hold(&mut self, hold: Hold, frame: HeldFrame) {
+        let batch = match hold {
+            Hold::InFlight => self.in_flight.as_mut().unwrap_or(&mut self.open),
+            Hold::Open | Hold::Nothing => &mut self.open,
+        };
+        batch.held.push(frame);
+    }
+
+    /// Is an append under way, or a retry awaited?
+    pub(super) fn is_busy(&self) -> bool {
+        self.in_flight.is_some()
+    }
+
+    /// Are all changes stored?
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight.is_none() && self.open.chunks.is_empty() && self.given_up.is_none()
+    }
+
+    pub(super) fn is_degraded(&self) -> bool {
+        self.given_up.is_some()
+    }
+
+    /// Bytes of changes that are not stored.
+    pub(super) fn staged_bytes(&self) -> usize {
+        let given_up: usize = self.given_up.iter().flatten().map(|chunk| chunk.bytes.len()).sum();
+        self.open.bytes + self.in_flight.as_ref().map_or(0, |batch| batch.bytes) + given_up
+    }
+
+    /// The chunks of the next attempt, if one can start now.
+    pub(super) fn start(&mut self, now: Duration, id: BatchId) -> Option<Vec<StoredChunk>> {
+        let is_waiting = self.retry.as_ref().is_some_and(|retry| retry.at > now);
+        if self.attempt.is_some() || is_waiting {
+            return None;
+        }
+        let chunks = if let Some(chunks) = &self.given_up {
+            chunks.clone()
+        } else {
+            if self.in_flight.is_none() && !self.open.chunks.is_empty() {
+                self.in_flight = Some(std::mem::take(&mut self.open));
+            }
+            self.in_flight.as_ref()?.chunks.clone()
+        };
+        self.attempt = Some(Attempt { id, is_stale: false });
+        self.stuck_since.get_or_insert(now);
+        Some(chunks)
+    }
+
+    /// Records a success. `None` if more is to be stored, or the attempt is not the current one.
+    pub(super) fn succeed(&mut self, id: BatchId) -> Option<Stored> {
+        let attempt = self.attempt.take_if(|attempt| attempt.id == id)?;
+        self.retry = None;
+        if attempt.is_stale {
+            return None;
+        }
+        self.stuck_since = None;
+        match self.given_up.take() {
+            Some(chunks) => Some(Stored::GivenUp(chunks)),
+            None => self.in_flight.take().map(Stored::Batch),
+        }
+    }
+
+    /// Records a failure, after which the chunks may be stored or not. False if the attempt is not the current one.
+    pub(super) fn fail(&mut self, id: BatchId, now: Duration) -> bool {
+        if self.attempt.take_if(|attempt| attempt.id == id).is_none() {
+            return false;
+        }
+        let delay = self.retry.as_ref().map_or(FIRST_RETRY, |retry| (retry.delay * 2).min(LAST_RETRY));
+        self.retry = Some(Retry { at: now + delay, delay });
+        true
+    }
+
+    /// Gives up all batches. Their chunks are still to be stored; the returned frames are not to be sent.
+    pub(super) fn give_up(&mut self) -> Vec<HeldFrame> {
+        let (first, second) = (self.in_flight.take().unwrap_or_default(), std::mem::take(&mut self.open));
+        if let Some(attempt) = &mut self.attempt {
+            attempt.is_stale = true;
+        }
+        self.given_up = Some([first.chunks, second.chunks].concat());
+        first.held.into_iter().chain(second.held).collect()
+    }
+
+    /// Since when the storage has not taken the current chunks.
+    pub(super) fn stuck_since(&self) -> Option<Duration> {
+        self.stuck_since
+    }
+
+    /// When the next attempt is due.
+    pub(super) fn retry_at(&self) -> Option<Duration> {
+        self.retry.as_ref().filter(|_| self.attempt.is_none()).map(|retry| retry.at)
+    }
+}

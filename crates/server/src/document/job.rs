@@ -1,0 +1,88 @@
+//! Work on a document that may take long, to run on any thread.
+
+use std::collections::BTreeSet;
+
+use hashmill_doc::Limits;
+use hashmill_repo::DocumentId;
+
+use super::open::{Input, OpenDocument, Output};
+use crate::chunk::{ChunkKey, StoredChunk};
+use crate::fact::Fact;
+use crate::ids::SocketId;
+
+/// Work on one document. It owns the document until its output is passed back.
+#[derive(Debug)]
+pub struct DocumentJob(Job);
+
+#[derive(Debug)]
+enum Job {
+    Open { id: DocumentId, chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32 },
+    Process { document: Box<OpenDocument>, inputs: Vec<Input>, full: BTreeSet<SocketId> },
+}
+
+/// Result of a [`DocumentJob`], for [`crate::Event::WorkDone`].
+#[derive(Debug)]
+pub struct WorkOutput(pub(crate) WorkResult);
+
+#[derive(Debug)]
+pub(crate) enum WorkResult {
+    Opened(Opened),
+    Processed(Box<OpenDocument>, Output),
+}
+
+/// A document that was read from the storage.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) document: Box<OpenDocument>,
+    /// The chunks that were read completely, with their lengths. A snapshot of the document covers them.
+    pub(crate) read: Vec<(ChunkKey, usize)>,
+    pub(crate) facts: Vec<Fact>,
+}
+
+impl DocumentJob {
+    pub(crate) fn open(
+        id: DocumentId,
+        mut chunks: Vec<StoredChunk>,
+        limits: Limits,
+        max_idle_messages: u32,
+    ) -> DocumentJob {
+        // Snapshots first: fewer changes wait for others.
+        chunks.sort_by(|a, b| a.key.cmp(&b.key));
+        DocumentJob(Job::Open { id, chunks, limits, max_idle_messages })
+    }
+
+    pub(crate) fn process(
+        document: Box<OpenDocument>,
+        inputs: Vec<Input>,
+        full: BTreeSet<SocketId>,
+    ) -> DocumentJob {
+        DocumentJob(Job::Process { document, inputs, full })
+    }
+
+    /// Does the work.
+    pub fn run(self) -> WorkOutput {
+        WorkOutput(match self.0 {
+            Job::Open { id, chunks, limits, max_idle_messages } => {
+                WorkResult::Opened(read_all(id, chunks, limits, max_idle_messages))
+            }
+            Job::Process { mut document, inputs, full } => {
+                let output = document.process(inputs, &full);
+                WorkResult::Processed(document, output)
+            }
+        })
+    }
+}
+
+/// Reads each chunk alone: a damaged one hides no other.
+fn read_all(id: DocumentId, chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32) -> Opened {
+    let mut document = Box::new(OpenDocument::new(id, limits, max_idle_messages));
+    let (mut read, mut facts) = (Vec::new(), Vec::new());
+    for StoredChunk { key, bytes } in chunks {
+        match document.read_chunk(&bytes) {
+            Ok(()) => read.push((key, bytes.len())),
+            Err(reason) => facts.push(Fact::ChunkUnreadable { key, reason }),
+        }
+    }
+    document.finish_reading();
+    Opened { document, read, facts }
+}

@@ -1,0 +1,10 @@
+//! A document in memory, and the clients that take part in it.
+
+mod job;
+mod open;
+mod peer;
+
+pub use job::{DocumentJob, WorkOutput};
+
+pub(crate) use job::{Opened, WorkResult};
+pub(crate) use open::{Input, OpenDocument, Output, PeerFrame, Record, SnapshotBytes};

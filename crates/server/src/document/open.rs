@@ -1,0 +1,247 @@
+//! Processing of sync messages against a document.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashmill_doc::{ChangeHash, Document, Limits, LoadOptions};
+use hashmill_repo::DocumentId;
+
+use super::peer::Peer;
+use crate::access::Access;
+use crate::fact::Fact;
+use crate::ids::SocketId;
+
+/// Estimated memory of an operation and of a change.
+const OPERATION_BYTES: u64 = 48;
+const CHANGE_BYTES: u64 = 64;
+/// Estimated memory of a client that takes part in a document, and of a document without changes.
+const PEER_BYTES: u64 = 2 << 10;
+const DOCUMENT_BYTES: u64 = 4 << 10;
+
+/// A document with its changes, and its clients.
+///
+/// The document may be ahead of the storage: [`Output::record`] has the changes to store, and the caller holds the frames of the
+/// same output back until they are stored.
+#[derive(Debug)]
+pub(crate) struct OpenDocument {
+    id: DocumentId,
+    doc: Document,
+    peers: BTreeMap<SocketId, Peer>,
+    /// Heads of what is stored.
+    durable_heads: Vec<ChangeHash>,
+    /// Heads of what the caller was asked to store.
+    staged_heads: Vec<ChangeHash>,
+    /// The storage fails, so changes are refused.
+    is_degraded: bool,
+    limits: Limits,
+    max_idle_messages: u32,
+}
+
+/// An input of a document. Inputs are processed in order.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// A sync message or a request.
+    Sync { socket: SocketId, access: Access, data: Vec<u8> },
+    /// The rights of a client changed. A client that asked before is answered.
+    Access { socket: SocketId, access: Access },
+    /// A client takes no more part.
+    Leave(SocketId),
+    /// The queue of a client has room again.
+    Resume,
+    /// All changes up to these heads are stored.
+    Durable(Vec<ChangeHash>),
+    /// The storage fails: return to what is stored, and refuse changes.
+    Degrade,
+    /// The storage works again, and these changes are stored, too.
+    Recover(Vec<Vec<u8>>),
+    /// Write a snapshot.
+    Snapshot,
+}
+
+/// A frame for a client.
+#[derive(Debug)]
+pub(crate) enum PeerFrame {
+    Sync(Vec<u8>),
+    Unavailable,
+}
+
+/// A snapshot to store.
+#[derive(Debug)]
+pub(crate) struct SnapshotBytes {
+    pub(crate) heads: Vec<ChangeHash>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// New changes to store.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) bytes: Vec<u8>,
+    /// The heads that they lead to.
+    pub(crate) heads: Vec<ChangeHash>,
+    /// It is the whole document.
+    pub(crate) is_whole: bool,
+}
+
+/// Result of processing inputs.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    pub(crate) record: Option<Record>,
+    /// Frames for clients, in order. They may reveal the new changes.
+    pub(crate) frames: Vec<(SocketId, PeerFrame)>,
+    /// Clients for which messages were deferred because their queues are full.
+    pub(crate) deferred: Vec<SocketId>,
+    /// Clients that make no progress.
+    pub(crate) closes: Vec<SocketId>,
+    pub(crate) facts: Vec<Fact>,
+    pub(crate) snapshot: Option<SnapshotBytes>,
+    /// Estimated memory of the document.
+    pub(crate) memory_bytes: usize,
+}
+
+impl OpenDocument {
+    /// An empty document.
+    pub(super) fn new(id: DocumentId, limits: Limits, max_idle_messages: u32) -> OpenDocument {
+        OpenDocument {
+            id,
+            doc: empty(limits),
+            peers: BTreeMap::new(),
+            durable_heads: Vec::new(),
+            staged_heads: Vec::new(),
+            is_degraded: false,
+            limits,
+            max_idle_messages,
+        }
+    }
+
+    /// Applies a stored chunk, or returns why it cannot be read.
+    pub(super) fn read_chunk(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let report = self.doc.load_incremental_reported(bytes).map_err(|error| error.to_string())?;
+        match report.losses.first() {
+            Some(loss) => Err(loss.reason.to_string()),
+            None => Ok(()),
+        }
+    }
+
+    /// Everything that was read counts as stored.
+    pub(super) fn finish_reading(&mut self) {
+        self.durable_heads = self.doc.get_heads();
+        self.staged_heads.clone_from(&self.durable_heads);
+    }
+
+    /// Processes inputs, and makes the messages that follow for all clients but those whose queues are full.
+    pub(crate) fn process(&mut self, inputs: Vec<Input>, full: &BTreeSet<SocketId>) -> Output {
+        let mut output = Output::default();
+        let before = self.doc.get_heads();
+        for input in inputs {
+            self.apply(input, &mut output);
+        }
+        let heads = self.doc.get_heads();
+        if heads != before {
+            self.peers.values_mut().for_each(|peer| peer.is_due = true);
+        }
+        self.make_messages(heads.is_empty(), full, &mut output);
+        if heads != self.staged_heads {
+            // A whole document is much shorter than its changes.
+            let is_whole = self.staged_heads.is_empty();
+            let bytes = if is_whole { self.doc.save() } else { self.doc.save_after(&self.staged_heads) };
+            self.staged_heads.clone_from(&heads);
+            output.record = Some(Record { bytes, heads, is_whole });
+        }
+        let stats = self.doc.stats();
+        let bytes = DOCUMENT_BYTES
+            + stats.operations * OPERATION_BYTES
+            + stats.changes * CHANGE_BYTES
+            + self.peers.len() as u64 * PEER_BYTES;
+        output.memory_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        output
+    }
+
+    fn apply(&mut self, input: Input, output: &mut Output) {
+        match input {
+            Input::Sync { socket, access, data } => self.receive(socket, access, &data, output),
+            Input::Access { socket, access } => {
+                let is_degraded = self.is_degraded;
+                // A client that was denied from the start is answered as if its lost request had come now.
+                let new = || Peer::new(Access::Denied, is_degraded);
+                self.peers.entry(socket).or_insert_with(new).set_access(access, is_degraded);
+            }
+            Input::Leave(socket) => drop(self.peers.remove(&socket)),
+            Input::Resume => {}
+            Input::Durable(heads) => self.durable_heads = heads,
+            Input::Degrade => {
+                self.is_degraded = true;
+                self.return_to_durable();
+                self.peers.values_mut().for_each(|peer| peer.start_over(true));
+            }
+            Input::Recover(records) => {
+                self.is_degraded = false;
+                for bytes in records {
+                    if let Err(reason) = self.read_chunk(&bytes) {
+                        output.facts.push(Fact::MessageRefused { document: self.id.clone(), reason });
+                    }
+                }
+                self.finish_reading();
+                self.peers.values_mut().for_each(|peer| peer.start_over(false));
+            }
+            Input::Snapshot => {
+                let heads = self.doc.get_heads();
+                output.snapshot = Some(SnapshotBytes { heads, bytes: self.doc.save() });
+            }
+        }
+    }
+
+    fn receive(&mut self, socket: SocketId, access: Access, data: &[u8], output: &mut Output) {
+        let peer = self.peers.entry(socket).or_insert_with(|| Peer::new(access, self.is_degraded));
+        match peer.receive(&mut self.doc, data, self.max_idle_messages) {
+            Ok(received) => {
+                let refused = received.refused.into_iter();
+                output.facts.extend(refused.map(|(change, reason)| Fact::ChangeRefused {
+                    document: self.id.clone(),
+                    change,
+                    reason,
+                }));
+                if received.idle > self.max_idle_messages {
+                    output.closes.push(socket);
+                }
+            }
+            Err((error, closes)) => {
+                let reason = error.to_string();
+                output.facts.push(Fact::MessageRefused { document: self.id.clone(), reason });
+                if closes {
+                    output.closes.push(socket);
+                }
+            }
+        }
+        if peer.has_nothing() && self.doc.get_heads().is_empty() {
+            // Changes of clients may follow, so the conversation goes on.
+            output.frames.push((socket, PeerFrame::Unavailable));
+        }
+    }
+
+    fn return_to_durable(&mut self) {
+        if self.doc.get_heads() != self.durable_heads {
+            self.doc = if self.durable_heads.is_empty() {
+                empty(self.limits)
+            } else {
+                self.doc.fork_at(&self.durable_heads).expect("stored changes are in memory")
+            };
+        }
+        self.staged_heads.clone_from(&self.durable_heads);
+    }
+
+    fn make_messages(&mut self, is_empty: bool, full: &BTreeSet<SocketId>, output: &mut Output) {
+        for (socket, peer) in self.peers.iter_mut().filter(|(_, peer)| peer.is_due && !peer.is_denied()) {
+            if is_empty && peer.has_nothing() {
+                // An absent document looks like a denied one: there is no sync message about it.
+                peer.is_due = false;
+            } else if full.contains(socket) {
+                output.deferred.push(*socket);
+            } else if let Some(data) = peer.next_message(&self.doc) {
+                output.frames.push((*socket, PeerFrame::Sync(data)));
+            }
+        }
+    }
+}
+
+fn empty(limits: Limits) -> Document {
+    Document::load_with(&[], LoadOptions::new().limits(limits)).expect("nothing is a valid file")
+}

@@ -1,0 +1,99 @@
+//! A client that takes part in a document.
+
+use hashmill_doc::sync::StateParts;
+use hashmill_doc::{ChangeHash, Document};
+use hashmill_repo::{Conversation, ReceivedMessage, SyncError};
+
+use crate::access::Access;
+
+/// The exchange of one document with one client.
+#[derive(Debug)]
+pub(super) struct Peer {
+    conversation: Conversation,
+    access: Access,
+    /// A message may have to be sent.
+    pub(super) is_due: bool,
+    /// Number of consecutive messages that could not be read.
+    failures: u32,
+}
+
+impl Peer {
+    pub(super) fn new(access: Access, is_degraded: bool) -> Peer {
+        let mut peer = Peer { conversation: Conversation::new(), access, is_due: false, failures: 0 };
+        peer.update_read_only(is_degraded);
+        peer
+    }
+
+    fn update_read_only(&mut self, is_degraded: bool) {
+        self.conversation.set_read_only(is_degraded || self.access != Access::Write);
+    }
+
+    /// Starts the exchange from nothing, because messages of either side were lost together with what they were about. The next
+    /// message tells the client to forget what it has sent.
+    pub(super) fn start_over(&mut self, is_degraded: bool) {
+        // A conversation that accepts changes again forgets all but the abilities of the peer.
+        self.conversation.set_read_only(true);
+        self.conversation.set_read_only(false);
+        self.update_read_only(is_degraded);
+        self.is_due = self.access != Access::Denied;
+    }
+
+    /// Changes the rights. A client that has none is not spoken to; messages from that time are lost.
+    pub(super) fn set_access(&mut self, access: Access, is_degraded: bool) {
+        if self.access != access {
+            self.access = access;
+            self.start_over(is_degraded);
+        }
+    }
+
+    pub(super) fn is_denied(&self) -> bool {
+        self.access == Access::Denied
+    }
+
+    /// Did the client name no heads in its last message?
+    pub(super) fn has_nothing(&self) -> bool {
+        self.conversation.their_heads().is_some_and(<[_]>::is_empty)
+    }
+
+    /// Processes a sync message. `Err` has the reason and whether the connection is to be closed.
+    pub(super) fn receive(
+        &mut self,
+        doc: &mut Document,
+        data: &[u8],
+        max_idle: u32,
+    ) -> Result<ReceivedMessage, (SyncError, bool)> {
+        self.is_due = true;
+        let told_heads = self.conversation.state().last_sent_heads().to_vec();
+        match self.conversation.receive(doc, data) {
+            Ok(received) => {
+                self.failures = 0;
+                self.owe_confirmation(doc, &told_heads);
+                Ok(received)
+            }
+            Err(error) => {
+                // The client may send the same again, without end.
+                self.failures += 1;
+                self.conversation.restart();
+                let closes = matches!(error, SyncError::NoProgress) || self.failures > max_idle;
+                Err((error, closes))
+            }
+        }
+    }
+
+    /// The protocol sends nothing to a client that names our heads: it takes that for an answer to them. A client whose changes
+    /// arrived in an earlier message that is not answered yet has made these heads itself, and waits to be told that they are here.
+    fn owe_confirmation(&mut self, doc: &Document, told_heads: &[ChangeHash]) {
+        let state = self.conversation.state();
+        let heads = doc.get_heads();
+        let is_taken_for_told = state.last_sent_heads() == heads && told_heads != heads;
+        if is_taken_for_told && StateParts::from(state).have_responded {
+            self.conversation.restart();
+        }
+    }
+
+    /// The next sync message, if there is one.
+    pub(super) fn next_message(&mut self, doc: &Document) -> Option<Vec<u8>> {
+        self.is_due = false;
+        self.conversation.next_message(doc).map(|message| message.data)
+    }
+}

@@ -1,0 +1,111 @@
+//! Events that the core receives, and actions that it asks for.
+
+use std::time::Duration;
+
+use hashmill_repo::DocumentId;
+
+use crate::access::Access;
+use crate::chunk::{ChunkKey, StoredChunk};
+use crate::document::{DocumentJob, WorkOutput};
+use crate::fact::Fact;
+use crate::ids::{BatchId, RequestId, SocketId, WorkId};
+
+/// An event.
+#[derive(Debug)]
+pub enum Event {
+    /// A client has connected.
+    SocketOpened(SocketId, Access),
+    /// A client sent a binary message.
+    FrameReceived(SocketId, Vec<u8>),
+    /// This number of bytes of sent frames left the queue of a socket.
+    SocketDrained(SocketId, usize),
+    /// A socket is closed, by the client or after [`Action::Close`].
+    SocketClosed(SocketId),
+    /// The rights of a socket changed.
+    AccessChanged(SocketId, Access),
+    /// Outcome of [`Action::Append`]. A success says that the chunks survive a power cut.
+    Appended(BatchId, Result<(), IoFailure>),
+    /// Outcome of [`Action::Load`]: all chunks of a document.
+    Loaded(RequestId, Result<Vec<StoredChunk>, IoFailure>),
+    /// Outcome of [`Action::PutSnapshot`] or [`Action::Delete`].
+    Completed(RequestId, Result<(), IoFailure>),
+    /// Outcome of [`Action::RunWork`].
+    WorkDone(WorkId, WorkOutput),
+    /// A time that was asked for has come. Late, early and repeated calls are harmless.
+    TimerFired,
+    /// The server shall end: store what was received, and close all sockets.
+    DrainRequested,
+}
+
+/// A failure of the storage.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum IoFailure {
+    /// Nothing was done.
+    NotDone(String),
+    /// The operation may have been done, or may be done later.
+    Unknown(String),
+}
+
+impl IoFailure {
+    /// The reason, for the operator.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::NotDone(reason) | Self::Unknown(reason) => reason,
+        }
+    }
+}
+
+/// Reason why the core closes a socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// A frame is not a message.
+    Malformed,
+    /// The client speaks another version of the protocol. It was told so.
+    Version,
+    /// No join in time.
+    NoJoin,
+    /// Another socket joined with the same id.
+    Replaced,
+    /// The client does not read what it asks for.
+    Slow,
+    /// More messages or documents than the limits allow.
+    TooMuch,
+    /// Many messages without progress. A new connection starts the exchange again.
+    NoProgress,
+    /// The server ends.
+    Draining,
+}
+
+/// An action.
+#[derive(Debug)]
+pub enum Action {
+    /// Sends a binary message. Messages to one socket keep their order.
+    Send(SocketId, Vec<u8>),
+    /// Closes a socket after all that was sent before. [`Event::SocketClosed`] follows or not; both are fine.
+    Close(SocketId, CloseReason),
+    /// Stores chunks, all or none. There is one append at a time. Chunks that are stored already are no error.
+    Append {
+        /// This attempt.
+        batch: BatchId,
+        /// The chunks.
+        chunks: Vec<StoredChunk>,
+    },
+    /// Reads all chunks of a document.
+    Load(RequestId, DocumentId),
+    /// Stores a snapshot.
+    PutSnapshot {
+        /// The request.
+        request: RequestId,
+        /// The snapshot.
+        chunk: StoredChunk,
+    },
+    /// Deletes chunks. Missing ones are no error.
+    Delete(RequestId, Vec<ChunkKey>),
+    /// Runs a job on another thread. Jobs of one document never overlap.
+    RunWork(WorkId, DocumentJob),
+    /// Asks for [`Event::TimerFired`] at this time at the latest. Replaces earlier requests.
+    WakeAt(Duration),
+    /// Tells the operator.
+    Report(Fact),
+}

@@ -1,0 +1,84 @@
+//! Facts for the operator.
+
+use std::fmt;
+
+use hashmill_doc::{ApplyError, ChangeHash};
+use hashmill_repo::DocumentId;
+
+use crate::chunk::ChunkKey;
+
+/// Something that the operator should know. The text is one line.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Fact {
+    /// A chunk could not be read. It stays in the storage; the others were read.
+    ChunkUnreadable {
+        /// The chunk.
+        key: ChunkKey,
+        /// The reason.
+        reason: String,
+    },
+    /// A change of a client breaks a rule or a limit.
+    ChangeRefused {
+        /// The document.
+        document: DocumentId,
+        /// The change.
+        change: ChangeHash,
+        /// The reason.
+        reason: ApplyError,
+    },
+    /// A sync message of a client could not be read.
+    MessageRefused {
+        /// The document.
+        document: DocumentId,
+        /// The reason.
+        reason: String,
+    },
+    /// The storage did not take a batch, which is tried again.
+    AppendFailed {
+        /// The reason.
+        reason: String,
+    },
+    /// The storage has failed for long: changes of clients are refused until it works again.
+    Degraded,
+    /// The storage works again: changes are taken.
+    Recovered,
+    /// A document could not be loaded, which is tried again.
+    LoadFailed {
+        /// The document.
+        document: DocumentId,
+        /// The reason.
+        reason: String,
+    },
+    /// A document could not be compacted, which is tried again.
+    CompactionFailed {
+        /// The document.
+        document: DocumentId,
+        /// The reason.
+        reason: String,
+    },
+    /// All sockets are closed and all received changes are stored, as was asked for.
+    Drained,
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ChunkUnreadable { key, reason } => write!(f, "chunk {key} cannot be read: {reason}"),
+            Self::ChangeRefused { document, change, reason } => {
+                write!(f, "{document}: change {change} was refused: {reason}")
+            }
+            Self::MessageRefused { document, reason } => {
+                write!(f, "{document}: a sync message was refused: the client {reason}")
+            }
+            Self::AppendFailed { reason } => write!(f, "changes could not be stored: {reason}"),
+            Self::Degraded => f.write_str("the storage fails: changes of clients are refused until it works"),
+            Self::Recovered => f.write_str("the storage works again: changes of clients are taken"),
+            Self::LoadFailed { document, reason } => write!(f, "{document} could not be loaded: {reason}"),
+            Self::CompactionFailed { document, reason } => {
+                write!(f, "{document} could not be compacted: {reason}")
+            }
+            Self::Drained => f.write_str("all received changes are stored"),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Simulation of the server: seeded worlds of clients, network and storage, with faults, and invariants after each event.
+//!
+//! A failure names the seed: `World::new(seed, None).run()` repeats it.
+
+mod client;
+mod disk;
+mod exchange;
+mod hostile;
+mod knobs;
+mod probes;
+mod promise;
+mod violation;
+mod world;
+
+use std::collections::BTreeSet;
+
+use hashmill_testkit::size;
+
+use crate::core::defect::Defect;
+use probes::Probes;
+use world::World;
+
+#[test]
+fn no_world_breaks_an_invariant() {
+    let (mut reached, mut events) = (BTreeSet::new(), 0);
+    for seed in 0..size::of(150, 40_000) {
+        let mut world = World::new(seed, None);
+        if let Err(violation) = world.run() {
+            panic!("{}seed {seed}, event {}: {violation}", world.trace(), world.events);
+        }
+        world.probes.add_reached(&mut reached);
+        events += world.events;
+    }
+    let missing: Vec<&str> = Probes::names().filter(|name| !reached.contains(name)).collect();
+    assert!(missing.is_empty(), "never reached in {events} events: {missing:?}");
+}
+
+/// Each known mistake is found, by the invariant that it breaks. The worlds are those of the test above, which pass without it.
+#[test]
+fn known_mistakes_are_found() {
+    for (defect, invariants, most_seeds) in [
+        (Defect::TellBeforeDurable, &["promise"][..], 20),
+        (Defect::UnknownIsDone, &["promise"], 100),
+        (Defect::NoReset, &["exchange", "convergence"], 100),
+        (Defect::UnboundedQueue, &["memory"], 200),
+        (Defect::DeletesUnread, &["promise"], 200),
+    ] {
+        let found =
+            (0..most_seeds).find_map(|seed| Some((seed, World::new(seed, Some(defect)).run().err()?)));
+        let (seed, violation) = found.unwrap_or_else(|| panic!("{defect:?} is not found"));
+        assert!(invariants.contains(&violation.invariant), "{defect:?}, seed {seed}: {violation}");
+    }
+}

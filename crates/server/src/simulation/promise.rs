@@ -1,0 +1,100 @@
+//! The promise: every change that a client may take for stored is in the storage, at every moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashmill_doc::{ChangeHash, Limits, examine};
+use hashmill_repo::DocumentId;
+
+use super::violation::Violation;
+use crate::chunk::StoredChunk;
+
+/// What clients made, what they were told, and what is stored.
+#[derive(Default)]
+pub(super) struct Promise {
+    documents: BTreeMap<DocumentId, Changes>,
+}
+
+#[derive(Default)]
+struct Changes {
+    /// All changes that clients made, with their dependencies.
+    made: BTreeMap<ChangeHash, Vec<ChangeHash>>,
+    /// Number of stored chunks with each change.
+    stored: BTreeMap<ChangeHash, usize>,
+    /// Changes that clients were told are there, with all ancestors.
+    told: BTreeSet<ChangeHash>,
+}
+
+impl Promise {
+    pub(super) fn note_made(&mut self, document: &DocumentId, hash: ChangeHash, deps: &[ChangeHash]) {
+        self.documents.entry(document.clone()).or_default().made.insert(hash, deps.to_vec());
+    }
+
+    /// Checks that clients made all of these.
+    pub(super) fn check_made(&self, document: &DocumentId, heads: &[ChangeHash]) -> Result<(), Violation> {
+        let made = |hash: &ChangeHash| {
+            self.documents.get(document).is_some_and(|changes| changes.made.contains_key(hash))
+        };
+        match heads.iter().find(|hash| !made(hash)) {
+            Some(hash) => Err(Violation::new("nothing invented", format!("{document}: {hash}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that a client was told of changes, and checks that they are stored.
+    pub(super) fn tell(
+        &mut self,
+        document: &DocumentId,
+        hashes: impl IntoIterator<Item = ChangeHash>,
+    ) -> Result<(), Violation> {
+        let changes = self.documents.entry(document.clone()).or_default();
+        let mut waiting: Vec<ChangeHash> = hashes.into_iter().collect();
+        while let Some(hash) = waiting.pop() {
+            if !changes.told.insert(hash) {
+                continue;
+            }
+            if !changes.stored.contains_key(&hash) {
+                return Err(Violation::new("promise", format!("{document}: told {hash}, not stored")));
+            }
+            waiting.extend(changes.made.get(&hash).into_iter().flatten());
+        }
+        Ok(())
+    }
+
+    /// Checks that all of these are stored.
+    pub(super) fn check_stored(&self, document: &DocumentId, heads: &[ChangeHash]) -> Result<(), Violation> {
+        let stored = |hash: &ChangeHash| {
+            self.documents.get(document).is_some_and(|changes| changes.stored.contains_key(hash))
+        };
+        match heads.iter().find(|hash| !stored(hash)) {
+            Some(hash) => Err(Violation::new("convergence", format!("{document}: {hash} is not stored"))),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn note_stored(&mut self, chunk: &StoredChunk) {
+        let changes = self.documents.entry(chunk.key.document.clone()).or_default();
+        hashes(&chunk.bytes).for_each(|hash| *changes.stored.entry(hash).or_default() += 1);
+    }
+
+    /// Notes that a chunk is gone, and checks that its changes were not told or are elsewhere.
+    pub(super) fn note_deleted(&mut self, chunk: &StoredChunk) -> Result<(), Violation> {
+        let changes = self.documents.entry(chunk.key.document.clone()).or_default();
+        for hash in hashes(&chunk.bytes) {
+            let count = changes.stored.get_mut(&hash).expect("it was stored");
+            *count -= 1;
+            if *count == 0 {
+                changes.stored.remove(&hash);
+                if changes.told.contains(&hash) {
+                    return Err(Violation::new("promise", format!("{}: lost {hash}", chunk.key)));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The changes in a chunk, also in one that is damaged at its end.
+fn hashes(bytes: &[u8]) -> impl Iterator<Item = ChangeHash> {
+    let parts = examine(bytes, &Limits::default()).into_iter();
+    parts.filter_map(|part| part.changes.ok()).flatten().map(|change| change.hash())
+}

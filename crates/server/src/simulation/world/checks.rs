@@ -1,0 +1,186 @@
+//! Invariants of the world, and the time without faults after which they must hold.
+
+use std::time::Duration;
+
+use hashmill_doc::ChangeHash;
+use hashmill_doc::sync::Message as SyncMessage;
+use hashmill_repo::{DocumentId, Message, SyncStatus};
+
+use super::{Happening, World};
+use crate::access::Access;
+use crate::event::CloseReason;
+use crate::ids::SocketId;
+use crate::simulation::violation::Violation;
+
+/// Simulated time until everything is at rest after the last fault, and time of rest that follows.
+const HEAL_TIME: Duration = Duration::from_secs(30);
+/// Maximum number of happenings in each of these times.
+const MAX_HEAL_EVENTS: u64 = 20_000;
+/// Bytes of frames that are no sync messages.
+const SMALL_FRAMES: usize = 4 << 10;
+/// Number of frames that are kept for hostile clients.
+const MAX_SEEN: usize = 50;
+
+impl World {
+    /// Ends all faults, and lets the world come to rest.
+    pub(super) fn heal(&mut self) -> Result<(), Violation> {
+        let knobs = &mut self.knobs;
+        (knobs.failed_writes, knobs.unknown_writes, knobs.failed_loads, knobs.damaged_loads) = (0, 0, 0, 0);
+        self.disk.is_out = false;
+        self.happenings.retain(|_, happening| !matches!(happening, Happening::Operation));
+        self.start_server();
+        for client in 0..self.clients.len() {
+            self.read_again(client);
+            self.set_access(client, Access::Write)?;
+            self.connect(client);
+        }
+        self.run_for(HEAL_TIME)?;
+        self.frames = 0;
+        self.run_for(HEAL_TIME)?;
+        match self.frames {
+            0 => Ok(()),
+            frames => Err(Violation::new("convergence", format!("{frames} frames at rest"))),
+        }
+    }
+
+    pub(super) fn run_for(&mut self, time: Duration) -> Result<(), Violation> {
+        let (end, first) = (self.now + time, self.events);
+        while self.happenings.first_key_value().is_some_and(|((at, _), _)| *at <= end) {
+            self.advance()?;
+            if self.events > first + MAX_HEAL_EVENTS {
+                return Err(Violation::new("convergence", "no rest"));
+            }
+        }
+        self.now = end;
+        Ok(())
+    }
+
+    /// Checks that all clients and the storage have the same changes.
+    pub(super) fn check_converged(&self, when: &str) -> Result<(), Violation> {
+        let wrong = |what: String| Err(Violation::new("convergence", format!("{when}: {what}")));
+        let usage = self.core.as_ref().expect("it runs").usage();
+        if usage.staged_bytes > 0 || usage.is_degraded {
+            return wrong(format!("{usage:?}"));
+        }
+        for id in &self.ids {
+            let heads = self.clients[0].client.document(id).expect("it has all").get_heads();
+            self.promise.check_stored(id, &heads)?;
+            for (number, client) in self.clients.iter().enumerate() {
+                let doc = client.client.document(id).expect("it has all");
+                if doc.get_heads() != heads {
+                    return wrong(format!("{id}: client {number} differs"));
+                }
+                let status = if heads.is_empty() { SyncStatus::InProgress } else { SyncStatus::InSync };
+                if client.client.status(id) != Some(status) {
+                    return wrong(format!("{id}: client {number} is {:?}", client.client.status(id)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bounds of what the server keeps for clients.
+    pub(super) fn check_memory(&self) -> Result<(), Violation> {
+        let most = self.knobs.config.max_queue_bytes + self.longest_frame;
+        for (socket, connection) in self.connections.iter().filter(|(_, there)| there.is_open_at_server) {
+            let queued: usize = connection.to_client.iter().map(Vec::len).sum();
+            if queued > most {
+                return Err(Violation::new("memory", format!("{socket:?}: {queued} of {most} bytes queued")));
+            }
+        }
+        Ok(())
+    }
+
+    fn frames_in_flight(&self, socket: SocketId) -> usize {
+        let connection = self.connections.get(&socket);
+        connection.map_or(0, |connection| connection.to_server.len() + connection.to_client.len())
+    }
+
+    /// Records a frame that arrives at the server.
+    pub(super) fn note_client_frame(&mut self, socket: SocketId, frame: &[u8]) -> Result<(), Violation> {
+        self.frames += 1;
+        let connection = &self.connections[&socket];
+        if connection.client.is_none() {
+            return Ok(());
+        }
+        if self.seen.len() == MAX_SEEN {
+            let place = self.rng.below(MAX_SEEN);
+            self.seen[place] = frame.to_vec();
+        } else {
+            self.seen.push(frame.to_vec());
+        }
+        if let Ok(Message::Sync(body) | Message::Request(body)) = Message::decode(frame) {
+            let id: DocumentId = body.document.parse().expect("clients name documents");
+            let message = SyncMessage::decode(&body.data).expect("clients send sound messages");
+            self.note(|| format!("{socket:?} > {}", describe(&body.document, &message)));
+            let in_flight = self.frames_in_flight(socket);
+            self.exchanges.note(socket, &id, false, &message, in_flight)?;
+        }
+        Ok(())
+    }
+
+    /// Checks a frame that the server sends.
+    pub(super) fn check_server_frame(&mut self, socket: SocketId, frame: &[u8]) -> Result<(), Violation> {
+        self.frames += 1;
+        self.longest_frame = self.longest_frame.max(frame.len());
+        let wrong = |what: &str| Err(Violation::new("form", format!("{socket:?}: {what}")));
+        let Some(connection) = self.connections.get(&socket) else { return wrong("no such socket") };
+        if !connection.is_open_at_server {
+            return wrong("a frame for a closed socket");
+        }
+        let (access, client) = (connection.access, connection.client);
+        let queued: usize = connection.to_client.iter().map(Vec::len).sum();
+        // Jobs of several documents may each find room.
+        let most = self.knobs.config.queue_bytes + (self.ids.len() - 1) * self.longest_frame + SMALL_FRAMES;
+        let message = Message::decode(frame).map_err(|error| Violation::new("form", error.to_string()))?;
+        let reveals = matches!(message, Message::Sync(_) | Message::Request(_) | Message::Ephemeral(_));
+        if access == Access::Denied && reveals {
+            return Err(Violation::new("rights", format!("{socket:?}: {message:?}")));
+        }
+        match message {
+            Message::Sync(body) => {
+                let id: DocumentId = body.document.parse().expect("the server names documents");
+                let message = SyncMessage::decode(&body.data).expect("the server sends sound messages");
+                self.note(|| format!("{socket:?} < {}", describe(&body.document, &message)));
+                let shared = message.have.iter().flat_map(|have| &have.last_sync);
+                self.promise.tell(&id, message.heads.iter().chain(shared).copied())?;
+                if client.is_some() {
+                    let in_flight = self.frames_in_flight(socket);
+                    self.exchanges.note(socket, &id, true, &message, in_flight)?;
+                    if queued > most {
+                        let detail = format!("{socket:?}: one more frame after {queued} bytes, not {most}");
+                        return Err(Violation::new("memory", detail));
+                    }
+                }
+            }
+            Message::DocUnavailable { .. } => {
+                self.probes.denied_frames += usize::from(access == Access::Denied);
+            }
+            Message::Peer { .. } | Message::Ephemeral(_) | Message::Error { .. } => {}
+            other => return wrong(&format!("{other:?}")),
+        }
+        Ok(())
+    }
+
+    /// Checks that a client that keeps to the protocol is closed for a good reason alone.
+    pub(super) fn check_close(&self, socket: SocketId, reason: CloseReason) -> Result<(), Violation> {
+        let connection = self.connections.get(&socket);
+        let is_sound = connection.is_some_and(|connection| connection.client.is_some());
+        if is_sound && !matches!(reason, CloseReason::Replaced | CloseReason::Slow) {
+            return Err(Violation::new("form", format!("{socket:?}: closed, {reason:?}")));
+        }
+        Ok(())
+    }
+}
+
+/// A sync message in a line.
+fn describe(document: &str, message: &SyncMessage) -> String {
+    let short = |hashes: &[ChangeHash]| {
+        hashes.iter().map(|hash| hash.to_string()[..4].to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let shared: Vec<ChangeHash> = message.have.iter().flat_map(|have| &have.last_sync).copied().collect();
+    let bytes: usize = message.changes.iter().map(Vec::len).sum();
+    let [heads, need, shared] = [&message.heads[..], &message.need[..], &shared[..]].map(short);
+    let flags = message.flags;
+    format!("{}: heads {heads}, need {need}, shared {shared}, {bytes} bytes, {flags:?}", &document[..4])
+}

@@ -1,0 +1,179 @@
+//! Connections of the world: delays, order, cuts, clients that do not read.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::{Happening, World};
+use crate::access::Access;
+use crate::event::Event;
+use crate::ids::SocketId;
+use crate::simulation::hostile;
+use crate::simulation::violation::Violation;
+
+/// Maximum delay before a client connects again: that of official clients.
+const RECONNECT_MS: usize = 5000;
+
+/// A connection between a client and the server.
+pub(super) struct Connection {
+    /// `None`: a hostile client.
+    pub(super) client: Option<usize>,
+    pub(super) access: Access,
+    pub(super) to_server: VecDeque<Vec<u8>>,
+    pub(super) to_client: VecDeque<Vec<u8>>,
+    pub(super) is_open_at_server: bool,
+    /// The latest arrival in each direction: frames of a connection keep their order.
+    last_at_server: Duration,
+    last_at_client: Duration,
+}
+
+impl World {
+    fn open(&mut self, client: Option<usize>, access: Access) -> SocketId {
+        self.count += 1;
+        let socket = SocketId(self.count);
+        let connection = Connection {
+            client,
+            access,
+            to_server: VecDeque::new(),
+            to_client: VecDeque::new(),
+            is_open_at_server: false,
+            last_at_server: self.now,
+            last_at_client: self.now,
+        };
+        self.connections.insert(socket, connection);
+        self.arrive_at_server(socket, Happening::OpensAtServer(socket));
+        socket
+    }
+
+    fn arrive_at_server(&mut self, socket: SocketId, happening: Happening) {
+        let delay = Duration::from_millis(self.rng.below(self.knobs.network_ms + 1) as u64);
+        let Some(connection) = self.connections.get_mut(&socket) else { return };
+        connection.last_at_server = connection.last_at_server.max(self.now + delay);
+        let at = connection.last_at_server;
+        self.schedule_at(at, happening);
+    }
+
+    fn arrive_at_client(&mut self, socket: SocketId, happening: Happening) {
+        let delay = Duration::from_millis(self.rng.below(self.knobs.network_ms + 1) as u64);
+        let Some(connection) = self.connections.get_mut(&socket) else { return };
+        connection.last_at_client = connection.last_at_client.max(self.now + delay);
+        let at = connection.last_at_client;
+        self.schedule_at(at, happening);
+    }
+
+    pub(super) fn connect(&mut self, client: usize) {
+        if self.clients[client].socket.is_some() || !self.reconnects {
+            return;
+        }
+        let socket = self.open(Some(client), self.clients[client].access);
+        self.clients[client].socket = Some(socket);
+        self.clients[client].client.connect();
+        self.send_from_client(client);
+    }
+
+    pub(super) fn connect_hostile(&mut self) {
+        let frames = hostile::frames(&mut self.rng, &self.ids, &self.seen);
+        let socket = self.open(None, Access::Write);
+        frames.into_iter().for_each(|frame| self.send_to_server(socket, frame));
+        self.arrive_at_server(socket, Happening::ClosesAtServer(socket));
+    }
+
+    /// Sends all frames that a client has.
+    pub(super) fn send_from_client(&mut self, client: usize) {
+        let Some(socket) = self.clients[client].socket else { return };
+        while let Some(frame) = self.clients[client].client.to_send(self.now) {
+            self.send_to_server(socket, frame);
+        }
+    }
+
+    fn send_to_server(&mut self, socket: SocketId, frame: Vec<u8>) {
+        let Some(connection) = self.connections.get_mut(&socket) else { return };
+        connection.to_server.push_back(frame);
+        self.arrive_at_server(socket, Happening::FrameToServer(socket));
+    }
+
+    pub(super) fn send_to_client(&mut self, socket: SocketId, frame: Vec<u8>) {
+        let Some(connection) = self.connections.get_mut(&socket) else { return };
+        connection.to_client.push_back(frame);
+        self.arrive_at_client(socket, Happening::FrameToClient(socket));
+    }
+
+    /// The client reads a frame, unless it has paused.
+    pub(super) fn deliver_to_client(&mut self, socket: SocketId) -> Result<(), Violation> {
+        let Some(connection) = self.connections.get_mut(&socket) else { return Ok(()) };
+        let client = connection.client;
+        if client.is_some_and(|client| !self.clients[client].reads) {
+            return Ok(());
+        }
+        let Some(frame) = connection.to_client.pop_front() else { return Ok(()) };
+        if connection.is_open_at_server {
+            self.step(Event::SocketDrained(socket, frame.len()))?;
+        }
+        let Some(client) = client.filter(|client| self.clients[*client].socket == Some(socket)) else {
+            return Ok(());
+        };
+        let received = self.clients[client].receive(&frame, self.now);
+        let (echo, changed) = received.map_err(|reason| Violation::new("form", reason))?;
+        for document in changed {
+            let heads = self.clients[client].client.document(&document).expect("it has all").get_heads();
+            self.promise.check_made(&document, &heads)?;
+        }
+        if let Some(frame) = echo {
+            self.probes.relayed += 1;
+            self.send_to_server(socket, frame);
+        }
+        self.send_from_client(client);
+        Ok(())
+    }
+
+    pub(super) fn read_again(&mut self, client: usize) {
+        self.clients[client].reads = true;
+        let Some(socket) = self.clients[client].socket else { return };
+        let waiting = self.connections.get(&socket).map_or(0, |connection| connection.to_client.len());
+        (0..waiting).for_each(|_| self.arrive_at_client(socket, Happening::FrameToClient(socket)));
+    }
+
+    /// The server's end of a connection closes. Frames before it arrive.
+    pub(super) fn close_from_server(&mut self, socket: SocketId) {
+        if let Some(connection) = self.connections.get_mut(&socket) {
+            connection.is_open_at_server = false;
+            connection.to_server.clear();
+            self.arrive_at_client(socket, Happening::ClosesAtClient(socket));
+        }
+    }
+
+    /// The client's end of a connection closes. Frames before it arrive.
+    pub(super) fn close_at_client(&mut self, socket: SocketId) {
+        let Some(connection) = self.connections.get(&socket) else { return };
+        let client = connection.client.filter(|client| self.clients[*client].socket == Some(socket));
+        self.arrive_at_server(socket, Happening::ClosesAtServer(socket));
+        if let Some(client) = client {
+            self.clients[client].client.disconnect();
+            self.clients[client].socket = None;
+            let delay = self.rng.below(RECONNECT_MS);
+            self.schedule(delay, Happening::Connects(client));
+        }
+    }
+
+    /// The network ends a connection, with all that is in flight.
+    pub(super) fn cut(&mut self, client: usize) {
+        let Some(socket) = self.clients[client].socket else { return };
+        if let Some(connection) = self.connections.get_mut(&socket) {
+            connection.to_server.clear();
+            connection.to_client.clear();
+        }
+        self.close_at_client(socket);
+    }
+
+    pub(super) fn set_access(&mut self, client: usize, access: Access) -> Result<(), Violation> {
+        self.clients[client].access = access;
+        let socket = self.clients[client].socket;
+        let Some(connection) = socket.and_then(|socket| self.connections.get_mut(&socket)) else {
+            return Ok(());
+        };
+        connection.access = access;
+        if connection.is_open_at_server {
+            self.step(Event::AccessChanged(socket.expect("it is connected"), access))?;
+        }
+        Ok(())
+    }
+}

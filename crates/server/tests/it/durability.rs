@@ -1,0 +1,105 @@
+//! Told means durable: confirmations wait for the storage, and reads go on while it fails.
+
+use std::time::Duration;
+
+use hashmill_repo::SyncStatus;
+use hashmill_server::{Event, Fact};
+
+use crate::{Server, client, edit, failure, id};
+
+#[test]
+fn nothing_is_told_before_it_is_stored() {
+    let mut server = Server::new();
+    let (first, second) = (server.open(1), server.open(2));
+    let (mut ann, mut ben) = (client("ann", 1), client("ben", 0));
+    server.settle(first, &mut ann);
+    server.settle(second, &mut ben);
+    server.holds_appends = true;
+    edit(&mut ann, 2);
+    assert_eq!(server.settle(first, &mut ann), 1);
+    assert_eq!((server.settle(second, &mut ben), server.appends.len()), (0, 1));
+    // What comes meanwhile goes into the next append, of which there is one at a time.
+    edit(&mut ann, 3);
+    edit(&mut ben, 4);
+    server.settle(first, &mut ann);
+    server.settle(second, &mut ben);
+    assert_eq!(server.appends.len(), 1);
+    let (batch, chunks) = server.appends.remove(0);
+    server.stored.extend(chunks.into_iter().map(|chunk| (chunk.key, chunk.bytes)));
+    server.step(Event::Appended(batch, Ok(())));
+    assert!(!server.sent.is_empty());
+    assert_eq!(server.appends.len(), 1);
+    let (batch, _) = server.appends.remove(0);
+    server.step(Event::Appended(batch, Ok(())));
+    for _ in 0..2 {
+        server.settle(first, &mut ann);
+        server.settle(second, &mut ben);
+    }
+    assert_eq!(ann.status(&id()), Some(SyncStatus::InSync));
+    assert_eq!(ben.status(&id()), Some(SyncStatus::InSync));
+}
+
+#[test]
+fn reads_go_on_while_the_storage_fails_and_changes_arrive_afterwards() {
+    let mut server = Server::new();
+    let first = server.open(1);
+    let (mut ann, mut ben) = (client("ann", 1), client("ben", 0));
+    server.settle(first, &mut ann);
+    let stored = ann.document(&id()).expect("it was added").get_heads();
+    server.holds_appends = true;
+    edit(&mut ann, 2);
+    server.settle(first, &mut ann);
+    // Fails for a minute.
+    for _ in 0..60 {
+        server.now += Duration::from_secs(1);
+        if let Some((batch, _)) = server.appends.pop() {
+            server.step(Event::Appended(batch, failure()));
+        }
+        server.step(Event::TimerFired);
+        server.settle(first, &mut ann);
+    }
+    assert!(server.core.usage().is_degraded && server.facts.contains(&Fact::Degraded));
+    assert_eq!(ann.status(&id()), Some(SyncStatus::ReadOnlyPeer));
+    // A new reader gets what is stored, and its change is not confirmed.
+    let second = server.open(2);
+    server.settle(second, &mut ben);
+    assert_eq!(ben.document(&id()).expect("it was added").get_heads(), stored);
+    edit(&mut ben, 3);
+    server.settle(second, &mut ben);
+    assert_eq!(ben.status(&id()), Some(SyncStatus::ReadOnlyPeer));
+    // The storage works again: no client has to reconnect.
+    server.now += Duration::from_secs(3);
+    server.step(Event::TimerFired);
+    server.holds_appends = false;
+    let (batch, chunks) = server.appends.pop().expect("it is tried again");
+    server.stored.extend(chunks.into_iter().map(|chunk| (chunk.key, chunk.bytes)));
+    server.step(Event::Appended(batch, Ok(())));
+    for _ in 0..3 {
+        server.settle(first, &mut ann);
+        server.settle(second, &mut ben);
+    }
+    let heads = [&ann, &ben].map(|client| client.document(&id()).expect("it was added").get_heads());
+    assert_eq!(heads[0], heads[1]);
+    assert_eq!(heads[0].len(), 2, "the changes of both");
+    assert_eq!(ann.status(&id()), Some(SyncStatus::InSync));
+    assert!(server.facts.contains(&Fact::Recovered) && !server.core.usage().is_degraded);
+}
+
+#[test]
+fn a_drain_stores_what_was_received_then_closes() {
+    let mut server = Server::new();
+    let socket = server.open(1);
+    let mut ann = client("ann", 1);
+    server.settle(socket, &mut ann);
+    server.holds_appends = true;
+    edit(&mut ann, 2);
+    server.settle(socket, &mut ann);
+    server.step(Event::DrainRequested);
+    assert!(server.closed.is_empty());
+    let (batch, _) = server.appends.pop().expect("an append");
+    server.step(Event::Appended(batch, Ok(())));
+    assert_eq!((server.closed.len(), server.kinds(socket).len()), (1, 1), "confirmed, then closed");
+    assert_eq!(server.facts, [Fact::Drained]);
+    let late = server.open(2);
+    assert_eq!(server.closed.last().map(|(socket, _)| *socket), Some(late));
+}

@@ -1,0 +1,173 @@
+//! Integration tests of the core: the protocol as clients see it, with a storage that never fails.
+
+mod durability;
+mod malformed;
+mod protocol;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use hashmill_doc::{ActorId, Document, ROOT, Transactable as _};
+use hashmill_repo::{Client, DocumentId, Message, PeerId};
+use hashmill_server::{
+    Access, Action, BatchId, ChunkKey, CloseReason, Config, Core, Event, Fact, IoFailure, SocketId,
+    StoredChunk,
+};
+
+/// The id of the golden frames' document.
+const ID: &str = "4VNSEjuC2AHmKGKEK27f1aBErpCV";
+
+/// A core, and a storage whose appends can be held back.
+struct Server {
+    core: Core,
+    now: Duration,
+    stored: BTreeMap<ChunkKey, Vec<u8>>,
+    sent: Vec<(SocketId, Vec<u8>)>,
+    closed: Vec<(SocketId, CloseReason)>,
+    facts: Vec<Fact>,
+    /// Appends wait here while `holds_appends` is set.
+    appends: Vec<(BatchId, Vec<StoredChunk>)>,
+    holds_appends: bool,
+}
+
+impl Server {
+    fn new() -> Server {
+        Server {
+            core: Core::new(Config::new("srv", "5638dcaa-8264-4cd2-a865-2a045e045ae2")),
+            now: Duration::ZERO,
+            stored: BTreeMap::new(),
+            sent: Vec::new(),
+            closed: Vec::new(),
+            facts: Vec::new(),
+            appends: Vec::new(),
+            holds_appends: false,
+        }
+    }
+
+    /// A new server on the same storage, after a crash.
+    fn restarted(self) -> Server {
+        Server { stored: self.stored, ..Server::new() }
+    }
+
+    fn step(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            let mut actions = Vec::new();
+            self.core.step(self.now, event, &mut actions);
+            for action in actions {
+                events.extend(self.carry_out(action));
+            }
+        }
+    }
+
+    fn carry_out(&mut self, action: Action) -> Option<Event> {
+        match action {
+            Action::Send(socket, frame) => {
+                let len = frame.len();
+                self.sent.push((socket, frame));
+                return Some(Event::SocketDrained(socket, len));
+            }
+            Action::Close(socket, reason) => self.closed.push((socket, reason)),
+            Action::Append { batch, chunks } if self.holds_appends => self.appends.push((batch, chunks)),
+            Action::Append { batch, chunks } => {
+                self.stored.extend(chunks.into_iter().map(|chunk| (chunk.key, chunk.bytes)));
+                return Some(Event::Appended(batch, Ok(())));
+            }
+            Action::Load(request, document) => {
+                let those = self.stored.iter().filter(|(key, _)| key.document == document);
+                let chunks = those
+                    .map(|(key, bytes)| StoredChunk { key: key.clone(), bytes: bytes.clone() })
+                    .collect();
+                return Some(Event::Loaded(request, Ok(chunks)));
+            }
+            Action::PutSnapshot { request, chunk } => {
+                self.stored.insert(chunk.key, chunk.bytes);
+                return Some(Event::Completed(request, Ok(())));
+            }
+            Action::Delete(request, keys) => {
+                keys.iter().for_each(|key| drop(self.stored.remove(key)));
+                return Some(Event::Completed(request, Ok(())));
+            }
+            Action::RunWork(work, job) => return Some(Event::WorkDone(work, job.run())),
+            Action::WakeAt(_) => {}
+            Action::Report(fact) => self.facts.push(fact),
+        }
+        None
+    }
+
+    fn open(&mut self, socket: u64) -> SocketId {
+        self.step(Event::SocketOpened(SocketId(socket), Access::Write));
+        SocketId(socket)
+    }
+
+    fn receive(&mut self, socket: SocketId, frame: &[u8]) {
+        self.step(Event::FrameReceived(socket, frame.to_vec()));
+    }
+
+    /// Takes the frames for a socket.
+    fn frames(&mut self, socket: SocketId) -> Vec<Vec<u8>> {
+        let (those, others) = std::mem::take(&mut self.sent).into_iter().partition(|(to, _)| *to == socket);
+        self.sent = others;
+        those.into_iter().map(|(_, frame)| frame).collect()
+    }
+
+    /// Takes the frames for a socket, by type.
+    fn kinds(&mut self, socket: SocketId) -> Vec<&'static str> {
+        let frames = self.frames(socket);
+        frames.iter().map(|frame| kind(&Message::decode(frame).expect("a message"))).collect()
+    }
+
+    /// Exchanges frames with a client until there is none. Returns their number.
+    fn settle(&mut self, socket: SocketId, client: &mut Client) -> usize {
+        let mut count = 0;
+        loop {
+            let mut moved = false;
+            while let Some(frame) = client.to_send(self.now) {
+                self.receive(socket, &frame);
+                (moved, count) = (true, count + 1);
+            }
+            for frame in self.frames(socket) {
+                client.received(&frame, self.now).expect("no violation");
+                (moved, count) = (true, count + 1);
+            }
+            if !moved {
+                return count;
+            }
+            assert!(count < 100, "frames without end");
+        }
+    }
+}
+
+fn kind(message: &Message<'_>) -> &'static str {
+    match message {
+        Message::Peer { .. } => "peer",
+        Message::Sync(_) => "sync",
+        Message::DocUnavailable { .. } => "doc-unavailable",
+        Message::Ephemeral(_) => "ephemeral",
+        Message::Error { .. } => "error",
+        _ => "other",
+    }
+}
+
+fn id() -> DocumentId {
+    ID.parse().expect("an id")
+}
+
+/// A client with a document, which may be empty.
+fn client(name: &str, changes: i64) -> Client {
+    let mut client = Client::new(PeerId::from(name), "session");
+    let actor = ActorId::from(name.as_bytes());
+    client.add(id(), Document::new().with_actor(actor));
+    client.connect();
+    (0..changes).for_each(|value| edit(&mut client, value));
+    client
+}
+
+fn edit(client: &mut Client, value: i64) {
+    let doc = client.document_mut(&id()).expect("it was added");
+    doc.transact(|tx| tx.put(ROOT, "key", value)).expect("there is room");
+}
+
+fn failure() -> Result<(), IoFailure> {
+    Err(IoFailure::Unknown("no space left".to_owned()))
+}
