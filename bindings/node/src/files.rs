@@ -104,7 +104,8 @@ impl FilesJob {
         let Some(engine) = engine else {
             let files = running.begin(Files::new(function, options));
             return AsyncTask::new(Work::new(move || {
-                hash(&files.ok_or_else(Failure::stopped)?, paths, length)
+                let files = files.ok_or_else(Failure::stopped)?;
+                hash(&files, paths, length)
             }));
         };
         // Opening a device takes long: another thread does it.
@@ -112,8 +113,9 @@ impl FilesJob {
             if running.is_stopped() {
                 return Err(Failure::stopped());
             }
-            let files = running.begin(engines::files(&engine, function, options)?);
-            let answers = hash(&files.ok_or_else(Failure::stopped)?, paths, length)?;
+            let files =
+                running.begin(engines::files(&engine, function, options)?).ok_or_else(Failure::stopped)?;
+            let answers = hash(&files, paths, length)?;
             if answers.failures.iter().any(|place| place.failure.is_engine()) {
                 engines::close(&engine);
             }
