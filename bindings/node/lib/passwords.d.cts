@@ -26,14 +26,15 @@ export type PasswordsOptions = {
   /** A key that is not stored with the hashes and is mixed into all of them. An undefined value is a TypeError. */
   secret?: Uint8Array | string;
   /**
-   * Maximum memory in KiB of all calls together, at least that of one new hash: further calls wait. A stored hash that needs
-   * more is computed alone.
+   * Maximum memory in KiB of all calls together on the processor, at least that of one new hash: further calls wait. A stored hash
+   * that needs more is computed alone. Engines have a budget of their own: half of the free memory of the host, or one hash, and the
+   * memory of each device.
    */
   memoryBudget?: number;
   /**
    * Engines of `hashMany` and `verifyMany`: `cpu` (default), `cuda`, `wgpu`, a device as `cuda:1`, or several as `cpu,cuda`. The
    * constructor opens them. Their results are checked. An engine that is not available, or fails, is an `EngineError`; if another
-   * engine takes over its part, a warning is emitted instead.
+   * engine takes over its part, or the processor after a wrong result, a warning is emitted instead.
    */
   engine?: string;
 };

@@ -22,20 +22,20 @@ pub(crate) fn close(list: &str) {
 /// A hasher of files on the engine of this list.
 pub(crate) fn files(list: &str, function: Function, options: Options) -> Result<Files, Failure> {
     let engines = open(list)?;
-    let Some(mode) = function.mode() else { return Ok(Files::new(function, options)) };
-    match engines.subtrees(&mode, options.threads) {
-        Ok(None) => Ok(Files::new(function.clone(), options)),
-        Ok(Some(engine)) => Files::with_engine(function.clone(), options, engine, OnEngineFailure::Error)
+    let mode = function.mode();
+    match engines.subtrees(mode.as_ref(), options.threads).map_err(|error| open_failure(&error))? {
+        None => Ok(Files::new(function, options)),
+        Some(engine) => Files::with_engine(function, options, engine, OnEngineFailure::Error)
             .map_err(|error| Failure::engine(&format!("{list}: {error}"))),
-        Err(error) => Err(open_failure(&error)),
     }
 }
 
 fn open_failure(error: &OpenError) -> Failure {
     match error {
-        OpenError::List(_) | OpenError::SameDevice { .. } | OpenError::SeveralForFiles { .. } => {
-            Failure::range(error)
-        }
+        OpenError::List(_)
+        | OpenError::SameDevice { .. }
+        | OpenError::SeveralForFiles { .. }
+        | OpenError::SerialFunction { .. } => Failure::range(error),
         _ => Failure::engine(error),
     }
 }

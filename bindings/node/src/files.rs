@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use hashmill_files::{Digest, Error, Files, HashJob, Input, Mapping, Options};
@@ -38,8 +39,41 @@ pub struct FilesJob {
     length: usize,
     /// The engine for long files.
     engine: Option<String>,
+    running: Arc<Running>,
+}
+
+/// Work of a job, shared by the threads that do and stop it.
+#[derive(Default)]
+struct Running {
+    /// A stop may come before there are files, while a device is opened.
+    is_stopped: AtomicBool,
     /// Buffers and threads, only while there is work: JavaScript collects a job later.
-    files: Arc<Mutex<Weak<Files>>>,
+    files: Mutex<Weak<Files>>,
+}
+
+impl Running {
+    /// Makes the files visible to `stop`; `None` if it came before.
+    fn begin(&self, files: Files) -> Option<Arc<Files>> {
+        let files = Arc::new(files);
+        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&files);
+        // A later stop finds the files.
+        (!self.is_stopped()).then_some(files)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::SeqCst)
+    }
+
+    fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
+        if let Some(files) = self.files() {
+            files.stop();
+        }
+    }
+
+    fn files(&self) -> Option<Arc<Files>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+    }
 }
 
 #[napi]
@@ -59,26 +93,29 @@ impl FilesJob {
         let function = Function::from_args(key, context)?.for_files();
         let length = length as usize;
         let function = if length == hashmill_hash::blake3::OUT_LEN { function } else { function.extended() };
-        Ok(FilesJob { function, options, length, engine, files: Arc::default() })
+        Ok(FilesJob { function, options, length, engine, running: Arc::default() })
     }
 
     #[napi(catch_unwind)]
     pub fn run(&self, paths: Vec<String>) -> AsyncTask<Work<FileDigests>> {
         let length = self.length;
         let (function, options) = (self.function.clone(), self.options);
-        let (under_way, engine) = (Arc::clone(&self.files), self.engine.clone());
-        let begin = move |files: Files| {
-            let files = Arc::new(files);
-            *under_way.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&files);
-            files
-        };
+        let (running, engine) = (Arc::clone(&self.running), self.engine.clone());
         let Some(engine) = engine else {
-            let files = begin(Files::new(function, options));
-            return AsyncTask::new(Work::new(move || hash(&files, paths, length)));
+            let files = running.begin(Files::new(function, options));
+            return AsyncTask::new(Work::new(move || {
+                let files = files.ok_or_else(Failure::stopped)?;
+                hash(&files, paths, length)
+            }));
         };
         // Opening a device takes long: another thread does it.
         AsyncTask::new(Work::new(move || {
-            let answers = hash(&begin(engines::files(&engine, function, options)?), paths, length)?;
+            if running.is_stopped() {
+                return Err(Failure::stopped());
+            }
+            let files =
+                running.begin(engines::files(&engine, function, options)?).ok_or_else(Failure::stopped)?;
+            let answers = hash(&files, paths, length)?;
             if answers.failures.iter().any(|place| place.failure.is_engine()) {
                 engines::close(&engine);
             }
@@ -88,19 +125,13 @@ impl FilesJob {
 
     #[napi(catch_unwind)]
     pub fn set(&self) {
-        if let Some(files) = self.running_files() {
-            files.stop();
-        }
+        self.running.stop();
     }
 
     /// Bytes hashed so far by unfinished work.
     #[napi(getter, catch_unwind)]
     pub fn bytes(&self) -> Option<f64> {
-        Some(self.running_files()?.progress().bytes() as f64)
-    }
-
-    fn running_files(&self) -> Option<Arc<Files>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+        Some(self.running.files()?.progress().bytes() as f64)
     }
 }
 

@@ -179,11 +179,11 @@ impl Passwords {
         passwords: Vec<&[u8]>,
         stop: &Stop,
     ) -> AsyncTask<Work<Vec<Either<bool, Failure>>>> {
-        let (passwords, limits, engine) = (secrets(&passwords), self.limits, self.engine.clone());
+        let (passwords, engine) = (secrets(&passwords), self.engine.clone());
         self.run_on_thread(stop, move |inner, stop| {
             fits(stored.len(), passwords.len())?;
             let logins = stored.iter().zip(&passwords).map(|(stored, password)| Login { password, stored });
-            let verdicts = inner.verify_many(&logins.collect::<Vec<_>>(), (SYNTAX, &limits), stop);
+            let verdicts = inner.verify_many(&logins.collect::<Vec<_>>(), stop);
             if stop.is_set() {
                 return Err(Failure::stopped());
             }

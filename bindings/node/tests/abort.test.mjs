@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { argon2, blake3, passwords } from '@hashmill/node';
 
-import { CHEAP, DEAR } from './support.mjs';
+import { CHEAP, DEAR, native } from './support.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'hashmill-node-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -36,6 +36,7 @@ const calls = {
     argon2.verify(`$argon2id$v=19$m=262144,t=32,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`, 'x', options),
   hashFile: (options) => blake3.hashFile(huge, options),
   'hashFile on one thread': (options) => blake3.hashFile(huge, { threads: 1, ...options }),
+  'hashFile on an engine': (options) => blake3.hashFile(huge, { engine: 'cpu', ...options }),
   hashFiles: (options) => blake3.hashFiles([huge, huge], options),
   hashAsync: (options) => blake3.hashAsync(Buffer.alloc(512 << 20), options),
   hashStream: (options) => blake3.hashStream(endless(), options),
@@ -79,6 +80,21 @@ describe('a signal', () => {
     const ends = await Promise.allSettled(works);
     assert.ok(ends.every(({ reason }) => reason.name === 'AbortError'));
     assert.match(await argon2.hash('x', CHEAP), /^\$argon2id\$/);
+  });
+
+  it('stops files before their engine is open', async () => {
+    const small = join(folder, 'small');
+    writeFileSync(small, 'bytes');
+    for (const engine of [undefined, 'cpu']) {
+      const job = new native.FilesJob(undefined, undefined, 32, 0, engine);
+      job.set();
+      assert.equal((await job.run([small])).kind, 'Stopped', engine);
+    }
+    // The engine is opened by another thread: at any moment of that.
+    const jobs = Array.from({ length: 16 }, () => new native.FilesJob(undefined, undefined, 32, 0, 'cpu'));
+    const works = jobs.map((job) => job.run([huge]));
+    for (const job of jobs) job.set();
+    assert.deepEqual((await Promise.all(works)).map(({ kind }) => kind), Array(16).fill('Stopped'));
   });
 
   it('has no listener left after the work', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
 
 import { read } from './support.mjs';
@@ -44,5 +45,29 @@ describe('the package', () => {
   it('names an unsupported system in the error', () => {
     const source = "Object.defineProperty(process, 'arch', { value: 'riscv64' }); require('@hashmill/node')";
     assert.match(node('-e', source).stderr, /cannot load its library for \w+-riscv64/);
+  });
+});
+
+describe('the reporter of these tests', () => {
+  it('does not count a skipped test as passed', () => {
+    const source = `
+      import { describe, it } from 'node:test';
+      it('works', () => {});
+      it('needs a device', (test) => test.skip('no device'));
+      it('is skipped by an option', { skip: true }, () => {});
+      describe('a suite', { skip: 'no suite' }, () => it('is not run', () => {}));
+      it('is skipped and fails', (test) => { test.skip('too late'); throw new Error('it failed'); });
+    `;
+    writeFileSync('skips.mjs', source);
+    // Otherwise the inner run would take itself for a file of the outer one.
+    const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
+    const args = ['--test', `--test-reporter=${resolve('tests/tools/reporter.mjs')}`, 'skips.mjs'];
+    const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
+    const lines = stdout.split('\n');
+    for (const line of ['needs a device: no device', 'is skipped by an option: no reason', 'a suite: no suite']) {
+      assert.ok(lines.includes(`SKIPPED: ${line}`), stdout);
+    }
+    assert.ok(lines.some((line) => line.startsWith('FAILED: is skipped and fails')), stdout);
+    assert.ok(lines.includes('test result: FAILED. 1 passed; 1 failed'), stdout);
   });
 });

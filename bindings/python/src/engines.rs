@@ -29,21 +29,21 @@ pub(crate) fn close(list: &str) {
 pub(crate) fn files(py: Python<'_>, list: &str, function: Function, options: Options) -> PyResult<Files> {
     let engines = open(py, list)?;
     py.detach(|| {
-        let Some(mode) = function.mode() else { return Ok(Files::new(function, options)) };
-        match engines.subtrees(&mode, options.threads) {
-            Ok(None) => Ok(Files::new(function.clone(), options)),
-            Ok(Some(engine)) => Files::with_engine(function.clone(), options, engine, OnEngineFailure::Error)
+        let mode = function.mode();
+        match engines.subtrees(mode.as_ref(), options.threads).map_err(|error| open_error(&error))? {
+            None => Ok(Files::new(function, options)),
+            Some(engine) => Files::with_engine(function, options, engine, OnEngineFailure::Error)
                 .map_err(|error| EngineError::new_err(format!("{list}: {error}"))),
-            Err(error) => Err(open_error(&error)),
         }
     })
 }
 
 fn open_error(error: &OpenError) -> PyErr {
     match error {
-        OpenError::List(_) | OpenError::SameDevice { .. } | OpenError::SeveralForFiles { .. } => {
-            PyValueError::new_err(error.to_string())
-        }
+        OpenError::List(_)
+        | OpenError::SameDevice { .. }
+        | OpenError::SeveralForFiles { .. }
+        | OpenError::SerialFunction { .. } => PyValueError::new_err(error.to_string()),
         _ => EngineError::new_err(error.to_string()),
     }
 }

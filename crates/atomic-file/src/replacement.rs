@@ -206,7 +206,12 @@ struct Disk<'a> {
 impl Steps for Disk<'_> {
     fn take_over(&mut self) -> Result<Finished, Error> {
         let Replacement { target, before, mode, owner_required, .. } = &*self.new;
-        let now = fs::symlink_metadata(target).ok().filter(Metadata::is_file);
+        let now = match fs::symlink_metadata(target) {
+            Ok(now) => Some(now).filter(Metadata::is_file),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            // Without the facts of the old file, the new one could get other permissions.
+            Err(error) => return Err(error.into()),
+        };
         let other_names = now.as_ref().map_or(0, |now| os::facts(now).links.saturating_sub(1));
         if let Some(like) = now.as_ref().or(before.as_ref())
             && !os::make_like(self.new.file(), like, target)?

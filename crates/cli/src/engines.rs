@@ -38,8 +38,8 @@ pub(crate) fn files(flags: &EngineFlags, function: Function, options: Options) -
         return Ok(Files::new(function, options));
     }
     let unavailable = |error: &dyn std::fmt::Display| unavailable(&flags.to_string(), error);
-    let mode = function.mode().ok_or_else(|| unavailable(&"this function has no subtrees"))?;
-    match open_engines(&list)?.subtrees(&mode, options.threads).map_err(open_error)? {
+    let mode = function.mode();
+    match open_engines(&list)?.subtrees(mode.as_ref(), options.threads).map_err(open_error)? {
         None => Ok(Files::new(function, options)),
         Some(engine) => Files::with_engine(function, options, engine, OnEngineFailure::Error)
             .map_err(|error| unavailable(&error)),

@@ -11,7 +11,7 @@ use crate::read::read_doc::ReadDoc;
 use crate::read::view::View;
 use crate::store::history::branches::Branch;
 use crate::store::incoming::dependency_queue::{Applied, DependencyQueue};
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::store::versions::clock::Clock;
 use crate::types::error::{ApplyError, EditError, LoadError};
 use crate::types::{ActorId, ChangeHash, ChangeIdx, ObjId, TextEncoding, Writer};
@@ -26,7 +26,11 @@ pub struct Commit {
 
 impl Commit {
     /// Adds a change to the history.
-    pub(crate) fn from_pending(open: PendingChange, state: &mut State, options: &CommitOptions) -> Self {
+    pub(crate) fn from_pending(
+        open: PendingChange,
+        state: &mut DocumentState,
+        options: &CommitOptions,
+    ) -> Self {
         Self { branch: open.branch(), row: open.commit(state, options) }
     }
 }
@@ -49,7 +53,7 @@ impl Commit {
 /// ```
 #[derive(Debug)]
 pub struct Document {
-    pub(crate) state: Arc<State>,
+    pub(crate) state: Arc<DocumentState>,
     pub(crate) branch: Branch,
     pub(crate) queue: DependencyQueue,
     pub(crate) writer: Writer,
@@ -86,10 +90,10 @@ impl Document {
 
     /// An empty document whose text indexes count units of `encoding`.
     pub fn with_encoding(encoding: TextEncoding) -> Self {
-        Self::from_state(State::new(encoding), Limits::default())
+        Self::from_state(DocumentState::new(encoding), Limits::default())
     }
 
-    pub(crate) fn from_state(mut state: State, limits: Limits) -> Self {
+    pub(crate) fn from_state(mut state: DocumentState, limits: Limits) -> Self {
         state.set_limits(limits);
         Self {
             state: Arc::new(state),
@@ -120,7 +124,7 @@ impl Document {
         self.writer.id()
     }
 
-    pub(crate) fn state_mut(&mut self) -> &mut State {
+    pub(crate) fn state_mut(&mut self) -> &mut DocumentState {
         Arc::make_mut(&mut self.state)
     }
 
@@ -132,7 +136,7 @@ impl Document {
     }
 
     /// The state for other documents, without the edits of a leaked transaction.
-    pub(crate) fn committed_state(&self) -> Arc<State> {
+    pub(crate) fn committed_state(&self) -> Arc<DocumentState> {
         let mut state = Arc::clone(&self.state);
         if state.open_change.is_some() {
             Arc::make_mut(&mut state).roll_back_open_change();
@@ -141,7 +145,7 @@ impl Document {
     }
 
     /// Starts a change; returns the state to edit, too.
-    pub(crate) fn open_change(&mut self) -> (PendingChange, &mut State) {
+    pub(crate) fn open_change(&mut self) -> (PendingChange, &mut DocumentState) {
         self.roll_back_leaked();
         let Self { state, branch, queue, writer, .. } = self;
         let state = Arc::make_mut(state);
@@ -309,7 +313,7 @@ impl Document {
     }
 
     /// The parts that process remote changes.
-    pub(crate) fn receiving(&mut self) -> (&mut State, &mut DependencyQueue, &Limits) {
+    pub(crate) fn receiving(&mut self) -> (&mut DocumentState, &mut DependencyQueue, &Limits) {
         self.roll_back_leaked();
         let Self { state, branch, queue, limits, .. } = self;
         let state = Arc::make_mut(state);
@@ -356,7 +360,7 @@ impl Document {
 
     /// Copies the operations that `other` has and this document lacks, if there is no conflict or queued change. See
     /// [`DependencyQueue::adopt`].
-    pub(crate) fn adopt(&mut self, other: &State, computed: bool) -> bool {
+    pub(crate) fn adopt(&mut self, other: &DocumentState, computed: bool) -> bool {
         self.roll_back_leaked();
         let Self { state, branch, queue, limits, .. } = self;
         let next = state.history.next();
@@ -409,10 +413,10 @@ impl ReadDoc for Document {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    state: Arc<State>,
+    state: Arc<DocumentState>,
 }
 
-impl State {
+impl DocumentState {
     fn diff(
         &self,
         before: &[ChangeHash],

@@ -3,12 +3,47 @@
 use hashmill_gpu::{Info, Kind};
 use hashmill_hash::argon2::Params;
 use hashmill_machine as machine;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 
 /// Memory for the hashes of several engines: that of the host, which the processor and devices without memory of their own
 /// share, and that of each card, whichever interface reaches it. Clones are the same account.
-#[derive(Clone, Debug)]
-pub struct Budget(Arc<Mutex<Account>>);
+///
+/// Engines keep the memory of their last batch, and its reservation, for the next batch. If another engine lacks memory, those that
+/// are idle release theirs. Not in the account: tiles of files, and the hashes by which the CPU checks results.
+#[derive(Clone)]
+pub struct Budget(Arc<Shared>);
+
+struct Shared {
+    account: Mutex<Account>,
+    /// Memory that engines keep for their next batches.
+    kept: Mutex<Vec<Weak<dyn KeptMemory>>>,
+}
+
+/// Memory that an engine keeps for its next batch.
+trait KeptMemory: Send + Sync {
+    /// Releases it if it is in this pool and no batch uses it. Returns whether it did.
+    fn release_if_idle(&self, pool: PoolIndex) -> bool;
+}
+
+/// Part of an engine that has reserved memory.
+pub(crate) trait Reserved: Send {
+    /// Its reservations.
+    fn reservations(&self) -> Vec<&Reservation>;
+}
+
+/// A batch holds the lock while it uses the memory.
+impl<T: Reserved> KeptMemory for Mutex<Option<T>> {
+    fn release_if_idle(&self, pool: PoolIndex) -> bool {
+        let mut kept = match self.try_lock() {
+            Ok(kept) => kept,
+            Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let is_in_pool = |kept: &T| kept.reservations().iter().any(|memory| memory.pool == pool);
+        kept.take_if(|kept| is_in_pool(kept)).is_some()
+    }
+}
 
 #[derive(Debug)]
 struct Account {
@@ -64,7 +99,16 @@ impl Budget {
 
     fn with_host(limit: u64, follows_free_memory: bool) -> Budget {
         let host = Pool { limit, reserved: 0 };
-        Budget(Arc::new(Mutex::new(Account { host, follows_free_memory, cards: Vec::new() })))
+        let account = Mutex::new(Account { host, follows_free_memory, cards: Vec::new() });
+        Budget(Arc::new(Shared { account, kept: Mutex::default() }))
+    }
+
+    /// Adds memory that an engine keeps for its next batch, to be released if another engine lacks memory.
+    pub(crate) fn add_kept_memory<T: Reserved + 'static>(&self, memory: &Arc<Mutex<Option<T>>>) {
+        let memory: Weak<Mutex<Option<T>>> = Arc::downgrade(memory);
+        let mut kept = self.kept();
+        kept.retain(|memory| memory.strong_count() > 0);
+        kept.push(memory);
     }
 
     /// Reserves memory for up to `wanted` hashes on the processor.
@@ -96,6 +140,21 @@ impl Budget {
     }
 
     fn reserve(&self, index: PoolIndex, params: Params, wanted: usize) -> Reservation {
+        let mut reserved = self.reserve_free(index, params, wanted);
+        if reserved.hashes < wanted {
+            // Without the locks of the account: memory that is released returns to it.
+            let kept: Vec<_> = self.kept().iter().filter_map(Weak::upgrade).collect();
+            for memory in kept {
+                if reserved.hashes < wanted && memory.release_if_idle(index) {
+                    drop(reserved);
+                    reserved = self.reserve_free(index, params, wanted);
+                }
+            }
+        }
+        reserved
+    }
+
+    fn reserve_free(&self, index: PoolIndex, params: Params, wanted: usize) -> Reservation {
         let mut account = self.account();
         if account.follows_free_memory && account.host.reserved == 0 {
             account.host.limit = machine::free_kib().map_or(u64::MAX, |free| free / 2 * 1024);
@@ -115,12 +174,29 @@ impl Budget {
     }
 
     fn account(&self) -> MutexGuard<'_, Account> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Weak<dyn KeptMemory>>> {
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reserved bytes of the host.
+    #[cfg(test)]
+    pub(crate) fn reserved_on_host(&self) -> u64 {
+        self.account().host.reserved
+    }
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Budget").field(&*self.account()).finish()
     }
 }
 
 impl Card {
-    /// As `Info::is_same`: `false` if neither id nor bus address is known of both.
+    /// As `Info::is_same`: `false` if neither id nor bus address is known of both. Each then has an account of its own, as two cards of
+    /// the same model have.
     fn is_same(&self, other: &Card) -> bool {
         let both = |mine: &Option<String>, other: &Option<String>| Some(mine.as_ref()? == other.as_ref()?);
         both(&self.id, &other.id).or_else(|| both(&self.bus, &other.bus)).unwrap_or(false)
@@ -141,6 +217,21 @@ impl Reservation {
     /// The number of hashes that it has memory for; at most the wanted number.
     pub fn hashes(&self) -> usize {
         self.hashes
+    }
+
+    /// Whether nothing else of this memory is reserved.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.budget.account().pool(self.pool).is_some_and(|pool| pool.reserved == self.bytes)
+    }
+
+    /// Charges the bytes that the engine has taken, in place of the estimate.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn charge(&mut self, bytes: u64) {
+        if let Some(pool) = self.budget.account().pool(self.pool) {
+            pool.reserved = pool.reserved - self.bytes + bytes;
+            self.bytes = bytes;
+        }
     }
 }
 
@@ -216,5 +307,66 @@ mod tests {
         let none = Card { id: None, bus: None };
         assert_eq!(budget.pool_index(Kind::Integrated, memory, none.clone()), PoolIndex::Host);
         assert_eq!(budget.pool_index(Kind::Software, None, none), PoolIndex::Host);
+    }
+
+    #[cfg(feature = "gpu")]
+    #[test]
+    fn a_card_is_charged_what_its_engine_takes() {
+        let budget = Budget::new(0);
+        let reserve = || {
+            let card = Card { id: None, bus: Some("3".to_owned()) };
+            budget.reserve(budget.pool_index(Kind::Discrete, Some(40 * GIB), card), params(1 << 20), 100)
+        };
+        let mut alone = reserve();
+        assert!(alone.hashes() == 37 && alone.is_alone());
+        alone.charge(20 * GIB);
+        let second = reserve();
+        assert!(second.hashes() == 17 && !second.is_alone());
+        alone.charge(39 * GIB);
+        assert_eq!(reserve().hashes(), 0, "more than its limit");
+        drop((alone, second));
+        assert_eq!(reserve().hashes(), 37);
+    }
+
+    /// What an engine keeps.
+    struct Kept(Vec<Reservation>);
+
+    impl Reserved for Kept {
+        fn reservations(&self) -> Vec<&Reservation> {
+            self.0.iter().collect()
+        }
+    }
+
+    #[test]
+    fn idle_engines_release_memory_that_another_engine_lacks() {
+        let budget = Budget::new(8 * GIB);
+        let card = |number: &str| {
+            let card = Card { id: Some(number.to_owned()), bus: None };
+            budget.pool_index(Kind::Discrete, Some(8 * GIB), card)
+        };
+        let keep = |pool, wanted| {
+            let reserved = budget.reserve(pool, params(1 << 20), wanted);
+            let kept = Arc::new(Mutex::new(Some(Kept(vec![reserved]))));
+            budget.add_kept_memory(&kept);
+            kept
+        };
+        let is_kept = |kept: &Arc<Mutex<Option<Kept>>>| kept.lock().expect("no panic").is_some();
+        let (busy, idle, late) =
+            (keep(PoolIndex::Host, 2), keep(PoolIndex::Host, 2), keep(PoolIndex::Host, 2));
+        let (mine, other) = (keep(card("mine"), 5), keep(card("other"), 5));
+        let batch = busy.lock().expect("no panic");
+        let reserve = |pool, wanted| budget.reserve(pool, params(1 << 20), wanted);
+        assert_eq!(reserve(PoolIndex::Host, 1).hashes(), 1);
+        assert!(is_kept(&idle), "nothing was lacking");
+        assert_eq!(reserve(PoolIndex::Host, 3).hashes(), 3);
+        assert!(!is_kept(&idle) && is_kept(&late), "no more than is needed");
+        assert_eq!(reserve(PoolIndex::Host, 7).hashes(), 5, "a batch uses the rest");
+        assert!(!is_kept(&late) && is_kept(&mine) && is_kept(&other), "memory of another pool is no help");
+        drop(batch);
+        assert_eq!(reserve(PoolIndex::Host, 7).hashes(), 7);
+        assert_eq!(reserve(card("mine"), 7).hashes(), 7);
+        assert!(!is_kept(&busy) && !is_kept(&mine) && is_kept(&other));
+        drop(other);
+        assert_eq!(reserve(card("other"), 7).hashes(), 7, "the engine is gone");
     }
 }

@@ -4,9 +4,8 @@ use crate::spec::EngineName;
 use crate::tune_file::{TunedArgon2, TunedChoices};
 use hashmill_gpu::{Argon2, BackEnd, Device, Error, Info, Kind, Selector, Tiles, Tuning};
 use hashmill_hash::argon2::Params;
-use hashmill_hash::argon2::pow::Pow;
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::engine::{NonceEngine, SubtreeEngine};
+use hashmill_hash::engine::SubtreeEngine;
 use hashmill_machine as machine;
 use std::sync::Arc;
 
@@ -73,7 +72,7 @@ impl OpenDevice {
         max_hashes: usize,
         measured: Option<&TunedArgon2>,
     ) -> Result<Argon2, Error> {
-        // `tune_file` drops entries that do not parse, and `hashmill info` reports them.
+        // `tune_file` drops entries that do not parse, and `hashmill info` reports them. A layout changes no result.
         match measured.and_then(|tuned| tuned.tuning.parse::<Tuning>().ok()) {
             Some(tuning) => self.argon2_with(params, tuning.at_most(max_hashes)),
             None => self.0.argon2(params, max_hashes),
@@ -94,11 +93,6 @@ impl OpenDevice {
         self.0.argon2_tuned(params, tuning)
     }
 
-    /// An engine that searches nonces, with at most `most` at a time.
-    pub(crate) fn nonces(&self, pow: Pow, most: usize) -> Result<Box<dyn NonceEngine>, Error> {
-        Ok(Box::new(self.0.nonces(pow, most)?))
-    }
-
     /// Candidate layouts of Argon2. The first is the guess used without a measurement.
     ///
     /// # Errors
@@ -112,7 +106,8 @@ impl OpenDevice {
         matches!(self.info().kind, Kind::Integrated | Kind::Software)
     }
 
-    /// How many hashes fit into memory. A device that uses host memory may take a quarter of what is free.
+    /// How many hashes fit into memory. A device that uses host memory may take a quarter of what is free, if the system reports it.
+    /// Otherwise the device itself reports that it lacks memory.
     pub fn max_hashes(&self, params: Params) -> usize {
         match machine::free_kib().filter(|_| self.uses_host_memory()) {
             Some(free) => usize::try_from(free / 4 / params.blocks()).unwrap_or(usize::MAX).max(1),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum EngineEvent {
-    /// An automatically chosen device failed, and the CPU computes in its place.
+    /// The CPU computes in place of an engine: an automatically chosen device failed, or a result was found to be wrong.
     CpuTakesOver {
         /// The failure.
         failure: EngineFailure,

@@ -28,6 +28,14 @@ pub enum FailureCause {
     Engine(EngineError),
     /// Machine: no engine of the group can compute such a hash.
     NoEngineLeft,
+    /// Machine: the engine must pass a self-test, and the CPU could not compute the right results. Nothing is known about the
+    /// engine.
+    NotTested(HashError),
+    /// Engine: a result was found to be wrong.
+    WrongResult {
+        /// The device that computed it.
+        device: String,
+    },
     /// Engine: a result was found to be wrong, and any member of the group may have computed it.
     WrongResultOfGroup,
 }
@@ -41,6 +49,11 @@ impl EngineFailure {
     /// Whether the caller stopped the work: nothing failed.
     pub fn is_stop(&self) -> bool {
         self.cause == FailureCause::Stopped
+    }
+
+    /// Whether a check found a wrong result.
+    pub fn is_wrong_result(&self) -> bool {
+        matches!(self.cause, FailureCause::WrongResult { .. } | FailureCause::WrongResultOfGroup)
     }
 }
 
@@ -61,6 +74,8 @@ impl fmt::Display for FailureCause {
             FailureCause::Device(error) => error.fmt(f),
             FailureCause::Engine(error) => error.fmt(f),
             FailureCause::NoEngineLeft => f.write_str("none of these can compute such a hash"),
+            FailureCause::NotTested(error) => write!(f, "the CPU could not test it: {error}"),
+            FailureCause::WrongResult { device } => write!(f, "{device} computed a wrong hash"),
             FailureCause::WrongResultOfGroup => {
                 f.write_str("one of these engines computes wrong hashes: request one engine alone")
             }

@@ -1,6 +1,6 @@
-//! Sets of open engines: batches of Argon2, subtrees of files, nonce searches.
+//! Sets of open engines: batches of Argon2, subtrees of files.
 
-use crate::budget::{Budget, Reservation};
+use crate::budget::Budget;
 #[cfg(feature = "gpu")]
 use crate::device::OpenDevice;
 use crate::event::EventSink;
@@ -9,10 +9,9 @@ use crate::spec::{EngineList, EngineListError, EngineName};
 use crate::tags::{AutoEngine, DeviceEntry, DeviceTags};
 use crate::tags::{CpuEngine, EngineFactory, RequestedEngine, RequestedGroup, TagEngine};
 use crate::tune_file::TunedChoices;
-use hashmill_hash::argon2::pow::{Pow, ThreadPool};
-use hashmill_hash::argon2::{PagePolicy, Plan};
+use hashmill_hash::argon2::Plan;
 use hashmill_hash::blake3::hazmat::Mode;
-use hashmill_hash::engine::{EngineError, NonceEngine, SubtreeEngine};
+use hashmill_hash::engine::SubtreeEngine;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -21,8 +20,9 @@ use std::sync::Arc;
 pub struct EngineSet {
     label: String,
     members: Vec<SetMember>,
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only devices need it"))]
     choices: TunedChoices,
-    /// The plan of `choices` for the CPU.
+    /// The tuned plan for the CPU.
     plan: Plan,
     budget: Budget,
 }
@@ -39,15 +39,6 @@ enum OpenEngine {
     Cpu,
     #[cfg(feature = "gpu")]
     Device(OpenDevice),
-}
-
-/// An engine that searches nonces, with its memory in the account of the set.
-#[non_exhaustive]
-pub struct NonceMember {
-    /// The engine.
-    pub engine: Box<dyn NonceEngine>,
-    /// Its memory.
-    pub memory: Reservation,
 }
 
 /// Error of opening engines.
@@ -71,19 +62,17 @@ pub enum OpenError {
         /// The name of the set.
         engine: String,
     },
+    /// Caller: the function of the files takes its input strictly in order, which a device cannot divide.
+    SerialFunction {
+        /// The name of the engine.
+        engine: String,
+    },
     /// Machine or device: the device cannot be found, opened or used.
     Unavailable {
         /// The name of the engine.
         engine: String,
         /// The error of the device.
         error: hashmill_gpu::Error,
-    },
-    /// Machine or caller: an error of the engine itself.
-    Engine {
-        /// The name of the engine.
-        engine: String,
-        /// The error.
-        error: EngineError,
     },
 }
 
@@ -96,8 +85,13 @@ impl fmt::Display for OpenError {
                 write!(f, "{engine}: this build has no devices: build it with the feature gpu")
             }
             OpenError::SeveralForFiles { engine } => write!(f, "{engine}: files are hashed by one engine"),
+            OpenError::SerialFunction { engine } => {
+                write!(
+                    f,
+                    "{engine}: this function takes its input strictly in order: only the processor computes it"
+                )
+            }
             OpenError::Unavailable { engine, error } => write!(f, "{engine}: {error}"),
-            OpenError::Engine { engine, error } => write!(f, "{engine}: {error}"),
         }
     }
 }
@@ -166,7 +160,7 @@ impl EngineSet {
         #[cfg(feature = "gpu")]
         if let [SetMember { engine: OpenEngine::Device(device), label }] = &self.members[..] {
             let tuned = device.tuned_entries(&self.choices.devices);
-            let tags = DeviceTags::new(device.clone(), tuned, label.clone(), self.budget.clone());
+            let tags = DeviceTags::new(device.clone(), tuned, label.clone(), self.budget.clone(), events);
             return Box::new(tags);
         }
         let mut factories: Vec<(String, Box<dyn EngineFactory>)> = Vec::new();
@@ -186,20 +180,23 @@ impl EngineSet {
         Box::new(RequestedGroup::new(self.label.clone(), factories, self.budget.clone(), events))
     }
 
-    /// The engine that hashes files in tiles, read by `threads` threads, by default one per processor; `None` for the CPU. `auto` is the CPU here: a device
-    /// hashes files no faster than its bus.
+    /// The engine that hashes files in tiles, read by `threads` threads, by default one per processor; `None` for the CPU. `auto` is the
+    /// CPU here: a device hashes files no faster than its bus. Only the CPU computes a function without a mode.
     ///
     /// # Errors
-    /// Errors of the device; several engines.
+    /// Errors of the device; several engines; a device for a function without a mode.
     pub fn subtrees(
         &self,
-        mode: &Mode<'_>,
+        mode: Option<&Mode<'_>>,
         threads: Option<NonZero<usize>>,
     ) -> Result<Option<Arc<dyn SubtreeEngine>>, OpenError> {
         match &self.members[..] {
             [SetMember { engine: OpenEngine::Cpu | OpenEngine::Auto, .. }] => Ok(None),
             #[cfg(feature = "gpu")]
             [SetMember { engine: OpenEngine::Device(device), label }] => {
+                let Some(mode) = mode else {
+                    return Err(OpenError::SerialFunction { engine: label.clone() });
+                };
                 let threads = threads.map_or_else(hashmill_machine::threads, NonZero::get);
                 let engine = device.subtrees(mode, device.tiles(threads, &self.choices));
                 engine.map(Some).map_err(|error| OpenError::Unavailable { engine: label.clone(), error })
@@ -208,50 +205,6 @@ impl EngineSet {
                 #[cfg(not(feature = "gpu"))]
                 let _ = (mode, threads);
                 Err(OpenError::SeveralForFiles { engine: self.label.clone() })
-            }
-        }
-    }
-
-    /// An engine for each member that searches nonces by this function, with the threads and hashes in flight that were measured.
-    /// Each has passed its known answers, and the CPU computes the hits of a device again. Of `auto`, the CPU.
-    ///
-    /// # Errors
-    /// Errors of an engine, such as too little memory.
-    pub fn nonces(&self, pow: Pow) -> Result<Vec<NonceMember>, OpenError> {
-        self.members.iter().map(|member| self.nonce_member(member, pow)).collect()
-    }
-
-    fn nonce_member(&self, member: &SetMember, pow: Pow) -> Result<NonceMember, OpenError> {
-        let params = pow.params();
-        let failed = |error| OpenError::Engine { engine: member.label.clone(), error };
-        match &member.engine {
-            OpenEngine::Cpu | OpenEngine::Auto => {
-                let tuned = self.choices.nonces(EngineName::Cpu.name(), "", params);
-                let threads = tuned.map_or_else(hashmill_machine::threads, |tuned| tuned.threads);
-                let in_flight = tuned.map_or(1, |tuned| tuned.in_flight);
-                let memory = self.budget.reserve_on_cpu(params, threads.saturating_mul(in_flight));
-                // Fewer threads with as many hashes each, or one with what fits.
-                let in_flight = in_flight.min(memory.hashes());
-                if in_flight == 0 {
-                    return Err(failed(EngineError::OutOfMemory { bytes: params.blocks() << 10 }));
-                }
-                let threads = memory.hashes() / in_flight;
-                let engine =
-                    ThreadPool::new(pow, self.plan, PagePolicy::default(), threads, in_flight, |_| {});
-                Ok(NonceMember { engine: Box::new(engine.map_err(failed)?), memory })
-            }
-            #[cfg(feature = "gpu")]
-            OpenEngine::Device(device) => {
-                let tuned = self.choices.nonces(device.engine(), &device.info().model(), params);
-                let most = tuned.map_or(usize::MAX, |tuned| tuned.in_flight).min(device.max_hashes(params));
-                let memory = self.budget.reserve_on_device(device.info(), params, most);
-                if memory.hashes() == 0 {
-                    return Err(failed(EngineError::OutOfMemory { bytes: params.blocks() << 10 }));
-                }
-                let engine = device.nonces(pow, memory.hashes());
-                let engine =
-                    engine.map_err(|error| OpenError::Unavailable { engine: member.label.clone(), error })?;
-                Ok(NonceMember { engine, memory })
             }
         }
     }
@@ -280,8 +233,6 @@ fn open_device(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune_file::TunedNonces;
-    use hashmill_hash::argon2::pow::{Order, Recipe};
     use hashmill_hash::argon2::{Hasher, Input, Job, Params, Stop};
 
     fn cpu(budget: Budget) -> EngineSet {
@@ -315,44 +266,9 @@ mod tests {
     fn files_have_no_engine_on_the_cpu_and_no_group() {
         let subtrees = |list: &str| {
             let engines = EngineSet::open(list, Budget::new(0)).expect("the CPU");
-            engines.subtrees(&Mode::Hash, None).map(|engine| engine.is_some())
+            [Some(&Mode::Hash), None].map(|mode| engines.subtrees(mode, None).map(|engine| engine.is_some()))
         };
-        assert_eq!([subtrees("cpu"), subtrees("auto")], [Ok(false), Ok(false)]);
-    }
-
-    #[test]
-    fn nonce_searches_fit_into_the_budget() {
-        let recipe = Recipe::NonceIsPassword { header_len: None };
-        let pow = Pow::new(Params::new(1024, 1, 1).expect("good costs"), recipe, Order::BigEndian);
-        let in_flight = |choices: &TunedChoices, budget: &Budget| {
-            let set = EngineSet::open_list(&"cpu".parse().expect("a list"), choices.clone(), budget.clone());
-            let members = set.expect("the CPU").nonces(pow);
-            members
-                .map(|members| members.iter().map(|member| member.engine.limits().in_flight).sum::<usize>())
-        };
-        let mut choices = TunedChoices::default();
-        let budget = Budget::new(5 << 20);
-        let threads = hashmill_machine::threads();
-        assert_eq!(in_flight(&choices, &budget), Ok(threads.min(4)), "the overhead of each takes a part");
-        choices.insert_nonces(TunedNonces {
-            measured: "2026-11-29T12:00:00Z".to_owned(),
-            engine: "cpu".to_owned(),
-            device: String::new(),
-            memory_kib: 1024,
-            passes: 1,
-            lanes: 1,
-            threads: 8,
-            in_flight: 3,
-            hashes_per_second: 1.0,
-        });
-        assert_eq!(in_flight(&choices, &budget), Ok(3), "one thread with three");
-        assert_eq!(in_flight(&choices, &Budget::new(3 << 20)), Ok(2), "one thread with what fits");
-        let error = in_flight(&choices, &Budget::new(1 << 20)).expect_err("nothing fits");
-        assert!(matches!(error, OpenError::Engine { error: EngineError::OutOfMemory { .. }, .. }), "{error}");
-        let members = cpu(budget.clone()).nonces(pow).expect("engines");
-        assert!(budget.reserve_on_cpu(pow.params(), 9).hashes() < 4, "the search has reserved its memory");
-        drop(members);
-        assert_eq!(budget.reserve_on_cpu(pow.params(), 9).hashes(), 4);
+        assert_eq!([subtrees("cpu"), subtrees("auto")], [[Ok(false), Ok(false)], [Ok(false), Ok(false)]]);
     }
 
     #[test]
@@ -374,7 +290,7 @@ mod tests {
 mod device_tests {
     use super::*;
     use crate::passwords::EnginePasswords;
-    use hashmill_hash::argon2::pow::{Order, Recipe};
+    use hashmill_gpu::Error;
     use hashmill_hash::argon2::{Params, Stop};
     use hashmill_hash::engine::subtrees;
     use hashmill_hash::password::{Limits, NewPassword, Passwords, Policy};
@@ -384,7 +300,11 @@ mod device_tests {
     fn opened(list: &str, budget: Budget) -> Option<EngineSet> {
         match EngineSet::open(list, budget) {
             Ok(engines) => Some(engines),
-            Err(error @ OpenError::Unavailable { .. }) => {
+            Err(
+                error @ OpenError::Unavailable {
+                    error: Error::NoDriver { .. } | Error::NoDevice { .. }, ..
+                },
+            ) => {
                 hashmill_testkit::skip(&format!("engines {list}"), &error.to_string());
                 None
             }
@@ -424,15 +344,32 @@ mod device_tests {
     }
 
     #[test]
-    fn tiles_and_nonces_of_a_device_are_right() {
+    fn tiles_of_a_device_are_right() {
         let Some(engines) = opened("wgpu", Budget::of_free_memory()) else { return };
-        let tiles = engines.subtrees(&Mode::Hash, NonZero::new(2)).expect("an engine").expect("a device");
+        let tiles =
+            engines.subtrees(Some(&Mode::Hash), NonZero::new(2)).expect("an engine").expect("a device");
         subtrees::self_test(&*tiles, &Mode::Hash).expect("right values");
-        let recipe = Recipe::NonceIsPassword { header_len: None };
-        let pow = Pow::new(Params::new(64, 1, 1).expect("good costs"), recipe, Order::BigEndian);
-        let members = engines.nonces(pow).expect("an engine");
-        let limits = members[0].engine.limits();
-        assert!(members.len() == 1 && (1..=members[0].memory.hashes()).contains(&limits.in_flight));
+        let error = engines.subtrees(None, None).err().expect("a function that a device cannot divide");
+        assert_eq!(error, OpenError::SerialFunction { engine: "wgpu".to_owned() });
+    }
+
+    #[test]
+    fn a_lone_device_is_charged_what_it_takes() {
+        let budget = Budget::of_free_memory();
+        let Some(engines) = opened("wgpu", budget.clone()) else { return };
+        let OpenEngine::Device(device) = &engines.members[0].engine else { panic!("a device") };
+        let batches = engines.batches(Arc::new(|_: &_| {}));
+        let params = Params::new(64, 1, 1).expect("good costs");
+        let is_alone = || budget.reserve_on_device(device.info(), params, 1).is_alone();
+        let width = batches.batch_width(params, 3).expect("a width") as u64;
+        assert!(!is_alone(), "{budget:?}");
+        if device.uses_host_memory() {
+            assert!(budget.reserved_on_host() >= width * (64 << 10), "{budget:?}");
+        }
+        drop(batches);
+        let is_known = device.uses_host_memory() || device.info().memory.is_some();
+        assert_eq!(is_alone(), is_known, "{budget:?}");
+        assert_eq!(budget.reserved_on_host(), 0);
     }
 
     #[test]

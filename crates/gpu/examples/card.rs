@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a developer tool prints to the terminal")]
 
-use hashmill_gpu::{BackEnd, Blake3, Buffer, Device, Error, Kind, Selector};
+use hashmill_gpu::{BackEnd, Blake3, Buffer, Device, Error, Fault, Kind, Selector};
 use hashmill_hash::argon2::{HashError, Input, Job, Params, Stop};
 use hashmill_hash::blake3::hazmat::Mode;
 use std::collections::VecDeque;
@@ -19,22 +19,37 @@ const IN_FLIGHT: usize = 6;
 
 fn main() -> Result<()> {
     let tiny = std::env::args().any(|word| word == "tiny");
-    for &back_end in BackEnd::ALL {
-        let (opened, time) = timed(|| Device::open(back_end, Selector::Best));
+    measure_devices(BackEnd::ALL, tiny, |back_end| Device::open(back_end, Selector::Best))
+}
+
+/// Measures the device that `open` gives for each back end. A machine may lack the devices of some.
+///
+/// # Errors
+/// If a device fails, or none was measured.
+fn measure_devices(
+    back_ends: &[BackEnd],
+    tiny: bool,
+    open: impl Fn(BackEnd) -> std::result::Result<Device, Error>,
+) -> Result<()> {
+    let mut measured = 0;
+    for &back_end in back_ends {
+        let (opened, time) = timed(|| open(back_end));
         match opened {
-            Err(error) => println!("{back_end}: {error}"),
+            Err(error) if error.fault() == Fault::Machine => println!("{back_end}: {error}"),
+            Err(error) => return Err(format!("{back_end}: {error}").into()),
             Ok(device) if device.info().kind == Kind::Software && !tiny => {
                 println!("{back_end}: {} is the processor: use `tiny`", device.info().name);
             }
             Ok(device) => {
                 println!("{back_end}: {:?}, opened in {time:.1?}", device.info());
-                set_up(&device)?;
-                in_flight(&device, tiny)?;
-                stops(&device, tiny)?;
+                measure_set_up(&device)?;
+                measure_in_flight(&device, tiny)?;
+                measure_stops(&device, tiny)?;
+                measured += 1;
             }
         }
     }
-    Ok(())
+    if measured == 0 { Err("no device was measured".into()) } else { Ok(()) }
 }
 
 fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
@@ -43,7 +58,7 @@ fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
 }
 
 /// Times until engines have compiled their kernels and passed their tests.
-fn set_up(device: &Device) -> Result<()> {
+fn measure_set_up(device: &Device) -> Result<()> {
     let (blake3, time) = timed(|| device.blake3(&Mode::Hash));
     blake3?;
     println!("  BLAKE3 tested in {time:.1?}");
@@ -54,7 +69,7 @@ fn set_up(device: &Device) -> Result<()> {
 }
 
 /// Bytes in the memory of the device: one digest at a time, and several in flight.
-fn in_flight(device: &Device, tiny: bool) -> Result<()> {
+fn measure_in_flight(device: &Device, tiny: bool) -> Result<()> {
     let blake3 = device.blake3(&Mode::Hash)?;
     for len in [1 << 20, 64 << 20, 1 << 30].map(|len: usize| if tiny { len >> 8 } else { len }) {
         let bytes: Vec<u8> = (0..len).map(|index| (index * 31 + index / 251) as u8).collect();
@@ -64,7 +79,7 @@ fn in_flight(device: &Device, tiny: bool) -> Result<()> {
         for together in [1, IN_FLIGHT] {
             let mut rates = Vec::new();
             for _ in 0..if tiny { 3 } else { 40 } {
-                let (digests, time) = timed(|| digests(&blake3, &buffer, together));
+                let (digests, time) = timed(|| compute_digests(&blake3, &buffer, together));
                 if digests?.iter().any(|digest| *digest != right) {
                     return Err("a digest differs from the processor's".into());
                 }
@@ -77,7 +92,7 @@ fn in_flight(device: &Device, tiny: bool) -> Result<()> {
 }
 
 /// Hashes a buffer as often as in every row, with `together` digests in flight.
-fn digests(
+fn compute_digests(
     blake3: &Blake3,
     buffer: &Buffer,
     together: usize,
@@ -98,7 +113,7 @@ fn digests(
 }
 
 /// Times from a request to stop to the end of the hashes.
-fn stops(device: &Device, tiny: bool) -> Result<()> {
+fn measure_stops(device: &Device, tiny: bool) -> Result<()> {
     let params = Params::new(if tiny { 256 } else { 64 << 10 }, 100_000, 1)?;
     for most in [1, if tiny { 4 } else { usize::MAX }] {
         let mut argon2 = device.argon2(params, most)?;
@@ -125,9 +140,30 @@ fn stops(device: &Device, tiny: bool) -> Result<()> {
     Ok(())
 }
 
-/// Median, least and most.
+/// Median, least and most of these values, as text.
 fn spread(mut values: Vec<f64>, unit: &str) -> String {
     values.sort_by(f64::total_cmp);
     let [least, median, most] = [0, values.len() / 2, values.len() - 1].map(|index| values[index]);
     format!("{median:.3} {unit} [{least:.3}, {most:.3}], {} samples", values.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_a_measurement_is_an_error() {
+        let run = |error: Error| {
+            let ended = measure_devices(BackEnd::ALL, true, |_| Err(error.clone()));
+            ended.expect_err("nothing was measured").to_string()
+        };
+        for absent in [Error::NoDevice { found: 0 }, Error::NoDriver { reason: "none".to_owned() }] {
+            assert_eq!(run(absent), "no device was measured");
+        }
+        let wrong = Error::SelfTest { device: "a card".to_owned() };
+        for failed in [Error::Lost, wrong, Error::Driver { reason: "no".to_owned() }] {
+            let text = failed.to_string();
+            assert!(run(failed).ends_with(&text), "{text}");
+        }
+    }
 }

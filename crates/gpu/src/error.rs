@@ -4,7 +4,7 @@ use hashmill_hash::argon2::HashError;
 use hashmill_hash::engine::EngineError;
 use std::fmt;
 
-/// Whose fault an [`Error`] is, and so what helps.
+/// Party at fault for an [`Error`], which decides the remedy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fault {
@@ -43,11 +43,11 @@ pub enum Error {
         found: usize,
     },
     /// Caller: a device selector that matches no device, or several.
-    Which {
+    Selector {
         /// The selector.
-        asked: String,
+        requested: String,
         /// The number of matching devices.
-        fits: usize,
+        matches: usize,
         /// The number of devices.
         found: usize,
     },
@@ -117,8 +117,10 @@ impl Error {
             Error::Cuda(_)
             | Error::Lost
             | Error::SelfTest { .. }
-            | Error::Engine(EngineError::SelfTest { .. }) => Fault::Device,
-            Error::Buffer { .. } | Error::Engine(_) | Error::Hash(_) | Error::Which { .. } => Fault::Caller,
+            | Error::Engine(EngineError::SelfTest { .. } | EngineError::Progress { .. }) => Fault::Device,
+            Error::Buffer { .. } | Error::Engine(_) | Error::Hash(_) | Error::Selector { .. } => {
+                Fault::Caller
+            }
         }
     }
 
@@ -144,12 +146,12 @@ impl fmt::Display for Error {
             Error::NoDevice { found: 0 } => f.write_str("no device: no driver offers one"),
             Error::NoDevice { found: 1 } => f.write_str("no device of this number: there is number 0 alone"),
             Error::NoDevice { found } => write!(f, "no device of this number: there are {found}, from 0 on"),
-            Error::Which { asked, fits: 0, found } => {
+            Error::Selector { requested, matches: 0, found } => {
                 let are = if *found == 1 { "is" } else { "are" };
-                write!(f, "no device has {asked:?} as its number, id, place or name: there {are} {found}")
+                write!(f, "no device has {requested:?} as its number, id, place or name: there {are} {found}")
             }
-            Error::Which { asked, fits, .. } => {
-                write!(f, "{fits} devices have {asked:?} in their names or ids: choose by number")
+            Error::Selector { requested, matches, .. } => {
+                write!(f, "{matches} devices have {requested:?} in their names or ids: choose by number")
             }
             Error::Unfit { device, lacks } => write!(f, "{device} cannot be used: it lacks {lacks}"),
             Error::OutOfMemory { bytes } if *bytes < 1 << 20 => {

@@ -42,8 +42,8 @@ impl Info {
         line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
     }
 
-    /// Do both describe the same device, perhaps through different interfaces? `false` if neither id nor bus
-    /// address is known.
+    /// Do both describe the same device, perhaps through different interfaces? `false` if neither the ids nor the bus
+    /// addresses of both are known.
     pub fn is_same(&self, other: &Info) -> bool {
         let both = |mine: &Option<String>, other: &Option<String>| Some(mine.as_ref()? == other.as_ref()?);
         both(&self.id, &other.id).or_else(|| both(&self.bus, &other.bus)).unwrap_or(false)
@@ -51,16 +51,15 @@ impl Info {
 
     /// Do these lower-case words match part of its name, the beginning of its id, or its bus address?
     fn is_named_by(&self, words: &str) -> bool {
-        let id = self.id.as_deref().map(str::to_lowercase).unwrap_or_default();
         let begins = |id: &str| words.len() >= MIN_ID_PREFIX && id.starts_with(words);
-        begins(&id)
-            || id.strip_prefix("gpu-").is_some_and(begins)
+        let id = self.id.as_deref().map(str::to_lowercase);
+        id.is_some_and(|id| begins(&id) || id.strip_prefix("gpu-").is_some_and(begins))
             || self.bus.as_deref() == Some(words)
             || self.name.to_lowercase().contains(words)
     }
 }
 
-/// A shorter beginning of an id could match another device later.
+/// Shortest accepted beginning of an id: a shorter one could match a device that is added later.
 const MIN_ID_PREFIX: usize = 4;
 
 /// Selects one device of a list.
@@ -87,47 +86,46 @@ impl<'a> Selector<'a> {
     /// The index of the selected device.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] without a usable device or with an index beyond the end; [`Error::Which`] if no device
-    /// has this name or model, or several have this name.
+    /// [`Error::NoDevice`] without a usable device or with an index beyond the end; [`Error::Selector`] if no
+    /// device has this name or model, or several have this name.
     pub fn choose(self, devices: &[Info]) -> Result<usize, Error> {
         let found = devices.len();
         match self {
             Selector::Best => best(devices).ok_or(Error::NoDevice { found: 0 }),
             Selector::Number(number) if number < found => Ok(number),
             Selector::Number(_) => Err(Error::NoDevice { found }),
-            Selector::Name(name) => find(devices, name),
+            Selector::Name(name) => find_by_name(devices, name),
             Selector::Model(model) => {
                 let number = devices.iter().position(|device| device.model() == model);
-                number.ok_or_else(|| which(model, 0, found))
+                number.ok_or_else(|| selector_error(model, 0, found))
             }
         }
     }
 }
 
-fn find(devices: &[Info], asked: &str) -> Result<usize, Error> {
-    let (found, words) = (devices.len(), asked.trim().to_lowercase());
+fn find_by_name(devices: &[Info], requested: &str) -> Result<usize, Error> {
+    let (found, words) = (devices.len(), requested.trim().to_lowercase());
     if let Ok(number) = words.parse::<usize>() {
-        let fits = usize::from(number < found);
-        return if fits == 1 { Ok(number) } else { Err(which(asked, fits, found)) };
+        return if number < found { Ok(number) } else { Err(selector_error(requested, 0, found)) };
     }
-    let numbers = |is: &dyn Fn(&Info) -> bool| -> Vec<usize> {
-        (0..found).filter(|&number| is(&devices[number])).collect()
+    let numbers = |is_match: &dyn Fn(&Info) -> bool| -> Vec<usize> {
+        (0..found).filter(|&number| is_match(&devices[number])).collect()
     };
-    // A name may be the beginning of another.
-    let whole = numbers(&|device| device.name.to_lowercase() == words);
-    let fits = if whole.is_empty() && !words.is_empty() {
+    // First whole names: a name may be the beginning of another.
+    let same_name = numbers(&|device| device.name.to_lowercase() == words);
+    let matches = if same_name.is_empty() && !words.is_empty() {
         numbers(&|device| device.is_named_by(&words))
     } else {
-        whole
+        same_name
     };
-    match fits[..] {
+    match matches[..] {
         [number] => Ok(number),
-        _ => Err(which(asked, fits.len(), found)),
+        _ => Err(selector_error(requested, matches.len(), found)),
     }
 }
 
-fn which(asked: &str, fits: usize, found: usize) -> Error {
-    Error::Which { asked: asked.to_owned(), fits, found }
+fn selector_error(requested: &str, matches: usize, found: usize) -> Error {
+    Error::Selector { requested: requested.to_owned(), matches, found }
 }
 
 /// Kind of a device, the one likely to be fastest first.
@@ -232,7 +230,7 @@ mod tests {
             named("NVIDIA H200", Some("GPU-8e2f0001-aaaa"), Some("0000:0a:00.0")),
             named("NVIDIA H200", Some("GPU-8e2f0002-bbbb"), Some("0000:0b:00.0")),
         ];
-        for (asked, number) in [
+        for (requested, number) in [
             ("0", 0),
             (" 3 ", 3),
             ("radeon 9070", 0),
@@ -242,13 +240,13 @@ mod tests {
             ("gpu-8e2f0001-aaaa", 2),
             ("0000:0b:00.0", 3),
         ] {
-            assert_eq!(find(&all, asked), Ok(number), "{asked}");
+            assert_eq!(find_by_name(&all, requested), Ok(number), "{requested}");
         }
-        for (asked, fits) in
+        for (requested, matches) in
             [("4", 0), ("", 0), ("  ", 0), ("RTX", 0), ("h200", 2), ("gpu-8e2f", 2), ("8e2", 0), ("-1", 0)]
         {
-            let error = find(&all, asked).unwrap_err();
-            assert_eq!(error, Error::Which { asked: asked.to_owned(), fits, found: 4 });
+            let error = find_by_name(&all, requested).unwrap_err();
+            assert_eq!(error, selector_error(requested, matches, 4));
         }
         assert_eq!(Selector::Number(3).choose(&all), Ok(3));
         assert_eq!(Selector::Number(4).choose(&all), Err(Error::NoDevice { found: 4 }));
@@ -256,10 +254,10 @@ mod tests {
         assert_eq!(Selector::Best.choose(&[]), Err(Error::NoDevice { found: 0 }));
         assert_eq!(Selector::Model(&all[3].model()).choose(&all), Ok(2), "the first of equal ones");
         let error = Selector::Model("NVIDIA H200").choose(&all);
-        assert_eq!(error, Err(Error::Which { asked: "NVIDIA H200".to_owned(), fits: 0, found: 4 }));
-        assert_eq!(find(&[], "0"), Err(Error::Which { asked: "0".to_owned(), fits: 0, found: 0 }));
+        assert_eq!(error, Err(selector_error("NVIDIA H200", 0, 4)));
+        assert_eq!(find_by_name(&[], "0"), Err(selector_error("0", 0, 0)));
         assert_eq!(
-            find(&all, "h200").unwrap_err().to_string(),
+            find_by_name(&all, "h200").unwrap_err().to_string(),
             "2 devices have \"h200\" in their names or ids: choose by number"
         );
     }

@@ -11,12 +11,12 @@
 //! | passwords or keys for Argon2 | [`Device::argon2`], for many at a time |
 //! | a proof of work | [`Device::nonces`], a nonce engine; `RangeSearch` of `hashmill_hash::engine` for several |
 //! | several devices, or the processor beside one | `EngineGroup` of `hashmill_hash::engine`; the crate `hashmill-engines` accounts for their memory |
-//! | time to tune a device | [`Tuning`], and for files [`Tiles`] |
+//! | a device to tune | [`Tuning`], and for files [`Tiles`] |
 //! | memory of another CUDA library, or a device of wgpu | [`Device::borrow`], [`Device::from_wgpu`] |
 //! | an error | [`Error::fault`]: caller, machine, driver or device |
 //!
 //! Each engine tests its device with known digests or tags before its first answer. Results are bit for bit those of
-//! the processor, or an [`Error`]. A driver that is missing, fails or goes away causes no panic.
+//! the processor, or an [`Error`]. A driver that is missing or fails, and a device that is lost, cause no panic.
 //!
 //! The feature `wgpu` uses devices through Vulkan, Metal or DirectX 12, the feature `cuda` through NVIDIA's
 //! driver. Without either there are no devices.

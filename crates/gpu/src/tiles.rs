@@ -5,8 +5,8 @@ use crate::{Info, TuningError};
 use std::fmt;
 use std::str::FromStr;
 
-/// Length of file tiles, and the number in flight: arguments of
-/// [`wgpu::Subtrees::new`](crate::wgpu::Subtrees::new) and of `cuda`'s. They change no digest.
+/// Length of file tiles, and the number in flight: arguments of [`Device::subtrees`](crate::Device::subtrees). They
+/// change no digest.
 ///
 /// [`Display`](fmt::Display) and [`FromStr`] use one line of text, to be stored under [`Info::model`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,9 +21,9 @@ pub struct Tiles {
 impl Tiles {
     /// Bounds of the two values.
     const BYTES: [usize; 2] = [1 << 20, 64 << 20];
-    const MOST: usize = 64;
+    const MAX_COUNT: usize = 64;
 
-    /// The default without a measurement: longer tiles hide no more of a launch, and more of them do not
+    /// The default without a measurement. Longer tiles do not hide more of the launch time, and more tiles do not
     /// increase bus throughput.
     pub fn guess(device: &Info) -> Tiles {
         Tiles { bytes: 8 << 20, count: 8 }.fitting(device)
@@ -73,8 +73,9 @@ impl FromStr for Tiles {
         };
         let (bytes, count) = number("bytes").zip(number("count")).ok_or_else(wrong)?;
         let [least, most] = Tiles::BYTES;
-        let fits =
-            bytes.is_power_of_two() && (least..=most).contains(&bytes) && (1..=Tiles::MOST).contains(&count);
+        let fits = bytes.is_power_of_two()
+            && (least..=most).contains(&bytes)
+            && (1..=Tiles::MAX_COUNT).contains(&count);
         if fits && words.next().is_none() { Ok(Tiles { bytes, count }) } else { Err(wrong()) }
     }
 }

@@ -15,8 +15,7 @@ use std::time::Duration;
 pub struct Tuning {
     /// The most hashes side by side; memory may suffice for fewer only.
     pub hashes: u32,
-    /// Approximate time of a submission: a longer time is less work for the host and a
-    /// longer wait for a stop.
+    /// Approximate time of a submission: a longer one is less work for the host, and delays a stop.
     pub submission_time: Duration,
     /// With NVIDIA's driver: blocks are fetched ahead for up to this many lanes of all hashes.
     pub ahead: u32,

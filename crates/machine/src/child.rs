@@ -309,6 +309,7 @@ mod system {
 
         impl Orphan {
             fn of(id: Pid, mark: &str) -> Orphan {
+                // Empty if unreadable: a process of another user has no word of this program.
                 let read = |name| read(format!("/proc/{}/{name}", id.as_raw_nonzero())).unwrap_or_default();
                 let (Some(it), Some(own)) = (State::of(&id.as_raw_nonzero()), State::of(&"self")) else {
                     // It has been reaped, or cannot be examined and is left alone.

@@ -71,6 +71,7 @@ impl Machine {
         let name = if self.cpu == UNKNOWN { &self.arch } else { &self.cpu };
         let mut numbers = self.model.split('-').map_while(|word| word.parse::<u32>().ok());
         let model = numbers.next().zip(numbers.next()).map(|(family, model)| format!(" f{family}m{model}"));
+        // Systems that give no family and model as numbers have the name alone.
         slug(&format!("{name}{}", model.unwrap_or_default()))
     }
 }

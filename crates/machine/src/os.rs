@@ -78,7 +78,8 @@ pub fn take_lowest_priority() -> bool {
 pub(crate) mod affinity {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-    /// Numbers of the allowed processors; empty if the system has more than a set can hold.
+    /// Numbers of the allowed processors; empty if the system has more than a set can hold, the only error that
+    /// the call has for this process: then there is none to bind to.
     pub(crate) fn allowed() -> Vec<usize> {
         let set = sched_getaffinity(None).unwrap_or_default();
         (0..CpuSet::MAX_CPU).filter(|id| set.is_set(*id)).collect()
@@ -99,6 +100,7 @@ pub(crate) mod affinity {
     use core_affinity::{CoreId, get_core_ids, set_for_current};
 
     pub(crate) fn allowed() -> Vec<usize> {
+        // Empty where the system lists none: then there is none to bind to.
         get_core_ids().unwrap_or_default().into_iter().map(|core| core.id).collect()
     }
 

@@ -1,6 +1,6 @@
 //! Temperature of the processor, and its source of power.
 
-use std::fs::{read_dir, read_to_string};
+use crate::linux::{self, line};
 use std::path::{Path, PathBuf};
 
 /// Degrees Celsius of the hottest sensor of the processors. `None` if the system reports none, as most virtual
@@ -25,15 +25,15 @@ const PROCESSOR_ZONES: [&str; 4] = ["x86_pkg_temp", "cpu-thermal", "cpu_thermal"
 fn temperature_below(root: &Path) -> Option<f32> {
     let class = root.join("sys/class");
     let is_input = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("temp") && name.ends_with("_input")
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("temp") && name.ends_with("_input"))
     };
     let sensors = children(&class.join("hwmon")).into_iter().filter(|sensor| {
-        line(&sensor.join("name")).is_some_and(|name| PROCESSOR_SENSORS.contains(&name.as_str()))
+        line(sensor.join("name")).is_some_and(|name| PROCESSOR_SENSORS.contains(&name.as_str()))
     });
     let inputs = sensors.flat_map(|sensor| children(&sensor)).filter(is_input);
     let zones = children(&class.join("thermal")).into_iter().filter(|zone| {
-        line(&zone.join("type")).is_some_and(|name| PROCESSOR_ZONES.iter().any(|zone| name.starts_with(zone)))
+        line(zone.join("type")).is_some_and(|name| PROCESSOR_ZONES.iter().any(|zone| name.starts_with(zone)))
     });
     let zones = zones.map(|zone| zone.join("temp"));
     hottest(inputs).or_else(|| hottest(zones))
@@ -41,35 +41,31 @@ fn temperature_below(root: &Path) -> Option<f32> {
 
 /// The highest of these files, which have thousandths of a degree.
 fn hottest(files: impl Iterator<Item = PathBuf>) -> Option<f32> {
-    let degrees = |file: PathBuf| Some(line(&file)?.parse::<f32>().ok()? / 1000.0);
+    let degrees = |file: PathBuf| Some(line(file)?.parse::<f32>().ok()? / 1000.0);
     files.filter_map(degrees).filter(|degrees| degrees.is_finite()).max_by(f32::total_cmp)
 }
 
 fn on_battery_below(root: &Path) -> Option<bool> {
     let supplies = children(&root.join("sys/class/power_supply"));
-    let kind = |supply: &PathBuf, name: &str| line(&supply.join("type")).is_some_and(|kind| kind == name);
+    let kind = |supply: &PathBuf, name: &str| line(supply.join("type")).is_some_and(|kind| kind == name);
     // Batteries of mice and the like have the scope of a device.
-    let is_own = |supply: &&PathBuf| line(&supply.join("scope")).is_none_or(|scope| scope != "Device");
+    let is_own = |supply: &&PathBuf| line(supply.join("scope")).is_none_or(|scope| scope != "Device");
     let batteries: Vec<_> = supplies.iter().filter(|supply| kind(supply, "Battery")).filter(is_own).collect();
     let mains = supplies.iter().filter(|supply| !kind(supply, "Battery")).filter(is_own);
-    let online: Vec<_> = mains.filter_map(|supply| line(&supply.join("online"))).collect();
+    let online: Vec<_> = mains.filter_map(|supply| line(supply.join("online"))).collect();
     if online.iter().any(|online| online != "0") {
         return Some(false);
     }
-    let states: Vec<_> = batteries.iter().filter_map(|battery| line(&battery.join("status"))).collect();
+    let states: Vec<_> = batteries.iter().filter_map(|battery| line(battery.join("status"))).collect();
     match (states.is_empty(), online.is_empty()) {
         (true, true) => None,
         _ => Some(states.iter().any(|state| state == "Discharging")),
     }
 }
 
+/// The paths in a folder. None if it cannot be listed: such a folder reports no sensor.
 fn children(folder: &Path) -> Vec<PathBuf> {
-    read_dir(folder)
-        .map_or_else(|_| Vec::new(), |entries| entries.flatten().map(|entry| entry.path()).collect())
-}
-
-fn line(path: &Path) -> Option<String> {
-    read_to_string(path).ok().map(|text| text.trim().to_owned())
+    linux::children(folder).unwrap_or_default()
 }
 
 #[cfg(test)]

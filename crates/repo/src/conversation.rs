@@ -2,13 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use hashmill_doc::sync::{Message, Progress, ReadMessageError, ReadStateError, State, SyncDoc as _};
+use hashmill_doc::sync::{
+    Message, MessageFlags, Progress, ReadMessageError, ReadStateError, State, SyncDoc as _,
+};
 use hashmill_doc::{ApplyError, ChangeHash, Document, LoadError};
 
 /// Maximum number of consecutive sync messages without progress.
 pub const MAX_IDLE_MESSAGES: u32 = 1000;
 /// Maximum number of refused changes that are remembered as reported.
 const MAX_REPORTED: usize = 1 << 12;
+
+/// Number of unchanged answers after which a peer has not taken our changes. The first may be from before they arrived, and
+/// requests for dependencies of refused changes take six. Each costs a round trip.
+const MAX_UNCHANGED_ANSWERS: u32 = 10;
 
 /// The exchange of one document with one peer. Both roles use it: a client has one for each of its documents, a server one
 /// for each document of each client. The document is passed to each call.
@@ -42,6 +48,16 @@ pub struct Conversation {
     is_unavailable: bool,
     /// Refused changes that were reported.
     refused: BTreeSet<ChangeHash>,
+    unchanged: UnchangedAnswers,
+}
+
+/// Answers of the peer that changed nothing.
+#[derive(Clone, Debug, Default)]
+struct UnchangedAnswers {
+    /// Number of consecutive ones.
+    count: u32,
+    /// Our heads at that time.
+    our_heads: Vec<ChangeHash>,
 }
 
 /// A sync message to send.
@@ -61,6 +77,8 @@ pub struct ReceivedMessage {
     pub changes: u64,
     /// Changes that were refused, with reasons. Each is reported once.
     pub refused: Vec<(ChangeHash, ApplyError)>,
+    /// Number of refusals without names: after 4096 changes no more are named, and one that is refused again counts again.
+    pub further_refusals: u64,
     /// Number of consecutive messages without progress, up to and with this one.
     pub idle: u32,
 }
@@ -75,6 +93,9 @@ pub enum SyncStatus {
     InSync,
     /// This side has everything. The peer lacks changes but accepts none.
     ReadOnlyPeer,
+    /// This side has everything. The peer lacks changes that it was sent, and gave many answers that moved neither its heads
+    /// nor its requests. It may take the changes later.
+    Unaccepted,
     /// This side has everything but changes that it refused.
     Refused,
     /// This side has everything but changes that the peer names and did not send after several requests. They are requested
@@ -121,17 +142,34 @@ impl Conversation {
         self.state.set_read_only(is_read_only);
         self.progress = Progress::new();
         self.is_unavailable = false;
+        self.unchanged = UnchangedAnswers::default();
     }
 
     /// Repairs the exchange after a message of either side was refused, dropped or lost while the connection goes on. The next
     /// message tells the peer to forget what it has sent.
     pub fn restart(&mut self) {
         self.state.restart();
+        self.unchanged = UnchangedAnswers::default();
+    }
+
+    /// As [`restart`](Self::restart), for a conversation in place of `earlier` on the same connection. The peer may have sent
+    /// changes that only the document of `earlier` got, and does not send them again before it is told to.
+    pub fn restart_after(&mut self, earlier: &Conversation) {
+        self.state.restart_after(&earlier.state);
+        self.unchanged = UnchangedAnswers::default();
+    }
+
+    /// Notes a sync message about a document that is closed. A conversation that takes the place of this one by
+    /// [`restart_after`](Self::restart_after) then knows what the peer has.
+    pub fn note_ignored(&mut self, data: &[u8]) -> Result<(), SyncError> {
+        self.state.note_ignored(Message::decode(data)?);
+        Ok(())
     }
 
     /// Sets whether changes of the peer are ignored. The next message tells the peer.
     pub fn set_read_only(&mut self, is_read_only: bool) {
         self.state.set_read_only(is_read_only);
+        self.unchanged = UnchangedAnswers::default();
     }
 
     /// Processes a sync message of the peer. After [`SyncError::Message`] and [`SyncError::Changes`] the caller closes the
@@ -139,16 +177,40 @@ impl Conversation {
     pub fn receive(&mut self, doc: &mut Document, data: &[u8]) -> Result<ReceivedMessage, SyncError> {
         let message = Message::decode(data)?;
         let before = doc.stats().changes;
+        let is_answer = self.state.in_flight();
+        let is_reset = message.flags.is_some_and(|flags| flags.contains(MessageFlags::SYNC_RESET));
         let mut received = doc.receive_sync_message(&mut self.state, message)?;
         self.is_unavailable = false;
-        received.refused.retain(|(hash, _)| self.refused.len() < MAX_REPORTED && self.refused.insert(*hash));
+        let mut further_refusals = 0;
+        received.refused.retain(|(hash, _)| {
+            if self.refused.len() < MAX_REPORTED || self.refused.contains(hash) {
+                return self.refused.insert(*hash);
+            }
+            further_refusals += 1;
+            false
+        });
         let idle = self.progress.note(doc, &self.state);
-        if !matches!(self.status(doc), SyncStatus::InProgress | SyncStatus::Withheld) {
-            self.progress = Progress::new();
-        } else if idle > MAX_IDLE_MESSAGES {
-            return Err(SyncError::NoProgress);
+        self.count_unchanged(doc, idle > 0 && !is_reset, is_answer);
+        match self.status(doc) {
+            SyncStatus::InProgress | SyncStatus::Withheld if idle > MAX_IDLE_MESSAGES => {
+                return Err(SyncError::NoProgress);
+            }
+            // Progress would end the status.
+            SyncStatus::InProgress | SyncStatus::Withheld | SyncStatus::Unaccepted => {}
+            _ => self.progress = Progress::new(),
         }
-        Ok(ReceivedMessage { changes: doc.stats().changes - before, refused: received.refused, idle })
+        let changes = doc.stats().changes - before;
+        Ok(ReceivedMessage { changes, refused: received.refused, further_refusals, idle })
+    }
+
+    /// Counts a message of the peer that changed nothing, if it is an answer: the peer may send others at any time.
+    fn count_unchanged(&mut self, doc: &Document, is_unchanged: bool, is_answer: bool) {
+        let our_heads = doc.get_heads();
+        if !is_unchanged || our_heads != self.unchanged.our_heads {
+            self.unchanged = UnchangedAnswers { count: 0, our_heads };
+        } else if is_answer {
+            self.unchanged.count = self.unchanged.count.saturating_add(1);
+        }
     }
 
     /// Records that the peer does not have the document, or denies access to it. The peer may still send it later: a server
@@ -164,6 +226,10 @@ impl Conversation {
 
     /// The next message for the peer. `None` if there is nothing to send, or while an answer is awaited.
     pub fn next_message(&mut self, doc: &Document) -> Option<OutgoingMessage> {
+        // The peer would answer without end.
+        if self.unchanged.count >= MAX_UNCHANGED_ANSWERS && self.status(doc) == SyncStatus::Unaccepted {
+            return None;
+        }
         let is_first = self.state.their_heads().is_none() && self.state.shared_heads().is_empty();
         let message = doc.generate_sync_message(&mut self.state)?;
         let is_request = is_first && doc.get_heads().is_empty();
@@ -173,6 +239,11 @@ impl Conversation {
     /// The heads in the peer's last message on this connection.
     pub fn their_heads(&self) -> Option<&[ChangeHash]> {
         self.state.their_heads()
+    }
+
+    /// Number of the peer's last consecutive answers that moved neither its heads nor its requests, nor this document.
+    pub fn unchanged_answers(&self) -> u32 {
+        self.unchanged.count
     }
 
     /// The state of the sync protocol.
@@ -190,10 +261,14 @@ impl Conversation {
         let missing = doc.get_missing_deps(theirs);
         if missing.is_empty() && self.state.is_peer_read_only() {
             SyncStatus::ReadOnlyPeer
+        } else if missing.is_empty() {
+            // The peer lacks changes. What was refused is none of its heads, so it still answers.
+            let is_final = self.unchanged.count >= MAX_UNCHANGED_ANSWERS && self.unchanged.our_heads == heads;
+            if is_final { SyncStatus::Unaccepted } else { SyncStatus::InProgress }
         } else if !self.refused.is_empty() && missing.iter().all(|hash| self.state.has_refused(hash)) {
             // Received changes depend on refused ones. The peer may refuse ours as well and not answer.
             SyncStatus::Refused
-        } else if !missing.is_empty() && missing.iter().all(|hash| self.state.has_given_up(hash)) {
+        } else if missing.iter().all(|hash| self.state.has_given_up(hash)) {
             SyncStatus::Withheld
         } else {
             SyncStatus::InProgress
@@ -202,6 +277,7 @@ impl Conversation {
 
     /// Changes that the peer names and this document lacks.
     pub fn missing_changes(&self, doc: &Document) -> Vec<ChangeHash> {
-        doc.get_missing_deps(self.state.their_heads().unwrap_or_default())
+        // Before its first message a peer names nothing.
+        self.state.their_heads().map_or_else(Vec::new, |theirs| doc.get_missing_deps(theirs))
     }
 }

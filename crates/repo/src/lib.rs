@@ -13,7 +13,9 @@
 //! The same calls therefore have the same results, and a test can lose, delay and repeat what it likes.
 //!
 //! Frames of peers may be hostile: decoding takes memory in proportion to the frame, which the caller bounds by
-//! [`message::MAX_FRAME_BYTES`] or less.
+//! [`message::MAX_FRAME_BYTES`] or less. Of other users' messages, a [`Presence`] remembers at most 16 MiB and an
+//! [`EphemeralFilter`] at most 1 MiB, whatever the lengths of their ids, channels and values. A [`Client`] has one filter, and a
+//! presence for each document in which the program starts one.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![warn(clippy::disallowed_types)]
 #![forbid(unsafe_code)]

@@ -163,10 +163,9 @@ impl Passwords {
     ) -> PyResult<Bound<'py, PyList>> {
         let logins = logins.into_iter().map(|(hash, password)| Ok((hash, secret(&password)?)));
         let logins = logins.collect::<PyResult<Vec<_>>>()?;
-        let limits = self.limits;
         let verdicts = self.stoppable(py, stop, move |inner, stop| {
             let logins = logins.iter().map(|(stored, password)| Login { password, stored });
-            inner.verify_many(&logins.collect::<Vec<_>>(), (SYNTAX, &limits), stop)
+            inner.verify_many(&logins.collect::<Vec<_>>(), stop)
         })?;
         self.report_engine(py, verdicts.iter().filter_map(|verdict| verdict.as_ref().err()))?;
         let object = |verdict: Result<(), PasswordFailure>| match verdict {

@@ -238,3 +238,21 @@ mod linux {
         }
     }
 }
+
+/// An old file that cannot be examined is an error, not an absent one: the new file could get other permissions.
+#[cfg(unix)]
+#[test]
+fn a_target_that_cannot_be_examined_is_an_error() {
+    for begin in BOTH {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (folder, moved) = (dir.path().join("folder"), dir.path().join("moved"));
+        fs::create_dir(&folder).expect("a new directory");
+        let mut new = written(begin, &folder.join("list"), "new");
+        let mut take_over = || Disk { new: &mut new, expected: Expected::Anything }.take_over();
+        assert!(take_over().is_ok());
+        fs::rename(&folder, &moved).expect("a free name");
+        assert!(take_over().is_ok(), "an absent target is no error");
+        fs::write(&folder, "a file in the place of the directory").expect("a free name");
+        assert!(matches!(take_over(), Err(Error::Io(error)) if error.kind() == ErrorKind::NotADirectory));
+    }
+}

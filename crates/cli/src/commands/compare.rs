@@ -1,6 +1,6 @@
 //! `hashmill compare`: compares two directories, two checksum lists, or one of each.
 
-use crate::commands::sum::audit::{AuditInput, read_list};
+use crate::commands::sum::audit::{AuditInput, may_exist, note_left_out, read_list};
 use crate::commands::sum::files_below;
 use crate::exit_code::{FAILED, OK};
 use crate::flags::{CompareArgs, UsageError};
@@ -39,14 +39,14 @@ pub(crate) fn run(flags: CompareArgs) -> Result<u8> {
     };
     let within = |root: &Path| Scope::Within(root.to_owned());
     // A list may be in the directory that it is compared with.
-    let excluding = |ids: Vec<FileId>| {
+    let skipping = |ids: Vec<FileId>| {
         let mut rules = rules.clone();
         rules.except.extend(ids);
         Arc::new(rules)
     };
     let (out, failed) = match (a.is_dir(), b.is_dir()) {
         (true, true) => {
-            let rules = excluding(Vec::new());
+            let rules = skipping(Vec::new());
             let files = Arc::new(make(Algorithm::Blake3));
             let mut out = out(&files, vec![a.clone(), b.clone()], &rules);
             let mut comparison = Comparison { findings, out: &mut out };
@@ -56,7 +56,7 @@ pub(crate) fn run(flags: CompareArgs) -> Result<u8> {
         }
         (false, true) => {
             let AuditInput { manifest, scope, algorithm, ids } = read_list_of_directory(&a, &b, make)?;
-            let rules = excluding(ids);
+            let rules = skipping(ids);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files, vec![b.clone()], &rules);
             let comparison = Comparison { findings, out: &mut out };
@@ -65,12 +65,17 @@ pub(crate) fn run(flags: CompareArgs) -> Result<u8> {
         }
         (true, false) => {
             let AuditInput { manifest, scope, algorithm, ids } = read_list_of_directory(&b, &a, make)?;
-            let rules = excluding(ids);
+            let rules = skipping(ids);
             let files = Arc::new(make(algorithm));
             let mut out = out(&files, vec![a.clone()], &rules);
             let mut comparison = Comparison { findings, out: &mut out };
             let old = comparison.hash_directory(&files, &a, &scope, &rules, algorithm);
-            let failed = comparison.list(&old, manifest.files().filter(|file| scope.counts(file.name)));
+            // Files that the filters leave out on one side are left out on the other.
+            let is_left_out = |name: &[u8]| old.find(name).is_none() && may_exist(&scope.path(name));
+            let listed = manifest.files().filter(|file| scope.counts(file.name));
+            let (left_out, listed): (Vec<_>, Vec<_>) = listed.partition(|file| is_left_out(file.name));
+            note_left_out(left_out.len(), comparison.out);
+            let failed = comparison.list(&old, listed.into_iter());
             (out, failed)
         }
         (false, false) => {
@@ -160,6 +165,8 @@ impl Comparison<'_> {
                 }
             };
         });
+        let left_out = audit.leave_out(|name| scope.counts(name) && may_exist(&scope.path(name)));
+        note_left_out(left_out.len(), self.out);
         self.finish(&audit, |name| scope.counts(name))
     }
 

@@ -37,7 +37,7 @@ pub(super) struct Isa {
     pub(super) letter: char,
     /// Lanes in one register.
     pub(super) lanes: usize,
-    /// Independent streams of registers. Two hide the latency of one where a register is half a machine wide.
+    /// Independent streams of registers. With two, one stream computes while the other waits for its results.
     pub(super) streams: usize,
     /// AVX-512: 32 registers, masks.
     pub(super) evex: bool,
@@ -50,7 +50,7 @@ pub(super) struct Isa {
     pub(super) spare: &'static [u8],
     /// `Shuffled` needs `spare` to be free during the rounds too.
     pub(super) ahead: Ahead,
-    /// Added to every register number of a row kernel: of two streams that share the registers, one has the upper half.
+    /// Number of the first register. 16 for the second stream of a row kernel, whose first stream has registers 0 to 15.
     pub(super) first: u8,
 }
 
@@ -73,23 +73,23 @@ pub(super) const SSE41: Isa = Isa {
 
 pub(super) const AVX2: Isa = Isa { name: "AVX2", letter: 'y', lanes: 8, vex: true, ..SSE41 };
 
-pub(super) const AVX512_YMM: Isa =
+pub(super) const AVX512_LANES8: Isa =
     Isa { name: "AVX-512", evex: true, rotate: Rotate::Native, spare: &HIGH, ahead: Ahead::Shuffled, ..AVX2 };
 
-pub(super) const AVX512_ZMM: Isa = Isa { letter: 'z', lanes: 16, ..AVX512_YMM };
+pub(super) const AVX512_LANES16: Isa = Isa { letter: 'z', lanes: 16, ..AVX512_LANES8 };
 
 /// For processors whose vector operations take two cycles. One stream alone gains nothing by pairs: its chain is as long.
-pub(super) const AVX512_2ZMM: Isa =
-    Isa { streams: 2, state: &[LOW, HIGH], ahead: Ahead::Paired, ..AVX512_ZMM };
+pub(super) const AVX512_LANES2X16: Isa =
+    Isa { streams: 2, state: &[LOW, HIGH], ahead: Ahead::Paired, ..AVX512_LANES16 };
 
-pub(super) const AVX512_ROW: Isa = Isa { letter: 'x', lanes: 4, ..AVX512_YMM };
+pub(super) const AVX512_ROW: Isa = Isa { letter: 'x', lanes: 4, ..AVX512_LANES8 };
 
-pub(super) const AVX512_2YMM: Isa = Isa {
+pub(super) const AVX512_LANES2X8: Isa = Isa {
     streams: 2,
     state: &[LOW, HIGH],
     spare: &[8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31],
     ahead: Ahead::Copied,
-    ..AVX512_YMM
+    ..AVX512_LANES8
 };
 
 impl Isa {

@@ -34,7 +34,7 @@ const ROTATE_TEMP: u8 = 13;
 const KEPT_D: u8 = 14;
 const KEPT_IV: u8 = 15;
 
-// `LaterRows`, see avx512.rs.
+// `LaterRows`, see kernel/x86_64/avx512.rs in crates/hash/src/blake3.
 const D_MIDDLE: usize = 0;
 const D_LAST: usize = 64;
 

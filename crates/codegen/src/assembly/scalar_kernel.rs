@@ -101,7 +101,7 @@ pub(super) fn run() -> String {
     file("BLAKE3, one message of up to a chunk in general registers, AVX-512 for its blocks.", &code)
 }
 
-// `XofJob`, see kernel.rs; the block comes first.
+// `XofJob`, see kernel/table.rs in crates/hash/src/blake3; the block comes first.
 const JOB_CV: usize = 64;
 const JOB_LEN: usize = 96;
 const JOB_FLAGS: usize = 100;

@@ -1,7 +1,11 @@
-//! Rules for operations, changes, document chunks and bundles, each stated once and named as in errors. All external
-//! data is checked here: by the shared reader of columns ([`crate::codec::ops`]); by the readers of frequent cases,
-//! which leave everything that these rules do not plainly allow to the general reader; by the application of changes
-//! and the load of documents; and, for values passed by callers, by edits.
+//! Rules for operations, changes, document chunks and bundles: the list of all, and a function for each rule that needs
+//! no lookup in a document. A function returns the variant of [`OpFault`], [`Fault`] or [`Rule`] for the broken rule.
+//!
+//! Whether objects and elements exist, and how they are ordered, is checked where they are: for changes in
+//! `store::incoming::apply`, for document chunks in `store::incoming::load`. These two call this file, and so do the
+//! shared reader of columns ([`crate::codec::ops`]) and the readers of frequent cases, which leave everything that these
+//! rules do not plainly allow to the general reader. Code that reads whole runs checks a rule once per run, or at both
+//! ends of it. Edits check values passed by callers, and have errors of their own.
 //!
 //! Their purpose: **accepted data can be represented in the state, saved, and loaded again, equal.** A document chunk
 //! has no column for the predecessors of an operation, for deletions, or for the first counter of a change: these
@@ -165,7 +169,7 @@ pub(crate) fn mark_end(behind_its_begin: bool) -> Result<(), OpFault> {
 /// Checks that a reference is to an ancestor of the change.
 #[inline]
 pub(crate) fn ancestor(covered: bool) -> Result<(), OpFault> {
-    if covered { Ok(()) } else { Err(OpFault::Past) }
+    if covered { Ok(()) } else { Err(OpFault::NotAncestor) }
 }
 
 /// Checks that a change directly follows the last one of its actor among its ancestors.

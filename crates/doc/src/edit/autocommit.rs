@@ -19,7 +19,7 @@ use crate::read::change_metadata::{ChangeMetadata, Stats};
 use crate::read::read_doc::ReadDoc;
 use crate::read::view::View;
 use crate::store::history::branches::Branch;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::store::versions::clock::Clock;
 use crate::types::error::{ApplyError, BundleError, EditError, LoadError};
 use crate::types::{ActorId, ChangeHash, ChangeIdx, ObjId, TextEncoding};
@@ -73,7 +73,7 @@ impl Default for HistoryPoint {
 }
 
 impl HistoryPoint {
-    fn clock(&self, state: &State) -> Cow<'_, Clock> {
+    fn clock(&self, state: &DocumentState) -> Cow<'_, Clock> {
         match self {
             Self::Before(row) => Cow::Owned(state.clock_before(*row)),
             Self::At(clock) => Cow::Borrowed(clock),

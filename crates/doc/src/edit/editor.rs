@@ -16,7 +16,7 @@ use crate::store::log::value::StoredValue;
 use crate::store::memory::byte_arena::ByteArena;
 use crate::store::register::Visible;
 use crate::store::seq::{ElementPos, InsertPos, Kind};
-use crate::store::state::{More, ROOT, State};
+use crate::store::state::{DocumentState, More, ROOT};
 use crate::types::error::{EditError, Mismatch, article, described};
 use crate::types::{
     ActorId, ActorIdx, ChangeIdx, Extent, ObjId, ObjIdx, ObjType, OpId, Prop, ScalarValue, TextEncoding,
@@ -83,7 +83,7 @@ impl CommitOptions {
 
 impl PendingChange {
     /// Starts a change by an actor, with counters after every known operation.
-    pub(crate) fn new(state: &mut State, actor: &ActorId, branch: Branch) -> Self {
+    pub(crate) fn new(state: &mut DocumentState, actor: &ActorId, branch: Branch) -> Self {
         state.branches.advance(state.history.next(), branch);
         let actor = state.actors.add(actor);
         let start = state.max_op + 1;
@@ -122,7 +122,7 @@ impl PendingChange {
 
     /// Records an edit of an object; consecutive edits of one object hold it exclusively.
     #[inline]
-    fn note_edit(&mut self, obj: ObjIdx, state: &mut State) {
+    fn note_edit(&mut self, obj: ObjIdx, state: &mut DocumentState) {
         if self.edited != obj {
             state.share();
             (self.edited, self.edits) = (obj, 0);
@@ -161,7 +161,7 @@ impl PendingChange {
     }
 
     /// Adds the change to the history; returns its row.
-    pub(crate) fn commit(self, state: &mut State, options: &CommitOptions) -> ChangeIdx {
+    pub(crate) fn commit(self, state: &mut DocumentState, options: &CommitOptions) -> ChangeIdx {
         state.finish();
         let ops = self.next - self.start;
         state.spend(ops);
@@ -202,7 +202,7 @@ impl PendingChange {
     }
 
     /// Rolls back all operations; returns their number.
-    pub(crate) fn rollback(self, state: &mut State) -> usize {
+    pub(crate) fn rollback(self, state: &mut DocumentState) -> usize {
         state.roll_back_open_change();
         self.len()
     }
@@ -211,7 +211,7 @@ impl PendingChange {
 /// A document and its uncommitted change. [`crate::Transactable`] has its methods.
 #[derive(Debug)]
 pub struct Editor<'a> {
-    pub(crate) state: &'a mut State,
+    pub(crate) state: &'a mut DocumentState,
     pub(crate) open: &'a mut PendingChange,
 }
 

@@ -7,7 +7,7 @@ use crate::patch::Patch;
 use crate::patch::text_fast_path::patches_since;
 use crate::read::read_doc::ReadDoc;
 use crate::read::view::View;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::error::EditError;
 use crate::types::literal::Literal;
 use crate::types::{ChangeHash, ObjId, ObjType, Prop, ScalarValue};
@@ -279,7 +279,7 @@ pub trait Transactable: ReadDoc {
 #[derive(Debug)]
 pub struct Transaction<'a> {
     /// Not shared with any snapshot during the transaction, so that edits need not test for that.
-    state: &'a mut State,
+    state: &'a mut DocumentState,
     open: Option<PendingChange>,
 }
 

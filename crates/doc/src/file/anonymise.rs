@@ -6,7 +6,7 @@ use crate::codec::chunks::change::Change;
 use crate::document::Document;
 use crate::interop::legacy;
 use crate::interop::legacy::{ElementId, Key, ObjectId, Op, OpId, OpType};
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::error::{ApplyError, DecodeError};
 use crate::types::{ActorId, ChangeHash, ScalarValue};
 
@@ -39,7 +39,7 @@ impl Document {
             mask.hashes.insert(change.hash(), masked_change.hash());
             masked.push(masked_change);
         }
-        let mut doc = Self::from_state(State::new(self.state.encoding), self.limits);
+        let mut doc = Self::from_state(DocumentState::new(self.state.encoding), self.limits);
         doc.apply_changes(masked)?;
         Ok(doc)
     }

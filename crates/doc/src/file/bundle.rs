@@ -4,7 +4,7 @@ use crate::codec::bytes::reader::Reader;
 use crate::codec::chunks::bundle;
 use crate::codec::chunks::change::{Change, Scratch};
 use crate::codec::chunks::container::{Chunk, ChunkType};
-use crate::codec::columns::section::{ChunkError, Fault};
+use crate::codec::columns::section::{ChunkError, FormatFault};
 use crate::codec::limits::{Budget, Limits};
 use crate::document::Document;
 use crate::types::error::{BundleError, DecodeError, Rule};
@@ -28,9 +28,13 @@ impl Bundle {
         let mut reader = Reader::new(bytes);
         let chunk = Chunk::read(&mut reader, limits).map_err(|error| error.at_chunk(0, 0))?;
         let locate = |error: ChunkError| error.at_chunk(0, chunk.header);
-        reader.finish().map_err(|rule| ChunkError::from(Fault::at(reader.offset(), rule)).at_chunk(0, 0))?;
+        reader
+            .finish()
+            .map_err(|rule| ChunkError::from(FormatFault::at(reader.offset(), rule)).at_chunk(0, 0))?;
         if chunk.kind != ChunkType::Bundle {
-            return Err(ChunkError::from(Fault::at(8, Rule::ChunkType(chunk.kind as u8))).at_chunk(0, 0));
+            return Err(
+                ChunkError::from(FormatFault::at(8, Rule::ChunkType(chunk.kind as u8))).at_chunk(0, 0)
+            );
         }
         let (deps, actors) = bundle::read_lists(&mut Reader::new(&chunk.body)).map_err(locate)?;
         let mut budget = Budget::of_call(limits);

@@ -8,7 +8,7 @@ use crate::codec::chunks::container::{Chunk, MAGIC};
 use crate::codec::limits::{Budget, Limits};
 use crate::document::Document;
 use crate::file::load_save::{Part as Loaded, Verify};
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::TextEncoding;
 use crate::types::error::{FormatError, InputPosition, LoadError, Rule};
 
@@ -78,7 +78,7 @@ fn changes(
     limits: &Limits,
     budget: &mut Budget,
 ) -> Result<Vec<Change>, LoadError> {
-    let doc = Document::from_state(State::new(TextEncoding::default()), *limits);
+    let doc = Document::from_state(DocumentState::new(TextEncoding::default()), *limits);
     match doc.part(chunk, number, at, Verify::Now, budget)? {
         Loaded::Changes(changes) => Ok(changes),
         Loaded::Document(state) => {

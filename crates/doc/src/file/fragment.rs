@@ -8,7 +8,7 @@ use crate::codec::limits::{Budget, cost};
 use crate::document::Document;
 use crate::edit::autocommit::AutoCommit;
 use crate::file::load_save::Part;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::error::{BundleError, FragmentError, LimitError};
 use crate::types::{ChangeHash, ChangeIdx};
 
@@ -124,7 +124,7 @@ fn level(hash: &ChangeHash) -> usize {
     hash.0.iter().take_while(|byte| **byte == 0).count()
 }
 
-fn single(state: &State, row: ChangeIdx) -> Fragment {
+fn single(state: &DocumentState, row: ChangeIdx) -> Fragment {
     let head = state.hash(row);
     let boundary = state.history.at(row).deps().iter().map(|dep| state.hash(*dep)).collect();
     Fragment { head, level: 0, boundary, checkpoints: vec![], members: vec![head] }
@@ -135,12 +135,12 @@ fn single(state: &State, row: ChangeIdx) -> Fragment {
 struct ActorSeqs(Vec<u32>);
 
 impl ActorSeqs {
-    fn has(&self, state: &State, row: ChangeIdx) -> bool {
+    fn has(&self, state: &DocumentState, row: ChangeIdx) -> bool {
         let change = state.history.at(row);
         change.seq <= self.0[change.run.actor.index()]
     }
 
-    fn add(&mut self, state: &State, row: ChangeIdx) {
+    fn add(&mut self, state: &DocumentState, row: ChangeIdx) {
         let change = state.history.at(row);
         let seq = &mut self.0[change.run.actor.index()];
         *seq = change.seq.max(*seq);
@@ -159,7 +159,7 @@ struct FragmentHead {
 }
 
 struct FragmentBuilder<'a> {
-    state: &'a State,
+    state: &'a DocumentState,
     budget: Budget,
     /// In the order of rows.
     ends: Vec<FragmentHead>,
@@ -173,7 +173,7 @@ struct FragmentBuilder<'a> {
 }
 
 impl<'a> FragmentBuilder<'a> {
-    fn new(state: &'a State, budget: Budget) -> Result<Self, LimitError> {
+    fn new(state: &'a DocumentState, budget: Budget) -> Result<Self, LimitError> {
         let rows = state.history.len();
         let mut pieces = Self {
             state,

@@ -15,7 +15,7 @@ use crate::document::Document;
 use crate::file::damage::{Loss, RecoveryLevel, ScanBudget, distance_to_next};
 use crate::file::migrate_strings::StringMigration;
 use crate::store::incoming::dependency_queue::{Applied, DependencyQueue};
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::error::{ApplyError, EditError, LimitError, LoadError};
 use crate::types::{ActorId, ChangeHash, ChangeIdx, TextEncoding};
 
@@ -147,7 +147,7 @@ impl Default for SaveOptions {
 
 /// Decoded data from outside.
 pub(crate) enum Part {
-    Document(Arc<State>),
+    Document(Arc<DocumentState>),
     Changes(Vec<Change>),
 }
 
@@ -180,7 +180,7 @@ impl Document {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load_reported(bytes: &[u8], options: LoadOptions) -> Result<(Self, LoadReport), LoadError> {
-        let mut doc = Self::from_state(State::new(options.encoding), options.limits);
+        let mut doc = Self::from_state(DocumentState::new(options.encoding), options.limits);
         let starts_with_document = bytes.get(8) == Some(&(ChunkType::Document as u8));
         let mut losses = vec![];
         if let Err(stop) = doc.read(bytes, options.verify) {
@@ -281,7 +281,7 @@ impl Document {
     /// Adopts a loaded state, or applies what is new in it.
     pub(crate) fn adopt_state(
         &mut self,
-        mut state: Arc<State>,
+        mut state: Arc<DocumentState>,
         budget: &mut Budget,
     ) -> Result<(), ApplyError> {
         if self.is_empty() {
@@ -308,7 +308,7 @@ impl Document {
             let losses = self.read_past_damage(bytes, 0, 0)?;
             return Ok(LoadReport { operations: self.operations() - before, losses });
         }
-        let mut loaded = Self::from_state(State::new(self.state.encoding), self.limits);
+        let mut loaded = Self::from_state(DocumentState::new(self.state.encoding), self.limits);
         let mut losses = vec![];
         if let Err(Stop { why, at, number }) = loaded.read(bytes, Verify::Now) {
             if !is_damage(&why) {
@@ -405,7 +405,7 @@ impl Document {
     }
 
     /// Checks the changes of a loaded state, individually and in total, against the limits.
-    fn fits(&self, state: &State) -> Result<(), LimitError> {
+    fn fits(&self, state: &DocumentState) -> Result<(), LimitError> {
         let operations = state.history.operations();
         self.limits.check_total(operations)?;
         if operations > self.limits.operations {
@@ -443,7 +443,7 @@ impl Document {
     }
 
     /// The changes of a loaded state that are missing here.
-    fn new_in(&self, state: &State) -> Vec<Change> {
+    fn new_in(&self, state: &DocumentState) -> Vec<Change> {
         let mut scratch = Scratch::default();
         let rows = ChangeIdx::each(ChangeIdx::default()..state.history.next());
         let rows = rows.filter(|row| self.state.row(&state.hash(*row)).is_none());
@@ -515,7 +515,7 @@ impl Document {
         if let Some(then) = back.filter(|then| self.limits.leave_plenty(then.size())) {
             return Ok(Self::from_state(then, self.limits));
         }
-        let mut then = State::new(self.state.encoding);
+        let mut then = DocumentState::new(self.state.encoding);
         if !self.take_over(&self.state.ancestors(&rows), &mut then) {
             // They were applied before, so only room for their bytes can be missing.
             return Err(EditError::Full);
@@ -524,7 +524,7 @@ impl Document {
     }
 
     /// Copies rows of this document that a state lacks into the state; returns whether it had room.
-    fn take_over(&self, rows: &[ChangeIdx], then: &mut State) -> bool {
+    fn take_over(&self, rows: &[ChangeIdx], then: &mut DocumentState) -> bool {
         DependencyQueue::default().adopt_rows(then, &self.state, rows, &Limits::NONE)
     }
 }
@@ -567,8 +567,8 @@ pub(crate) fn load_unverified(
     encoding: TextEncoding,
     limits: &Limits,
     budget: &mut Budget,
-) -> Result<State, ChunkError> {
-    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, false, budget)
+) -> Result<DocumentState, ChunkError> {
+    DocumentState::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, false, budget)
 }
 
 /// As [`load_unverified`], allowing ends of marks without a begin. For reading, not for editing.
@@ -577,12 +577,12 @@ pub(crate) fn load_marks(
     encoding: TextEncoding,
     limits: &Limits,
     budget: &mut Budget,
-) -> Result<State, ChunkError> {
-    State::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, true, budget)
+) -> Result<DocumentState, ChunkError> {
+    DocumentState::load(&DocumentView::parse(&chunk.body, limits)?, encoding, limits, true, budget)
 }
 
 /// Checks the author of every change.
-fn authors(state: &State) -> Result<(), ApplyError> {
+fn authors(state: &DocumentState) -> Result<(), ApplyError> {
     for run in state.history.runs().filter(|run| author_in(state.heap.get(run.extra)).is_some()) {
         for n in 0..run.row_count.min(2) {
             let fault = |fault| ApplyError::Fault { hash: state.hash(run.first_row.plus(n)), fault };
@@ -598,9 +598,9 @@ fn load_chunk(
     limits: &Limits,
     verify: Verify,
     budget: &mut Budget,
-) -> Result<State, ChunkFault> {
+) -> Result<DocumentState, ChunkFault> {
     let view = DocumentView::parse(body, limits).map_err(ChunkFault::Chunk)?;
-    let mut state = State::load(&view, encoding, limits, false, budget).map_err(ChunkFault::Chunk)?;
+    let mut state = DocumentState::load(&view, encoding, limits, false, budget).map_err(ChunkFault::Chunk)?;
     authors(&state).map_err(|error| ChunkFault::Load(error.into()))?;
     let rows = view.head_rows.iter().flatten().filter_map(|row| u32::try_from(*row).ok());
     let rows: Vec<ChangeIdx> = rows.map(ChangeIdx::from_u32).collect();

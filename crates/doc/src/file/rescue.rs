@@ -11,7 +11,7 @@ use crate::edit::transaction::Transactable as _;
 use crate::file::damage::{Loss, RecoveryLevel, ScanBudget, distance_to_next};
 use crate::file::load_save::{LoadOptions, Verify, load_marks, load_unverified};
 use crate::read::view::View;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::error::{FormatError, LoadError, Rule};
 use crate::types::literal::Literal;
 use crate::types::{ChangeHash, ROOT};
@@ -46,7 +46,8 @@ impl Document {
     /// Reads the readable parts of a damaged file, and reports the others with the reason. The options for partial
     /// loads and verification are ignored: everything is verified, and doubtful parts are in the report.
     pub fn rescue(bytes: &[u8], options: LoadOptions) -> Rescue {
-        let mut salvage = Salvage::new(Self::from_state(State::new(options.encoding), options.limits), bytes);
+        let mut salvage =
+            Salvage::new(Self::from_state(DocumentState::new(options.encoding), options.limits), bytes);
         salvage.takes_values = true;
         salvage.chunks(bytes, 0, 0);
         salvage.finish(options)
@@ -163,7 +164,7 @@ impl Salvage {
         }
         if let Some(values) = self.values {
             let whole = self.doc.state.history.len() == 0 && {
-                let fresh = Document::from_state(State::new(options.encoding), options.limits);
+                let fresh = Document::from_state(DocumentState::new(options.encoding), options.limits);
                 self.doc = fresh.with_actor(self.doc.get_actor().clone());
                 self.doc.transact(|tx| tx.init_root(&values)).is_ok()
             };

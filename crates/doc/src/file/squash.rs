@@ -13,7 +13,7 @@ use crate::read::view::View;
 use crate::store::log::value::StoredValue;
 use crate::store::register::Visible;
 use crate::store::seq::InsertPos;
-use crate::store::state::{PLACEHOLDER, State};
+use crate::store::state::{DocumentState, PLACEHOLDER};
 use crate::types::error::EditError;
 use crate::types::{ActorId, ObjId, ObjIdx, ObjType, OpId, Prop, ROOT, TextEncoding, Value};
 
@@ -28,7 +28,8 @@ impl Document {
     /// elements that are not exactly one character. A table becomes a map; in a text, where a map would be a block, it
     /// becomes U+FFFC. The new document has no history in common with this one: the two must not be merged.
     pub fn squash(&self, actor: ActorId, options: &CommitOptions) -> Result<Self, EditError> {
-        let mut doc = Self::from_state(State::new(self.state.encoding), self.limits).with_actor(actor);
+        let mut doc =
+            Self::from_state(DocumentState::new(self.state.encoding), self.limits).with_actor(actor);
         doc.transact_with(options, |tx| self.copy_into(tx))?;
         Ok(doc)
     }
@@ -122,7 +123,7 @@ fn copy_text(from: &View<'_>, old: &ObjId, editor: Editor<'_>, new: &ObjId) -> R
 
 /// A text under construction, appended at its end.
 struct TextCopy<'a, 'e> {
-    from: &'a State,
+    from: &'a DocumentState,
     editor: Editor<'e>,
     text: ObjIdx,
     /// Position of the next element, and the element before it.
@@ -134,7 +135,7 @@ struct TextCopy<'a, 'e> {
 }
 
 impl<'a, 'e> TextCopy<'a, 'e> {
-    fn new(from: &'a State, mut editor: Editor<'e>, text: &ObjId) -> Result<Self, EditError> {
+    fn new(from: &'a DocumentState, mut editor: Editor<'e>, text: &ObjId) -> Result<Self, EditError> {
         let (text, _) = editor.object(text)?;
         let (gap, last, _) = editor.gap(text, 0)?;
         Ok(Self { from, editor, text, gap, last, run: String::new(), objects: vec![] })

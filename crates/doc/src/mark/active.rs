@@ -8,7 +8,7 @@ use super::MarkSet;
 use crate::store::log::MarkOp;
 use crate::store::log::value::StoredValue;
 use crate::store::memory::byte_arena::Bytes;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::{ActorIdx, OpId, ScalarValue};
 
 /// A begun mark, ordered by its operation: counter, rank of the actor, and actor.
@@ -42,7 +42,7 @@ const FEW: usize = 8;
 
 /// Marks that have begun and not ended. Each boundary costs O(log n) in the number of overlapping marks.
 pub(crate) struct ActiveMarks<'a> {
-    state: &'a State,
+    state: &'a DocumentState,
     names: Vec<Name<'a>>,
     numbers: HashMap<&'a str, usize>,
     /// The last name, as its range in the heap: the next one is likely to be the same.
@@ -56,7 +56,7 @@ pub(crate) struct ActiveMarks<'a> {
 }
 
 impl<'a> ActiveMarks<'a> {
-    pub(crate) fn new(state: &'a State) -> Self {
+    pub(crate) fn new(state: &'a DocumentState) -> Self {
         Self {
             state,
             names: Vec::new(),

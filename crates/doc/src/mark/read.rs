@@ -9,7 +9,7 @@ use super::{Mark, MarkSet, Span};
 use crate::read::view::View;
 use crate::store::log::value::StoredValue;
 use crate::store::register::Visible;
-use crate::store::state::{PLACEHOLDER, State};
+use crate::store::state::{DocumentState, PLACEHOLDER};
 use crate::types::ObjId;
 use crate::types::error::EditError;
 use crate::types::literal::Literal;
@@ -31,7 +31,7 @@ impl<'a> Ranges<'a> {
 
     /// Sets the value from unit `at` on.
     #[inline]
-    fn set_from(&mut self, at: usize, value: Option<StoredValue>, name: &'a str, state: &'a State) {
+    fn set_from(&mut self, at: usize, value: Option<StoredValue>, name: &'a str, state: &'a DocumentState) {
         let same = |a: StoredValue, b: StoredValue| a == b || state.scalar(a) == state.scalar(b);
         if let Some((start, old)) = self.open.take() {
             if let Some(value) = value.filter(|value| same(old, *value)) {

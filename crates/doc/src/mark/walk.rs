@@ -8,7 +8,7 @@ use crate::store::log::MarkOp;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::register::Visible;
 use crate::store::seq::{Kind, Pages, Seq, Span};
-use crate::store::state::{PLACEHOLDER, State};
+use crate::store::state::{DocumentState, PLACEHOLDER};
 use crate::store::versions::clock::Clock;
 use crate::types::error::{EditError, Mismatch};
 use crate::types::{ObjId, ObjType, OpId};
@@ -26,7 +26,7 @@ pub(super) enum TextItem<'a> {
 
 /// Items of a text, now or at the heads of a view.
 pub(super) struct TextWalk<'a> {
-    state: &'a State,
+    state: &'a DocumentState,
     seq: &'a Seq,
     clock: Option<Clock>,
     pages: Pages<'a>,

@@ -11,7 +11,7 @@ use crate::patch::value_change::{ValueChange, became};
 use crate::store::map::Map;
 use crate::store::memory::keys::sort_by_bytes;
 use crate::store::seq::Seq;
-use crate::store::state::{Body, ROOT, State};
+use crate::store::state::{Body, DocumentState, ROOT};
 use crate::store::versions::clock::Clock;
 use crate::store::versions::touched::Touched;
 use crate::types::{ObjIdx, OpId, Prop};
@@ -48,7 +48,7 @@ enum VisitMode {
 type Todo = Reverse<(u32, u32, ObjIdx, VisitMode)>;
 
 /// The patches between the states at `before` and `after`, both clocks of this document.
-pub(crate) fn diff(state: &State, before: &Clock, after: &Clock, scope: Scope) -> Vec<Patch> {
+pub(crate) fn diff(state: &DocumentState, before: &Clock, after: &Clock, scope: Scope) -> Vec<Patch> {
     let (now, nothing) = (state.clock_now(), Clock::default());
     let moments = BeforeAfter { before, after, conflicts: scope.conflicts };
     let is_now = after.distance(&now) == 0;
@@ -99,18 +99,18 @@ pub(crate) fn diff(state: &State, before: &Clock, after: &Clock, scope: Scope) -
     patches.finish()
 }
 
-fn entry(state: &State, obj: ObjIdx, look: VisitMode) -> Todo {
+fn entry(state: &DocumentState, obj: ObjIdx, look: VisitMode) -> Todo {
     let id = state.objects[obj].id;
     let rank = if id.is_none() { 0 } else { state.actors.rank(id.actor) };
     Reverse((id.ctr, rank, obj, look))
 }
 
-fn was_there(state: &State, clock: &Clock, obj: ObjIdx) -> bool {
+fn was_there(state: &DocumentState, clock: &Clock, obj: ObjIdx) -> bool {
     obj == ROOT || clock.covers(state.objects[obj].id)
 }
 
 /// The touched places between two points, grouped by object, for objects that existed at both.
-fn touched(state: &State, moments: BeforeAfter<'_>) -> Vec<(ObjIdx, Touched)> {
+fn touched(state: &DocumentState, moments: BeforeAfter<'_>) -> Vec<(ObjIdx, Touched)> {
     let BeforeAfter { before, after, .. } = moments;
     let mut touched = vec![];
     // Most operations are on the same object as the one before: cache it, and how many more of its places are worth
@@ -132,7 +132,7 @@ fn touched(state: &State, moments: BeforeAfter<'_>) -> Vec<(ObjIdx, Touched)> {
 
 /// Maximum number of touched places to store for an object. Beyond it, all of a sequence is compared: see
 /// [`some_elements`].
-fn max_touched(state: &State, obj: ObjIdx) -> usize {
+fn max_touched(state: &DocumentState, obj: ObjIdx) -> usize {
     state.seq(obj).map_or(usize::MAX, |seq| seq.size() + 1)
 }
 
@@ -140,7 +140,7 @@ fn max_touched(state: &State, obj: ObjIdx) -> usize {
 struct RecentlyTouched(Option<Vec<(ObjIdx, Touched)>>);
 
 impl RecentlyTouched {
-    fn new(state: &State, after: &Clock, now: &Clock) -> Self {
+    fn new(state: &DocumentState, after: &Clock, now: &Clock) -> Self {
         if after.distance(now) > RECENT {
             return Self(None);
         }
@@ -176,7 +176,7 @@ fn some_elements(
 
 /// Compares some keys of a map.
 fn keys(
-    state: &State,
+    state: &DocumentState,
     map: &Map,
     moments: BeforeAfter<'_>,
     touched: &[(ObjIdx, Touched)],
@@ -210,7 +210,13 @@ fn keys(
 }
 
 /// Reports all keys of a map.
-fn all_keys(state: &State, map: &Map, after: &Clock, patches: &mut PatchList<'_>, shown: &mut Vec<ObjIdx>) {
+fn all_keys(
+    state: &DocumentState,
+    map: &Map,
+    after: &Clock,
+    patches: &mut PatchList<'_>,
+    shown: &mut Vec<ObjIdx>,
+) {
     for entry in map.sorted(&state.heap) {
         let values = state.values_at(entry.last, after);
         if let Some(winner) = values.last() {

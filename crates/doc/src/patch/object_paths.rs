@@ -11,14 +11,14 @@ use crate::read::view::View;
 use crate::store::log::key_op::Key;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::Span;
-use crate::store::state::{Object, ROOT, State};
+use crate::store::state::{DocumentState, Object, ROOT};
 use crate::store::versions::at_heads::is_visible_at;
 use crate::store::versions::clock::Clock;
 use crate::types::{ObjIdx, ObjType, OpId, Prop};
 
 /// Cache of the paths of objects.
 pub(super) struct ObjectPaths<'a> {
-    state: &'a State,
+    state: &'a DocumentState,
     moments: BeforeAfter<'a>,
     /// Is the later point the current state?
     now: bool,
@@ -30,7 +30,7 @@ pub(super) struct ObjectPaths<'a> {
 
 impl<'a> ObjectPaths<'a> {
     /// Everything of interest is inside the object `top`.
-    pub(super) fn new(state: &'a State, moments: BeforeAfter<'a>, now: bool, top: ObjIdx) -> Self {
+    pub(super) fn new(state: &'a DocumentState, moments: BeforeAfter<'a>, now: bool, top: ObjIdx) -> Self {
         let stay = HashMap::from([(ROOT, top == ROOT), (top, true)]);
         let (paths, indexes) = (HashMap::new(), HashMap::new());
         Self { state, moments, now, stay, paths, indexes }
@@ -136,13 +136,13 @@ impl<'a> ObjectPaths<'a> {
 }
 
 /// Are the contents of an object visible? In a text only those of blocks are; other objects are a character there.
-pub(super) fn is_shown(state: &State, obj: ObjIdx) -> bool {
+pub(super) fn is_shown(state: &DocumentState, obj: ObjIdx) -> bool {
     let Object { kind, parent, .. } = state.objects[obj];
     kind == ObjType::Map || state.seq(parent).is_none_or(|seq| !seq.is_text)
 }
 
 /// Indexes of the objects in a list or text at a clock.
-fn objects_in(state: &State, list: ObjIdx, clock: &Clock) -> HashMap<OpId, usize> {
+fn objects_in(state: &DocumentState, list: ObjIdx, clock: &Clock) -> HashMap<OpId, usize> {
     let view = View { state, clock: Some(clock.clone()) };
     let mut found = HashMap::new();
     let Some(seq) = state.seq(list) else { return found };

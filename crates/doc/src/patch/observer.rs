@@ -4,7 +4,7 @@ use crate::document::Document;
 use crate::patch::Patch;
 use crate::patch::text_fast_path::{SinglePatch, compared_patches, single_patch};
 use crate::store::history::branches::Branch;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::{ChangeIdx, ObjIdx};
 
 /// State of a program that displays a document: it stores what was reported and returns what is new, whatever the
@@ -70,7 +70,7 @@ impl Observer {
         }
     }
 
-    fn update(&mut self, state: &State, branch: Branch) -> &[Patch] {
+    fn update(&mut self, state: &DocumentState, branch: Branch) -> &[Patch] {
         let next = state.history.next();
         let from = match self.reported.replace((branch, next)) {
             Some((of, row)) if of == branch => row,

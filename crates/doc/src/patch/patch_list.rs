@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::{Patch, PatchAction, Path};
 use crate::mark::{Mark, MarkSet};
 use crate::store::register::Visible;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::{ObjId, Prop, ScalarValue, Value};
 
 /// List of patches under construction.
 pub(super) struct PatchList<'a> {
-    state: &'a State,
+    state: &'a DocumentState,
     done: Vec<Patch>,
     obj: ObjId,
     path: Path,
@@ -23,7 +23,7 @@ pub(super) struct PatchList<'a> {
 }
 
 impl<'a> PatchList<'a> {
-    pub(super) fn new(state: &'a State) -> Self {
+    pub(super) fn new(state: &'a DocumentState) -> Self {
         let (done, marks) = (Vec::new(), BTreeMap::new());
         Self { state, done, obj: ObjId::Root, path: Path::default(), first: 0, behind: 0, marks }
     }

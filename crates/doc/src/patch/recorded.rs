@@ -10,7 +10,7 @@ use super::{Patch, PatchAction};
 use crate::mark::Mark;
 use crate::patch::text_fast_path::way;
 use crate::store::seq::Seq;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::store::versions::clock::Clock;
 use crate::types::{ChangeIdx, ObjId, OpId, Prop, TextEncoding, Value};
 
@@ -22,7 +22,7 @@ pub(crate) struct RecordPoint {
 }
 
 impl RecordPoint {
-    fn clock(self, state: &State) -> Clock {
+    fn clock(self, state: &DocumentState) -> Clock {
         let clock = state.clock_before(self.row);
         match self.open {
             Some(next) => clock.up_to(next),
@@ -39,7 +39,7 @@ const MOST_LEAVES: usize = 1 << 15;
 /// edits. An object follows those that contain it, so all paths are current ones. `None` if more than [`MOST_LEAVES`]
 /// leaves would be visited.
 pub(crate) fn recorded_patches(
-    state: &State,
+    state: &DocumentState,
     before: &Clock,
     edges: &[RecordPoint],
     after: &Clock,

@@ -11,7 +11,7 @@ use crate::patch::value_change::{ValueChange, became, winner};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::register::Visible;
 use crate::store::seq::{ElementPos, Kind, Seq, Span};
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::store::versions::at_heads::is_visible_at;
 use crate::store::versions::clock::Clock;
 use crate::types::{ObjIdx, ObjType, OpId, Prop, ScalarValue};
@@ -30,7 +30,7 @@ type Piece = (ElementPos, u32);
 
 /// Comparison of a sequence.
 pub(super) struct Walk<'a, 'p> {
-    state: &'a State,
+    state: &'a DocumentState,
     seq: &'a Seq,
     moments: BeforeAfter<'a>,
     marks: Option<Marks<'a>>,
@@ -53,7 +53,7 @@ impl Plain {
     /// Adds a span of which the first `was` elements were visible before and the first `is` after. Returns false if it
     /// does not fit.
     #[inline]
-    fn add(&mut self, span: &Span, was: u32, is: u32, state: &State) -> bool {
+    fn add(&mut self, span: &Span, was: u32, is: u32, state: &DocumentState) -> bool {
         let (bytes, width) = (&mut self.inserted.0, span.width as usize);
         match (was > 0, is > 0) {
             (true, true) if was == span.len && is == span.len && bytes.is_empty() && self.deleted == 0 => {
@@ -98,7 +98,7 @@ struct Marks<'a> {
 }
 
 impl<'a> Marks<'a> {
-    fn new(state: &'a State) -> Self {
+    fn new(state: &'a DocumentState) -> Self {
         let active = || ActiveMarks::new(state);
         Self { before: active(), after: active(), now: MarkSet::default(), changed: vec![], stale: false }
     }
@@ -119,7 +119,7 @@ impl<'a> Marks<'a> {
 
 impl<'a, 'p> Walk<'a, 'p> {
     pub(super) fn new(
-        state: &'a State,
+        state: &'a DocumentState,
         seq: &'a Seq,
         moments: BeforeAfter<'a>,
         patches: &'p mut PatchList<'a>,

@@ -14,11 +14,11 @@ use crate::store::log::{LogRun, RunAction, stepped};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::register::Visible;
 use crate::store::seq::Kind;
-use crate::store::state::{ROOT, State};
+use crate::store::state::{DocumentState, ROOT};
 use crate::types::{ChangeIdx, KeyOpIdx, ObjId, ObjIdx, OpId, Prop, Value};
 
 /// The patches between the document before a row and its current state.
-pub(crate) fn patches_since(state: &State, from: ChangeIdx) -> Vec<Patch> {
+pub(crate) fn patches_since(state: &DocumentState, from: ChangeIdx) -> Vec<Patch> {
     match single_patch(state, from) {
         Some(step) => step.patch(state).into_iter().collect(),
         None => compared_patches(state, from),
@@ -26,7 +26,7 @@ pub(crate) fn patches_since(state: &State, from: ChangeIdx) -> Vec<Patch> {
 }
 
 /// As [`patches_since`], by comparison.
-pub(crate) fn compared_patches(state: &State, from: ChangeIdx) -> Vec<Patch> {
+pub(crate) fn compared_patches(state: &DocumentState, from: ChangeIdx) -> Vec<Patch> {
     diff(state, &state.clock_before(from), &state.clock_now(), Scope::ALL)
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum Step<'a> {
 }
 
 /// The difference made by the changes from row `from` on, if it is a single frequent one.
-pub(crate) fn single_patch(state: &State, from: ChangeIdx) -> Option<SinglePatch<'_>> {
+pub(crate) fn single_patch(state: &DocumentState, from: ChangeIdx) -> Option<SinglePatch<'_>> {
     if !state.limits.shortcuts.taken() {
         return None;
     }
@@ -67,7 +67,7 @@ pub(crate) fn single_patch(state: &State, from: ChangeIdx) -> Option<SinglePatch
     Some(SinglePatch { obj: run.obj, step: step? })
 }
 
-fn typed(state: &State, obj: ObjIdx, first: OpId, len: u32) -> Option<Step<'_>> {
+fn typed(state: &DocumentState, obj: ObjIdx, first: OpId, len: u32) -> Option<Step<'_>> {
     let (seq, ctx) = (state.seq(obj).filter(|seq| seq.marks == 0)?, state.ctx());
     let at = seq.find_near(first)?;
     let mut span = *seq.span(at);
@@ -84,7 +84,7 @@ fn typed(state: &State, obj: ObjIdx, first: OpId, len: u32) -> Option<Step<'_>> 
     Some(Step::Typed { index: seq.units_before(at, &ctx), text })
 }
 
-fn deletion_step<'a>(state: &'a State, run: &LogRun, skip: u32) -> Option<Step<'a>> {
+fn deletion_step<'a>(state: &'a DocumentState, run: &LogRun, skip: u32) -> Option<Step<'a>> {
     let RunAction::Delete { elem, step } = run.what else { return None };
     let (seq, ctx, len) = (state.seq(run.obj)?, state.ctx(), run.len - skip);
     let at = seq.find_near(stepped(elem, step, if step < 0 { run.len - 1 } else { skip }))?;
@@ -104,7 +104,7 @@ fn deletion_step<'a>(state: &'a State, run: &LogRun, skip: u32) -> Option<Step<'
     Some(Step::Gone { index: seq.units_before(at, &ctx), length: length as usize })
 }
 
-fn written(state: &State, obj: ObjIdx, number: KeyOpIdx) -> Option<Step<'_>> {
+fn written(state: &DocumentState, obj: ObjIdx, number: KeyOpIdx) -> Option<Step<'_>> {
     let op = state.log.keyed.get(number)?;
     let Key::Map(key) = op.key() else { return None };
     let key = state.heap.text(key);
@@ -130,7 +130,7 @@ fn written(state: &State, obj: ObjIdx, number: KeyOpIdx) -> Option<Step<'_>> {
 }
 
 impl Step<'_> {
-    fn action(self, state: &State) -> PatchAction {
+    fn action(self, state: &DocumentState) -> PatchAction {
         match self {
             Self::Typed { index, text } => {
                 PatchAction::SpliceText { index, value: text.to_owned(), marks: MarkSet::default() }
@@ -147,7 +147,7 @@ impl Step<'_> {
     }
 
     /// Overwrites an earlier patch with this one, reusing its memory.
-    pub(crate) fn replace(self, action: &mut PatchAction, state: &State) {
+    pub(crate) fn replace(self, action: &mut PatchAction, state: &DocumentState) {
         let refill = |old: &mut String, new: &str| {
             old.clear();
             old.push_str(new);
@@ -169,21 +169,21 @@ impl Step<'_> {
     }
 }
 
-fn owned(state: &State, value: &Visible) -> (Value<'static>, ObjId) {
+fn owned(state: &DocumentState, value: &Visible) -> (Value<'static>, ObjId) {
     let (value, id) = state.export(value);
     (value.into_owned(), id)
 }
 
 impl SinglePatch<'_> {
     /// The patch with the path to its object; `None` if the object is not visible.
-    pub(crate) fn patch(self, state: &State) -> Option<Patch> {
+    pub(crate) fn patch(self, state: &DocumentState) -> Option<Patch> {
         let path = way(state, self.obj)?;
         Some(Patch { obj: state.obj_id(self.obj), path, action: self.step.action(state) })
     }
 }
 
 /// The current path from the root to an object; `None` if the object is not visible.
-pub(super) fn way(state: &State, obj: ObjIdx) -> Option<Path> {
+pub(super) fn way(state: &DocumentState, obj: ObjIdx) -> Option<Path> {
     let (mut at, mut steps) = (obj, SmallVec::<[(ObjIdx, Prop<'static>); 4]>::new());
     while at != ROOT {
         let parent = state.objects[at].parent;
@@ -194,7 +194,7 @@ pub(super) fn way(state: &State, obj: ObjIdx) -> Option<Path> {
     Some(steps.into_iter().rev().fold(Path::default(), step))
 }
 
-fn prop_in_parent(state: &State, obj: ObjIdx, parent: ObjIdx) -> Option<Prop<'static>> {
+fn prop_in_parent(state: &DocumentState, obj: ObjIdx, parent: ObjIdx) -> Option<Prop<'static>> {
     let id = state.objects[obj].id;
     let wins = |values: &[Visible]| values.last().is_some_and(|winner| winner.id == id);
     if !is_shown(state, obj) {

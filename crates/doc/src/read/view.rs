@@ -14,7 +14,7 @@ use crate::store::memory::byte_arena::Bytes;
 use crate::store::memory::keys::sort_by_bytes;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Kind, Seq, Span};
-use crate::store::state::{Body, Object, ROOT, State};
+use crate::store::state::{Body, DocumentState, Object, ROOT};
 use crate::store::versions::clock::Clock;
 use crate::types::error::{EditError, Mismatch};
 use crate::types::literal::Literal;
@@ -25,7 +25,7 @@ use crate::types::{
 /// A document to read from: the current state, or the state at some heads.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    pub(crate) state: &'a State,
+    pub(crate) state: &'a DocumentState,
     pub(crate) clock: Option<Clock>,
 }
 
@@ -70,11 +70,11 @@ impl<'a> Iterator for Keys<'a> {
 impl ExactSizeIterator for Keys<'_> {}
 
 impl<'a> View<'a> {
-    pub(crate) fn now(state: &'a State) -> Self {
+    pub(crate) fn now(state: &'a DocumentState) -> Self {
         Self { state, clock: None }
     }
 
-    pub(crate) fn at_heads(state: &'a State, heads: &[ChangeHash]) -> Result<Self, EditError> {
+    pub(crate) fn at_heads(state: &'a DocumentState, heads: &[ChangeHash]) -> Result<Self, EditError> {
         Ok(Self { state, clock: Some(state.moment(heads)?) })
     }
 
@@ -520,7 +520,7 @@ impl<'a> View<'a> {
     }
 }
 
-impl State {
+impl DocumentState {
     /// Clock of some heads and their ancestors.
     pub(crate) fn moment(&self, heads: &[ChangeHash]) -> Result<Clock, EditError> {
         let rows = heads.iter().map(|hash| self.row(hash).ok_or(EditError::UnknownHash(*hash)));

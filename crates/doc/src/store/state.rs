@@ -101,8 +101,7 @@ pub(crate) const ROOT: ObjIdx = ObjIdx::ROOT;
 
 /// Full state of a document. Clones share its parts copy-on-write.
 #[derive(Clone, Debug)]
-
-pub(crate) struct State {
+pub(crate) struct DocumentState {
     pub(crate) encoding: TextEncoding,
     pub(crate) actors: Actors,
     pub(crate) heap: ByteArena,
@@ -123,7 +122,7 @@ pub(crate) struct State {
     pub(crate) open_change: Option<OpenSavepoint>,
 }
 
-impl State {
+impl DocumentState {
     pub(crate) fn new(encoding: TextEncoding) -> Self {
         let mut objects = CowVec::default();
         let body = Body::Map(Map::default()).into();

@@ -48,7 +48,7 @@ pub struct Received {
 struct Outcome {
     received: Received,
     /// Were changes deferred to a later message?
-    put_off: bool,
+    has_deferred: bool,
     /// Dependencies of refused changes. They may be present or refused, too.
     refused_deps: Vec<ChangeHash>,
 }
@@ -62,13 +62,14 @@ pub(super) fn receive(
     let came = !message.changes.is_empty();
     let takes = came && !state.read_only;
     let outcome = if takes { apply_chunks(doc, state, &message.changes)? } else { Outcome::default() };
-    let Outcome { mut received, put_off, refused_deps } = outcome;
-    let comes_again = put_off || !received.unread.is_empty() && state.asked_for_changes < MOST_ASKED;
+    let Outcome { mut received, has_deferred, refused_deps } = outcome;
+    let is_resend_expected =
+        has_deferred || !received.unread.is_empty() && state.asked_for_changes < MOST_ASKED;
     if let Some(why) = received.unread.last().filter(|_| state.asked_for_changes >= MOST_ASKED) {
         let lost = |hash: &&ChangeHash| doc.state.row(hash).is_none() && !doc.queue.contains(hash);
         let refuse = |hash: &ChangeHash| (*hash, ApplyError::unreadable(*hash, why.clone()));
         received.refused.extend(message.heads.iter().filter(lost).map(refuse));
-    } else if put_off || !received.unread.is_empty() {
+    } else if has_deferred || !received.unread.is_empty() {
         state.needs_reset = true;
         state.asked_for_changes += u8::from(!received.unread.is_empty());
     }
@@ -80,7 +81,7 @@ pub(super) fn receive(
     let now = if came { heads_of(doc) } else { before.clone() };
     let refused = received.refused.iter().any(|(hash, _)| !state.has_refused(hash));
     let named = state.their_heads() != Some(&heads[..]);
-    let moved = comes_again || refused || named || !received.waiting.is_empty() || now != before;
+    let moved = is_resend_expected || refused || named || !received.waiting.is_empty() || now != before;
     received.refused.iter().for_each(|(hash, _)| state.refuse(*hash));
     missing::remember_deps(doc, state, refused_deps);
     if came && !state.read_only {
@@ -117,18 +118,21 @@ pub(super) fn receive(
     Ok(received)
 }
 
-/// Budget for the chunks of a message: that of one call, and once more for the first change that finds too little left,
-/// so that no change is refused because of the cost of others. Applies once to reading the chunks and once to applying
-/// them.
+/// Work budget for the chunks of a message, with a second budget for one retry.
+///
+/// The first change that exceeds the rest of the first budget is retried with the second one, which is full. So a change
+/// is not refused because of the cost of others. Later changes share what the retry leaves; those that exceed it are
+/// deferred. Reading the chunks and applying them have separate budgets.
 struct RetryBudget {
     budget: Budget,
-    again: Option<Budget>,
+    /// The second budget, until it is used.
+    retry: Option<Budget>,
 }
 
 impl RetryBudget {
-    /// The budget for another attempt at a change.
-    fn again_for(&self, state: &State, hash: &ChangeHash) -> Option<Budget> {
-        self.again.filter(|_| !state.has_refused(hash))
+    /// The budget for another attempt at a change. A change that was refused before gets none.
+    fn for_retry(&self, state: &State, hash: &ChangeHash) -> Option<Budget> {
+        self.retry.filter(|_| !state.has_refused(hash))
     }
 }
 
@@ -140,12 +144,12 @@ const HASHABLE: (u64, u64) = (4, 64);
 /// Reads and applies the valid chunks, and lists the others. If a chunk is damaged, nothing is applied.
 fn apply_chunks(doc: &mut Document, state: &State, entries: &[Vec<u8>]) -> Result<Outcome, LoadError> {
     let budget = Budget::of_call(&doc.limits);
-    let mut incoming = Incoming {
-        work: RetryBudget { budget, again: Some(budget) },
+    let mut incoming = IncomingChunks {
+        work: RetryBudget { budget, retry: Some(budget) },
         state,
         parts: vec![],
         received: Received::default(),
-        put_off: vec![],
+        deferred: vec![],
         refused_deps: vec![],
     };
     let bytes = entries.concat();
@@ -154,29 +158,31 @@ fn apply_chunks(doc: &mut Document, state: &State, entries: &[Vec<u8>]) -> Resul
 }
 
 /// Chunks of a message that are being processed.
-struct Incoming<'s> {
+struct IncomingChunks<'s> {
     work: RetryBudget,
     state: &'s State,
     parts: Vec<Part>,
     received: Received,
     /// Changes for which the budget of this message was too small, with the reason.
-    put_off: Vec<(ChangeHash, ApplyError)>,
+    deferred: Vec<(ChangeHash, ApplyError)>,
     /// Dependencies of changes that are refused or deferred.
     refused_deps: Vec<ChangeHash>,
 }
 
-impl Incoming<'_> {
+impl IncomingChunks<'_> {
     fn read(&mut self, doc: &Document, bytes: &[u8]) -> Result<(), LoadError> {
         let (mut reader, mut number) = (Reader::new(bytes), 0);
         let limit = doc.limits.inflated_bytes.saturating_mul(HASHABLE.0);
         let mut hashable = limit.saturating_add(bytes.len() as u64 * HASHABLE.1);
-        // Changes that were refused before come last and may use what is left.
-        let mut last = vec![];
+        // Changes that were refused before are read after all others, with what is left of the budget.
+        let mut refused_before = vec![];
         while !reader.is_empty() {
             let base = reader.offset();
             let place = |error: ChunkError| LoadError::from(error.at_chunk(number, base));
             match Chunk::read_or_name(&mut reader, &doc.limits, &mut hashable).map_err(place)? {
-                Ok(chunk) if self.state.has_refused(&chunk.hash) => last.push((chunk, number, base)),
+                Ok(chunk) if self.state.has_refused(&chunk.hash) => {
+                    refused_before.push((chunk, number, base));
+                }
                 Ok(chunk) => self.chunk(doc, &chunk, number, base),
                 Err(chunk) => {
                     self.note_deps(doc, deps_of(&chunk.start));
@@ -185,7 +191,7 @@ impl Incoming<'_> {
             }
             number += 1;
         }
-        last.iter().for_each(|(chunk, number, base)| self.chunk(doc, chunk, *number, *base));
+        refused_before.iter().for_each(|(chunk, number, base)| self.chunk(doc, chunk, *number, *base));
         Ok(())
     }
 
@@ -198,14 +204,14 @@ impl Incoming<'_> {
             self.note_deps(doc, deps_of(&chunk.body));
         }
         if matches!(&result, Err(LoadError::Limit(limit)) if limit.is_of_work()) {
-            match self.work.again_for(self.state, &chunk.hash) {
-                Some(again) => {
-                    self.work = RetryBudget { budget: again, again: None };
+            match self.work.for_retry(self.state, &chunk.hash) {
+                Some(retry) => {
+                    self.work = RetryBudget { budget: retry, retry: None };
                     result = read(&mut self.work.budget);
                 }
                 None if is_change => {
                     let why = result.err().map(|why| ApplyError::unreadable(chunk.hash, why));
-                    return self.put_off.extend(why.map(|why| (chunk.hash, why)));
+                    return self.deferred.extend(why.map(|why| (chunk.hash, why)));
                 }
                 None => {}
             }
@@ -236,7 +242,7 @@ impl Incoming<'_> {
     fn apply(mut self, doc: &mut Document) -> Outcome {
         let before = doc.state.history.len();
         // Reading and applying have separate budgets.
-        self.work.again = Some(Budget::of_call(&doc.limits));
+        self.work.retry = Some(Budget::of_call(&doc.limits));
         for part in std::mem::take(&mut self.parts) {
             let changes = doc.changes_of(part);
             let applied = doc.apply_valid_metered(changes.iter().cloned(), &mut self.work.budget);
@@ -248,19 +254,19 @@ impl Incoming<'_> {
         let refused = self.received.refused.iter().any(is_new);
         let moved = refused || !self.received.waiting.is_empty() || doc.state.history.len() > before;
         // A retry helps only if the state of the document has changed by then.
-        let put_off = moved && self.put_off.iter().any(is_new);
-        if !put_off && !self.put_off.is_empty() {
-            self.received.refused.append(&mut self.put_off);
+        let has_deferred = moved && self.deferred.iter().any(is_new);
+        if !has_deferred && !self.deferred.is_empty() {
+            self.received.refused.append(&mut self.deferred);
             self.refuse_dependents(doc);
         }
-        Outcome { received: self.received, put_off, refused_deps: self.refused_deps }
+        Outcome { received: self.received, has_deferred, refused_deps: self.refused_deps }
     }
 
     /// Drops refusals of changes that were applied after all. A queued change may be received again: the copy may find
     /// too little budget, while another change of the message lets the queued one be applied.
     fn drop_arrived(&mut self, doc: &Document) {
         self.received.refused.retain(|(hash, _)| doc.state.row(hash).is_none());
-        self.put_off.retain(|(hash, _)| doc.state.row(hash).is_none() && !doc.queue.contains(hash));
+        self.deferred.retain(|(hash, _)| doc.state.row(hash).is_none() && !doc.queue.contains(hash));
     }
 
     /// Refuses queued changes that wait for refused ones: they would take up space for ever.
@@ -286,18 +292,18 @@ impl Incoming<'_> {
                 self.received.refused.push((hash, why));
                 continue;
             }
-            let again = self.work.again_for(self.state, &hash).filter(|_| is(LimitError::is_of_work));
+            let retry = self.work.for_retry(self.state, &hash).filter(|_| is(LimitError::is_of_work));
             let change =
-                again.and_then(|again| Some((again, changes.iter().find(|change| change.hash() == hash)?)));
+                retry.and_then(|retry| Some((retry, changes.iter().find(|change| change.hash() == hash)?)));
             match change {
-                Some((again, change)) => {
-                    self.work = RetryBudget { budget: again, again: None };
+                Some((retry, change)) => {
+                    self.work = RetryBudget { budget: retry, retry: None };
                     let applied = doc.apply_valid_metered([change.clone()], &mut self.work.budget);
                     self.received.waiting.extend(applied.waiting);
                     self.received.refused.extend(applied.refused);
                     self.note_deps(doc, applied.waited_deps);
                 }
-                None => self.put_off.push((hash, why)),
+                None => self.deferred.push((hash, why)),
             }
         }
     }

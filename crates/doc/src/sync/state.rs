@@ -2,7 +2,7 @@
 
 use hashbrown::HashSet;
 
-use super::message::{Have, MessageFlags, hashes, put_hashes};
+use super::message::{Have, Message, MessageFlags, hashes, put_hashes};
 use crate::codec::bytes::reader::Reader;
 use crate::types::ChangeHash;
 use crate::types::error::Rule;
@@ -200,6 +200,28 @@ impl State {
         self.have_responded = false;
         self.told_reset = false;
         self.asked = false;
+    }
+
+    /// As [`Self::restart`], for a state that takes the place of `earlier` on the same connection, with the same document or
+    /// another copy of it. The peer may have sent changes that this copy lacks, and believes that they arrived.
+    pub fn restart_after(&mut self, earlier: &State) {
+        self.can = self.can.or(earlier.can);
+        self.peer_read_only = earlier.peer_read_only;
+        // A peer does not tell its heads again while they are the same. Its summary and requests are from before.
+        if let Some(theirs) = &earlier.theirs {
+            self.theirs = Some(PeerMessage { heads: theirs.heads.clone(), ..PeerMessage::default() });
+        }
+        self.restart();
+        // A new state alone does not know that the peer was told something.
+        self.needs_reset |= earlier.needs_reset || earlier.have_responded || earlier.can.is_some();
+    }
+
+    /// Notes the heads of a message that is ignored, because the document is closed for a while. A state that takes the place
+    /// of this one by [`Self::restart_after`] then knows what the peer has.
+    pub fn note_ignored(&mut self, message: Message) {
+        message.flags.into_iter().for_each(|flags| self.set_flags(flags));
+        self.theirs = Some(PeerMessage { heads: message.heads.sorted(), ..PeerMessage::default() });
+        self.needs_reset = true;
     }
 
     /// Updates the state from the flags of a message.

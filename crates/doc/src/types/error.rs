@@ -328,7 +328,7 @@ pub enum OpFault {
     Later,
     /// A reference to an operation that is not an ancestor.
     #[error("it refers to an operation that is not in an ancestor of its change")]
-    Past,
+    NotAncestor,
     /// An element that is not where its insertion places it.
     #[error("an element is not where its insertion places it")]
     ElementOrder,

@@ -138,7 +138,7 @@ plain! {
     LeafIdx,
     /// Index of an inner node of a sequence.
     NodeIdx,
-    /// Index of an object, in [`crate::store::state::State::objects`].
+    /// Index of an object, in [`crate::store::state::DocumentState::objects`].
     ObjIdx,
     /// Index of a span in its leaf.
     SpanIdx,

@@ -1,6 +1,7 @@
 //! Passwords hashed and verified on the CPU or on an engine in its place, whose results are checked.
 //!
-//! The CPU computes what the engine does not accept, and takes over when an automatically chosen engine fails.
+//! The CPU computes what the engine does not accept, and takes over when an automatically chosen engine fails or any engine computes a
+//! wrong result.
 
 mod failure;
 mod progress;
@@ -13,9 +14,12 @@ mod tests;
 pub use failure::PasswordFailure;
 pub use progress::{HashProgress, OnProgress};
 
+use crate::failure::EngineFailure;
 use crate::tags::{EngineShare, TagEngine};
 use hashmill_hash::argon2::{Params, Stop};
-use hashmill_hash::password::{CreateError, Limits, Login, NewPassword, PasswordHash, Passwords, Syntax};
+use hashmill_hash::password::{
+    CreateError, Limits, Login, NewPassword, PasswordHash, Passwords, VerifyError,
+};
 use hashmill_machine::SecretBytes;
 use progress::watched;
 use result_checks::{Argon2Login, CheckedEngine, verify_on_cpu};
@@ -42,7 +46,8 @@ impl EnginePasswords {
         EnginePasswords { passwords, secret, engine, free_kib: hashmill_machine::free_kib }
     }
 
-    /// Bounds the memory that the CPU uses.
+    /// Bounds the memory of all calls on the CPU together, in KiB. The memory of an engine is in the [`Budget`](crate::Budget) that it
+    /// was opened with.
     #[must_use]
     pub fn memory_budget(self, kib: u64) -> EnginePasswords {
         EnginePasswords { passwords: self.passwords.memory_budget(kib), ..self }
@@ -76,6 +81,7 @@ impl EnginePasswords {
     ) -> Result<PasswordHash, PasswordFailure> {
         let params = self.passwords.policy().params();
         if let Some(engine) = self.engine_for(params, 1, stop) {
+            check_salt(salt)?;
             match engine.hash(password, salt, watch) {
                 Err(failure) if takes_over(&engine, &failure) => {}
                 result => return result,
@@ -95,6 +101,7 @@ impl EnginePasswords {
         stop: &Stop,
     ) -> Result<Vec<PasswordHash>, PasswordFailure> {
         if let Some(engine) = self.engine_for(self.passwords.policy().params(), new.len(), stop) {
+            new.iter().try_for_each(|new| check_salt(new.salt))?;
             match engine.hash_many(new) {
                 Err(failure) if takes_over(&engine, &failure) => {}
                 result => return result,
@@ -107,7 +114,7 @@ impl EnginePasswords {
     /// Verifies a password against a stored hash.
     ///
     /// # Errors
-    /// A wrong password; errors of the engine or of the hash; a stop.
+    /// A wrong password; costs over the limits; errors of the engine or of the hash; a stop.
     pub fn verify(
         &self,
         password: &[u8],
@@ -115,6 +122,7 @@ impl EnginePasswords {
         watch: OnProgress<'_>,
         stop: &Stop,
     ) -> Result<(), PasswordFailure> {
+        self.check_limits(hash)?;
         if let Some(engine) = self.engine_for(hash.params(), 1, stop) {
             match engine.verify(password, hash, watch) {
                 Err(failure) if takes_over(&engine, &failure) => {}
@@ -129,22 +137,30 @@ impl EnginePasswords {
     }
 
     /// Verifies those logins that the engine accepts. Returns one result per login, in order; `None` for those that the CPU is to
-    /// verify, with [`on_cpu`](EnginePasswords::on_cpu).
+    /// verify, with [`on_cpu`](EnginePasswords::on_cpu). After a wrong result that is the whole group of logins with these
+    /// parameters. A hash over the limits is an error, as on the CPU.
     pub fn verify_many_on_engine(
         &self,
         logins: &[(&[u8], &PasswordHash)],
         stop: &Stop,
     ) -> Vec<Option<Result<(), PasswordFailure>>> {
         let mut results: Vec<Option<Result<(), PasswordFailure>>> = vec![None; logins.len()];
-        let logins = logins.iter().enumerate();
-        let logins = logins.map(|(index, (password, hash))| Argon2Login { index, password, hash });
-        for group in group_by_params(logins.collect()) {
+        let mut within_limits = Vec::with_capacity(logins.len());
+        for (index, (password, hash)) in logins.iter().enumerate() {
+            match self.check_limits(hash) {
+                Ok(()) => within_limits.push(Argon2Login { index, password, hash }),
+                Err(failure) => results[index] = Some(Err(failure)),
+            }
+        }
+        for group in group_by_params(within_limits) {
             let Some(engine) = self.engine_for(group[0].hash.params(), group.len(), stop) else { continue };
             let verdicts = engine.verify_group(&group);
+            // The engine is told once of the failure that several logins share.
+            let failure = verdicts.iter().find_map(engine_failure);
+            let cpu_takes_over = failure.is_some_and(|failure| engine.engine.falls_back_to_cpu(failure));
             for (login, verdict) in group.into_iter().zip(verdicts) {
-                match &verdict {
-                    Err(failure) if takes_over(&engine, failure) => {}
-                    _ => results[login.index] = Some(verdict),
+                if !(cpu_takes_over && engine_failure(&verdict).is_some()) {
+                    results[login.index] = Some(verdict);
                 }
             }
         }
@@ -152,20 +168,17 @@ impl EnginePasswords {
     }
 
     /// Verifies logins against encoded hashes, on the engine where it accepts them, else on all threads of the CPU. Returns one
-    /// result per login, in order. Hashes are decoded by `syntax` and `limits`, as the CPU's.
-    pub fn verify_many(
-        &self,
-        logins: &[Login<'_>],
-        (syntax, limits): (Syntax, &Limits),
-        stop: &Stop,
-    ) -> Vec<Result<(), PasswordFailure>> {
+    /// result per login, in order. Both decode hashes by the syntax and limits of [`on_cpu`](EnginePasswords::on_cpu).
+    pub fn verify_many(&self, logins: &[Login<'_>], stop: &Stop) -> Vec<Result<(), PasswordFailure>> {
         let mut results: Vec<Option<Result<(), PasswordFailure>>> = vec![None; logins.len()];
         if self.has_engine() {
-            let decode = |(index, login): (usize, &Login<'_>)| {
-                // The CPU reports what is wrong with a malformed hash.
-                Some((index, PasswordHash::decode(login.stored, syntax, limits).ok()?))
-            };
-            let decoded: Vec<_> = logins.iter().enumerate().filter_map(decode).collect();
+            let mut decoded = Vec::with_capacity(logins.len());
+            for (index, login) in logins.iter().enumerate() {
+                match self.passwords.decode(login.stored) {
+                    Ok(hash) => decoded.push((index, hash)),
+                    Err(error) => results[index] = Some(Err(PasswordFailure::Verify(error))),
+                }
+            }
             let accepted: Vec<_> =
                 decoded.iter().map(|(index, hash)| (logins[*index].password, hash)).collect();
             let verdicts = self.verify_many_on_engine(&accepted, stop);
@@ -177,6 +190,12 @@ impl EnginePasswords {
             results[index] = Some(result.map_err(PasswordFailure::Verify));
         }
         results.into_iter().map(|result| result.expect("the CPU verifies all that no engine did")).collect()
+    }
+
+    /// Checks the costs of a stored hash before an engine gets it.
+    fn check_limits(&self, hash: &PasswordHash) -> Result<(), PasswordFailure> {
+        let over_limit = |over| PasswordFailure::Verify(VerifyError::OverLimit(over));
+        self.passwords.stored_limits().check(hash.params()).map_err(over_limit)
     }
 
     /// The engine that computes a batch of this size, if it is not the CPU.
@@ -191,9 +210,22 @@ impl EnginePasswords {
     }
 }
 
-/// Whether the CPU takes over, because the engine failed and was chosen automatically. A wrong password is no failure.
+/// Checks the length of a new salt, as the CPU does.
+fn check_salt(salt: &[u8]) -> Result<(), PasswordFailure> {
+    let Limits { min_salt, max_salt, .. } = Limits::RECOMMENDED;
+    if (min_salt..=max_salt).contains(&salt.len()) {
+        return Ok(());
+    }
+    Err(PasswordFailure::Create(CreateError::SaltLen { given: salt.len() }))
+}
+
+/// Whether the CPU takes over after a failure of the engine: see [`TagEngine::falls_back_to_cpu`]. A wrong password is no failure.
 fn takes_over(engine: &CheckedEngine<'_>, failure: &PasswordFailure) -> bool {
     failure.of_engine().is_some_and(|failure| engine.engine.falls_back_to_cpu(failure))
+}
+
+fn engine_failure(verdict: &Result<(), PasswordFailure>) -> Option<&EngineFailure> {
+    verdict.as_ref().err()?.of_engine()
 }
 
 /// Groups by parameters; keeps the order inside each group.

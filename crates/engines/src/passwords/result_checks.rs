@@ -6,10 +6,12 @@
 //! | result | check |
 //! |---|---|
 //! | one new hash, one mismatch | the CPU repeats it |
-//! | a batch of new hashes, the mismatches of a batch | the engine repeats them in reverse order, so a faulty slot meets another hash; the CPU repeats the entry that kept its slot |
+//! | a batch of new hashes, the mismatches of a batch | the engine repeats them in reverse order, so a faulty slot meets another hash; the CPU repeats the tag of the entry that kept its slot |
 //!
-//! In a group of engines, the two runs of an entry may be on different engines. After a wrong result, every member passes a
-//! self-test before further work.
+//! The CPU repeats tags of a batch, not verdicts: an engine that is wrong for every tag gives the right verdict for a wrong password.
+//! After a wrong result nothing of its batch is used, not even a match, which may be left over from an earlier batch. Every engine that
+//! may have computed it passes a self-test before further work. In a group of engines, the two runs of an entry may be on different
+//! engines.
 
 use super::failure::PasswordFailure;
 use super::progress::{OnProgress, unwatched, watched};
@@ -48,13 +50,12 @@ impl CheckedEngine<'_> {
         salt: &[u8],
         watch: OnProgress<'_>,
     ) -> Result<PasswordHash, PasswordFailure> {
-        let new = [NewPassword { password, salt }];
-        let hash = self.compute_hashes(&new)?.remove(0);
-        match self.verify_on_cpu(password, &hash, watch) {
-            Ok(()) => Ok(hash),
-            Err(VerifyError::Mismatch) => Err(self.engine.report_wrong_result().into()),
-            Err(error) => Err(PasswordFailure::Verify(error)),
+        let new = NewPassword { password, salt };
+        let hash = self.compute_hashes(&[new])?.remove(0);
+        if !self.is_repeated_on_cpu(&new, &hash, watch)? {
+            return Err(self.engine.report_wrong_result().into());
         }
+        Ok(hash)
     }
 
     /// Hashes a batch of new passwords.
@@ -62,14 +63,11 @@ impl CheckedEngine<'_> {
         let reversed: Vec<_> = new.iter().rev().copied().collect();
         let (first_run, second_run) = (self.compute_hashes(new)?, self.compute_hashes(&reversed)?);
         // The middle entry of an odd batch keeps its slot when the order is reversed.
-        let middle = first_run.get(new.len() / 2).zip(new.get(new.len() / 2));
-        let checked = middle.map(|(hash, new)| self.verify_on_cpu(new.password, hash, &mut unwatched));
-        if let Some(Err(error)) = checked
-            && error != VerifyError::Mismatch
-        {
-            return Err(PasswordFailure::Verify(error));
-        }
-        let is_right = checked.is_none_or(|checked| checked.is_ok());
+        let middle = new.get(new.len() / 2).zip(first_run.get(new.len() / 2));
+        let is_right = match middle {
+            Some((new, hash)) => self.is_repeated_on_cpu(new, hash, &mut unwatched)?,
+            None => true,
+        };
         let is_same = |(first, second): (&PasswordHash, &PasswordHash)| first.matches(second.tag());
         if !is_right || !first_run.iter().zip(second_run.iter().rev()).all(is_same) {
             return Err(self.engine.report_wrong_result().into());
@@ -94,37 +92,39 @@ impl CheckedEngine<'_> {
         }
     }
 
-    /// Verifies logins with equal parameters. Returns one result per login, in order.
+    /// Verifies logins with equal parameters. Returns one result per login, in order. All failures of the engine among them are the
+    /// same one.
     pub(super) fn verify_group(&self, group: &[Argon2Login<'_>]) -> Vec<Result<(), PasswordFailure>> {
+        let all_failed = |failure: EngineFailure| vec![Err(PasswordFailure::from(failure)); group.len()];
         let Some(first) = group.first() else { return Vec::new() };
         let params = first.hash.params();
         let inputs: Vec<_> = group.iter().map(|login| self.login_input(login.password, login.hash)).collect();
         let first_run = match self.compute_tags(params, &inputs) {
             Ok(tags) => tags,
-            Err(failure) => return vec![Err(failure.into()); group.len()],
+            Err(failure) => return all_failed(failure),
         };
-        let mut results = vec![Ok(()); group.len()];
         let is_mismatch = |index: &usize| !group[*index].hash.matches(&first_run[*index]);
         let reversed: Vec<usize> = (0..group.len()).rev().filter(is_mismatch).collect();
+        let mut results = vec![Ok(()); group.len()];
         let Some(first_mismatch) = reversed.last() else { return results };
 
         let inputs: Vec<_> = reversed.iter().map(|index| inputs[*index]).collect();
         let second_run = self.compute_tags(params, &inputs);
         // An entry with the same slot in both runs meets the same fault twice, so the CPU repeats that one.
         let fixed_slot = reversed.iter().enumerate().find(|(slot, index)| slot == *index);
-        let login = &group[fixed_slot.map_or(*first_mismatch, |(_, index)| *index)];
-        let refusal = match (self.verify_on_cpu(login.password, login.hash, &mut unwatched), &second_run) {
-            (Ok(()), _) => self.engine.report_wrong_result().into(),
-            (Err(_), Err(failure)) => PasswordFailure::from(failure.clone()),
+        let witness = fixed_slot.map_or(*first_mismatch, |(_, index)| *index);
+        let witness_check = self.verify_tag_on_cpu(&group[witness], &first_run[witness]);
+        let is_changed =
+            |tags: &WipedTags| reversed.iter().zip(tags).any(|(index, tag)| *tag != first_run[*index]);
+        let refusal = match (witness_check, second_run) {
+            (Err(VerifyError::Mismatch), _) => return all_failed(self.engine.report_wrong_result()),
+            (_, Ok(tags)) if is_changed(&tags) => return all_failed(self.engine.report_wrong_result()),
+            (_, Err(failure)) => PasswordFailure::from(failure),
             (Err(error), Ok(_)) => PasswordFailure::Verify(error),
+            (Ok(()), Ok(_)) => PasswordFailure::Verify(VerifyError::Mismatch),
         };
-        for index in &reversed {
-            results[*index] = Err(refusal.clone());
-        }
-        for (index, tag) in reversed.into_iter().zip(second_run.into_iter().flatten()) {
-            if tag != first_run[index] {
-                results[index] = Err(self.engine.report_wrong_result().into());
-            }
+        for index in reversed {
+            results[index] = Err(refusal.clone());
         }
         results
     }
@@ -162,17 +162,44 @@ impl CheckedEngine<'_> {
         Input::new(password, salt).with_secret(self.secret).with_associated_data(associated)
     }
 
-    /// Verifies on the CPU. Releases host memory of the engine first if too little is free for the hash.
+    /// Whether the CPU computes the same new hash.
+    fn is_repeated_on_cpu(
+        &self,
+        new: &NewPassword<'_>,
+        hash: &PasswordHash,
+        watch: OnProgress<'_>,
+    ) -> Result<bool, PasswordFailure> {
+        self.leave_memory_to_cpu(hash.params());
+        let repeated = watched(hash.params(), watch, self.stop, |on_step| {
+            self.passwords.hash_watched(new.password, new.salt, on_step)
+        });
+        Ok(repeated.map_err(PasswordFailure::Create)? == *hash)
+    }
+
+    /// Whether the CPU computes this tag for a login: [`VerifyError::Mismatch`] if not.
+    fn verify_tag_on_cpu(&self, login: &Argon2Login<'_>, tag: &[u8]) -> Result<(), VerifyError> {
+        let Argon2Login { password, hash, .. } = login;
+        let computed = PasswordHash::new(hash.params(), hash.salt().to_vec(), tag.to_vec())
+            .with_draft_parts(hash.key_id().to_vec(), hash.associated_data().to_vec());
+        self.verify_on_cpu(password, &computed, &mut unwatched)
+    }
+
+    /// Verifies on the CPU.
     pub(super) fn verify_on_cpu(
         &self,
         password: &[u8],
         hash: &PasswordHash,
         watch: OnProgress<'_>,
     ) -> Result<(), VerifyError> {
-        if (self.free_kib)().is_some_and(|free| free < hash.params().blocks()) {
+        self.leave_memory_to_cpu(hash.params());
+        verify_on_cpu(self.passwords, (password, hash), watch, self.stop)
+    }
+
+    /// Releases host memory of the engine if too little is free for a hash on the CPU.
+    fn leave_memory_to_cpu(&self, params: Params) {
+        if (self.free_kib)().is_some_and(|free| free < params.blocks()) {
             self.engine.release_host_memory();
         }
-        verify_on_cpu(self.passwords, (password, hash), watch, self.stop)
     }
 }
 

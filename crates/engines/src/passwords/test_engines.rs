@@ -54,6 +54,59 @@ impl TagEngine for BitFlipEngine {
     }
 }
 
+/// Flips a bit of every tag.
+#[derive(Default)]
+pub(super) struct AlwaysWrongEngine {
+    pub(super) reports: Arc<AtomicUsize>,
+}
+
+impl TagEngine for AlwaysWrongEngine {
+    fn compute(&self, params: Params, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), EngineFailure> {
+        BitFlipEngine::new(None).compute(params, jobs, stop)?;
+        jobs.iter_mut().for_each(|job| job.tag[7] ^= 1 << 3);
+        Ok(())
+    }
+
+    fn report_wrong_result(&self) -> EngineFailure {
+        self.reports.fetch_add(1, Ordering::Relaxed);
+        wrong()
+    }
+
+    fn accepts_batch(&self, _: Params, _: usize) -> bool {
+        true
+    }
+
+    fn falls_back_to_cpu(&self, _: &EngineFailure) -> bool {
+        false
+    }
+}
+
+/// Is lost in its second call, which also stops the work of the CPU.
+#[derive(Default)]
+pub(super) struct LostLaterEngine(AtomicUsize);
+
+impl TagEngine for LostLaterEngine {
+    fn compute(&self, params: Params, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), EngineFailure> {
+        if self.0.fetch_add(1, Ordering::Relaxed) > 0 {
+            stop.set();
+            return Err(lost());
+        }
+        BitFlipEngine::new(None).compute(params, jobs, stop)
+    }
+
+    fn report_wrong_result(&self) -> EngineFailure {
+        unreachable!("it computes right tags")
+    }
+
+    fn accepts_batch(&self, _: Params, _: usize) -> bool {
+        true
+    }
+
+    fn falls_back_to_cpu(&self, _: &EngineFailure) -> bool {
+        false
+    }
+}
+
 /// Corrupts the tag of one batch slot in every call, always in the same way.
 pub(super) struct StuckSlotEngine(pub(super) usize);
 
@@ -143,6 +196,28 @@ impl TagEngine for MemoryHoldingEngine {
 
     fn report_wrong_result(&self) -> EngineFailure {
         self.engine.report_wrong_result()
+    }
+
+    fn falls_back_to_cpu(&self, _: &EngineFailure) -> bool {
+        false
+    }
+}
+
+/// Records the parameters of each hash that it computes.
+pub(super) struct RecordingEngine(pub(super) Arc<Mutex<Vec<Params>>>);
+
+impl TagEngine for RecordingEngine {
+    fn accepts_batch(&self, _: Params, _: usize) -> bool {
+        true
+    }
+
+    fn compute(&self, params: Params, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), EngineFailure> {
+        self.0.lock().expect("no panic").extend(jobs.iter().map(|_| params));
+        BitFlipEngine::new(None).compute(params, jobs, stop)
+    }
+
+    fn report_wrong_result(&self) -> EngineFailure {
+        wrong()
     }
 
     fn falls_back_to_cpu(&self, _: &EngineFailure) -> bool {

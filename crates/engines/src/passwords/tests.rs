@@ -2,11 +2,13 @@
 
 use super::progress::unwatched;
 use super::test_engines::{
-    AutomaticEngine, BitFlipEngine, LostEngine, MemoryHoldingEngine, StuckSlotEngine, lost, wrong,
+    AlwaysWrongEngine, AutomaticEngine, BitFlipEngine, LostEngine, LostLaterEngine, MemoryHoldingEngine,
+    RecordingEngine, StuckSlotEngine, lost, wrong,
 };
 use super::*;
 use crate::failure::EngineFailure;
-use hashmill_hash::password::{Policy, VerifyError};
+use hashmill_hash::argon2::{HashError, Hasher, Input};
+use hashmill_hash::password::{OverLimit, Policy, Quantity, VerifyError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -108,7 +110,8 @@ fn bit_flip_gives_no_hash_and_no_answer() {
     let own = right_hashes();
     assert_eq!(verify(&with_bit_flip(Some(0)), b"a", &own[0]), unknown());
     let logins: Vec<(&[u8], &PasswordHash)> = vec![(b"a", &own[0]), (b"b", &own[1]), (b"no", &own[2])];
-    assert_eq!(verify_all(&with_bit_flip(Some(1)), &logins), [Ok(()), unknown(), unknown()]);
+    // The match is not used, either.
+    assert_eq!(verify_all(&with_bit_flip(Some(1)), &logins), [unknown(), unknown(), unknown()]);
 }
 
 #[test]
@@ -117,9 +120,121 @@ fn bit_flip_after_a_mismatch_reports_unknown() {
     let logins: Vec<(&[u8], &PasswordHash)> = vec![(b"no", &own[0]), (b"b", &own[1]), (b"c", &own[2])];
     for faulty in [1, 2] {
         let verdicts = verify_all(&with_bit_flip(Some(faulty)), &logins);
-        let mut right = [mismatch(), Ok(()), Ok(())];
-        right[faulty] = unknown();
-        assert_eq!(verdicts, right, "{faulty}");
+        assert_eq!(verdicts, [unknown(), unknown(), unknown()], "{faulty}");
+    }
+}
+
+#[test]
+fn an_engine_that_is_always_wrong_refuses_no_user() {
+    let own = right_hashes();
+    for count in 1..=NEW.len() {
+        // All combinations of right and wrong passwords.
+        for right in 0..1 << count {
+            let password = |index: usize| if right >> index & 1 == 1 { NEW[index].password } else { b"no" };
+            let logins: Vec<_> = (0..count).map(|index| (password(index), &own[index])).collect();
+            let by_cpu = verify_all(&service(None), &logins);
+            let engine = AlwaysWrongEngine::default();
+            let reports = Arc::clone(&engine.reports);
+            let verdicts = verify_all(&service(Some(Box::new(engine))), &logins);
+            assert_eq!(verdicts, vec![unknown(); count], "{right:b}");
+            assert_eq!(reports.load(Ordering::Relaxed), 1, "one report for the group");
+            // The CPU does all of the group where it takes over.
+            let (automatic, failures) = with_automatic(AlwaysWrongEngine::default(), 1);
+            assert_eq!(verify_all(&automatic, &logins), by_cpu, "{right:b}");
+            assert_eq!(*failures.lock().expect("no panic"), [wrong()]);
+        }
+    }
+}
+
+#[test]
+fn draft_parts_of_a_hash_are_part_of_the_check() {
+    let params = Params::new(16, 1, 1).expect("good costs");
+    let mut tag = [0; 24];
+    let input = Input::new(b"a", SALT).with_secret(b"pepper").with_associated_data(b"data");
+    Hasher::new(params).hash_into(&input, &mut tag).expect("good inputs");
+    let draft = PasswordHash::new(params, SALT.to_vec(), tag.to_vec());
+    let draft = draft.with_draft_parts(b"key".to_vec(), b"data".to_vec());
+    let logins: Vec<(&[u8], &PasswordHash)> = vec![(b"no", &draft), (b"a", &draft), (b"b", &draft)];
+    let right = [mismatch(), Ok(()), mismatch()];
+    assert_eq!(verify_all(&service(None), &logins), right);
+    assert_eq!(verify_all(&with_bit_flip(None), &logins), right);
+}
+
+#[test]
+fn a_lost_engine_is_reported_before_errors_of_the_cpu() {
+    let own = right_hashes();
+    let logins: Vec<(&[u8], &PasswordHash)> = vec![(b"a", &own[0]), (b"no", &own[1]), (b"c", &own[2])];
+    let lost_later = service(Some(Box::new(LostLaterEngine::default())));
+    let verdicts = lost_later.verify_many_on_engine(&logins, &Stop::new());
+    assert_eq!(verdicts, [Some(Ok(())), Some(Err(lost().into())), Some(Ok(()))]);
+    // The engine stops the work, which is an error of the CPU.
+    let stop = Stop::new();
+    stop.set();
+    let error = service(None).verify(b"no", &own[0], &mut unwatched, &stop);
+    assert_eq!(error, Err(PasswordFailure::Verify(VerifyError::Hash(HashError::Stopped))));
+}
+
+fn memory_limit(memory_kib: u32) -> Limits {
+    let mut limits = Limits::NONE;
+    limits.memory_kib = memory_kib;
+    limits
+}
+
+#[test]
+fn limits_hold_on_every_route() {
+    let limits = memory_limit(16);
+    let service = |engine| {
+        let policy = Policy::new(Params::new(16, 1, 1).expect("good costs"));
+        let secret = SecretBytes::copied(b"pepper").expect("memory");
+        EnginePasswords::new(Passwords::new(policy).limits(limits), secret, engine)
+    };
+    let dear = Passwords::new(Policy::new(Params::new(24, 1, 1).expect("good costs")));
+    let dear = dear.secret(b"pepper".to_vec()).hash(b"a", SALT).expect("a hash");
+    let own = &right_hashes()[0];
+    let over = OverLimit { what: Quantity::Memory, given: 24, bound: 16, is_least: false };
+    let refused = || Verdict::Err(PasswordFailure::Verify(VerifyError::OverLimit(over)));
+    let logins: Vec<(&[u8], &PasswordHash)> = vec![(b"a", &dear), (b"a", own), (b"no", &dear)];
+    let stored = [dear.to_string(), own.to_string()];
+    let encoded = [0, 1].map(|index: usize| Login { stored: &stored[index], password: b"a" });
+    let computed = |hashes: &Arc<Mutex<Vec<Params>>>| hashes.lock().expect("no panic").clone();
+    for has_engine in [false, true] {
+        let hashes = Arc::default();
+        let engine = || Box::new(RecordingEngine(Arc::clone(&hashes))) as Box<dyn TagEngine>;
+        let service = service(has_engine.then(engine));
+        assert_eq!(verify(&service, b"a", &dear), refused());
+        assert_eq!(verify(&service, b"no", &dear), refused());
+        assert_eq!(verify(&service, b"a", own), Ok(()));
+        assert_eq!(verify_all(&service, &logins), [refused(), Ok(()), refused()]);
+        let [first, second] = &service.verify_many(&encoded, &Stop::new())[..] else { panic!("two results") };
+        assert!(matches!(first, Err(PasswordFailure::Verify(VerifyError::Phc(_)))), "{first:?}");
+        assert_eq!(second, &Ok(()));
+        assert_eq!(computed(&hashes), vec![own.params(); if has_engine { 3 } else { 0 }]);
+    }
+}
+
+#[test]
+fn salts_of_new_hashes_are_checked_on_every_route() {
+    let bad = [&b"short"[..], &[7; 65]];
+    for service in [service(None), with_bit_flip(None)] {
+        for salt in bad {
+            let refused = PasswordFailure::Create(CreateError::SaltLen { given: salt.len() });
+            let hash = service.hash(b"a", salt, &mut unwatched, &Stop::new());
+            assert_eq!(hash, Err(refused.clone()));
+            let new = [NEW[0], NewPassword { password: b"b", salt }, NEW[2]];
+            assert_eq!(hash_all(&service, &new), Err(refused));
+        }
+    }
+    // The limits are those of stored strings: new hashes may cost more, on every route.
+    let policy = Policy::new(Params::new(16, 1, 1).expect("good costs"));
+    let secret = || SecretBytes::copied(b"pepper").expect("memory");
+    let passwords = || Passwords::new(policy).limits(memory_limit(8));
+    let engine: Box<dyn TagEngine> = Box::new(BitFlipEngine::new(None));
+    for engine in [None, Some(engine)] {
+        let service = EnginePasswords::new(passwords(), secret(), engine);
+        assert_eq!(
+            (hash(&service).as_ref(), hash_all(&service, &NEW)),
+            (Ok(&right_hashes()[0]), Ok(right_hashes()))
+        );
     }
 }
 
@@ -217,9 +332,7 @@ fn encoded_hashes_are_verified_by_engine_or_cpu() {
     let login = |stored, password| Login { stored, password };
     let logins: [Login<'_>; 4] =
         [login(&own[0], b"a"), login("no hash", b"a"), login(&own[1], b"no"), login(&own[2], b"c")];
-    let verify = |service: &EnginePasswords| {
-        service.verify_many(&logins, (Syntax::Strict, &Limits::NONE), &Stop::new())
-    };
+    let verify = |service: &EnginePasswords| service.verify_many(&logins, &Stop::new());
     let right = verify(&service(None));
     assert_eq!(right.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, false, true]);
     assert!(matches!(right[1], Err(PasswordFailure::Verify(VerifyError::Phc(_)))));

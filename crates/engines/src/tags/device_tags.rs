@@ -1,13 +1,14 @@
 //! Argon2 tags computed by one device.
 
-use super::tag_engine::{RequestedEngine, TagEngine};
-use crate::budget::{Budget, Reservation};
+use super::tag_engine::{RequestedEngine, TagEngine, cpu_replaces_requested};
+use crate::budget::{Budget, Reservation, Reserved};
 use crate::device::OpenDevice;
+use crate::event::EventSink;
 use crate::failure::{EngineFailure, FailureCause};
 use crate::tune_file::TunedArgon2;
 use hashmill_gpu::{Argon2, Error};
 use hashmill_hash::argon2::{Job, Params, Stop};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Computes Argon2 tags on a device. Keeps device memory for the parameters of the last batch.
 pub(crate) struct DeviceTags {
@@ -17,7 +18,8 @@ pub(crate) struct DeviceTags {
     /// The name under which it was requested, for messages.
     label: String,
     budget: Budget,
-    last: Mutex<Option<Prepared>>,
+    events: EventSink,
+    last: Arc<Mutex<Option<Prepared>>>,
 }
 
 /// Memory for hashes of the same parameters.
@@ -26,8 +28,13 @@ struct Prepared {
     /// The number of hashes that were asked for.
     capacity: usize,
     argon2: Argon2,
-    /// Host memory, if the device uses it.
-    _reservation: Option<Reservation>,
+    reservation: Reservation,
+}
+
+impl Reserved for Prepared {
+    fn reservations(&self) -> Vec<&Reservation> {
+        vec![&self.reservation]
+    }
 }
 
 impl DeviceTags {
@@ -36,8 +43,11 @@ impl DeviceTags {
         tuned: Vec<TunedArgon2>,
         label: String,
         budget: Budget,
+        events: EventSink,
     ) -> DeviceTags {
-        DeviceTags { device, tuned, label, budget, last: Mutex::new(None) }
+        let last = Arc::new(Mutex::new(None));
+        budget.add_kept_memory(&last);
+        DeviceTags { device, tuned, label, budget, events, last }
     }
 
     /// Opens the device of `measured`, with all entries of that device.
@@ -49,14 +59,19 @@ impl DeviceTags {
         all: &[TunedArgon2],
         label: String,
         budget: Budget,
+        events: EventSink,
     ) -> Result<DeviceTags, EngineFailure> {
         match OpenDevice::open_model(&measured.engine, &measured.device) {
             Ok(device) => {
                 let tuned = device.tuned_entries(all);
-                Ok(DeviceTags::new(device, tuned, label, budget))
+                Ok(DeviceTags::new(device, tuned, label, budget, events))
             }
             Err(error) => Err(EngineFailure::new(label, error.into())),
         }
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Prepared>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `work` with memory for at most `max_hashes` hashes. Reuses the memory of the last batch if it is large enough.
@@ -67,20 +82,20 @@ impl DeviceTags {
         work: impl FnOnce(&mut Argon2) -> T,
     ) -> Result<T, Error> {
         let wanted = max_hashes.min(self.device.max_hashes(params));
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last();
         let is_reusable = |open: &Prepared| open.params == params && open.capacity >= wanted;
         let mut prepared = match last.take().filter(is_reusable) {
             Some(prepared) => prepared,
             None => {
-                // A card reports itself how many hashes it has memory for: some of them start when others have ended.
-                let reservation = self
-                    .device
-                    .uses_host_memory()
-                    .then(|| self.budget.reserve_on_device(self.device.info(), params, wanted));
-                let max_hashes = reservation.as_ref().map_or(wanted, |memory| memory.hashes().max(1));
+                let mut reservation = self.budget.reserve_on_device(self.device.info(), params, wanted);
+                // A card that no other engine uses is asked for more hashes than fit: some of them start when others have ended. Any
+                // other device is asked for at least one: it reports an error of its own if that is too much.
+                let has_own_card = reservation.is_alone() && !self.device.uses_host_memory();
+                let max_hashes = if has_own_card { wanted } else { reservation.hashes().max(1) };
                 let measured = self.tuned.iter().find(|tuned| tuned.has_costs(params));
                 let argon2 = self.device.argon2(params, max_hashes, measured)?;
-                Prepared { params, capacity: wanted, argon2, _reservation: reservation }
+                reservation.charge(argon2.memory());
+                Prepared { params, capacity: wanted, argon2, reservation }
             }
         };
         let result = work(&mut prepared.argon2);
@@ -93,7 +108,6 @@ impl DeviceTags {
     }
 }
 
-/// A requested device never falls back to the CPU.
 impl TagEngine for DeviceTags {
     fn accepts_batch(&self, _: Params, _: usize) -> bool {
         true
@@ -106,16 +120,19 @@ impl TagEngine for DeviceTags {
 
     fn release_host_memory(&self) {
         if self.device.uses_host_memory() {
-            self.last.lock().unwrap_or_else(PoisonError::into_inner).take();
+            self.last().take();
         }
     }
 
     fn report_wrong_result(&self) -> EngineFailure {
-        self.failure(Error::SelfTest { device: self.device.info().name.clone() })
+        // An engine is tested with known answers when it is made.
+        self.last().take();
+        let device = self.device.info().name.clone();
+        EngineFailure::new(&*self.label, FailureCause::WrongResult { device })
     }
 
-    fn falls_back_to_cpu(&self, _: &EngineFailure) -> bool {
-        false
+    fn falls_back_to_cpu(&self, failure: &EngineFailure) -> bool {
+        cpu_replaces_requested(failure, &self.events)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Traits of engines that compute Argon2 tags in place of the CPU.
 
+use crate::event::{EngineEvent, EventSink};
 use crate::failure::EngineFailure;
 use hashmill_hash::argon2::{Job, Params, Stop};
 use serde::Serialize;
@@ -18,11 +19,12 @@ pub trait TagEngine: Send + Sync {
     /// Frees host memory that the engine keeps for later batches. Memory of a discrete card is not host memory.
     fn release_host_memory(&self) {}
 
-    /// Reports that a result was found to be wrong. The engine passes a self-test before further work, unless it was requested
-    /// alone. Returns the failure for the caller of the work.
+    /// Reports that a result was found to be wrong. The engine passes a self-test before further work. Returns the failure for the
+    /// caller of the work.
     fn report_wrong_result(&self) -> EngineFailure;
 
-    /// Reports a failure. Returns whether the CPU takes over, because the engine was chosen automatically.
+    /// Reports a failure. Returns whether the CPU takes over: because the engine was chosen automatically, or because a result was
+    /// found to be wrong.
     fn falls_back_to_cpu(&self, failure: &EngineFailure) -> bool;
 
     /// What each engine of a group has computed so far; empty for a single engine.
@@ -41,6 +43,16 @@ pub trait RequestedEngine: TagEngine {
 
     /// The names of its engines and of its devices.
     fn names(&self) -> (String, String);
+}
+
+/// Whether the CPU takes over from an engine that was requested by name: only the work of which a result was found to be wrong. An engine
+/// that is lost or refuses work is the caller's to replace.
+pub(super) fn cpu_replaces_requested(failure: &EngineFailure, events: &EventSink) -> bool {
+    let is_wrong = failure.is_wrong_result();
+    if is_wrong {
+        events(&EngineEvent::CpuTakesOver { failure: failure.clone() });
+    }
+    is_wrong
 }
 
 /// What one engine of a group has computed. Serialized with these field names.

@@ -63,9 +63,9 @@ pub struct Streams {
 }
 
 impl Choice {
-    /// The day of the measurement.
+    /// The day of the measurement; the whole text, if it is none.
     pub fn date(&self) -> &str {
-        self.measured.get(..10).unwrap_or_default()
+        self.measured.get(..10).unwrap_or(&self.measured)
     }
 
     /// The plan for BLAKE3. It lives as long as the program, so call this once.
@@ -73,11 +73,13 @@ impl Choice {
         let Blake3Choice { block, chunk, many, long, xof, parallel_from } = &self.blake3;
         let kernels: Vec<Kernel> = Kernel::all().collect();
         let names = Role::ALL.into_iter().zip([block, chunk, many, long.as_ref().unwrap_or(many), xof]);
+        // `fault` has checked the names. A role whose kernel is unknown would keep that of the host; no digest depends on it.
         let found = names.filter_map(|(role, name)| {
             kernels.iter().find(|kernel| kernel.name() == *name).map(|kernel| (role, *kernel))
         });
         let tuning =
             found.fold(Tuning::from_plan(Plan::host()), |tuning, (role, kernel)| tuning.kernel(role, kernel));
+        // On a machine of 32 bits, no input is as long as that.
         let from = usize::try_from(*parallel_from).unwrap_or(usize::MAX);
         Box::leak(Box::new(tuning.parallel_from(from).measured(BASIS))).plan()
     }
@@ -88,6 +90,7 @@ impl Choice {
         let table = |entries: &[Streams]| -> argon2::Streams {
             entries.iter().map(|entry| (entry.up_to_kib, entry.streams)).collect::<Vec<_>>().leak()
         };
+        // `fault` has checked the name.
         let plan = argon2::Kernel::by_name(kernel).map_or_else(argon2::Plan::host, argon2::Plan::for_kernel);
         plan.measured(BASIS, table(lanes), table(hashes))
     }

@@ -33,9 +33,9 @@ pub struct TunedArgon2 {
 }
 
 impl TunedArgon2 {
-    /// The day of the measurement.
+    /// The day of the measurement; the whole text, if it is none.
     pub fn date(&self) -> &str {
-        self.measured.get(..10).unwrap_or_default()
+        self.measured.get(..10).unwrap_or(&self.measured)
     }
 
     /// Whether this is an entry of the device.

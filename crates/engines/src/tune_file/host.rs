@@ -33,7 +33,8 @@ impl Host {
             Vendor::Apple => "Apple",
             _ => "other",
         };
-        // For a CPU without a name, the system may have an identification number.
+        // For a CPU without a name, the system may have an identification number. Without both, vendor, family, model, stepping and
+        // features tell it apart.
         let name = Some(cpu.brand().to_owned()).filter(|name| !name.is_empty());
         Host {
             hashmill: env!("CARGO_PKG_VERSION").to_owned(),

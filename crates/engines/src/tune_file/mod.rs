@@ -8,13 +8,11 @@ mod cpu_choice;
 mod device_argon2;
 mod error;
 mod host;
-mod nonces;
 mod tiles;
 
 pub use cpu_choice::{Argon2Choice, Blake3Choice, Choice, Streams};
 pub use device_argon2::TunedArgon2;
 pub use error::TuneFileError;
-pub use nonces::TunedNonces;
 pub use tiles::TunedTiles;
 
 use hashmill_atomic_file::{Error, Expected, Refusal, Replacement, open_lock, open_regular};
@@ -42,7 +40,7 @@ const MAX_DEVICE_ENTRIES: usize = 64;
 /// The file. Fields are in the order in which people read them. Device entries are parsed one by one.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Content<D, F, N> {
+struct Content<D, F> {
     format: String,
     #[serde(rename = "place")]
     host: Host,
@@ -52,8 +50,6 @@ struct Content<D, F, N> {
     devices: Vec<D>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     files: Vec<F>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    nonces: Vec<N>,
 }
 
 /// The choices of the file.
@@ -65,8 +61,6 @@ pub struct TunedChoices {
     pub devices: Vec<TunedArgon2>,
     /// File tiles on devices, the newest entry first.
     pub files: Vec<TunedTiles>,
-    /// Nonce searches, the newest entry first.
-    pub nonces: Vec<TunedNonces>,
     /// Entries that are ignored, and why.
     pub faults: Vec<String>,
 }
@@ -92,19 +86,8 @@ impl TunedChoices {
     #[cfg(feature = "gpu")]
     pub(crate) fn tiles(&self, engine: &str, model: &str) -> Option<hashmill_gpu::Tiles> {
         let tuned = self.files.iter().find(|tuned| tuned.is_for(engine, model))?;
-        // `TunedTiles::parse` has checked the syntax.
+        // `TunedTiles::parse` has checked the syntax. Tiles change no digest.
         tuned.tiles.parse().ok()
-    }
-
-    /// The nonce search that was measured for this engine, device and these costs. The CPU's device is the empty string.
-    pub fn nonces(&self, engine: &str, model: &str, params: argon2::Params) -> Option<&TunedNonces> {
-        self.nonces.iter().find(|tuned| tuned.is_for(engine, model, params))
-    }
-
-    /// Inserts a measurement of a nonce search. It replaces the entry for the same engine, device and costs.
-    pub fn insert_nonces(&mut self, new: TunedNonces) {
-        self.nonces.retain(|old| !old.replaces(&new));
-        self.nonces.insert(0, new);
     }
 
     /// Inserts a measurement of Argon2 on a device. It replaces the entry for the same device and costs.
@@ -122,7 +105,7 @@ impl TunedChoices {
 
     /// A fault that shows that this program did not write the file.
     fn fault(&self, host: &Host) -> Option<String> {
-        let no_device = self.devices.is_empty() && self.files.is_empty() && self.nonces.is_empty();
+        let no_device = self.devices.is_empty() && self.files.is_empty();
         if self.choice.is_none() && no_device && self.faults.is_empty() {
             return Some("it has no entries".to_owned());
         }
@@ -172,10 +155,12 @@ impl TuneFile {
         Ok(())
     }
 
-    /// Applies `change` to the valid choices and replaces the file atomically. Invalid content is dropped.
+    /// Applies `change` to the valid choices and replaces the file atomically. Invalid content is dropped, and so are the oldest entries
+    /// of a file that would be too long to be read again.
     ///
     /// # Errors
-    /// The file cannot be read or written. A file that cannot be read is not replaced.
+    /// The file cannot be read or written. A file that cannot be read is not replaced. [`TuneFileError::TooLong`] if the newest entries
+    /// alone are too long.
     pub fn save(&self, change: impl FnOnce(&mut TunedChoices)) -> Result<(), TuneFileError> {
         self.save_with(change, |mut new, text| {
             new.write_all(text)?;
@@ -196,15 +181,13 @@ impl TuneFile {
         let current = Host::current();
         // Two runs that read and write at the same time would lose the measurements of one.
         let _lock = lock(&self.path)?;
-        let before = read(&self.path)?.and_then(|text| parse(&text, &current).ok());
-        let mut choices = before.unwrap_or_default();
+        let mut choices = match read(&self.path)?.map(|text| parse(&text, &current)) {
+            Some(Ok(choices)) => choices,
+            // What was measured on another machine or by another version is of no use here: the new measurement replaces it.
+            Some(Err(_)) | None => TunedChoices::default(),
+        };
         change(&mut choices);
-        let TunedChoices { choice, mut devices, mut files, mut nonces, .. } = choices;
-        devices.truncate(MAX_DEVICE_ENTRIES);
-        files.truncate(MAX_DEVICE_ENTRIES);
-        nonces.truncate(MAX_DEVICE_ENTRIES);
-        let content = Content { format: FORMAT.to_owned(), host: current, choice, devices, files, nonces };
-        let text = serde_json::to_string_pretty(&content).map_err(io::Error::from)? + "\n";
+        let text = bounded_text(choices, current)?;
         let new = Replacement::begin(&self.path).map_err(TuneFileError::Replace)?;
         write(new, text.as_bytes()).map_err(TuneFileError::Replace)
     }
@@ -218,6 +201,26 @@ impl TuneFile {
             Ok(()) => Ok(true),
             Err(error) if is_absent(&error) => Ok(false),
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The text of the file, without the oldest entries if it would be too long.
+fn bounded_text(choices: TunedChoices, host: Host) -> Result<String, TuneFileError> {
+    let TunedChoices { choice, mut devices, mut files, .. } = choices;
+    devices.truncate(MAX_DEVICE_ENTRIES);
+    files.truncate(MAX_DEVICE_ENTRIES);
+    let mut content = Content { format: FORMAT.to_owned(), host, choice, devices, files };
+    loop {
+        let text = serde_json::to_string_pretty(&content).map_err(io::Error::from)? + "\n";
+        if text.len() as u64 <= MAX_BYTES {
+            return Ok(text);
+        }
+        // The newest entry of a section may be the one that is to be saved.
+        match (content.devices.len(), content.files.len()) {
+            (0 | 1, 0 | 1) => return Err(TuneFileError::TooLong),
+            (devices, files) if devices >= files => content.devices.truncate(devices - 1),
+            (_, files) => content.files.truncate(files - 1),
         }
     }
 }
@@ -253,7 +256,7 @@ fn parse(text: &str, current: &Host) -> Result<TunedChoices, String> {
         Ok(FileHeader { format }) if !is_known(&format) => format!("its format is {format}, not {FORMAT}"),
         _ => damaged(&error),
     });
-    let Content::<Value, Value, Value> { format, host, choice, devices, files, nonces } = content?;
+    let Content::<Value, Value> { format, host, choice, devices, files } = content?;
     if !is_known(&format) {
         return Err(format!("its format is {format}, not {FORMAT}"));
     }
@@ -271,12 +274,6 @@ fn parse(text: &str, current: &Host) -> Result<TunedChoices, String> {
         match TunedTiles::parse(entry) {
             Ok(tuned) => choices.files.push(tuned),
             Err(why) => choices.faults.push(format!("entry {number} of files: {why}")),
-        }
-    }
-    for (number, entry) in (1..).zip(nonces) {
-        match TunedNonces::parse(entry) {
-            Ok(tuned) => choices.nonces.push(tuned),
-            Err(why) => choices.faults.push(format!("entry {number} of nonces: {why}")),
         }
     }
     choices.fault(current).map_or(Ok(choices), |why| Err(damaged(&why)))
@@ -319,9 +316,7 @@ mod tests {
 
     fn content(choice: Choice) -> Value {
         let (choice, devices, files) = (Some(choice), Vec::<TunedArgon2>::new(), Vec::<TunedTiles>::new());
-        let nonces = Vec::<TunedNonces>::new();
-        let content =
-            Content { format: FORMAT.to_owned(), host: Host::current(), choice, devices, files, nonces };
+        let content = Content { format: FORMAT.to_owned(), host: Host::current(), choice, devices, files };
         serde_json::to_value(&content).expect("plain data")
     }
 
@@ -544,47 +539,49 @@ mod tests {
         assert_eq!(fs::metadata(&path).expect("a file").len(), MAX_BYTES + 1);
     }
 
-    fn nonces(engine: &str, device: &str, in_flight: usize) -> Value {
-        json!({
-            "measured": "2026-11-29T12:00:00Z", "engine": engine, "device": device, "memory_kib": 2097152, "passes": 1,
-            "lanes": 1, "threads": 8, "in_flight": in_flight, "hashes_per_second": 5.5,
-        })
-    }
-
     #[test]
-    fn nonce_searches_are_an_optional_section() {
-        let mut whole = content(choice("portable"));
-        assert!(whole.get("nonces").is_none(), "older programs read a file without entries");
-        let kept = parse(&whole.to_string(), &Host::current()).expect("a file without the section");
-        assert!(kept.nonces.is_empty());
-        whole["nonces"] = json!([nonces("cpu", "", 1), nonces("cpu", "", 0), nonces("cuda", "a card", 40)]);
-        let kept = parse(&whole.to_string(), &Host::current()).expect("valid here");
-        assert_eq!(kept.faults, ["entry 2 of nonces: its threads and hashes in flight must be at least 1"]);
-        let params = argon2::Params::new(2 << 20, 1, 1).expect("costs");
-        let found = |engine, device| kept.nonces(engine, device, params).map(|tuned| tuned.in_flight);
-        assert_eq!(
-            [found("cpu", ""), found("cuda", "a card"), found("cuda", "other")],
-            [Some(1), Some(40), None]
-        );
-        whole.as_object_mut().expect("an object").remove("choice");
-        assert!(parse(&whole.to_string(), &Host::current()).is_ok(), "nothing but nonces");
-    }
-
-    #[test]
-    fn saved_nonce_searches_replace_older_ones() {
+    fn a_missing_folder_is_made_and_the_file_removed() {
         let folder = tempfile::tempdir().expect("a directory");
         let file = TuneFile::new(folder.path().join("new").join("tune.json"));
         assert_eq!(file.read().expect("no file"), None);
         file.prepare().expect("a folder");
-        for in_flight in [1, 2] {
-            for engine in ["cpu", "wgpu"] {
-                let tuned = TunedNonces::parse(nonces(engine, "", in_flight)).expect("an entry");
-                file.save(|choices| choices.insert_nonces(tuned)).expect("a folder that takes files");
-            }
-        }
-        let kept = file.read().expect("valid here").expect("a file").nonces;
-        let kept: Vec<_> = kept.iter().map(|tuned| (&*tuned.engine, tuned.in_flight)).collect();
-        assert_eq!(kept, [("wgpu", 2), ("cpu", 2)]);
+        file.save(|choices| choices.choice = Some(choice("portable"))).expect("a folder that takes files");
+        assert_eq!(file.read().expect("valid here").expect("a file").choice, Some(choice("portable")));
         assert!(file.remove().expect("a file") && !file.remove().expect("none"));
+    }
+
+    #[test]
+    fn a_saved_file_can_be_read_again_however_long_its_entries_are() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let file = TuneFile::new(folder.path().join("tune.json"));
+        let name = |number: usize, len: usize| format!("{number} {}", "\u{1}é\"".repeat(len));
+        let tiles = |number, len| TunedTiles {
+            measured: "2026-11-27T12:00:00Z".to_owned(),
+            engine: "cuda".to_owned(),
+            device: name(number, len),
+            tiles: "bytes=4194304 count=8".to_owned(),
+            bytes_per_second: 2e9,
+            of_processor: 1e9,
+        };
+        for len in [0, 10, 100, 1000, 2500] {
+            let mut choices = TunedChoices::default();
+            for number in 0..80 {
+                choices.insert_argon2(TunedArgon2::parse(device(&name(number, len))).expect("an entry"));
+                choices.insert_tiles(tiles(number, len));
+                let text = bounded_text(choices.clone(), Host::current()).expect("it is bounded");
+                assert!(text.len() as u64 <= MAX_BYTES, "{} bytes", text.len());
+                choices = parse(&text, &Host::current()).expect("valid here");
+                let newest = [&choices.devices[0].device, &choices.files[0].device];
+                assert_eq!(newest, [&name(number, len); 2]);
+                assert!(choices.faults.is_empty());
+            }
+            file.save(|saved| *saved = choices.clone()).expect("it is bounded");
+            assert_eq!(file.read().expect("it can be read"), Some(choices));
+        }
+        // An entry that is too long by itself is refused, and the file stays.
+        let before = read(file.path()).expect("a file");
+        let error = file.save(|choices| choices.insert_tiles(tiles(0, 20_000))).expect_err("too long");
+        assert!(matches!(error, TuneFileError::TooLong), "{error}");
+        assert_eq!(read(file.path()).expect("a file"), before);
     }
 }

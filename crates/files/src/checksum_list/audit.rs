@@ -68,6 +68,18 @@ impl<'a> Audit<'a> {
         }
     }
 
+    /// Takes the files of the table that were not added but satisfy `exists` out of the audit: filters left them out, so that they
+    /// are neither missing nor checked. Returns their rows.
+    pub fn leave_out(&mut self, exists: impl Fn(&[u8]) -> bool) -> Vec<u32> {
+        let is_left_out = |number: &u32| {
+            let name = self.old.name(*number);
+            !self.is_seen(*number) && !self.shut.holds(name) && exists(name)
+        };
+        let left_out: Vec<u32> = (0..self.old.len() as u32).filter(is_left_out).collect();
+        left_out.iter().for_each(|&number| self.see(number));
+        left_out
+    }
+
     fn see(&mut self, number: u32) {
         self.found[number as usize / 64] |= 1 << (number % 64);
     }
@@ -258,6 +270,28 @@ mod tests {
         );
         // A copy of an existing file is new.
         assert_eq!(audit(&[("a", 1)], &[("a", 1), ("b", 1)], &[]), ["Same a", "New b"]);
+    }
+
+    #[test]
+    fn files_that_exist_but_were_not_added_are_not_missing() {
+        let old = table(&[("a", 1), ("b", 2), ("c", 3), ("d/e", 4), ("f", 5)]);
+        let mut audit = Audit::new(&old);
+        audit.unread(b"d");
+        assert_eq!(audit.file(b"a", &[1; 32], None).expect("few"), Some(DigestVerdict::Same));
+        // A copy of a file that was left out is new, not moved.
+        audit.file(b"x", &[2; 32], None).expect("few");
+        assert_eq!(audit.leave_out(|name| name != b"c" && name != b"f"), [1]);
+        assert!(audit.leave_out(|_| false).is_empty());
+        let mut rest = Vec::new();
+        let Ok(()) = audit.finish(
+            |_| true,
+            |finding| -> Result<(), Infallible> {
+                rest.push((finding.verdict, finding.name.to_vec()));
+                Ok(())
+            },
+        );
+        let [new, gone] = [DigestVerdict::New, DigestVerdict::Gone];
+        assert_eq!(rest, [(new, b"x".to_vec()), (gone, b"c".to_vec()), (gone, b"f".to_vec())]);
     }
 
     #[test]

@@ -138,6 +138,7 @@ impl State {
 
     /// A line that sets context for later lines.
     fn context_line(&mut self, text: &[u8], number: u64) -> Option<Result<ParsedLine, LineError>> {
+        // Lines with context are ASCII. Another line is an entry or an error, which the caller decides.
         let text = std::str::from_utf8(text).ok().filter(|text| text.starts_with('#'))?;
         let header = Some(Ok(ParsedLine::Nothing(LineWarning::Header)));
         if number == 1
@@ -184,6 +185,7 @@ fn hashdeep(
         let names: Vec<&[u8]> = names.split(|&byte| byte == b',').collect();
         let mut columns = Columns { count: names.len() - 1, ..Columns::default() };
         for (index, name) in names.into_iter().enumerate() {
+            // Columns that are not known here are skipped: hashdeep has more functions, and the name of the file.
             let known = std::str::from_utf8(name).ok().and_then(Algorithm::by_key);
             if name == b"size" {
                 columns.size = Some(index);
@@ -208,8 +210,8 @@ fn hashdeep(
     let digest = parse::decode(digits, &mut notes)?;
     let size = match columns.size {
         Some(index) => {
-            let size = std::str::from_utf8(fields[index]).ok().and_then(|size| size.parse().ok());
-            Some(size.ok_or(LineError::Form)?)
+            let size = std::str::from_utf8(fields[index]).map_err(|_| LineError::Form)?;
+            Some(size.parse().map_err(|_| LineError::Form)?)
         }
         None => None,
     };

@@ -341,8 +341,8 @@ pub fn normalize_name(name: &[u8]) -> Cow<'_, [u8]> {
 
 /// The path of a name in a list.
 pub fn name_to_path(name: &[u8]) -> PathBuf {
-    // Names come from paths of this system, or were validated when they were read.
-    os::name(name.to_vec()).unwrap_or_default().into()
+    // Where names are Unicode and this one is not, no file has the name with replacement characters, so it is missing.
+    os::name(name.to_vec()).unwrap_or_else(|| String::from_utf8_lossy(name).into_owned().into()).into()
 }
 
 #[cfg(test)]

@@ -250,6 +250,7 @@ fn parse(algorithm: Algorithm, digest: &[u8], time: Option<&[u8]>) -> Option<Sto
             (Some(size.parse().ok()?), Time::parse(time)?, hex)
         }
     };
+    // Other programs may have written anything: what is no digest counts as absent, and the file is read.
     let digits = hex.as_bytes().chunks(2).map(|pair| {
         let pair =
             std::str::from_utf8(pair).ok().filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()))?;

@@ -12,6 +12,7 @@ const SECOND: i64 = 1_000_000_000;
 impl Time {
     /// The mtime, if the file system stores it.
     pub fn modified(metadata: &Metadata) -> Option<Time> {
+        // The only error of `modified` is that the system has no such time. A file without one counts as changed.
         metadata.modified().ok().and_then(Time::from_system)
     }
 

@@ -53,11 +53,11 @@ impl Filter {
     }
 
     /// Does it skip the entry at this path relative to the root?
-    pub(crate) fn leaves_out(&self, path: &Path, is_dir: bool) -> bool {
-        let excluded = |list: &PatternList| list.decide(path, is_dir) == Some(Decision::Skip);
+    pub(crate) fn skips(&self, path: &Path, is_dir: bool) -> bool {
+        let matches = |list: &PatternList| list.decide(path, is_dir) == Some(Decision::Skip);
         // A directory without a match may contain matching files.
         let missed = |list: &PatternList| !is_dir && list.decide_with_parents(path) != Some(Decision::Skip);
-        self.exclude.as_ref().is_some_and(excluded) || self.include.as_ref().is_some_and(missed)
+        self.exclude.as_ref().is_some_and(matches) || self.include.as_ref().is_some_and(missed)
     }
 }
 
@@ -83,7 +83,10 @@ pub(crate) fn ignore_files(directory: &Path) -> Result<Option<PatternList>, (&'s
     let mut list = PatternList::new(directory);
     for name in [".gitignore", ".ignore"] {
         let text = ignore_file(&directory.join(name)).map_err(|error| (name, error))?;
-        for line in text.iter().flat_map(|text| text.lines()) {
+        for line in text.iter().flat_map(|text| text.split('\n')) {
+            // As in git, which also drops a carriage return before the end of the file, and what follows a zero byte.
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            let line = line.split_once('\0').map_or(line, |(line, _)| line);
             // Invalid lines are skipped, as in git.
             let _ = list.add_line(line);
         }
@@ -108,6 +111,10 @@ fn ignore_file(path: &Path) -> Result<Option<String>, Error> {
     String::from_utf8(text).map(Some).map_err(|_| Error::Refused("an ignore file that is not UTF-8"))
 }
 
+// Where a backslash separates names, paths of both sides differ.
+#[cfg(all(test, unix))]
+mod git_comparison;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,7 +134,7 @@ mod tests {
             ("a/b/c/z", false, true),
             ("b/z", false, false),
         ] {
-            assert_eq!(filter.leaves_out(Path::new(path), is_dir), out, "{path}");
+            assert_eq!(filter.skips(Path::new(path), is_dir), out, "{path}");
         }
         let filter = Filter::new(&["b.jpg"], &["*.jpg", "docs/"]).expect("patterns");
         for (path, is_dir, out) in [
@@ -138,7 +145,7 @@ mod tests {
             ("d", true, false),
             ("docs/x", false, false),
         ] {
-            assert_eq!(filter.leaves_out(Path::new(path), is_dir), out, "{path}");
+            assert_eq!(filter.skips(Path::new(path), is_dir), out, "{path}");
         }
         for wrong in ["", " ", "#x", "!x"] {
             assert!(Filter::new(&[wrong], &[]).is_err(), "{wrong}");

@@ -153,7 +153,7 @@ impl Walk {
             let kind = self.kind(&entry);
             let name = entry.file_name();
             let is_dir = matches!(kind, Kind::Directory { .. });
-            if self.leaves_out(&entry, path, below, Path::new(&name), is_dir, ignored) {
+            if self.skips(&entry, path, below, Path::new(&name), is_dir, ignored) {
                 continue;
             }
             entries.push(Entry { name, kind });
@@ -163,7 +163,7 @@ impl Walk {
     }
 
     /// Do the rules skip an entry?
-    fn leaves_out(
+    fn skips(
         &self,
         entry: &fs::DirEntry,
         path: &Path,
@@ -176,7 +176,7 @@ impl Walk {
         if rules.skip_hidden && name.as_os_str().as_encoded_bytes().starts_with(b".") {
             return true;
         }
-        if !rules.filter.is_empty() && rules.filter.leaves_out(&below.join(name), is_dir) {
+        if !rules.filter.is_empty() && rules.filter.skips(&below.join(name), is_dir) {
             return true;
         }
         if rules.ignore_files && self.is_ignored(&path.join(name), is_dir, ignored) {
@@ -184,7 +184,7 @@ impl Walk {
         }
         // Directory entries contain the inode number; the system is queried only if it matches.
         !is_dir
-            && rules.except.iter().any(|except| os::may_be(entry, except))
+            && rules.except.iter().any(|file| os::may_be(entry, file))
             && fs::metadata(entry.path()).is_ok_and(|metadata| {
                 FileId::from_metadata(&metadata).is_some_and(|id| rules.except.contains(&id))
             })
@@ -238,8 +238,7 @@ impl Walk {
         Ok(Some(real))
     }
 
-    /// Enters a directory, unless its file system is excluded. Then there is no event, or one that reports
-    /// it.
+    /// Enters a directory, unless its file system is skipped. Then there is no event, or one that reports it.
     fn descend(&mut self, path: PathBuf, name: &Path, through_link: bool) -> Option<Visit> {
         let level = &self.levels[self.levels.len() - 1];
         let real = match self.real(level, &path, name, through_link) {
@@ -412,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_leave_out() {
+    fn rules_skip_entries() {
         let dir = tree(&[
             ".git/x",
             ".gitignore",

@@ -19,6 +19,8 @@ pub(crate) struct PatternList {
     by_extension: HashMap<Box<[u8]>, Vec<usize>>,
     /// Indices of the other patterns, which are tried one by one.
     others: Vec<usize>,
+    /// Size of all patterns that were expanded from alternatives, against [`ALTERNATIVES_LIMIT`].
+    alternatives_size: usize,
 }
 
 /// Decision of a list about a path.
@@ -35,6 +37,8 @@ struct Pattern {
     only_directories: bool,
     /// It matches paths from the root on, not names at any depth.
     anchored: bool,
+    /// Text that a path starts with, before what the segments match. Empty for most patterns, see [`split_prefix`].
+    prefix: Box<[u8]>,
     segments: Box<[Segment]>,
 }
 
@@ -58,8 +62,11 @@ enum Token {
     Class(Box<ByteSet>),
 }
 
-/// Maximum bytes of the patterns that the alternatives of one pattern stand for.
+/// Maximum size of the patterns that the alternatives of one list stand for, also while they are expanded.
 const ALTERNATIVES_LIMIT: usize = 1 << 20;
+/// Size of a pattern beside its text. Many short patterns take more memory than a long one.
+const ALTERNATIVE_OVERHEAD: usize = 24;
+const TOO_MANY_ALTERNATIVES: &str = "the combinations of alternatives take more than 1 MiB";
 /// Maximum depth of alternatives in alternatives.
 const NESTING_LIMIT: usize = 16;
 
@@ -71,6 +78,7 @@ impl PatternList {
             by_name: HashMap::new(),
             by_extension: HashMap::new(),
             others: Vec::new(),
+            alternatives_size: 0,
         }
     }
 
@@ -89,15 +97,24 @@ impl PatternList {
     /// Adds a pattern in which `{a,b}` stands for alternatives.
     ///
     /// # Errors
-    /// The reason why the text is no pattern.
+    /// The reason why the text is no pattern, or that the list becomes too large.
     pub(crate) fn add_alternatives(&mut self, text: &str) -> Result<(), &'static str> {
-        self.add(text, expand_braces)
+        let mut total = self.alternatives_size;
+        self.add(text, |text| {
+            let texts = expand_braces(text)?;
+            if texts.len() > 1 {
+                total += size(&texts);
+            }
+            if total > ALTERNATIVES_LIMIT { Err(TOO_MANY_ALTERNATIVES) } else { Ok(texts) }
+        })?;
+        self.alternatives_size = total;
+        Ok(())
     }
 
     fn add(
         &mut self,
         line: &str,
-        expand: impl Fn(&str) -> Result<Vec<String>, &'static str>,
+        expand: impl FnOnce(&str) -> Result<Vec<String>, &'static str>,
     ) -> Result<(), &'static str> {
         let line = trim_trailing_spaces(line);
         if line.is_empty() || line.starts_with('#') {
@@ -114,8 +131,10 @@ impl PatternList {
         let anchored = text.contains('/');
         let text = text.strip_prefix('/').unwrap_or(text);
         for text in expand(text)? {
-            let segments = parse_segments(text.as_bytes(), anchored)?;
-            self.push(Pattern { decision, only_directories, anchored, segments });
+            let (prefix, text) =
+                if anchored { split_prefix(text.as_bytes()) } else { (&[][..], text.as_bytes()) };
+            let segments = parse_segments(text, anchored)?;
+            self.push(Pattern { decision, only_directories, anchored, prefix: prefix.into(), segments });
         }
         Ok(())
     }
@@ -158,8 +177,16 @@ impl Pattern {
     fn matches(&self, names: &[&[u8]]) -> bool {
         let Some(last) = names.len().checked_sub(1) else { return false };
         let names = if self.anchored { names } else { &names[last..] };
-        let is_star = |segment: &Segment| matches!(segment, Segment::AnyDepth);
-        matches_all(&self.segments, names, is_star, |segment, name| segment.matches(name))
+        let matches = |names: &[&[u8]]| {
+            let is_star = |segment: &Segment| matches!(segment, Segment::AnyDepth);
+            matches_all(&self.segments, names, is_star, |segment, name| segment.matches(name))
+        };
+        if self.prefix.is_empty() {
+            return matches(names);
+        }
+        let path = names.join(&b'/');
+        let rest = path.strip_prefix(&*self.prefix);
+        rest.is_some_and(|rest| matches(&rest.split(|byte| *byte == b'/').collect::<Vec<_>>()))
     }
 }
 
@@ -237,7 +264,18 @@ fn trim_trailing_spaces(line: &str) -> &str {
     &line[..end]
 }
 
-/// Cuts the text of a pattern into segments. A slash in a character class separates nothing.
+/// Splits the text of an anchored pattern such as `d/a**/b` before the stars. Git removes the literal start of a pattern before
+/// it looks at the rest, so these stars match any number of names although they are not a whole segment. Returns no prefix for
+/// other patterns.
+fn split_prefix(text: &[u8]) -> (&[u8], &[u8]) {
+    let special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
+    let (prefix, rest) = text.split_at(text.iter().position(special).unwrap_or(text.len()));
+    let stars = rest.iter().take_while(|byte| **byte == b'*').count();
+    let is_segment = matches!(rest[stars..], [] | [b'/', ..] | [b'\\', b'/', ..]);
+    if stars >= 2 && is_segment && !prefix.ends_with(b"/") { (prefix, rest) } else { (&[], text) }
+}
+
+/// Cuts the text of a pattern into segments. A slash in a character class separates nothing, one after a backslash does.
 fn parse_segments(text: &[u8], anchored: bool) -> Result<Box<[Segment]>, &'static str> {
     let mut segments = Vec::new();
     let mut tokens = Vec::new();
@@ -256,8 +294,16 @@ fn parse_segments(text: &[u8], anchored: bool) -> Result<Box<[Segment]>, &'stati
             b'\\' => {
                 let (&escaped, after) =
                     rest.split_first().ok_or("the backslash at its end escapes nothing")?;
-                tokens.push(Token::Byte(escaped));
                 rest = after;
+                if escaped != b'/' {
+                    tokens.push(Token::Byte(escaped));
+                    continue;
+                }
+                segments.push(segment(std::mem::take(&mut tokens), anchored));
+                // Before such a slash, `**` matches one name at least.
+                if matches!(segments.last(), Some(Segment::AnyDepth)) {
+                    segments.push(Segment::Suffix(Box::default()));
+                }
             }
             byte => tokens.push(Token::Byte(byte)),
         }
@@ -342,9 +388,8 @@ fn parse_class(text: &[u8]) -> Result<(ByteSet, &[u8]), &'static str> {
             }
             _ => begin,
         };
-        if begin > end {
-            return Err("a range of a character class ends before it begins");
-        }
+        // A range that ends before it begins has its first byte, as for git.
+        set.insert(begin);
         (begin..=end).for_each(|byte| set.insert(byte));
     }
 }
@@ -409,9 +454,11 @@ fn expand_sequence(rest: &mut &str, depth: usize) -> Result<Vec<String>, &'stati
                 vec![ordinary.to_owned()]
             }
         };
-        let bytes = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
-        if endings.len() * bytes(&texts) + texts.len() * bytes(&endings) > ALTERNATIVES_LIMIT {
-            return Err("the combinations of its alternatives take more than 1 MiB");
+        // A bound of the size of all combinations. One text is no longer than the pattern.
+        if texts.len() * endings.len() > 1
+            && texts.len() * size(&endings) + endings.len() * size(&texts) > ALTERNATIVES_LIMIT
+        {
+            return Err(TOO_MANY_ALTERNATIVES);
         }
         if let [ending] = endings.as_slice() {
             texts.iter_mut().for_each(|text| text.push_str(ending));
@@ -424,16 +471,26 @@ fn expand_sequence(rest: &mut &str, depth: usize) -> Result<Vec<String>, &'stati
     Ok(texts)
 }
 
+/// Size of texts as patterns.
+fn size(texts: &[String]) -> usize {
+    texts.iter().map(|text| text.len() + ALTERNATIVE_OVERHEAD).sum()
+}
+
 /// Expands alternatives from their opening brace to the closing one.
 fn expand_alternatives(rest: &mut &str, depth: usize) -> Result<Vec<String>, &'static str> {
     if depth > NESTING_LIMIT {
         return Err("its alternatives are nested too deeply");
     }
-    let mut all = Vec::new();
+    let (mut all, mut total) = (Vec::new(), 0);
     loop {
         // The opening brace or a comma.
         *rest = &rest[1..];
-        all.extend(expand_sequence(rest, depth)?.into_iter().filter(|text| !text.is_empty()));
+        let texts = expand_sequence(rest, depth)?;
+        total += size(&texts);
+        if total > ALTERNATIVES_LIMIT {
+            return Err(TOO_MANY_ALTERNATIVES);
+        }
+        all.extend(texts.into_iter().filter(|text| !text.is_empty()));
         match rest.chars().next() {
             None => return Err("an opening brace has no closing one"),
             Some('}') => break,

@@ -4,7 +4,7 @@ use super::{Device, hash};
 use crate::{Error, Tuning};
 use hashmill_hash::argon2::{HashError, Job, Params, Plan, Stop};
 
-/// Argon2 with fixed parameters by the lanes `L` of a device.
+/// Argon2 with fixed parameters on a device `L`.
 pub(crate) struct Argon2<L> {
     pub(crate) params: Params,
     /// How the processor makes first blocks.
@@ -19,7 +19,7 @@ impl<L: Device> Argon2<L> {
         self.lanes.width()
     }
 
-    /// The tags of all jobs.
+    /// Computes the tags of all jobs.
     pub(crate) fn hash(&mut self, jobs: &mut [Job<'_>]) -> Result<(), Error> {
         static NEVER: Stop = Stop::new();
         self.hash_until(jobs, &NEVER)

@@ -1,5 +1,5 @@
-//! Device-independent part of Argon2: order of the work, first blocks and tags on the processor. No device
-//! calls here.
+//! Device-independent part of Argon2: order of the work, first blocks and tags on the processor. No device calls
+//! here.
 
 mod batch;
 pub(crate) mod nonces;
@@ -30,18 +30,18 @@ pub(crate) const STOP_LATENCY: Duration = Duration::from_millis(100);
 
 /// Pending hashes of the same parameters.
 pub(crate) trait HashSource {
-    /// The number of hashes not handed out yet; `u64::MAX` if it is not known.
-    fn left(&self) -> u64;
+    /// The number of hashes not started yet; `u64::MAX` if it is not known.
+    fn remaining(&self) -> u64;
 
-    /// First blocks of the next hashes, two per lane: of `most` hashes, or of all that are left. Hashes are
-    /// numbered from 0 in the order in which this hands them out.
-    fn next(&mut self, most: usize) -> Result<Zeroizing<Vec<Words>>, Error>;
+    /// Starts at most `max_hashes` of the remaining hashes, and returns their first blocks, two per lane. Hashes
+    /// are numbered from 0 in the order in which they start.
+    fn start_hashes(&mut self, max_hashes: usize) -> Result<Zeroizing<Vec<Words>>, Error>;
 
-    /// Takes last blocks, one per lane, of the hashes with these numbers: the oldest in flight, in order.
-    fn done(&mut self, numbers: &[u64], last: &[Words]) -> Result<(), Error>;
+    /// Receives the last blocks, one per lane, of the hashes with these numbers: the oldest in flight, in order.
+    fn finish_hashes(&mut self, numbers: &[u64], last: &[Words]) -> Result<(), Error>;
 
-    /// Gives up hashes in flight that are no longer needed, and returns their numbers.
-    fn give_up(&mut self) -> Vec<u64>;
+    /// Cancels hashes in flight that are no longer needed, and returns their numbers.
+    fn cancel_unneeded(&mut self) -> Vec<u64>;
 }
 
 /// A device with memory for hashes of the same parameters.
@@ -70,7 +70,7 @@ pub(crate) trait LaneMemory {
         lane_count: u32,
         ranges: &[SegmentRange],
         step: u32,
-        turn: usize,
+        buffer_set: usize,
     ) -> Result<Self::Submission, Error>;
 
     /// Waits until these ranges and all before them have been computed: `steps` in all. Cancels them when
@@ -79,7 +79,7 @@ pub(crate) trait LaneMemory {
         &mut self,
         submission: &Self::Submission,
         steps: u32,
-        turn: usize,
+        buffer_set: usize,
         stop: &Stop,
     ) -> Result<(), Error>;
 
@@ -90,17 +90,17 @@ pub(crate) trait LaneMemory {
     fn wipe(&mut self, lane_count: u32) -> Result<(), Error>;
 }
 
-/// Such memory, and the size of its submissions.
+/// An engine with fixed memory: all hashes of a batch start and end together.
 pub(crate) struct FixedEngine<R> {
     pub(crate) params: Params,
     pub(crate) memory: R,
-    pace: SubmitSizer,
+    sizer: SubmitSizer,
 }
 
 impl<R: LaneMemory> FixedEngine<R> {
     /// `submission_time` is the target time of a submission.
     pub(crate) fn new(params: Params, memory: R, submission_time: Duration) -> FixedEngine<R> {
-        FixedEngine { params, memory, pace: SubmitSizer::new(submission_time) }
+        FixedEngine { params, memory, sizer: SubmitSizer::new(submission_time) }
     }
 
     /// Fills the memory, unless `stop` is set or `is_needed` returns false meanwhile. Two submissions are in
@@ -111,33 +111,33 @@ impl<R: LaneMemory> FixedEngine<R> {
         stop: &Stop,
         is_needed: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
-        let FixedEngine { params, memory, pace } = self;
+        let FixedEngine { params, memory, sizer } = self;
         let mut ranges = SegmentRanges::new(*params);
         let mut before: Option<SubmittedRanges<R::Submission>> = None;
         let (mut step, mut began) = (0, Instant::now());
-        let mut wait = |memory: &mut R, before: &SubmittedRanges<R::Submission>, pace: &mut SubmitSizer| {
-            memory.wait_for_fill(&before.submission, before.steps, before.turn, stop)?;
-            pace.took(before.blocks, began.elapsed());
+        let mut wait = |memory: &mut R, before: &SubmittedRanges<R::Submission>, sizer: &mut SubmitSizer| {
+            memory.wait_for_fill(&before.submission, before.steps, before.buffer_set, stop)?;
+            sizer.record_time(before.blocks, began.elapsed());
             began = Instant::now();
             Ok::<_, Error>(())
         };
-        for turn in [0, 1].into_iter().cycle() {
+        for buffer_set in [0, 1].into_iter().cycle() {
             if stop.is_set() || !is_needed() {
-                before.map_or(Ok(()), |before| wait(memory, &before, pace))?;
+                before.map_or(Ok(()), |before| wait(memory, &before, sizer))?;
                 return Err(HashError::Stopped.into());
             }
-            let (submitted, blocks) = next_ranges(&mut ranges, pace.blocks());
+            let (submitted, blocks) = next_ranges(&mut ranges, sizer.blocks());
             if submitted.is_empty() {
                 break;
             }
-            let submission = memory.submit_fill(lane_count, &submitted, step, turn)?;
+            let submission = memory.submit_fill(lane_count, &submitted, step, buffer_set)?;
             step += submitted.len() as u32;
-            let now = SubmittedRanges { submission, steps: step, turn, blocks };
+            let now = SubmittedRanges { submission, steps: step, buffer_set, blocks };
             if let Some(before) = before.replace(now) {
-                wait(memory, &before, pace)?;
+                wait(memory, &before, sizer)?;
             }
         }
-        before.map_or(Ok(()), |before| wait(memory, &before, pace))
+        before.map_or(Ok(()), |before| wait(memory, &before, sizer))
     }
 }
 
@@ -149,8 +149,8 @@ impl<R: LaneMemory> Device for FixedEngine<R> {
     fn run(&mut self, work: &mut dyn HashSource, stop: &Stop) -> Result<(), Error> {
         let lanes = self.params.lanes() as usize;
         let mut next_number = 0;
-        while work.left() > 0 {
-            let first = work.next(self.width())?;
+        while work.remaining() > 0 {
+            let first = work.start_hashes(self.width())?;
             let numbers: Vec<u64> = (next_number..).take(first.len() / 2 / lanes).collect();
             if numbers.is_empty() {
                 break;
@@ -158,11 +158,11 @@ impl<R: LaneMemory> Device for FixedEngine<R> {
             next_number += numbers.len() as u64;
             let mut needed = numbers.len();
             let mut is_needed = || {
-                needed -= work.give_up().len();
+                needed -= work.cancel_unneeded().len();
                 needed > 0
             };
             match self.last_blocks_if(&first, stop, &mut is_needed) {
-                Ok(last) => work.done(&numbers, &last)?,
+                Ok(last) => work.finish_hashes(&numbers, &last)?,
                 Err(Error::Hash(HashError::Stopped)) if needed == 0 => {}
                 Err(error) => return Err(error),
             }
@@ -182,7 +182,7 @@ impl<R: LaneMemory> FixedEngine<R> {
         self.last_blocks_if(first, stop, &mut || true)
     }
 
-    /// The last block of each lane, computed from its two first blocks, unless they are not needed any more.
+    /// As `last_blocks`, unless `is_needed` returns false meanwhile.
     fn last_blocks_if(
         &mut self,
         first: &[Words],
@@ -198,8 +198,8 @@ impl<R: LaneMemory> FixedEngine<R> {
     }
 }
 
-/// The result of work whose memory was wiped afterwards. A stop is no failure, and does not hide a failed
-/// wipe.
+/// The result of work whose memory was wiped afterwards. An error of the wipe replaces a stop, which is no failure,
+/// but no other error.
 pub(crate) fn result_after_wipe<T>(done: Result<T, Error>, wiped: Result<(), Error>) -> Result<T, Error> {
     match (done, wiped) {
         (Ok(_) | Err(Error::Hash(HashError::Stopped)), Err(refused)) => Err(refused),
@@ -210,9 +210,9 @@ pub(crate) fn result_after_wipe<T>(done: Result<T, Error>, wiped: Result<(), Err
 /// Ranges that were submitted together.
 struct SubmittedRanges<W> {
     submission: W,
-    /// Number of ranges up to the end of these.
+    /// Number of ranges up to the end of this submission.
     steps: u32,
-    turn: usize,
+    buffer_set: usize,
     /// Blocks per lane.
     blocks: u32,
 }
@@ -241,9 +241,9 @@ pub(crate) fn hash(
     jobs: &mut [Job<'_>],
     stop: &Stop,
 ) -> Result<usize, Error> {
-    let mut jobs = JobSource { plan, params, jobs, given: 0, done: 0, stop };
+    let mut jobs = JobSource { plan, params, jobs, started: 0, finished: 0, stop };
     match device.run(&mut jobs, stop) {
-        Ok(()) | Err(Error::Hash(HashError::Stopped)) => Ok(jobs.done),
+        Ok(()) | Err(Error::Hash(HashError::Stopped)) => Ok(jobs.finished),
         Err(error) => Err(error),
     }
 }
@@ -253,20 +253,20 @@ struct JobSource<'a, 'b> {
     plan: Plan,
     params: Params,
     jobs: &'a mut [Job<'b>],
-    given: usize,
-    done: usize,
+    started: usize,
+    finished: usize,
     stop: &'a Stop,
 }
 
 impl HashSource for JobSource<'_, '_> {
-    fn left(&self) -> u64 {
-        (self.jobs.len() - self.given) as u64
+    fn remaining(&self) -> u64 {
+        (self.jobs.len() - self.started) as u64
     }
 
-    fn next(&mut self, most: usize) -> Result<Zeroizing<Vec<Words>>, Error> {
-        let some = &self.jobs[self.given..];
-        let some = &some[..some.len().min(most)];
-        self.given += some.len();
+    fn start_hashes(&mut self, max_hashes: usize) -> Result<Zeroizing<Vec<Words>>, Error> {
+        let some = &self.jobs[self.started..];
+        let some = &some[..some.len().min(max_hashes)];
+        self.started += some.len();
         let (plan, params) = (self.plan, self.params);
         first_blocks(params, some.len(), self.stop, |number, blocks| {
             let Job { input, tag } = &some[number];
@@ -277,25 +277,25 @@ impl HashSource for JobSource<'_, '_> {
         })
     }
 
-    fn done(&mut self, numbers: &[u64], last: &[Words]) -> Result<(), Error> {
-        debug_assert!(numbers.iter().copied().eq((self.done as u64..).take(numbers.len())), "in order");
-        let sums = sums(self.params, last);
-        let some = &mut self.jobs[self.done..][..sums.len()];
-        self.done += sums.len();
-        try_for_each_parallel(some, AT_A_TIME, |number, job| {
+    fn finish_hashes(&mut self, numbers: &[u64], last: &[Words]) -> Result<(), Error> {
+        debug_assert!(numbers.iter().copied().eq((self.finished as u64..).take(numbers.len())), "in order");
+        let sums = xor_last_blocks(self.params, last);
+        let some = &mut self.jobs[self.finished..][..sums.len()];
+        self.finished += sums.len();
+        try_for_each_parallel(some, HASHES_PER_TURN, |number, job| {
             hazmat::tag(&sums[number], job.tag);
             Ok(())
         })
     }
 
-    /// Every tag is needed.
-    fn give_up(&mut self) -> Vec<u64> {
+    /// Cancels nothing: every tag is needed.
+    fn cancel_unneeded(&mut self) -> Vec<u64> {
         Vec::new()
     }
 }
 
 /// The sum of the last blocks of all lanes, for each hash.
-pub(crate) fn sums(params: Params, last: &[Words]) -> Zeroizing<Vec<Words>> {
+pub(crate) fn xor_last_blocks(params: Params, last: &[Words]) -> Zeroizing<Vec<Words>> {
     let lanes = params.lanes() as usize;
     let mut sums = Zeroizing::new(vec![[0; 128]; last.len() / lanes]);
     for (sum, blocks) in sums.iter_mut().zip(last.chunks(lanes)) {
@@ -306,29 +306,29 @@ pub(crate) fn sums(params: Params, last: &[Words]) -> Zeroizing<Vec<Words>> {
     sums
 }
 
-/// Known cases: each variant, several passes and lanes, references beyond one address block.
-pub(crate) const OF_ALL: [(Variant, [u32; 3]); 3] =
+/// Parameters of self-tests: each variant, several passes and lanes, references beyond one address block.
+pub(crate) const SELF_TEST_CASES: [(Variant, [u32; 3]); 3] =
     [(Variant::Id, [600, 1, 1]), (Variant::I, [100, 3, 3]), (Variant::D, [64, 2, 2])];
 
 /// Computes two tags for each of these parameters (memory, passes, lanes) and compares them with the
 /// processor's.
 pub(crate) fn self_test(
     name: &str,
-    of: &[(Variant, [u32; 3])],
+    cases: &[(Variant, [u32; 3])],
     mut hash: impl FnMut(Params, &mut [Job<'_>]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    for &(variant, [memory, passes, lanes]) in of {
+    for &(variant, [memory, passes, lanes]) in cases {
         let params = Params::new(memory, passes, lanes).map_err(HashError::from)?;
         let params = params.with_variant(variant);
         let inputs = [b"one", b"two"].map(|password| Input::new(password, b"a salt of hashmill"));
-        let (mut given, mut right) = ([[0; 32]; 2], [[0; 32]; 2]);
+        let (mut computed, mut right) = ([[0; 32]; 2], [[0; 32]; 2]);
         for (input, tag) in inputs.iter().zip(&mut right) {
             *tag = Hasher::new(params).hash(input)?;
         }
         let mut jobs: Vec<_> =
-            inputs.into_iter().zip(&mut given).map(|(input, tag)| Job { input, tag }).collect();
+            inputs.into_iter().zip(&mut computed).map(|(input, tag)| Job { input, tag }).collect();
         hash(params, &mut jobs)?;
-        if given != right {
+        if computed != right {
             return Err(Error::SelfTest { device: name.to_owned() });
         }
     }
@@ -342,11 +342,11 @@ pub(crate) fn first_blocks(
     stop: &Stop,
     make: impl Fn(usize, &mut [[u64; 128]]) -> Result<(), HashError> + Sync,
 ) -> Result<Zeroizing<Vec<[u64; 128]>>, Error> {
-    let of_hash = 2 * params.lanes() as usize;
-    let mut first = Zeroizing::new(vec![[0; 128]; of_hash * hashes]);
+    let blocks_per_hash = 2 * params.lanes() as usize;
+    let mut first = Zeroizing::new(vec![[0; 128]; blocks_per_hash * hashes]);
     try_for_each_parallel(
-        &mut first.chunks_exact_mut(of_hash).collect::<Vec<_>>(),
-        AT_A_TIME,
+        &mut first.chunks_exact_mut(blocks_per_hash).collect::<Vec<_>>(),
+        HASHES_PER_TURN,
         |number, blocks| {
             if stop.is_set() {
                 return Err(HashError::Stopped.into());
@@ -357,30 +357,32 @@ pub(crate) fn first_blocks(
     Ok(first)
 }
 
-/// Hashes that a thread takes at a time: about a millisecond of work.
-pub(crate) const AT_A_TIME: usize = 64;
+/// Hashes for one turn of a thread: about a millisecond of work.
+pub(crate) const HASHES_PER_TURN: usize = 64;
 
-/// Calls `each` with every element and its number, in as many threads as the processor has or the system
-/// grants, `at_a_time` elements per turn of a thread. With one thread the host would take as long as a device
-/// that hashes thousands at once.
+/// Calls `call` with every element and its number, in as many threads as the processor has or the system grants,
+/// `per_turn` elements per turn of a thread. One thread would need as much time as a device that computes thousands
+/// of hashes at once.
 ///
 /// # Errors
 /// The first error in the order of the elements.
 pub(crate) fn try_for_each_parallel<T: Send>(
     all: &mut [T],
-    at_a_time: usize,
-    each: impl Fn(usize, &mut T) -> Result<(), Error> + Sync,
+    per_turn: usize,
+    call: impl Fn(usize, &mut T) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let helpers = all.len().div_ceil(at_a_time).min(threads).saturating_sub(1);
-    let parts = Mutex::new(all.chunks_mut(at_a_time).zip((0..).step_by(at_a_time)));
+    let helpers = all.len().div_ceil(per_turn).min(threads).saturating_sub(1);
+    let parts = Mutex::new(all.chunks_mut(per_turn).zip((0..).step_by(per_turn)));
     // Parts are handed out in order, so the part with the first error has begun before any later part fails.
     let work = || {
         loop {
             let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
             let Some((some, first)) = part else { return Ok(()) };
             let mut numbered = some.iter_mut().zip(first..);
-            numbered.try_for_each(|(one, number)| each(number, one)).map_err(|error| (first, error))?;
+            numbered
+                .try_for_each(|(element, number)| call(number, element))
+                .map_err(|error| (first, error))?;
         }
     };
     let done = thread::scope(|scope| {
@@ -397,19 +399,19 @@ pub(crate) fn try_for_each_parallel<T: Send>(
     first.map_or(Ok(()), |(_, error)| Err(error))
 }
 
-/// As many memories as can be allocated: after a refusal, those made before. If the first is refused, its
-/// size is halved until it fits.
+/// Allocates a part for each of these numbers of hashes, until the device refuses one. If it refuses the first part,
+/// that is halved until it fits.
 pub(crate) fn allocate_with_backoff<T>(
     hashes: &[u32],
     mut make: impl FnMut(u32) -> Result<T, Error>,
 ) -> Result<Vec<T>, Error> {
-    let mut memory = Vec::new();
+    let mut parts = Vec::new();
     for &hashes in hashes {
         let mut hashes = hashes;
         loop {
             match make(hashes) {
-                Ok(room) => memory.push(room),
-                Err(Error::OutOfMemory { .. }) if !memory.is_empty() => return Ok(memory),
+                Ok(part) => parts.push(part),
+                Err(Error::OutOfMemory { .. }) if !parts.is_empty() => return Ok(parts),
                 Err(Error::OutOfMemory { .. }) if hashes > 1 => {
                     hashes /= 2;
                     continue;
@@ -419,13 +421,12 @@ pub(crate) fn allocate_with_backoff<T>(
             break;
         }
     }
-    Ok(memory)
+    Ok(parts)
 }
 
-/// Index of a word in a block as devices store it: in the order in which kernel threads hold the words, two
-/// by two.
+/// Index of a word in a block as devices store it: in the order in which kernel threads hold the words, in pairs.
 #[cfg(any(feature = "wgpu", test))]
-pub(crate) const fn place(word: usize) -> usize {
+pub(crate) const fn device_word_index(word: usize) -> usize {
     const THREADS_PER_ROW: usize = 4;
     let (row, column) = (word / 16, word % 16);
     let (thread, quarter) = (row * THREADS_PER_ROW + column % 4, column / 4);
@@ -434,7 +435,7 @@ pub(crate) const fn place(word: usize) -> usize {
 
 /// A block from a device's memory, in the order of the standard.
 #[cfg(any(feature = "wgpu", test))]
-pub(crate) fn in_order(block: &[u8]) -> Words {
+pub(crate) fn in_standard_order(block: &[u8]) -> Words {
     let words = block.as_chunks::<8>().0;
-    std::array::from_fn(|word| u64::from_le_bytes(words[place(word)]))
+    std::array::from_fn(|word| u64::from_le_bytes(words[device_word_index(word)]))
 }

@@ -1,6 +1,6 @@
 //! Nonce search on a device: nonces of leases as hashes in flight, and their hits.
 
-use super::{Device, HashSource, Words, first_blocks, sums};
+use super::{Device, HashSource, Words, first_blocks, xor_last_blocks};
 use crate::Error;
 use hashmill_hash::argon2::pow::{DIGEST_LEN, HitChecker, HitQueue, Pow};
 use hashmill_hash::argon2::{HashError, Plan, Stop, hazmat};
@@ -10,16 +10,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Tries nonces of `supply` on a device with this name. Another thread checks its hits meanwhile.
+/// Tries nonces of `supply` by the function of `checker`, which checks hits on another thread. `name` is the
+/// device's, `plan` is for first blocks.
 pub(crate) fn run(
     device: &mut impl Device,
-    (name, plan, pow): (&str, Plan, Pow),
+    (name, plan): (&str, Plan),
     checker: &HitChecker,
     supply: &dyn Supply,
     stop: &Stop,
 ) -> Result<(), EngineError> {
     let ended = checker.check_beside(name, stop, |hits| {
-        device.run(&mut NonceSource::new(plan, pow, supply, hits, stop), stop)
+        device.run(&mut NonceSource::new(plan, checker.pow(), supply, hits, stop), stop)
     })?;
     match ended {
         Ok(()) | Err(Error::Hash(HashError::Stopped)) => Ok(()),
@@ -35,7 +36,7 @@ pub(crate) struct NonceSource<'q, 'a> {
     supply: &'a dyn Supply,
     hits: &'q HitQueue<'a>,
     stop: &'q Stop,
-    /// In the order of their numbers.
+    /// Sorted by number.
     in_flight: VecDeque<HashInFlight<'a>>,
     /// The number of the next hash.
     next_number: u64,
@@ -72,8 +73,8 @@ impl<'q, 'a> NonceSource<'q, 'a> {
         }
     }
 
-    /// The next nonce and its lease, for one of `most` hashes that begin.
-    fn next_nonce(&mut self, most: u64) -> Result<Option<(Arc<OpenLease<'a>>, u64)>, Error> {
+    /// The next nonce and its lease; a new lease has at most `max_nonces`.
+    fn next_nonce(&mut self, max_nonces: u64) -> Result<Option<(Arc<OpenLease<'a>>, u64)>, Error> {
         while !self.stop.is_set() {
             if let Some((lease, nonces)) = &mut self.rest
                 && !lease.work().stop().is_set()
@@ -86,7 +87,7 @@ impl<'q, 'a> NonceSource<'q, 'a> {
             if self.is_exhausted {
                 return Ok(None);
             }
-            let Some(lease) = OpenLease::take_from(self.supply, most) else {
+            let Some(lease) = OpenLease::take_from(self.supply, max_nonces) else {
                 self.is_exhausted = true;
                 return Ok(None);
             };
@@ -99,18 +100,18 @@ impl<'q, 'a> NonceSource<'q, 'a> {
 }
 
 impl HashSource for NonceSource<'_, '_> {
-    /// Endless, so that a device never hurries towards an end.
-    fn left(&self) -> u64 {
+    /// Unknown until the supply has ended. A device then keeps its steady rate instead of aiming at an end.
+    fn remaining(&self) -> u64 {
         if self.is_exhausted && self.rest.is_none() { 0 } else { u64::MAX }
     }
 
-    fn next(&mut self, most: usize) -> Result<Zeroizing<Vec<Words>>, Error> {
+    fn start_hashes(&mut self, max_hashes: usize) -> Result<Zeroizing<Vec<Words>>, Error> {
         if self.hits.has_failed() {
             return Err(HashError::Stopped.into());
         }
         let first = self.in_flight.len();
-        while self.in_flight.len() < first + most {
-            let missing = (first + most - self.in_flight.len()) as u64;
+        while self.in_flight.len() < first + max_hashes {
+            let missing = (first + max_hashes - self.in_flight.len()) as u64;
             let Some((lease, nonce)) = self.next_nonce(missing)? else { break };
             self.in_flight.push_back(HashInFlight { number: self.next_number, nonce, lease });
             self.next_number += 1;
@@ -127,11 +128,15 @@ impl HashSource for NonceSource<'_, '_> {
         })
     }
 
-    fn done(&mut self, numbers: &[u64], last: &[Words]) -> Result<(), Error> {
-        for (number, sum) in numbers.iter().zip(&*sums(self.pow.params(), last)) {
+    fn finish_hashes(&mut self, numbers: &[u64], last: &[Words]) -> Result<(), Error> {
+        for (number, sum) in numbers.iter().zip(&*xor_last_blocks(self.pow.params(), last)) {
+            // Results after a wrong hit do not count: their nonces return to the supply with their leases.
+            if self.hits.has_failed() {
+                return Err(HashError::Stopped.into());
+            }
             let at = self.in_flight.partition_point(|hash| hash.number < *number);
             if self.in_flight.get(at).is_none_or(|hash| hash.number != *number) {
-                // It was given up meanwhile.
+                // It was cancelled meanwhile.
                 continue;
             }
             let Some(HashInFlight { nonce, lease, .. }) = self.in_flight.remove(at) else { continue };
@@ -145,18 +150,18 @@ impl HashSource for NonceSource<'_, '_> {
         Ok(())
     }
 
-    /// Hashes of stopped work, and all of them once a check has failed.
-    fn give_up(&mut self) -> Vec<u64> {
-        let (mut given_up, has_failed) = (Vec::new(), self.hits.has_failed());
+    /// Cancels hashes of stopped work, and all hashes once a check has failed.
+    fn cancel_unneeded(&mut self) -> Vec<u64> {
+        let (mut cancelled, has_failed) = (Vec::new(), self.hits.has_failed());
         self.in_flight.retain(|HashInFlight { number, nonce, lease }| {
             let is_wanted = !has_failed && !lease.work().stop().is_set();
             if !is_wanted {
-                // Its stop may be withdrawn before a later hash of the lease is looked at.
+                // The stop may be withdrawn before a later hash of the lease is examined.
                 lease.withdraw_from(*nonce);
-                given_up.push(*number);
+                cancelled.push(*number);
             }
             is_wanted
         });
-        given_up
+        cancelled
     }
 }

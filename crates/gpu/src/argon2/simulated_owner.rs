@@ -15,13 +15,13 @@ pub(crate) fn pow(memory: u32) -> Pow {
     Pow::new(Params::new(memory, 1, 1).unwrap(), recipe, Order::BigEndian)
 }
 
-/// The behaviour of a simulated device.
+/// Fault of a simulated device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
     None,
-    /// It fails instead of its submission with this number.
+    /// The submission with this number fails.
     Fails(u32),
-    /// A bit flips in its result with this number.
+    /// A bit flips in the result with this number.
     Flips(u32),
 }
 
@@ -60,8 +60,11 @@ impl KnownHashes {
     }
 }
 
+/// Another one for each work: hashes are found by their first block.
 fn header(work: usize) -> [u8; 12] {
-    std::array::from_fn(|byte| (byte + 16 * work) as u8)
+    let mut header = *b"a header of ";
+    header[4..].copy_from_slice(&(work as u64).to_le_bytes());
+    header
 }
 
 fn target(bound: u64) -> [u8; 32] {
@@ -111,7 +114,7 @@ impl<'a> SimulatedOwner<'a> {
         Ok(())
     }
 
-    /// The last block that the device computes from these first ones.
+    /// The last block that the device computes from this first block.
     pub(crate) fn last_block(&self, first: &Words) -> Words {
         let (key, mut last) = self.known.by_first_block.lock().unwrap()[&[first[0], first[1]]];
         let count = &mut self.counts.lock().unwrap()[1];
@@ -165,7 +168,7 @@ impl Supply for SimulatedOwner<'_> {
     fn end_lease(&self, lease: Lease, progress: SearchProgress) {
         let (work, flipped) = (self.number(&lease), *self.flipped.lock().unwrap());
         let word = |nonce| match flipped {
-            // A device misses a hit whose wrong digest is none: no check finds that.
+            // A wrong digest above the target hides a hit: no check detects that.
             Some((key, digest)) if key == (work, nonce) => leading_word(&digest),
             _ => leading_word(&self.known.digest((work, nonce))),
         };
@@ -173,7 +176,7 @@ impl Supply for SimulatedOwner<'_> {
     }
 }
 
-/// What simulated searches did.
+/// Counts of simulated searches.
 #[derive(Default, Debug)]
 pub(crate) struct SimulatedSearches {
     pub(crate) searched: u64,

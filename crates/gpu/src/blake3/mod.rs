@@ -1,5 +1,5 @@
-//! Device-independent part of BLAKE3: kernel parameters, batches of short messages, nodes near the root. No
-//! device calls here.
+//! Device-independent part of BLAKE3: kernel parameters, batches of short messages, nodes near the root. No device
+//! calls here.
 
 pub(crate) mod input_split;
 pub(crate) mod subtrees;
@@ -11,7 +11,7 @@ use input_split::chunks;
 use zeroize::Zeroizing;
 
 /// Bytes of a chaining value.
-pub(crate) const VALUE: u64 = 32;
+pub(crate) const VALUE_BYTES: u64 = 32;
 
 const CHUNK_END: u32 = 2;
 const ROOT: u32 = 8;
@@ -21,7 +21,7 @@ const DERIVE_KEY_MATERIAL: u32 = 64;
 const IV: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// Key and mode flag of a function.
+/// Key and flag of a mode.
 #[derive(Clone)]
 pub(crate) struct Params {
     key: Zeroizing<[u8; 32]>,
@@ -62,7 +62,7 @@ impl Params {
         bytes
     }
 
-    /// Is there a key to hide?
+    /// Is the key a secret?
     #[cfg(feature = "wgpu")]
     pub(crate) fn is_secret(&self) -> bool {
         self.flags != 0
@@ -77,7 +77,8 @@ impl Params {
     }
 }
 
-pub(crate) fn wrong(reason: String) -> Error {
+/// The error for a buffer of the caller that cannot be used.
+pub(crate) fn buffer_error(reason: String) -> Error {
     Error::Buffer { reason }
 }
 
@@ -85,27 +86,27 @@ pub(crate) fn wrong(reason: String) -> Error {
 pub(crate) fn check_range(at: u64, bytes: u64, len: u64) -> Result<(), Error> {
     match at.checked_add(bytes) {
         Some(end) if end <= len => Ok(()),
-        _ => Err(wrong(format!("{bytes} bytes from {at} on are not in its {len}"))),
+        _ => Err(buffer_error(format!("{bytes} bytes from {at} on are not in its {len}"))),
     }
 }
 
 /// Results of a device for one input.
-pub(crate) enum Fetched {
-    /// An input of at most one chunk: the processor has its digest sooner than a device would start.
+pub(crate) enum DeviceResult {
+    /// The bytes of an input of at most one chunk: the processor hashes them in less time than a launch takes.
     Chunk(Vec<u8>),
     /// The values of neighbouring tiles.
     Values(Vec<ChainingValue>),
 }
 
-/// Bytes of the pieces in which a longer input in the memory of the host goes to a device: a subtree, and at most
-/// half of the input, because the host computes the node above the last two.
+/// Bytes of a piece of an input in the memory of the host. Each piece is a subtree of at most half of the input,
+/// because the host computes the root above the last two values.
 pub(crate) fn piece_len(len: usize) -> usize {
     const LARGEST: usize = 8 << 20;
     (hazmat::left_subtree_len(len as u64) as usize).min(LARGEST)
 }
 
-/// The two values under the root, from those of neighbouring tiles.
-pub(crate) fn children(mut row: Vec<ChainingValue>, mode: Mode<'_>) -> [ChainingValue; 2] {
+/// The two values under the root, merged from the values of neighbouring tiles.
+pub(crate) fn root_children(mut row: Vec<ChainingValue>, mode: Mode<'_>) -> [ChainingValue; 2] {
     while row.len() > 2 {
         let parent = |pair: &[ChainingValue]| match pair {
             [left, right] => hazmat::merge_subtrees_non_root(left, right, mode),
@@ -117,32 +118,32 @@ pub(crate) fn children(mut row: Vec<ChainingValue>, mode: Mode<'_>) -> [Chaining
 }
 
 /// Limits of one batch: bytes and chunks.
-pub(crate) const BATCH: u64 = 32 << 20;
-pub(crate) const MOST_JOBS: u64 = 1 << 20;
+pub(crate) const MAX_BATCH_BYTES: u64 = 32 << 20;
+pub(crate) const MAX_BATCH_JOBS: u64 = 1 << 20;
 
-/// Consecutive messages and their output places, in portions that are each worth a thread.
+/// Consecutive messages and their digests, in portions that are each large enough for a thread.
 #[cfg(feature = "cuda")]
-pub(crate) fn shares<'a, 'b>(
+pub(crate) fn thread_portions<'a, 'b>(
     messages: &'a [&'b [u8]],
     out: &'a mut [Hash],
 ) -> impl Iterator<Item = (&'a [&'b [u8]], &'a mut [Hash])> {
-    /// Bytes of a portion, and the cost of a message in bytes.
-    const SHARE: usize = 2 << 20;
-    const MESSAGE: usize = 256;
+    /// Bytes of a portion, and the fixed cost of a message as bytes.
+    const PORTION_BYTES: usize = 2 << 20;
+    const MESSAGE_BYTES: usize = 256;
     let mut rest = (messages, out);
     std::iter::from_fn(move || {
         let (messages, out) = std::mem::take(&mut rest);
         let mut cost = 0;
         let more = messages.iter().position(|message| {
-            cost += MESSAGE + message.len();
-            cost > SHARE
+            cost += MESSAGE_BYTES + message.len();
+            cost > PORTION_BYTES
         });
         // The message that exceeds the limit ends the portion.
         let count = more.map_or(messages.len(), |last| last + 1);
-        let (share, messages) = messages.split_at(count);
-        let (places, out) = out.split_at_mut(count);
+        let (portion, messages) = messages.split_at(count);
+        let (digests, out) = out.split_at_mut(count);
         rest = (messages, out);
-        (!share.is_empty()).then_some((share, places))
+        (!portion.is_empty()).then_some((portion, digests))
     })
 }
 
@@ -163,26 +164,25 @@ impl Batch {
     }
 }
 
-/// The values, if a kernel has written every one of them: their memory was cleared before, and no value is
-/// zero.
-pub(crate) fn all(values: Vec<ChainingValue>) -> Result<Vec<ChainingValue>, Error> {
-    if values.contains(&[0; VALUE as usize]) {
+/// Returns the values if a kernel has written all of them: their memory was cleared before, and no value is zero.
+pub(crate) fn check_values(values: Vec<ChainingValue>) -> Result<Vec<ChainingValue>, Error> {
+    if values.contains(&[0; VALUE_BYTES as usize]) {
         return Err(Error::Driver { reason: "a kernel did not run to its end".to_owned() });
     }
     Ok(values)
 }
 
-/// Computes the digests of many messages in batches of at most `most` bytes and `most_jobs` chunks. `run`
-/// takes a non-empty batch, empties it, and appends values in order, those of this batch or of earlier ones.
-/// Without a batch it appends all outstanding values.
-pub(crate) fn many(
+/// Computes the digests of many messages in batches of at most `max_bytes` bytes and `max_jobs` chunks. `run` submits a
+/// non-empty batch, empties it, and appends the values of this or earlier batches in order. Without a batch it appends
+/// all outstanding values.
+pub(crate) fn hash_batches(
     mode: Mode<'_>,
-    (most, most_jobs): (usize, usize),
+    (max_bytes, max_jobs): (usize, usize),
     messages: &[&[u8]],
     out: &mut [Hash],
     mut run: impl FnMut(Option<&mut Batch>, &mut Vec<ChainingValue>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    assert_eq!(messages.len(), out.len(), "one place for each digest");
+    assert_eq!(messages.len(), out.len(), "one digest for each message");
     let mut values = Vec::new();
     let mut batch = Batch::default();
     for message in messages {
@@ -191,7 +191,7 @@ pub(crate) fn many(
         let mut rest = *message;
         for number in 0.. {
             let (piece, more) = rest.split_at(rest.len().min(CHUNK_LEN));
-            if batch.bytes.len() + CHUNK_LEN > most || batch.jobs.len() == most_jobs {
+            if batch.bytes.len() + CHUNK_LEN > max_bytes || batch.jobs.len() == max_jobs {
                 run(Some(&mut batch), &mut values)?;
             }
             batch.add(piece, number, flags);
@@ -207,12 +207,12 @@ pub(crate) fn many(
     run(None, &mut values)?;
     let mut values = &values[..];
     for (message, out) in messages.iter().zip(out) {
-        let (own, others) = values.split_at(chunks(message.len() as u64).0 as usize);
-        values = others;
+        let (own, rest) = values.split_at(chunks(message.len() as u64).0 as usize);
+        values = rest;
         *out = match own {
             [digest] => Hash::from_bytes(*digest),
             row => {
-                let [left, right] = children(row.to_vec(), mode);
+                let [left, right] = root_children(row.to_vec(), mode);
                 hazmat::merge_subtrees_root(&left, &right, mode)
             }
         };
@@ -220,13 +220,13 @@ pub(crate) fn many(
     Ok(())
 }
 
-/// Length of a tree with every level that kernels have: tiles of 512 chunks, the second of which has three
-/// groups; the last group is not full and ends with part of a chunk. A multiple of four, because wgpu copies
-/// no other. Rows of more than 256 values take further rounds of the same loop.
-pub(crate) const TREE: usize = (512 + 259) * CHUNK_LEN + 776;
+/// Bytes of a tree with every level that kernels have: tiles of 512 chunks, the second of which has three groups; the
+/// last group is not full and ends with part of a chunk. A multiple of four, because wgpu copies whole words. Rows of
+/// more than 256 values take further rounds of the same loop.
+pub(crate) const SELF_TEST_TREE_BYTES: usize = (512 + 259) * CHUNK_LEN + 776;
 
 /// Input for self-tests.
-pub(crate) fn known(len: usize) -> Vec<u8> {
+pub(crate) fn self_test_input(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i * 31 + i / 251) as u8).collect()
 }
 
@@ -238,7 +238,7 @@ pub(crate) fn self_test(
     many: impl FnOnce(&[&[u8]], &mut [Hash]) -> Result<(), Error>,
     tree: impl FnOnce(&[u8]) -> Result<Hash, Error>,
 ) -> Result<(), Error> {
-    let bytes = known(TREE);
+    let bytes = self_test_input(SELF_TEST_TREE_BYTES);
     let lens = [0, 1, 63, 64, 65, 1023, 1024, 1025, 5000];
     let messages = lens.map(|len| &bytes[..len]);
     let mut digests = [Hash::from_bytes([0; 32]); 9];

@@ -1,6 +1,6 @@
 //! Tiles of files on any device: their queue, their memory, and the threads that wait for them.
 
-use super::{TREE, known};
+use super::{SELF_TEST_TREE_BYTES, self_test_input};
 use crate::Error;
 use hashmill_hash::blake3::hazmat::{ChainingValue, HasherExt as _, Mode};
 use hashmill_hash::blake3::{CHUNK_LEN, Hasher};
@@ -104,7 +104,7 @@ impl<S: Slots> Engine<S> {
         tile: usize,
         (buffers, staged, free): (StagingPool, Vec<S::Slot>, Vec<S::Slot>),
     ) -> Result<Engine<S>, Error> {
-        // Submitted tiles are not cancelled: at worst a slow device finishes a tile first.
+        // Submitted tiles are not cancelled: a stop waits until a slow device has finished a tile.
         let latency = Duration::from_millis(1 + (tile / BYTES_PER_MILLISECOND) as u64);
         let mut limits = SubtreeLimits::new(staged.len(), tile, latency);
         limits.memory *= 3;
@@ -131,7 +131,7 @@ impl<S: Slots> Engine<S> {
 
     /// Tests a tile that is larger than those of the common self-test, if the tile size permits.
     fn large_test(&self, mode: &Mode<'_>) -> Result<(), EngineError> {
-        let bytes = known(TREE.min(self.limits.tile));
+        let bytes = self_test_input(SELF_TEST_TREE_BYTES.min(self.limits.tile));
         let right = Hasher::with_mode(mode).update(&bytes).finalize_non_root();
         let subtree = self.compute(Tile::new(0, 0, bytes.len()), &bytes)?;
         if subtree.value == right { Ok(()) } else { Err(EngineError::SelfTest { engine: self.name.clone() }) }

@@ -8,59 +8,69 @@ use std::sync::Arc;
 /// The kernels, compiled for all supported processors.
 static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!("kernels.fatbin"));
 
-/// Aligned like the toolkit's images: the driver reads structures in them.
+/// Aligned as the toolkit aligns images: the driver reads structures in them.
 #[repr(C, align(64))]
 struct Aligned<Bytes: ?Sized>(Bytes);
 
-/// The oldest supported compute capability, as ten times the major number plus the minor one.
-const OLDEST: u32 = 75;
+/// The oldest supported compute capability: ten times the major number plus the minor number.
+const MIN_COMPUTE_CAPABILITY: u32 = 75;
 
 /// Requirements of the kernels: threads of a block, and bytes of shared memory.
 const THREADS: u32 = 128;
-pub(super) const SHARED: u32 = 25 << 10;
+pub(super) const SHARED_BYTES: u32 = 25 << 10;
 
-/// The oldest CUDA version of a driver that loads them.
-const OLDEST_DRIVER: i32 = 13_000;
+/// The oldest driver that loads the kernels, by its CUDA version.
+const MIN_DRIVER_VERSION: i32 = 13_000;
 
 fn describe(ordinal: &Ordinal, version: i32) -> Result<Info, Error> {
-    let ask = |which| ordinal.attribute(which);
-    let (major, minor) = (ask(Attribute::Major)?, ask(Attribute::Minor)?);
-    let lacks = if let Some(lacks) = lacks_of_driver(version) {
+    let attribute = |attribute| ordinal.attribute(attribute);
+    let (major, minor) = (attribute(Attribute::Major)?, attribute(Attribute::Minor)?);
+    let lacks = if let Some(lacks) = missing_driver_version(version) {
         Some(lacks)
-    } else if 10 * major + minor < OLDEST {
-        Some(format!("compute capability {}.{}: it has {major}.{minor}", OLDEST / 10, OLDEST % 10))
-    } else if ask(Attribute::ThreadsOfBlock)? < THREADS {
+    } else if 10 * major + minor < MIN_COMPUTE_CAPABILITY {
+        Some(format!(
+            "compute capability {}.{}: it has {major}.{minor}",
+            MIN_COMPUTE_CAPABILITY / 10,
+            MIN_COMPUTE_CAPABILITY % 10
+        ))
+    } else if attribute(Attribute::ThreadsPerBlock)? < THREADS {
         Some(format!("groups of {THREADS} threads"))
-    } else if ask(Attribute::SharedOfBlock)? < SHARED {
-        Some(format!("{SHARED} bytes that threads share"))
+    } else if attribute(Attribute::SharedBytesPerBlock)? < SHARED_BYTES {
+        Some(format!("{SHARED_BYTES} bytes that threads share"))
     } else {
         None
     };
-    let (memory, cuda) = (ordinal.memory()?, numbers(version));
+    let (memory, cuda) = (ordinal.memory()?, version_text(version));
     Ok(Info {
         name: ordinal.name()?,
         id: Some(ordinal.uuid()?),
         bus: Some(ordinal.bus()?),
-        kind: if ask(Attribute::Integrated)? == 0 { Kind::Discrete } else { Kind::Integrated },
+        kind: if attribute(Attribute::Integrated)? == 0 { Kind::Discrete } else { Kind::Integrated },
         interface: "CUDA",
         driver: format!("CUDA {cuda}, compute capability {major}.{minor}"),
         memory: Some(memory),
         // Kernels can address all of it.
         binding: memory,
         buffer: memory,
-        subgroup: ask(Attribute::Warp)?,
+        subgroup: attribute(Attribute::Warp)?,
         lacks,
     })
 }
 
 /// A CUDA version in dotted form.
-fn numbers(version: i32) -> String {
+fn version_text(version: i32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
-fn lacks_of_driver(version: i32) -> Option<String> {
-    let lacks = || format!("a driver of CUDA {}: it has one of {}", numbers(OLDEST_DRIVER), numbers(version));
-    (version < OLDEST_DRIVER).then(lacks)
+fn missing_driver_version(version: i32) -> Option<String> {
+    let lacks = || {
+        format!(
+            "a driver of CUDA {}: it has one of {}",
+            version_text(MIN_DRIVER_VERSION),
+            version_text(version)
+        )
+    };
+    (version < MIN_DRIVER_VERSION).then(lacks)
 }
 
 /// An open device. Clones are the same device; threads share it.
@@ -68,9 +78,9 @@ fn lacks_of_driver(version: i32) -> Option<String> {
 /// It uses the device's primary context, which the whole process shares, so that addresses of other libraries
 /// are valid.
 #[derive(Clone)]
-pub(crate) struct Device(Arc<Opened>);
+pub(crate) struct Device(Arc<DeviceState>);
 
-struct Opened {
+struct DeviceState {
     context: Arc<Context>,
     info: Info,
     multiprocessors: u32,
@@ -127,7 +137,7 @@ impl Device {
             grow: module.kernel("argon2_grow")?,
         };
         let copies = context.stream()?;
-        Ok(Device(Arc::new(Opened { context, info, multiprocessors, kernels, copies })))
+        Ok(Device(Arc::new(DeviceState { context, info, multiprocessors, kernels, copies })))
     }
 
     pub(crate) fn info(&self) -> &Info {
@@ -202,7 +212,7 @@ impl Buffer {
     }
 
     /// Is it in the memory of this device?
-    pub(super) fn is_of(&self, device: &Device) -> bool {
+    pub(super) fn belongs_to(&self, device: &Device) -> bool {
         Arc::ptr_eq(&self.device.0.context, &device.0.context)
     }
 }
@@ -212,9 +222,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_driver_that_is_too_old_is_told_by_its_version() {
-        let lacks = lacks_of_driver(12_080);
+    fn the_version_shows_that_a_driver_is_too_old() {
+        let lacks = missing_driver_version(12_080);
         assert_eq!(lacks.as_deref(), Some("a driver of CUDA 13.0: it has one of 12.8"));
-        assert_eq!([lacks_of_driver(13_000), lacks_of_driver(13_020)], [None, None]);
+        assert_eq!([missing_driver_version(13_000), missing_driver_version(13_020)], [None, None]);
     }
 }

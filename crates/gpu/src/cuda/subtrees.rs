@@ -11,9 +11,9 @@ use hashmill_hash::engine::{Memory, StagingPool, SubtreeEngine, Tile};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An engine with memory for `in_flight` tiles of at most `tile` bytes, and as much again for tiles that are
-/// computed in place. The device fetches its own staging memory directly; tiles in other memory are first copied
-/// into pinned memory, piece by piece.
+/// An engine with memory for `in_flight` tiles of at most `tile` bytes, and as much again for tiles that are computed in
+/// place. The device fetches tiles in the engine's staging memory directly; others are copied through pinned memory,
+/// piece by piece.
 pub(crate) fn subtrees(
     device: &Device,
     mode: &Mode<'_>,
@@ -24,7 +24,7 @@ pub(crate) fn subtrees(
     let (mut buffers, mut staged, mut free) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..in_flight {
         let memory = device.context().pinned(tile)?;
-        // Staged tiles need no other pinned memory.
+        // A staged tile is uploaded from its staging memory.
         staged.push(Slot { piece: WindowBuffer::new(device, tile)?, staging: Some(memory.source()) });
         free.push(Slot { piece: WindowBuffer::new(device, tile)?, staging: None });
         buffers.push(Box::new(memory) as Box<dyn Memory>);
@@ -55,11 +55,11 @@ impl Slots for Work {
     fn begin_staged(&self, slot: &mut Slot, tile: Tile, bytes: &[u8]) -> Result<(), Error> {
         let Slot { piece, staging: Some(staging) } = slot else { return self.begin(slot, tile, bytes) };
         piece.scratch.stream.upload(&piece.input, 0, staging, bytes.len())?;
-        piece.begin_there(&self.blake3, tile.offset, bytes.len())
+        piece.begin_uploaded(&self.blake3, tile.offset, bytes.len())
     }
 
     fn is_complete(&self, slot: &Slot, (): &(), timeout: Duration) -> Result<bool, Error> {
-        slot.piece.scratch.back.look(timeout)
+        slot.piece.scratch.values_host.poll(timeout)
     }
 
     fn value(&self, slot: &mut Slot, (): &()) -> Result<ChainingValue, Error> {

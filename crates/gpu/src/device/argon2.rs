@@ -7,7 +7,7 @@ use crate::cuda;
 #[cfg(feature = "wgpu")]
 use crate::wgpu;
 use crate::{Error, Tuning};
-use hashmill_hash::argon2::{HashError, Job, Params, Stop};
+use hashmill_hash::argon2::{Job, Params, Stop};
 use hashmill_hash::engine::{BatchEngine, BatchLimits, EngineError};
 use std::fmt;
 
@@ -82,18 +82,15 @@ impl Argon2 {
     /// [`Error::Hash`] for the first job with a length out of range; errors of the device. Each tag is either
     /// complete or untouched.
     pub fn hash(&mut self, jobs: &mut [Job<'_>]) -> Result<(), Error> {
-        static NEVER: Stop = Stop::new();
-        self.hash_until(jobs, &NEVER)
+        dispatch!(&mut self.engine, Engine, argon2 => argon2.hash(jobs))
     }
 
     /// As [`hash`](Argon2::hash), but ends within [`BatchLimits::stop_latency`] when another thread sets `stop`.
     ///
     /// # Errors
-    /// As for `hash`, and [`HashError::Stopped`] as [`Error::Hash`].
+    /// As for `hash`, and [`HashError::Stopped`](hashmill_hash::argon2::HashError::Stopped) as [`Error::Hash`].
     pub fn hash_until(&mut self, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), Error> {
-        let count = jobs.len();
-        let done = dispatch!(&mut self.engine, Engine, argon2 => argon2.hash_jobs(jobs, stop))?;
-        if done == count { Ok(()) } else { Err(HashError::Stopped.into()) }
+        dispatch!(&mut self.engine, Engine, argon2 => argon2.hash_until(jobs, stop))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::buffer::Memory;
 use super::{Buffer, Device, Inner, dispatch};
 use crate::Error;
-use crate::blake3::{self, Fetched, Params, children};
+use crate::blake3::{self, DeviceResult, Params, root_children};
 #[cfg(feature = "cuda")]
 use crate::cuda::{self, Registered};
 #[cfg(feature = "wgpu")]
@@ -83,13 +83,12 @@ impl Blake3 {
             #[cfg(feature = "wgpu")]
             (Engine::Wgpu(blake3), Memory::Wgpu(buffer)) => Work::Wgpu(blake3.start(buffer, offset, len)?),
             #[cfg(all(feature = "cuda", feature = "wgpu"))]
-            _ => return Err(blake3::wrong("it is another device's".to_owned())),
+            _ => return Err(blake3::buffer_error("it is another device's".to_owned())),
         };
         Ok(Pending { blake3: self, work })
     }
 
-    /// The digest of bytes in the memory of the host. They go to the device in pieces, which are hashed while
-    /// others are copied.
+    /// The digest of bytes in the memory of the host. The device hashes pieces while others are copied.
     ///
     /// # Errors
     /// Errors of the device.
@@ -115,15 +114,14 @@ impl Blake3 {
     /// [`HashError::Stopped`](hashmill_hash::argon2::HashError::Stopped) as [`Error::Hash`].
     #[cfg(feature = "cuda")]
     pub fn hash_registered(&self, bytes: &Registered<'_>, stop: &Stop) -> Result<Hash, Error> {
-        self.device.as_cuda()?;
-        self.hash_pieces(bytes.bytes(), || match &self.engine {
-            Engine::Cuda(blake3) => blake3.registered_pieces(bytes, stop),
+        match &self.engine {
+            Engine::Cuda(blake3) => self.hash_pieces(bytes.bytes(), || blake3.registered_pieces(bytes, stop)),
             #[cfg(feature = "wgpu")]
-            Engine::Wgpu(blake3) => blake3.pieces(bytes.bytes(), stop),
-        })
+            Engine::Wgpu(_) => Err(self.device.lacks_cuda()),
+        }
     }
 
-    /// The digest of these bytes, given the values of their pieces if they are more than a chunk.
+    /// The digest of these bytes, from the values of their pieces if they are more than a chunk.
     fn hash_pieces(
         &self,
         bytes: &[u8],
@@ -133,7 +131,7 @@ impl Blake3 {
         if bytes.len() <= CHUNK_LEN {
             return Ok(Hasher::with_mode(&mode).update(bytes).finalize());
         }
-        let [left, right] = children(pieces()?, mode);
+        let [left, right] = root_children(pieces()?, mode);
         Ok(merge_subtrees_root(&left, &right, mode))
     }
 
@@ -146,7 +144,7 @@ impl Blake3 {
     /// # Panics
     /// If `out` and `messages` differ in length.
     pub fn hash_many(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
-        assert_eq!(messages.len(), out.len(), "one place for each digest");
+        assert_eq!(messages.len(), out.len(), "one digest for each message");
         dispatch!(&self.engine, Engine, blake3 => blake3.hash_many(messages, out))
     }
 }
@@ -181,9 +179,9 @@ impl Pending<'_> {
     pub fn finish(self) -> Result<Hash, Error> {
         let mode = self.blake3.mode();
         Ok(match self.fetch()? {
-            Fetched::Chunk(bytes) => Hasher::with_mode(&mode).update(&bytes).finalize(),
-            Fetched::Values(values) => {
-                let [left, right] = children(values, mode);
+            DeviceResult::Chunk(bytes) => Hasher::with_mode(&mode).update(&bytes).finalize(),
+            DeviceResult::Values(values) => {
+                let [left, right] = root_children(values, mode);
                 merge_subtrees_root(&left, &right, mode)
             }
         })
@@ -196,9 +194,9 @@ impl Pending<'_> {
     pub fn finish_xof(self) -> Result<OutputReader, Error> {
         let mode = self.blake3.mode();
         Ok(match self.fetch()? {
-            Fetched::Chunk(bytes) => Hasher::with_mode(&mode).update(&bytes).finalize_xof(),
-            Fetched::Values(values) => {
-                let [left, right] = children(values, mode);
+            DeviceResult::Chunk(bytes) => Hasher::with_mode(&mode).update(&bytes).finalize_xof(),
+            DeviceResult::Values(values) => {
+                let [left, right] = root_children(values, mode);
                 merge_subtrees_root_xof(&left, &right, mode)
             }
         })
@@ -212,7 +210,7 @@ impl Pending<'_> {
         dispatch!(&self.work, Work, pending => pending.is_complete(timeout))
     }
 
-    fn fetch(self) -> Result<Fetched, Error> {
+    fn fetch(self) -> Result<DeviceResult, Error> {
         dispatch!(self.work, Work, pending => pending.fetch())
     }
 }

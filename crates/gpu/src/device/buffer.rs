@@ -75,8 +75,8 @@ impl Buffer {
         self.len() == 0
     }
 
-    /// Copies these bytes into it, from `at` on, and waits for the copy. With wgpu they must begin and end at a
-    /// multiple of four, or at the end of the buffer.
+    /// Copies these bytes into it, from the offset `at` on, and waits for the copy. With wgpu they must begin and end
+    /// at a multiple of four, or at the end of the buffer.
     ///
     /// # Errors
     /// [`Error::Buffer`] if they do not fit; errors of the driver.
@@ -84,7 +84,7 @@ impl Buffer {
         dispatch!(&self.0, Memory, buffer => buffer.write(at, bytes))
     }
 
-    /// Copies its contents from `at` on, and waits for the copy.
+    /// Copies its contents from the offset `at` on, and waits for the copy.
     ///
     /// # Errors
     /// [`Error::Buffer`] if it has fewer bytes; errors of the driver.

@@ -1,4 +1,4 @@
-//! Graphics devices, whichever back end reaches them.
+//! Graphics devices of either back end.
 
 mod argon2;
 mod blake3;
@@ -18,7 +18,7 @@ use crate::cuda::{self, Driver, Registered};
 #[cfg(feature = "wgpu")]
 use crate::wgpu;
 use crate::{Error, Info, Selector, Tuning};
-use hashmill_hash::argon2::pow::Pow;
+use hashmill_hash::argon2::pow::HitChecker;
 use hashmill_hash::argon2::{Hasher, Input, Job, Params};
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::SubtreeEngine;
@@ -38,7 +38,7 @@ pub enum BackEnd {
 }
 
 impl BackEnd {
-    /// All that this program was built with, the faster one for the same device first.
+    /// All back ends of this build, the faster one for the same device first.
     pub const ALL: &[BackEnd] = &[
         #[cfg(feature = "cuda")]
         BackEnd::Cuda,
@@ -200,10 +200,14 @@ impl Device {
         match &self.0 {
             Inner::Cuda(device) => Ok(device),
             #[cfg(feature = "wgpu")]
-            Inner::Wgpu(device) => {
-                Err(Error::Unfit { device: device.info().name.clone(), lacks: "NVIDIA's driver".to_owned() })
-            }
+            Inner::Wgpu(_) => Err(self.lacks_cuda()),
         }
+    }
+
+    /// The error of a request to another back end for what only NVIDIA's driver has.
+    #[cfg(all(feature = "cuda", feature = "wgpu"))]
+    fn lacks_cuda(&self) -> Error {
+        Error::Unfit { device: self.info().name.clone(), lacks: "NVIDIA's driver".to_owned() }
     }
 
     /// BLAKE3 in this mode. Compiles the kernels if necessary, and tests the device with known digests.
@@ -257,20 +261,22 @@ impl Device {
         Argon2::tuned(self, params, tuning)
     }
 
-    /// A nonce search with at most `most` nonces at a time, tested with known digests.
+    /// A nonce search by the function of `checker`, with at most `most` nonces at a time, tested with known
+    /// digests. The checker recomputes the hits: one is enough for all engines of a machine that search by the
+    /// same function. A search allocates no memory.
     ///
     /// # Errors
     /// As for [`argon2`](Device::argon2).
-    pub fn nonces(&self, pow: Pow, most: usize) -> Result<Nonces, Error> {
-        Nonces::new(self, pow, most)
+    pub fn nonces(&self, checker: Arc<HitChecker>, most: usize) -> Result<Nonces, Error> {
+        Nonces::new(self, checker, most)
     }
 
     /// As [`nonces`](Device::nonces), with this layout as far as memory allows.
     ///
     /// # Errors
     /// As for `nonces`.
-    pub fn nonces_tuned(&self, pow: Pow, tuning: Tuning) -> Result<Nonces, Error> {
-        Nonces::tuned(self, pow, tuning)
+    pub fn nonces_tuned(&self, checker: Arc<HitChecker>, tuning: Tuning) -> Result<Nonces, Error> {
+        Nonces::tuned(self, checker, tuning)
     }
 
     /// Candidate layouts of Argon2 with these parameters: that of [`argon2`](Device::argon2), and others that may

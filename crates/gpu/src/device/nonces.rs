@@ -5,7 +5,7 @@ use super::{Device, dispatch};
 use crate::argon2::{STOP_LATENCY, nonces};
 use crate::{Error, Tuning};
 use hashmill_hash::argon2::Stop;
-use hashmill_hash::argon2::pow::{HitChecker, Order, Pow};
+use hashmill_hash::argon2::pow::{HitChecker, Order};
 use hashmill_hash::engine::{EngineError, NonceEngine, NonceLimits, Supply};
 use std::sync::Arc;
 
@@ -15,32 +15,17 @@ use std::sync::Arc;
 /// [`EngineError::SelfTest`]. A hit that the device misses stays unnoticed.
 #[derive(Debug)]
 pub struct Nonces {
-    pow: Pow,
     argon2: Argon2,
-    /// Made by the first search, if the caller gives none.
-    checker: Option<Arc<HitChecker>>,
+    checker: Arc<HitChecker>,
 }
 
 impl Nonces {
-    pub(super) fn new(device: &Device, pow: Pow, most: usize) -> Result<Nonces, Error> {
-        Ok(Nonces { pow, argon2: Argon2::new(device, pow.params(), most)?, checker: None })
+    pub(super) fn new(device: &Device, checker: Arc<HitChecker>, most: usize) -> Result<Nonces, Error> {
+        Ok(Nonces { argon2: Argon2::new(device, checker.pow().params(), most)?, checker })
     }
 
-    pub(super) fn tuned(device: &Device, pow: Pow, tuning: Tuning) -> Result<Nonces, Error> {
-        Ok(Nonces { pow, argon2: Argon2::tuned(device, pow.params(), tuning)?, checker: None })
-    }
-
-    /// Lets this checker recompute the hits. One is enough for all engines of a machine that search
-    /// by the same function; without, the first search takes memory for a checker of its own.
-    ///
-    /// # Errors
-    /// [`EngineError::Function`] for a checker of another function.
-    pub fn checked_by(self, checker: Arc<HitChecker>) -> Result<Nonces, EngineError> {
-        if checker.pow() != self.pow {
-            let reason = "the checker of hits computes another".to_owned();
-            return Err(EngineError::Function { reason });
-        }
-        Ok(Nonces { checker: Some(checker), ..self })
+    pub(super) fn tuned(device: &Device, checker: Arc<HitChecker>, tuning: Tuning) -> Result<Nonces, Error> {
+        Ok(Nonces { argon2: Argon2::tuned(device, checker.pow().params(), tuning)?, checker })
     }
 
     /// The layout.
@@ -56,22 +41,18 @@ impl NonceEngine for Nonces {
 
     fn limits(&self) -> NonceLimits {
         let limits = NonceLimits::new(self.argon2.width(), self.argon2.memory(), STOP_LATENCY);
-        limits.with_host_memory(HitChecker::memory_for(self.pow))
+        limits.with_host_memory(HitChecker::memory_for(self.checker.pow()))
     }
 
     fn order(&self) -> Order {
-        self.pow.order()
+        self.checker.pow().order()
     }
 
     fn run(&mut self, supply: &dyn Supply, stop: &Stop) -> Result<(), EngineError> {
-        let checker = match &mut self.checker {
-            Some(checker) => checker,
-            none => none.insert(Arc::new(HitChecker::new(self.pow)?)),
-        };
         let Argon2 { device, engine } = &mut self.argon2;
         let name = &device.info().name;
         dispatch!(engine, Engine, argon2 => {
-            nonces::run(&mut argon2.lanes, (name, argon2.plan, self.pow), checker, supply, stop)
+            nonces::run(&mut argon2.lanes, (name, argon2.plan), &self.checker, supply, stop)
         })
     }
 }

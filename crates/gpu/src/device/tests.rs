@@ -1,4 +1,4 @@
-//! Tests of devices with broken kernels, and of buffers, by wgpu.
+//! Tests of wgpu devices with broken kernels, and of their buffers.
 #![cfg(feature = "wgpu")]
 
 use super::*;
@@ -61,7 +61,7 @@ fn a_kernel_that_does_not_run_to_its_end_is_an_error() {
     let wrongs = [
         ("if number < params.chunks {", "if number + 1u < params.chunks {"),
         ("    if thread == 0u {\n        values[", "    if thread == 0u && group.x > 0u {\n        values["),
-        // The first value of a row, the last of a row of three, one in the middle.
+        // The first value of a row, the last value of a row of three, a value in the middle.
         ("    if thread == 0u {\n        let at", "    if thread == 0u && group.x > 0u {\n        let at"),
         ("    if thread == 0u {\n        let at", "    if thread == 0u && group.x != 6u {\n        let at"),
         ("    if thread == 0u {\n        let at", "    if thread == 0u && group.x != 5u {\n        let at"),
@@ -75,7 +75,7 @@ fn a_kernel_that_does_not_run_to_its_end_is_an_error() {
 
 #[test]
 fn kernels_that_the_driver_rejects_are_an_error() {
-    let Some(device) = device("kernels that a driver does not take") else { return };
+    let Some(device) = device("kernels that a driver rejects") else { return };
     for (right, wrong) in [("fn leaves(", "fn leaf("), ("var m = block;", "var m = blocks;")] {
         let error = with_kernels(&device, &BLAKE3_TEXT.replace(right, wrong)).map(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Driver { .. }), "{error:?}");
@@ -91,7 +91,7 @@ fn a_device_passes_its_self_test() {
 }
 
 #[test]
-fn buffers_hold_what_was_written_and_refuse_what_does_not_fit() {
+fn buffers_keep_written_bytes_and_refuse_ranges_that_do_not_fit() {
     let Some(device) = device("buffers") else { return };
     let buffer = device.buffer(103).unwrap();
     assert_eq!((buffer.len(), buffer.is_empty()), (103, false));
@@ -119,7 +119,7 @@ fn buffers_hold_what_was_written_and_refuse_what_does_not_fit() {
         let refused = [buffer.write(at, &vec![0; len]), buffer.read(at, &mut vec![0; len])];
         assert!(refused.iter().all(|result| matches!(result, Err(Error::Buffer { .. }))), "{refused:?}");
     }
-    // Bytes behind these would be lost.
+    // These end within a word, whose other bytes would be lost.
     for (at, len) in [(1, 4), (0, 5), (101, 2)] {
         assert!(matches!(buffer.write(at, &vec![9; len]), Err(Error::Buffer { .. })), "{at}");
     }

@@ -1,11 +1,14 @@
 //! BLAKE3 by wgpu: inputs on a device, inputs of the host, and many short messages.
 
 use super::error_scope::guarded;
-use super::scratch::{Readback, Scratch, VALUES, bind, buffer, dispatch};
+use super::scratch::{Readback, Scratch, VALUE_USAGES, bind, buffer, dispatch};
 use super::{Buffer, Device};
 use crate::Error;
-use crate::blake3::input_split::{InputSplit, WIDTH};
-use crate::blake3::{BATCH, Batch, Fetched, MOST_JOBS, Params, all, many, piece_len, wrong};
+use crate::blake3::input_split::{GROUP_CHUNKS, InputSplit};
+use crate::blake3::{
+    Batch, DeviceResult, MAX_BATCH_BYTES, MAX_BATCH_JOBS, Params, buffer_error, check_values, hash_batches,
+    piece_len,
+};
 use ::wgpu::BufferUsages;
 use hashmill_hash::argon2::HashError;
 use hashmill_hash::blake3::hazmat::ChainingValue;
@@ -37,18 +40,18 @@ impl Blake3 {
 
     /// Starts to hash `len` bytes of a buffer, from `offset` on.
     pub(crate) fn start(&self, buffer: &Buffer, offset: u64, len: u64) -> Result<Pending<'_>, Error> {
-        if !buffer.is_of(&self.device) {
-            return Err(wrong("it is another device's".to_owned()));
+        if !buffer.belongs_to(&self.device) {
+            return Err(buffer_error("it is another device's".to_owned()));
         }
         let buffer = buffer.raw();
         check(buffer, offset, len)?;
         let work = if len <= CHUNK_LEN as u64 {
             self.fetch(buffer, offset, len)?
         } else {
-            let cut = InputSplit::whole(len, self.device.info().binding)
-                .ok_or_else(|| wrong(format!("{len} bytes are more than this device can be given")))?;
-            let scratch = self.scratch(cut)?;
-            let readback = scratch.begin(self.device.kernels()?, &self.params, (buffer, offset), cut, 0)?;
+            let split = InputSplit::for_input(len, self.device.info().binding)
+                .ok_or_else(|| buffer_error(format!("{len} bytes are more than this device can be given")))?;
+            let scratch = self.scratch(split)?;
+            let readback = scratch.begin(self.device.kernels()?, &self.params, (buffer, offset), split, 0)?;
             Work::Tiles(scratch, readback)
         };
         Ok(Pending { blake3: self, work })
@@ -80,8 +83,8 @@ impl Blake3 {
     /// The digests of many messages in the memory of the host.
     pub(crate) fn hash_many(&self, messages: &[&[u8]], out: &mut [Hash]) -> Result<(), Error> {
         let binding = self.device.info().binding;
-        let most = (binding.min(BATCH) as usize, (binding / 32).min(MOST_JOBS) as usize);
-        many(self.params.mode(), most, messages, out, |batch, values| {
+        let limits = (binding.min(MAX_BATCH_BYTES) as usize, (binding / 32).min(MAX_BATCH_JOBS) as usize);
+        hash_batches(self.params.mode(), limits, messages, out, |batch, values| {
             batch.map_or(Ok(()), |batch| self.run(batch, values))
         })
     }
@@ -93,15 +96,15 @@ impl Blake3 {
         batch.bytes.resize(batch.bytes.len().max(16), 0);
         let (device, queue) = self.device.raw();
         let kernels = self.device.kernels()?;
-        let asked = batch.bytes.len() as u64 + count * 80;
-        let (back, readback) = guarded(device, asked, || {
+        let requested = batch.bytes.len() as u64 + count * 80;
+        let (back, readback) = guarded(device, requested, || {
             let made = |size: usize, usage| buffer(device, size as u64, usage);
             let storage = BufferUsages::STORAGE;
             let params = made(Params::LEN, BufferUsages::UNIFORM | BufferUsages::COPY_DST);
             let input = made(batch.bytes.len(), storage | BufferUsages::COPY_DST);
             let jobs = made(batch.jobs.len() * 16, storage | BufferUsages::COPY_DST);
             // New buffers are zero.
-            let digests = made(batch.jobs.len() * 32, VALUES);
+            let digests = made(batch.jobs.len() * 32, VALUE_USAGES);
             let back = made(batch.jobs.len() * 32, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
             queue.write_buffer(&params, 0, &*self.params.bytes([0, count, 0, 0, 0, 0]));
             queue.write_buffer(&input, 0, &batch.bytes);
@@ -110,23 +113,23 @@ impl Blake3 {
             let buffers = [(0, &params), (1, &input), (3, &digests), (4, &jobs)]
                 .map(|(number, buffer)| (number, buffer.as_entire_buffer_binding()));
             let group = bind(device, &kernels.messages, buffers);
-            dispatch(&mut encoder, &kernels.messages, &group, count.div_ceil(WIDTH));
+            dispatch(&mut encoder, &kernels.messages, &group, count.div_ceil(GROUP_CHUNKS));
             encoder.clear_buffer(&params, 0, None);
             encoder.copy_buffer_to_buffer(&digests, 0, &back, 0, count * 32);
             let readback = Readback::begin(queue, encoder, &back, count * 32);
             (back, readback)
         })?;
         readback.wait(device)?;
-        values.extend(readback.values(device, &back).and_then(all)?);
+        values.extend(readback.values(device, &back).and_then(check_values)?);
         batch.jobs.clear();
         batch.bytes.clear();
         Ok(())
     }
 
-    /// Downloads an input of one chunk: the processor has its digest sooner than a device would start.
+    /// Downloads an input of one chunk: the processor hashes it in less time than a launch takes.
     fn fetch(&self, from: &::wgpu::Buffer, offset: u64, len: u64) -> Result<Work, Error> {
         if len == 0 {
-            return Ok(Work::Nothing);
+            return Ok(Work::Empty);
         }
         let (device, queue) = self.device.raw();
         let size = len.next_multiple_of(32);
@@ -140,45 +143,45 @@ impl Blake3 {
         Ok(Work::Chunk(back, readback, len as usize))
     }
 
-    fn free(&self) -> std::sync::MutexGuard<'_, Vec<Scratch>> {
+    fn lock_scratch(&self) -> std::sync::MutexGuard<'_, Vec<Scratch>> {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Scratch memory for `cut`, reused where possible.
-    fn scratch(&self, cut: InputSplit) -> Result<Scratch, Error> {
-        let mut free = self.free();
-        if let Some(fits) = free.iter().position(|scratch| scratch.fits(cut)) {
+    /// Scratch memory for `split`, reused where possible.
+    fn scratch(&self, split: InputSplit) -> Result<Scratch, Error> {
+        let mut free = self.lock_scratch();
+        if let Some(fits) = free.iter().position(|scratch| scratch.fits(split)) {
             return Ok(free.swap_remove(fits));
         }
-        // Memory that is too small now would be too small again.
+        // Frees scratch memory that is too small: inputs of one caller often have equal lengths.
         let smaller = free.pop();
         drop(free);
         drop(smaller);
-        self.new_scratch(cut)
+        self.new_scratch(split)
     }
 
-    fn new_scratch(&self, cut: InputSplit) -> Result<Scratch, Error> {
+    fn new_scratch(&self, split: InputSplit) -> Result<Scratch, Error> {
         let (device, queue) = self.device.raw();
-        Scratch::new(device, queue, cut, self.params.is_secret())
+        Scratch::new(device, queue, split, self.params.is_secret())
     }
 }
 
-/// Refuses what kernels cannot read: see [`hash_buffer`](crate::Blake3::hash_buffer).
+/// Refuses ranges that kernels cannot read: see [`hash_buffer`](crate::Blake3::hash_buffer).
 fn check(buffer: &::wgpu::Buffer, offset: u64, len: u64) -> Result<(), Error> {
     const ALIGNED: u64 = 256;
     let end = offset.checked_add(len).and_then(|end| end.checked_next_multiple_of(16));
     if !offset.is_multiple_of(ALIGNED) {
-        return Err(wrong(format!("it is read from {offset} on, which is no multiple of {ALIGNED}")));
+        return Err(buffer_error(format!("it is read from {offset} on, which is no multiple of {ALIGNED}")));
     }
     if end.is_none_or(|end| end > buffer.size()) {
         let size = buffer.size();
-        return Err(wrong(format!(
+        return Err(buffer_error(format!(
             "{len} bytes from {offset} on, and those up to a multiple of 16, are not in its {size}"
         )));
     }
     let needs = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
     if !buffer.usage().contains(needs) {
-        return Err(wrong("it was made without the usages STORAGE and COPY_SRC".to_owned()));
+        return Err(buffer_error("it was made without the usages STORAGE and COPY_SRC".to_owned()));
     }
     Ok(())
 }
@@ -211,8 +214,8 @@ impl Window {
                 queue.write_buffer(&self.input, (words.len() * 4) as u64, &last);
             }
         })?;
-        let (cut, counter) = (InputSplit::subtree(bytes.len() as u64, self.len), offset / CHUNK_LEN as u64);
-        self.scratch.begin(blake3.device.kernels()?, &blake3.params, (&self.input, 0), cut, counter)
+        let (split, counter) = (InputSplit::subtree(bytes.len() as u64, self.len), offset / CHUNK_LEN as u64);
+        self.scratch.begin(blake3.device.kernels()?, &blake3.params, (&self.input, 0), split, counter)
     }
 
     /// Is the value complete? Waits for at most `timeout`.
@@ -229,7 +232,7 @@ impl Window {
     pub(super) fn value(&mut self, readback: &Readback) -> Result<ChainingValue, Error> {
         match self.scratch.take(readback)?[..] {
             [value] => Ok(value),
-            _ => Err(Error::Driver { reason: "another number of values than was asked for".to_owned() }),
+            _ => Err(Error::Driver { reason: "another number of values than was requested".to_owned() }),
         }
     }
 }
@@ -241,7 +244,8 @@ pub(crate) struct Pending<'a> {
 }
 
 enum Work {
-    Nothing,
+    /// An empty input.
+    Empty,
     /// One chunk in transfer to the host.
     Chunk(::wgpu::Buffer, Readback, usize),
     Tiles(Scratch, Readback),
@@ -251,7 +255,7 @@ impl Pending<'_> {
     /// Is the digest complete? Waits for at most `timeout`.
     pub(crate) fn is_complete(&self, timeout: Duration) -> Result<bool, Error> {
         match &self.work {
-            Work::Nothing => Ok(true),
+            Work::Empty => Ok(true),
             Work::Chunk(_, readback, _) | Work::Tiles(_, readback) => {
                 readback.is_complete(self.blake3.device.raw().0, timeout)
             }
@@ -259,21 +263,21 @@ impl Pending<'_> {
     }
 
     /// Waits for the device.
-    pub(crate) fn fetch(self) -> Result<Fetched, Error> {
+    pub(crate) fn fetch(self) -> Result<DeviceResult, Error> {
         let Pending { blake3, work } = self;
         Ok(match work {
-            Work::Nothing => Fetched::Chunk(Vec::new()),
+            Work::Empty => DeviceResult::Chunk(Vec::new()),
             Work::Chunk(back, readback, len) => {
                 let (device, _) = blake3.device.raw();
                 readback.wait(device)?;
                 let mut bytes = readback.values(device, &back)?.into_flattened();
                 bytes.truncate(len);
-                Fetched::Chunk(bytes)
+                DeviceResult::Chunk(bytes)
             }
             Work::Tiles(scratch, readback) => {
                 let values = scratch.take(&readback)?;
-                blake3.free().push(scratch);
-                Fetched::Values(values)
+                blake3.lock_scratch().push(scratch);
+                DeviceResult::Values(values)
             }
         })
     }

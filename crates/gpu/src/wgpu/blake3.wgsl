@@ -59,7 +59,7 @@ struct State {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> input: array<vec4<u32>>;
-// Each value takes two.
+// A value has two elements.
 @group(0) @binding(2) var<storage, read_write> rows: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> values: array<vec4<u32>>;
 // For each message: its start in `input`, its length, its chunk number, and flags besides those of the mode.

@@ -3,17 +3,17 @@
 use super::Device;
 use super::scratch::{Readback, buffer};
 use crate::Error;
-use crate::blake3::{check_range, wrong};
+use crate::blake3::{buffer_error, check_range};
 use ::wgpu::{BufferUsages, PollType};
 
-/// Bytes of one copy, for which the driver keeps memory of the host.
-const COPY: usize = 64 << 20;
+/// Bytes of one copy: the driver keeps as much memory of the host.
+const COPY_BYTES: usize = 64 << 20;
 
-/// Copies begin and end at multiples of this length in bytes.
-const WORD: u64 = 4;
+/// Copies begin and end at multiples of this number of bytes.
+const WORD_BYTES: u64 = 4;
 
-/// Kernels read whole groups of this length in bytes.
-const GROUP: u64 = 16;
+/// Kernels read this number of bytes at a time.
+const GROUP_BYTES: u64 = 16;
 
 /// Memory on a device. Clones are the same memory.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub(crate) struct Buffer {
 impl Device {
     /// Allocates `bytes` bytes, all of them zero.
     pub(crate) fn buffer(&self, bytes: u64) -> Result<Buffer, Error> {
-        let size = bytes.max(1).checked_next_multiple_of(GROUP);
+        let size = bytes.max(1).checked_next_multiple_of(GROUP_BYTES);
         let size = size.filter(|size| *size <= self.info().buffer).ok_or(Error::OutOfMemory { bytes })?;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let raw = self.guarded(size, |device, _| buffer(device, size, usage))?;
@@ -50,8 +50,8 @@ impl Buffer {
     }
 
     /// Is it in the memory of this device?
-    pub(super) fn is_of(&self, device: &Device) -> bool {
-        self.device.is(device)
+    pub(super) fn belongs_to(&self, device: &Device) -> bool {
+        self.device.is_same(device)
     }
 
     /// Copies these bytes into it, from `at` on, and waits for the copy. They must begin and end at a multiple of
@@ -59,17 +59,19 @@ impl Buffer {
     pub(crate) fn write(&self, at: u64, bytes: &[u8]) -> Result<(), Error> {
         let len = bytes.len() as u64;
         check_range(at, len, self.len)?;
-        if !at.is_multiple_of(WORD) || !(len.is_multiple_of(WORD) || at + len == self.len) {
-            return Err(wrong(format!("{len} bytes from {at} on are no whole words of {WORD} bytes")));
+        if !at.is_multiple_of(WORD_BYTES) || !(len.is_multiple_of(WORD_BYTES) || at + len == self.len) {
+            return Err(buffer_error(format!(
+                "{len} bytes from {at} on are no whole words of {WORD_BYTES} bytes"
+            )));
         }
-        let (whole, rest) = bytes.split_at((len / WORD * WORD) as usize);
+        let (whole, rest) = bytes.split_at((len / WORD_BYTES * WORD_BYTES) as usize);
         self.device.guarded(len, |_, queue| {
-            for (number, piece) in whole.chunks(COPY).enumerate() {
-                queue.write_buffer(&self.raw, at + (number * COPY) as u64, piece);
+            for (number, piece) in whole.chunks(COPY_BYTES).enumerate() {
+                queue.write_buffer(&self.raw, at + (number * COPY_BYTES) as u64, piece);
                 queue.submit([]);
             }
             if !rest.is_empty() {
-                let mut word = [0; WORD as usize];
+                let mut word = [0; WORD_BYTES as usize];
                 word[..rest.len()].copy_from_slice(rest);
                 queue.write_buffer(&self.raw, at + whole.len() as u64, &word);
                 queue.submit([]);
@@ -82,10 +84,10 @@ impl Buffer {
     /// Copies its contents from `at` on, and waits for the copy.
     pub(crate) fn read(&self, at: u64, bytes: &mut [u8]) -> Result<(), Error> {
         check_range(at, bytes.len() as u64, self.len)?;
-        for (number, piece) in bytes.chunks_mut(COPY).enumerate() {
-            let from = at + (number * COPY) as u64;
-            let start = from / WORD * WORD;
-            let size = (from + piece.len() as u64).next_multiple_of(WORD) - start;
+        for (number, piece) in bytes.chunks_mut(COPY_BYTES).enumerate() {
+            let from = at + (number * COPY_BYTES) as u64;
+            let start = from / WORD_BYTES * WORD_BYTES;
+            let size = (from + piece.len() as u64).next_multiple_of(WORD_BYTES) - start;
             let (back, readback) = self.device.guarded(size, |device, queue| {
                 let back = buffer(device, size, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
                 let mut encoder = device.create_command_encoder(&::wgpu::CommandEncoderDescriptor::default());

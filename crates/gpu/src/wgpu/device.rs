@@ -2,15 +2,15 @@
 
 use super::argon2;
 use super::blake3_kernels::{Kernels, TEXT};
-use super::error_scope::{guarded, now};
+use super::error_scope::{block_on, guarded};
 use super::memory;
 use crate::{Error, Info, Kind, Selector};
 use ::wgpu::{Adapter, AdapterInfo, Backend, Backends, DeviceType, DownlevelFlags, Instance, Limits};
 use std::sync::{Arc, OnceLock};
 
-/// Requirements of the kernels.
+/// Requirements of the kernels: threads of a workgroup, bytes that they share, buffers.
 const THREADS: u32 = 128;
-const SHARED: u32 = THREADS * 32;
+const SHARED_BYTES: u32 = THREADS * 32;
 const BUFFERS: u32 = 4;
 
 /// Descriptions of all devices of this machine, by number. Empty without a driver.
@@ -23,11 +23,11 @@ fn adapters() -> Vec<Adapter> {
     descriptor.backends = Backends::VULKAN | Backends::METAL | Backends::DX12;
     // No validation layers: they would print to the program's output.
     descriptor.flags = ::wgpu::InstanceFlags::empty();
-    now(Instance::new(descriptor).enumerate_adapters(Backends::all()))
+    block_on(Instance::new(descriptor).enumerate_adapters(Backends::all()))
 }
 
 fn describe(adapter: &Adapter) -> Info {
-    let lacks = lacks(adapter);
+    let lacks = missing_feature(adapter);
     Info { memory: memory::of_adapter(adapter), lacks, ..info(&adapter.get_info(), &adapter.limits()) }
 }
 
@@ -59,19 +59,19 @@ fn info(info: &AdapterInfo, limits: &Limits) -> Info {
     }
 }
 
-fn lacks(adapter: &Adapter) -> Option<String> {
+fn missing_feature(adapter: &Adapter) -> Option<String> {
     if !adapter.get_downlevel_capabilities().flags.contains(DownlevelFlags::COMPUTE_SHADERS) {
         return Some("kernels of any kind".to_owned());
     }
-    lacks_of(&adapter.limits())
+    missing_limit(&adapter.limits())
 }
 
-fn lacks_of(limits: &Limits) -> Option<String> {
+fn missing_limit(limits: &Limits) -> Option<String> {
     let Limits { max_compute_invocations_per_workgroup, max_compute_workgroup_storage_size, .. } = *limits;
     if max_compute_invocations_per_workgroup < THREADS || limits.max_compute_workgroup_size_x < THREADS {
         Some(format!("groups of {THREADS} threads"))
-    } else if max_compute_workgroup_storage_size < SHARED {
-        Some(format!("{SHARED} bytes that threads share"))
+    } else if max_compute_workgroup_storage_size < SHARED_BYTES {
+        Some(format!("{SHARED_BYTES} bytes that threads share"))
     } else if limits.max_storage_buffers_per_shader_stage < BUFFERS {
         Some(format!("{BUFFERS} buffers for a kernel"))
     } else {
@@ -81,9 +81,9 @@ fn lacks_of(limits: &Limits) -> Option<String> {
 
 /// An open device. Clones are the same device; threads share it.
 #[derive(Clone)]
-pub(crate) struct Device(Arc<Opened>);
+pub(crate) struct Device(Arc<DeviceState>);
 
-struct Opened {
+struct DeviceState {
     device: ::wgpu::Device,
     queue: ::wgpu::Queue,
     info: Info,
@@ -106,12 +106,12 @@ impl Device {
         }
         let descriptor = ::wgpu::DeviceDescriptor {
             label: Some("hashmill"),
-            // wgpu's default limits are the least of any device: 128 MiB for a kernel.
+            // wgpu's default limits are those of the smallest devices: 128 MiB for a kernel.
             required_limits: adapter.limits(),
             required_features: adapter.features() & argon2::FEATURES,
             ..Default::default()
         };
-        let (device, queue) = now(adapter.request_device(&descriptor))
+        let (device, queue) = block_on(adapter.request_device(&descriptor))
             .map_err(|error| Error::Driver { reason: error.to_string() })?;
         Ok(Device::with(device, queue, info))
     }
@@ -119,7 +119,7 @@ impl Device {
     /// Wraps a device that the caller has opened, with the caller's own limits.
     pub(crate) fn from_parts(device: ::wgpu::Device, queue: ::wgpu::Queue) -> Result<Device, Error> {
         let limits = device.limits();
-        let (lacks, memory) = (lacks_of(&limits), memory::of_device(&device));
+        let (lacks, memory) = (missing_limit(&limits), memory::of_device(&device));
         let info = Info { memory, lacks, ..info(&device.adapter_info(), &limits) };
         match info.lacks {
             Some(lacks) => Err(Error::Unfit { device: info.name, lacks }),
@@ -128,15 +128,21 @@ impl Device {
     }
 
     fn with(device: ::wgpu::Device, queue: ::wgpu::Queue, info: Info) -> Device {
-        Device(Arc::new(Opened { device, queue, info, kernels: OnceLock::new(), argon2: OnceLock::new() }))
+        Device(Arc::new(DeviceState {
+            device,
+            queue,
+            info,
+            kernels: OnceLock::new(),
+            argon2: OnceLock::new(),
+        }))
     }
 
     pub(crate) fn info(&self) -> &Info {
         &self.0.info
     }
 
-    /// Runs calls to wgpu with their errors as results: without this wgpu panics when one fails. `bytes` is
-    /// the memory that they request, where known.
+    /// Runs calls to wgpu, and returns their errors: wgpu panics on errors outside of this function. `bytes` is the
+    /// memory that the calls request, where known.
     pub(super) fn guarded<T>(
         &self,
         bytes: u64,
@@ -151,7 +157,7 @@ impl Device {
     }
 
     /// Are both the same open device?
-    pub(super) fn is(&self, other: &Device) -> bool {
+    pub(super) fn is_same(&self, other: &Device) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
@@ -169,18 +175,18 @@ impl Device {
         if let Some(kernels) = self.0.argon2.get() {
             return Ok(kernels);
         }
-        let (device, means) = (&self.0.device, argon2::KernelOptions::from_device(&self.0.device));
-        let made = guarded(device, 0, || argon2::Kernels::new(device, &means.text()))?;
+        let (device, options) = (&self.0.device, argon2::KernelOptions::from_device(&self.0.device));
+        let made = guarded(device, 0, || argon2::Kernels::new(device, &options.text()))?;
         Ok(self.0.argon2.get_or_init(|| made))
     }
 
-    /// The same device with other BLAKE3 kernels, such as a broken one.
+    /// The same device with other BLAKE3 kernels, such as broken ones.
     #[cfg(test)]
     pub(crate) fn with_kernels(&self, text: &str) -> Result<Device, Error> {
-        let Opened { device, queue, info, .. } = &*self.0;
+        let DeviceState { device, queue, info, .. } = &*self.0;
         let kernels = guarded(device, 0, || Kernels::new(device, text))?;
         let (device, queue, info) = (device.clone(), queue.clone(), info.clone());
         let argon2 = OnceLock::new();
-        Ok(Device(Arc::new(Opened { device, queue, info, kernels: OnceLock::from(kernels), argon2 })))
+        Ok(Device(Arc::new(DeviceState { device, queue, info, kernels: OnceLock::from(kernels), argon2 })))
     }
 }

@@ -1,4 +1,4 @@
-//! wgpu calls with results: wgpu reports errors beside the calls, and panics on uncaught ones.
+//! Error scopes around wgpu calls: wgpu reports errors separately from the calls, and panics on uncaught ones.
 
 use crate::Error;
 use ::wgpu::{Device, ErrorFilter};
@@ -6,8 +6,8 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-/// Polls a future to its end. Those of wgpu are ready at once, except in a browser.
-pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
+/// Polls a future to its end. The futures of wgpu are ready at once, except in a browser.
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
     loop {
         match future.as_mut().poll(&mut context) {
@@ -22,18 +22,18 @@ pub(super) fn guarded<T>(device: &Device, bytes: u64, calls: impl FnOnce() -> T)
     let scopes = [ErrorFilter::Internal, ErrorFilter::Validation, ErrorFilter::OutOfMemory]
         .map(|filter| device.push_error_scope(filter));
     let value = calls();
-    let errors: Vec<_> = scopes.into_iter().rev().filter_map(|scope| now(scope.pop())).collect();
+    let errors: Vec<_> = scopes.into_iter().rev().filter_map(|scope| block_on(scope.pop())).collect();
     match errors.into_iter().next() {
         None => Ok(value),
-        Some(error) => Err(meaning(error, bytes)),
+        Some(error) => Err(convert_error(error, bytes)),
     }
 }
 
-fn meaning(error: ::wgpu::Error, bytes: u64) -> Error {
+fn convert_error(error: ::wgpu::Error, bytes: u64) -> Error {
     match error {
         ::wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { bytes },
         error => {
-            let reason = deepest(&error);
+            let reason = root_cause(&error);
             // wgpu has no error kind for this.
             if reason.contains("device is lost") || reason.contains("device was lost") {
                 return Error::Lost;
@@ -43,8 +43,8 @@ fn meaning(error: ::wgpu::Error, bytes: u64) -> Error {
     }
 }
 
-/// The root cause of a chain of errors.
-fn deepest(error: &dyn std::error::Error) -> String {
+/// The message of the last error of a chain.
+fn root_cause(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(cause) = error.source() {
         error = cause;
@@ -56,17 +56,17 @@ fn deepest(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
-    fn validation(said: &'static str) -> ::wgpu::Error {
-        ::wgpu::Error::Validation { source: said.into(), description: "where it was noticed".to_owned() }
+    fn validation(message: &'static str) -> ::wgpu::Error {
+        ::wgpu::Error::Validation { source: message.into(), description: "the failing call".to_owned() }
     }
 
     #[test]
     fn maps_wgpu_errors_by_cause() {
         let memory = ::wgpu::Error::OutOfMemory { source: "none".into() };
-        assert_eq!(meaning(memory, 77), Error::OutOfMemory { bytes: 77 });
-        assert_eq!(meaning(validation("Parent device is lost"), 0), Error::Lost);
+        assert_eq!(convert_error(memory, 77), Error::OutOfMemory { bytes: 77 });
+        assert_eq!(convert_error(validation("Parent device is lost"), 0), Error::Lost);
         assert_eq!(
-            meaning(validation("no such thing"), 0),
+            convert_error(validation("no such thing"), 0),
             Error::Driver { reason: "no such thing".to_owned() }
         );
     }

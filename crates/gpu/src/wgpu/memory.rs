@@ -1,4 +1,4 @@
-//! Size of device-local memory, which wgpu does not report: the only code here that calls a driver directly.
+//! Size of device-local memory, which wgpu does not report: the only direct calls of a driver in this back end.
 #![allow(
     unsafe_code,
     reason = "the driver's own description of its memory, of which wgpu gives the raw handles only"
@@ -10,8 +10,7 @@ use ::wgpu::{Adapter, Device};
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows))]
 const DEVICE_LOCAL: u32 = 1;
 
-/// Bytes of the largest device-local heap behind a raw adapter or a raw device: wgpu has no common trait for
-/// these.
+/// Bytes of the largest device-local heap of a raw adapter or a raw device: wgpu has no common trait for both.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", windows))]
 macro_rules! largest {
     ($raw:expr) => {{

@@ -4,8 +4,8 @@
 use super::blake3_kernels::Kernels;
 use super::error_scope::guarded;
 use crate::Error;
-use crate::blake3::input_split::{InputSplit, WIDTH, chunks};
-use crate::blake3::{Params, VALUE, all};
+use crate::blake3::input_split::{GROUP_CHUNKS, InputSplit, chunks};
+use crate::blake3::{Params, VALUE_BYTES, check_values};
 use ::wgpu::{
     BindGroup, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages, CommandEncoder,
     ComputePipeline, Device, PollError, PollStatus, PollType, Queue, SubmissionIndex,
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Bytes from one set of parameters to the next: an alignment that every device accepts.
-pub(super) const STRIDE: u64 = 256;
+pub(super) const PARAMS_STRIDE: u64 = 256;
 
 /// Creates a buffer. The caller checks for errors.
 pub(super) fn buffer(device: &Device, size: u64, usage: BufferUsages) -> Buffer {
@@ -51,7 +51,7 @@ pub(super) fn dispatch(
     pass.dispatch_workgroups(groups as u32, 1, 1);
 }
 
-/// Buffers for an input cut into a limited number of tiles.
+/// Buffers for an input split into a limited number of tiles.
 pub(super) struct Scratch {
     device: Device,
     queue: Queue,
@@ -67,30 +67,30 @@ impl Scratch {
     pub(super) fn new(
         device: &Device,
         queue: &Queue,
-        cut: InputSplit,
+        split: InputSplit,
         secret: bool,
     ) -> Result<Scratch, Error> {
-        let (tiles, windows) = (cut.tiles(), cut.windows().count() as u64);
-        let rows = tiles * cut.row() * VALUE;
-        let params = (windows + 1) * STRIDE;
+        let (tiles, windows) = (split.tiles(), split.windows().count() as u64);
+        let rows = tiles * split.row() * VALUE_BYTES;
+        let params = (windows + 1) * PARAMS_STRIDE;
         let (device, queue) = (device.clone(), queue.clone());
-        guarded(&device.clone(), params + rows + 2 * tiles * VALUE, || Scratch {
+        guarded(&device.clone(), params + rows + 2 * tiles * VALUE_BYTES, || Scratch {
             params: buffer(&device, params, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
             rows: buffer(&device, rows, BufferUsages::STORAGE | BufferUsages::COPY_DST),
-            values: buffer(&device, tiles * VALUE, VALUES),
-            back: buffer(&device, tiles * VALUE, BufferUsages::MAP_READ | BufferUsages::COPY_DST),
+            values: buffer(&device, tiles * VALUE_BYTES, VALUE_USAGES),
+            back: buffer(&device, tiles * VALUE_BYTES, BufferUsages::MAP_READ | BufferUsages::COPY_DST),
             device,
             queue,
             secret,
         })
     }
 
-    /// Is it large enough for `cut`?
-    pub(super) fn fits(&self, cut: InputSplit) -> bool {
-        let params = (cut.windows().count() as u64 + 1) * STRIDE;
+    /// Is it large enough for `split`?
+    pub(super) fn fits(&self, split: InputSplit) -> bool {
+        let params = (split.windows().count() as u64 + 1) * PARAMS_STRIDE;
         self.params.size() >= params
-            && self.rows.size() >= cut.tiles() * cut.row() * VALUE
-            && self.values.size() >= cut.tiles() * VALUE
+            && self.rows.size() >= split.tiles() * split.row() * VALUE_BYTES
+            && self.values.size() >= split.tiles() * VALUE_BYTES
     }
 
     /// Starts to compute the values of the tiles of `input` from `offset` on; the first chunk has the number
@@ -100,7 +100,7 @@ impl Scratch {
         kernels: &Kernels,
         params: &Params,
         (input, offset): (&Buffer, u64),
-        cut: InputSplit,
+        split: InputSplit,
         counter: u64,
     ) -> Result<Readback, Error> {
         guarded(&self.device, 0, || {
@@ -108,13 +108,13 @@ impl Scratch {
                 self.device.create_command_encoder(&::wgpu::CommandEncoderDescriptor::default());
             let mut at = 0;
             // Values of an earlier input must not pass for results.
-            encoder.clear_buffer(&self.rows, 0, Some(cut.tiles() * cut.row() * VALUE));
-            encoder.clear_buffer(&self.values, 0, Some(cut.tiles() * VALUE));
-            for window in cut.windows() {
+            encoder.clear_buffer(&self.rows, 0, Some(split.tiles() * split.row() * VALUE_BYTES));
+            encoder.clear_buffer(&self.values, 0, Some(split.tiles() * VALUE_BYTES));
+            for window in split.windows() {
                 let len = window.end - window.start;
                 let (count, tail) = chunks(len);
                 let counter = counter + window.start / 1024;
-                let first = cut.first_row(window.start);
+                let first = split.first_row(window.start);
                 let size = len.next_multiple_of(16).try_into().ok();
                 let group = bind(
                     &self.device,
@@ -125,21 +125,21 @@ impl Scratch {
                         (2, self.rows.as_entire_buffer_binding()),
                     ],
                 );
-                dispatch(&mut encoder, &kernels.leaves, &group, count.div_ceil(WIDTH));
-                at += STRIDE;
+                dispatch(&mut encoder, &kernels.leaves, &group, count.div_ceil(GROUP_CHUNKS));
+                at += PARAMS_STRIDE;
             }
-            let (count, tail) = chunks(cut.len);
+            let (count, tail) = chunks(split.len);
             let group = bind(
                 &self.device,
                 &kernels.tops,
                 [
-                    (0, self.params(params, at, [0, count, tail, cut.tile / 1024, cut.row(), 0])),
+                    (0, self.params(params, at, [0, count, tail, split.tile / 1024, split.row(), 0])),
                     (2, self.rows.as_entire_buffer_binding()),
                     (3, self.values.as_entire_buffer_binding()),
                 ],
             );
-            let bytes = cut.tiles() * VALUE;
-            dispatch(&mut encoder, &kernels.tops, &group, cut.tiles());
+            let bytes = split.tiles() * VALUE_BYTES;
+            dispatch(&mut encoder, &kernels.tops, &group, split.tiles());
             encoder.copy_buffer_to_buffer(&self.values, 0, &self.back, 0, bytes);
             Readback::begin(&self.queue, encoder, &self.back, bytes)
         })
@@ -150,18 +150,18 @@ impl Scratch {
         BufferBinding { buffer: &self.params, offset: at, size: std::num::NonZero::new(Params::LEN as u64) }
     }
 
-    /// Waits for the values that `way` transfers.
+    /// Waits for the values in transfer.
     pub(super) fn take(&self, readback: &Readback) -> Result<Vec<ChainingValue>, Error> {
         readback.wait(&self.device)?;
-        readback.values(&self.device, &self.back).and_then(all)
+        readback.values(&self.device, &self.back).and_then(check_values)
     }
 }
 
 impl Drop for Scratch {
-    /// Overwrites the key, except for transfer copies that the driver made.
+    /// Wipes the key, except for transfer copies of the driver.
     fn drop(&mut self) {
         if self.secret {
-            // A lost device has no key either.
+            // An error means that the device is lost, and its memory with it.
             let _ = guarded(&self.device, 0, || {
                 self.queue.write_buffer(&self.params, 0, &vec![0; self.params.size() as usize]);
                 self.queue.submit([]);
@@ -171,7 +171,7 @@ impl Drop for Scratch {
 }
 
 /// Usages of buffers that kernels write values into.
-pub(super) const VALUES: BufferUsages =
+pub(super) const VALUE_USAGES: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
 
 /// Timeout of one wait. A wait ends with the work or the device. Timeouts must be rare: wgpu 30 panics if
@@ -181,7 +181,7 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause between two polls of a thread that waits for a short time.
 const POLL_INTERVAL: Duration = Duration::from_micros(100);
 
-/// Milliseconds from the end of the work within which its callback runs.
+/// Milliseconds from the end of the work until its callback must have run.
 const MAX_LATE_POLLS: u32 = 1000;
 
 const PENDING: u8 = 0;
@@ -263,7 +263,7 @@ impl Readback {
 
     /// The values in `back`, which can be reused afterwards.
     pub(super) fn values(&self, device: &Device, back: &Buffer) -> Result<Vec<ChainingValue>, Error> {
-        self.read(device, back, |bytes| bytes.as_chunks::<{ VALUE as usize }>().0.to_vec())
+        self.read(device, back, |bytes| bytes.as_chunks::<{ VALUE_BYTES as usize }>().0.to_vec())
     }
 
     /// Applies `with` to the bytes in `back`, which can be reused afterwards.

@@ -1,19 +1,19 @@
-//! Failures of every driver call and a device loss at every launch: each is an error or the right result,
-//! never a panic, and all memory is freed.
+//! Failures of every driver call, and device loss at every launch: the outcome is an error or the right result, never a
+//! panic, and all memory is freed.
 
 use crate::engines::portable;
-use crate::{Alone, opened};
+use crate::{ExclusiveShim, opened};
 use hashmill_gpu::{Device, Error, Fault, Selector};
-use hashmill_hash::argon2::pow::{Order, Pow, Recipe};
+use hashmill_hash::argon2::pow::{HitChecker, Order, Pow, Recipe};
 use hashmill_hash::argon2::{Hasher, Input, Job, Params};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::{EngineError, NonceJob, SearchMonitor, Stop, Tile, search};
 use hashmill_testkit::paint;
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-/// Every function that is called.
+/// Every driver function that the back end calls.
 const FUNCTIONS: [&str; 38] = [
     "cuInit",
     "cuDriverGetVersion",
@@ -55,7 +55,7 @@ const FUNCTIONS: [&str; 38] = [
     "cuLaunchKernel",
 ];
 
-/// Functions that free something, or are needed for that: where one fails, something leaks without an error.
+/// Functions that free memory, or are called for that: if one fails, memory leaks without an error.
 const FREEING: [&str; 8] = [
     "cuCtxPushCurrent_v2",
     "cuCtxPopCurrent_v2",
@@ -67,7 +67,7 @@ const FREEING: [&str; 8] = [
     "cuModuleUnload",
 ];
 
-/// Each kind of work on a device, once; every result equals the processor's.
+/// One kind of work on a device, which compares its results with the processor's.
 type Work = fn(&Device) -> Result<(), Error>;
 
 fn inputs(device: &Device) -> Result<(), Error> {
@@ -130,20 +130,20 @@ fn tags_of(device: &Device, memory: u32) -> Result<bool, Error> {
 fn nonces(device: &Device) -> Result<(), Error> {
     let params = Params::new(64, 1, 1).expect("within the limits");
     let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
-    let mut engine = device.nonces(pow, 2)?;
-    let (job, hits, watch) = (NonceJob::new(b"a header", [0xff; 32]), Mutex::new(0), SearchMonitor::new());
-    let searched = search(&mut engine, &job, 0..3, &watch, &|_| *hits.lock().unwrap() += 1);
-    assert_eq!(*hits.lock().unwrap(), watch.hashes(), "all that were counted are hits");
+    let mut engine = device.nonces(Arc::new(HitChecker::new(pow)?), 2)?;
+    let (job, hits, monitor) = (NonceJob::new(b"a header", [0xff; 32]), Mutex::new(0), SearchMonitor::new());
+    let searched = search(&mut engine, &job, 0..3, &monitor, &|_| *hits.lock().unwrap() += 1);
+    assert_eq!(*hits.lock().unwrap(), monitor.hashes(), "all that were counted are hits");
     assert_eq!(searched?.hashes, 3);
     Ok(())
 }
 
 const ALL: [(&str, Work); 4] = [("inputs", inputs), ("tiles", tiles), ("tags", tags), ("nonces", nonces)];
 
-/// Does the work on a new device, beside another one that keeps leaks visible.
-fn done(alone: &Alone, work: Work) -> Result<(), Error> {
-    // Too little for whole hashes, so that they grow.
-    alone.shim.memory(alone.shim.allocated() + (3 << 20));
+/// Runs the work on a new device. Another device stays open, so that leaks are visible.
+fn run_work(exclusive: &ExclusiveShim, work: Work) -> Result<(), Error> {
+    // Too little memory for whole hashes, so that memory grows.
+    exclusive.shim.memory(exclusive.shim.allocated() + (3 << 20));
     let driver = opened()?;
     driver.devices()?;
     work(&Device::open_by_driver(&driver, Selector::Best)?)
@@ -151,22 +151,22 @@ fn done(alone: &Alone, work: Work) -> Result<(), Error> {
 
 #[test]
 fn each_failing_call_is_an_error_and_all_resources_are_freed() {
-    let Some(alone) = Alone::new("calls of the driver that fail") else { return };
-    let (keeper, mut reported) = (alone.device(), BTreeSet::new());
-    // A search is the same with other inputs.
+    let Some(exclusive) = ExclusiveShim::new("calls of the driver that fail") else { return };
+    let (other_device, mut reported) = (exclusive.device(), BTreeSet::new());
+    // A search makes the same calls as hashes.
     for (name, work) in &ALL[..3] {
-        let before = alone.shim.allocated();
-        done(&alone, *work).unwrap();
-        assert_eq!(alone.shim.allocated(), before, "{name}");
+        let before = exclusive.shim.allocated();
+        run_work(&exclusive, *work).unwrap();
+        assert_eq!(exclusive.shim.allocated(), before, "{name}");
         for function in FUNCTIONS {
-            // Frequent calls fail at growing distances.
+            // Of frequent calls, the first, second, fourth and so on fail.
             let mut nth = 0;
             loop {
-                alone.shim.reset();
-                let before = alone.shim.allocated();
-                alone.shim.fail(function, nth, 801);
-                let outcome = done(&alone, *work);
-                let calls = alone.shim.calls(function);
+                exclusive.shim.reset();
+                let before = exclusive.shim.allocated();
+                exclusive.shim.fail(function, nth, 801);
+                let outcome = run_work(&exclusive, *work);
+                let calls = exclusive.shim.calls(function);
                 match &outcome {
                     Ok(()) => (),
                     Err(Error::Cuda(refusal)) => {
@@ -180,20 +180,20 @@ fn each_failing_call_is_an_error_and_all_resources_are_freed() {
                     }
                     Err(error) => panic!("{name}, {function} {nth}: {error:?}"),
                 }
-                alone.shim.reset();
+                exclusive.shim.reset();
                 if !FREEING.contains(&function) {
-                    assert_eq!(alone.shim.allocated(), before, "{name}, {function} {nth}");
+                    assert_eq!(exclusive.shim.allocated(), before, "{name}, {function} {nth}");
                 }
                 if calls <= nth.into() {
                     break;
                 }
                 nth = 2 * nth + 1;
             }
-            done(&alone, *work).unwrap();
+            run_work(&exclusive, *work).unwrap();
         }
     }
-    drop(keeper);
-    alone.shim.end();
+    drop(other_device);
+    exclusive.shim.end();
     for function in FUNCTIONS {
         let is_unreported = (FREEING.contains(&function) && function != "cuCtxPushCurrent_v2")
             || function.starts_with("cuGetError");
@@ -201,17 +201,17 @@ fn each_failing_call_is_an_error_and_all_resources_are_freed() {
     }
 }
 
-/// A lost card fails every later call, until its last context is released.
+/// Every later call to a lost card fails, until its last context is released.
 #[test]
 fn a_device_lost_at_any_launch_is_an_error_for_every_engine() {
-    let Some(alone) = Alone::new("devices that are lost") else { return };
+    let Some(exclusive) = ExclusiveShim::new("devices that are lost") else { return };
     for (name, work) in ALL {
         let mut nth = 0;
         loop {
-            alone.shim.reset();
-            alone.shim.lose(nth);
-            let device = alone.device();
-            alone.shim.memory(3 << 20);
+            exclusive.shim.reset();
+            exclusive.shim.lose(nth);
+            let device = exclusive.device();
+            exclusive.shim.memory(3 << 20);
             let Err(error) = work(&device) else { break };
             assert!(error.to_string().contains("719"), "{name} {nth}: {error:?}");
             for (_, work) in ALL {
@@ -221,11 +221,11 @@ fn a_device_lost_at_any_launch_is_an_error_for_every_engine() {
             }
             assert!(device.free_memory().unwrap_err().is_lost());
             drop(device);
-            alone.shim.reset();
-            assert_eq!(alone.shim.allocated(), 0);
+            exclusive.shim.reset();
+            assert_eq!(exclusive.shim.allocated(), 0);
             if nth == 0 {
-                alone.shim.memory(3 << 20);
-                assert_eq!(work(&alone.device()).map(|()| name), Ok(name), "opened again");
+                exclusive.shim.memory(3 << 20);
+                assert_eq!(work(&exclusive.device()).map(|()| name), Ok(name), "opened again");
             }
             nth += 1 + nth / 3;
         }
@@ -235,9 +235,9 @@ fn a_device_lost_at_any_launch_is_an_error_for_every_engine() {
 
 #[test]
 fn a_kernel_killed_by_a_watchdog_is_named_and_the_device_is_lost() {
-    let Some(alone) = Alone::new("kernels that a watchdog kills") else { return };
-    let device = alone.device();
-    alone.shim.fail("cuEventSynchronize", 0, 702);
+    let Some(exclusive) = ExclusiveShim::new("kernels that a watchdog kills") else { return };
+    let device = exclusive.device();
+    exclusive.shim.fail("cuEventSynchronize", 0, 702);
     for _ in 0..2 {
         let error = inputs(&device).unwrap_err();
         let said = "the device is gone: cuEventSynchronize gave CUDA_ERROR_LAUNCH_TIMEOUT (702), the launch timed out";
@@ -245,25 +245,25 @@ fn a_kernel_killed_by_a_watchdog_is_named_and_the_device_is_lost() {
     }
 }
 
-/// Inputs, first blocks and last ones pass through host memory that other allocations get afterwards.
+/// Inputs, first blocks and last blocks pass through host memory that other allocations may reuse.
 #[test]
 fn host_memory_is_wiped_before_it_is_freed() {
-    let Some(alone) = Alone::new("memory that is given back empty") else { return };
+    let Some(exclusive) = ExclusiveShim::new("memory that is wiped before it is freed") else { return };
     for (name, work) in ALL {
-        done(&alone, work).unwrap();
-        assert_eq!(alone.shim.left(), 0, "{name}");
+        run_work(&exclusive, work).unwrap();
+        assert_eq!(exclusive.shim.left(), 0, "{name}");
     }
 }
 
 #[test]
 fn an_engine_of_a_lost_device_returns_the_error_to_every_thread() {
-    let Some(alone) = Alone::new("engines whose device is gone") else { return };
+    let Some(exclusive) = ExclusiveShim::new("engines whose device is gone") else { return };
     const TILE: usize = 256 * 1024;
-    let engine = alone.device().subtrees(&Mode::Hash, TILE, 2).unwrap();
+    let engine = exclusive.device().subtrees(&Mode::Hash, TILE, 2).unwrap();
     let (bytes, never, tile) = (paint(TILE), Stop::new(), Tile::new(0, 0, TILE));
     let mut staging = engine.stage().unwrap().expect("memory");
     staging.copy_from_slice(&bytes);
-    alone.shim.lose(0);
+    exclusive.shim.lose(0);
     engine.submit(staging, tile, &never).unwrap();
     let error = engine.take(&never).unwrap_err();
     assert!(matches!(&error, EngineError::System { reason } if reason.contains("719")), "{error:?}");
@@ -275,24 +275,24 @@ fn an_engine_of_a_lost_device_returns_the_error_to_every_thread() {
     assert_eq!(engine.stage().map(|_| ()), Err(error));
 }
 
-/// From little memory in small steps to far more than each kind of work needs: all of it is freed each time.
+/// Amounts of memory from zero to far more than each kind of work needs: all memory is freed each time.
 #[test]
 fn too_little_memory_is_an_error_or_less_at_a_time() {
-    let Some(alone) = Alone::new("devices with too little memory") else { return };
-    let keeper = alone.device();
+    let Some(exclusive) = ExclusiveShim::new("devices with too little memory") else { return };
+    let other_device = exclusive.device();
     const WORKS: [(&str, Work); 4] =
         [("inputs", inputs), ("tiles", tiles), ("tags", tags_of_more), ("nonces", nonces)];
     for (name, work) in WORKS {
-        let before = alone.shim.allocated();
+        let before = exclusive.shim.allocated();
         let (mut bytes, mut refused, mut done) = (0, 0, 0);
         while bytes < 6 << 20 {
-            alone.shim.memory(bytes);
-            match work(&keeper) {
+            exclusive.shim.memory(bytes);
+            match work(&other_device) {
                 Ok(()) => done += 1,
                 Err(Error::OutOfMemory { .. }) => refused += 1,
                 Err(error) => panic!("{name}, {bytes}: {error:?}"),
             }
-            assert_eq!(alone.shim.allocated(), before, "{name}, {bytes}");
+            assert_eq!(exclusive.shim.allocated(), before, "{name}, {bytes}");
             bytes = (bytes + bytes / 8).max(64);
         }
         assert!(refused > 3 && done > 3, "{name}: {refused} {done}");

@@ -1,7 +1,7 @@
-//! BLAKE3 by CUDA: registered and borrowed memory, batches of messages, refused buffers, wrong kernels.
+//! BLAKE3 by CUDA: registered and borrowed memory, batches of messages, refused buffers, faulty kernels.
 
 use crate::engines::{KEY, buffer, portable};
-use crate::{Alone, device};
+use crate::{ExclusiveShim, device};
 use hashmill_gpu::{Device, Error, Refusal, Selector};
 use hashmill_hash::argon2::HashError;
 use hashmill_hash::blake3::Hash;
@@ -33,13 +33,13 @@ fn registered_bytes_are_fetched_in_place() {
         });
         assert_eq!(hashed, Ok([Ok(right), Ok(right)]), "{len}");
     }
-    // Unregistered, however it ends.
+    // A panic unregisters the bytes too.
     let panics =
         catch_unwind(AssertUnwindSafe(|| device.registered(&input, |_| panic!("as a test wants it"))));
     assert!(panics.is_err() && device.registered(&input, |_| ()).is_ok());
     let Some(shim) = device.shim("calls for registered memory") else { return };
     let calls = ["cuMemHostRegister_v2", "cuMemHostUnregister"].map(|call| shim.calls(call));
-    // Six of them, six attempts to register twice, and two.
+    // Six lengths, six attempts to register bytes twice, and the two calls around the panic.
     assert_eq!(calls, [14, 8]);
 }
 
@@ -51,7 +51,7 @@ fn messages_that_exceed_a_batch_are_sent_in_several() {
     let blake3 = device.blake3(&Mode::Hash).unwrap();
     let input = paint(9 << 20);
     let short = &input[..1 << 20];
-    // A share ends with a long message, so what follows is another thread's.
+    // A portion ends with a long message, so later messages are in the portion of another thread.
     let messages: Vec<_> = [short, &input]
         .into_iter()
         .chain((0..34).map(|i| &short[i * 1000..]))
@@ -117,7 +117,7 @@ fn a_buffer_of_another_back_end_is_refused() {
     assert_eq!((theirs.cuda_address(), ours.as_wgpu().is_none()), (None, true));
 }
 
-/// Such as memory of another library.
+/// As memory of another library.
 #[test]
 #[allow(unsafe_code, reason = "addresses that this test made itself")]
 fn memory_of_other_libraries_is_hashed_by_its_address() {
@@ -152,13 +152,13 @@ fn memory_of_other_libraries_is_hashed_by_its_address() {
 #[test]
 #[allow(unsafe_code, reason = "memory of others is borrowed")]
 fn memory_of_another_device_is_refused() {
-    let Some(alone) = Alone::new("memory of another device") else { return };
-    alone.shim.devices(2);
+    let Some(exclusive) = ExclusiveShim::new("memory of another device") else { return };
+    exclusive.shim.devices(2);
     let [first, second] =
-        [0, 1].map(|number| Device::open_by_driver(&alone.driver, Selector::Number(number)).unwrap());
+        [0, 1].map(|number| Device::open_by_driver(&exclusive.driver, Selector::Number(number)).unwrap());
     let theirs = second.buffer(4096).unwrap();
     for pools in [false, true] {
-        alone.shim.pools(pools);
+        exclusive.shim.pools(pools);
         // SAFETY: `theirs` lives to the end.
         let borrow =
             |device: &Device, len| unsafe { device.borrow(theirs.cuda_address().unwrap(), len) }.map(|_| ());
@@ -175,14 +175,14 @@ fn memory_of_another_device_is_refused() {
 /// The self-test's tree has two tiles and seven groups of chunks: rows of four values and of three.
 #[test]
 fn a_bit_that_flips_in_any_value_while_a_device_is_tested_is_found() {
-    let Some(alone) = Alone::new("bits that flip in BLAKE3") else { return };
-    let device = alone.device();
+    let Some(exclusive) = ExclusiveShim::new("bits that flip in BLAKE3") else { return };
+    let device = exclusive.device();
     for (kernel, values) in [("blake3_leaves", 0..7), ("blake3_tops", 0..2), ("blake3_messages", 0..14)] {
         for value in values {
-            alone.shim.flip_behind(kernel, 0, 32 * value);
+            exclusive.shim.flip_behind(kernel, 0, 32 * value);
             let error = device.blake3(&Mode::Hash).map(|_| ());
             assert_eq!(error, Err(Error::SelfTest { device: "Shim 0".to_owned() }), "{kernel} {value}");
-            alone.shim.reset();
+            exclusive.shim.reset();
         }
     }
 }
@@ -190,19 +190,19 @@ fn a_bit_that_flips_in_any_value_while_a_device_is_tested_is_found() {
 /// A tile of less than 128 chunks has one value in its row.
 #[test]
 fn a_bit_that_flips_in_a_large_tile_while_an_engine_is_tested_is_found() {
-    let Some(alone) = Alone::new("bits that flip in large tiles") else { return };
+    let Some(exclusive) = ExclusiveShim::new("bits that flip in large tiles") else { return };
     for launch in 0..1000 {
-        alone.shim.flip_behind("blake3_leaves", launch, 6 * 32);
+        exclusive.shim.flip_behind("blake3_leaves", launch, 6 * 32);
     }
-    let error = alone.device().subtrees(&Mode::Hash, 1 << 20, 1).map(|_| ());
+    let error = exclusive.device().subtrees(&Mode::Hash, 1 << 20, 1).map(|_| ());
     assert_eq!(error, Err(Error::SelfTest { device: "Shim 0".to_owned() }));
 }
 
 /// Reused memory holds values of the same input, which must not pass for results.
 #[test]
 fn a_kernel_that_did_not_run_is_an_error() {
-    let Some(alone) = Alone::new("kernels of BLAKE3 that do not run") else { return };
-    let device = alone.device();
+    let Some(exclusive) = ExclusiveShim::new("kernels of BLAKE3 that do not run") else { return };
+    let device = exclusive.device();
     let blake3 = device.blake3(&Mode::Hash).unwrap();
     // One launch for each of two tiles; one for both, whose rows have one value, two, and four and three.
     for (chunks, launches) in [(3, 2), (200, 1), (400, 1), (800, 1)] {
@@ -212,7 +212,7 @@ fn a_kernel_that_did_not_run_is_an_error() {
         let hash = || blake3.hash_buffer(&there, 0, input.len() as u64);
         assert_eq!(hash(), Ok(right));
         for (kernel, nth) in (0..launches).map(|nth| ("blake3_leaves", nth)).chain([("blake3_tops", 0)]) {
-            alone.shim.skip(kernel, nth);
+            exclusive.shim.skip(kernel, nth);
             let error = hash();
             assert!(matches!(error, Err(Error::Driver { .. })), "{chunks}, {kernel} {nth}: {error:?}");
             assert_eq!(hash(), Ok(right), "the next is right");

@@ -1,5 +1,4 @@
-//! Tests of NVIDIA devices on a simulated driver or, where nothing is made to fail, on a card: see
-//! `tests/shim`.
+//! Tests of the CUDA back end on a simulated driver (`tests/shim`); those without simulated failures also on a card.
 #![cfg(feature = "cuda")]
 
 mod argon2;
@@ -28,20 +27,20 @@ const TILES: &[usize] = &[(128 << 20) + 3073];
 /// Distance between the lengths of short messages: the simulated driver is slow.
 const MESSAGE_STEP: usize = 7;
 
-/// The simulated driver and its controls, for one test at a time.
-struct Alone {
+/// The simulated driver and its controls, locked for one test.
+struct ExclusiveShim {
     shim: Shim,
     driver: Driver,
     _guard: MutexGuard<'static, ()>,
 }
 
-impl Alone {
+impl ExclusiveShim {
     /// `None`, with a printed reason, where there is no compiler to build it.
-    fn new(what: &str) -> Option<Alone> {
+    fn new(what: &str) -> Option<ExclusiveShim> {
         let shim = Shim::new(what)?;
-        let guard = shim.alone();
+        let guard = shim.lock();
         let driver = opened().expect("the simulated driver has all functions");
-        Some(Alone { shim, driver, _guard: guard })
+        Some(ExclusiveShim { shim, driver, _guard: guard })
     }
 
     fn device(&self) -> Device {
@@ -49,15 +48,15 @@ impl Alone {
     }
 }
 
-/// A device for one test at a time: simulated, or a card.
-struct Held {
+/// A device, simulated or a card, locked for one test.
+struct ExclusiveDevice {
     device: Device,
     driver: Driver,
     shim: Option<Shim>,
     _guard: MutexGuard<'static, ()>,
 }
 
-impl Held {
+impl ExclusiveDevice {
     /// The controls of the driver; `None`, with a printed reason, on a card.
     fn shim(&self, what: &str) -> Option<&Shim> {
         if self.shim.is_none() {
@@ -67,7 +66,7 @@ impl Held {
     }
 }
 
-impl Deref for Held {
+impl Deref for ExclusiveDevice {
     type Target = Device;
 
     fn deref(&self) -> &Device {
@@ -76,16 +75,16 @@ impl Deref for Held {
 }
 
 /// `None`, with a printed reason, where there is no compiler to build the simulated driver.
-fn device(what: &str) -> Option<Held> {
+fn device(what: &str) -> Option<ExclusiveDevice> {
     let (driver, shim, _guard) = if shim::on_card() {
         let guard = shim::one_at_a_time();
         (Driver::load().expect("HASHMILL_CARD=1 says so"), None, guard)
     } else {
-        let Alone { driver, shim, _guard } = Alone::new(what)?;
+        let ExclusiveShim { driver, shim, _guard } = ExclusiveShim::new(what)?;
         (driver, Some(shim), _guard)
     };
     let device = Device::open_by_driver(&driver, Selector::Best).expect("there is one");
-    Some(Held { device, driver, shim, _guard })
+    Some(ExclusiveDevice { device, driver, shim, _guard })
 }
 
 /// Opens the driver once more.

@@ -1,9 +1,9 @@
-//! Lengths, positions and costs at and around each edge: up to gigabytes on a card, and as far as is quick on
-//! the simulated driver.
+//! Lengths, offsets and costs around each limit: up to gigabytes on a card, and small ones on the simulated driver.
 
+use crate::engines::nonces::checker;
 use crate::engines::{context_key, modes};
 use crate::shim::{by_size, on_card};
-use crate::{Held, device};
+use crate::{ExclusiveDevice, device};
 use hashmill_gpu::{Argon2, Device, Selector};
 use hashmill_hash::argon2::pow::{Order, Pow, Recipe};
 use hashmill_hash::argon2::{Hasher as Passwords, Input, Job, Params, Variant};
@@ -42,10 +42,10 @@ fn edges(most: usize) -> Vec<usize> {
 
 #[test]
 fn lengths_around_every_edge_have_the_output_of_the_processor() {
-    let Some(held) = device("lengths around edges") else { return };
-    let device = &held.device;
+    let Some(exclusive) = device("lengths around edges") else { return };
+    let device = &exclusive.device;
     let most = by_size(4 * GIB + 64 * MIB + 1025, 129 * KIB + 2);
-    // Each mode at another offset; a key does not change how large inputs are cut.
+    // Each mode at another offset; keyed modes need no large inputs, since a key does not change the division.
     let input = noise(most + 65_536 + 48);
     let buffer = device.buffer(input.len() as u64).unwrap();
     buffer.write(0, &input).unwrap();
@@ -151,7 +151,7 @@ fn more_hashes_than_fit_as_a_whole_have_the_tags_of_the_processor() {
     let mut argon2 = device.argon2(params, usize::MAX).unwrap();
     let memory = if on_card() { device.info().memory.unwrap() } else { 4 << 20 };
     assert!(argon2.tuning().grow && argon2.width() as u64 > memory / (params.blocks() * 1024));
-    // Few different ones, so that the processor is quick; neighbours always differ.
+    // Three different passwords, to save time on the processor; neighbours always differ.
     let passwords: Vec<_> = passwords(3).into_iter().cycle().take(argon2.width() + 4).collect();
     let few = right(params, &passwords[..3]);
     for (number, tag) in tags(&mut argon2, &passwords).into_iter().enumerate() {
@@ -159,8 +159,8 @@ fn more_hashes_than_fit_as_a_whole_have_the_tags_of_the_processor() {
     }
 }
 
-/// Each kind of work on a device, `times` times.
-fn work(device: &Device, seed: usize, times: usize) {
+/// Runs each kind of work on a device, `times` times.
+fn run_work(device: &Device, seed: usize, times: usize) {
     let params = params(by_size(4096, 256), 1, 1);
     let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
     let input = noise(by_size(30 * MIB, 200 * KIB) + seed);
@@ -169,7 +169,7 @@ fn work(device: &Device, seed: usize, times: usize) {
     let right = right(params, &passwords);
     let blake3 = device.blake3(&Mode::Hash).unwrap();
     let mut argon2 = device.argon2(params, 2).unwrap();
-    let mut nonces = device.nonces(pow, 2).unwrap();
+    let mut nonces = device.nonces(checker(pow), 2).unwrap();
     for _ in 0..times {
         let buffer = device.buffer(input.len() as u64).unwrap();
         buffer.write(0, &input).unwrap();
@@ -185,11 +185,11 @@ fn work(device: &Device, seed: usize, times: usize) {
 
 #[test]
 fn threads_with_their_own_engines_share_a_device() {
-    let Some(held) = device("threads that share a device") else { return };
+    let Some(exclusive) = device("threads that share a device") else { return };
     thread::scope(|scope| {
         for seed in 0..by_size(4, 2) {
-            let device = held.device.clone();
-            scope.spawn(move || work(&device, seed, by_size(5, 1)));
+            let device = exclusive.device.clone();
+            scope.spawn(move || run_work(&device, seed, by_size(5, 1)));
         }
     });
 }
@@ -197,13 +197,13 @@ fn threads_with_their_own_engines_share_a_device() {
 /// The same card, opened twice: one value is dropped while the other works.
 #[test]
 fn two_values_of_one_device_work_side_by_side() {
-    let Some(Held { device, driver, .. }) = &device("two values of one device") else { return };
+    let Some(ExclusiveDevice { device, driver, .. }) = &device("two values of one device") else { return };
     thread::scope(|scope| {
         scope.spawn(|| {
             for seed in 0..by_size(5, 1) {
-                work(&Device::open_by_driver(driver, Selector::Best).unwrap(), seed, 1);
+                run_work(&Device::open_by_driver(driver, Selector::Best).unwrap(), seed, 1);
             }
         });
-        work(device, 9, by_size(5, 1));
+        run_work(device, 9, by_size(5, 1));
     });
 }

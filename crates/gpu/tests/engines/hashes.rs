@@ -84,19 +84,19 @@ fn a_stopped_hash_is_an_error_and_the_next_is_right() {
     });
     assert_eq!(stopped, Err(Error::Hash(HashError::Stopped)));
     assert_eq!(tag, [0xa5; 32], "untouched");
-    // A stopped hash leaves nothing behind that the next one sees.
+    // A stopped hash does not affect the next one.
     let (params, input) = (Params::new(4096, 1, 2).unwrap(), Input::new(b"password", b"somesalt"));
     assert_eq!(one(&device, params, input), Hasher::new(params).hash(&input).unwrap());
 }
 
 #[test]
 fn memory_of_a_stopped_batch_gives_right_tags_afterwards() {
-    let Some(device) = device("rooms that were stopped") else { return };
+    let Some(device) = device("memory of stopped batches") else { return };
     let params = params(4096, 3, 1);
     let mut argon2 = device.argon2(params, 1).unwrap();
     let (stop, mut tag, input) = (Stop::new(), [0; 32], Input::new(b"password", b"somesalt"));
     let mut stopped = 0;
-    // Sooner each time, then at once: the thread that stops may be scheduled after the end of the hash.
+    // Shorter pauses, then none: the thread that stops may run only after the end of the hash.
     let pauses = [4000, 2000, 1000, 500, 250].into_iter().chain(std::iter::repeat_n(0, 1000));
     for micros in pauses {
         if micros == 0 && stopped > 0 {
@@ -119,8 +119,8 @@ fn memory_of_a_stopped_batch_gives_right_tags_afterwards() {
 }
 
 #[test]
-fn lengths_out_of_range_are_refused_and_cost_nothing() {
-    let Some(device) = device("hashes that cannot be") else { return };
+fn lengths_out_of_range_are_refused_before_any_hash() {
+    let Some(device) = device("hashes of invalid lengths") else { return };
     let mut argon2 = device.argon2(params(64, 1, 1), 2).unwrap();
     let (mut good, mut short) = ([0; 16], [0; 3]);
     let input = Input::new(b"password", b"somesalt");

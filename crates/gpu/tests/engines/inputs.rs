@@ -11,7 +11,7 @@ use hashmill_testkit::{paint, vectors};
 use std::thread;
 use std::time::Duration;
 
-/// Around blocks, chunks, the 128 chunks of a group, and a tile's rows of several groups.
+/// Lengths around blocks, chunks, the 128 chunks of a group, and the rows of tiles.
 #[test]
 fn inputs_of_every_edge_length_have_the_portable_digest() {
     let Some(device) = device("digests of buffers") else { return };

@@ -1,4 +1,4 @@
-//! Tests that both back ends share. The including crate defines `device` and the sizes that it is fast enough for.
+//! Tests of both back ends. The including crate defines `device`, and the sizes that its device computes in a short time.
 #![allow(
     clippy::needless_borrow,
     reason = "a device is a reference in one crate, and holds one in the other"

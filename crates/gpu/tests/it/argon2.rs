@@ -14,8 +14,7 @@ fn one(device: &Device, params: Params, input: Input<'_>) -> [u8; 32] {
     tag
 }
 
-/// No tuning changes a tag, one that asks for too much memory does no harm, and the tuning in use can be
-/// requested again.
+/// No tuning changes a tag, and the tuning in use can be requested again.
 #[test]
 fn every_tuning_gives_the_same_tags() {
     let Some(device) = device("tunings of Argon2") else { return };
@@ -34,10 +33,9 @@ fn every_tuning_gives_the_same_tags() {
     }
 }
 
-/// A device that binds one MiB can have hashes of four MiB and no more. It was opened without optional
-/// features.
+/// A device that binds one MiB has hashes of at most four MiB. It is opened without optional features.
 #[test]
-fn a_hash_has_four_times_what_a_device_binds() {
+fn a_hash_has_at_most_four_times_the_bytes_that_a_device_binds() {
     let Some(device) = narrow(1 << 20) else { return };
     let input = Input::new(b"password", b"somesalt");
     let whole = params(4096, 1, 1);
@@ -48,8 +46,7 @@ fn a_hash_has_four_times_what_a_device_binds() {
     assert!(matches!(error, Error::Unfit { .. }), "{error:?}");
 }
 
-/// The requested number of hashes, even if a device binds little: it binds 1024 blocks of a slice, and each
-/// hash has 250.
+/// The requested number of hashes, even if a device binds only 1024 blocks of a slice: each hash has 250.
 #[test]
 fn splits_memory_at_the_binding_limit() {
     let Some(device) = narrow(1 << 20) else { return };

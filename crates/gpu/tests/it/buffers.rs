@@ -42,7 +42,7 @@ fn messages_that_exceed_a_binding_are_sent_in_parts() {
     }
 }
 
-fn made(device: &Device, size: u64, usage: api::BufferUsages) -> Buffer {
+fn caller_buffer(device: &Device, size: u64, usage: api::BufferUsages) -> Buffer {
     let descriptor = api::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
     Buffer::from_wgpu(device, raw(device).0.create_buffer(&descriptor)).unwrap()
 }
@@ -52,7 +52,7 @@ fn a_buffer_that_does_not_fit_is_refused() {
     let Some(device) = device("buffers that are refused") else { return };
     let blake3 = device.blake3(&Mode::Hash).unwrap();
     let right = api::BufferUsages::STORAGE | api::BufferUsages::COPY_SRC;
-    let buffer = made(device, 4096, right);
+    let buffer = caller_buffer(device, 4096, right);
     assert!(blake3.hash_buffer(&buffer, 256, 3840).is_ok());
     for (offset, len) in
         [(0, 4097), (256, 3841), (4096, 1), (1, 100), (128, 100), (0, u64::MAX), (1 << 63, 1 << 63)]
@@ -61,11 +61,11 @@ fn a_buffer_that_does_not_fit_is_refused() {
         assert!(matches!(error, Error::Buffer { .. }), "{len} bytes from {offset} on: {error}");
     }
     // 4100 bytes exist, but not those up to a multiple of 16.
-    let short = made(device, 4100, right);
+    let short = caller_buffer(device, 4100, right);
     assert!(blake3.hash_buffer(&short, 0, 4096).is_ok());
     assert!(matches!(blake3.hash_buffer(&short, 0, 4100), Err(Error::Buffer { .. })));
     for usage in [api::BufferUsages::STORAGE, api::BufferUsages::COPY_SRC] {
-        let error = blake3.hash_buffer(&made(device, 4096, usage), 0, 64).unwrap_err();
+        let error = blake3.hash_buffer(&caller_buffer(device, 4096, usage), 0, 64).unwrap_err();
         assert!(error.to_string().contains("usages"), "{error}");
     }
 }

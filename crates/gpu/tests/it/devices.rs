@@ -28,8 +28,8 @@ fn the_best_device_is_the_one_that_the_list_names() {
 fn a_device_is_found_by_its_number() {
     let all = devices();
     let error = open(Selector::Name("a name that no device has")).map(|_| ()).unwrap_err();
-    let asked = "a name that no device has".to_owned();
-    assert_eq!(error, Error::Which { asked, fits: 0, found: all.len() });
+    let requested = "a name that no device has".to_owned();
+    assert_eq!(error, Error::Selector { requested, matches: 0, found: all.len() });
     assert_eq!(error.fault(), Fault::Caller);
     if let Some(number) = best(&all) {
         assert_eq!(open(Selector::Name(&number.to_string())).unwrap().info(), &all[number]);

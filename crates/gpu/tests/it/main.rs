@@ -38,8 +38,7 @@ fn device(what: &str) -> Option<&'static Device> {
     }
 }
 
-/// A separate device that binds at most `binding` bytes at a time: moves the cuts that are at gibibytes
-/// elsewhere.
+/// A separate device that binds at most `binding` bytes at a time, so that small inputs have several windows.
 fn narrow(binding: u64) -> Option<Device> {
     limited(|limits| limits.max_storage_buffer_binding_size = binding)
 }

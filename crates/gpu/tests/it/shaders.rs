@@ -16,7 +16,7 @@ struct Text {
     threads: u32,
 }
 
-/// All sources that any driver gets.
+/// All kernel sources that are given to drivers.
 fn texts() -> Vec<Text> {
     let blake3 = Text {
         name: "blake3",
@@ -60,8 +60,8 @@ fn every_kernel_is_valid_and_has_its_group_of_threads() {
         let kernels: Vec<_> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!(kernels, text.kernels, "{}", text.name);
         for entry in &module.entry_points {
-            let is = (entry.stage, entry.workgroup_size);
-            assert_eq!(is, (ShaderStage::Compute, [text.threads, 1, 1]), "{}: {}", text.name, entry.name);
+            let kind = (entry.stage, entry.workgroup_size);
+            assert_eq!(kind, (ShaderStage::Compute, [text.threads, 1, 1]), "{}: {}", text.name, entry.name);
         }
     }
 }
@@ -82,9 +82,9 @@ fn kernels_translate_to_metal() {
         let (module, info) = valid(&text);
         let options =
             msl::Options { lang_version: (2, 3), fake_missing_bindings: true, ..msl::Options::default() };
-        let (said, _) =
+        let (source, _) =
             msl::write_string(&module, &info, &options, &msl::PipelineOptions::default()).unwrap();
-        assert_eq!(said.matches("kernel void ").count(), text.kernels.len(), "{}", text.name);
+        assert_eq!(source.matches("kernel void ").count(), text.kernels.len(), "{}", text.name);
     }
 }
 
@@ -93,10 +93,10 @@ fn kernels_translate_to_hlsl() {
     for text in texts() {
         let (module, info) = valid(&text);
         let options = hlsl::Options { shader_model: hlsl::ShaderModel::V6_0, ..hlsl::Options::default() };
-        let mut said = String::new();
+        let mut source = String::new();
         let pipeline = hlsl::PipelineOptions::default();
-        hlsl::Writer::new(&mut said, &options, &pipeline).write(&module, &info, None).unwrap();
+        hlsl::Writer::new(&mut source, &options, &pipeline).write(&module, &info, None).unwrap();
         let groups = format!("[numthreads({}, 1, 1)]", text.threads);
-        assert_eq!(said.matches(&groups).count(), text.kernels.len(), "{}", text.name);
+        assert_eq!(source.matches(&groups).count(), text.kernels.len(), "{}", text.name);
     }
 }

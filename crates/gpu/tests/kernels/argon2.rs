@@ -1,4 +1,4 @@
-//! Argon2 kernels: comparison of whole memories, block by block.
+//! Argon2 kernels: comparison of whole memories with the processor's, block by block.
 
 use crate::card::Argument::{Pointer, Struct};
 use crate::card::{Card, Memory, ORDERS};
@@ -10,11 +10,11 @@ const KERNELS: [&str; 2] = ["argon2_fill", "argon2_fill_ahead"];
 const WORDS: usize = 128;
 const BLOCK: usize = 1024;
 
-/// Bytes of the blocks that are fetched ahead.
-const RING: u32 = 8 * 1024;
+/// Bytes of the prefetched blocks.
+const RING_BYTES: u32 = 8 * 1024;
 
 /// Index of a word in a block as the card stores it.
-fn place(word: usize) -> usize {
+fn device_word_index(word: usize) -> usize {
     let (row, column) = (word / 16, word % 16);
     let (thread, quarter) = (row * 4 + column % 4, column / 4);
     (quarter / 2 * 32 + thread) * 2 + quarter % 2
@@ -94,7 +94,7 @@ fn right(params: Params, hash: usize) -> Vec<[u64; WORDS]> {
 }
 
 fn in_order(block: &[u64]) -> [u64; WORDS] {
-    std::array::from_fn(|word| block[place(word)])
+    std::array::from_fn(|word| block[device_word_index(word)])
 }
 
 /// Hashes on the card with all their memory.
@@ -122,9 +122,9 @@ impl Fixed<'_> {
         Fixed { card, params, streams, memory, table, marks, stop: card.with_words(&[0]), step: 0 }
     }
 
-    fn strip(&mut self, kernel: &str, warps: u32, strip: (u32, u32, u32, u32)) {
-        let (pass, slice, from, _) = strip;
-        let p = numbers(self.params, self.streams, strip, self.step);
+    fn fill_range(&mut self, kernel: &str, warps: u32, range: (u32, u32, u32, u32)) {
+        let (pass, slice, from, _) = range;
+        let p = numbers(self.params, self.streams, range, self.step);
         let known = is_known(self.params, pass, slice);
         if known && from == if (pass, slice) == (0, 0) { 2 } else { 0 } {
             let grid = self.params.lanes() * segment(self.params).div_ceil(128);
@@ -133,13 +133,13 @@ impl Fixed<'_> {
         }
         let at = [self.memory, self.table, self.marks, self.stop].map(|memory| Pointer(memory.at));
         let arguments = [Struct(&p), at[0], at[1], at[2], at[3]];
-        let ring = if kernel == "argon2_fill_ahead" { RING } else { 0 };
+        let ring = if kernel == "argon2_fill_ahead" { RING_BYTES } else { 0 };
         let size = (self.streams.div_ceil(warps), 32 * warps, (1024 + ring) * warps);
         self.card.launch(kernel, size, &arguments);
         self.step += 1;
     }
 
-    /// Fills all memory, in strips of at most `most` blocks.
+    /// Fills all memory, in ranges of at most `most` blocks.
     fn fill(&mut self, kernel: &str, warps: u32, most: u32) {
         let segment = segment(self.params);
         for (pass, slice) in (0..self.params.passes()).flat_map(|pass| (0..4).map(move |slice| (pass, slice)))
@@ -147,7 +147,7 @@ impl Fixed<'_> {
             let mut from = if (pass, slice) == (0, 0) { 2 } else { 0 };
             while from < segment {
                 let to = segment.min(from + most);
-                self.strip(kernel, warps, (pass, slice, from, to));
+                self.fill_range(kernel, warps, (pass, slice, from, to));
                 from = to;
             }
         }
@@ -182,7 +182,7 @@ impl Fixed<'_> {
 #[test]
 fn memories_are_those_of_the_processor_in_each_order_of_threads() {
     let Some(card) = Card::new("Argon2 by CUDA's kernels") else { return };
-    // Memory, passes, lanes, blocks of a strip, warps of a thread block.
+    // Memory, passes, lanes, blocks of a range, warps of a thread block.
     let cases = [
         (8, 1, 1, 9, 1),
         (9, 3, 1, 1, 2),
@@ -217,7 +217,7 @@ struct Growing<'a> {
     pool: Memory,
     pages: Memory,
     table: Memory,
-    strips: Memory,
+    steps: Memory,
     first: Memory,
     last: Memory,
     marks: Memory,
@@ -228,7 +228,7 @@ struct Growing<'a> {
 
 #[derive(Default)]
 struct GrowingLane {
-    /// Number of the hash, its filled blocks and its strips.
+    /// Number of the hash, of its filled blocks and of its steps.
     hash: usize,
     at: u32,
     step: u32,
@@ -255,7 +255,7 @@ impl Growing<'_> {
             pool: card.memory((granules * GRANULE) as usize * BLOCK),
             pages: card.memory(streams * stride * 4),
             table,
-            strips: card.memory(streams * 16),
+            steps: card.memory(streams * 16),
             first: card.memory(streams * 2 * BLOCK),
             last: card.memory(streams * BLOCK),
             marks: card.memory(streams * 4),
@@ -267,19 +267,19 @@ impl Growing<'_> {
     }
 
     /// Advances each lane by its number of blocks.
-    fn go(&mut self, blocks: &[u32]) {
+    fn advance(&mut self, blocks: &[u32]) {
         let all = self.params.blocks() as u32;
         let stride = all.div_ceil(GRANULE) as usize;
-        let (mut strips, mut pages, mut first) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut steps, mut pages, mut first) = (Vec::new(), Vec::new(), Vec::new());
         for (lane, blocks) in self.lanes.iter_mut().zip(blocks) {
             let to = all.min(lane.at + blocks);
             while lane.granules.len() < to.div_ceil(GRANULE) as usize {
                 lane.granules.push(self.free.pop().expect("a granule"));
             }
-            strips.extend([lane.at, to, lane.step, 0]);
+            steps.extend([lane.at, to, lane.step, 0]);
             pages.extend(&lane.granules);
             // Kernels read no further.
-            pages.resize(strips.len() / 4 * stride, u32::MAX);
+            pages.resize(steps.len() / 4 * stride, u32::MAX);
             let (password, salt) = inputs()[lane.hash];
             hazmat::first_blocks(
                 Plan::host(),
@@ -295,7 +295,7 @@ impl Growing<'_> {
             lane.at = to;
         }
         let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
-        self.card.write(self.strips, &bytes(&strips));
+        self.card.write(self.steps, &bytes(&steps));
         self.card.write(self.pages, &bytes(&pages));
         self.card.write(self.first, &first);
         let known = match self.params.variant() {
@@ -306,14 +306,14 @@ impl Growing<'_> {
         let streams = self.lanes.len() as u32;
         let p = [streams, all, known, stride as u32, SHIFT, 0, 0, 0];
         let memories =
-            [self.pool, self.pages, self.table, self.strips, self.first, self.last, self.marks, self.stop];
+            [self.pool, self.pages, self.table, self.steps, self.first, self.last, self.marks, self.stop];
         let mut arguments = vec![Struct(&p)];
         arguments.extend(memories.map(|memory| Pointer(memory.at)));
-        self.card.launch("argon2_grow", (streams, 32, 1024 + RING + 4 * stride as u32), &arguments);
+        self.card.launch("argon2_grow", (streams, 32, 1024 + RING_BYTES + 4 * stride as u32), &arguments);
     }
 
     /// Checks a lane that has ended, and starts another hash in it.
-    fn end(&mut self, stream: usize, next: usize) {
+    fn finish(&mut self, stream: usize, next: usize) {
         let lane = &mut self.lanes[stream];
         let pool = self.card.words(self.pool);
         let right = right(self.params, lane.hash);
@@ -324,14 +324,14 @@ impl Growing<'_> {
         }
         let last = &self.card.words(self.last)[stream * WORDS..][..WORDS];
         assert_eq!(last, right.last().unwrap(), "the last block");
-        assert_eq!(self.card.numbers(self.marks)[stream], lane.step, "strips");
+        assert_eq!(self.card.numbers(self.marks)[stream], lane.step, "steps");
         self.free.append(&mut lane.granules);
         *lane = GrowingLane { hash: next, ..Default::default() };
     }
 }
 
 #[test]
-fn lanes_that_grow_share_memory_and_end_as_others_do() {
+fn growing_lanes_share_memory_and_have_the_right_blocks() {
     let Some(card) = Card::new("growing lanes by CUDA's kernels") else { return };
     for (variant, order) in Variant::ALL.into_iter().zip(ORDERS) {
         card.order(order);
@@ -341,12 +341,14 @@ fn lanes_that_grow_share_memory_and_end_as_others_do() {
         let mut lanes = Growing::new(&card, params, 3, 48);
         let mut ended = 0;
         for turn in 0.. {
-            // All are at different positions, and now and then one pauses.
+            // Lanes are at different positions, and some pause.
             let blocks: Vec<u32> = (0..3_u32).map(|lane| (turn * 5 + lane * 11) % 23 * (2 + lane)).collect();
-            lanes.go(&blocks.iter().map(|blocks| if *blocks == 1 { 2 } else { *blocks }).collect::<Vec<_>>());
+            lanes.advance(
+                &blocks.iter().map(|blocks| if *blocks == 1 { 2 } else { *blocks }).collect::<Vec<_>>(),
+            );
             for stream in 0..3 {
                 if lanes.lanes[stream].at == 300 {
-                    lanes.end(stream, ended % 3);
+                    lanes.finish(stream, ended % 3);
                     ended += 1;
                 }
             }
@@ -362,14 +364,14 @@ fn a_stopped_kernel_does_not_count_its_range() {
     let Some(card) = Card::new("stops of CUDA's kernels") else { return };
     let params = Params::new(64, 1, 1).unwrap();
     let mut hash = Fixed::new(&card, params, 1);
-    hash.strip("argon2_fill", 1, (0, 0, 2, 9));
+    hash.fill_range("argon2_fill", 1, (0, 0, 2, 9));
     card.write(hash.stop, &[1, 0, 0, 0]);
     for kernel in KERNELS {
-        hash.strip(kernel, 1, (0, 0, 9, 16));
+        hash.fill_range(kernel, 1, (0, 0, 9, 16));
         assert_eq!(card.numbers(hash.marks), [1], "{kernel}");
     }
-    // Nor does a strip behind one that was skipped.
+    // Nor does a range after a skipped one.
     card.write(hash.stop, &[0; 4]);
-    hash.strip("argon2_fill", 1, (0, 1, 0, 16));
+    hash.fill_range("argon2_fill", 1, (0, 1, 0, 16));
     assert_eq!((card.numbers(hash.marks), hash.step), (vec![1], 4));
 }

@@ -1,5 +1,5 @@
-//! Direct access to a card without a back end: memory, copies, launches, one after another. Through the
-//! simulated driver or NVIDIA's.
+//! Direct access to a card without a back end: memory, copies and launches, one at a time, through the simulated driver
+//! or NVIDIA's.
 #![allow(unsafe_code, reason = "the driver is a library of C functions")]
 
 use crate::shim::{self, Shim};
@@ -15,7 +15,7 @@ type Handle = *mut c_void;
 struct Aligned<Bytes: ?Sized>(Bytes);
 static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!("../../src/cuda/kernels.fatbin"));
 
-/// Orders of threads to try: that of their numbers, and pseudo-random ones. A card has its own each time.
+/// Seeds of the orders in which threads run: the order of their numbers, and pseudo-random ones. A card ignores them.
 pub(crate) const ORDERS: [u64; 3] = [0, 1, 0xfeed];
 
 pub(crate) struct Card {
@@ -23,7 +23,7 @@ pub(crate) struct Card {
     shim: Option<Shim>,
     stream: Handle,
     module: Handle,
-    _alone: MutexGuard<'static, ()>,
+    _guard: MutexGuard<'static, ()>,
 }
 
 /// An argument of a kernel.
@@ -44,17 +44,17 @@ pub(crate) struct Memory {
 impl Card {
     /// A card, or `None` with a printed reason.
     pub(crate) fn new(what: &str) -> Option<Card> {
-        let (path, shim, alone) = if shim::on_card() {
+        let (path, shim, guard) = if shim::on_card() {
             ("libcuda.so.1".as_ref(), None, shim::one_at_a_time())
         } else {
             let shim = Shim::new(what)?;
-            let alone = shim.alone();
-            (shim::library(what)?, Some(shim), alone)
+            let guard = shim.lock();
+            (shim::library(what)?, Some(shim), guard)
         };
         // SAFETY: it is the driver, or implements the driver's interface as far as it is called.
         let library =
             unsafe { Library::new(path) }.expect("HASHMILL_CARD=1 promises a driver, or it was built before");
-        let mut card = Card { library, shim, stream: null_mut(), module: null_mut(), _alone: alone };
+        let mut card = Card { library, shim, stream: null_mut(), module: null_mut(), _guard: guard };
         let mut context: Handle = null_mut();
         // SAFETY: the types are those of the driver's interface.
         unsafe {

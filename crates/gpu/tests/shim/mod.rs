@@ -1,13 +1,11 @@
-//! Simulated NVIDIA driver: the driver's interface as far as it is called, with our kernels compiled for the
-//! processor.
+//! Simulated NVIDIA driver: the called part of the driver's interface, with our kernels compiled for the processor.
 //!
-//! g++ builds a library that is opened in the driver's place: [`library`] does so once for each content.
-//! [`Shim`] sets what fails and when; these settings and the memory are global to the process, so tests that
-//! use them hold [`Shim::alone`].
+//! g++ builds a library that is opened in place of the driver: [`library`] builds it once for each content. [`Shim`]
+//! schedules failures. Its settings and the memory are global to the process, so tests that use them hold
+//! [`Shim::lock`].
 //!
-//! With `HASHMILL_CARD=1` tests that need only a device run on the card of this machine instead, with larger
-//! inputs than a processor could handle soon; with `HASHMILL_CARD=small` they run there with the small
-//! inputs, for tools that watch kernels.
+//! With `HASHMILL_CARD=1` tests that need only a device run on the card of this machine instead, with inputs that would
+//! take a processor too long; with `HASHMILL_CARD=small` they run there with small inputs, for tools that check kernels.
 #![allow(unsafe_code, reason = "a library of C functions, and our own")]
 #![allow(dead_code, reason = "not every test needs all of it")]
 
@@ -32,7 +30,7 @@ const TEXTS: [(&str, &str); 7] = [
     ("kernels.cu", include_str!("../../src/cuda/kernels.cu")),
 ];
 
-/// Threads jump from one stack to another, which a hardened `longjmp` refuses.
+/// Compiler options. Threads jump from one stack to another, which a hardened `longjmp` refuses.
 const FLAGS: [&str; 8] = [
     "-std=c++17",
     "-O2",
@@ -71,8 +69,8 @@ pub(crate) fn library(what: &str) -> Option<&'static Path> {
         skip(what, "a test cannot make a card fail or change its size");
         return None;
     }
-    static MADE: OnceLock<Result<PathBuf, &'static str>> = OnceLock::new();
-    match MADE.get_or_init(made) {
+    static LIBRARY: OnceLock<Result<PathBuf, &'static str>> = OnceLock::new();
+    match LIBRARY.get_or_init(build_library) {
         Ok(path) => Some(path),
         Err(why) => {
             skip(what, why);
@@ -81,7 +79,7 @@ pub(crate) fn library(what: &str) -> Option<&'static Path> {
     }
 }
 
-fn made() -> Result<PathBuf, &'static str> {
+fn build_library() -> Result<PathBuf, &'static str> {
     if consts::OS != "linux" || cfg!(target_env = "musl") {
         return Err("the driver without a card is for Linux, and for programs that open libraries");
     }
@@ -126,7 +124,7 @@ impl Shim {
     }
 
     /// Reserves the driver for one test and resets its settings.
-    pub(crate) fn alone(&self) -> MutexGuard<'static, ()> {
+    pub(crate) fn lock(&self) -> MutexGuard<'static, ()> {
         let guard = one_at_a_time();
         self.reset();
         guard
@@ -141,7 +139,7 @@ impl Shim {
         *unsafe { self.library.get::<T>(name.as_bytes()) }.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn say(&self, name: &str, value: u64) {
+    fn set(&self, name: &str, value: u64) {
         // SAFETY: each function called by this takes one number.
         unsafe { self.function::<unsafe extern "C" fn(u64)>(name)(value) }
     }
@@ -167,7 +165,7 @@ impl Shim {
         unsafe { self.function::<Flip>("shim_flip")(kernel.as_ptr(), nth, bytes) }
     }
 
-    /// That launch is asked to stop while it runs, when its threads have waited `waits` times.
+    /// The stop flag of the `nth` launch of a kernel is set while it runs, after `waits` waits of its threads.
     pub(crate) fn stop(&self, kernel: &str, nth: u32, waits: u64) {
         type Stop = unsafe extern "C" fn(*const c_char, c_uint, u64);
         let kernel = CString::new(kernel).expect("a name");
@@ -175,7 +173,7 @@ impl Shim {
         unsafe { self.function::<Stop>("shim_stop")(kernel.as_ptr(), nth, waits) }
     }
 
-    /// That launch does nothing, and reports no error.
+    /// The `nth` launch of a kernel from now on does nothing, and reports no error.
     pub(crate) fn skip(&self, kernel: &str, nth: u32) {
         type Skip = unsafe extern "C" fn(*const c_char, c_uint);
         let kernel = CString::new(kernel).expect("a name");
@@ -185,22 +183,22 @@ impl Shim {
 
     /// The device is lost in the `nth` launch from now on.
     pub(crate) fn lose(&self, nth: u32) {
-        self.say("shim_lose", u64::from(nth));
+        self.set("shim_lose", u64::from(nth));
     }
 
     /// Bytes of each device; 1 GiB by default.
     pub(crate) fn memory(&self, bytes: u64) {
-        self.say("shim_memory", bytes);
+        self.set("shim_memory", bytes);
     }
 
     /// The number of devices; one by default.
     pub(crate) fn devices(&self, count: u32) {
-        self.say("shim_devices", u64::from(count));
+        self.set("shim_devices", u64::from(count));
     }
 
     /// Is memory of devices allocated from pools, which belong to no context?
     pub(crate) fn pools(&self, pools: bool) {
-        self.say("shim_pools", u64::from(pools));
+        self.set("shim_pools", u64::from(pools));
     }
 
     /// Value of a device attribute, by the driver's number.
@@ -211,7 +209,7 @@ impl Shim {
 
     /// The order of threads and of blocks: 0 is that of their numbers.
     pub(crate) fn order(&self, seed: u64) {
-        self.say("shim_order", seed);
+        self.set("shim_order", seed);
     }
 
     /// Allocated bytes, on devices and pinned.
@@ -235,14 +233,13 @@ impl Shim {
         }
     }
 
-    /// Frees everything that could not be freed before, as at the end of a process. No context is open
-    /// afterwards.
+    /// Frees all memory and closes all contexts, as at the end of a process.
     pub(crate) fn end(&self) {
         // SAFETY: its type.
         unsafe { self.function::<unsafe extern "C" fn()>("shim_end")() }
     }
 
-    /// Resets all of the above. Allocated memory stays.
+    /// Resets all settings and counts. Allocated memory stays.
     pub(crate) fn reset(&self) {
         // SAFETY: its type.
         unsafe { self.function::<unsafe extern "C" fn()>("shim_reset")() }

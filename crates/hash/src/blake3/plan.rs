@@ -4,13 +4,9 @@
 //! measure one, run `cargo xtask tune` on it. A program that measures its processor itself makes a
 //! [`Tuning`].
 
-#[cfg(kernels = "aarch64")]
-use super::kernel::aarch64;
 use super::kernel::portable;
 #[cfg(kernels = "wasm32")]
 use super::kernel::wasm32;
-#[cfg(kernels = "x86_64")]
-use super::kernel::x86_64;
 use super::kernel::{Kernel, MAX_LANES, Table, Wide};
 use super::{BLOCK_LEN, CHUNK_BLOCKS, CHUNK_LEN};
 use crate::isa::Features;
@@ -119,26 +115,17 @@ static WASM: Row = Row {
     ..Row::forced(&wasm32::SIMD128)
 };
 
-/// One row per table, for callers that force a kernel.
-static FORCED: &[&Row] = &[
-    &Row::forced(&portable::TABLE),
-    #[cfg(kernels = "x86_64")]
-    &Row::forced(&x86_64::SSE41),
-    #[cfg(kernels = "x86_64")]
-    &Row::forced(&x86_64::AVX2),
-    #[cfg(kernels = "x86_64")]
-    &Row::forced(&x86_64::AVX512_YMM),
-    #[cfg(kernels = "x86_64")]
-    &Row::forced(&x86_64::AVX512),
-    #[cfg(kernels = "x86_64")]
-    &Row::forced(&x86_64::AVX512_TWIN),
-    #[cfg(kernels = "aarch64")]
-    &Row::forced(&aarch64::NEON),
-    #[cfg(kernels = "aarch64")]
-    &Row::forced(&aarch64::NEON_TWIN),
-    #[cfg(kernels = "wasm32")]
-    &Row::forced(&wasm32::SIMD128),
-];
+/// One row per table, for callers that force a kernel: in the order of [`kernels::Table::ALL`], from which it is made.
+static FORCED: [Row; <Table as kernels::Table>::ALL.len()] = {
+    let tables = <Table as kernels::Table>::ALL;
+    let mut rows = [Row::forced(tables[0]); <Table as kernels::Table>::ALL.len()];
+    let mut index = 1;
+    while index < rows.len() {
+        rows[index] = Row::forced(tables[index]);
+        index += 1;
+    }
+    rows
+};
 
 /// The rows for aarch64.
 #[cfg(kernels = "aarch64")]
@@ -554,4 +541,21 @@ pub struct Choice {
     pub kind: &'static str,
     /// The basis of the choice.
     pub basis: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Table as _;
+
+    /// This includes tables that do not run on this processor.
+    #[test]
+    fn every_compiled_table_has_a_row_for_callers_that_force_it() {
+        assert_eq!(FORCED.len(), Table::ALL.len());
+        for (row, table) in FORCED.iter().zip(Table::ALL) {
+            let uses_table = |role| core::ptr::eq(row.table(role), *table);
+            assert!(Role::ALL.into_iter().all(uses_table), "{}", table.name);
+            assert_eq!(row.needs(), table.needs, "{}", table.name);
+        }
+    }
 }

@@ -76,6 +76,16 @@ pub enum EngineError {
         /// The engine or kernel.
         engine: String,
     },
+    /// Engine: progress outside of its lease of nonces. This program is broken, and which of them were tried is
+    /// unknown.
+    Progress {
+        /// The first nonce of the lease.
+        start: u64,
+        /// The nonce behind its last.
+        end: u64,
+        /// The nonce below which the engine claims to have tried all.
+        next: u64,
+    },
 }
 
 impl EngineError {
@@ -113,6 +123,13 @@ impl fmt::Display for EngineError {
                 write!(
                     f,
                     "{engine} gives wrong digests on this machine: choose another, and check the memory"
+                )
+            }
+            EngineError::Progress { start, end, next } => {
+                write!(
+                    f,
+                    "an engine had the nonces {start} to {end} and claims all below {next}: choose another \
+                     engine, and report this"
                 )
             }
         }

@@ -265,7 +265,11 @@ impl Passwords {
         Err(VerifyError::Mismatch)
     }
 
-    pub(super) fn decode(&self, stored: impl AsRef<[u8]>) -> Result<PasswordHash, VerifyError> {
+    /// Decodes a stored PHC string with the syntax and within the limits of this value.
+    ///
+    /// # Errors
+    /// [`VerifyError::Phc`]: not such a string, or one over the limits.
+    pub fn decode(&self, stored: impl AsRef<[u8]>) -> Result<PasswordHash, VerifyError> {
         Ok(PasswordHash::decode(stored, self.syntax, &self.limits)?)
     }
 
@@ -278,7 +282,8 @@ impl Passwords {
         Input::new(password, salt).with_secret(&self.secret).with_associated_data(associated_data)
     }
 
-    pub(super) fn stored_limits(&self) -> &Limits {
+    /// The limits of stored strings, for callers that compute tags elsewhere.
+    pub fn stored_limits(&self) -> &Limits {
         &self.limits
     }
 

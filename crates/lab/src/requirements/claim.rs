@@ -284,15 +284,19 @@ fn demands_on(report: &Report, gates: &[Gate], registry: &Registry) -> Result<Ve
     Ok(demands)
 }
 
-/// A line of the table; none for gates that were not measured.
+/// A line of the table; none for gates that were not measured. A ratio without an interval is no evidence, and left out.
 fn line(gate: &Gate, demands: &[&Demand], judged: &[&Judged]) -> Option<String> {
-    let ratios = judged.iter().filter_map(|judged| judged.ratio);
+    let ratios = judged.iter().filter(|judged| judged.interval.is_some()).filter_map(|judged| judged.ratio);
     let (low, high) = ratios.fold((f64::INFINITY, 0.0_f64), |(low, high), r| (low.min(r), high.max(r)));
-    let unequal = judged.iter().filter(|judged| judged.verdict == GateVerdict::Unequal).count();
-    let left_out =
-        (unequal > 0).then(|| format!("{unequal} of {} left out: samples of unequal length", judged.len()));
+    let left_out = [
+        ("samples of unequal length", judged.iter().filter(|j| j.verdict == GateVerdict::Unequal).count()),
+        ("too few sessions", judged.iter().filter(|j| j.ratio.is_some() && j.interval.is_none()).count()),
+    ];
+    let left_out = left_out.iter().filter(|(_, count)| *count > 0);
+    let left_out = left_out.map(|(why, count)| format!("{count} of {} left out: {why}", judged.len()));
+    let left_out: Vec<String> = left_out.collect();
     if high == 0.0 {
-        return left_out.map(|words| format!("| {} | | | {words} |\n", gate.name));
+        return (!left_out.is_empty()).then(|| format!("| {} | | | {} |\n", gate.name, left_out.join("; ")));
     }
     let range = |low: f64, high: f64| match (format!("{low:.2}"), format!("{high:.2}")) {
         (low, high) if low == high => low,
@@ -311,8 +315,11 @@ fn line(gate: &Gate, demands: &[&Demand], judged: &[&Judged]) -> Option<String> 
         () if any(|verdict| *verdict == GateVerdict::Pass) => "reached",
         () => "",
     };
-    let words: Vec<&str> =
-        [word].into_iter().chain(left_out.as_deref()).filter(|words| !words.is_empty()).collect();
+    let words: Vec<&str> = [word]
+        .into_iter()
+        .chain(left_out.iter().map(String::as_str))
+        .filter(|words| !words.is_empty())
+        .collect();
     Some(format!("| {} | {} | {goal} | {} |\n", gate.name, range(low, high), words.join("; ")))
 }
 
@@ -564,6 +571,20 @@ mod tests {
             let found = demands_on(&report, &gates, &registry).map_err(|error| error.to_string());
             assert_eq!(found.is_err(), is_there, "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_ratio_without_an_interval_is_in_no_range() {
+        let gates = gate::parse(
+            "[[gate]]\nname = \"x\"\ncases = [\"lab.cpu/ours/kernel/64/t1\"]\nmust = { 64 = 1 }\n",
+        );
+        let gate = &gates.expect("a gate").gate[0];
+        let sound = Judged { verdict: GateVerdict::Pass, ratio: Some(1.25), interval: Some([1.2, 1.3]) };
+        let few = Judged { verdict: GateVerdict::Unproven, ratio: Some(9.0), interval: None };
+        let both = line(gate, &[], &[&sound, &few]).expect("a line");
+        assert_eq!(both, "| x | 1.25 |  | unproven; 1 of 2 left out: too few sessions |\n");
+        let alone = line(gate, &[], &[&few]).expect("a line");
+        assert_eq!(alone, "| x | | | 1 of 1 left out: too few sessions |\n");
     }
 
     #[test]

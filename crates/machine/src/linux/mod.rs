@@ -9,15 +9,24 @@ use crate::os::{cpu_time, page_size};
 use crate::processors::threads;
 use crate::{Load, Machine, Usage};
 use parse::{chosen, faults, field, physical_cores, pressure_us, reserved, stolen_ticks};
-use std::fs::read_to_string;
-use std::path::Path;
+use std::fs::{read_dir, read_to_string};
+use std::io;
+use std::path::{Path, PathBuf};
 
+/// The text of a file. An unreadable one has no text, and so none of the facts that it would have.
 fn read(path: &str) -> String {
     read_to_string(path).unwrap_or_default()
 }
 
-fn line(path: &str) -> Option<String> {
+/// The trimmed text of a file with one fact, if it can be read.
+pub(crate) fn line(path: impl AsRef<Path>) -> Option<String> {
     read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+/// The paths in a folder.
+pub(crate) fn children(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let about = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
+    read_dir(folder).map_err(about)?.map(|entry| Ok(entry.map_err(about)?.path())).collect()
 }
 
 impl Machine {
@@ -38,8 +47,8 @@ impl Machine {
             physical_cores: physical_cores(&cpuinfo),
             memory_gib: u32::try_from((memory_kib + (1 << 19)) >> 20).unwrap_or(u32::MAX),
             os: std::env::consts::OS.to_owned(),
-            kernel: line("/proc/sys/kernel/osrelease").unwrap_or_default(),
-            virtualization: virtualization(says("flags").unwrap_or_default()),
+            kernel: line("/proc/sys/kernel/osrelease").unwrap_or_else(|| UNKNOWN.to_owned()),
+            virtualization: virtualization(says("flags")),
             page_bytes: page_size().map(|size| size as u64),
             huge_pages: transparent_huge_pages(),
             aslr: line("/proc/sys/kernel/randomize_va_space").and_then(|text| text.parse().ok()),
@@ -81,13 +90,15 @@ impl Usage {
     }
 }
 
-fn virtualization(flags: &str) -> String {
-    let vendor = line("/sys/class/dmi/id/sys_vendor").filter(|vendor| !vendor.is_empty());
-    match (flags.split_whitespace().any(|flag| flag == "hypervisor"), vendor) {
-        (true, Some(vendor)) => vendor,
-        (true, None) => "hypervisor".to_owned(),
-        (false, _) if flags.is_empty() => UNKNOWN.to_owned(),
-        (false, _) => "none".to_owned(),
+/// The hypervisor, by the flags of a processor.
+fn virtualization(flags: Option<&str>) -> String {
+    let is_guest = flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
+    match is_guest {
+        None => UNKNOWN.to_owned(),
+        Some(false) => "none".to_owned(),
+        Some(true) => line("/sys/class/dmi/id/sys_vendor")
+            .filter(|vendor| !vendor.is_empty())
+            .unwrap_or_else(|| "hypervisor".to_owned()),
     }
 }
 
@@ -145,6 +156,14 @@ mod tests {
         let machine = Machine::read();
         assert_eq!(machine.id, machine.fingerprint());
         assert_eq!(machine.id.len(), 14);
+    }
+
+    #[test]
+    fn unknown_facts_are_named_so() {
+        assert_eq!(virtualization(None), UNKNOWN);
+        assert_eq!(virtualization(Some("fpu vme")), "none");
+        assert!(![UNKNOWN, "none", ""].contains(&virtualization(Some("fpu hypervisor")).as_str()));
+        assert!(!Machine::read().kernel.is_empty());
     }
 
     #[test]

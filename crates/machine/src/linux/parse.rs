@@ -69,7 +69,8 @@ pub(crate) fn physical_cores(cpuinfo: &str) -> Option<u32> {
             cores.push((package, core));
         }
     }
-    u32::try_from(cores.len()).ok().filter(|n| *n > 0)
+    // No pairs: the processors have no such fields, as on Arm.
+    u32::try_from(cores.len()).ok().filter(|count| *count > 0)
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Pools of reserved huge pages by memory node and size, and reservations in them that end with a value.
 
-use std::fs::{read_dir, read_to_string, write};
+use crate::linux::children;
+use std::fs::{read_to_string, write};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The huge pages of one size on one memory node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -17,15 +19,20 @@ pub struct HugePool {
     pub free: u64,
 }
 
-/// All pools, by node and size. Empty where the system reports none.
-#[must_use]
-pub fn huge_pools() -> Vec<HugePool> {
+/// All pools, by node and size. Empty where the system has none.
+///
+/// # Errors
+/// Those of reading the system's files.
+pub fn huge_pools() -> io::Result<Vec<HugePool>> {
     pools_below(Path::new("/"))
 }
 
-/// Makes at least `pages` pages of a pool free, by reserving those that are missing. Needs the right to
-/// change the system's settings. The memory must not be fragmented: pages of 1 GiB are often refused unless
-/// the machine has just started.
+/// Makes at least `pages` pages of a pool free, besides those that mappings will get when they first touch them,
+/// by reserving those that are missing. Needs the right to change the system's settings. The memory must not be
+/// fragmented: pages of 1 GiB are often refused unless the machine has just started.
+///
+/// Threads of this process may reserve and give back at the same time. Another process that changes the
+/// same pool at the same moment may undo the change, or have its own undone: the system has no way to add pages.
 ///
 /// # Errors
 /// No such pool; no right to change it; or fewer pages than asked for, of which none are kept.
@@ -39,12 +46,19 @@ pub fn reserve_huge_pages(node: usize, page_bytes: u64, pages: u64) -> io::Resul
 #[must_use = "its drop gives the pages back"]
 pub struct HugePageReservation {
     folder: PathBuf,
-    /// Pages that this value has added to the pool, which others may have changed meanwhile.
+    /// Pages that this value has added to those that the pool keeps. Others may have changed it since.
     added: u64,
+    set: SetCount,
 }
 
+/// Writes a number into a file of the system.
+type SetCount = fn(&Path, u64) -> io::Result<()>;
+
+/// Held from reading a setting to writing it: a change between both would be lost.
+static SETTING: Mutex<()> = Mutex::new(());
+
 impl HugePageReservation {
-    /// The number of pages that were added to the pool.
+    /// The number of pages that were added to the pool: new ones, and surplus pages that it now keeps.
     #[must_use]
     pub fn added_pages(&self) -> u64 {
         self.added
@@ -62,8 +76,9 @@ impl HugePageReservation {
         match std::mem::take(&mut self.added) {
             0 => Ok(()),
             added => {
-                let now = read_count(&self.folder.join(RESERVED))?;
-                write_count(&self.folder.join(RESERVED), now.saturating_sub(added))
+                let _setting = SETTING.lock().unwrap_or_else(PoisonError::into_inner);
+                let persistent = PageCounts::read(&self.folder)?.persistent();
+                (self.set)(&self.folder.join(RESERVED), persistent.saturating_sub(added))
             }
         }
     }
@@ -78,36 +93,85 @@ impl Drop for HugePageReservation {
 
 const RESERVED: &str = "nr_hugepages";
 const FREE: &str = "free_hugepages";
+const SURPLUS: &str = "surplus_hugepages";
+/// Free pages that mappings will get when they first touch them. Counted for all nodes together.
+const COMMITTED: &str = "resv_hugepages";
+
+/// The folder of a kernel without memory nodes, and of counts for all nodes together.
+pub(super) const ALL_NODES: &str = "sys/kernel/mm/hugepages";
+
+/// Numbers of pages of one pool.
+pub(super) struct PageCounts {
+    all: u64,
+    free: u64,
+    surplus: u64,
+}
+
+impl PageCounts {
+    pub(super) fn read(folder: &Path) -> io::Result<PageCounts> {
+        let [all, free, surplus] = [RESERVED, FREE, SURPLUS].map(|name| read_count(&folder.join(name)));
+        Ok(PageCounts { all: all?, free: free?, surplus: surplus? })
+    }
+
+    /// The number of pages that the pool keeps when they are free. The file that sets this number reads as the
+    /// number of all pages, surplus pages included.
+    pub(super) fn persistent(&self) -> u64 {
+        self.all.saturating_sub(self.surplus)
+    }
+}
 
 /// As [`huge_pools`], with the system's files below `root`.
-pub(super) fn pools_below(root: &Path) -> Vec<HugePool> {
-    let pool = |node: usize, folder: &Path| {
-        let page_bytes = page_bytes(folder)?;
-        let [reserved, free] = [RESERVED, FREE].map(|name| read_count(&folder.join(name)).ok());
-        Some(HugePool { node, page_bytes, reserved: reserved?, free: free? })
-    };
-    let of_node = |(node, folder): (usize, PathBuf)| {
-        children(&folder).into_iter().filter_map(move |folder| pool(node, &folder)).collect::<Vec<_>>()
-    };
-    let mut pools: Vec<_> = node_folders(root).into_iter().flat_map(of_node).collect();
+pub(super) fn pools_below(root: &Path) -> io::Result<Vec<HugePool>> {
+    let mut pools = Vec::new();
+    for (node, folder) in node_folders(root)? {
+        for (page_bytes, folder) in size_folders(&folder)? {
+            let counts = PageCounts::read(&folder)?;
+            pools.push(HugePool { node, page_bytes, reserved: counts.persistent(), free: counts.free });
+        }
+    }
     pools.sort_unstable();
-    pools
+    Ok(pools)
+}
+
+/// Bytes of all free huge pages that are not committed to a mapping, with the system's files below `root`.
+pub(super) fn available_bytes_below(root: &Path) -> io::Result<u64> {
+    let mut bytes: u64 = 0;
+    let pools = pools_below(root)?;
+    for (page_bytes, _) in size_folders(&root.join(ALL_NODES))? {
+        let free: u64 = pools.iter().filter(|pool| pool.page_bytes == page_bytes).map(|pool| pool.free).sum();
+        let available = free.saturating_sub(committed_pages(root, page_bytes)?);
+        bytes = bytes.saturating_add(available.saturating_mul(page_bytes));
+    }
+    Ok(bytes)
+}
+
+/// Free pages of all nodes that mappings will get when they first touch them.
+fn committed_pages(root: &Path, page_bytes: u64) -> io::Result<u64> {
+    read_count(&root.join(ALL_NODES).join(format!("hugepages-{}kB", page_bytes / 1024)).join(COMMITTED))
 }
 
 /// Folders of pools by node. A kernel without nodes has one for all.
-fn node_folders(root: &Path) -> Vec<(usize, PathBuf)> {
+fn node_folders(root: &Path) -> io::Result<Vec<(usize, PathBuf)>> {
     let number = |folder: PathBuf| {
         let node = folder.file_name()?.to_str()?.strip_prefix("node")?.parse().ok()?;
         Some((node, folder.join("hugepages")))
     };
-    let folders: Vec<_> =
-        children(&root.join("sys/devices/system/node")).into_iter().filter_map(number).collect();
-    if folders.is_empty() { vec![(0, root.join("sys/kernel/mm/hugepages"))] } else { folders }
+    match children(&root.join("sys/devices/system/node")) {
+        Ok(folders) => Ok(folders.into_iter().filter_map(number).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![(0, root.join(ALL_NODES))]),
+        Err(error) => Err(error),
+    }
 }
 
-fn children(folder: &Path) -> Vec<PathBuf> {
-    read_dir(folder)
-        .map_or_else(|_| Vec::new(), |entries| entries.flatten().map(|entry| entry.path()).collect())
+/// The folders in `folder` with their sizes of pages. None if the kernel has no huge pages.
+pub(super) fn size_folders(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+    match children(folder) {
+        Ok(folders) => {
+            Ok(folders.into_iter().filter_map(|folder| Some((page_bytes(&folder)?, folder))).collect())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 /// The size of pages in the name of a pool's folder.
@@ -137,30 +201,46 @@ fn reserve_below(
     node: usize,
     page_bytes: u64,
     pages: u64,
-    set: impl Fn(&Path, u64) -> io::Result<()>,
+    set: SetCount,
 ) -> io::Result<HugePageReservation> {
-    let folder = node_folders(root).into_iter().find(|(number, _)| *number == node);
-    let folder = folder.map(|(_, folder)| folder.join(format!("hugepages-{}kB", page_bytes / 1024)));
-    let Some(folder) = folder.filter(|folder| page_bytes.is_multiple_of(1024) && folder.is_dir()) else {
+    let of_node = node_folders(root)?.into_iter().find(|(number, _)| *number == node);
+    let sizes = of_node.map_or_else(|| Ok(Vec::new()), |(_, folder)| size_folders(&folder))?;
+    let Some((_, folder)) = sizes.into_iter().find(|(bytes, _)| *bytes == page_bytes) else {
         let reason = format!("memory node {node} has no pages of {page_bytes} bytes");
         return Err(io::Error::new(io::ErrorKind::NotFound, reason));
     };
-    let (before, free) = (read_count(&folder.join(RESERVED))?, read_count(&folder.join(FREE))?);
-    let missing = pages.saturating_sub(free);
-    let mut reservation = HugePageReservation { folder, added: 0 };
-    if missing > 0 {
-        let path = reservation.folder.join(RESERVED);
-        set(&path, before.saturating_add(missing))?;
-        reservation.added = read_count(&path)?.saturating_sub(before);
-        if reservation.added < missing {
-            let granted = reservation.added;
-            reservation.release()?;
-            let reason = format!(
-                "memory node {node} granted {granted} of {missing} pages of {page_bytes} bytes: reserve them \
-                 soon after the machine has started"
-            );
-            return Err(io::Error::new(io::ErrorKind::OutOfMemory, reason));
+    let mut reservation = HugePageReservation { folder, added: 0, set };
+    let (wanted, missing, grown) = {
+        let _setting = SETTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = PageCounts::read(&reservation.folder)?;
+        // Committed pages may be on any node: as if all were on this one.
+        let available = before.free.saturating_sub(committed_pages(root, page_bytes)?);
+        let missing = pages.saturating_sub(available);
+        if missing == 0 {
+            return Ok(reservation);
         }
+        // The system first keeps its surplus pages, which are in use, and then adds new ones.
+        let wanted = before.surplus.saturating_add(missing);
+        set(&reservation.folder.join(RESERVED), before.persistent().saturating_add(wanted))?;
+        // What cannot be read is given back as a whole.
+        reservation.added = wanted;
+        (
+            wanted,
+            missing,
+            PageCounts::read(&reservation.folder)
+                .map(|after| after.persistent().saturating_sub(before.persistent())),
+        )
+    };
+    // Pages that others add at the same time are not this reservation's.
+    reservation.added = grown?.min(wanted);
+    if reservation.added < wanted {
+        let granted = missing.saturating_sub(wanted - reservation.added);
+        reservation.release()?;
+        let reason = format!(
+            "memory node {node} granted {granted} of {missing} pages of {page_bytes} bytes: reserve them \
+             soon after the machine has started"
+        );
+        return Err(io::Error::new(io::ErrorKind::OutOfMemory, reason));
     }
     Ok(reservation)
 }
@@ -173,7 +253,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Pools as Linux shows them: node, KiB of a page, reserved, free.
+    /// Pools as Linux shows them: node, KiB of a page, reserved, free. There are no surplus and no committed pages.
     fn machine(folders: &str, pools: &[(usize, u64, &str, &str)]) -> TempDir {
         let root = tempfile::tempdir().expect("a directory");
         for (node, kib, reserved, free) in pools {
@@ -182,6 +262,10 @@ mod tests {
             fs::create_dir_all(&folder).expect("folders");
             write(folder.join(RESERVED), reserved).expect("a file");
             write(folder.join(FREE), free).expect("a file");
+            write(folder.join(SURPLUS), "0\n").expect("a file");
+            let of_all_nodes = root.path().join(ALL_NODES).join(format!("hugepages-{kib}kB"));
+            fs::create_dir_all(&of_all_nodes).expect("folders");
+            write(of_all_nodes.join(COMMITTED), "0\n").expect("a file");
         }
         root
     }
@@ -197,24 +281,157 @@ mod tests {
     #[test]
     fn pools_are_listed_by_node_and_size() {
         let root = two_nodes();
-        // Others in the folder, and a file that is no number.
+        // Others in the folder.
         fs::create_dir_all(root.path().join("sys/devices/system/node/power")).expect("a folder");
-        let broken = root.path().join("sys/devices/system/node/node1/hugepages/hugepages-64kB");
-        fs::create_dir_all(&broken).expect("a folder");
-        write(broken.join(RESERVED), "many").expect("a file");
+        let pools = |root: &Path| pools_below(root).expect("files that can be read");
         let pool = |node, page_bytes, reserved, free| HugePool { node, page_bytes, reserved, free };
         let right = [pool(0, 2 * MIB, 5, 5), pool(0, 1024 * MIB, 2, 0), pool(1, 2 * MIB, 8, 3)];
-        assert_eq!(pools_below(root.path()), right);
-        let without_nodes = machine("sys/kernel/mm/hugepages", &[(0, 2048, "7\n", "1\n")]);
-        assert_eq!(pools_below(without_nodes.path()), [pool(0, 2 * MIB, 7, 1)]);
-        assert_eq!(pools_below(Path::new("/nowhere")), []);
+        assert_eq!(pools(root.path()), right);
+        let without_nodes = machine(ALL_NODES, &[(0, 2048, "7\n", "1\n")]);
+        assert_eq!(pools(without_nodes.path()), [pool(0, 2 * MIB, 7, 1)]);
+        assert_eq!(pools(Path::new("/nowhere")), []);
+    }
+
+    /// The counts of all nodes together are no substitute for those of nodes.
+    #[test]
+    fn what_cannot_be_read_is_an_error_and_no_other_pool() {
+        let nodes = Path::new("sys/devices/system/node");
+        let unreadable = machine(ALL_NODES, &[(0, 2048, "7\n", "1\n")]);
+        fs::create_dir_all(unreadable.path().join(nodes).parent().expect("a parent")).expect("folders");
+        write(unreadable.path().join(nodes), "no folder").expect("a file");
+        pools_below(unreadable.path()).expect_err("nodes that cannot be listed");
+        reserve_below(unreadable.path(), 0, 2 * MIB, 3, write_count)
+            .expect_err("nodes that cannot be listed");
+        let all = PageCounts::read(&unreadable.path().join(ALL_NODES).join("hugepages-2048kB"));
+        assert_eq!(all.expect("counts").all, 7, "nothing was reserved elsewhere");
+        let without_pools = machine(ALL_NODES, &[(0, 2048, "7\n", "1\n")]);
+        fs::create_dir_all(without_pools.path().join(nodes).join("node0")).expect("folders");
+        assert_eq!(pools_below(without_pools.path()).expect("a node without pools"), []);
+        let broken = two_nodes();
+        let file = "node1/hugepages/hugepages-2048kB/nr_hugepages";
+        write(broken.path().join(nodes).join(file), "many").expect("a file");
+        let error = pools_below(broken.path()).expect_err("no number");
+        assert!(error.to_string().contains(file), "{error}");
+    }
+
+    /// The most pages that the simulated kernel has memory for.
+    const MOST_PAGES: u64 = 8;
+
+    /// Sets the number of persistent pages as Linux does. It first makes surplus pages persistent, and then
+    /// allocates new ones while there is memory. It frees only free pages that are not committed; others become
+    /// surplus pages.
+    fn simulated_kernel(path: &Path, count: u64) -> io::Result<()> {
+        let folder = path.parent().expect("a folder");
+        let mut counts = PageCounts::read(folder)?;
+        let persistent = counts.persistent();
+        if count > persistent {
+            let kept = counts.surplus.min(count - persistent);
+            counts.surplus -= kept;
+            let new = (count - persistent - kept).min(MOST_PAGES.saturating_sub(counts.all));
+            (counts.all, counts.free) = (counts.all + new, counts.free + new);
+        } else {
+            let committed = read_count(&folder.join(COMMITTED))?;
+            let freed = (counts.free - committed).min(persistent - count);
+            (counts.all, counts.free) = (counts.all - freed, counts.free - freed);
+            counts.surplus += persistent - count - freed;
+        }
+        write_counts(folder, [counts.all, counts.free, counts.surplus]);
+        Ok(())
+    }
+
+    fn write_counts(folder: &Path, counts: [u64; 3]) {
+        for (name, count) in [RESERVED, FREE, SURPLUS].into_iter().zip(counts) {
+            write(folder.join(name), format!("{count}\n")).expect("a file");
+        }
+    }
+
+    fn counts(folder: &Path) -> [u64; 3] {
+        let PageCounts { all, free, surplus } = PageCounts::read(folder).expect("counts");
+        [all, free, surplus]
+    }
+
+    /// All, free, surplus and committed pages of each pool with at most `most`. Linux frees a page that becomes
+    /// free while there are surplus pages, so a pool with these has no free page that is not committed.
+    fn every_pool(most: u64) -> Vec<[u64; 4]> {
+        let up_to = |most: u64| 0..=most;
+        let free = up_to(most).flat_map(|all| up_to(all).map(move |free| [all, free]));
+        let surplus = free.flat_map(|[all, free]| up_to(all).map(move |surplus| [all, free, surplus]));
+        let committed = surplus.flat_map(|[all, free, surplus]| {
+            up_to(free).map(move |committed| [all, free, surplus, committed])
+        });
+        committed.filter(|[_, free, surplus, committed]| *surplus == 0 || free == committed).collect()
+    }
+
+    #[test]
+    fn every_pool_is_as_before_after_a_reservation_surplus_pages_included() {
+        let root = machine(ALL_NODES, &[(0, 2048, "0", "0")]);
+        let folder = root.path().join(ALL_NODES).join("hugepages-2048kB");
+        let (mut granted, mut refused) = (0, 0);
+        for [all, free, surplus, committed] in every_pool(3) {
+            write(folder.join(COMMITTED), committed.to_string()).expect("a file");
+            for pages in 0..=MOST_PAGES + 1 {
+                let before = [all, free, surplus];
+                let what = format!("{pages} of {before:?}, {committed} committed");
+                write_counts(&folder, before);
+                let missing = pages.saturating_sub(free - committed);
+                match reserve_below(root.path(), 0, 2 * MIB, pages, simulated_kernel) {
+                    Ok(reservation) => {
+                        assert!(counts(&folder)[1] >= pages + committed, "{what}: as many are free");
+                        let kept = if missing == 0 { 0 } else { surplus };
+                        assert_eq!(reservation.added_pages(), missing + kept, "{what}");
+                        granted += 1;
+                    }
+                    Err(error) => {
+                        assert!(all + missing > MOST_PAGES, "{what}: {error}");
+                        let few = format!("granted {} of {missing} pages", MOST_PAGES - all);
+                        assert!(error.to_string().contains(&few), "{what}: {error}");
+                        refused += 1;
+                    }
+                }
+                assert_eq!(counts(&folder), before, "{what}");
+            }
+        }
+        assert_eq!((granted, refused), (280, 120), "cases");
+    }
+
+    #[test]
+    fn pages_that_others_add_meanwhile_stay_theirs() {
+        /// Another program adds two pages as soon as ours were added.
+        fn with_others(path: &Path, count: u64) -> io::Result<()> {
+            let before = PageCounts::read(path.parent().expect("a folder"))?.persistent();
+            simulated_kernel(path, if count > before { count + 2 } else { count })
+        }
+        let root = machine(ALL_NODES, &[(0, 2048, "1\n", "1\n")]);
+        let folder = root.path().join(ALL_NODES).join("hugepages-2048kB");
+        let three = reserve_below(root.path(), 0, 2 * MIB, 4, with_others).expect("memory");
+        assert_eq!((three.added_pages(), counts(&folder)), (3, [6, 6, 0]));
+        drop(three);
+        assert_eq!(counts(&folder), [3, 3, 0]);
+    }
+
+    #[test]
+    fn threads_that_reserve_and_give_back_lose_no_page() {
+        let root = machine(ALL_NODES, &[(0, 2048, "2\n", "1\n")]);
+        let folder = root.path().join(ALL_NODES).join("hugepages-2048kB");
+        std::thread::scope(|scope| {
+            for pages in 2..=MOST_PAGES - 1 {
+                let root = root.path();
+                scope.spawn(move || {
+                    for _ in 0..100 {
+                        let reserved = reserve_below(root, 0, 2 * MIB, pages, simulated_kernel);
+                        reserved.expect("memory").release().expect("files that can be written");
+                    }
+                });
+            }
+        });
+        assert_eq!(counts(&folder), [2, 1, 0]);
     }
 
     #[test]
     fn a_reservation_adds_what_is_missing_and_gives_it_back() {
         let root = two_nodes();
         let reserved = |node: usize| {
-            let pools = pools_below(root.path());
+            let pools = pools_below(root.path()).expect("files that can be read");
             pools
                 .iter()
                 .find(|pool| (pool.node, pool.page_bytes) == (node, 2 * MIB))
@@ -242,16 +459,16 @@ mod tests {
     fn a_refused_reservation_is_an_error_and_changes_nothing() {
         let root = two_nodes();
         // The system grants two pages at most.
-        let granted = |path: &Path, count: u64| write_count(path, count.min(10));
+        let granted: SetCount = |path, count| write_count(path, count.min(10));
         let refused = reserve_below(root.path(), 1, 2 * MIB, 9, granted).expect_err("too many");
         assert_eq!(refused.kind(), io::ErrorKind::OutOfMemory);
         assert!(refused.to_string().contains("granted 2 of 6 pages"), "{refused}");
-        assert_eq!(pools_below(root.path())[2].reserved, 8);
+        assert_eq!(pools_below(root.path()).expect("files that can be read")[2].reserved, 8);
         for (node, page_bytes) in [(2, 2 * MIB), (1, 1024 * MIB), (1, 2 * MIB + 1)] {
             let refused = reserve_below(root.path(), node, page_bytes, 1, write_count).expect_err("no pool");
             assert_eq!(refused.kind(), io::ErrorKind::NotFound, "{refused}");
         }
-        let denied = |_: &Path, _| Err(io::Error::from(io::ErrorKind::PermissionDenied));
+        let denied: SetCount = |_, _| Err(io::ErrorKind::PermissionDenied.into());
         let refused = reserve_below(root.path(), 1, 2 * MIB, 9, denied).expect_err("no right");
         assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
         let file = root.path().join("sys/devices/system/node/node1/hugepages/hugepages-2048kB").join(FREE);

@@ -20,9 +20,9 @@ pub fn free_kib() -> Option<u64> {
 }
 
 /// Bytes that this process may fill without swapping: the memory that is available by the system's counters and
-/// by the control groups of this process, less `keep_free` bytes, and all [free huge pages](huge_pools::huge_pools).
-/// For memory that is read at random for hours, which would make the machine unusable in swap. `None` if
-/// unknown.
+/// by the control groups of this process, less `keep_free` bytes, and all [free huge pages](huge_pools::huge_pools)
+/// that no mapping will get. For memory that is read at random for hours, which would make the machine unusable in
+/// swap. `None` if unknown.
 #[must_use]
 pub fn unswapped_budget(keep_free: u64) -> Option<u64> {
     unswapped_budget_below(Path::new("/"), keep_free)
@@ -51,16 +51,20 @@ fn free_kib_below(root: &Path) -> Option<u64> {
 /// As [`unswapped_budget`], with the system's files below `root`.
 fn unswapped_budget_below(root: &Path, keep_free: u64) -> Option<u64> {
     let available_kib = free_kib_with(root, |meminfo| number(meminfo, "MemAvailable"))?;
-    let huge: u64 = huge_pools::pools_below(root).iter().map(|pool| pool.free * pool.page_bytes).sum();
+    // Pools that cannot be read make the sum unknown.
+    let huge = huge_pools::available_bytes_below(root).ok()?;
     Some((available_kib * 1024).saturating_sub(keep_free) + huge)
 }
 
-/// KiB that the control groups of this process leave, or the system by its `meminfo`, whichever is less.
+/// KiB that the control groups of this process leave, or the system by its `meminfo`, whichever is less. `None`
+/// if the system does not report its own amount: a group may have a limit beyond the memory of the machine.
 fn free_kib_with(root: &Path, of_system: impl Fn(&str) -> Option<u64>) -> Option<u64> {
-    let system = read_to_string(root.join("proc/meminfo")).ok().and_then(|text| of_system(&text));
+    let system = of_system(&read_to_string(root.join("proc/meminfo")).ok()?)?;
+    // Without it the topmost groups still count: in a container they are those of this process. The amount of the
+    // system is a bound in any case, where `None` would be none.
     let own = read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let groups = CGROUP_LAYOUTS.iter().flat_map(|layout| layout.groups(root, &own));
-    groups.chain(system).min()
+    Some(groups.fold(system, u64::min))
 }
 
 /// Layout of a version of control groups: its folder, and the names of its files.
@@ -97,6 +101,7 @@ impl CgroupLayout {
     /// The memory that the limits of this process's group and its ancestors leave. A container sees its own
     /// group as the topmost.
     fn groups(&self, root: &Path, own: &str) -> Vec<u64> {
+        // A process without a line for this layout is in its topmost group at most.
         let own = own.lines().find_map(|line| self.path_in(line)).unwrap_or_default();
         let below: Vec<&str> = own.split('/').filter(|name| !name.is_empty() && *name != "..").collect();
         let top = root.join(self.folder);
@@ -110,10 +115,11 @@ impl CgroupLayout {
         controllers.split(',').any(|name| name == self.controllers).then_some(path)
     }
 
-    /// KiB that a group's limit leaves, if it has one.
+    /// KiB that a group's limit leaves, if it has one that can be read.
     fn left(&self, group: &Path) -> Option<u64> {
         let bytes = |name: &str| read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
         let most = bytes(self.most)?;
+        // Without it no cache counts as free: less than is free, never more.
         let stat = read_to_string(group.join("memory.stat")).unwrap_or_default();
         let cached = stat.lines().find_map(|line| line.strip_prefix(self.cached)?.trim().parse::<u64>().ok());
         let used = bytes(self.used)?.saturating_sub(cached.unwrap_or(0));
@@ -168,6 +174,19 @@ mod tests {
         assert_eq!(free(&[&[SYSTEM], &top[..]].concat()), Some(0), "a container");
     }
 
+    /// A limit alone says nothing about the memory of the machine.
+    #[test]
+    fn limits_of_groups_do_not_stand_in_for_the_amount_of_the_system() {
+        let limited =
+            [("sys/fs/cgroup/memory.max", "409600\n"), ("sys/fs/cgroup/memory.current", "204800\n")];
+        for meminfo in [None, Some("MemTotal:  900 kB\n"), Some("MemAvailable: many kB\n"), Some("")] {
+            let files = meminfo.map(|text| ("proc/meminfo", text)).into_iter().chain(limited);
+            let files: Vec<_> = files.collect();
+            assert_eq!(free(&files), None, "{meminfo:?}");
+            assert_eq!(unswapped_budget_below(machine(&files).path(), 0), None, "{meminfo:?}");
+        }
+    }
+
     #[test]
     fn a_budget_without_swap_has_free_huge_pages_and_keeps_some_memory() {
         let budget = |files: &[(&str, &str)], keep| unswapped_budget_below(machine(files).path(), keep);
@@ -175,11 +194,23 @@ mod tests {
         assert_eq!(budget(&[SYSTEM], 0), Some(500 << 10), "without swap");
         assert_eq!(budget(&[SYSTEM], 100 << 10), Some(400 << 10));
         assert_eq!(budget(&[SYSTEM], u64::MAX), Some(0));
-        let pages = [
-            ("sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "9\n"),
-            ("sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages", "3\n"),
-        ];
-        assert_eq!(budget(&[&[SYSTEM], &pages[..]].concat(), u64::MAX), Some(6 << 20));
+        let pages = |committed| {
+            [
+                ("sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "9\n"),
+                ("sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages", "3\n"),
+                ("sys/devices/system/node/node0/hugepages/hugepages-2048kB/surplus_hugepages", "0\n"),
+                ("sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages", "2\n"),
+                ("sys/devices/system/node/node1/hugepages/hugepages-2048kB/free_hugepages", "2\n"),
+                ("sys/devices/system/node/node1/hugepages/hugepages-2048kB/surplus_hugepages", "1\n"),
+                ("sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", committed),
+            ]
+        };
+        let with_pages = |committed| budget(&[&[SYSTEM], &pages(committed)[..]].concat(), u64::MAX);
+        assert_eq!(with_pages("0\n"), Some(10 << 20));
+        assert_eq!(with_pages("1\n"), Some(8 << 20), "mappings will get one when they touch it");
+        assert_eq!(with_pages("4\n"), Some(2 << 20), "pages of both nodes");
+        assert_eq!(with_pages("7\n"), Some(0), "never less than nothing");
+        assert_eq!(with_pages("many\n"), None, "unknown");
         let limited =
             [("sys/fs/cgroup/memory.max", "409600\n"), ("sys/fs/cgroup/memory.current", "204800\n")];
         assert_eq!(budget(&[&[SYSTEM], &limited[..]].concat(), 0), Some(200 << 10));

@@ -4,24 +4,26 @@
 //! With 4 KiB pages, two processes of the same program differ by which physical pages they get, by more than
 //! most changes are worth. 2 MiB pages remove most of that variance.
 
+use super::huge_pools::{ALL_NODES, PageCounts, size_folders};
 use crate::{linux, os};
 use memmap2::MmapMut;
-use std::fs::{DirEntry, read_dir, read_to_string};
 use std::io;
 use std::ops::{Deref, DerefMut};
+use std::path::{Path, PathBuf};
 
 /// The sizes of reservable huge pages in bytes, and the number reserved of each.
 #[must_use]
 pub fn huge_page_sizes() -> Vec<(u64, u64)> {
-    let Ok(sizes) = read_dir("/sys/kernel/mm/hugepages") else { return Vec::new() };
-    let size = |entry: io::Result<DirEntry>| {
-        let entry = entry.ok()?;
-        let name = entry.file_name().into_string().ok()?;
-        let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
-        let reserved = read_to_string(entry.path().join("nr_hugepages")).ok()?;
-        Some((kib * 1024, reserved.trim().parse().ok()?))
-    };
-    let mut sizes: Vec<_> = sizes.filter_map(size).collect();
+    huge_page_sizes_below(Path::new("/"))
+}
+
+/// As [`huge_page_sizes`], with the system's files below `root`.
+fn huge_page_sizes_below(root: &Path) -> Vec<(u64, u64)> {
+    // Facts that cannot be read are left out, as everywhere in this crate: these are shown, not decided by.
+    let sizes = size_folders(&root.join(ALL_NODES)).unwrap_or_default();
+    let reserved =
+        |(bytes, folder): (u64, PathBuf)| Some((bytes, PageCounts::read(&folder).ok()?.persistent()));
+    let mut sizes: Vec<_> = sizes.into_iter().filter_map(reserved).collect();
     sizes.sort_unstable();
     sizes
 }
@@ -76,6 +78,27 @@ impl DerefMut for HugeBytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    #[test]
+    fn sizes_of_huge_pages_have_their_reserved_pages_without_surplus_ones() {
+        let root = tempfile::tempdir().expect("a directory");
+        let sizes = [("hugepages-1048576kB", ["2", "0", "0"]), ("hugepages-2048kB", ["9", "1", "4"])];
+        for (name, counts) in sizes {
+            let folder = root.path().join(ALL_NODES).join(name);
+            fs::create_dir_all(&folder).expect("folders");
+            for (file, count) in
+                ["nr_hugepages", "free_hugepages", "surplus_hugepages"].into_iter().zip(counts)
+            {
+                fs::write(folder.join(file), format!("{count}\n")).expect("a file");
+            }
+        }
+        for other in ["hugepages-manykB", "hugepages-64kB", "others"] {
+            fs::create_dir_all(root.path().join(ALL_NODES).join(other)).expect("folders");
+        }
+        assert_eq!(huge_page_sizes_below(root.path()), [(2 << 20, 5), (1 << 30, 2)]);
+        assert_eq!(huge_page_sizes_below(Path::new("/nowhere")), []);
+    }
 
     #[test]
     fn huge_bytes_are_readable_and_writable() {

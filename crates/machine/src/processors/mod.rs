@@ -73,6 +73,7 @@ fn describe(ids: &[usize], read: impl Fn(&str) -> Option<String>) -> Vec<Process
     };
     let rated = ["cpu_capacity", "acpi_cppc/highest_perf", "cpufreq/cpuinfo_max_freq"];
     let speeds = kinds().or_else(|| rated.into_iter().find_map(of_all));
+    // Without it all processors are on node 0, as on a kernel without nodes.
     let online = read("system/node/online").unwrap_or_default();
     let nodes: Vec<(usize, String)> = (0..MAX_NODES)
         .filter(|node| has(&online, *node))

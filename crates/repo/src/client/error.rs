@@ -3,11 +3,15 @@
 use crate::conversation::SyncError;
 use crate::message::DecodeError;
 
-/// A violation of the protocol, or an error that the server reports. The connection is of no more use. Each text is the
+/// A violation of the protocol, or an error that the server reports. The client has ended the connection. Each text is the
 /// predicate of a sentence whose subject is the server.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
+    /// A frame outside a connection: before [`Client::connect`](crate::Client::connect), or after the end. The caller is at
+    /// fault.
+    #[error("is not connected")]
+    NotConnected,
     /// A frame is not a message.
     #[error("sends data that is not a message of automerge-repo")]
     Decode(#[from] DecodeError),

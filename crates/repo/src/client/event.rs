@@ -67,6 +67,13 @@ pub enum Event {
         /// The reason.
         reason: ApplyError,
     },
+    /// More changes of the server break a rule or a limit than are named.
+    FurtherRefusals {
+        /// The document.
+        document: DocumentId,
+        /// Number of refusals since the last report. A change that is refused again counts again.
+        count: u64,
+    },
     /// The server does not have a document, or denies access to it. It may still send the document later.
     Unavailable {
         /// The document.

@@ -12,7 +12,7 @@ use hashmill_doc::Document;
 use crate::conversation::{Conversation, SyncStatus};
 use crate::id::{DocumentId, PeerId, StorageId};
 use crate::message::{
-    Envelope, EphemeralBody, Message, PROTOCOL_VERSION, PeerMetadata, RemoteHeads, SyncBody,
+    Envelope, EphemeralBody, Message, PROTOCOL_VERSION, PeerMetadata, RemoteHeads, SyncBody, shorten,
 };
 use crate::presence::{EphemeralFilter, Presence, ReceivedPresence};
 
@@ -28,7 +28,8 @@ const MAX_SHOWN_CHARS: usize = 200;
 ///
 /// The caller has the connection and the clock. It calls [`connect`](Self::connect) when a connection opens, passes each frame
 /// to [`received`](Self::received), and after each call, and at [`next_deadline`](Self::next_deadline), sends the frames of
-/// [`to_send`](Self::to_send) until there is none. `now` is the time since any fixed start and does not go back.
+/// [`to_send`](Self::to_send) until there is none and takes the events of [`next_event`](Self::next_event), which wait in memory
+/// until then. `now` is the time since any fixed start and does not go back.
 #[derive(Debug)]
 pub struct Client {
     id: PeerId,
@@ -41,8 +42,9 @@ pub struct Client {
     presences: BTreeMap<DocumentId, Presence>,
     /// Documents that may have a message to send.
     waiting: BTreeSet<DocumentId>,
-    /// Documents that were removed on this connection. Messages about them may have been ignored.
-    removed: BTreeSet<DocumentId>,
+    /// Documents that were removed on this connection, with the conversation to continue from. Messages about them may have
+    /// been ignored.
+    removed: BTreeMap<DocumentId, Conversation>,
     broadcasts: VecDeque<(DocumentId, Vec<u8>)>,
     filter: EphemeralFilter,
     remote_heads: RemoteHeadsSubscriptions,
@@ -79,7 +81,7 @@ impl Client {
             documents: BTreeMap::new(),
             presences: BTreeMap::new(),
             waiting: BTreeSet::new(),
-            removed: BTreeSet::new(),
+            removed: BTreeMap::new(),
             broadcasts: VecDeque::new(),
             filter: EphemeralFilter::new(),
             remote_heads: RemoteHeadsSubscriptions::default(),
@@ -106,9 +108,12 @@ impl Client {
         doc: Document,
         mut conversation: Conversation,
     ) -> Option<Document> {
+        // Messages in flight on the earlier connection are lost.
+        conversation.reconnect();
+        let removed = self.removed.remove(&id);
         let previous = self.documents.remove(&id);
-        if self.removed.remove(&id) || previous.is_some() {
-            conversation.restart();
+        if let Some(earlier) = previous.as_ref().map(|open| &open.conversation).or(removed.as_ref()) {
+            conversation.restart_after(earlier);
         }
         self.waiting.insert(id.clone());
         self.documents.insert(id, OpenDocument { doc, conversation });
@@ -123,7 +128,10 @@ impl Client {
         self.remote_heads.forget(id);
         self.presences.remove(id);
         let removed = self.documents.remove(id)?;
-        self.removed.insert(id.clone());
+        // Takes less memory than that of the document, which may have a long history.
+        let mut next = Conversation::new();
+        next.restart_after(&removed.conversation);
+        self.removed.insert(id.clone(), next);
         Some(removed.doc)
     }
 
@@ -292,9 +300,21 @@ impl Client {
         Some(Message::Ephemeral(body).encode())
     }
 
-    /// Processes a frame. After an error the connection is closed; all documents are valid and may contain changes of earlier
+    /// Processes a frame. An error ends the connection, as [`disconnect`](Self::disconnect) does: the caller closes it, and no
+    /// more is sent or received until [`connect`](Self::connect). All documents are valid and may contain changes of earlier
     /// frames.
     pub fn received(&mut self, frame: &[u8], now: Duration) -> Result<Receipt, ClientError> {
+        if matches!(self.connection, Connection::Closed) {
+            return Err(ClientError::NotConnected);
+        }
+        let receipt = self.receive(frame, now);
+        if receipt.is_err() {
+            self.disconnect();
+        }
+        receipt
+    }
+
+    fn receive(&mut self, frame: &[u8], now: Duration) -> Result<Receipt, ClientError> {
         let envelope = Envelope::decode(frame)?;
         match envelope.kind() {
             "peer" | "error" | "sync" | "request" | "doc-unavailable" => {
@@ -318,12 +338,12 @@ impl Client {
     /// Processes a message that the connection or a sync depends on.
     fn receive_exchange(&mut self, message: Message<'_>) -> Result<Receipt, ClientError> {
         match message {
-            Message::Error { message, .. } => Err(ClientError::Reported(shorten(&message))),
+            Message::Error { message, .. } => Err(ClientError::Reported(shorten(&message, MAX_SHOWN_CHARS))),
             Message::Peer { .. } if self.is_ready() => Err(ClientError::SecondGreeting),
             Message::Peer { .. } if !matches!(self.connection, Connection::Joined) => Err(ClientError::Early),
             Message::Peer { target, .. } if target != self.id.as_str() => Err(ClientError::WrongEndpoint),
             Message::Peer { version, .. } if version != PROTOCOL_VERSION => {
-                Err(ClientError::Version(shorten(&version)))
+                Err(ClientError::Version(shorten(&version, MAX_SHOWN_CHARS)))
             }
             Message::Peer { sender, metadata, .. } => {
                 let storage = metadata.storage_id.map(|id| StorageId::from(&*id));
@@ -359,6 +379,9 @@ impl Client {
 
     fn receive_sync(&mut self, document: &str, data: &[u8]) -> Result<Receipt, ClientError> {
         let Some((id, open)) = find(&mut self.documents, document) else {
+            if let Some((_, conversation)) = find(&mut self.removed, document) {
+                conversation.note_ignored(data)?;
+            }
             return Ok(Receipt::Ignored(IgnoreReason::Document));
         };
         self.waiting.insert(id.clone());
@@ -372,6 +395,10 @@ impl Client {
             change,
             reason,
         }));
+        if received.further_refusals > 0 {
+            let count = received.further_refusals;
+            self.events.push_back(Event::FurtherRefusals { document: id, count });
+        }
         Ok(if received.idle == 0 { Receipt::Progress } else { Receipt::Idle })
     }
 
@@ -423,16 +450,9 @@ impl Client {
     }
 }
 
-/// The document with an id as text. Servers may send messages about others.
-fn find<'d>(
-    documents: &'d mut BTreeMap<DocumentId, OpenDocument>,
-    text: &str,
-) -> Option<(DocumentId, &'d mut OpenDocument)> {
+/// The entry of a document with an id as text. Servers may send messages about others.
+fn find<'d, T>(documents: &'d mut BTreeMap<DocumentId, T>, text: &str) -> Option<(DocumentId, &'d mut T)> {
     let id: DocumentId = text.parse().ok()?;
-    let open = documents.get_mut(&id)?;
-    Some((id, open))
-}
-
-fn shorten(text: &str) -> String {
-    text.chars().take(MAX_SHOWN_CHARS).collect()
+    let entry = documents.get_mut(&id)?;
+    Some((id, entry))
 }

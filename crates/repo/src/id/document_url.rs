@@ -26,7 +26,7 @@ impl fmt::Display for DocumentUrl {
         self.path.iter().try_for_each(|segment| write!(f, "/{segment}"))?;
         for (index, head) in self.heads.iter().enumerate() {
             let mark = if index == 0 { '#' } else { '|' };
-            write!(f, "{mark}{}", base58check::encode(&head.0))?;
+            write!(f, "{mark}{}", head_text(head))?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use minicbor::Decoder;
 use minicbor::data::{Tag, Type};
 
-use super::error::DecodeError;
+use super::error::{DecodeError, MAX_SHOWN_CHARS, shorten};
 
 /// Maximum nesting depth of values.
 const MAX_DEPTH: usize = 64;
@@ -13,8 +13,6 @@ const MAX_DEPTH: usize = 64;
 const BYTE_ARRAY: Tag = Tag::new(64);
 /// Integers up to this are exact in the numbers of JavaScript.
 const MAX_EXACT: u64 = (1 << 53) - 1;
-/// Maximum number of characters of a text in an error.
-const MAX_SHOWN_CHARS: usize = 40;
 
 /// The entries of a map, with their encoded values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +33,7 @@ impl<'b> Fields<'b> {
             let start = decoder.position();
             skip_value(&mut decoder, MAX_DEPTH)?;
             if fields.iter().any(|(there, _)| *there == name) {
-                return Err(DecodeError::Twice(name.chars().take(MAX_SHOWN_CHARS).collect()));
+                return Err(DecodeError::Twice(shorten(&name, MAX_SHOWN_CHARS)));
             }
             fields.push((name, &bytes[start..decoder.position()]));
         }
@@ -88,12 +86,8 @@ impl<'b> Fields<'b> {
             let number = value.u64()?;
             return if number <= MAX_EXACT { Ok(number) } else { Err(DecodeError::Number(name)) };
         }
-        let float = match value.datatype()? {
-            Type::F16 => {
-                half_float(value.input().get(1..3).unwrap_or_default()).ok_or(DecodeError::Number(name))?
-            }
-            _ => value.f64()?,
-        };
+        let float = decode_float(&mut value)?;
+        // False for infinity and for what is no number.
         let is_whole = float.fract() == 0.0 && (0.0..=MAX_EXACT as f64).contains(&float);
         if is_whole { Ok(float as u64) } else { Err(DecodeError::Number(name)) }
     }
@@ -118,15 +112,28 @@ impl<'b> Fields<'b> {
     }
 }
 
-/// The value of a float of 16 bits, unless it is infinite or no number. Canonical encoders write small numbers so.
-fn half_float(bytes: &[u8]) -> Option<f64> {
-    let bits = u16::from_be_bytes(bytes.try_into().ok()?);
+/// Reads a float of 16, 32 or 64 bits. Canonical encoders write small numbers in 16.
+pub(crate) fn decode_float(decoder: &mut Decoder<'_>) -> Result<f64, DecodeError> {
+    if decoder.datatype()? != Type::F16 {
+        return Ok(decoder.f64()?);
+    }
+    let rest = &decoder.input()[decoder.position()..];
+    let Some(&[_, high, low]) = rest.first_chunk() else {
+        return Err(minicbor::decode::Error::end_of_input().into());
+    };
+    decoder.set_position(decoder.position() + 3);
+    Ok(half_float(u16::from_be_bytes([high, low])))
+}
+
+/// The value of a float of 16 bits.
+fn half_float(bits: u16) -> f64 {
     let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
     let fraction = f64::from(bits & 0x3ff);
     match i32::from(bits >> 10 & 0x1f) {
-        0x1f => None,
-        0 => Some(sign * fraction * 2_f64.powi(-24)),
-        exponent => Some(sign * (1024.0 + fraction) * 2_f64.powi(exponent - 25)),
+        0x1f if fraction == 0.0 => sign * f64::INFINITY,
+        0x1f => f64::NAN,
+        0 => sign * fraction * 2_f64.powi(-24),
+        exponent => sign * (1024.0 + fraction) * 2_f64.powi(exponent - 25),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::cbor::Fields;
-use super::error::DecodeError;
+use super::error::{DecodeError, MAX_SHOWN_CHARS, shorten};
 use super::{EphemeralBody, Message, PeerMetadata, RemoteHeads, SyncBody};
 use crate::id::{DocumentId, parse_head};
 
@@ -76,6 +76,7 @@ impl<'b> Envelope<'b> {
             "remote-subscription-change" => Message::RemoteSubscriptionChange {
                 sender: sender()?,
                 target: target()?,
+                // An absent list changes nothing, as an empty one.
                 add: fields.optional_texts("add", MAX_ITEMS)?.unwrap_or_default(),
                 remove: fields.optional_texts("remove", MAX_ITEMS)?.unwrap_or_default(),
             },
@@ -132,7 +133,7 @@ fn remote_heads<'b>(fields: &Fields<'b>) -> Result<Vec<RemoteHeads<'b>>, DecodeE
         let texts = fields.optional_texts("heads", left)?.ok_or(DecodeError::Missing("heads"))?;
         left -= texts.len();
         let heads: Option<Vec<_>> = texts.iter().map(|text| parse_head(text)).collect();
-        let heads = heads.ok_or_else(|| DecodeError::Head(storage.chars().take(40).collect()))?;
+        let heads = heads.ok_or_else(|| DecodeError::Head(shorten(&storage, MAX_SHOWN_CHARS)))?;
         all.push(RemoteHeads { storage, heads, timestamp_ms: fields.number("timestamp")? });
     }
     Ok(all)

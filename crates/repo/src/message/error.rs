@@ -1,5 +1,8 @@
 //! Reasons why bytes are not a message.
 
+/// Maximum number of characters of a peer's text in an error.
+pub(super) const MAX_SHOWN_CHARS: usize = 40;
+
 /// Bytes that are not a message. The peer that sent them is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -36,4 +39,9 @@ impl From<minicbor::decode::Error> for DecodeError {
     fn from(error: minicbor::decode::Error) -> Self {
         Self::Cbor(error.to_string())
     }
+}
+
+/// The first characters of a peer's text, to show it in an error.
+pub(crate) fn shorten(text: &str, max_chars: usize) -> String {
+    text.chars().take(max_chars).collect()
 }

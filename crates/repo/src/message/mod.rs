@@ -12,7 +12,8 @@ use hashmill_doc::ChangeHash;
 pub use decode::Envelope;
 pub use error::DecodeError;
 
-pub(crate) use cbor::{Fields, check_value};
+pub(crate) use cbor::{Fields, check_value, decode_float};
+pub(crate) use error::shorten;
 
 /// The version of the protocol; only one exists.
 pub const PROTOCOL_VERSION: &str = "1";

@@ -6,7 +6,7 @@ use minicbor::data::Type;
 use minicbor::encode::Error;
 use minicbor::{Decoder, Encoder};
 
-use crate::message::{DecodeError, check_value};
+use crate::message::{DecodeError, check_value, decode_float};
 
 /// One value of CBOR, which is passed on as it is. Plain texts, numbers and truth values have conversions; for others use
 /// a CBOR library.
@@ -34,7 +34,7 @@ impl CborItem {
     pub fn as_number(&self) -> Option<f64> {
         let mut decoder = Decoder::new(&self.0);
         match decoder.datatype().ok()? {
-            Type::F32 | Type::F64 => decoder.f64().ok(),
+            Type::F16 | Type::F32 | Type::F64 => decode_float(&mut decoder).ok(),
             _ => decoder
                 .i64()
                 .ok()
@@ -76,5 +76,50 @@ impl From<i32> for CborItem {
 impl From<bool> for CborItem {
     fn from(truth: bool) -> CborItem {
         CborItem::encoded(|out| out.bool(truth)?.ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(bytes: &[u8]) -> Option<f64> {
+        CborItem::from_bytes(bytes.to_vec()).expect("a value").as_number()
+    }
+
+    /// Every half float, beside its bits moved to where a float of 32 bits has them. A factor corrects the bias of the exponent.
+    #[test]
+    fn half_floats_are_numbers() {
+        for bits in 0..=u16::MAX {
+            let [high, low] = bits.to_be_bytes();
+            let found = number(&[0xf9, high, low]).expect("a number");
+            let magnitude = bits & 0x7fff;
+            let expected = match magnitude {
+                0x7c00.. => f32::from_bits(0x7f80_0000 | u32::from(magnitude & 0x3ff)),
+                _ => f32::from_bits(u32::from(magnitude) << 13) * f32::from_bits((127 + 112) << 23),
+            };
+            let expected = f64::from(if bits == magnitude { expected } else { -expected });
+            let is_equal = found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan();
+            assert!(is_equal, "{bits:#06x}: {found} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_one_meaning_in_every_width() {
+        for (bytes, expected) in [
+            (&[0xf9, 0x3e, 0x00][..], Some(1.5)),
+            (&[0xfa, 0x3f, 0xc0, 0, 0], Some(1.5)),
+            (&[0xfb, 0x3f, 0xf8, 0, 0, 0, 0, 0, 0], Some(1.5)),
+            (&[0x03], Some(3.0)),
+            (&[0x22], Some(-3.0)),
+            (&[0x1b, 0, 0x1f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], Some(9_007_199_254_740_991.0)),
+            (&[0x1b, 0, 0x20, 0, 0, 0, 0, 0, 0], None),
+            (&[0x1b, 0xff, 0, 0, 0, 0, 0, 0, 0], None),
+            (&[0xf5], None),
+            (&[0x61, b'1'], None),
+        ] {
+            assert_eq!(number(bytes), expected, "{bytes:02x?}");
+        }
+        assert!(CborItem::from_bytes(vec![0xf9, 0x3e]).is_err());
     }
 }

@@ -2,16 +2,23 @@
 
 use std::collections::BTreeMap;
 
+use sha2::{Digest as _, Sha256};
+
 /// Maximum number of sessions that are remembered.
 const MAX_SESSIONS: usize = 4096;
 
+/// Digest of a sender and a session. Peers choose both texts, of any length.
+type SessionKey = [u8; 32];
+
 /// Drops ephemeral messages that came before, or after a later one of their session. Receivers pass messages back to the
 /// server that they came from, so each may come several times.
+///
+/// It remembers at most 4096 sessions, in at most 1 MiB whatever the lengths of ids and sessions.
 #[derive(Clone, Debug, Default)]
 pub struct EphemeralFilter {
-    sessions: BTreeMap<String, BTreeMap<String, Session>>,
+    sessions: BTreeMap<SessionKey, Session>,
     /// The least recently heard session has the lowest number.
-    by_age: BTreeMap<u64, (String, String)>,
+    by_age: BTreeMap<u64, SessionKey>,
     clock: u64,
 }
 
@@ -32,35 +39,35 @@ impl EphemeralFilter {
     /// At most 4096 sessions are remembered; beyond that the one that was silent for longest is forgotten.
     pub fn accept(&mut self, sender: &str, session: &str, count: u64) -> bool {
         self.clock += 1;
-        if let Some(known) = self.sessions.get_mut(sender).and_then(|all| all.get_mut(session)) {
+        let key = session_key(sender, session);
+        if let Some(known) = self.sessions.get_mut(&key) {
             if count <= known.last_count {
                 return false;
             }
             known.last_count = count;
-            let names = self.by_age.remove(&known.age);
+            self.by_age.remove(&known.age);
             known.age = self.clock;
-            self.by_age.extend(names.map(|names| (self.clock, names)));
+            self.by_age.insert(self.clock, key);
             return true;
         }
-        if self.by_age.len() == MAX_SESSIONS {
-            self.forget_oldest();
+        if self.by_age.len() == MAX_SESSIONS
+            && let Some((_, oldest)) = self.by_age.pop_first()
+        {
+            self.sessions.remove(&oldest);
         }
-        let names = (sender.to_owned(), session.to_owned());
-        let known = Session { last_count: count, age: self.clock };
-        self.sessions.entry(names.0.clone()).or_default().insert(names.1.clone(), known);
-        self.by_age.insert(self.clock, names);
+        self.sessions.insert(key, Session { last_count: count, age: self.clock });
+        self.by_age.insert(self.clock, key);
         true
     }
+}
 
-    fn forget_oldest(&mut self) {
-        let Some((_, (sender, session))) = self.by_age.pop_first() else { return };
-        if let Some(all) = self.sessions.get_mut(&sender) {
-            all.remove(&session);
-            if all.is_empty() {
-                self.sessions.remove(&sender);
-            }
-        }
-    }
+fn session_key(sender: &str, session: &str) -> SessionKey {
+    let digest = Sha256::new()
+        // Without the length, other pairs have the same bytes.
+        .chain_update((sender.len() as u64).to_le_bytes())
+        .chain_update(sender)
+        .chain_update(session);
+    digest.finalize().into()
 }
 
 #[cfg(test)]
@@ -79,6 +86,9 @@ mod tests {
             ("a", "t", 1, true),
             ("b", "s", 1, true),
             ("a", "s", 4, true),
+            // Other texts that are equal one after another.
+            ("as", "", 1, true),
+            ("", "as", 1, true),
         ] {
             assert_eq!(filter.accept(sender, session, count), is_new, "{sender} {session} {count}");
         }
@@ -96,6 +106,6 @@ mod tests {
         assert!(filter.accept("one more", "s", 1));
         assert!(!filter.accept("first", "s", 8) && filter.accept("second", "s", 7));
         assert_eq!(filter.by_age.len(), MAX_SESSIONS);
-        assert_eq!(filter.sessions.values().map(BTreeMap::len).sum::<usize>(), MAX_SESSIONS);
+        assert_eq!(filter.sessions.len(), MAX_SESSIONS);
     }
 }

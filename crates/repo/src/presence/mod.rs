@@ -21,10 +21,17 @@ use payload::{MAX_CHANNELS, Payload};
 const ANNOUNCE_DELAY: Duration = Duration::from_millis(500);
 /// Maximum number of peers that are remembered.
 const MAX_PEERS: usize = 4096;
+/// Maximum number of bytes of a peer's id. Programs use a few dozen.
+const MAX_ID_BYTES: usize = 1 << 10;
 /// Maximum number of bytes of a peer's channels.
 const MAX_PEER_BYTES: usize = 64 << 10;
-/// Maximum number of bytes of all peers' channels.
+/// Maximum number of bytes of all peers: their ids and channels, and what maps need for them.
 const MAX_TOTAL_BYTES: usize = 16 << 20;
+/// Memory for a peer beside the text of its id and its channels: an entry of a map that is half full, the headers of the id, and
+/// the first node of the map of its channels.
+const PEER_OVERHEAD_BYTES: usize = 896;
+/// Memory for a channel beside the texts of its name and value: an entry of a map that is half full, and the headers of both.
+const CHANNEL_OVERHEAD_BYTES: usize = 128;
 
 /// Times of presence. The defaults are those of automerge-repo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +56,10 @@ impl Default for PresenceTimes {
 ///
 /// Payloads may be lost, repeated or, within a document, dropped as late. After a pause, a snapshot is sent in place of the
 /// first heartbeat, which repairs what was lost.
+///
+/// Peers may be hostile. Of others, at most 4096 users and 16 MiB are remembered, of which the id of a user takes at most
+/// 1 KiB and the channels at most 64 KiB; a channel counts 128 bytes beside its name and value. Payloads beyond a limit are
+/// refused, and what was known stays.
 #[derive(Clone, Debug)]
 pub struct Presence {
     times: PresenceTimes,
@@ -83,6 +94,7 @@ pub struct PeerPresence {
     channels: BTreeMap<String, CborItem>,
     last_seen: Duration,
     last_active: Duration,
+    /// Its part of the bytes of all peers.
     bytes: usize,
 }
 
@@ -268,10 +280,6 @@ impl Presence {
         let now = self.advance(now);
         let Some(payload) = Payload::decode(payload)? else { return Ok(ReceivedPresence::OtherPayload) };
         let is_new = !self.peers.contains_key(sender);
-        if is_new && payload != Payload::Goodbye {
-            // The peer may not know this user. Of several peers, the first decides the time.
-            self.announce_at.get_or_insert(now.saturating_add(ANNOUNCE_DELAY));
-        }
         let entries = match payload {
             Payload::Goodbye => {
                 let left = self.remove_peer(sender);
@@ -280,8 +288,9 @@ impl Presence {
             }
             Payload::Heartbeat => {
                 // An unknown peer is shown when its channels are known.
-                if let Some(peer) = self.peers.get_mut(sender) {
-                    peer.last_seen = now;
+                match self.peers.get_mut(sender) {
+                    Some(peer) => peer.last_seen = now,
+                    None => self.announce(now),
                 }
                 return Ok(ReceivedPresence::Nothing);
             }
@@ -289,6 +298,9 @@ impl Presence {
             Payload::Snapshot(entries) => entries,
         };
         self.update_peer(sender, &entries, now)?;
+        if is_new {
+            self.announce(now);
+        }
         let channels = entries.into_iter().map(|(channel, _)| channel.into_owned()).collect();
         Ok(ReceivedPresence::Event(PresenceEvent::Updated { peer: sender.clone(), channels, is_new }))
     }
@@ -320,6 +332,11 @@ impl Presence {
         [expiry, payload.filter(|_| sends)].into_iter().flatten().min()
     }
 
+    /// Plans a snapshot for a new peer, which may not know this user. Of several peers, the first decides the time.
+    fn announce(&mut self, now: Duration) {
+        self.announce_at.get_or_insert(now.saturating_add(ANNOUNCE_DELAY));
+    }
+
     fn advance(&mut self, now: Duration) -> Duration {
         self.now = self.now.max(now);
         self.now
@@ -332,17 +349,21 @@ impl Presence {
         entries: &[(Cow<'_, str>, &[u8])],
         now: Duration,
     ) -> Result<(), PresenceError> {
+        let id_bytes = sender.as_str().len();
+        check_limit(id_bytes, MAX_ID_BYTES, "bytes of a user's id")?;
         let known = self.peers.get(sender);
         let old_bytes = known.map_or(0, |peer| peer.bytes);
-        let mut channels = known.map(|peer| peer.channels.clone()).unwrap_or_default();
+        let mut channels = known.map_or_else(BTreeMap::new, |peer| peer.channels.clone());
         for (channel, value) in entries {
             let value = CborItem::from_bytes(value.to_vec())?;
             channels.insert(channel.to_string(), value);
         }
-        let bytes = channels.iter().map(|(channel, value)| entry_bytes(channel, value.as_bytes())).sum();
+        let channel_bytes: usize =
+            channels.iter().map(|(channel, value)| entry_bytes(channel, value.as_bytes())).sum();
+        let bytes = PEER_OVERHEAD_BYTES + id_bytes + channel_bytes;
         check_limit(self.peers.len() + usize::from(known.is_none()), MAX_PEERS, "users")?;
         check_limit(channels.len(), MAX_CHANNELS, "channels")?;
-        check_limit(bytes, MAX_PEER_BYTES, "bytes")?;
+        check_limit(channel_bytes, MAX_PEER_BYTES, "bytes")?;
         check_limit(self.total_bytes - old_bytes + bytes, MAX_TOTAL_BYTES, "bytes of all users")?;
         self.total_bytes = self.total_bytes - old_bytes + bytes;
         let peer = PeerPresence { channels, last_seen: now, last_active: now, bytes };
@@ -359,7 +380,7 @@ impl Presence {
 
 /// Counted bytes of a channel: its name and value, and what a map needs for it.
 fn entry_bytes(channel: &str, value: &[u8]) -> usize {
-    channel.len() + value.len() + 64
+    channel.len() + value.len() + CHANNEL_OVERHEAD_BYTES
 }
 
 fn check_limit(count: usize, limit: usize, what: &'static str) -> Result<(), PresenceError> {

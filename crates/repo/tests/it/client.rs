@@ -1,12 +1,13 @@
 //! A client beside a scripted server: progress, violations of the protocol, documents that are absent, other messages.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use hashmill_doc::sync::{Message as SyncMessage, State, SyncDoc as _};
-use hashmill_doc::{Document, Limits, LoadOptions, ROOT, Transactable as _};
+use hashmill_doc::sync::{Message as SyncMessage, MessageFlags, State, SyncDoc as _};
+use hashmill_doc::{ActorId, Document, Limits, LoadOptions, ROOT, Transactable as _};
 use hashmill_repo::message::{EphemeralBody, PeerMetadata, RemoteHeads, SyncBody};
 use hashmill_repo::{
-    Client, ClientError, DocumentId, Event, IgnoreReason, MAX_IDLE_MESSAGES, Message, Presence,
+    Client, ClientError, Conversation, DocumentId, Event, IgnoreReason, MAX_IDLE_MESSAGES, Message, Presence,
     PresenceTimes, Receipt, StorageId, SyncError, SyncStatus,
 };
 use hashmill_testkit::rng::Rng;
@@ -55,6 +56,11 @@ fn sync_frame(sender: &str, target: &str, data: &[u8]) -> Vec<u8> {
 fn unavailable(document: &str) -> Vec<u8> {
     let (sender, target) = ("srv".into(), "us".into());
     Message::DocUnavailable { sender, target, document: document.into() }.encode()
+}
+
+fn unavailable_between(sender: &str, target: &str) -> Vec<u8> {
+    let (sender, target) = (sender.into(), target.into());
+    Message::DocUnavailable { sender, target, document: ID.into() }.encode()
 }
 
 fn ephemeral(sender: &str, document: &str, count: u64) -> Vec<u8> {
@@ -131,6 +137,7 @@ fn a_sync_without_progress_ends() {
     let error = client.received(&sync(&message), NOW).expect_err("too many");
     assert!(matches!(error, ClientError::Sync(SyncError::NoProgress)), "{error}");
     assert_eq!(error.to_string(), "sent 1000 messages without progress");
+    assert_disconnected(&mut client, "no progress");
 }
 
 #[test]
@@ -158,21 +165,23 @@ fn absent_documents_are_reported_and_may_still_come() {
     }
 }
 
+/// Exchanges all messages with a server. It sends what was ignored again because it is told to, not after several vain requests.
+fn settle(client: &mut Client, theirs: &mut Document, state: &mut State) {
+    for round in 0.. {
+        assert!(round < 3, "the sync takes {round} messages of the server");
+        while let Some(frame) = client.to_send(NOW) {
+            theirs.receive_sync_message(state, sync_message(&frame).0).expect("sound");
+        }
+        let Some(message) = theirs.generate_sync_message(state) else { break };
+        client.received(&sync(&message), NOW).expect("sound");
+    }
+}
+
 /// Messages about a removed document are ignored; the server believes that they arrived.
 #[test]
 fn removed_documents_can_be_added_again() {
     let mut client = greeted(document(1, "mine", 3));
     let (mut theirs, mut state) = (document(2, "theirs", 3), State::new());
-    let settle = |client: &mut Client, theirs: &mut Document, state: &mut State| {
-        for round in 0.. {
-            assert!(round < 20, "the sync does not end");
-            while let Some(frame) = client.to_send(NOW) {
-                theirs.receive_sync_message(state, sync_message(&frame).0).expect("sound");
-            }
-            let Some(message) = theirs.generate_sync_message(state) else { break };
-            client.received(&sync(&message), NOW).expect("sound");
-        }
-    };
     settle(&mut client, &mut theirs, &mut state);
     for round in 0..3 {
         let doc = client.remove(&id()).expect("it was added");
@@ -192,6 +201,21 @@ fn removed_documents_can_be_added_again() {
     assert_eq!(client.document(&id()).map(Document::get_heads), Some(theirs.get_heads()));
 }
 
+/// A program closes a document and opens a copy that got the server's next change elsewhere. The server has told its heads in the
+/// meantime, so it does not answer.
+#[test]
+fn heads_that_were_told_while_a_document_was_closed_are_known() {
+    let mut client = greeted(document(1, "mine", 3));
+    let (mut theirs, mut state) = (document(2, "theirs", 3), State::new());
+    settle(&mut client, &mut theirs, &mut state);
+    client.remove(&id()).expect("it was added");
+    crate::put(&mut theirs, "theirs", 9);
+    settle(&mut client, &mut theirs, &mut state);
+    client.add(id(), theirs.clone());
+    settle(&mut client, &mut theirs, &mut state);
+    assert_eq!(client.status(&id()), Some(SyncStatus::InSync));
+}
+
 #[test]
 fn violations_of_the_protocol_are_errors() {
     let joined = || {
@@ -200,6 +224,12 @@ fn violations_of_the_protocol_are_errors() {
         client.connect();
         client.to_send(NOW).expect("the first frame");
         client
+    };
+    let check = |mut client: Client, frame: &[u8], why: &str| {
+        client.start_presence(&id(), Presence::new(PresenceTimes::default())).expect("it was added");
+        client.broadcast(&id(), b"hello".to_vec());
+        assert_eq!(client.received(frame, NOW).expect_err(why).to_string(), why);
+        assert_disconnected(&mut client, why);
     };
     let long = "é".repeat(500);
     let reported =
@@ -217,20 +247,59 @@ fn violations_of_the_protocol_are_errors() {
         (unavailable(ID), "sends messages before its greeting"),
         (ephemeral("x", ID, 1), "sends messages before its greeting"),
     ] {
-        assert_eq!(joined().received(&frame, NOW).expect_err(why).to_string(), why);
+        check(joined(), &frame, why);
     }
+    let mut garbage = sync(&document(2, "theirs", 1).generate_sync_message(&mut State::new()).expect("one"));
+    garbage.truncate(garbage.len() - 1);
+    let mut damaged = document(2, "theirs", 1).save();
+    *damaged.last_mut().expect("bytes") ^= 1;
+    let mut message = SyncMessage::default();
+    message.changes = vec![damaged];
     for (frame, why) in [
         (greeting("us", "1"), "sends a second greeting"),
         (sync_frame("x", "us", b"x"), "sends a message with a wrong sender or receiver"),
         (sync_frame("srv", "x", b"x"), "sends a message with a wrong sender or receiver"),
+        (unavailable_between("x", "us"), "sends a message with a wrong sender or receiver"),
         (sync_frame("srv", "us", b"x"), "sends an invalid sync message"),
+        (sync(&message), "sends changes that cannot be read"),
+        (garbage, "sends data that is not a message of automerge-repo"),
+        (reported("go"), "reports an error: \"go\""),
     ] {
-        assert_eq!(greeted(document(1, "mine", 1)).received(&frame, NOW).expect_err(why).to_string(), why);
+        check(greeted(document(1, "mine", 1)), &frame, why);
     }
-    // A greeting before the first frame of the client.
+    // A greeting before the first frame of the client, and frames without a connection.
     let mut client = Client::new("us".into(), "session");
+    assert!(matches!(client.received(&greeting("us", "1"), NOW), Err(ClientError::NotConnected)));
     client.connect();
     assert!(matches!(client.received(&greeting("us", "1"), NOW), Err(ClientError::Early)));
+    assert_disconnected(&mut client, "early");
+}
+
+/// The client sends and takes nothing, until it connects again.
+fn assert_disconnected(client: &mut Client, context: &str) {
+    for frame in [greeting("us", "1"), unavailable(ID), ephemeral("x", ID, 1), vec![]] {
+        assert!(!client.is_ready(), "{context}");
+        assert_eq!(
+            client.status(&id()).unwrap_or(SyncStatus::InProgress),
+            SyncStatus::InProgress,
+            "{context}"
+        );
+        assert_eq!(client.to_send(NOW), None, "{context}");
+        assert!(!client.broadcast(&id(), vec![0]), "{context}");
+        let error = client.received(&frame, NOW).expect_err(context);
+        assert!(matches!(error, ClientError::NotConnected), "{context}: {error}");
+    }
+    events(client);
+    client.connect();
+    assert!(matches!(Message::decode(&client.to_send(NOW).expect("a frame")), Ok(Message::Join { .. })));
+    assert_eq!(client.received(&greeting("us", "1"), NOW).expect("sound"), Receipt::Progress, "{context}");
+    assert!(client.is_ready(), "{context}");
+    // What was queued before is gone.
+    while let Some(frame) = client.to_send(NOW) {
+        if let Ok(Message::Ephemeral(body)) = Message::decode(&frame) {
+            assert_ne!(*body.data, b"hello"[..], "{context}");
+        }
+    }
 }
 
 #[test]
@@ -320,6 +389,76 @@ fn refused_changes_are_reported_once_and_end_the_sync() {
     assert_eq!(client.document(&id()).expect("it was added").stats().changes, 2);
 }
 
+/// Of very many refused changes, 4096 are named and all are counted.
+#[test]
+fn refused_changes_beyond_those_named_are_counted() {
+    let mut client = Client::new("us".into(), "session");
+    let options = LoadOptions::new().limits(Limits { operations: 10, ..Limits::default() });
+    let doc = Document::load_with(&document(1, "mine", 1).save(), options).expect("sound");
+    client.add(id(), doc);
+    client.connect();
+    client.to_send(NOW).expect("the first frame");
+    client.received(&greeting("us", "1"), NOW).expect("sound");
+    // The first change is beyond the limit, and all others depend on it.
+    let mut theirs = Document::new().with_actor(ActorId::from([2]));
+    theirs
+        .transact(|tx| (0..20).try_for_each(|key| tx.put(ROOT, format!("{key}"), 1)))
+        .expect("there is room");
+    (1..5_000).for_each(|value| crate::put(&mut theirs, "theirs", value));
+    let mut state = State::new();
+    for round in 0.. {
+        assert!(round < 20, "the sync does not end");
+        while let Some(frame) = client.to_send(NOW) {
+            theirs.receive_sync_message(&mut state, sync_message(&frame).0).expect("sound");
+        }
+        let Some(message) = theirs.generate_sync_message(&mut state) else { break };
+        client.received(&sync(&message), NOW).expect("sound");
+    }
+    let (mut named, mut further) = (BTreeSet::new(), 0);
+    for event in events(&mut client) {
+        match event {
+            Event::Refused { change, .. } => assert!(named.insert(change), "{change} twice"),
+            Event::FurtherRefusals { count, .. } => further += count,
+            Event::Changed { .. } => panic!("nothing can be taken"),
+            _ => {}
+        }
+    }
+    assert_eq!((named.len(), further), (4_096, 5_000 - 4_096));
+    assert_eq!(client.status(&id()), Some(SyncStatus::Refused));
+}
+
+/// A refused change is no reason to stop while the server only lacks changes of the client.
+#[test]
+fn a_sync_goes_on_after_a_refusal_while_only_the_server_lacks_changes() {
+    let options = LoadOptions::new().limits(Limits { operations: 10, ..Limits::default() });
+    let mut ours = Document::load_with(&document(1, "mine", 1).save(), options).expect("sound");
+    let mut conversation = Conversation::new();
+    let receive = |ours: &mut Document, conversation: &mut Conversation, message: &SyncMessage| {
+        conversation.receive(ours, &message.encode()).expect("sound")
+    };
+    // A change beyond the limit, in a message of a peer whose heads do not name it.
+    let mut large = document(2, "theirs", 1);
+    large
+        .transact(|tx| (0..20).try_for_each(|key| tx.put(ROOT, format!("{key}"), 1)))
+        .expect("there is room");
+    let mut message = SyncMessage::default();
+    message.changes = large.get_changes(&[]).iter().map(|change| change.raw_bytes()).collect();
+    message.heads = document(2, "theirs", 1).get_heads().into();
+    let received = receive(&mut ours, &mut conversation, &message);
+    assert_eq!((received.changes, received.refused.len()), (1, 1));
+    assert!(conversation.missing_changes(&ours).is_empty());
+    assert_eq!(conversation.status(&ours), SyncStatus::InProgress);
+    // The server answers with all heads, and then names the refused change.
+    message.changes.clear();
+    message.heads = ours.get_heads().into();
+    receive(&mut ours, &mut conversation, &message);
+    assert_eq!(conversation.status(&ours), SyncStatus::InSync);
+    message.heads = large.get_heads().into();
+    receive(&mut ours, &mut conversation, &message);
+    assert_eq!(conversation.missing_changes(&ours), large.get_heads());
+    assert_eq!(conversation.status(&ours), SyncStatus::Refused);
+}
+
 /// A server names a head and never sends it.
 #[test]
 fn withheld_changes_end_the_sync() {
@@ -334,6 +473,117 @@ fn withheld_changes_end_the_sync() {
     let conversation = client.conversation(&id()).expect("it was added");
     let missing = conversation.missing_changes(client.document(&id()).expect("it was added"));
     assert_eq!(missing, document(2, "theirs", 1).get_heads());
+}
+
+/// A server that answers each message and drops the changes in it.
+struct DroppingServer {
+    doc: Document,
+    state: State,
+}
+
+impl DroppingServer {
+    fn new() -> DroppingServer {
+        DroppingServer { doc: document(2, "theirs", 1), state: State::new() }
+    }
+
+    /// Answers a frame of the client without taking its changes. False if there was none.
+    fn answer(&mut self, client: &mut Client) -> bool {
+        let Some(frame) = client.to_send(NOW) else { return false };
+        let (mut message, _) = sync_message(&frame);
+        message.changes.clear();
+        // A new state each time: it answers each message and never gives up.
+        self.state = State::new();
+        self.doc.receive_sync_message(&mut self.state, message).expect("sound");
+        let answer = self.doc.generate_sync_message(&mut self.state).expect("an answer");
+        client.received(&sync(&answer), NOW).expect("sound");
+        true
+    }
+
+    /// Answers until the client has no more to say.
+    fn answer_all(&mut self, client: &mut Client) {
+        let most = 20;
+        assert!((0..most).any(|_| !self.answer(client)), "the exchange does not end");
+    }
+}
+
+/// Counts of answers without our changes in a client's conversation.
+fn unchanged_answers(client: &Client) -> u32 {
+    client.conversation(&id()).expect("it was added").unchanged_answers()
+}
+
+#[test]
+fn changes_that_a_server_does_not_take_end_the_sync() {
+    let (mut client, mut server) = (greeted(document(1, "mine", 3)), DroppingServer::new());
+    server.answer_all(&mut client);
+    assert_eq!(client.status(&id()), Some(SyncStatus::Unaccepted));
+    assert_eq!(client.document(&id()).expect("it was added").stats().changes, 4);
+    // Messages that answer nothing change nothing, however many come.
+    let mut message = SyncMessage::default();
+    message.heads = server.doc.get_heads().into();
+    message.need = document(1, "mine", 3).get_heads().into();
+    for _ in 0..2 * MAX_IDLE_MESSAGES {
+        client.received(&sync(&message), NOW).expect("sound");
+        assert_eq!(client.to_send(NOW), None);
+    }
+    assert_eq!(client.status(&id()), Some(SyncStatus::Unaccepted));
+    // A new change is sent, and counted anew.
+    let ours = client.document_mut(&id()).expect("it was added");
+    ours.transact(|tx| tx.put(ROOT, "later", 1)).expect("there is room");
+    assert_eq!(client.status(&id()), Some(SyncStatus::InProgress));
+    assert!(server.answer(&mut client));
+    assert_eq!(unchanged_answers(&client), 0);
+    server.answer_all(&mut client);
+    assert_eq!(client.status(&id()), Some(SyncStatus::Unaccepted));
+}
+
+/// After any number of dropped messages a server takes the changes, in each way in which it can ask for them.
+#[test]
+fn changes_that_a_server_takes_late_are_sent() {
+    type Resume = fn(&mut Client, &mut DroppingServer);
+    let resumes: [Resume; 3] = [
+        // It asks to be sent everything again.
+        |client, server| {
+            let mut message = SyncMessage::default();
+            message.heads = server.doc.get_heads().into();
+            message.need = document(1, "mine", 3).get_heads().into();
+            message.flags = Some(MessageFlags::SYNC_RESET);
+            client.received(&sync(&message), NOW).expect("sound");
+            server.state = State::new();
+        },
+        // It gets a change from another client.
+        |client, server| {
+            server.doc.transact(|tx| tx.put(ROOT, "other", 1)).expect("there is room");
+            server.state = State::new();
+            let mut answer = server.doc.generate_sync_message(&mut server.state).expect("a message");
+            answer.flags = Some(MessageFlags::SYNC_RESET);
+            client.received(&sync(&answer), NOW).expect("sound");
+        },
+        // The connection is lost.
+        |client, server| {
+            client.connect();
+            client.to_send(NOW).expect("the first frame");
+            client.received(&greeting("us", "1"), NOW).expect("sound");
+            server.state = State::new();
+        },
+    ];
+    for dropped in 0..=12 {
+        for (number, resume) in resumes.iter().enumerate() {
+            let (mut client, mut server) = (greeted(document(1, "mine", 3)), DroppingServer::new());
+            (0..dropped).for_each(|_| _ = server.answer(&mut client));
+            resume(&mut client, &mut server);
+            let is_equal = (0..20).any(|_| {
+                while let Some(frame) = client.to_send(NOW) {
+                    let (message, _) = sync_message(&frame);
+                    server.doc.receive_sync_message(&mut server.state, message).expect("sound");
+                }
+                if let Some(answer) = server.doc.generate_sync_message(&mut server.state) {
+                    client.received(&sync(&answer), NOW).expect("sound");
+                }
+                client.status(&id()) == Some(SyncStatus::InSync)
+            });
+            assert!(is_equal, "{dropped} dropped, {number}");
+        }
+    }
 }
 
 /// Damaged frames of every type, in random order, to a client with presence.

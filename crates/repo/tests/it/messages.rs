@@ -117,7 +117,7 @@ fn tolerates_what_peers_leave_out() {
     }
     // The id of a document as bytes.
     let id: DocumentId = ID.parse().expect("an id");
-    let bytes: String = id.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let bytes = hex::encode(id.as_bytes());
     let unavailable = [("type", "doc-unavailable"), ("senderId", "a"), ("targetId", "b")];
     let message = frame(&unavailable, &[&format!("6a646f63756d656e74496450{bytes}")]);
     let Ok(Message::DocUnavailable { document, .. }) = Message::decode(&message) else {

@@ -122,6 +122,38 @@ fn presence_is_bounded() {
     assert_eq!(channels.set("one more", true), Err(limit("channels", 256)));
 }
 
+/// Users with ids of every length: those of at most 1 KiB are shown. What is refused changes nothing and is not answered.
+#[test]
+fn refused_users_are_neither_remembered_nor_answered() {
+    let mut other = Presence::new(PresenceTimes::default());
+    other.set("cursor", 1).expect("small");
+    let snapshot = other.next_payload(Duration::ZERO).expect("a snapshot");
+    other.set("cursor", 2).expect("small");
+    let update = other.next_payload(Duration::ZERO).expect("an update");
+    for payload in [&snapshot, &update] {
+        for len in [0, 1, 1_023, 1_024, 1_025, 1 << 16, 1 << 20] {
+            let mut presence = Presence::new(PresenceTimes::default());
+            presence.next_payload(Duration::ZERO).expect("the first snapshot");
+            let id = PeerId::from("i".repeat(len).as_str());
+            let received = presence.receive(&id, payload, Duration::ZERO);
+            let is_shown = len <= 1_024;
+            let limit = PresenceError::Limit { what: "bytes of a user's id", limit: 1_024 };
+            assert_eq!(received.err(), (!is_shown).then_some(limit), "{len}");
+            assert_eq!(presence.peers().count(), usize::from(is_shown), "{len}");
+            // A new user is answered after half a second; otherwise the next payload is a heartbeat.
+            let deadline = if is_shown { millis(500) } else { seconds(15) };
+            assert_eq!(presence.next_deadline(true), Some(deadline), "{len}");
+        }
+    }
+    // A user of whom only a heartbeat was heard is answered, and shown when its channels are known.
+    let mut presence = Presence::new(PresenceTimes::default());
+    presence.next_payload(Duration::ZERO).expect("the first snapshot");
+    let heartbeat = other.next_payload(seconds(15)).and_then(|_| other.next_payload(seconds(30)));
+    let received = presence.receive(&"other".into(), &heartbeat.expect("a heartbeat"), Duration::ZERO);
+    assert_eq!(received, Ok(ReceivedPresence::Nothing));
+    assert_eq!((presence.peers().count(), presence.next_deadline(true)), (0, Some(millis(500))));
+}
+
 /// A user with a client, and how the clock of the user differs from the world's.
 struct User {
     client: Client,

@@ -117,6 +117,8 @@ struct World {
     rng: Rng,
     ids: Vec<DocumentId>,
     clients: Vec<Client>,
+    /// Documents that a client has closed, with the copy that it keeps.
+    closed: BTreeMap<(usize, usize), Document>,
     server: Server,
     to_server: Vec<Line>,
     to_client: Vec<Line>,
@@ -146,8 +148,17 @@ impl World {
         };
         let lines = || (0..clients).map(|_| Line::default()).collect();
         let (to_server, to_client) = (lines(), lines());
-        let mut world =
-            World { rng, ids, clients: all, server, to_server, to_client, delivered: 0, edits: 0 };
+        let mut world = World {
+            rng,
+            ids,
+            clients: all,
+            closed: BTreeMap::new(),
+            server,
+            to_server,
+            to_client,
+            delivered: 0,
+            edits: 0,
+        };
         (0..clients).for_each(|client| world.cut(client));
         world
     }
@@ -162,8 +173,25 @@ impl World {
 
     fn edit(&mut self, client: usize, document: usize) {
         self.edits += 1;
-        let id = &self.ids[document];
-        put(self.clients[client].document_mut(id).expect("it was added"), "key", self.edits);
+        let open = self.clients[client].document_mut(&self.ids[document]);
+        let doc = open.or(self.closed.get_mut(&(client, document)));
+        put(doc.expect("open or closed"), "key", self.edits);
+    }
+
+    /// A client closes a document, or opens it again on the same connection, or in place of the one that is open.
+    fn reopen(&mut self, client: usize, document: usize, replace: bool) {
+        let id = self.ids[document].clone();
+        match (self.closed.remove(&(client, document)), replace) {
+            (Some(doc), _) => assert!(self.clients[client].add(id, doc).is_none()),
+            (None, true) => {
+                let doc = self.clients[client].document(&id).expect("it is open").clone();
+                assert!(self.clients[client].add(id, doc).is_some());
+            }
+            (None, false) => {
+                let doc = self.clients[client].remove(&id).expect("it is open");
+                self.closed.insert((client, document), doc);
+            }
+        }
     }
 
     /// Denies a client access to a document, or allows it again.
@@ -242,10 +270,16 @@ fn all_converge_after_faults() {
                 0 => world.cut(client),
                 1 | 2 => world.toggle_access(client, document),
                 3..6 => world.edit(client, document),
+                6 => {
+                    let replace = world.rng.below(3) == 0;
+                    world.reopen(client, document, replace);
+                }
                 _ => drop(world.deliver()),
             }
         }
         world.server.denied.clear();
+        let closed: Vec<_> = world.closed.keys().copied().collect();
+        closed.into_iter().for_each(|(client, document)| world.reopen(client, document, false));
         world.settle(&context);
         world.assert_equal(&context);
     }
@@ -289,6 +323,30 @@ fn refused_messages_are_repaired_in_few_frames() {
         // The server repeats the exchange because a message was refused; otherwise the client has nothing to say.
         let frames = world.settle(&context);
         assert!(frames < 10, "{context}: {frames} frames");
+        world.assert_equal(&context);
+    }
+}
+
+/// A client closes a document, another one edits it, and the server sends the changes to both. When the document is opened again,
+/// the server believes that all arrived.
+#[test]
+fn reopened_documents_are_synced_in_few_frames() {
+    for seed in 0..size::of(100, 5_000) {
+        let mut world = World::new(seed, 2, 1);
+        let context = format!("seed {seed}");
+        world.edit(0, 0);
+        world.settle(&context);
+        world.reopen(0, 0, false);
+        for _ in 0..world.rng.below(4) {
+            world.edit(1, 0);
+            world.settle(&context);
+        }
+        if world.rng.below(2) == 0 {
+            world.edit(0, 0);
+        }
+        world.reopen(0, 0, false);
+        let frames = world.settle(&context);
+        assert!(frames <= 8, "{context}: {frames} frames");
         world.assert_equal(&context);
     }
 }

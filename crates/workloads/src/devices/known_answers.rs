@@ -4,14 +4,14 @@ use super::open;
 use crate::argon2::pow::header;
 use crate::known_answers::{ARGON2, CONTEXT, KEY, Tally, argon2_inputs, vectors};
 use hashmill_gpu::{BackEnd, Device};
-use hashmill_hash::argon2::pow::{Order, Pow, Recipe, SingleThread};
+use hashmill_hash::argon2::pow::{HitChecker, Order, Pow, Recipe, SingleThread};
 use hashmill_hash::argon2::{Job, PagePolicy, Params, Plan};
 use hashmill_hash::blake3::Hash;
 use hashmill_hash::blake3::hazmat::{Mode, hash_derive_key_context};
 use hashmill_hash::engine::{EngineError, Hit, NonceEngine, NonceJob, SearchMonitor, search};
 use hashmill_hash::hex;
 use std::fmt::Display;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) fn check(back_end: BackEnd) -> Result<usize, String> {
     let device = open(back_end).map_err(text)?;
@@ -64,7 +64,8 @@ fn nonces(device: &Device, tally: &mut Tally) -> Result<(), String> {
     let pow = Pow::new(params, Recipe::NonceIsPassword { header_len: None }, Order::BigEndian);
     let mut processor = SingleThread::new(pow, Plan::host(), PagePolicy::Transparent, 1).map_err(text)?;
     let right = hits(&mut processor).map_err(text)?;
-    let found = hits(&mut device.nonces(pow, 2).map_err(text)?).map_err(text)?;
+    let checker = Arc::new(HitChecker::new(pow).map_err(text)?);
+    let found = hits(&mut device.nonces(checker, 2).map_err(text)?).map_err(text)?;
     for (nonce, digest) in right {
         let digits = hex::encode(&digest);
         let given = found.iter().find(|(found, _)| *found == nonce).map_or(&[][..], |(_, digest)| digest);

@@ -3,16 +3,17 @@
 use super::{case_error, description, open};
 use crate::argon2::pow;
 use crate::argon2::pow::{Setting, header, refused, start};
-use crate::argon2::{number, plan};
+use crate::argon2::{number, plan, room};
 use crate::{all_threads, lower_bounds};
 use hashmill_gpu::{self as gpu, BackEnd, Device};
-use hashmill_hash::argon2::pow::{Pow, ThreadPool};
+use hashmill_hash::argon2::pow::{HitChecker, Pow, ThreadPool};
 use hashmill_hash::engine::{self, NonceEngine, NonceJob, SearchMonitor};
 use hashmill_lab::model::engine::{CaseError, Digest, Engine, Routine, Spec, Workload};
 use hashmill_lab::model::lower_bound::MinimalWork;
 use hashmill_lab::model::registry::{EngineOffer, Registry};
 use hashmill_lab::model::units::Units;
 use std::cell::RefCell;
+use std::sync::Arc;
 
 const NAME: &str = "device-pow";
 /// Default number of nonces.
@@ -131,7 +132,8 @@ struct OnDevice {
 
 struct Opened {
     device: Device,
-    pow: Pow,
+    /// Made here, so that its gigabytes are neither allocated nor faulted in during a search that is timed.
+    checker: Arc<HitChecker>,
     nonces: u64,
 }
 
@@ -142,8 +144,10 @@ impl Engine for OnDevice {
     type Output = [u8; 32];
 
     fn init(&self, spec: &Spec) -> Result<Opened, CaseError> {
-        let pow = Setting::of(spec, plan(spec)?)?.pow();
-        Ok(Opened { device: open(self.back_end).map_err(case_error)?, pow, nonces: nonces(spec)? })
+        let (pow, nonces) = (Setting::of(spec, plan(spec)?)?.pow(), nonces(spec)?);
+        let device = open(self.back_end).map_err(case_error)?;
+        room(pow.params().blocks())?;
+        Ok(Opened { device, checker: Arc::new(HitChecker::new(pow).map_err(refused)?), nonces })
     }
 
     fn kernel(&self, opened: &Opened) -> String {
@@ -151,8 +155,9 @@ impl Engine for OnDevice {
     }
 
     fn reserve(&self, opened: &mut Opened, _: &[u8; 32]) -> Result<Self::Buffer, CaseError> {
-        let mut engine = opened.device.nonces(opened.pow, opened.nonces as usize).map_err(case_error)?;
-        let first = self.firsts.of(opened.pow, &mut engine)?;
+        let Opened { device, checker, nonces } = opened;
+        let mut engine = device.nonces(Arc::clone(checker), *nonces as usize).map_err(case_error)?;
+        let first = self.firsts.of(checker.pow(), &mut engine)?;
         Ok((engine, first))
     }
 
@@ -220,10 +225,38 @@ mod tests {
         }
     }
 
+    fn spec() -> Spec {
+        let class = "backend".parse().expect("a class");
+        Spec { class, size: 64 << 10, threads: 1, kernel: None, knobs: Knobs::default() }
+    }
+
+    /// A run that allocated a checker would be timed with that.
+    #[test]
+    fn the_checker_of_hits_is_made_when_the_device_is_opened() {
+        for &back_end in BackEnd::ALL {
+            if let Some(why) = crate::devices::absence(back_end) {
+                hashmill_testkit::skip(&format!("a checker of hits beside {back_end}"), &why);
+                continue;
+            }
+            let (spec, on_device) = (spec(), OnDevice { firsts: Firsts::default(), back_end });
+            let mut opened = on_device.init(&spec).expect("an open device");
+            let known = Nonces.prepare(&spec, 0).expect("a hash");
+            let mut buffer = on_device.reserve(&mut opened, &known).expect("memory");
+            assert_eq!(
+                Arc::strong_count(&opened.checker),
+                2,
+                "the engine has the checker of the open device"
+            );
+            for _ in 0..2 {
+                assert_eq!(on_device.run(&mut opened, &mut buffer, &known), Ok(known));
+                assert_eq!(Arc::strong_count(&opened.checker), 2, "no run replaces it");
+            }
+        }
+    }
+
     #[test]
     fn wrong_digests_without_hits_are_detected() {
-        let class = "backend".parse().expect("a class");
-        let spec = Spec { class, size: 64 << 10, threads: 1, kernel: None, knobs: Knobs::default() };
+        let spec = spec();
         let right = Nonces.prepare(&spec, 0).expect("a hash");
         let right = Nonces.reference(&spec, &right).expect("a digest");
         let pow = Setting::of(&spec, Plan::host()).expect("a case").pow();

@@ -96,7 +96,8 @@ impl Workload for OneFile {
 /// `hashmill sum` of one file.
 fn sum(hashing: Hashing) -> impl Engine<Input = Stored> {
     let init = move |spec: &Spec| {
-        let name = spec.class.strategy().unwrap_or_default();
+        let name = spec.class.strategy();
+        let name = name.ok_or_else(|| CaseError::failed("a class of files names a strategy"))?;
         let mut options = Options::default();
         options.strategy = name.parse::<Strategy>().map_err(CaseError::failed)?;
         options.threads = NonZero::new(spec.threads as usize);

@@ -246,7 +246,7 @@ fn points<E: Objects>(named: WorkloadName, size: usize) -> Option<Case> {
             doc.get("key").unwrap_or(-1)
         }),
         WorkloadName::MapPutBatch | WorkloadName::PutScale => {
-            let last = keys.last().cloned().unwrap_or_default();
+            let last = keys.last()?.clone();
             repeat(move || keyed::<E>(&keys).get(&last).unwrap_or(-1))
         }
         WorkloadName::MapGet => {

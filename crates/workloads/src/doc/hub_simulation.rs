@@ -294,11 +294,11 @@ impl Record {
         let mut part = |play: &mut dyn FnMut(&mut Session<Hashmill>)| {
             (session.received, session.hub.messages_sent) = (Some(vec![]), 0);
             play(&mut session);
-            session.received.take().unwrap_or_default()
+            session.received.take()
         };
-        let meeting = part(&mut Session::meet);
-        let first = part(&mut |session| session.play(APART));
-        let second = part(&mut |session| session.play(u64::MAX));
+        let meeting = part(&mut Session::meet)?;
+        let first = part(&mut |session| session.play(APART))?;
+        let second = part(&mut |session| session.play(u64::MAX))?;
         let messages_sent = session.hub.messages_sent;
         Some(Self { typists, saved, meeting, first, second, messages_sent })
     }

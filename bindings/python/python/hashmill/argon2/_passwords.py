@@ -31,12 +31,14 @@ class Passwords:
     """Hashes and checks passwords with one policy: a name of `POLICIES`, or parameters.
 
     `limits` bounds the cost of stored hashes: "around" eight times the policy, exactly the "policy", or all "recommended" costs (2 GiB,
-    seconds). `secret` is a key that is not stored with the hashes. `memory_budget` is the maximum memory in KiB of all calls together:
-    further calls wait.
+    seconds). `secret` is a key that is not stored with the hashes. `memory_budget` is the maximum memory in KiB of all calls together
+    on the processor: further calls wait. Engines have a budget of their own: half of the free memory of the host, or one hash, and the memory of
+    each device.
 
     `engine` names the engines of `hash_many` and `verify_many` and their `_async` variants: "cpu" (the default), "cuda", "wgpu", a device as
     "cuda:1", or several as "cpu,cuda". Their results are checked. An engine that is not available, and one that fails without another to
-    take over its part, raise `hashmill.EngineError`; a part that another engine takes over is a `RuntimeWarning`.
+    take over its part, raise `hashmill.EngineError`; a part that another engine takes over, or the processor after a wrong result, is a
+    `RuntimeWarning`.
 
     Memory is kept for the next call, and wiped after each, also after one that Ctrl-C ends. A `str` password is encoded as UTF-8.
 

@@ -10,7 +10,7 @@ use anyhow::Result;
 use hashmill_engines::TunedChoices;
 use hashmill_hash::argon2;
 use hashmill_hash::blake3::{Kernel, Plan};
-use hashmill_hash::isa::Cpu;
+use hashmill_hash::isa::{Cpu, Features};
 use hashmill_machine as machine;
 use serde::Serialize;
 use std::path::Path;
@@ -135,10 +135,7 @@ fn gather() -> InfoReport {
             .map(|kernel| AvailableKernel { name: kernel.name(), lanes: kernel.lanes() })
             .collect(),
         unavailable_kernels: Kernel::unavailable()
-            .map(|(name, needs)| UnavailableKernel {
-                name,
-                lacks: cpu.features.missing(needs).map(|feature| feature.name()).collect(),
-            })
+            .map(|(name, needs)| UnavailableKernel::new(name, needs, cpu.features))
             .collect(),
         page_size: machine::page_size(),
         huge_pages: machine::huge_page_sizes()
@@ -195,6 +192,17 @@ impl Choice {
     }
 }
 
+impl UnavailableKernel {
+    /// A kernel that needs features, on a CPU that has others.
+    fn new(name: &'static str, needs: Features, has: Features) -> UnavailableKernel {
+        UnavailableKernel { name, lacks: has.missing(needs).map(|feature| feature.name()).collect() }
+    }
+
+    fn line(&self) -> String {
+        format!("kernel {} is not available: the CPU lacks {}", self.name, list(&self.lacks))
+    }
+}
+
 fn argon2(plan: argon2::Plan) -> Argon2 {
     let cores = machine::processors();
     Argon2 {
@@ -229,9 +237,7 @@ fn text(report: &InfoReport) -> String {
     lines.push(String::new());
     let kernels: Vec<_> = report.kernels.iter().map(|kernel| kernel.name).collect();
     lines.push(format!("available kernels, for --kernel: {}", list(&kernels)));
-    for UnavailableKernel { name, lacks } in &report.unavailable_kernels {
-        lines.push(format!("kernel {name} is not available: the CPU lacks {}", list(lacks)));
-    }
+    lines.extend(report.unavailable_kernels.iter().map(UnavailableKernel::line));
     let Argon2 { kernel, tune_kind, tune_basis, cores } = &report.argon2;
     lines.push(String::new());
     lines.push(format!("Argon2     kernel {kernel}, tuned for {tune_kind} ({tune_basis})"));
@@ -268,6 +274,22 @@ fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hashmill_hash::isa::Feature;
+
+    /// The CPUs are invented: the one of the test may have every feature.
+    #[test]
+    fn unavailable_kernels_name_only_missing_features() {
+        let needs = Features::from_list(&[Feature::Avx512, Feature::Bmi2]);
+        for (has, lacks) in [
+            (&[][..], "BMI2, AVX-512 (F, VL, BW, DQ)"),
+            (&[Feature::Sse41, Feature::Avx2, Feature::Bmi2], "AVX-512 (F, VL, BW, DQ)"),
+            (&[Feature::Avx2, Feature::Avx512], "BMI2"),
+        ] {
+            let kernel = UnavailableKernel::new("avx512-ymm", needs, Features::from_list(has));
+            assert_eq!(kernel.line(), format!("kernel avx512-ymm is not available: the CPU lacks {lacks}"));
+            assert_eq!(kernel.lacks.join(", "), lacks);
+        }
+    }
 
     #[test]
     fn choice_names_its_origin() {

@@ -9,7 +9,7 @@ use hashmill_files::checksum_list::{Algorithm, ListFormat};
 use hashmill_files::checksum_list::{Audit, AuditEntry, ChecksumTable, Scope, leftover_files};
 use hashmill_files::{DigestVerdict, Error, FileId, Files, HashJob, Input, ResultSink, Time};
 use std::fs::{self, File};
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -135,6 +135,26 @@ fn modified(path: &Path) -> Option<Time> {
     fs::metadata(path).ok().filter(fs::Metadata::is_file).as_ref().and_then(Time::modified)
 }
 
+/// Prints how many files of a list exist but were not selected: they are neither checked nor missing.
+pub(crate) fn note_left_out(count: usize, out: &mut Out) {
+    if count > 0 {
+        out.note(&format!("{} of the list left out and not checked", file_count(count)));
+    }
+}
+
+/// Whether a regular file may be at this path. An error is no proof that there is none.
+pub(crate) fn may_exist(path: &Path) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata.is_file(),
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
+
+/// A number of files in words.
+pub(super) fn file_count(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+}
+
 /// Audits the files. Returns the exit code to use if something failed.
 pub(super) fn run(
     files: &Files,
@@ -148,6 +168,8 @@ pub(super) fn run(
     // If it stopped early, `out` keeps the reason.
     if hash_many(files, progress, items, &mut auditor).is_continue() {
         let Auditor { audit, findings, out, .. } = &mut auditor;
+        let left_out = audit.leave_out(|name| input.scope.counts(name) && may_exist(&input.scope.path(name)));
+        note_left_out(left_out.len(), out);
         let _ = audit.finish(
             |name| input.scope.counts(name),
             |finding| match findings.report(finding, out) {

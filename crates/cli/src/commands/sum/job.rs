@@ -14,6 +14,7 @@ use hashmill_files::checksum_list::{Algorithm, ListFormat, Mode};
 use hashmill_files::walk::Rules;
 use hashmill_files::{Filter, Function, Options, Strategy};
 use hashmill_hash::blake3::{KEY_LEN, Kernel, OUT_LEN, Plan};
+use hashmill_hash::isa::{Cpu, Features};
 use std::io::{IsTerminal, Read};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -69,8 +70,8 @@ impl SumJob {
         only_blake3(&flags, algorithm)?;
         check_jobs(&flags)?;
         let function = Function::by(algorithm);
-        let walks = flags.audit.is_some() || flags.update.is_some() || flags.duplicates;
-        let paths = operand_paths(&mut flags, walks, personality)?;
+        let always_walks = flags.audit.is_some() || flags.update.is_some() || flags.duplicates;
+        let paths = operand_paths(&mut flags, always_walks, personality)?;
         if flags.check && flags.length == Some(0) {
             bail!(UsageError("--check compares nothing with --length 0".into()));
         }
@@ -113,7 +114,7 @@ impl SumJob {
         let requested = requested.or(blake3.then_some(Algorithm::Blake3));
         let action = action(&flags, requested, mode, form, length, paths.len(), personality)?;
 
-        let rules = rules(&flags, walks)?;
+        let rules = rules(&flags, always_walks)?;
         let mut options = Options::default();
         options.strategy = if flags.no_mmap { Strategy::Read } else { flags.strategy.unwrap_or_default() };
         options.threads = threads(flags.num_threads);
@@ -147,16 +148,17 @@ impl SumJob {
 }
 
 /// The operands, or what stands in for them: the current directory where directories are meant, else standard input.
-fn operand_paths(flags: &mut SumArgs, walks: bool, personality: Personality) -> Result<Vec<PathBuf>> {
+/// `always_walks` is true for jobs that walk directories without `--recursive`.
+fn operand_paths(flags: &mut SumArgs, always_walks: bool, personality: Personality) -> Result<Vec<PathBuf>> {
     let mut paths = std::mem::take(&mut flags.files);
     if flags.files_from.is_some() && !paths.is_empty() {
         bail!(UsageError("names come from --files-from or are operands, not both".into()));
     }
     if paths.is_empty() {
-        let directories = walks || flags.recursive || (flags.tree && !flags.check);
+        let directories = always_walks || flags.recursive || (flags.tree && !flags.check);
         paths.push(PathBuf::from(if directories { "." } else { "-" }));
     }
-    if walks && paths.iter().any(|path| path.as_os_str() == "-") {
+    if always_walks && paths.iter().any(|path| path.as_os_str() == "-") {
         bail!(UsageError("--audit, --update and --duplicates need files, not standard input".into()));
     }
     let names_stdin = paths.iter().any(|path| path.as_os_str() == "-");
@@ -240,8 +242,9 @@ fn action(
     })
 }
 
-/// The rules for walking directories; `None` if only the operands are hashed.
-fn rules(flags: &SumArgs, walks: bool) -> Result<Option<Rules>> {
+/// The rules for walking directories; `None` if only the operands are hashed. `always_walks` is as in
+/// [`operand_paths`].
+fn rules(flags: &SumArgs, always_walks: bool) -> Result<Option<Rules>> {
     let mut rules = Rules::default();
     rules.follow = flags.follow;
     rules.one_file_system = flags.one_file_system;
@@ -250,7 +253,7 @@ fn rules(flags: &SumArgs, walks: bool) -> Result<Option<Rules>> {
     rules.ignore_files = flags.ignore_files;
     rules.filter =
         Filter::new(&flags.exclude, &flags.include).map_err(|error| UsageError(error.to_string()))?;
-    if flags.recursive || walks {
+    if flags.recursive || always_walks {
         return Ok(Some(rules));
     }
     for (given, flag) in [
@@ -321,12 +324,17 @@ fn kernel(name: &str) -> Result<Plan> {
     if let Some(kernel) = Kernel::by_name(name) {
         return Ok(Plan::for_kernel(kernel));
     }
-    if let Some((_, missing)) = Kernel::unavailable().find(|(unavailable, _)| *unavailable == name) {
-        let missing: Vec<_> = missing.iter().map(|feature| feature.name()).collect();
-        bail!(UsageError(format!("kernel {name} needs {}, which this processor lacks", missing.join(", "))));
+    if let Some((_, needs)) = Kernel::unavailable().find(|(unavailable, _)| *unavailable == name) {
+        bail!(unavailable_kernel(name, needs, Cpu::detect().features));
     }
     let names: Vec<_> = Kernel::all().map(Kernel::name).collect();
     bail!(UsageError(format!("no kernel is called {name}; available are {}", names.join(", "))))
+}
+
+/// The error for a kernel that needs features, on a processor that has others.
+fn unavailable_kernel(name: &str, needs: Features, has: Features) -> UsageError {
+    let missing: Vec<_> = has.missing(needs).map(|feature| feature.name()).collect();
+    UsageError(format!("kernel {name} needs {}, which this processor lacks", missing.join(", ")))
 }
 
 /// The number of threads: the flag, else the variable that b3sum reads, else `None` for one per CPU.
@@ -369,4 +377,19 @@ fn read_key() -> Result<Zeroizing<[u8; KEY_LEN]>> {
     let mut key = Zeroizing::new([0; KEY_LEN]);
     key.copy_from_slice(&bytes[..KEY_LEN]);
     Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hashmill_hash::isa::Feature;
+
+    #[test]
+    fn refused_kernels_name_only_missing_features() {
+        let needs = Features::from_list(&[Feature::Avx512, Feature::Bmi2]);
+        let has = Features::from_list(&[Feature::Avx2, Feature::Bmi2]);
+        let UsageError(message) = unavailable_kernel("avx512-twin", needs, has);
+        let expected = "kernel avx512-twin needs AVX-512 (F, VL, BW, DQ), which this processor lacks";
+        assert_eq!(message, expected);
+    }
 }

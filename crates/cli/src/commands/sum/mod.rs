@@ -94,7 +94,7 @@ pub(crate) fn run(flags: SumArgs) -> Result<u8> {
                 Err(error) => return or_incomplete(Err(error)),
             };
             let files = if old.algorithm == style.algorithm { files } else { Arc::new(make(old.algorithm)) };
-            let rules = excluding(rules, old.ids.iter().copied());
+            let rules = skipping(rules, old.ids.iter().copied());
             let expected = operands::expected_files(&paths, None, rules.as_ref());
             let mut out = out("auditing", vec![Arc::clone(&files)], expected);
             let items = Operands::new(Paths::given(paths), rules, mode);
@@ -108,7 +108,7 @@ pub(crate) fn run(flags: SumArgs) -> Result<u8> {
                     .with_context(|| display_path(&list).into_owned())?;
             let algorithm = update.algorithm();
             let files = if algorithm == style.algorithm { files } else { Arc::new(make(algorithm)) };
-            let rules = excluding(rules, update.files());
+            let rules = skipping(rules, update.files());
             let expected = operands::expected_files(&paths, None, rules.as_ref());
             let mut out = out("updating", vec![Arc::clone(&files)], expected);
             let items = Operands::new(Paths::given(paths.clone()), rules, mode);
@@ -148,8 +148,8 @@ pub(crate) fn run(flags: SumArgs) -> Result<u8> {
     Ok(code)
 }
 
-/// The same rules, with these files left out.
-fn excluding(rules: Option<Arc<Rules>>, ids: impl IntoIterator<Item = FileId>) -> Option<Arc<Rules>> {
+/// The same rules, which skip these files too.
+fn skipping(rules: Option<Arc<Rules>>, ids: impl IntoIterator<Item = FileId>) -> Option<Arc<Rules>> {
     rules.map(|rules| {
         let mut rules = Arc::unwrap_or_clone(rules);
         rules.except.extend(ids);
@@ -157,7 +157,7 @@ fn excluding(rules: Option<Arc<Rules>>, ids: impl IntoIterator<Item = FileId>) -
     })
 }
 
-/// The files that this run writes. They are left out, as their content changes during the run.
+/// The files that this run writes. They are skipped, as their content changes during the run.
 fn own_files(target: Option<&OutputFile>) -> Vec<FileId> {
     let written = os::output_metadata().filter(Metadata::is_file);
     let written = written.as_ref().and_then(FileId::from_metadata);

@@ -1,5 +1,6 @@
 //! `--update`: updates a checksum list; only changed files are hashed.
 
+use super::audit::{file_count, may_exist};
 use super::operands::Operands;
 use crate::output::audit_output::{Digests, Findings, Show};
 use crate::output::json;
@@ -103,7 +104,7 @@ pub(super) fn run(
         Err(Stop::Failed(error)) => out.fail(&failure(&display_path(path), &error, replaces)),
         Err(Stop::Emptied(root, count)) => {
             let root = if root.as_os_str().is_empty() { Path::new(".") } else { &root };
-            let files = if count == 1 { "1 file" } else { &format!("{count} files") };
+            let files = file_count(count);
             out.fail(&format!(
                 "{}: none of its {files} below {} exists, as if a disk is not mounted; the list is unchanged; see --allow-gone",
                 display_path(path),
@@ -221,20 +222,27 @@ impl ListUpdater<'_> {
         scope: &Scope,
         options: &UpdateOptions,
     ) -> Result<(), Stop> {
-        self.keep_entries(|_, name| !scope.counts(name))?;
+        self.keep_entries(|_, _, name| !scope.counts(name))?;
         let (progress, update) = (self.out.progress(), self.update);
         let items =
             items.map(|item| with_state(item, &update.borrow(), options.paranoid, progress.as_deref()));
         if let ControlFlow::Break(error) = hash_many(files, progress.clone(), items, &mut *self) {
             return Err(error.into());
         }
+        let left_out = self.audit.leave_out(|name| scope.counts(name) && may_exist(&scope.path(name)));
         let rest = self.audit.rest(|name| scope.counts(name));
         if !options.allow_gone
             && let Some((root, count)) = self.audit.emptied(&rest, scope)
         {
             return Err(Stop::Emptied(root, count));
         }
-        self.keep_entries(|audit, name| audit.is_shut(name))?;
+        self.keep_entries(|audit, number, name| {
+            audit.is_shut(name) || left_out.binary_search(&number).is_ok()
+        })?;
+        if !left_out.is_empty() {
+            self.out
+                .note(&format!("{} of the list left out; the lines are kept", file_count(left_out.len())));
+        }
         let ListUpdater { audit, findings, out, .. } = self;
         let Ok(()) = audit.tell(&rest, |finding| -> Result<(), Infallible> {
             let _ = findings.report(finding, out);
@@ -244,10 +252,10 @@ impl ListUpdater<'_> {
     }
 
     /// Copies the selected entries of the old list.
-    fn keep_entries(&mut self, selects: impl Fn(&Audit<'_>, &[u8]) -> bool) -> io::Result<()> {
+    fn keep_entries(&mut self, selects: impl Fn(&Audit<'_>, u32, &[u8]) -> bool) -> io::Result<()> {
         let mut update = self.update.borrow_mut();
         for (number, row) in (0..).zip(self.old.files()) {
-            if selects(&self.audit, row.name) {
+            if selects(&self.audit, number, row.name) {
                 update.keep_number(number)?;
                 self.counts.files += 1;
                 self.counts.kept += 1;

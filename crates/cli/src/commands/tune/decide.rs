@@ -59,6 +59,17 @@ impl Ratio {
     }
 }
 
+impl std::fmt::Display for Ratio {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let middle = self.middle;
+        match self.spread() {
+            // A few samples are taken; one disturbed sample can be an end of the interval.
+            spread if spread > 0.5 => write!(f, "{middle:.3} noisy"),
+            spread => write!(f, "{middle:.3} ±{:.1}%", 100.0 * spread),
+        }
+    }
+}
+
 /// Times of each option at one size.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Timing {

@@ -37,7 +37,7 @@ fn rows(group: &Group) -> String {
         for (option, ratio) in row.ratios.iter().enumerate() {
             let cell = match option == row.in_use {
                 true => "built in".to_owned(),
-                false => format!("{:.3} ±{:.1}%", ratio.middle, 100.0 * ratio.spread()),
+                false => ratio.to_string(),
             };
             let _ = write!(text, "{cell:>14}");
         }
@@ -99,8 +99,7 @@ pub(super) fn inversions(group: &Group) -> String {
 fn constant(kernel: &str) -> String {
     match kernel {
         "portable" => "portable::TABLE".to_owned(),
-        "neon" => "aarch64::NEON".to_owned(),
-        x86 => x86.to_uppercase().replace('-', "_"),
+        other => other.to_uppercase().replace('-', "_"),
     }
 }
 
@@ -137,6 +136,7 @@ mod tests {
 
     #[test]
     fn names_kernel_tables() {
-        assert_eq!(["avx512-ymm", "sse41", "neon"].map(constant), ["AVX512_YMM", "SSE41", "aarch64::NEON"]);
+        let tables = ["AVX512_YMM", "SSE41", "NEON", "NEON_TWIN"];
+        assert_eq!(["avx512-ymm", "sse41", "neon", "neon-twin"].map(constant), tables);
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn reason_text(choice: &Choice, options: &[String], built_in: &str) -
         ChoiceReason::FasterAtSizes(sizes) => {
             let faster = sizes.iter().map(|FasterAtSize { size: len, option, gain }| {
                 let name = options.get(*option).map_or("another", String::as_str);
-                format!("{name} {:.3} ±{:.1}% at {}", gain.middle, 100.0 * gain.spread(), size(*len))
+                format!("{name} {gain} at {}", size(*len))
             });
             let faster: Vec<String> = faster.collect();
             format!("built in, and the fastest over all sizes; faster at some: {}", faster.join(", "))
@@ -27,9 +27,7 @@ pub(super) fn reason_text(choice: &Choice, options: &[String], built_in: &str) -
         ChoiceReason::Inconclusive(others) => {
             format!("built in; the comparison with {} is inconclusive", names(others))
         }
-        ChoiceReason::Faster(gain) => {
-            format!("{:.3} ±{:.1}% times as fast as {built_in}", gain.middle, 100.0 * gain.spread())
-        }
+        ChoiceReason::Faster(gain) => format!("{gain} times as fast as {built_in}"),
     }
 }
 
@@ -84,6 +82,8 @@ mod tests {
             "built in, and the fastest over all sizes; faster at some: one 1.250 ±4.0% at 1 MiB"
         );
         assert_eq!(text(ChoiceReason::Faster(gain)), "1.250 ±4.0% times as fast as two");
+        let disturbed = Ratio { high: 60.0, ..gain };
+        assert_eq!(text(ChoiceReason::Faster(disturbed)), "1.250 noisy times as fast as two");
     }
 
     #[test]

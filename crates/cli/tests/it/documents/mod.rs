@@ -4,6 +4,7 @@ mod commands;
 mod files;
 mod hostile;
 mod json;
+mod refusals;
 pub(crate) mod server;
 mod sync;
 #[cfg(all(feature = "tls", any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -140,6 +140,53 @@ fn update_hashes_only_changed_files() {
     assert_eq!(fs::read_dir(world.path("d")).expect("a directory").count(), 6, "nothing is left beside it");
 }
 
+/// A file that exists is not gone because a filter leaves it out.
+#[test]
+fn filters_never_make_files_gone() {
+    for (filter, left_out) in [
+        (&["--exclude", "x"][..], "1 file"),
+        (&["--exclude", "c/"], "2 files"),
+        (&["--include", "a"], "3 files"),
+        (&["--include", "none"], "4 files"),
+        (&["--ignore-files"], "2 files"),
+    ] {
+        let world = world();
+        world.sum(["--update", "SUMS", "d"]).quiet_success();
+        if filter == ["--ignore-files"] {
+            world.write("d/.gitignore", "c/\n.gitignore\n");
+        } else {
+            for sides in [["d", "SUMS"], ["SUMS", "d"]] {
+                let done = world.run(&hashmill(), [&["compare"], filter, &sides].concat(), b"");
+                assert!(done.text().ends_with(" 0 changed, 0 moved, 0 new, 0 gone\n"), "{}", done.text());
+                assert_eq!(done.code(), 0, "{filter:?} {sides:?}");
+            }
+        }
+        let run = |mode: &str| {
+            let done = world.sum([&[mode, "SUMS"], filter, &["d"]].concat());
+            assert!(
+                done.err.contains(&format!("{left_out} of the list left out")),
+                "{filter:?}: {}",
+                done.err
+            );
+            (done.code(), done.text())
+        };
+        let (code, text) = run("--audit");
+        assert!(code == 0 && text.ends_with(" 0 changed, 0 moved, 0 new, 0 gone\n"), "{filter:?}: {text}");
+        let (code, text) = run("--update");
+        assert!(code == 0 && text.ends_with("; 0 new, 0 changed, 0 gone\n"), "{filter:?}: {text}");
+        let listed = || world.sum(["--check", "SUMS"]).text().matches(": OK\n").count();
+        assert_eq!(listed(), 4, "{filter:?}");
+        // A file that does not exist is gone in any case.
+        fs::remove_file(world.path("d/c/y")).expect("our own file");
+        let audit = world.sum([&["--audit", "SUMS"], filter, &["d"]].concat());
+        let text = audit.text();
+        assert!(audit.code() == 1 && text.starts_with("gone      d/c/y\n"), "{filter:?}: {text}");
+        let text = world.sum([&["--update", "SUMS"], filter, &["d"]].concat()).text();
+        assert!(text.ends_with("; 0 new, 0 changed, 1 gone\n"), "{filter:?}: {text}");
+        assert_eq!(listed(), 3, "{filter:?}");
+    }
+}
+
 /// An unmounted disk is an empty directory.
 #[test]
 fn empty_mount_point_keeps_the_list() {

@@ -1,4 +1,4 @@
-//! Hashing: formats, functions, directories.
+//! Hashing of files, pipes and trees: formats, functions, order of files. Flags that select files are tested in `walks.rs`.
 
 use crate::world::{World, digest, finish, hashmill};
 use hashmill_hash::blake3::{self, Hasher};

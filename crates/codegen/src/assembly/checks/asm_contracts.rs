@@ -58,16 +58,16 @@ pub(super) fn operands(text: &str, clears: bool) -> Contract {
 pub(super) fn contracts_of(file: &Path) -> Vec<Contract> {
     let root = crate::root();
     let generated = file.ancestors().find(|folder| folder.ends_with("generated")).expect("a generated file");
-    let parent = generated.parent().expect("the folder of the shells");
+    let parent = generated.parent().expect("the folder of the wrappers");
     let folder = root.join(parent);
     let mut sources = Vec::new();
-    for entry in fs::read_dir(&folder).expect("the folder of the shells") {
+    for entry in fs::read_dir(&folder).expect("the folder of the wrappers") {
         let path = entry.expect("an entry").path();
         if path.extension().is_some_and(|it| it == "rs") {
             sources.push(Source::read(&path));
         }
     }
-    let literal = format!("\"{}\"", file.strip_prefix(parent).expect("below the shells").display());
+    let literal = format!("\"{}\"", file.strip_prefix(parent).expect("below the wrappers").display());
     // A body of BLAKE3 is called once for many blocks; a body of Argon2 is inside a loop of compiled vector code.
     let clears = file.starts_with("crates/hash/src/blake3");
     let mut contracts = Vec::new();
@@ -183,10 +183,10 @@ mod tests {
     fn contracts_are_found_through_every_macro() {
         let folder = "crates/hash/src/blake3/kernel/x86_64/generated";
         for (file, inputs) in [
-            ("lanes/sse41_lanes4.s", 4),
-            ("lanes/avx2_lanes2.s", 8),
+            ("lanes/columns/sse41_lanes4.s", 4),
+            ("lanes/rows/avx2_lanes2.s", 8),
             ("run/avx512_run.s", 9),
-            ("lanes/avx512_lanes4.s", 10),
+            ("lanes/rows/avx512_lanes4.s", 10),
             ("xof/many/avx512_xof16.s", 6),
             ("xof/few/avx512_xof1.s", 4),
         ] {
@@ -208,7 +208,7 @@ mod tests {
         );
         assert_preserved(&format!("{folder}/avx2_tail.s"), &["rdi", "rsi", "rdx", "rax", "r8", "r9", "v16"]);
         let [tail] = &contracts_of(Path::new(&format!("{folder}/avx512_tail.s")))[..] else {
-            panic!("one shell")
+            panic!("one wrapper")
         };
         assert!(tail.inputs.contains("v31") && !tail.inputs.contains("rax") && !tail.flags && !tail.clears);
     }

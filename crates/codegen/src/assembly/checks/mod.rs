@@ -3,3 +3,4 @@
 mod asm_contracts;
 mod operands;
 mod register_check;
+mod register_sets;

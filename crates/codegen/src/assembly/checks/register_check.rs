@@ -193,7 +193,7 @@ impl<'a> Body<'a> {
         if is(&SETS_FLAGS) {
             self.flags_set = true;
             if !self.contract.flags {
-                self.fault("changes flags, which its shell promises to preserve");
+                self.fault("changes flags, which its wrapper promises to preserve");
             }
         }
         if is(&JUMPS) {
@@ -262,7 +262,7 @@ impl<'a> Body<'a> {
         if self.is_stack(name) {
             self.fault("uses the stack");
         } else if !saved && !self.contract.writes.contains(name) {
-            self.fault(&format!("writes {name}, which its shell does not give away"));
+            self.fault(&format!("writes {name}, which its wrapper does not give away"));
         }
         self.known.insert(name.to_owned());
     }
@@ -288,7 +288,7 @@ impl<'a> Body<'a> {
             self.fault("ends without `vzeroupper`");
         }
         if !self.contract.clears && cleared {
-            self.fault("clears upper halves, which its shell takes over");
+            self.fault("clears upper halves, which its wrapper takes over");
         }
     }
 }
@@ -375,7 +375,7 @@ mod tests {
         let mut bodies = 0;
         for (path, text) in files() {
             let contracts = asm_contracts::contracts_of(&path);
-            assert!(!contracts.is_empty(), "{} has no shell", path.display());
+            assert!(!contracts.is_empty(), "{} has no wrapper", path.display());
             for contract in contracts {
                 let faults = faults(&text, &contract);
                 assert!(faults.is_empty(), "{}:\n{}", path.display(), faults.join("\n"));
@@ -424,8 +424,8 @@ mod tests {
 
     #[test]
     fn preserved_registers_are_not_written() {
-        let shell = "in(\"rdi\") a, out(\"r8\") b, out(\"zmm0\") c, options(raw, nostack, preserves_flags)";
-        let contract = asm_contracts::operands(shell, false);
+        let wrapper = "in(\"rdi\") a, out(\"r8\") b, out(\"zmm0\") c, options(raw, nostack, preserves_flags)";
+        let contract = asm_contracts::operands(wrapper, false);
         assert_eq!(faults("vmovdqa64 zmm0, [rdi]\nvmovq r8, xmm0", &contract), [""; 0]);
         for (line, what) in [
             ("xor r8d, r8d", "changes flags"),

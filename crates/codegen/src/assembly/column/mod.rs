@@ -28,7 +28,7 @@ pub(super) use xof::{xof, xof_direct};
 use crate::assembly::isa::{Ahead, Isa, ROT8, ROT16};
 use crate::assembly::{file, schedule, weave};
 
-// `Lanes`, see kernel.rs.
+// `Lanes`, see kernel/table.rs in crates/hash/src/blake3.
 const COUNTER_LOW: usize = 128;
 const COUNTER_HIGH: usize = 192;
 const FIRST: usize = 256;

@@ -2,7 +2,7 @@
 
 use crate::assembly::column::{Ahead, IV, Isa, Messages, SAVED_CV, at, file, rounds, transpose_quads, weave};
 
-// `XofJob`, see kernel.rs; the block comes first.
+// `XofJob`, see kernel/table.rs in crates/hash/src/blake3; the block comes first.
 const XOF_CV: usize = 64;
 const XOF_LEN: usize = 96;
 const XOF_FLAGS: usize = 100;

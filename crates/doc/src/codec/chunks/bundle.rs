@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::change::{Change, ChangeHead, Scratch};
 use crate::codec::bytes::reader::Reader;
 use crate::codec::columns::column_reader::{ColumnReader, Numbers, Texts};
-use crate::codec::columns::section::{ChunkError, Columns, Fault, Layout};
+use crate::codec::columns::section::{ChunkError, Columns, FormatFault, Layout};
 use crate::codec::limits::{Budget, Limits};
 use crate::codec::ops::op_reader::{OpReader, RowKind};
 use crate::codec::row::{RawKey, Row};
@@ -70,7 +70,7 @@ struct Meta<'a> {
 /// The external dependencies of a bundle's changes, and the actors they name.
 pub(crate) fn read_lists(reader: &mut Reader<'_>) -> Result<(Vec<ChangeHash>, Vec<ActorId>), ChunkError> {
     let mut lists = || Ok((reader.hashes()?, reader.actors()?));
-    Ok(lists().map_err(|rule| Fault::at(reader.offset(), rule))?)
+    Ok(lists().map_err(|rule| FormatFault::at(reader.offset(), rule))?)
 }
 
 /// The changes of a bundle, in its order.
@@ -85,10 +85,10 @@ pub(crate) fn read(
     let mut inflatable = limits.inflated_bytes;
     let changes = Layout::read_bundle(&mut reader)?.read_columns(&mut reader, &mut inflatable, limits)?;
     let ops = Layout::read_bundle(&mut reader)?.read_columns(&mut reader, &mut inflatable, limits)?;
-    reader.finish().map_err(|rule| Fault::at(reader.offset(), rule))?;
+    reader.finish().map_err(|rule| FormatFault::at(reader.offset(), rule))?;
     for (columns, known) in [(&changes, &spec::CHANGES[..]), (&ops, &spec::OPS[..])] {
         if let Some(unknown) = columns.unknown(known) {
-            return Err(Fault::in_column(unknown, 0, Rule::UnknownColumn).into());
+            return Err(FormatFault::in_column(unknown, 0, Rule::UnknownColumn).into());
         }
     }
     budget.pay(changes.len() + ops.len());
@@ -102,7 +102,7 @@ pub(crate) fn read(
     let mut built: Vec<Change> = Vec::with_capacity(metas.len());
     for (meta, rows) in metas.iter().zip(&by_change) {
         let deps = meta.deps.iter().map(|&index| dep_hash(index, metas.len(), &built, &external));
-        let deps = deps.collect::<Result<Vec<_>, Fault>>()?;
+        let deps = deps.collect::<Result<Vec<_>, FormatFault>>()?;
         built.push(build(meta, rows, &actors, &deps, limits, budget, scratch)?);
     }
     Ok(built)
@@ -124,7 +124,10 @@ fn read_metas<'a>(
     let mut extra = Reader::new(columns.get(spec::EXTRA));
     let mut metas = vec![];
     let need = |column, value: Option<i64>| {
-        value.ok_or(Rule::Missing).and_then(rules::counter).map_err(|rule| Fault::in_column(column, 0, rule))
+        value
+            .ok_or(Rule::Missing)
+            .and_then(rules::counter)
+            .map_err(|rule| FormatFault::in_column(column, 0, rule))
     };
     while let Some(index) = actor.next_or_end()? {
         budget.rows(1)?;
@@ -137,15 +140,15 @@ fn read_metas<'a>(
         // A change without operations may start after the last possible counter.
         let start_op = match start_op.next()?.map(u32::try_from) {
             Some(Ok(start)) if start > 0 => start,
-            Some(Ok(_)) => return Err(Fault::in_column(spec::START_OP, 0, Rule::Zero).into()),
-            Some(Err(_)) => return Err(Fault::in_column(spec::START_OP, 0, Rule::CounterRange).into()),
-            None => return Err(Fault::in_column(spec::START_OP, 0, Rule::Missing).into()),
+            Some(Ok(_)) => return Err(FormatFault::in_column(spec::START_OP, 0, Rule::Zero).into()),
+            Some(Err(_)) => return Err(FormatFault::in_column(spec::START_OP, 0, Rule::CounterRange).into()),
+            None => return Err(FormatFault::in_column(spec::START_OP, 0, Rule::Missing).into()),
         };
         let max_op = max_op.next()?.and_then(|max| u64::try_from(max).ok());
         // The last counter of an empty change is one before its first.
         let Some(max_op) = max_op.filter(|max| max + 1 >= start_op.into() && *max <= rules::LAST.into())
         else {
-            return Err(Fault::in_column(spec::MAX_OP, 0, Rule::CounterRange).into());
+            return Err(FormatFault::in_column(spec::MAX_OP, 0, Rule::CounterRange).into());
         };
         let mut deps = vec![];
         let count = deps_count.next()?.unwrap_or(0);
@@ -156,7 +159,7 @@ fn read_metas<'a>(
         }
         let len: u64 = extra_len.next()?.unwrap_or(0);
         let extra = usize::try_from(len).ok().and_then(|len| extra.read_bytes(len).ok());
-        let extra = extra.ok_or_else(|| Fault::in_column(spec::EXTRA, 0, Rule::Truncated))?;
+        let extra = extra.ok_or_else(|| FormatFault::in_column(spec::EXTRA, 0, Rule::Truncated))?;
         let (time, message) = (time.next()?.unwrap_or(0), message.next()?.unwrap_or_default());
         budget.text(message)?;
         metas.push(Meta { actor, seq, start_op, max_op, time, message, deps, extra });
@@ -167,7 +170,7 @@ fn read_metas<'a>(
     for column in [&mut seq, &mut start_op, &mut max_op, &mut deps_index] {
         column.finish()?;
     }
-    extra.finish().map_err(|_| Fault::in_column(spec::EXTRA, 0, Rule::Uneven))?;
+    extra.finish().map_err(|_| FormatFault::in_column(spec::EXTRA, 0, Rule::Uneven))?;
     Ok(metas)
 }
 
@@ -181,7 +184,7 @@ fn counters(
     let total: u64 = metas.iter().map(|meta| meta.max_op + 1 - u64::from(meta.start_op)).sum();
     limits.check_total(total)?;
     budget.rows(total)?;
-    let uneven = |column| Fault::in_column(column, 0, Rule::OperationCount);
+    let uneven = |column| FormatFault::in_column(column, 0, Rule::OperationCount);
     if ops.get(spec::ROW_OF).is_empty() {
         let mut column = ColumnReader::delta(
             crate::codec::ops::op_reader::spec::ID_CTR,
@@ -228,14 +231,14 @@ fn sort_rows<'a>(reader: &mut OpReader<'a>, metas: &[Meta<'_>]) -> Result<Vec<Ve
             Some((actor, _, max, i)) if actor == row.id.actor && u64::from(row.id.ctr) <= max => {
                 by_change[i].push((row, SmallVec::from_slice(&reader.refs)));
             }
-            _ => return Err(Fault::at(0, Rule::OperationCount).into()),
+            _ => return Err(FormatFault::at(0, Rule::OperationCount).into()),
         }
     }
     for (meta, rows) in metas.iter().zip(&mut by_change) {
         rows.sort_unstable_by_key(|(row, _)| row.id.ctr);
         let expected = u64::from(meta.start_op)..=meta.max_op;
         if !rows.iter().map(|(row, _)| u64::from(row.id.ctr)).eq(expected) {
-            return Err(Fault::at(0, Rule::OperationCount).into());
+            return Err(FormatFault::at(0, Rule::OperationCount).into());
         }
     }
     Ok(by_change)
@@ -246,13 +249,13 @@ fn dep_hash(
     changes: usize,
     built: &[Change],
     external: &[ChangeHash],
-) -> Result<ChangeHash, Fault> {
+) -> Result<ChangeHash, FormatFault> {
     let index = usize::try_from(index).unwrap_or(usize::MAX);
     let hash = match index.checked_sub(changes) {
         None => built.get(index).map(Change::hash),
         Some(index) => external.get(index).copied(),
     };
-    hash.ok_or_else(|| Fault::in_column(spec::DEPS_INDEX, 0, Rule::ChangeIndex(index as u64)))
+    hash.ok_or_else(|| FormatFault::in_column(spec::DEPS_INDEX, 0, Rule::ChangeIndex(index as u64)))
 }
 
 fn build(

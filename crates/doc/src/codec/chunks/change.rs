@@ -10,7 +10,7 @@ use crate::codec::bytes::leb::{put_i64, put_u64};
 use crate::codec::bytes::reader::Reader;
 use crate::codec::chunks::container::{Chunk, ChunkType, frame_with, hash_chunk};
 use crate::codec::columns::deflate::{Effort, deflate};
-use crate::codec::columns::section::{ChunkError, Columns, Fault, Layout};
+use crate::codec::columns::section::{ChunkError, Columns, FormatFault, Layout};
 use crate::codec::limits::{Budget, Limits, cost};
 use crate::codec::ops::op_reader::{OpReader, RowKind, Run, RunKind, char_len};
 use crate::codec::ops::op_writer::{OpWriter, write_columns};
@@ -89,11 +89,11 @@ impl<'a> ChangeView<'a> {
     /// Reads the fields. Locates the operations without reading them.
     pub(crate) fn parse(body: &'a [u8], limits: &Limits) -> Result<Self, ChunkError> {
         let mut reader = Reader::new(body);
-        let fields = Self::fields(&mut reader).map_err(|rule| Fault::at(reader.offset(), rule))?;
+        let fields = Self::fields(&mut reader).map_err(|rule| FormatFault::at(reader.offset(), rule))?;
         let from = reader.offset();
         let layout = Layout::read(&mut reader)?;
         if layout.is_deflated() {
-            return Err(Fault::at(from, Rule::CompressedInChange).into());
+            return Err(FormatFault::at(from, Rule::CompressedInChange).into());
         }
         let columns = layout.read_columns(&mut reader, &mut limits.inflated_bytes.clone(), limits)?;
         let section = &body[from..reader.offset()];
@@ -160,8 +160,8 @@ impl<'a> ChangeView<'a> {
     ) -> Result<u32, ChunkError> {
         // A column of a later version cannot be encoded again.
         let not_canonical = || match self.columns.unknown(&crate::codec::ops::op_reader::spec::ALL) {
-            Some(unknown) => Fault::in_column(unknown, 0, Rule::UnknownColumn),
-            None => Fault::at(0, Rule::NotCanonical),
+            Some(unknown) => FormatFault::in_column(unknown, 0, Rule::UnknownColumn),
+            None => FormatFault::at(0, Rule::NotCanonical),
         };
         let mut writer = std::mem::take(&mut scratch.writer).recycle();
         let mut others = Others { view: self, used: smallvec::smallvec![false; self.names.others.len()] };
@@ -236,7 +236,7 @@ fn recode<'a>(
         }
         reader.refs.iter().for_each(|pred| others.note(*pred));
         rules::predecessors(&reader.refs, |a, b| others.cmp(a, b)).map_err(|rule| {
-            Fault::in_column(crate::codec::ops::op_reader::spec::PRED_CTR, 0, Rule::Operation(rule))
+            FormatFault::in_column(crate::codec::ops::op_reader::spec::PRED_CTR, 0, Rule::Operation(rule))
         })?;
         writer.row(&row, &reader.refs, RowKind::Change);
         if let Some(mut run) = run_after(&row, &reader.refs) {

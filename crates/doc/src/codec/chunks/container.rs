@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::codec::bytes::leb::{len_u64, put_u64};
 use crate::codec::bytes::reader::Reader;
 use crate::codec::columns::deflate::{Inflate, inflate, inflate_each};
-use crate::codec::columns::section::{ChunkError, Fault};
+use crate::codec::columns::section::{ChunkError, FormatFault};
 use crate::codec::limits::Limits;
 use crate::types::ChangeHash;
 use crate::types::error::Rule;
@@ -96,11 +96,11 @@ pub(crate) struct UncheckedChunk<'a> {
 impl<'a> UncheckedChunk<'a> {
     /// Reads one chunk. Offsets in errors are relative to its start.
     pub(crate) fn read(reader: &mut Reader<'a>, limits: &Limits) -> Result<Self, ChunkError> {
-        Self::unpack(&ChunkSpan::read(reader).map_err(|rule| Fault::at(0, rule))?, limits)
+        Self::unpack(&ChunkSpan::read(reader).map_err(|rule| FormatFault::at(0, rule))?, limits)
     }
 
     fn unpack(frame: &ChunkSpan<'a>, limits: &Limits) -> Result<Self, ChunkError> {
-        let fault = |rule| Fault::at(0, rule);
+        let fault = |rule| FormatFault::at(0, rule);
         let ChunkSpan { kind, body, header, checksum, from_type } = *frame;
         // Lengths have minimal encoding, so these bytes are the same wherever the chunk is written.
         let plain = (kind != ChunkType::Deflated as u8).then_some(from_type);
@@ -144,7 +144,7 @@ impl<'a> UncheckedChunk<'a> {
 
     /// Error for a wrong checksum.
     pub(crate) fn broken() -> ChunkError {
-        Fault::at(0, Rule::Checksum).into()
+        FormatFault::at(0, Rule::Checksum).into()
     }
 }
 
@@ -161,7 +161,7 @@ impl<'a> Chunk<'a> {
         limits: &Limits,
         hashable: &mut u64,
     ) -> Result<Result<Self, UnreadableChunk>, ChunkError> {
-        let frame = ChunkSpan::read(reader).map_err(|rule| Fault::at(0, rule))?;
+        let frame = ChunkSpan::read(reader).map_err(|rule| FormatFault::at(0, rule))?;
         let known = frame.is_known();
         let why = match UncheckedChunk::unpack(&frame, limits) {
             Ok(sealed) => return Ok(Ok(sealed.open()?)),

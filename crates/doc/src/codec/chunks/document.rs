@@ -9,7 +9,7 @@ use crate::codec::columns::deflate::{Effort, deflate};
 use crate::codec::columns::delta::DeltaEncoder;
 use crate::codec::columns::rle::RleEncoder;
 use crate::codec::columns::section::{
-    ChunkError, Columns, DEFLATE_FROM, Fault, Layout, PARALLEL_FROM, Stored, effort_of, write_layout,
+    ChunkError, Columns, DEFLATE_FROM, FormatFault, Layout, PARALLEL_FROM, Stored, effort_of, write_layout,
 };
 use crate::codec::limits::{Budget, Limits};
 use crate::codec::ops::op_reader::{OpReader, RowKind, spec as ops};
@@ -100,7 +100,7 @@ pub(crate) fn named_heads(body: &[u8]) -> Result<Vec<ChangeHash>, Rule> {
 impl<'a> DocumentView<'a> {
     pub(crate) fn parse(body: &'a [u8], limits: &Limits) -> Result<Self, ChunkError> {
         let mut reader = Reader::new(body);
-        let (actors, heads) = names(&mut reader).map_err(|rule| Fault::at(reader.offset(), rule))?;
+        let (actors, heads) = names(&mut reader).map_err(|rule| FormatFault::at(reader.offset(), rule))?;
         let change_layout = Layout::read(&mut reader)?;
         let op_layout = Layout::read(&mut reader)?;
         let mut inflatable = limits.inflated_bytes;
@@ -110,9 +110,9 @@ impl<'a> DocumentView<'a> {
             None
         } else {
             let rows = (0..heads.len()).map(|_| reader.u64()).collect::<Result<_, _>>();
-            Some(rows.map_err(|rule| Fault::at(reader.offset(), rule))?)
+            Some(rows.map_err(|rule| FormatFault::at(reader.offset(), rule))?)
         };
-        reader.finish().map_err(|rule| Fault::at(reader.offset(), rule))?;
+        reader.finish().map_err(|rule| FormatFault::at(reader.offset(), rule))?;
         Ok(Self { actors, heads, changes, ops, head_rows })
     }
 
@@ -234,13 +234,13 @@ impl<'a> ChangeReader<'a> {
         Ok(())
     }
 
-    fn extra(&mut self) -> Result<&'a [u8], Fault> {
+    fn extra(&mut self) -> Result<&'a [u8], FormatFault> {
         // Writers before the column existed omitted it.
         let meta = self.extra_meta.next()?.unwrap_or(NO_EXTRA);
         if meta & 15 != u64::from(code::BYTES) {
             return Err(self.extra_meta.fault(Rule::Value));
         }
-        let fault = |rule| Fault::in_column(spec::EXTRA_RAW, 0, rule);
+        let fault = |rule| FormatFault::in_column(spec::EXTRA_RAW, 0, rule);
         usize::try_from(meta >> 4)
             .map_err(|_| Rule::Truncated)
             .and_then(|len| self.extra_raw.read_bytes(len))
@@ -293,14 +293,14 @@ impl<'a> ChangeReader<'a> {
         Ok(rows as u32)
     }
 
-    fn finish(&mut self) -> Result<(), Fault> {
+    fn finish(&mut self) -> Result<(), FormatFault> {
         for column in [&mut self.seq, &mut self.max_op, &mut self.time, &mut self.deps_index] {
             column.finish()?;
         }
         self.message.finish()?;
         self.deps_count.finish()?;
         self.extra_meta.finish()?;
-        self.extra_raw.finish().map_err(|_| Fault::in_column(spec::EXTRA_RAW, 0, Rule::Uneven))
+        self.extra_raw.finish().map_err(|_| FormatFault::in_column(spec::EXTRA_RAW, 0, Rule::Uneven))
     }
 }
 

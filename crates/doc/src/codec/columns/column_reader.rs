@@ -3,7 +3,7 @@
 use super::boolean::BoolCursor;
 use super::delta::{DeltaCursor, Ramp};
 use super::rle::{Cell, RleCursor};
-use crate::codec::columns::section::Fault;
+use crate::codec::columns::section::FormatFault;
 use crate::types::error::Rule;
 
 /// A cursor with its column's specification. An absent column reads as endless nulls.
@@ -69,7 +69,7 @@ macro_rules! column_reads {
     ($cursor:ty, $peek:ty, $item:ty, $null:expr, $whole:expr) => {
         impl<'a> ColumnReader<$cursor> {
             #[inline]
-            pub(in crate::codec) fn next(&mut self) -> Result<$item, Fault> {
+            pub(in crate::codec) fn next(&mut self) -> Result<$item, FormatFault> {
                 match self.cursor.next() {
                     Ok(Some(value)) => Ok(value),
                     Ok(None) if self.absent => Ok($null),
@@ -80,7 +80,7 @@ macro_rules! column_reads {
 
             /// The next run and its length; `None` at the end.
             #[inline]
-            pub(in crate::codec) fn peek(&mut self) -> Result<($peek, u64), Fault> {
+            pub(in crate::codec) fn peek(&mut self) -> Result<($peek, u64), FormatFault> {
                 match self.cursor.peek() {
                     Ok(Some(run)) => Ok(run),
                     Ok(None) => Ok(($whole, if self.absent { EVER } else { 0 })),
@@ -89,11 +89,11 @@ macro_rules! column_reads {
             }
 
             #[cold]
-            pub(in crate::codec) fn fault(&self, rule: Rule) -> Fault {
-                Fault::in_column(self.spec, self.cursor.offset(), rule)
+            pub(in crate::codec) fn fault(&self, rule: Rule) -> FormatFault {
+                FormatFault::in_column(self.spec, self.cursor.offset(), rule)
             }
 
-            pub(in crate::codec) fn finish(&mut self) -> Result<(), Fault> {
+            pub(in crate::codec) fn finish(&mut self) -> Result<(), FormatFault> {
                 match self.cursor.peek() {
                     Ok(None) => Ok(()),
                     Ok(Some(_)) => Err(self.fault(Rule::Uneven)),
@@ -119,14 +119,14 @@ impl<'a, T: Cell<'a>> ColumnReader<RleCursor<'a, T>> {
 
 impl<'a> ColumnReader<RleCursor<'a, u64>> {
     /// The next row, or `None` at the end, even of an absent column.
-    pub(in crate::codec) fn next_or_end(&mut self) -> Result<Option<Option<u64>>, Fault> {
+    pub(in crate::codec) fn next_or_end(&mut self) -> Result<Option<Option<u64>>, FormatFault> {
         self.cursor.next().map_err(|rule| self.fault(rule))
     }
 }
 
 impl<'a> ColumnReader<DeltaCursor<'a>> {
     /// The next row, or `None` at the end, even of an absent column.
-    pub(in crate::codec) fn next_or_end(&mut self) -> Result<Option<Option<i64>>, Fault> {
+    pub(in crate::codec) fn next_or_end(&mut self) -> Result<Option<Option<i64>>, FormatFault> {
         self.cursor.next().map_err(|rule| self.fault(rule))
     }
 }

@@ -46,13 +46,13 @@ mod kind {
 
 /// A broken rule in a chunk whose index is not known yet.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fault {
+pub(crate) struct FormatFault {
     pub(crate) column: Option<u32>,
     pub(crate) offset: usize,
     pub(crate) rule: Rule,
 }
 
-impl Fault {
+impl FormatFault {
     /// A fault outside columns, or without an exact position.
     pub(crate) fn at(offset: usize, rule: Rule) -> Self {
         Self { column: None, offset, rule }
@@ -66,12 +66,12 @@ impl Fault {
 /// Errors of reading the contents of a chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ChunkError {
-    Fault(Fault),
+    Fault(FormatFault),
     Limit(LimitError),
 }
 
-impl From<Fault> for ChunkError {
-    fn from(fault: Fault) -> Self {
+impl From<FormatFault> for ChunkError {
+    fn from(fault: FormatFault) -> Self {
         ChunkError::Fault(fault)
     }
 }
@@ -90,8 +90,8 @@ impl ChunkError {
     /// The error at `place` of a column, unless it has a position already.
     pub(crate) fn in_column(self, column: u32, place: usize) -> Self {
         match self {
-            ChunkError::Fault(Fault { column: None, offset: 0, rule }) => {
-                ChunkError::Fault(Fault::in_column(column, place, rule))
+            ChunkError::Fault(FormatFault { column: None, offset: 0, rule }) => {
+                ChunkError::Fault(FormatFault::in_column(column, place, rule))
             }
             said => said,
         }
@@ -100,7 +100,7 @@ impl ChunkError {
     /// Adds the position of the chunk. Offsets in columns stay relative to the inflated column.
     pub(crate) fn at_chunk(self, chunk: usize, base: usize) -> DecodeError {
         match self {
-            ChunkError::Fault(Fault { column, offset, rule }) => {
+            ChunkError::Fault(FormatFault { column, offset, rule }) => {
                 let offset = if column.is_some() { offset } else { base + offset };
                 DecodeError::Format(FormatError { position: InputPosition { chunk, offset, column }, rule })
             }
@@ -194,16 +194,16 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Reads the layout of a change or document section.
-    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Fault> {
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, FormatFault> {
         Self::read_with(reader, kind::META)
     }
 
     /// Reads the layout of a bundle section, where a group of lengths may precede raw values.
-    pub(crate) fn read_bundle(reader: &mut Reader<'_>) -> Result<Self, Fault> {
+    pub(crate) fn read_bundle(reader: &mut Reader<'_>) -> Result<Self, FormatFault> {
         Self::read_with(reader, kind::GROUP)
     }
 
-    fn read_with(reader: &mut Reader<'_>, before_raw: u32) -> Result<Self, Fault> {
+    fn read_with(reader: &mut Reader<'_>, before_raw: u32) -> Result<Self, FormatFault> {
         let start = reader.offset();
         let mut read = || -> Result<Self, Rule> {
             let count = reader.len()?;
@@ -217,7 +217,7 @@ impl Layout {
             layout.check(before_raw)?;
             Ok(layout)
         };
-        read().map_err(|rule| Fault::at(start, rule))
+        read().map_err(|rule| FormatFault::at(start, rule))
     }
 
     /// Checks that the specifications are sorted and unique, and values paired with their metadata.
@@ -248,7 +248,7 @@ impl Layout {
         let mut stored = Vec::with_capacity(self.columns.len());
         for &(spec, len) in &self.columns {
             let offset = reader.offset();
-            let bytes = reader.read_bytes(len).map_err(|_| Fault::at(offset, Rule::ColumnRange))?;
+            let bytes = reader.read_bytes(len).map_err(|_| FormatFault::at(offset, Rule::ColumnRange))?;
             stored.push(Stored { spec: spec & !DEFLATED, deflated: spec & DEFLATED != 0, bytes });
         }
         Ok(stored)
@@ -269,7 +269,7 @@ impl Layout {
             }
             match inflate(bytes, inflatable) {
                 Ok(bytes) => Ok((spec, Plain::Inflated(Arc::new(bytes)))),
-                Err(Inflate::Corrupt) => Err(Fault::in_column(spec, 0, Rule::Deflate).into()),
+                Err(Inflate::Corrupt) => Err(FormatFault::in_column(spec, 0, Rule::Deflate).into()),
                 Err(Inflate::TooLong) => Err(too_long()),
             }
         };

@@ -6,7 +6,7 @@ use crate::codec::bytes::reader::Reader;
 use crate::codec::columns::column_reader::{
     ColumnReader, Deltas, Flags, Numbers, Texts, arrives, follows, same,
 };
-use crate::codec::columns::section::{ChunkError, Columns, Fault};
+use crate::codec::columns::section::{ChunkError, Columns, FormatFault};
 use crate::codec::limits::Budget;
 use crate::codec::raw_value::{RawValue, code};
 use crate::codec::row::{Action, RawKey, Row};
@@ -204,7 +204,7 @@ impl<'a> OpReader<'a> {
         let mark = self.mark.next()?;
         self.budget.text(mark.unwrap_or_default())?;
         let row = Row { id, obj, key, insert, action, value, expand, mark };
-        self.check(&row).map_err(|rule| Fault::in_column(spec::RAW, self.raw.offset(), rule))?;
+        self.check(&row).map_err(|rule| FormatFault::in_column(spec::RAW, self.raw.offset(), rule))?;
         Ok(Some(row))
     }
 
@@ -219,7 +219,7 @@ impl<'a> OpReader<'a> {
         self.refs.iter().try_for_each(names).map_err(Rule::Operation)
     }
 
-    fn finish(&mut self) -> Result<(), Fault> {
+    fn finish(&mut self) -> Result<(), FormatFault> {
         for column in [&mut self.obj_actor, &mut self.obj_ctr, &mut self.key_actor, &mut self.meta] {
             column.finish()?;
         }
@@ -235,7 +235,7 @@ impl<'a> OpReader<'a> {
         for column in [&mut self.key_str, &mut self.mark] {
             column.finish()?;
         }
-        self.raw.finish().map_err(|_| Fault::in_column(spec::RAW, self.raw.offset(), Rule::Uneven))
+        self.raw.finish().map_err(|_| FormatFault::in_column(spec::RAW, self.raw.offset(), Rule::Uneven))
     }
 
     pub(in crate::codec) fn actor(&self, index: u64) -> Result<ActorIdx, Rule> {
@@ -245,7 +245,7 @@ impl<'a> OpReader<'a> {
         }
     }
 
-    fn obj(&mut self) -> Result<OpId, Fault> {
+    fn obj(&mut self) -> Result<OpId, FormatFault> {
         let ctr = match self.kind {
             // A negative counter becomes one beyond 32 bits.
             RowKind::Bundle => self.obj_delta.next()?.map(|ctr| ctr as u64),
@@ -265,7 +265,7 @@ impl<'a> OpReader<'a> {
         }
     }
 
-    fn key(&mut self) -> Result<RawKey<'a>, Fault> {
+    fn key(&mut self) -> Result<RawKey<'a>, FormatFault> {
         match (self.key_str.next()?, self.key_actor.next()?, self.key_ctr.next()?) {
             (Some(key), None, None) => Ok(RawKey::Map(key)),
             (None, None, Some(0)) => Ok(RawKey::Elem(OpId::NONE)),
@@ -281,7 +281,7 @@ impl<'a> OpReader<'a> {
         }
     }
 
-    fn id(&mut self) -> Result<OpId, Fault> {
+    fn id(&mut self) -> Result<OpId, FormatFault> {
         match self.kind {
             RowKind::Change => {
                 let id = self.next;
@@ -306,13 +306,13 @@ impl<'a> OpReader<'a> {
         }
     }
 
-    pub(in crate::codec) fn value(&mut self) -> Result<RawValue<'a>, Fault> {
+    pub(in crate::codec) fn value(&mut self) -> Result<RawValue<'a>, FormatFault> {
         let meta = self.meta.next()?.ok_or_else(|| self.meta.fault(Rule::Missing))?;
         let bytes =
             usize::try_from(meta >> 4).map_err(|_| Rule::Truncated).and_then(|len| self.raw.read_bytes(len));
         match bytes {
             Ok(bytes) => Ok(RawValue { code: (meta & 15) as u8, bytes }),
-            Err(rule) => Err(Fault::in_column(spec::RAW, self.raw.offset(), rule)),
+            Err(rule) => Err(FormatFault::in_column(spec::RAW, self.raw.offset(), rule)),
         }
     }
 
@@ -336,7 +336,7 @@ impl<'a> OpReader<'a> {
 
     /// Reads the next rows that continue `run`; returns their number, and advances `run`. Their values must be read
     /// with [`Self::take_values`]. A run may continue in several steps; it has ended when this returns 0.
-    pub(crate) fn extend(&mut self, run: &mut Run) -> Result<u64, Fault> {
+    pub(crate) fn extend(&mut self, run: &mut Run) -> Result<u64, FormatFault> {
         let (action, insert) = match run.kind {
             RunKind::Insert => (Action::Set, true),
             RunKind::Delete => (Action::Delete, false),
@@ -379,7 +379,7 @@ impl<'a> OpReader<'a> {
     }
 
     /// Limits a run by its predecessors or successors and sets its step.
-    fn extend_refs(&mut self, run: &mut Run, rows: u64) -> Result<Option<u64>, Fault> {
+    fn extend_refs(&mut self, run: &mut Run, rows: u64) -> Result<Option<u64>, FormatFault> {
         let Some(single) = run.single else { return Ok(Some(rows)) };
         let mut rows = rows.min(same(self.ref_actor.peek()?, Some(single.actor.into())));
         let ramp = self.ref_ctr.peek()?;
@@ -457,7 +457,7 @@ impl<'a> OpReader<'a> {
                 .ok_or(Rule::Truncated)
                 .and_then(|(len, all)| Ok((len, self.raw.read_bytes(all)?)))
                 .and_then(|(len, bytes)| each((meta & 15) as u8, len, bytes, taken));
-            result.map_err(|rule| Fault::in_column(spec::RAW, self.fault_from(start, meta), rule))?;
+            result.map_err(|rule| FormatFault::in_column(spec::RAW, self.fault_from(start, meta), rule))?;
         }
         Ok(())
     }

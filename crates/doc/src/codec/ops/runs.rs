@@ -4,7 +4,7 @@
 use super::op_writer::{OpWriter, RawColumn};
 use crate::codec::columns::column_reader::{arrives, follows, same};
 use crate::codec::columns::delta::Ramp;
-use crate::codec::columns::section::Fault;
+use crate::codec::columns::section::FormatFault;
 use crate::codec::ops::op_reader::OpReader;
 use crate::codec::raw_value::RawValue;
 use crate::codec::row::Action;
@@ -96,7 +96,7 @@ impl InsertRun {
 
 impl<'a> OpReader<'a> {
     /// Determines how many of the next rows are uniform insertions into object `obj`.
-    pub(crate) fn uniform(&mut self, obj: OpId) -> Result<Option<UniformRows>, Fault> {
+    pub(crate) fn uniform(&mut self, obj: OpId) -> Result<Option<UniformRows>, FormatFault> {
         let (obj_actor, obj_ctr) =
             if obj.is_none() { (None, None) } else { (Some(obj.actor.into()), Some(obj.ctr.into())) };
         let (Some(id_actor), ids) = self.id_actor.peek()? else { return Ok(None) };
@@ -123,7 +123,7 @@ impl<'a> OpReader<'a> {
     /// The next run, whose values must be read with [`Self::take_values`]. `None` at the end of the rows, or if the
     /// next one must be read individually.
     #[inline]
-    pub(crate) fn insert_run(&mut self, uniform: &mut UniformRows) -> Result<Option<InsertRun>, Fault> {
+    pub(crate) fn insert_run(&mut self, uniform: &mut UniformRows) -> Result<Option<InsertRun>, FormatFault> {
         if uniform.left == 0 {
             return Ok(None);
         }
@@ -156,7 +156,7 @@ impl<'a> OpReader<'a> {
         Ok(Some(run))
     }
 
-    fn extend_run(&mut self, run: &mut InsertRun, uniform: &UniformRows) -> Result<bool, Fault> {
+    fn extend_run(&mut self, run: &mut InsertRun, uniform: &UniformRows) -> Result<bool, FormatFault> {
         let last = run.id.ctr + run.len - 1;
         let mut rows = follows(self.id_ctr.peek()?, last, 1).min(uniform.left - u64::from(run.len));
         if rows == 0 || (uniform.key_actor != uniform.id_actor) {
@@ -219,7 +219,7 @@ impl<'a> OpReader<'a> {
     }
 
     /// Determines how many of the next rows write scalars at a key of object `obj`.
-    pub(crate) fn rewrites(&mut self, obj: OpId, key: &str) -> Result<Option<Rewrites>, Fault> {
+    pub(crate) fn rewrites(&mut self, obj: OpId, key: &str) -> Result<Option<Rewrites>, FormatFault> {
         let (obj_actor, obj_ctr) =
             if obj.is_none() { (None, None) } else { (Some(obj.actor.into()), Some(obj.ctr.into())) };
         // Most keys are written once.
@@ -246,7 +246,7 @@ impl<'a> OpReader<'a> {
 
     /// The next of these rows. `None` at their end, or if the next one must be read individually.
     #[inline]
-    pub(crate) fn rewrite(&mut self, rows: &mut Rewrites) -> Result<Option<Rewrite<'a>>, Fault> {
+    pub(crate) fn rewrite(&mut self, rows: &mut Rewrites) -> Result<Option<Rewrite<'a>>, FormatFault> {
         if rows.left == 0 {
             return Ok(None);
         }
@@ -273,7 +273,7 @@ impl<'a> OpReader<'a> {
         rows.left -= 1;
         let value = self.value()?;
         value.check().map_err(|rule| {
-            Fault::in_column(crate::codec::ops::op_reader::spec::RAW, self.raw.offset(), rule)
+            FormatFault::in_column(crate::codec::ops::op_reader::spec::RAW, self.raw.offset(), rule)
         })?;
         Ok(Some(Rewrite { id: OpId::new(id, rows.actor), value, succ }))
     }
@@ -287,7 +287,7 @@ impl<'a> OpReader<'a> {
 
     /// The values of the next `rows` rows, if each is a character of one byte.
     #[inline]
-    pub(crate) fn ascii(&mut self, rows: u32) -> Result<Option<&'a str>, Fault> {
+    pub(crate) fn ascii(&mut self, rows: u32) -> Result<Option<&'a str>, FormatFault> {
         const ONE_BYTE: u64 = 1 << 4 | crate::codec::raw_value::code::STR as u64;
         if same(self.meta.peek()?, Some(ONE_BYTE)) < rows.into() {
             return Ok(None);

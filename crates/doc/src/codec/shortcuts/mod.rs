@@ -6,8 +6,8 @@
 //!
 //! | shortcut | general path | where it is used |
 //! |---|---|---|
-//! | [`single`]: a change with one typed or deleted character ([`single_char`]) or one short put ([`put`]), from [`literals`] into a [`block`] | reading, writing and applying columns | `Change::from_body`, `State::apply`, `State::write_one` |
-//! | [`deferred_hash`]: changes of one run, encoded by another thread before their hashes are known | encoding one after the other | `State::hash_all` |
+//! | [`single`]: a change with one typed or deleted character ([`single_char`]) or one short put ([`put`]), from [`literals`] into a [`block`] | reading, writing and applying columns | `Change::from_body`, `DocumentState::apply`, `DocumentState::write_one` |
+//! | [`deferred_hash`]: changes of one run, encoded by another thread before their hashes are known | encoding one after the other | `DocumentState::hash_all` |
 //! | rows of one overwritten key ([`runs`](crate::codec::ops::runs)) | row by row | load and save |
 //! | cached history of such a key (`outgoing/save_cache.rs`) | following the chain of each key | save |
 //! | one run of characters typed or deleted, or one write to a key (`patch/text_fast_path.rs`) | comparing two points of the history | `Observer`, `Document::transact_with_patches`, `AutoCommit::diff_incremental` |

@@ -8,7 +8,7 @@ use crate::codec::raw_value::code;
 use crate::read::view::View;
 use crate::store::map::{Map, OrderedEntries};
 use crate::store::register::Visible;
-use crate::store::state::{Body, State};
+use crate::store::state::{Body, DocumentState};
 use crate::types::{ObjId, ObjIdx, ObjType, ScalarValue, Value, encode_hex};
 
 /// Layout of JSON output.
@@ -112,7 +112,7 @@ pub fn write<'a>(
 /// Prefetches parts of objects that will be written soon: a walk from object to object waits for memory, and these
 /// waits overlap.
 #[inline]
-fn look_ahead(state: &State, near: Option<&Visible>, far: Option<&Visible>) {
+fn look_ahead(state: &DocumentState, near: Option<&Visible>, far: Option<&Visible>) {
     let body = |winner: Option<&Visible>| {
         let (_, number) = winner?.val.as_object()?;
         Some(&*state.objects[number].body)

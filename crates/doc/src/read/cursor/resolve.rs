@@ -4,7 +4,7 @@ use crate::codec::row::Action;
 use crate::read::view::View;
 use crate::store::log::key_op::Key;
 use crate::store::seq::{ElementPos, Kind, Seq, Span};
-use crate::store::state::{Body, Object, State};
+use crate::store::state::{Body, DocumentState, Object};
 use crate::store::versions::clock::Clock;
 use crate::types::error::{CursorMismatch, EditError, ForeignCursor};
 use crate::types::{Cursor, CursorPosition, MoveCursor, ObjId, OpId};
@@ -131,7 +131,7 @@ struct CursorOp {
 
 /// A sequence, now or at earlier heads.
 struct SeqView<'a> {
-    state: &'a State,
+    state: &'a DocumentState,
     clock: Option<&'a Clock>,
     seq: &'a Seq,
 }
@@ -210,7 +210,7 @@ impl SeqView<'_> {
     }
 }
 
-impl State {
+impl DocumentState {
     /// The element that an operation of a sequence updated or incremented.
     fn updated(&self, obj: OpId, id: OpId) -> Option<OpId> {
         let (from, to) = match self.history.by_op(id) {

@@ -8,11 +8,11 @@ use smallvec::SmallVec;
 use crate::codec::limits::Budget;
 use crate::codec::row::{Action, RawKey, Row};
 use crate::store::history::ChangeRun;
-use crate::store::incoming::apply::{Applied, Deletes, Incoming, Refusal};
+use crate::store::incoming::apply::{Deletes, IncomingChange, OpResult, Refusal};
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::value::StoredValue;
 use crate::store::log::{LogRun, RunAction};
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::store::versions::savepoint::Savepoint;
 use crate::types::error::{Fault, LimitError, OpFault};
 use crate::types::{ActorIdx, ChangeIdx, OpId};
@@ -23,13 +23,13 @@ const NOBODY: ActorIdx = ActorIdx::NOBODY;
 /// Minimum number of bytes that a change pays for: its author and its dependencies.
 const BODY: usize = 64;
 
-impl State {
+impl DocumentState {
     /// The rows of `other` that are missing here, ascending. `None` if an actor made different changes in the two
     /// documents.
     ///
     /// Changes with equal actors and sequence numbers are compared by hash, the last ones of an actor first. Changes
     /// that cannot be present here are not hashed.
-    pub(crate) fn lacks(&self, other: &State) -> Option<Vec<ChangeIdx>> {
+    pub(crate) fn lacks(&self, other: &DocumentState) -> Option<Vec<ChangeIdx>> {
         let same = |actor: ActorIdx, seq: u32| {
             let here = self.actors.find(other.actors.id(actor))?;
             let (here, there) = (self.history.by_seq(here, seq)?, other.history.by_seq(actor, seq)?);
@@ -69,7 +69,7 @@ impl State {
     }
 
     /// The actor numbers here for the actors of `other`; adds the authors of `rows`.
-    pub(crate) fn numbers_for(&mut self, other: &State, rows: &[ChangeIdx]) -> Vec<ActorIdx> {
+    pub(crate) fn numbers_for(&mut self, other: &DocumentState, rows: &[ChangeIdx]) -> Vec<ActorIdx> {
         let mut authors = vec![false; other.actors.len()];
         rows.iter().for_each(|row| authors[other.history.at(*row).run.actor.index()] = true);
         let ids = || other.actors.numbers().map(|actor| other.actors.id(actor));
@@ -85,7 +85,7 @@ impl State {
     /// which is extended to include them.
     pub(crate) fn adopt(
         &mut self,
-        other: &State,
+        other: &DocumentState,
         rows: Range<ChangeIdx>,
         numbers: &[ActorIdx],
         budget: &mut Budget,
@@ -107,7 +107,7 @@ impl State {
         let actors = SmallVec::from_slice(numbers);
         // The other document checked that their references are to ancestors.
         let incoming =
-            Incoming { author: actor, actors, start: change.start, first_run, latest, ancestors: None };
+            IncomingChange { author: actor, actors, start: change.start, first_run, latest, ancestors: None };
         let end = change.start + run.ops_per_change * count;
         budget.pay(BODY * count as usize);
         self.room_for(run.message.len as usize + run.extra.len as usize, budget)?;
@@ -138,10 +138,10 @@ impl State {
     /// Copies the operations of a run of changes with the counters `counters`.
     fn adopt_runs(
         &mut self,
-        other: &State,
+        other: &DocumentState,
         run: &ChangeRun,
         counters: Range<u32>,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
     ) -> Result<(), Refusal<(u32, OpFault)>> {
         if counters.is_empty() {
@@ -164,11 +164,11 @@ impl State {
 
     fn adopt_run(
         &mut self,
-        other: &State,
+        other: &DocumentState,
         part: &LogRun,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
-    ) -> Applied {
+    ) -> OpResult {
         let there = &other.objects[part.obj];
         let obj = self.number(incoming.id(there.id)).ok_or(OpFault::Object)?;
         let id = incoming.id(part.id);

@@ -21,13 +21,13 @@ use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::value::StoredValue;
 use crate::store::register::is_visible;
 use crate::store::seq::{ElementPos, InsertPos, Kind, Seq};
-use crate::store::state::{More, State};
+use crate::store::state::{DocumentState, More};
 use crate::store::versions::savepoint::Savepoint;
 use crate::types::error::{Fault, LimitError, OpFault};
 use crate::types::{ActorId, ActorIdx, ChangeIdx, ObjIdx, ObjType, OpId};
 
 /// The change being applied.
-pub(in crate::store) struct Incoming {
+pub(in crate::store) struct IncomingChange {
     pub(in crate::store) author: ActorIdx,
     /// Actor numbers here for the actors that its operations name.
     pub(in crate::store) actors: SmallVec<[ActorIdx; 4]>,
@@ -99,9 +99,9 @@ struct Piece<'a> {
 }
 
 /// Result of applying an operation.
-pub(in crate::store) type Applied = Result<(), Refusal<OpFault>>;
+pub(in crate::store) type OpResult = Result<(), Refusal<OpFault>>;
 
-impl Incoming {
+impl IncomingChange {
     #[inline]
     pub(in crate::store) fn id(&self, id: OpId) -> OpId {
         if id.is_none() { id } else { OpId::new(id.ctr, self.actors[id.actor.index()]) }
@@ -114,7 +114,7 @@ impl Incoming {
     }
 }
 
-impl State {
+impl DocumentState {
     /// Applies a change whose dependencies are the rows `deps`. If that fails, the caller rolls back to `mark`, which
     /// is extended to include the change.
     pub(crate) fn apply(
@@ -134,8 +134,14 @@ impl State {
         self.savepoint_in(mark, OpId::new(start, actor));
         let actors = self.numbers_of(actor, change.actor_id(), &names);
         let first_run = self.log.runs.len().saturating_sub(1);
-        let incoming =
-            Incoming { author: actor, actors, start, first_run, latest: past.is_none(), ancestors: past };
+        let incoming = IncomingChange {
+            author: actor,
+            actors,
+            start,
+            first_run,
+            latest: past.is_none(),
+            ancestors: past,
+        };
         let single = change.single().and_then(|single| self.apply_single(&single, &incoming, budget));
         let result = match single {
             Some(result) => result.map_err(|why| why.map(|rule| operation(start, rule))),
@@ -221,9 +227,9 @@ impl State {
     fn apply_single(
         &mut self,
         single: &Single<'_>,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
-    ) -> Option<Applied> {
+    ) -> Option<OpResult> {
         match single {
             Single::SingleCharOp(char_op) => self.apply_char_op(char_op, incoming, budget),
             Single::Put(put) => {
@@ -239,9 +245,9 @@ impl State {
     fn apply_char_op(
         &mut self,
         char_op: &SingleCharOp<'_>,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
-    ) -> Option<Applied> {
+    ) -> Option<OpResult> {
         let object = incoming.id(char_op.obj);
         let obj = self.number(object)?;
         let seq = self.seq(obj).filter(|seq| seq.is_text)?;
@@ -264,7 +270,7 @@ impl State {
     fn apply_ops(
         &mut self,
         reader: &mut OpReader<'_>,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
     ) -> Result<(), Refusal<Fault>> {
         while let Some(row) = reader.next().map_err(unreadable)? {
@@ -298,9 +304,9 @@ impl State {
         &mut self,
         row: &Row<'_>,
         refs: &[OpId],
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
-    ) -> Applied {
+    ) -> OpResult {
         let object = incoming.id(row.obj);
         let obj = self.number(object).ok_or(OpFault::Object)?;
         incoming.check_ancestor(object)?;
@@ -323,9 +329,9 @@ impl State {
         key: &str,
         row: &Row<'_>,
         refs: &[OpId],
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
-    ) -> Applied {
+    ) -> OpResult {
         let entry = self.map(obj).and_then(|map| map.get(key, &self.heap));
         conflict(budget, entry.map_or(0, |entry| entry.values.len()), refs)?;
         for pred in refs {
@@ -358,9 +364,9 @@ impl State {
         obj: ObjIdx,
         origin: OpId,
         row: &Row<'_>,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
-    ) -> Applied {
+    ) -> OpResult {
         let id = incoming.id(row.id);
         let gap = self.gap(obj, origin, id, incoming, budget)?;
         let text = self.seq(obj).is_some_and(|seq| seq.is_text);
@@ -390,7 +396,7 @@ impl State {
         obj: ObjIdx,
         origin: OpId,
         id: OpId,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
     ) -> Result<InsertPos, Refusal<OpFault>> {
         self.gap_in(self.seq(obj).ok_or(OpFault::InsertMap)?, origin, id, incoming, budget)
@@ -402,7 +408,7 @@ impl State {
         seq: &Seq,
         origin: OpId,
         id: OpId,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
     ) -> Result<InsertPos, Refusal<OpFault>> {
         let at = if origin.is_none() {
@@ -430,7 +436,7 @@ impl State {
         id: OpId,
         rows: u64,
         reader: &mut OpReader<'_>,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
     ) -> Result<(), Refusal<Fault>> {
         let at = |why: Refusal<OpFault>| why.map(|rule| operation(id.ctr, rule));
@@ -454,9 +460,9 @@ impl State {
         obj: ObjIdx,
         id: OpId,
         piece: Piece<'_>,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
-    ) -> Applied {
+    ) -> OpResult {
         let origin = OpId::new(id.ctr - 1, id.actor);
         // No newer element can follow an element of this change, so nothing is skipped.
         let gap = self.gap(obj, origin, id, incoming, &mut *budget)?;
@@ -484,9 +490,9 @@ impl State {
         elem: OpId,
         row: &Row<'_>,
         refs: &[OpId],
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
-    ) -> Applied {
+    ) -> OpResult {
         let id = incoming.id(row.id);
         if row.action == Action::Delete && refs == [elem] {
             return self.apply_deletes(obj, Deletes::one(elem), id, incoming, budget);
@@ -522,9 +528,9 @@ impl State {
         obj: ObjIdx,
         deletes: Deletes,
         id: OpId,
-        incoming: &Incoming,
+        incoming: &IncomingChange,
         budget: &mut Budget,
-    ) -> Applied {
+    ) -> OpResult {
         let Deletes { mut elem, step, rows: mut left } = deletes;
         let mut id = id;
         while left > 0 {
@@ -556,7 +562,7 @@ impl State {
     }
 
     /// The operation `id` on a key or element, among the ancestors or in the change being applied.
-    fn preceding(&self, id: OpId, incoming: &Incoming) -> Option<&KeyOp> {
+    fn preceding(&self, id: OpId, incoming: &IncomingChange) -> Option<&KeyOp> {
         let at = if id.actor == incoming.author && id.ctr >= incoming.start {
             let from = self.log_of(incoming.first_run, incoming.start, id.actor) as usize;
             self.log.find(id.ctr, from, self.log.runs.len().max(from + 1))

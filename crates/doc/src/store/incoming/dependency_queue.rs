@@ -10,7 +10,7 @@ use crate::codec::limits::{self, Budget, Limits, cost};
 use crate::codec::rules;
 use crate::store::history::heads::Heads;
 use crate::store::incoming::apply::Refusal;
-use crate::store::state::{More, State};
+use crate::store::state::{DocumentState, More};
 use crate::store::versions::savepoint::Savepoint;
 use crate::types::error::{ApplyError, LimitError};
 use crate::types::{ActorId, ChangeHash, ChangeIdx};
@@ -64,7 +64,7 @@ struct ApplyBatch {
 }
 
 impl ApplyBatch {
-    fn begin(state: &State, whole: bool) -> Self {
+    fn begin(state: &DocumentState, whole: bool) -> Self {
         Self {
             whole,
             first: state.history.next(),
@@ -113,7 +113,7 @@ impl DependencyQueue {
     /// queued changes of earlier calls that break a rule: these are returned, and not queued any more.
     pub(crate) fn apply(
         &mut self,
-        state: &mut State,
+        state: &mut DocumentState,
         changes: impl IntoIterator<Item = Change>,
         limits: &Limits,
         budget: &mut Budget,
@@ -133,7 +133,7 @@ impl DependencyQueue {
     /// As [`Self::apply`], each change separately.
     pub(crate) fn apply_valid(
         &mut self,
-        state: &mut State,
+        state: &mut DocumentState,
         changes: impl IntoIterator<Item = Change>,
         limits: &Limits,
         budget: &mut Budget,
@@ -157,7 +157,7 @@ impl DependencyQueue {
     #[inline]
     fn offer(
         &mut self,
-        state: &mut State,
+        state: &mut DocumentState,
         change: Change,
         limits: &Limits,
         budget: &mut Budget,
@@ -188,8 +188,8 @@ impl DependencyQueue {
     /// too.
     pub(crate) fn adopt(
         &mut self,
-        state: &mut Arc<State>,
-        other: &State,
+        state: &mut Arc<DocumentState>,
+        other: &DocumentState,
         limits: &Limits,
         computed: bool,
     ) -> bool {
@@ -216,8 +216,8 @@ impl DependencyQueue {
     /// Copies rows of `other`, each after its dependencies, none of which `state` has.
     pub(crate) fn adopt_rows(
         &mut self,
-        state: &mut State,
-        other: &State,
+        state: &mut DocumentState,
+        other: &DocumentState,
         rows: &[ChangeIdx],
         limits: &Limits,
     ) -> bool {
@@ -297,7 +297,7 @@ impl DependencyQueue {
 
     /// Is a change neither applied nor queued? Two changes with one sequence number mean two writers with one actor id:
     /// the applied one stays.
-    fn is_new(&self, state: &State, change: &Change) -> Result<bool, ApplyError> {
+    fn is_new(&self, state: &DocumentState, change: &Change) -> Result<bool, ApplyError> {
         let (actor, seq, hash) = (change.actor_id(), change.seq(), change.hash());
         if state.actors.find(actor).is_none_or(|actor| u64::from(state.history.seq(actor)) < seq) {
             return Ok(self.waiting.is_empty() || !self.contains(&hash));
@@ -309,7 +309,7 @@ impl DependencyQueue {
     /// Applies a change, or returns a missing dependency. If it fails and is `alone`, it is rolled back, and the batch
     /// continues.
     fn take(
-        state: &mut State,
+        state: &mut DocumentState,
         change: &Change,
         limits: &Limits,
         budget: &mut Budget,
@@ -335,7 +335,7 @@ impl DependencyQueue {
 
     /// Applies a change with all dependencies present; rolls it back if it fails.
     fn take_alone(
-        state: &mut State,
+        state: &mut DocumentState,
         change: &Change,
         deps: SmallVec<[ChangeIdx; 2]>,
         limits: &Limits,
@@ -365,7 +365,7 @@ impl DependencyQueue {
     /// Applies all changes that waited for an applied one.
     fn apply_waiting(
         &mut self,
-        state: &mut State,
+        state: &mut DocumentState,
         change: &Change,
         limits: &Limits,
         budget: &mut Budget,
@@ -448,7 +448,7 @@ impl DependencyQueue {
     }
 
     /// Rolls back a failed batch: changes that were queued before it are queued again.
-    fn restore(&mut self, state: &mut State, batch: ApplyBatch) {
+    fn restore(&mut self, state: &mut DocumentState, batch: ApplyBatch) {
         if let Some(savepoint) = batch.savepoint {
             let rows = ChangeIdx::each(batch.first..state.history.next());
             let hashes: Vec<(ChangeIdx, ChangeHash)> = rows.map(|row| (row, state.hash(row))).collect();
@@ -470,7 +470,7 @@ impl DependencyQueue {
 
     /// Hashes on the way to `heads` that are neither present nor queued, ascending. Other queued changes are not
     /// considered.
-    pub(crate) fn missing_before(&self, state: &State, heads: &[ChangeHash]) -> Vec<ChangeHash> {
+    pub(crate) fn missing_before(&self, state: &DocumentState, heads: &[ChangeHash]) -> Vec<ChangeHash> {
         if self.waiting.is_empty() {
             // The heads are in ascending order.
             return heads.iter().filter(|hash| state.row(hash).is_none()).copied().collect();
@@ -490,7 +490,7 @@ impl DependencyQueue {
     }
 
     /// See [`crate::Document::get_missing_deps`].
-    pub(crate) fn missing(&self, state: &State, heads: &[ChangeHash]) -> Vec<ChangeHash> {
+    pub(crate) fn missing(&self, state: &DocumentState, heads: &[ChangeHash]) -> Vec<ChangeHash> {
         let deps = self.waiting.values().flat_map(|(_, change)| change.deps());
         let missing: HashSet<ChangeHash> = deps
             .chain(heads)
@@ -506,7 +506,7 @@ impl DependencyQueue {
 /// Applies a change whose dependencies are the rows `deps`. If it fails, the caller rolls back to `savepoint`.
 #[inline]
 fn apply(
-    state: &mut State,
+    state: &mut DocumentState,
     change: &Change,
     deps: SmallVec<[ChangeIdx; 2]>,
     limits: &Limits,

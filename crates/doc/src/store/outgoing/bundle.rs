@@ -13,7 +13,7 @@ use crate::store::log::value::StoredValue;
 use crate::store::log::{LogRun, RunAction, stepped};
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::seq::Seq;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::{ActorIdx, ChangeHash, ChangeIdx, KeyOpIdx, ObjIdx, OpId};
 
 /// Position of an operation in its object.
@@ -80,7 +80,7 @@ struct Table<'a> {
     entries: Vec<Entry<'a>>,
 }
 
-impl State {
+impl DocumentState {
     /// The changes in `rows`, which must ascend, as a chunk.
     pub(crate) fn write_bundle(&self, rows: &[ChangeIdx]) -> Vec<u8> {
         let table = self.table(rows);

@@ -11,7 +11,7 @@ use crate::store::history::ChangeRef;
 use crate::store::log::key_op::{Key, KeyOp};
 use crate::store::log::{LogRun, RunAction, stepped};
 use crate::store::memory::byte_arena::{Bytes, starts_chunk};
-use crate::store::state::{ROOT, State};
+use crate::store::state::{DocumentState, ROOT};
 use crate::types::{ActorIdx, ChangeHash, ObjIdx, OpId};
 
 /// Actors of a change: from the document's numbers to those of the chunk.
@@ -48,7 +48,7 @@ impl ChunkActors<'_> {
     }
 }
 
-impl State {
+impl DocumentState {
     /// Writes the body of a change into `scratch.body`. `deps` are the hashes of its dependencies.
     pub(crate) fn write_change<'a>(
         &'a self,

@@ -14,7 +14,7 @@ use crate::store::map::Entry;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::outgoing::save_cache::{KEPT_FROM, KeyHistories, KeyHistory};
 use crate::store::seq::{Kind, Seq, Span};
-use crate::store::state::{Body, Object, State};
+use crate::store::state::{Body, DocumentState, Object};
 use crate::types::{ActorIdx, ChangeHash, ObjIdx, OpId};
 
 /// From this many bytes of keys and values on, another thread deflates the values while this one writes the other
@@ -30,7 +30,7 @@ pub(super) const ABREAST: usize = 8;
 /// An object, and the keys of a map in the order of the file.
 pub(super) type Ordered<'a> = (&'a Object, Vec<&'a Entry>);
 
-impl State {
+impl DocumentState {
     /// Encodes the document chunk.
     pub(crate) fn write_document(&self, compress: bool) -> Vec<u8> {
         let copied = self.write_original_columns(compress).or_else(|| self.write_spliced(compress));
@@ -276,7 +276,7 @@ enum ObjectKey<'a> {
 
 /// Writer of the operations in document order.
 pub(super) struct DocWriter<'a, 'i> {
-    state: &'a State,
+    state: &'a DocumentState,
     histories: &'a KeyHistories,
     /// From actor numbers to positions in the chunk's list of actors.
     index: &'i [ActorIdx],
@@ -294,7 +294,7 @@ pub(super) struct SaveResult<'a> {
 impl<'a, 'i> DocWriter<'a, 'i> {
     /// `values` selects whether the bytes of values are written, too.
     pub(super) fn new(
-        state: &'a State,
+        state: &'a DocumentState,
         histories: &'a KeyHistories,
         index: &'i [ActorIdx],
         values: bool,
@@ -503,7 +503,7 @@ impl<'a> KeyChain<'a> {
 
     /// Adds the operation that arrived before the present ones.
     #[inline]
-    fn push(&mut self, op: &'a KeyOp, state: &State) {
+    fn push(&mut self, op: &'a KeyOp, state: &DocumentState) {
         match self.ops.last() {
             None => (self.linear, self.scalars) = (true, true),
             Some(next) => self.linear &= next.id.actor == op.id.actor && state.log.preds(next) == [op.id],
@@ -513,7 +513,7 @@ impl<'a> KeyChain<'a> {
     }
 
     /// Sorts the operations when all are present.
-    fn finish(&mut self, state: &'a State) {
+    fn finish(&mut self, state: &'a DocumentState) {
         if !self.met || !self.continues(state) {
             // The newer operations are not linear, so all of them are needed individually.
             let past = self.cached.take().filter(|_| self.met);
@@ -534,7 +534,7 @@ impl<'a> KeyChain<'a> {
     }
 
     /// Do the newer operations supersede the cached beginning one by one?
-    fn continues(&self, state: &State) -> bool {
+    fn continues(&self, state: &DocumentState) -> bool {
         let joins = |past: &KeyHistory| {
             let first = self.ops.last();
             first.is_none_or(|first| first.id.actor == past.id.actor && state.log.preds(first) == [past.id])

@@ -12,7 +12,7 @@ use crate::codec::shortcuts::single::Single;
 use crate::store::history::hashes::Hashes;
 use crate::store::history::{ChangeRef, ChangeRun};
 use crate::store::outgoing::single_op_changes::Singles;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::error::LoadError;
 use crate::types::{ChangeHash, ChangeIdx};
 
@@ -36,7 +36,7 @@ const LATEST: u32 = 256;
 /// Up to this many heads are compared linearly before the index is used.
 const MANY: usize = 4;
 
-impl State {
+impl DocumentState {
     /// Computes the hashes of all rows on two threads. Requires exclusive access to the state: while one thread waits
     /// for the other it may run any task of the pool, and such a task must not wait for these hashes.
     pub(crate) fn hash_all(&mut self) {

@@ -9,7 +9,7 @@ use crate::store::log::RunAction;
 use crate::store::log::key_op::Key;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::outgoing::document::{DocWriter, SaveResult};
-use crate::store::state::{Loaded, State};
+use crate::store::state::{DocumentState, Loaded};
 use crate::types::error::Rule;
 use crate::types::{ActorIdx, Number as _, ObjIdx};
 
@@ -23,7 +23,7 @@ const MOST: usize = 2;
 /// Estimated number of spans per leaf.
 const LEAF: usize = 32;
 
-impl State {
+impl DocumentState {
     /// Drops the original columns when copying what is still valid no longer pays for their memory. Called before a
     /// change is added to the history; its operations end the log.
     #[inline]

@@ -8,12 +8,12 @@ use crate::codec::shortcuts::single::Single;
 use crate::store::history::ChangeRef;
 use crate::store::log::key_op::Key;
 use crate::store::log::{LogRun, RunAction, stepped};
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::{ActorIdx, ChangeHash, KeyOpIdx, OpId};
 
 /// The operations of the log one by one from some run on, as long as they are of a frequent kind.
 pub(in crate::store) struct Singles<'a> {
-    state: &'a State,
+    state: &'a DocumentState,
     /// The run, and the operations and bytes of it that were consumed.
     at: usize,
     taken: u32,
@@ -22,7 +22,7 @@ pub(in crate::store) struct Singles<'a> {
 
 impl<'a> Singles<'a> {
     /// Starts at operation `ctr`, which is in run `at`.
-    pub(in crate::store) fn new(state: &'a State, at: usize, ctr: u32) -> Self {
+    pub(in crate::store) fn new(state: &'a DocumentState, at: usize, ctr: u32) -> Self {
         let mut singles = Self { state, at, taken: 0, bytes: 0 };
         if let Some(run) = state.log.runs.get(at).filter(|run| ctr > run.id.ctr) {
             let before = state.clip(run, run.id.ctr, ctr);
@@ -76,7 +76,7 @@ impl<'a> Singles<'a> {
     }
 }
 
-impl State {
+impl DocumentState {
     /// The operation of a run of length one, if it is of a frequent kind.
     pub(in crate::store) fn single(&self, run: &LogRun) -> Option<Single<'_>> {
         let obj = self.objects[run.obj].id;

@@ -8,7 +8,7 @@ use crate::codec::row::Action;
 use crate::store::log::key_op::KeyOp;
 use crate::store::register::{Values, Visible};
 use crate::store::seq::{Seq, Span};
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::store::versions::clock::Clock;
 use crate::types::{ChangeIdx, KeyOpIdx, OpId};
 
@@ -21,7 +21,7 @@ pub(crate) fn is_visible_at(span: &Span, n: u32, clock: &Clock) -> bool {
     clock.covers(span.id.plus(n)) && !gone
 }
 
-impl State {
+impl DocumentState {
     /// Clock of all changes.
     pub(crate) fn clock_now(&self) -> Clock {
         Clock::from_ends(self.actors.numbers().map(|actor| self.history.next_counter_of(actor)).collect())

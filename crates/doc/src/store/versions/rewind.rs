@@ -13,7 +13,7 @@ use crate::store::log::key_op::Key;
 use crate::store::log::value::StoredValue;
 use crate::store::log::{LogEnd, RunAction, named_besides};
 use crate::store::outgoing::save_cache::SaveCache;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::store::versions::savepoint::Savepoint;
 use crate::types::{ChangeHash, ChangeIdx, Number as _, ObjIdx, OpId};
 
@@ -46,7 +46,7 @@ impl Contribution {
     }
 }
 
-impl State {
+impl DocumentState {
     /// This state at `rows`, except for the returned rows: they belong to that history and must be applied again.
     /// `None` if a rebuild costs less, or if files order objects differently from changes.
     pub(crate) fn rewind_to(&self, rows: &[ChangeIdx]) -> Option<(Self, Vec<ChangeIdx>)> {

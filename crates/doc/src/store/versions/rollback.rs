@@ -9,12 +9,12 @@ use crate::store::log::RunAction;
 use crate::store::log::key_op::Key;
 use crate::store::memory::byte_arena::Bytes;
 use crate::store::seq::{ElementPos, Kind};
-use crate::store::state::{Body, State};
+use crate::store::state::{Body, DocumentState};
 use crate::store::versions::clock::Clock;
 use crate::store::versions::savepoint::{OpenSavepoint, Savepoint, StoreLengths};
 use crate::types::{KeyOpIdx, ObjIdx, OpId};
 
-impl State {
+impl DocumentState {
     pub(in crate::store) fn ends(&self) -> StoreLengths {
         StoreLengths {
             log: self.log.end(),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::store::log::key_op::Key;
 use crate::store::log::{LogRun, RunAction, stepped};
 use crate::store::memory::byte_arena::Bytes;
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::store::versions::clock::Clock;
 use crate::types::{ActorIdx, ObjIdx, OpId};
 
@@ -21,7 +21,7 @@ pub(crate) enum Touched {
     Mark,
 }
 
-impl State {
+impl DocumentState {
     /// Calls `each` with the object and the touched place for every operation that only one clock covers, in no order.
     pub(crate) fn between(&self, a: &Clock, b: &Clock, mut each: impl FnMut(ObjIdx, Touched)) {
         for actor in self.actors.numbers() {

@@ -195,7 +195,7 @@ fn after(doc: &Document, other: u8, start: u32, op: &Op) -> Change {
 }
 
 fn past(change: &Change) -> ApplyError {
-    let rule = Fault::Operation { counter: change.start_op(), rule: OpFault::Past };
+    let rule = Fault::Operation { counter: change.start_op(), rule: OpFault::NotAncestor };
     ApplyError::Fault { hash: change.hash(), fault: rule }
 }
 
@@ -350,7 +350,7 @@ fn two_changes(named: bool, start: &str) -> Vec<u8> {
 fn document_chunk_must_contain_valid_changes() {
     // Valid except for its heads, of which it names none.
     assert!(matches!(Document::load(&two_changes(true, "01")), Err(LoadError::Heads { .. })));
-    assert_eq!(rule(&two_changes(false, "01")), Rule::Operation(OpFault::Past));
+    assert_eq!(rule(&two_changes(false, "01")), Rule::Operation(OpFault::NotAncestor));
     assert_eq!(rule(&two_changes(true, "00")), Rule::Operation(OpFault::Later));
     // A change without operations up to counter 5, and one after it that starts at 1.
     let own = |table: &[(u64, &str)]| -> Vec<(u64, String)> {

@@ -293,3 +293,61 @@ fn hidden_heads_are_told_after_the_answer() {
         assert_eq!(of_here.their_heads(), Some(&here.get_heads()[..]));
     }
 }
+
+/// A program closes a document and opens it again, or another copy, on one connection. The peer believes that what it sent in
+/// between arrived. The new state may be empty or continue from shared heads, and the peer understands resets or not.
+#[test]
+fn changes_that_went_to_an_earlier_state_are_sent_again() {
+    for (resets, from_shared, copy) in for_each_of_three_flags() {
+        let case = format!("resets {resets}, shared heads {from_shared}, older copy {copy}");
+        let (mut here, mut peer) = (doc(1), doc(2));
+        let (mut of_peer, mut of_here) = (State::new(), State::new());
+        let exchange =
+            |here: &mut Document, of_peer: &mut State, peer: &mut Document, of_here: &mut State| {
+                for messages in 0.. {
+                    let call = here.generate_sync_message(of_peer);
+                    let answer = peer.generate_sync_message(of_here);
+                    if call.is_none() && answer.is_none() {
+                        return messages;
+                    }
+                    assert!(messages < 20, "{case}: messages without end");
+                    for (doc, state, message) in
+                        [(&mut *peer, &mut *of_here, call), (&mut *here, &mut *of_peer, answer)]
+                    {
+                        if let Some(mut message) = message {
+                            message.flags = message.flags.filter(|_| resets);
+                            receive(doc, state, message);
+                        }
+                    }
+                }
+                unreachable!("the loop has no end")
+            };
+        put(&mut peer, 1);
+        let older = here.clone();
+        put(&mut here, 2);
+        exchange(&mut here, &mut of_peer, &mut peer, &mut of_here);
+        for round in 0..3 {
+            // Changes that are sent while the document is closed.
+            put(&mut peer, 10 + round);
+            assert!(peer.generate_sync_message(&mut of_here).is_some());
+            let mut state =
+                if from_shared { State::decode(&of_peer.encode()).unwrap() } else { State::new() };
+            state.restart_after(&of_peer);
+            of_peer = state;
+            if copy && !from_shared {
+                here = older.clone();
+            }
+            let messages = exchange(&mut here, &mut of_peer, &mut peer, &mut of_here);
+            assert_eq!(here.get_heads(), peer.get_heads(), "{case}");
+            assert!(messages <= 3, "{case}: {messages} rounds of messages");
+        }
+    }
+    // A peer that was told nothing has sent nothing.
+    let mut state = State::new();
+    state.restart_after(&State::new());
+    assert_eq!(state, State::new());
+}
+
+fn for_each_of_three_flags() -> impl Iterator<Item = (bool, bool, bool)> {
+    (0..8).map(|bits| (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0))
+}

@@ -7,6 +7,7 @@ use base64ct::{Base64, Base64Url, Encoding};
 /// so the text cannot be mistaken for hexadecimal digits. Unused bits must be zero: no program writes another
 /// text for the same bytes.
 pub(super) fn digest(text: &[u8]) -> Option<Vec<u8>> {
+    // Base64 is ASCII. The caller tries other forms of digests.
     let text = str::from_utf8(text).ok().filter(|text| text.ends_with('='))?;
     // Either alphabet, but not both at once.
     let digest = Base64::decode_vec(text).or_else(|_| Base64Url::decode_vec(text)).ok()?;

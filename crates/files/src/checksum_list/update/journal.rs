@@ -116,8 +116,8 @@ impl Header {
                 foreign(ForeignJournal::Content)
             };
         }
-        let text = std::str::from_utf8(&line).ok().and_then(|text| text.trim_end().strip_prefix(MAGIC));
-        let Some(text) = text else { return foreign(ForeignJournal::Content) };
+        let Ok(text) = std::str::from_utf8(&line) else { return foreign(ForeignJournal::Content) };
+        let Some(text) = text.trim_end().strip_prefix(MAGIC) else { return foreign(ForeignJournal::Content) };
         let mut words = text.splitn(4, ' ');
         let [Some(version), Some(function), Some(_), Some(name)] = [(); 4].map(|()| words.next()) else {
             return foreign(ForeignJournal::Content);
@@ -143,7 +143,7 @@ impl Locked {
     /// Opens and locks the journal of the list `target`, or creates it.
     pub(super) fn open(target: &Path) -> Result<Locked, LockError> {
         let path = hashmill_atomic_file::beside(target, ".journal")?;
-        let name = target.file_name().unwrap_or_default();
+        let name = target.file_name().ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
         let list = name.as_encoded_bytes().escape_ascii().to_string();
         loop {
             let file = match open_own(&path) {

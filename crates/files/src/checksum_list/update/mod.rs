@@ -75,7 +75,7 @@ impl std::fmt::Display for UpdateError {
             UpdateError::Function(algorithm) => write!(f, "its digests are {}", algorithm.name()),
             UpdateError::Journal(path, why) => {
                 // Escaped: a name may contain control characters, and terminals show this message.
-                let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+                let name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes();
                 write!(f, "{} beside it: {why}", name.escape_ascii())
             }
         }
@@ -144,10 +144,14 @@ impl ListUpdate {
         {
             return Err(UpdateError::Function(known));
         }
-        let len = if old.is_empty() { None } else { Some(old.digest_len()) };
-        let algorithm = known
-            .or(requested)
-            .unwrap_or_else(|| len.and_then(|len| Algorithm::by_digest_len(len).next()).unwrap_or_default());
+        let algorithm = match known.or(requested) {
+            Some(algorithm) => algorithm,
+            // A new list.
+            None if old.is_empty() => Algorithm::default(),
+            None => Algorithm::by_digest_len(old.digest_len()).next().ok_or_else(|| {
+                io::Error::new(ErrorKind::InvalidData, "digests of a length that no function has")
+            })?,
+        };
         Ok(InitialState { old, there, algorithm })
     }
 

@@ -3,25 +3,27 @@
 use super::super::device::Device;
 use super::super::driver::{Arg, Flag, Memory, Pinned, Shape, Stream};
 use crate::Error;
-use crate::argon2::schedule::{BLOCK, KernelParams, SegmentRange, segment, slice_group, table_slices};
+use crate::argon2::schedule::{
+    BLOCK_BYTES, KernelParams, SegmentRange, segment_blocks, slice_group, table_slices,
+};
 use crate::argon2::{LaneMemory, Words};
 use hashmill_hash::argon2::{HashError, Params, Stop};
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-/// Threads of the block that computes a lane.
+/// Threads that compute a lane.
 const THREADS: u32 = 32;
 
 /// Bytes of shared memory of a lane.
 const SHARED: u32 = 1024;
 
-/// Bytes of the blocks in flight to a lane that prefetches.
+/// Bytes of the prefetched blocks of a lane.
 pub(super) const PREFETCH_RING_BYTES: u32 = 8 * 1024;
 
-/// At this many lanes per multiprocessor, memory is saturated and prefetching stops.
+/// Lanes per multiprocessor that saturate the memory: with more, nothing is prefetched.
 const SATURATING_LANES_PER_SM: u32 = 8;
 
-/// Lanes in a block of threads in that case.
+/// Lanes per block of threads without prefetching.
 const LANES_PER_BLOCK: u32 = 4;
 
 /// Fill byte of the progress word of a lane that has not started: no range has this number.
@@ -44,10 +46,10 @@ pub(crate) struct FixedMemory {
     /// The slice group whose references are in the table.
     loaded_slice_group: Option<u32>,
     progress: Memory,
-    /// First blocks (upload) and last blocks (download).
+    /// First blocks in upload, last blocks in download.
     edge_blocks: Memory,
     edge_blocks_host: Pinned,
-    /// Progress in download, for two submissions in turn.
+    /// Progress in download, one set of bytes for each of two submissions in turn.
     progress_host: [Pinned; 2],
     stop: Flag,
 }
@@ -74,12 +76,12 @@ impl FixedMemory {
             params,
             capacity,
             prefetch_max_lanes,
-            memory: context.memory(u64::from(capacity) * params.blocks() * BLOCK)?,
+            memory: context.memory(u64::from(capacity) * params.blocks() * BLOCK_BYTES)?,
             reference_table: context.memory(reference_table_bytes(params))?,
             loaded_slice_group: None,
             progress: context.memory(lane_count * 4)?,
-            edge_blocks: context.memory(lane_count * 2 * BLOCK)?,
-            edge_blocks_host: context.pinned(fits(lane_count * 2 * BLOCK)?)?,
+            edge_blocks: context.memory(lane_count * 2 * BLOCK_BYTES)?,
+            edge_blocks_host: context.pinned(fits(lane_count * 2 * BLOCK_BYTES)?)?,
             progress_host: [context.pinned(fits(lane_count * 4)?)?, context.pinned(fits(lane_count * 4)?)?],
             stop: context.flag()?,
         })
@@ -102,12 +104,12 @@ impl FixedMemory {
         const NOTHING: SegmentRange = SegmentRange { pass: 0, slice: 0, from: 0, to: 0 };
         let (kernels, numbers) = (self.device.kernels(), self.numbers(lane_count, NOTHING, 0));
         let shape = Shape { blocks: lane_count, threads: THREADS, shared: 0 };
-        let (memory, ends) = (Arg::At(&self.memory, 0), Arg::At(&self.edge_blocks, 0));
+        let (memory, edges) = (Arg::At(&self.memory, 0), Arg::At(&self.edge_blocks, 0));
         if first {
-            let args = [Arg::Words(&numbers), ends, memory, Arg::At(&self.progress, 0)];
+            let args = [Arg::Words(&numbers), edges, memory, Arg::At(&self.progress, 0)];
             self.stream.launch(&kernels.first, shape, &args)
         } else {
-            self.stream.launch(&kernels.last, shape, &[Arg::Words(&numbers), memory, ends])
+            self.stream.launch(&kernels.last, shape, &[Arg::Words(&numbers), memory, edges])
         }
     }
 }
@@ -121,18 +123,18 @@ impl LaneMemory for FixedMemory {
 
     fn upload_first_blocks(&mut self, first: &[Words]) -> Result<(), Error> {
         let lane_count = (first.len() / 2) as u32;
-        // Everything cancelled before is over; the flag must not cancel the next kernels.
+        // Wait for cancelled kernels first: the flag must not cancel later ones.
         self.stream.synchronize()?;
         self.stop.set(false)?;
-        let here = self.edge_blocks_host.bytes()?;
-        for (bytes, word) in here.as_chunks_mut().0.iter_mut().zip(first.as_flattened()) {
+        let host = self.edge_blocks_host.bytes()?;
+        for (bytes, word) in host.as_chunks_mut().0.iter_mut().zip(first.as_flattened()) {
             *bytes = word.to_le_bytes();
         }
         self.stream.upload(
             &self.edge_blocks,
             0,
             &self.edge_blocks_host.source(),
-            first.len() * BLOCK as usize,
+            first.len() * BLOCK_BYTES as usize,
         )?;
         // Progress of an earlier hash must not pass for that of a lane that has started.
         self.stream.set(&self.progress, 0, u64::from(lane_count) * 4, NOT_STARTED)?;
@@ -144,14 +146,14 @@ impl LaneMemory for FixedMemory {
         lane_count: u32,
         ranges: &[SegmentRange],
         step: u32,
-        turn: usize,
+        buffer_set: usize,
     ) -> Result<u32, Error> {
         let params = self.params;
         // All ranges of a submission share one table.
         let wanted = ranges.iter().find_map(|range| range.in_table(params));
         if let Some((wanted, _)) = wanted.filter(|(wanted, _)| self.loaded_slice_group != Some(*wanted)) {
             self.loaded_slice_group = None;
-            references(&self.stream, &self.device, params, wanted, &self.reference_table)?;
+            compute_references(&self.stream, &self.device, params, wanted, &self.reference_table)?;
             self.loaded_slice_group = Some(wanted);
         }
         let kernels = self.device.kernels();
@@ -165,24 +167,35 @@ impl LaneMemory for FixedMemory {
             let numbers = self.numbers(lane_count, *range, step);
             let slice = range.in_table(params).map_or(0, |(_, slice)| slice);
             let table = Arg::At(&self.reference_table, u64::from(slice) * slice_table_bytes(params));
-            let (memory, marks) = (Arg::At(&self.memory, 0), Arg::At(&self.progress, 0));
-            let args = [Arg::Words(&numbers), memory, table, marks, self.stop.arg()];
+            let (memory, progress) = (Arg::At(&self.memory, 0), Arg::At(&self.progress, 0));
+            let args = [Arg::Words(&numbers), memory, table, progress, self.stop.arg()];
             self.stream.launch(kernel, fill, &args)?;
         }
-        self.stream.download(&self.progress, 0, &mut self.progress_host[turn], lane_count as usize * 4)?;
+        self.stream.download(
+            &self.progress,
+            0,
+            &mut self.progress_host[buffer_set],
+            lane_count as usize * 4,
+        )?;
         Ok(lane_count)
     }
 
-    fn wait_for_fill(&mut self, lane_count: &u32, steps: u32, turn: usize, stop: &Stop) -> Result<(), Error> {
-        let marks = &mut self.progress_host[turn];
-        while !marks.look(STOP_POLL_INTERVAL)? {
+    fn wait_for_fill(
+        &mut self,
+        lane_count: &u32,
+        steps: u32,
+        buffer_set: usize,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let progress = &mut self.progress_host[buffer_set];
+        while !progress.poll(STOP_POLL_INTERVAL)? {
             if stop.is_set() {
                 self.stop.set(true)?;
                 return Err(HashError::Stopped.into());
             }
         }
-        let marks = &marks.bytes()?[..*lane_count as usize * 4];
-        if marks.as_chunks().0.iter().all(|mark| u32::from_le_bytes(*mark) == steps) {
+        let progress = &progress.bytes()?[..*lane_count as usize * 4];
+        if progress.as_chunks().0.iter().all(|lane| u32::from_le_bytes(*lane) == steps) {
             return Ok(());
         }
         Err(incomplete_kernel_error())
@@ -190,16 +203,16 @@ impl LaneMemory for FixedMemory {
 
     fn last_blocks(&mut self, lane_count: u32) -> Result<Zeroizing<Vec<Words>>, Error> {
         // Clear first: stale first blocks must not pass for results.
-        self.stream.clear(&self.edge_blocks, 0, u64::from(lane_count) * BLOCK)?;
+        self.stream.clear(&self.edge_blocks, 0, u64::from(lane_count) * BLOCK_BYTES)?;
         self.launch_edge_kernel(false, lane_count)?;
         self.stream.download(
             &self.edge_blocks,
             0,
             &mut self.edge_blocks_host,
-            lane_count as usize * BLOCK as usize,
+            lane_count as usize * BLOCK_BYTES as usize,
         )?;
         let bytes = self.edge_blocks_host.bytes()?;
-        let last = words(&bytes[..lane_count as usize * BLOCK as usize]);
+        let last = words(&bytes[..lane_count as usize * BLOCK_BYTES as usize]);
         // No block is all zero.
         if last.contains(&[0; 128]) { Err(incomplete_kernel_error()) } else { Ok(last) }
     }
@@ -207,29 +220,29 @@ impl LaneMemory for FixedMemory {
     fn wipe(&mut self, lane_count: u32) -> Result<(), Error> {
         let blocks = self.params.blocks() / u64::from(self.params.lanes());
         // Wipes all, even if one fails.
-        let memory = self.stream.clear(&self.memory, 0, u64::from(lane_count) * blocks * BLOCK);
-        let ends = self.stream.clear(&self.edge_blocks, 0, u64::from(lane_count) * 2 * BLOCK);
-        let here = self.edge_blocks_host.wipe();
-        memory.and(ends).and(here)
+        let memory = self.stream.clear(&self.memory, 0, u64::from(lane_count) * blocks * BLOCK_BYTES);
+        let edges = self.stream.clear(&self.edge_blocks, 0, u64::from(lane_count) * 2 * BLOCK_BYTES);
+        let host = self.edge_blocks_host.wipe();
+        memory.and(edges).and(host)
     }
 }
 
 /// Blocks in the byte order of a device.
 pub(super) fn words(bytes: &[u8]) -> Zeroizing<Vec<Words>> {
     let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-    let mut words = Zeroizing::new(vec![[0; 128]; bytes.len() / BLOCK as usize]);
+    let mut words = Zeroizing::new(vec![[0; 128]; bytes.len() / BLOCK_BYTES as usize]);
     words.as_flattened_mut().iter_mut().zip(bytes.as_chunks().0).for_each(|(to, from)| *to = word(from));
     words
 }
 
-/// The error of a lane that was skipped.
+/// The error of a kernel that skipped a lane.
 pub(super) fn incomplete_kernel_error() -> Error {
     Error::Driver { reason: "a kernel did not run to its end".to_owned() }
 }
 
-/// Computes the references of a slice group, which are the same for all hashes, and reads them back. This is
-/// the only check that the kernel ran.
-pub(super) fn references(
+/// Computes the references of a slice group, which are the same for all hashes, and reads them back: the only
+/// check that the kernel ran.
+pub(super) fn compute_references(
     stream: &Stream,
     device: &Device,
     params: Params,
@@ -238,7 +251,7 @@ pub(super) fn references(
 ) -> Result<(), Error> {
     // No block refers to this one.
     const NONE: u8 = 0xff;
-    let blocks = segment(params).div_ceil(128) * params.lanes();
+    let blocks = segment_blocks(params).div_ceil(128) * params.lanes();
     let shape = Shape { blocks, threads: THREADS, shared: SHARED };
     stream.set(table, 0, table.bytes(), NONE)?;
     let mut bytes = 0;
@@ -255,16 +268,16 @@ pub(super) fn references(
 
 /// Bytes of the references of a slice of one hash, four per block.
 fn slice_table_bytes(params: Params) -> u64 {
-    u64::from(segment(params)) * u64::from(params.lanes()) * 4
+    u64::from(segment_blocks(params)) * u64::from(params.lanes()) * 4
 }
 
 /// The number of hashes that fit into `bytes` bytes.
 pub(super) fn capacity_for_bytes(params: Params, bytes: u64) -> u64 {
-    let ends = u64::from(params.lanes()) * (2 * BLOCK + 4);
-    bytes.saturating_sub(reference_table_bytes(params)) / (params.blocks() * BLOCK + ends)
+    let edges_and_progress = u64::from(params.lanes()) * (2 * BLOCK_BYTES + 4);
+    bytes.saturating_sub(reference_table_bytes(params)) / (params.blocks() * BLOCK_BYTES + edges_and_progress)
 }
 
-/// Bytes of a table.
+/// Bytes of a table of references.
 pub(super) fn reference_table_bytes(params: Params) -> u64 {
     (u64::from(table_slices(params)) * slice_table_bytes(params)).max(4)
 }
@@ -284,9 +297,9 @@ impl FixedMemory {
 
     /// The memory of a hash, lanes one after another, in the layout of crates/hash.
     pub(super) fn memory(&self, hash: u64) -> Vec<Words> {
-        let len = self.params.blocks() * BLOCK;
+        let len = self.params.blocks() * BLOCK_BYTES;
         let mut bytes = vec![0; len as usize];
         self.stream.download_now(&self.memory, hash * len, &mut bytes).unwrap();
-        bytes.chunks(BLOCK as usize).map(crate::argon2::in_order).collect()
+        bytes.chunks(BLOCK_BYTES as usize).map(crate::argon2::in_standard_order).collect()
     }
 }

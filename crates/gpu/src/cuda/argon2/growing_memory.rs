@@ -4,12 +4,12 @@
 use super::super::device::{self, Device};
 use super::super::driver::{Arg, Flag, Memory, Pinned, Shape, Stream};
 use super::fixed_memory::{
-    NOT_STARTED, PREFETCH_RING_BYTES, STOP_POLL_INTERVAL, incomplete_kernel_error, reference_table_bytes,
-    references, words,
+    NOT_STARTED, PREFETCH_RING_BYTES, STOP_POLL_INTERVAL, compute_references, incomplete_kernel_error,
+    reference_table_bytes, words,
 };
-use super::lane_schedule::{AdvanceRule, HashStep, LaneSchedule, MOST_TICKS};
+use super::lane_schedule::{AdvanceRule, HashStep, LaneSchedule, MAX_TICKS};
 use super::rounds::{Round, RoundDevice, run_rounds};
-use crate::argon2::schedule::{BLOCK, SubmitSizer};
+use crate::argon2::schedule::{BLOCK_BYTES, SubmitSizer};
 use crate::argon2::{self, HashSource, Words};
 use crate::{Error, Tuning};
 use hashmill_hash::argon2::{HashError, Params, Stop};
@@ -17,15 +17,16 @@ use zeroize::Zeroizing;
 
 const THREADS: u32 = 32;
 
-/// Bytes of shared memory of a lane, besides its granule numbers.
+/// Bytes of shared memory of a lane, without its granule numbers.
 const SHARED: u32 = 1024 + PREFETCH_RING_BYTES;
 
 /// The most granules of a hash.
 const STRIDE: u32 = 4096;
 
-const _: () = assert!(SHARED + 4 * STRIDE <= device::SHARED, "every device that is used has as much");
+const _: () = assert!(SHARED + 4 * STRIDE <= device::SHARED_BYTES, "every supported device has as much");
 
-const FIRST: usize = 2 * BLOCK as usize;
+/// Bytes of the first blocks of a hash.
+const FIRST_BYTES: usize = 2 * BLOCK_BYTES as usize;
 
 /// A memory pool and the hashes that allocate from it.
 pub(crate) struct GrowingMemory {
@@ -46,12 +47,12 @@ pub(crate) struct GrowingMemory {
     progress_host: [Pinned; 2],
     last_host: [Pinned; 2],
     stop: Flag,
-    pace: SubmitSizer,
+    sizer: SubmitSizer,
 }
 
 impl GrowingMemory {
     /// Can hashes of these parameters run with part of their memory?
-    pub(super) fn can(params: Params) -> bool {
+    pub(super) fn is_possible(params: Params) -> bool {
         AdvanceRule::from_params(params).is_some_and(|rule| rule.granules(rule.blocks) <= STRIDE)
     }
 
@@ -64,17 +65,18 @@ impl GrowingMemory {
         bytes: u64,
     ) -> Result<Option<GrowingMemory>, Error> {
         let most = u64::from(tuning.hashes);
-        let Some(rule) = AdvanceRule::from_params(params).filter(|_| GrowingMemory::can(params)) else {
+        let Some(rule) = AdvanceRule::from_params(params).filter(|_| GrowingMemory::is_possible(params))
+        else {
             return Ok(None);
         };
-        let granule = BLOCK << rule.shift;
-        // Everything besides the pool takes less than a hash.
-        let left = bytes.saturating_sub(params.blocks() * BLOCK / 2);
-        let mut granules = u32::try_from(left / granule).unwrap_or(u32::MAX);
+        let granule = BLOCK_BYTES << rule.shift;
+        // Everything besides the pool takes less memory than half of a hash.
+        let pool_bytes = bytes.saturating_sub(params.blocks() * BLOCK_BYTES / 2);
+        let mut granules = u32::try_from(pool_bytes / granule).unwrap_or(u32::MAX);
         loop {
-            // Less than one whole hash could start one and would never finish it.
-            let wholes = u64::from(rule.wholes(granules));
-            if wholes == 0 || rule.feeds(granules).min(most) <= wholes {
+            // In less than the memory of one hash, a hash could start and would never finish.
+            let wholes = u64::from(rule.whole_hashes(granules));
+            if wholes == 0 || rule.concurrent_hashes(granules).min(most) <= wholes {
                 return Ok(None);
             }
             match GrowingMemory::with(device, params, rule, granules, tuning) {
@@ -109,20 +111,20 @@ impl GrowingMemory {
             rule,
             granules,
             slots,
-            pool: context.memory(u64::from(granules) * (BLOCK << rule.shift))?,
+            pool: context.memory(u64::from(granules) * (BLOCK_BYTES << rule.shift))?,
             table: context.memory(reference_table_bytes(params))?,
-            input: context.memory((first_at + slots * FIRST) as u64)?,
-            input_host: two(first_at + slots * FIRST)?,
+            input: context.memory((first_at + slots * FIRST_BYTES) as u64)?,
+            input_host: two(first_at + slots * FIRST_BYTES)?,
             progress: context.memory(slots as u64 * 4)?,
-            last: context.memory(slots as u64 * BLOCK)?,
+            last: context.memory(slots as u64 * BLOCK_BYTES)?,
             progress_host: two(slots * 4)?,
-            last_host: two(slots * BLOCK as usize)?,
+            last_host: two(slots * BLOCK_BYTES as usize)?,
             stop: context.flag()?,
-            pace: SubmitSizer::within(tuning.submission_time, 1, 1, MOST_TICKS),
+            sizer: SubmitSizer::with_bounds(tuning.submission_time, 1, 1, MAX_TICKS),
         };
         // One pass has one slice group.
         if rule.known > 0 {
-            references(&growing.stream, device, params, 0, &growing.table)?;
+            compute_references(&growing.stream, device, params, 0, &growing.table)?;
         }
         Ok(growing)
     }
@@ -138,7 +140,7 @@ impl GrowingMemory {
         for memory in [&self.pool, &self.input, &self.last] {
             wiped = wiped.and(self.stream.clear(memory, 0, memory.bytes()));
         }
-        // Progress of an earlier hash must not pass for those of a lane that has begun.
+        // Progress of an earlier hash must not pass for that of a lane that has started.
         wiped = wiped.and(self.stream.set(&self.progress, 0, self.progress.bytes(), NOT_STARTED));
         for here in self.input_host.iter_mut().chain(&mut self.last_host) {
             wiped = wiped.and(here.wipe());
@@ -150,30 +152,30 @@ impl GrowingMemory {
 impl RoundDevice for GrowingMemory {
     fn submit_round(
         &mut self,
-        plan: &LaneSchedule,
+        schedule: &LaneSchedule,
         round: &Round,
         started: &[(usize, &[Words; 2])],
     ) -> Result<(), Error> {
         let GrowingMemory { stream, rule, slots, input, input_host, .. } = self;
         let [_, pages_at, first_at] = input_offsets(*rule, *slots);
         let stride = rule.granules(rule.blocks) as usize;
-        let here = input_host[round.turn].bytes()?;
-        // Slots without a step do nothing.
+        let here = input_host[round.buffer_set].bytes()?;
+        // The kernel skips slots without a step.
         here[..pages_at].fill(0);
         for step in &round.steps {
-            put(&mut here[step.slot * 16..], &[step.from, step.to, step.step]);
-            put(&mut here[pages_at + step.slot * stride * 4..], plan.granules(step.slot));
+            write_words(&mut here[step.slot * 16..], &[step.from, step.to, step.step]);
+            write_words(&mut here[pages_at + step.slot * stride * 4..], schedule.granules(step.slot));
         }
         for (slot, first) in started {
             let words = first.as_flattened().iter().map(|word| word.to_le_bytes());
-            let to = here[first_at + slot * FIRST..].as_chunks_mut().0;
+            let to = here[first_at + slot * FIRST_BYTES..].as_chunks_mut().0;
             to.iter_mut().zip(words).for_each(|(to, word)| *to = word);
         }
         let len = if started.is_empty() { first_at } else { here.len() };
-        stream.upload(input, 0, &input_host[round.turn].source(), len)?;
+        stream.upload(input, 0, &input_host[round.buffer_set].source(), len)?;
         let mut numbers = [0; 32];
         let streams = *slots as u32;
-        put(&mut numbers, &[streams, rule.blocks, rule.known, stride as u32, rule.shift]);
+        write_words(&mut numbers, &[streams, rule.blocks, rule.known, stride as u32, rule.shift]);
         let shape = Shape { blocks: streams, threads: THREADS, shared: SHARED + 4 * stride as u32 };
         let args = [
             Arg::Words(&numbers),
@@ -187,13 +189,14 @@ impl RoundDevice for GrowingMemory {
             self.stop.arg(),
         ];
         stream.launch(&self.device.kernels().grow, shape, &args)?;
-        stream.download(&self.progress, 0, &mut self.progress_host[round.turn], *slots * 4)?;
-        stream.download(&self.last, 0, &mut self.last_host[round.turn], *slots * BLOCK as usize)
+        stream.download(&self.progress, 0, &mut self.progress_host[round.buffer_set], *slots * 4)?;
+        stream.download(&self.last, 0, &mut self.last_host[round.buffer_set], *slots * BLOCK_BYTES as usize)
     }
 
     fn wait_for_round(&mut self, round: &Round, stop: &Stop) -> Result<Zeroizing<Vec<Words>>, Error> {
-        let (progress, last) = (&mut self.progress_host[round.turn], &mut self.last_host[round.turn]);
-        while !last.look(STOP_POLL_INTERVAL)? {
+        let (progress, last) =
+            (&mut self.progress_host[round.buffer_set], &mut self.last_host[round.buffer_set]);
+        while !last.poll(STOP_POLL_INTERVAL)? {
             if stop.is_set() {
                 return Err(HashError::Stopped.into());
             }
@@ -207,7 +210,8 @@ impl RoundDevice for GrowingMemory {
         // Allocated in full: a reallocation would leave a copy of the blocks behind.
         let (last, mut ended) = (last.bytes()?, Zeroizing::new(Vec::with_capacity(ends().count())));
         for step in ends() {
-            ended.extend_from_slice(&words(&last[step.slot * BLOCK as usize..][..BLOCK as usize]));
+            ended
+                .extend_from_slice(&words(&last[step.slot * BLOCK_BYTES as usize..][..BLOCK_BYTES as usize]));
         }
         Ok(ended)
     }
@@ -219,14 +223,14 @@ impl argon2::Device for GrowingMemory {
     }
 
     fn run(&mut self, work: &mut dyn HashSource, stop: &Stop) -> Result<(), Error> {
-        // Everything cancelled before is over; the flag must not cancel the next kernels.
+        // Wait for cancelled kernels first: the flag must not cancel later ones.
         self.stream.synchronize()?;
         self.stop.set(false)?;
         let mut schedule = LaneSchedule::new(self.rule, self.granules, self.slots);
-        // Kept by the next search, also after an error.
-        let mut pace = self.pace;
-        let done = run_rounds(self, &mut schedule, &mut pace, work, stop);
-        self.pace = pace;
+        // The next search starts with this size, also after an error.
+        let mut sizer = self.sizer;
+        let done = run_rounds(self, &mut schedule, &mut sizer, work, stop);
+        self.sizer = sizer;
         let stopped = if done.is_err() { self.stop.set(true) } else { Ok(()) };
         let wiped = self.wipe();
         argon2::result_after_wipe(done, stopped.and(wiped))
@@ -240,7 +244,7 @@ fn input_offsets(rule: AdvanceRule, slots: usize) -> [usize; 3] {
     [0, pages, first.next_multiple_of(16)]
 }
 
-fn put(bytes: &mut [u8], words: &[u32]) {
+fn write_words(bytes: &mut [u8], words: &[u32]) {
     bytes.as_chunks_mut().0.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
 }
 

@@ -8,24 +8,24 @@ mod rounds;
 mod tests;
 
 use super::device::Device;
-use crate::argon2::schedule::BLOCK;
+use crate::argon2::schedule::BLOCK_BYTES;
 use crate::argon2::{self, Device as _, FixedEngine, HashSource, allocate_with_backoff};
 use crate::{Error, Info, Kind, Tuning};
 use fixed_memory::FixedMemory;
 use growing_memory::GrowingMemory;
 use hashmill_hash::argon2::{Params, Plan, Stop, Variant};
 
-/// Lanes of all hashes per multiprocessor: as many as fit there, by the registers of the kernel.
-const LANES: u64 = 28;
+/// Lanes of all hashes per multiprocessor: registers of the kernel suffice for as many.
+const LANES_PER_SM: u64 = 28;
 
 /// Argon2 on a device.
 pub(crate) type Argon2 = argon2::Argon2<Memory>;
 
-/// How memory is given to hashes.
+/// Memory of the hashes of a device.
 pub(crate) enum Memory {
-    /// All of it from the start.
+    /// A hash has all its memory from the start.
     Fixed(Box<FixedEngine<FixedMemory>>),
-    /// As a hash advances.
+    /// A hash allocates memory as it advances.
     Growing(Box<GrowingMemory>),
 }
 
@@ -39,7 +39,7 @@ impl Argon2 {
     pub(crate) fn tuned(device: &Device, params: Params, tuning: Tuning) -> Result<Argon2, Error> {
         Argon2::self_test(device, params)?;
         let tuning = tuning.bounded();
-        let (most, free) = (u64::from(tuning.hashes), usable(device.info(), device.free_memory()?));
+        let (most, free) = (u64::from(tuning.hashes), usable_bytes(device.info(), device.free_memory()?));
         let whole = fixed_memory::capacity_for_bytes(params, free);
         if whole < most
             && tuning.grow
@@ -50,19 +50,19 @@ impl Argon2 {
         Argon2::fixed(device, params, Tuning { hashes: most.min(whole).max(1) as u32, ..tuning })
     }
 
-    /// Tests every kernel that these parameters may use with known tags: both kernels that fill memory, and
-    /// the one for growing lanes where these are possible.
+    /// Tests every kernel that these parameters may use with known tags: both kernels that fill fixed memory, and
+    /// the one for growing memory where that is possible.
     fn self_test(device: &Device, params: Params) -> Result<(), Error> {
         let name = &device.info().name;
         for ahead in [u32::MAX, 0] {
-            argon2::self_test(name, &argon2::OF_ALL, |params, jobs| {
+            argon2::self_test(name, &argon2::SELF_TEST_CASES, |params, jobs| {
                 Argon2::fixed(device, params, Tuning::guess(jobs.len() as u64, ahead))?.hash(jobs)
             })?;
         }
-        if !GrowingMemory::can(params) {
+        if !GrowingMemory::is_possible(params) {
             return Ok(());
         }
-        // Half of the references of this variant are known, so both paths of the kernel run.
+        // Half of the references of this variant depend on no data, so both paths of the kernel run.
         argon2::self_test(name, &[(Variant::Id, [512, 1, 1])], |params, jobs| {
             let tuning = Tuning::guess(jobs.len() as u64, 0);
             let growing = GrowingMemory::small(device, params, tuning)?;
@@ -106,8 +106,8 @@ impl Device {
     /// Errors of the driver.
     pub(crate) fn tunings(&self, params: Params) -> Result<Vec<Tuning>, Error> {
         let guess = guess(self, params);
-        let whole = fixed_memory::capacity_for_bytes(params, usable(self.info(), self.free_memory()?));
-        let grows = GrowingMemory::can(params) && whole < u64::from(guess.hashes);
+        let whole = fixed_memory::capacity_for_bytes(params, usable_bytes(self.info(), self.free_memory()?));
+        let grows = GrowingMemory::is_possible(params) && whole < u64::from(guess.hashes);
         let others = [
             // Each of the two kernels for all hashes.
             Tuning { ahead: u32::MAX, ..guess },
@@ -118,9 +118,9 @@ impl Device {
     }
 }
 
-/// As many lanes as fit, with blocks fetched ahead where the lanes alone do not saturate the memory.
+/// As many lanes as fit, with prefetching where the lanes alone do not saturate the memory.
 fn guess(device: &Device, params: Params) -> Tuning {
-    let lanes = LANES * u64::from(device.multiprocessors());
+    let lanes = LANES_PER_SM * u64::from(device.multiprocessors());
     Tuning::guess(lanes / u64::from(params.lanes()), fixed_memory::prefetch_max_lanes(device))
 }
 
@@ -140,12 +140,12 @@ impl argon2::Device for Memory {
     }
 }
 
-/// The part of free memory that hashes may use: the driver needs some itself, and half stays free where it is
-/// the host's.
-fn usable(info: &Info, free: u64) -> u64 {
+/// The part of free memory that hashes may use: the driver needs some itself, and half stays free if it is the
+/// host's memory.
+fn usable_bytes(info: &Info, free: u64) -> u64 {
     let reserve = match info.kind {
         Kind::Integrated => free / 2,
         _ => free / 128,
     };
-    (free - reserve) / BLOCK * BLOCK
+    (free - reserve) / BLOCK_BYTES * BLOCK_BYTES
 }

@@ -1,4 +1,4 @@
-//! Rounds of hashes that allocate memory as they advance: which begin, advance, end or are given up. No
+//! Rounds of hashes that allocate memory as they advance: which hashes begin, advance, end or are cancelled. No
 //! device calls here.
 
 use super::lane_schedule::{HashStep, LaneSchedule};
@@ -11,10 +11,10 @@ use zeroize::Zeroizing;
 
 /// A device that computes the steps of rounds.
 pub(super) trait RoundDevice {
-    /// Submits a round. `started` has the first blocks of the slots that begin with it.
+    /// Submits a round. `started` has the slots that begin with it, and their first blocks.
     fn submit_round(
         &mut self,
-        plan: &LaneSchedule,
+        schedule: &LaneSchedule,
         round: &Round,
         started: &[(usize, &[Words; 2])],
     ) -> Result<(), Error>;
@@ -29,62 +29,61 @@ pub(super) struct Round {
     /// Numbers of the hashes that end with it, in the order of their steps.
     ending: Vec<u64>,
     ticks: u32,
-    /// Rounds use two sets of buffers in turn.
-    pub(super) turn: usize,
+    /// Index of its set of buffers: rounds use two sets in turn.
+    pub(super) buffer_set: usize,
 }
 
-/// Computes pending hashes, until there are none. Two rounds are in flight at a time, so that the device does
-/// not wait for the host.
+/// Computes all pending hashes. Two rounds are in flight at a time, so that the device does not wait for the host.
 pub(super) fn run_rounds(
     device: &mut impl RoundDevice,
-    plan: &mut LaneSchedule,
-    pace: &mut SubmitSizer,
+    schedule: &mut LaneSchedule,
+    sizer: &mut SubmitSizer,
     work: &mut dyn HashSource,
     stop: &Stop,
 ) -> Result<(), Error> {
-    // The number of the hash that runs in each slot.
-    let mut running = vec![None; plan.slots()];
+    // The number of the hash in each slot.
+    let mut running = vec![None; schedule.slots()];
     let mut next_number = 0;
-    let (mut before, mut began): (Option<Round>, _) = (None, Instant::now());
-    for turn in [0, 1].into_iter().cycle() {
+    let (mut previous, mut began): (Option<Round>, _) = (None, Instant::now());
+    for buffer_set in [0, 1].into_iter().cycle() {
         if stop.is_set() {
             return Err(HashError::Stopped.into());
         }
         // A hash whose last step was submitted has no slot any more.
-        for number in work.give_up() {
+        for number in work.cancel_unneeded() {
             if let Some(slot) = running.iter().position(|running| *running == Some(number)) {
                 running[slot] = None;
-                plan.end(slot);
+                schedule.end(slot);
             }
         }
-        let first = work.next(plan.starts(work.left()))?;
+        let first = work.start_hashes(schedule.start_count(work.remaining()))?;
         let mut started = Vec::new();
         for first in first.as_chunks::<2>().0 {
-            let slot = plan.start();
+            let slot = schedule.start();
             running[slot] = Some(next_number);
             next_number += 1;
             started.push((slot, first));
         }
-        let ticks = pace.blocks();
-        let steps = plan.advance(ticks);
+        let ticks = sizer.blocks();
+        let steps = schedule.advance(ticks);
         if steps.is_empty() {
             break;
         }
         let ends = steps.iter().filter(|step| step.ends);
         let ending = ends.filter_map(|step| running[step.slot].take()).collect();
-        let round = Round { ending, ticks, turn, steps };
-        device.submit_round(plan, &round, &started)?;
-        round.steps.iter().filter(|step| step.ends).for_each(|step| plan.end(step.slot));
-        if let Some(before) = before.replace(round) {
-            finish_round(device, &before, work, stop)?;
-            pace.took(before.ticks, began.elapsed());
+        let round = Round { ending, ticks, buffer_set, steps };
+        device.submit_round(schedule, &round, &started)?;
+        round.steps.iter().filter(|step| step.ends).for_each(|step| schedule.end(step.slot));
+        if let Some(previous) = previous.replace(round) {
+            finish_round(device, &previous, work, stop)?;
+            sizer.record_time(previous.ticks, began.elapsed());
             began = Instant::now();
         }
     }
-    before.map_or(Ok(()), |before| finish_round(device, &before, work, stop))
+    previous.map_or(Ok(()), |previous| finish_round(device, &previous, work, stop))
 }
 
-/// Waits for a round, and passes on the hashes that ended with it.
+/// Waits for a round, and passes the hashes that ended with it to `work`.
 fn finish_round(
     device: &mut impl RoundDevice,
     round: &Round,
@@ -92,12 +91,12 @@ fn finish_round(
     stop: &Stop,
 ) -> Result<(), Error> {
     let last = device.wait_for_round(round, stop)?;
-    if last.is_empty() { Ok(()) } else { work.done(&round.ending, &last) }
+    if last.is_empty() { Ok(()) } else { work.finish_hashes(&round.ending, &last) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::lane_schedule::{AdvanceRule, MOST_TICKS};
+    use super::super::lane_schedule::{AdvanceRule, MAX_TICKS};
     use super::*;
     use crate::argon2::nonces::NonceSource;
     use crate::argon2::simulated_owner::{self, KnownHashes, SimulatedOwner, simulate};
@@ -116,7 +115,7 @@ mod tests {
         rule: AdvanceRule,
         granules: u32,
         most: usize,
-        /// The first block of the hash in each slot, and the last blocks of each turn.
+        /// The first block of the hash in each slot, and the last blocks of each set of buffers.
         first: Vec<Words>,
         last: [Vec<Words>; 2],
         /// The next block of each slot.
@@ -126,7 +125,7 @@ mod tests {
     impl RoundDevice for SimulatedRounds<'_> {
         fn submit_round(
             &mut self,
-            plan: &LaneSchedule,
+            schedule: &LaneSchedule,
             round: &Round,
             started: &[(usize, &[Words; 2])],
         ) -> Result<(), Error> {
@@ -138,17 +137,18 @@ mod tests {
             let mut owned = vec![false; self.granules as usize];
             for step in &round.steps {
                 assert_eq!(std::mem::replace(&mut self.next_blocks[step.slot], step.to), step.from);
-                for granule in plan.granules(step.slot) {
+                for granule in schedule.granules(step.slot) {
                     assert!(!std::mem::replace(&mut owned[*granule as usize], true), "one owner");
                 }
             }
             let ends = round.steps.iter().filter(|step| step.ends);
-            self.last[round.turn] = ends.map(|step| self.owner.last_block(&self.first[step.slot])).collect();
+            self.last[round.buffer_set] =
+                ends.map(|step| self.owner.last_block(&self.first[step.slot])).collect();
             Ok(())
         }
 
         fn wait_for_round(&mut self, round: &Round, _: &Stop) -> Result<Zeroizing<Vec<Words>>, Error> {
-            Ok(Zeroizing::new(std::mem::take(&mut self.last[round.turn])))
+            Ok(Zeroizing::new(std::mem::take(&mut self.last[round.buffer_set])))
         }
     }
 
@@ -158,18 +158,18 @@ mod tests {
         }
 
         fn run(&mut self, work: &mut dyn HashSource, stop: &Stop) -> Result<(), Error> {
-            let mut plan = LaneSchedule::new(self.rule, self.granules, self.most);
-            self.first = vec![[0; 128]; plan.slots()];
-            self.next_blocks = vec![0; plan.slots()];
-            let mut pace = SubmitSizer::within(Duration::from_millis(4), 1, 1, MOST_TICKS);
-            run_rounds(self, &mut plan, &mut pace, work, stop)
+            let mut schedule = LaneSchedule::new(self.rule, self.granules, self.most);
+            self.first = vec![[0; 128]; schedule.slots()];
+            self.next_blocks = vec![0; schedule.slots()];
+            let mut sizer = SubmitSizer::with_bounds(Duration::from_millis(4), 1, 1, MAX_TICKS);
+            run_rounds(self, &mut schedule, &mut sizer, work, stop)
         }
     }
 
-    /// Whatever happens, each lease ends once with what was searched of it; lanes of several headers run side
-    /// by side, and those of stopped work are given up.
+    /// Each lease ends once, with the nonces that were searched. Lanes of several headers run side by side, and those
+    /// of stopped work are cancelled.
     #[test]
-    fn every_lease_of_growing_lanes_ends_once_with_what_was_searched() {
+    fn every_lease_of_growing_lanes_ends_once_with_its_searched_nonces() {
         let pow = simulated_owner::pow(128);
         let (rule, known) = (AdvanceRule::from_params(pow.params()).unwrap(), KnownHashes::new(pow));
         let whole = rule.granules(rule.blocks);
@@ -184,7 +184,7 @@ mod tests {
                 last: [const { Vec::new() }; 2],
                 next_blocks: Vec::new(),
             };
-            nonces::run(&mut device, ("simulated", Plan::host(), pow), checker, owner, stop)
+            nonces::run(&mut device, ("simulated", Plan::host()), checker, owner, stop)
         });
         assert!(all.stopped > 0 && all.lost > 5 && all.wrong > 5 && all.hits > 500, "{all:?}");
         assert!(all.searched > all.hits, "{all:?}");
@@ -205,7 +205,7 @@ mod tests {
             round: &Round,
             _: &[(usize, &[Words; 2])],
         ) -> Result<(), Error> {
-            for _ in 0..self.endless.starts(u64::MAX) {
+            for _ in 0..self.endless.start_count(u64::MAX) {
                 self.endless.start();
             }
             assert_eq!(round.steps, self.endless.advance(round.ticks), "after {} ticks", self.ticks);
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    /// Neither other targets nor other headers change what a device of 138 GiB computes in any round.
+    /// A device of 138 GiB computes the same steps in each round, whether or not targets and headers change.
     #[test]
     fn changes_of_work_do_not_delay_growing_lanes() {
         let pow = simulated_owner::pow(2 << 20);
@@ -261,12 +261,12 @@ mod tests {
         let owner = ChangingOwner { work: Mutex::new((work, 0)), hashes: AtomicU64::new(0) };
         let last_tick = u64::from(rule.ticks()) * size::of(10, 200);
         let mut device = ScheduledRounds { endless: schedule(), ticks: 0, last_tick, stop: &stop };
-        let mut pace = SubmitSizer::within(Duration::from_millis(4), 1, 1, MOST_TICKS);
+        let mut sizer = SubmitSizer::with_bounds(Duration::from_millis(4), 1, 1, MAX_TICKS);
         // There are no hits, so any checker will do.
         let checker = HitChecker::new(simulated_owner::pow(8)).unwrap();
         let ended = checker.check_beside("scheduled", &stop, |queue| {
             let mut source = NonceSource::new(Plan::host(), pow, &owner, queue, &stop);
-            run_rounds(&mut device, &mut schedule(), &mut pace, &mut source, &stop)
+            run_rounds(&mut device, &mut schedule(), &mut sizer, &mut source, &stop)
         });
         assert_eq!(ended, Ok(Err(HashError::Stopped.into())));
         assert!(owner.hashes.into_inner() > 9 * 100, "as many lanes end in the time of a hash");

@@ -10,41 +10,41 @@ use crate::argon2::{LaneMemory as _, Words, next_ranges, try_for_each_parallel};
 use hashmill_hash::argon2::{HashError, Hasher, Input, Job, Variant, Version, hazmat};
 use std::sync::MutexGuard;
 
-/// A device of the simulated driver and the controls of that driver, for one test at a time.
-struct Alone {
+/// A simulated device and the controls of its driver, locked for one test.
+struct ExclusiveShim {
     shim: Shim,
     device: Device,
     _guard: MutexGuard<'static, ()>,
 }
 
-/// A device for one test at a time: simulated, or a card.
-struct Held {
+/// A device, simulated or a card, locked for one test.
+struct ExclusiveDevice {
     device: Device,
     shim: Option<Shim>,
     _guard: MutexGuard<'static, ()>,
 }
 
 /// `None`, with a printed reason, where there is no compiler to build the simulated driver.
-fn held(what: &str) -> Option<Held> {
+fn exclusive_device(what: &str) -> Option<ExclusiveDevice> {
     if !shim::on_card() {
-        let Alone { shim, device, _guard } = alone(what)?;
-        return Some(Held { device, shim: Some(shim), _guard });
+        let ExclusiveShim { shim, device, _guard } = exclusive_shim(what)?;
+        return Some(ExclusiveDevice { device, shim: Some(shim), _guard });
     }
     let guard = shim::one_at_a_time();
     let device = Device::open(&Driver::load().unwrap(), Selector::Best).expect("HASHMILL_CARD=1 says so");
-    Some(Held { device, shim: None, _guard: guard })
+    Some(ExclusiveDevice { device, shim: None, _guard: guard })
 }
 
-fn alone(what: &str) -> Option<Alone> {
+fn exclusive_shim(what: &str) -> Option<ExclusiveShim> {
     let shim = Shim::new(what)?;
-    let guard = shim.alone();
+    let guard = shim.lock();
     // SAFETY: it implements the driver's interface as far as it is called.
     #[allow(unsafe_code, reason = "our own library")]
     let driver = unsafe { Driver::open(shim::library(what)?) }.unwrap();
-    Some(Alone { device: Device::open(&driver, Selector::Best).unwrap(), shim, _guard: guard })
+    Some(ExclusiveShim { device: Device::open(&driver, Selector::Best).unwrap(), shim, _guard: guard })
 }
 
-/// Three hashes with nothing in common but their parameters.
+/// Inputs and tag lengths of three hashes.
 const INPUTS: [(Input<'static>, usize); 3] = [
     (Input::new(b"password", b"somesalt"), 32),
     (Input::new(b"", &[7; 300]).with_secret(b"pepper").with_associated_data(&[9; 77]), 4),
@@ -60,55 +60,55 @@ fn first(params: Params) -> Vec<Words> {
     first
 }
 
-/// Memory after three hashes, filled by submissions of `handful` blocks, or the usual way.
-fn filled(device: &Device, params: Params, handful: Option<u32>) -> Vec<Vec<Words>> {
-    let mut fixed = three(device, params);
+/// Memory after three hashes, filled by submissions of `blocks_per_submission` blocks, or as an engine does.
+fn fill_memory(device: &Device, params: Params, blocks_per_submission: Option<u32>) -> Vec<Vec<Words>> {
+    let mut fixed = memory_for_three(device, params);
     fixed.memory.upload_first_blocks(&first(params)).unwrap();
-    let (streams, never) = (3 * params.lanes(), Stop::new());
-    if let Some(blocks) = handful {
-        let (mut strips, mut step) = (SegmentRanges::new(params), 0);
+    let (lane_count, never) = (3 * params.lanes(), Stop::new());
+    if let Some(blocks) = blocks_per_submission {
+        let (mut ranges, mut step) = (SegmentRanges::new(params), 0);
         loop {
-            let (handful, _) = next_ranges(&mut strips, blocks);
-            if handful.is_empty() {
+            let (submitted, _) = next_ranges(&mut ranges, blocks);
+            if submitted.is_empty() {
                 break;
             }
-            let way = fixed.memory.submit_fill(streams, &handful, step, 0).unwrap();
-            step += handful.len() as u32;
-            fixed.memory.wait_for_fill(&way, step, 0, &never).unwrap();
+            let submission = fixed.memory.submit_fill(lane_count, &submitted, step, 0).unwrap();
+            step += submitted.len() as u32;
+            fixed.memory.wait_for_fill(&submission, step, 0, &never).unwrap();
         }
     } else {
-        fixed.fill(streams, &never, &mut || true).unwrap();
+        fixed.fill(lane_count, &never, &mut || true).unwrap();
     }
     (0..3).map(|hash| fixed.memory.memory(hash)).collect()
 }
 
 /// Memory for three hashes.
-fn three(device: &Device, params: Params) -> FixedEngine<FixedMemory> {
+fn memory_for_three(device: &Device, params: Params) -> FixedEngine<FixedMemory> {
     let submission_time = Tuning::guess(3, 0).submission_time;
     FixedEngine::new(params, FixedMemory::new(device, params, 3, u32::MAX).unwrap(), submission_time)
 }
 
 /// An engine whose hashes allocate memory as they advance.
-fn growing(device: &Device, params: Params, granules: u32, most: u64) -> Argon2 {
-    let (course, tuning) = (AdvanceRule::from_params(params).unwrap(), Tuning::guess(most, 0));
-    let growing = GrowingMemory::with(device, params, course, granules, tuning).unwrap();
+fn growing_engine(device: &Device, params: Params, granules: u32, most: u64) -> Argon2 {
+    let (rule, tuning) = (AdvanceRule::from_params(params).unwrap(), Tuning::guess(most, 0));
+    let growing = GrowingMemory::with(device, params, rule, granules, tuning).unwrap();
     Argon2::with_memory(params, tuning, Memory::Growing(Box::new(growing)))
 }
 
-fn compare(device: &Device, params: Params, handful: Option<u32>) {
-    let given = filled(device, params, handful);
-    for (hash, (given, (input, tag_len))) in given.iter().zip(&INPUTS).enumerate() {
+fn compare_memory(device: &Device, params: Params, blocks_per_submission: Option<u32>) {
+    let computed = fill_memory(device, params, blocks_per_submission);
+    for (hash, (computed, (input, tag_len))) in computed.iter().zip(&INPUTS).enumerate() {
         let right = hazmat::memory(Plan::host(), params, input, *tag_len).unwrap();
-        assert_eq!(given.len(), right.len());
-        for (block, (given, right)) in given.iter().zip(&right).enumerate() {
-            assert_eq!(given, right, "hash {hash}, block {block}, {params:?}, {handful:?}");
+        assert_eq!(computed.len(), right.len());
+        for (block, (computed, right)) in computed.iter().zip(&right).enumerate() {
+            assert_eq!(computed, right, "hash {hash}, block {block}, {params:?}, {blocks_per_submission:?}");
         }
     }
 }
 
 #[test]
-fn memory_is_filled_as_the_processor_does() {
-    let Some(Held { device, .. }) = &held("memories of Argon2") else { return };
+fn memory_has_the_blocks_of_the_processor() {
+    let Some(ExclusiveDevice { device, .. }) = &exclusive_device("memories of Argon2") else { return };
     let costs = [(8, 1, 1), (9, 2, 1), (71, 3, 2), (128, 1, 4), (560, 2, 1), (1100, 1, 2)];
     let large = shim::by_size(&[(16_384, 1, 1), (16_384, 3, 4)][..], &[]);
     for (memory, passes, lanes) in costs.iter().chain(large).copied() {
@@ -119,7 +119,7 @@ fn memory_is_filled_as_the_processor_does() {
                     continue;
                 }
                 let params = Params::new(memory, passes, lanes).unwrap();
-                compare(device, params.with_variant(variant).with_version(version), None);
+                compare_memory(device, params.with_variant(variant).with_version(version), None);
             }
         }
     }
@@ -127,12 +127,12 @@ fn memory_is_filled_as_the_processor_does() {
 
 #[test]
 fn ranges_continue_at_the_end_of_earlier_ones() {
-    let Some(Held { device, .. }) = &held("ranges of Argon2") else { return };
+    let Some(ExclusiveDevice { device, .. }) = &exclusive_device("ranges of Argon2") else { return };
     for variant in Variant::ALL {
         for (memory, passes, lanes) in [(100, 2, 3), (560, 1, 1)] {
-            for handful in [1, 7, 33, 1000] {
+            for blocks_per_submission in [1, 7, 33, 1000] {
                 let params = Params::new(memory, passes, lanes).unwrap().with_variant(variant);
-                compare(device, params, Some(handful));
+                compare_memory(device, params, Some(blocks_per_submission));
             }
         }
     }
@@ -140,7 +140,7 @@ fn ranges_continue_at_the_end_of_earlier_ones() {
 
 #[test]
 fn tags_of_all_costs_are_those_of_the_processor_by_either_kernel() {
-    let Some(Held { device, .. }) = &held("costs of Argon2") else { return };
+    let Some(ExclusiveDevice { device, .. }) = &exclusive_device("costs of Argon2") else { return };
     let memories = shim::by_size(&[8, 64, 1024, 65_536][..], &[8, 40]);
     let costs = (1..=3).flat_map(|passes| (1..=4).map(move |lanes| (passes, lanes)));
     let costs = costs.flat_map(|cost| memories.iter().map(move |memory| (cost, *memory)));
@@ -168,11 +168,10 @@ fn tags_of_all_costs_are_those_of_the_processor_by_either_kernel() {
     }
 }
 
-/// Enough lanes that nothing is fetched ahead and a block of threads has four of them; the last block lacks
-/// one.
+/// Enough lanes for the kernel without prefetching, whose thread blocks have four lanes; the last block has three.
 #[test]
-fn many_lanes_are_filled_by_the_other_kernel() {
-    let Some(Held { device, shim, .. }) = &held("many lanes") else { return };
+fn many_lanes_are_filled_by_the_kernel_without_prefetching() {
+    let Some(ExclusiveDevice { device, shim, .. }) = &exclusive_device("many lanes") else { return };
     let params = Params::new(72, 2, 3).unwrap();
     let count = 11 + 8 * device.multiprocessors() as usize / 3;
     let mut argon2 = Argon2::fixed(device, params, guess(device, params).at_most(count)).unwrap();
@@ -185,7 +184,7 @@ fn many_lanes_are_filled_by_the_other_kernel() {
         .map(|(password, tag)| Job { input: Input::new(password, b"somesalt"), tag })
         .collect();
     if let Some(shim) = shim {
-        // A launch of the other kernel would be skipped, which the tags would show.
+        // The prefetching kernel is skipped if it is launched, and the tags are wrong then.
         shim.skip("argon2_fill_ahead", 0);
     }
     argon2.hash(&mut jobs).unwrap();
@@ -197,9 +196,9 @@ fn many_lanes_are_filled_by_the_other_kernel() {
 
 #[test]
 fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
-    let Some(Held { device, .. }) = &held("memories that are wiped") else { return };
+    let Some(ExclusiveDevice { device, .. }) = &exclusive_device("memories that are wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
-    let mut fixed = three(device, params);
+    let mut fixed = memory_for_three(device, params);
     let empty = |fixed: &FixedEngine<FixedMemory>| {
         (0..3).all(|hash| fixed.memory.memory(hash).iter().all(|block| *block == [0; 128]))
     };
@@ -214,12 +213,14 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
     assert!(matches!(fixed.memory.last_blocks(6), Err(Error::Driver { .. })));
 }
 
-/// A refused wipe does not keep the other memories from being wiped.
+/// The other memories are wiped even if one wipe fails.
 #[test]
 fn wipes_the_rest_if_one_wipe_fails() {
-    let Some(Alone { device, shim, .. }) = &alone("memories that are not wiped") else { return };
+    let Some(ExclusiveShim { device, shim, .. }) = &exclusive_shim("memories that are not wiped") else {
+        return;
+    };
     let params = Params::new(64, 2, 2).unwrap();
-    let mut fixed = three(device, params);
+    let mut fixed = memory_for_three(device, params);
     // Progress, references and last blocks are written before.
     shim.fail("cuMemsetD8Async", 3, 801);
     let error = fixed.last_blocks(&first(params), &Stop::new()).map(|_| ());
@@ -227,8 +228,8 @@ fn wipes_the_rest_if_one_wipe_fails() {
     assert!(fixed.memory.memory(0)[0] != [0; 128] && fixed.memory.edge_blocks_are_empty());
     shim.reset();
     let params = Params::new(512, 1, 1).unwrap();
-    let course = AdvanceRule::from_params(params).unwrap();
-    let mut argon2 = growing(device, params, course.granules(512), 2);
+    let rule = AdvanceRule::from_params(params).unwrap();
+    let mut argon2 = growing_engine(device, params, rule.granules(512), 2);
     let mut tag = [0; 32];
     shim.fail("cuMemsetD8Async", 0, 801);
     let error = argon2.hash(&mut [Job { input: INPUTS[0].0, tag: &mut tag }]);
@@ -239,14 +240,14 @@ fn wipes_the_rest_if_one_wipe_fails() {
 
 #[test]
 fn a_kernel_that_did_not_run_is_an_error() {
-    let Some(Alone { device, shim, .. }) = &alone("kernels that do not run") else { return };
+    let Some(ExclusiveShim { device, shim, .. }) = &exclusive_shim("kernels that do not run") else { return };
     let params = Params::new(640, 1, 1).unwrap();
     for (kernel, nth) in
         [("argon2_fill_ahead", 0), ("argon2_fill_ahead", 3), ("argon2_first", 0), ("argon2_last", 0)]
     {
-        // Results of an earlier hash make no difference.
+        // With and without results of an earlier hash in the memory.
         for before in [false, true] {
-            let mut fixed = three(device, params);
+            let mut fixed = memory_for_three(device, params);
             let mut last = || fixed.last_blocks(&first(params), &Stop::new());
             let right = before.then(|| last().unwrap());
             shim.skip(kernel, nth);
@@ -259,11 +260,13 @@ fn a_kernel_that_did_not_run_is_an_error() {
     }
 }
 
-/// A kernel that is asked to stop while it runs ends soon, in whichever loop it is, and its range does not
+/// A kernel whose stop flag is set while it runs ends within some blocks, in each of its loops, and its range does not
 /// count.
 #[test]
-fn a_kernel_that_is_asked_to_stop_ends_early_and_is_not_taken_for_one_that_ran() {
-    let Some(Alone { device, shim, .. }) = &alone("kernels that are asked to stop") else { return };
+fn a_stopped_kernel_ends_early_and_is_an_error() {
+    let Some(ExclusiveShim { device, shim, .. }) = &exclusive_shim("kernels that are stopped") else {
+        return;
+    };
     const BLOCKS: u32 = 8192;
     for (variant, ahead, kernel) in [
         (Variant::D, 1, "argon2_fill_ahead"),
@@ -273,24 +276,28 @@ fn a_kernel_that_is_asked_to_stop_ends_early_and_is_not_taken_for_one_that_ran()
         let params = Params::new(BLOCKS, 1, 1).unwrap().with_variant(variant);
         let (input, tag_len) = &INPUTS[0];
         let right = hazmat::memory(Plan::host(), params, input, *tag_len).unwrap();
-        // Asked before the launch, at its start, and later: the kernel checks once in 64 blocks, and acts on
-        // the value of the check before.
+        // Stopped before the launch, at its start, and later: the kernel checks once in 64 blocks, and acts on the
+        // value of the previous check.
         for (waits, blocks) in [(None, 2..=2), (Some(0), 64..=68), (Some(2_500), 128..=132)] {
             let mut fixed_memory = FixedMemory::new(device, params, 1, ahead).unwrap();
             fixed_memory.upload_first_blocks(&first(params)[..2]).unwrap();
-            let (strips, _) = next_ranges(&mut SegmentRanges::new(params), BLOCKS / 4 - 2);
-            assert_eq!(strips.len(), 1);
+            let (ranges, _) = next_ranges(&mut SegmentRanges::new(params), BLOCKS / 4 - 2);
+            assert_eq!(ranges.len(), 1);
             match waits {
                 Some(waits) => shim.stop(kernel, 0, waits),
                 None => fixed_memory.stop(),
             }
-            let way = fixed_memory.submit_fill(1, &strips, 0, 0).unwrap();
-            let filled = fixed_memory.wait_for_fill(&way, 1, 0, &Stop::new());
+            let submission = fixed_memory.submit_fill(1, &ranges, 0, 0).unwrap();
+            let filled = fixed_memory.wait_for_fill(&submission, 1, 0, &Stop::new());
             assert!(matches!(filled, Err(Error::Driver { .. })), "{kernel} {variant} {waits:?}: {filled:?}");
-            let done =
-                fixed_memory.memory(0).iter().zip(&right).take_while(|(given, right)| given == right).count();
+            let done = fixed_memory
+                .memory(0)
+                .iter()
+                .zip(&right)
+                .take_while(|(computed, right)| computed == right)
+                .count();
             assert!(blocks.contains(&done), "{kernel} {variant} {waits:?}: {done}");
-            // The next is not asked to stop.
+            // The next kernel is not stopped.
             let mut fixed = FixedEngine::new(params, fixed_memory, Tuning::guess(1, 0).submission_time);
             fixed.memory.wipe(1).unwrap();
             let last = fixed.last_blocks(&first(params)[..2], &Stop::new()).unwrap();
@@ -299,7 +306,8 @@ fn a_kernel_that_is_asked_to_stop_ends_early_and_is_not_taken_for_one_that_ran()
     }
     // Growing lanes.
     let params = Params::new(512, 1, 1).unwrap();
-    let mut argon2 = growing(device, params, AdvanceRule::from_params(params).unwrap().granules(512), 2);
+    let mut argon2 =
+        growing_engine(device, params, AdvanceRule::from_params(params).unwrap().granules(512), 2);
     for (nth, error) in [(0, true), (7, true), (100_000, false)] {
         let mut tag = [0; 32];
         shim.stop("argon2_grow", nth, 0);
@@ -309,25 +317,25 @@ fn a_kernel_that_is_asked_to_stop_ends_early_and_is_not_taken_for_one_that_ran()
     }
 }
 
-/// The range takes much longer than the request, however soon the device begins with it.
+/// The range takes much longer than the stop request.
 #[test]
-fn a_strip_that_is_asked_to_stop_after_it_was_launched_is_the_beginning_of_one() {
-    let Some(Held { device, .. }) = &held("strips that are asked to stop") else { return };
+fn a_range_that_is_stopped_after_its_launch_has_right_first_blocks() {
+    let Some(ExclusiveDevice { device, .. }) = &exclusive_device("ranges that are stopped") else { return };
     let blocks = if shim::on_card() { 1 << 18 } else { 4096 };
     for (variant, ahead) in [(Variant::D, 1), (Variant::I, 1), (Variant::I, 0)] {
         let params = Params::new(blocks, 1, 1).unwrap().with_variant(variant);
         let right = hazmat::memory(Plan::host(), params, &INPUTS[0].0, INPUTS[0].1).unwrap();
         let mut fixed_memory = FixedMemory::new(device, params, 1, ahead).unwrap();
         fixed_memory.upload_first_blocks(&first(params)[..2]).unwrap();
-        let (strips, _) = next_ranges(&mut SegmentRanges::new(params), blocks / 4 - 2);
-        let way = fixed_memory.submit_fill(1, &strips, 0, 0).unwrap();
+        let (ranges, _) = next_ranges(&mut SegmentRanges::new(params), blocks / 4 - 2);
+        let submission = fixed_memory.submit_fill(1, &ranges, 0, 0).unwrap();
         fixed_memory.stop();
-        let filled = fixed_memory.wait_for_fill(&way, 1, 0, &Stop::new());
+        let filled = fixed_memory.wait_for_fill(&submission, 1, 0, &Stop::new());
         assert!(matches!(filled, Err(Error::Driver { .. })), "{variant}: {filled:?}");
-        let given = fixed_memory.memory(0);
-        let done = given.iter().zip(&right).take_while(|(given, right)| given == right).count();
+        let computed = fixed_memory.memory(0);
+        let done = computed.iter().zip(&right).take_while(|(computed, right)| computed == right).count();
         assert!((2..blocks as usize / 4).contains(&done), "{variant}: {done}");
-        // The next is not asked to stop.
+        // The next kernel is not stopped.
         let mut fixed = FixedEngine::new(params, fixed_memory, Tuning::guess(1, 0).submission_time);
         let last = fixed.last_blocks(&first(params)[..2], &Stop::new()).unwrap();
         assert_eq!(last[0], *right.last().unwrap());
@@ -335,8 +343,8 @@ fn a_strip_that_is_asked_to_stop_after_it_was_launched_is_the_beginning_of_one()
 }
 
 #[test]
-fn a_bit_that_flips_while_a_device_is_tested_is_found() {
-    let Some(Alone { device, shim, .. }) = &alone("bits that flip") else { return };
+fn the_self_test_detects_a_flipped_bit_of_every_kernel() {
+    let Some(ExclusiveShim { device, shim, .. }) = &exclusive_shim("bits that flip") else { return };
     // The last of these are kernels for growing lanes.
     for (kernel, nth) in [
         ("argon2_first", 0),
@@ -355,17 +363,19 @@ fn a_bit_that_flips_while_a_device_is_tested_is_found() {
         assert_eq!(error, Error::SelfTest { device: "Shim 0".to_owned() }, "{kernel} {nth}");
         shim.reset();
     }
-    // Where lanes cannot grow, that kernel is not tested.
+    // Without growing lanes, their kernel is not tested.
     shim.flip("argon2_grow", 0);
     assert!(Argon2::new(device, Params::new(512, 2, 1).unwrap(), 1).is_ok());
 }
 
 /// References are computed once, and again where one table does not hold all passes.
 #[test]
-fn references_that_were_not_made_are_an_error() {
-    let Some(Alone { device, shim, .. }) = &alone("references that are not made") else { return };
+fn references_that_were_not_computed_are_an_error() {
+    let Some(ExclusiveShim { device, shim, .. }) = &exclusive_shim("references that are not computed") else {
+        return;
+    };
     let params = Params::new(64, 20, 2).unwrap().with_variant(Variant::I);
-    let mut fixed = three(device, params);
+    let mut fixed = memory_for_three(device, params);
     let mut last = || fixed.last_blocks(&first(params), &Stop::new());
     for nth in [0, 5, 63, 64, 79] {
         shim.skip("argon2_references", nth);
@@ -374,19 +384,19 @@ fn references_that_were_not_made_are_an_error() {
         shim.reset();
         assert!(last().is_ok(), "{nth}: the next is right");
     }
-    compare(device, params, None);
-    compare(device, params, Some(1000));
+    compare_memory(device, params, None);
+    compare_memory(device, params, Some(1000));
     // Existing references are not computed again.
     let params = Params::new(64, 2, 2).unwrap();
-    let mut fixed = three(device, params);
+    let mut fixed = memory_for_three(device, params);
     fixed.last_blocks(&first(params), &Stop::new()).unwrap();
     shim.skip("argon2_references", 0);
     assert!(fixed.last_blocks(&first(params), &Stop::new()).is_ok());
 }
 
 /// Compares the tags of `count` passwords in a growing memory of `granules` granules with the processor's.
-fn grown(device: &Device, params: Params, granules: u32, most: u64, count: u32) {
-    let mut argon2 = growing(device, params, granules, most);
+fn check_growing_tags(device: &Device, params: Params, granules: u32, most: u64, count: u32) {
+    let mut argon2 = growing_engine(device, params, granules, most);
     assert!(argon2.tuning.grow && argon2.width() as u64 <= most);
     let passwords: Vec<_> = (0..count).map(u32::to_le_bytes).collect();
     let mut hasher = Hasher::new(params);
@@ -407,25 +417,31 @@ fn grown(device: &Device, params: Params, granules: u32, most: u64, count: u32) 
 }
 
 #[test]
-fn hashes_that_take_memory_as_they_advance_have_the_tags_of_the_processor() {
-    let Some(Held { device, .. }) = &held("growing lanes") else { return };
+fn hashes_with_growing_memory_have_the_tags_of_the_processor() {
+    let Some(ExclusiveDevice { device, .. }) = &exclusive_device("growing lanes") else { return };
     for variant in Variant::ALL {
         for version in [Version::V10, Version::V13] {
             let params = Params::new(512, 1, 1).unwrap().with_variant(variant).with_version(version);
             let whole = AdvanceRule::from_params(params).unwrap().granules(512);
             for (granules, most, count) in [(whole, 5, 3), (3 * whole + 5, 9, 20), (30 * whole, 4, 9)] {
-                grown(device, params, granules, most, count);
+                check_growing_tags(device, params, granules, most, count);
             }
         }
     }
     // Memory that is no multiple of a granule.
     let params = Params::new(1111, 1, 1).unwrap();
-    grown(device, params, 2 * AdvanceRule::from_params(params).unwrap().granules(1111) + 40, 8, 9);
+    check_growing_tags(
+        device,
+        params,
+        2 * AdvanceRule::from_params(params).unwrap().granules(1111) + 40,
+        8,
+        9,
+    );
     // Usual costs, in a small part of a card.
     let large = shim::by_size(&[(16_384, 3, 9, 30), (262_144, 2, 5, 8)][..], &[]);
     for &(memory, wholes, most, count) in large {
         let params = Params::new(memory, 1, 1).unwrap();
-        grown(
+        check_growing_tags(
             device,
             params,
             wholes * AdvanceRule::from_params(params).unwrap().granules(memory) + 5,
@@ -436,8 +452,10 @@ fn hashes_that_take_memory_as_they_advance_have_the_tags_of_the_processor() {
 }
 
 #[test]
-fn growing_is_what_is_done_where_more_hashes_are_wanted_than_fit_as_a_whole() {
-    let Some(Alone { device, shim, .. }) = &alone("the choice of growing lanes") else { return };
+fn memory_grows_if_more_hashes_are_wanted_than_fit_as_a_whole() {
+    let Some(ExclusiveShim { device, shim, .. }) = &exclusive_shim("the choice of growing lanes") else {
+        return;
+    };
     shim.memory(40 << 20);
     let made = |passes, most| Argon2::new(device, Params::new(4096, passes, 1).unwrap(), most).unwrap();
     let two_passes = made(2, 100);
@@ -451,10 +469,10 @@ fn growing_is_what_is_done_where_more_hashes_are_wanted_than_fit_as_a_whole() {
     assert!(many.memory() < 40 << 20);
 }
 
-/// The memory left beside it could start one growing hash, but would not hold it to its end.
+/// The rest of the memory suffices to start one more growing hash, but not to finish it.
 #[test]
-fn one_hash_that_just_fits_has_its_memory_from_the_beginning() {
-    let Some(Alone { device, shim, .. }) = &alone("memory for one hash") else { return };
+fn one_hash_that_just_fits_has_fixed_memory() {
+    let Some(ExclusiveShim { device, shim, .. }) = &exclusive_shim("memory for one hash") else { return };
     let params = Params::new(4096, 1, 1).unwrap();
     for memory in [4300, 5 << 10, 6 << 10] {
         shim.memory(memory << 10);
@@ -468,11 +486,13 @@ fn one_hash_that_just_fits_has_its_memory_from_the_beginning() {
 }
 
 #[test]
-fn growing_lanes_that_go_wrong_are_errors_and_leave_nothing_behind() {
-    let Some(Alone { device, shim, .. }) = &alone("growing lanes that go wrong") else { return };
+fn failed_growing_lanes_are_errors_and_do_not_affect_later_ones() {
+    let Some(ExclusiveShim { device, shim, .. }) = &exclusive_shim("growing lanes that go wrong") else {
+        return;
+    };
     let params = Params::new(512, 1, 1).unwrap();
-    let course = AdvanceRule::from_params(params).unwrap();
-    let mut argon2 = growing(device, params, 2 * course.granules(512) + 9, 6);
+    let rule = AdvanceRule::from_params(params).unwrap();
+    let mut argon2 = growing_engine(device, params, 2 * rule.granules(512) + 9, 6);
     // References are computed once for all hashes.
     for nth in [0, 1] {
         shim.skip("argon2_references", nth);
@@ -493,7 +513,7 @@ fn growing_lanes_that_go_wrong_are_errors_and_leave_nothing_behind() {
         shim.reset();
         assert_eq!(hash(&mut argon2, &never), Ok(()), "the next is right");
     }
-    // Progress of an aborted list are not those of the next.
+    // Progress of an aborted list does not count for the next list.
     shim.skip("argon2_grow", 1);
     assert!(matches!(hash(&mut argon2, &never), Err(Error::Driver { .. })));
     shim.skip("argon2_grow", 0);

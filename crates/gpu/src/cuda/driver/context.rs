@@ -17,7 +17,7 @@ impl Ordinal {
         // SAFETY: writes one handle.
         let code = unsafe { (self.driver.0.call.cuDevicePrimaryCtxRetain)(&mut raw, self.device) };
         self.driver.0.check("cuDevicePrimaryCtxRetain", code, 0)?;
-        Ok(Arc::new(Context { ordinal: self, raw, gone: OnceLock::new() }))
+        Ok(Arc::new(Context { ordinal: self, raw, loss: OnceLock::new() }))
     }
 }
 
@@ -26,7 +26,7 @@ pub(in super::super) struct Context {
     ordinal: Ordinal,
     raw: Handle,
     /// The error that ended it.
-    gone: OnceLock<Error>,
+    loss: OnceLock<Error>,
 }
 
 // SAFETY: a context and all that belongs to it may be used by any thread that makes it current, by several at the same time.
@@ -65,8 +65,8 @@ impl Context {
 
     /// Makes the context current while the result lives.
     pub(super) fn enter(&self) -> Result<Current<'_>, Error> {
-        if let Some(gone) = self.gone.get() {
-            return Err(gone.clone());
+        if let Some(loss) = self.loss.get() {
+            return Err(loss.clone());
         }
         // SAFETY: it was retained.
         let code = unsafe { (self.call().cuCtxPushCurrent_v2)(self.raw) };
@@ -74,13 +74,13 @@ impl Context {
         Ok(Current(self))
     }
 
-    /// As `enter`, to free something: nothing remains to free in a context that is gone, but the driver
-    /// counts references.
-    pub(super) fn leave(&self, back: impl FnOnce(&Functions) -> Code) {
-        // SAFETY: it was retained. Errors are ignored: memory that cannot be freed is lost.
+    /// Calls `free` with the context current, also if it is lost: nothing remains to free then, but the driver counts
+    /// references.
+    pub(super) fn free_with(&self, free: impl FnOnce(&Functions) -> Code) {
+        // SAFETY: it was retained. Errors are ignored: memory that cannot be freed is leaked.
         if unsafe { (self.call().cuCtxPushCurrent_v2)(self.raw) } == 0 {
             let current = Current(self);
-            back(current.0.call());
+            free(current.0.call());
         }
     }
 
@@ -88,7 +88,7 @@ impl Context {
         self.ordinal.driver.0.check(call, code, bytes).inspect_err(|error| {
             if error.is_lost() {
                 // The first error is the cause.
-                let _ = self.gone.set(error.clone());
+                let _ = self.loss.set(error.clone());
             }
         })
     }
@@ -105,14 +105,14 @@ impl Context {
 
     /// Memory on the device, with unspecified contents.
     pub(in super::super) fn memory(self: &Arc<Self>, bytes: u64) -> Result<Memory, Error> {
-        let asked = usize::try_from(bytes.max(1)).map_err(|_| Error::OutOfMemory { bytes })?;
+        let size = usize::try_from(bytes.max(1)).map_err(|_| Error::OutOfMemory { bytes })?;
         let current = self.enter()?;
         let mut pointer = 0;
         // SAFETY: writes one address.
-        let code = unsafe { (current.0.call().cuMemAlloc_v2)(&mut pointer, asked) };
+        let code = unsafe { (current.0.call().cuMemAlloc_v2)(&mut pointer, size) };
         self.check("cuMemAlloc_v2", code, bytes.max(1))?;
         drop(current);
-        Ok(Memory { context: Arc::clone(self), pointer, bytes, ours: true })
+        Ok(Memory { context: Arc::clone(self), pointer, bytes, is_owned: true })
     }
 
     /// Memory on the device that other code has allocated, at least `bytes` bytes long.
@@ -129,35 +129,37 @@ impl Context {
         const RANGE_START: c_int = 11;
         const RANGE_SIZE: c_int = 12;
         const DEVICE: u32 = 2;
-        let wrong = |reason: String| Error::Buffer { reason };
+        let buffer_error = |reason: String| Error::Buffer { reason };
         let current = self.enter()?;
-        let ask = |which, into: *mut c_void| {
+        let read_attribute = |which, into: *mut c_void| {
             // SAFETY: the attribute has the size of the value that it is written into.
             unsafe { (current.0.call().cuPointerGetAttribute)(into, which, pointer) }
         };
         let (mut kind, mut ordinal, mut start, mut size) = (0_u32, c_int::MIN, 0_u64, 0_usize);
-        let code = ask(MEMORY_TYPE, (&raw mut kind).cast());
+        let code = read_attribute(MEMORY_TYPE, (&raw mut kind).cast());
         // The driver refuses addresses that it does not know.
         if code != INVALID_VALUE {
             self.check("cuPointerGetAttribute", code, 0)?;
         }
         if kind != DEVICE {
-            return Err(wrong(format!("{pointer:#x} is no address in the memory of a device")));
+            return Err(buffer_error(format!("{pointer:#x} is no address in the memory of a device")));
         }
-        // The device, not the context: memory of pools has no context, and other contexts of this device are
-        // as good.
-        self.check("cuPointerGetAttribute", ask(DEVICE_ORDINAL, (&raw mut ordinal).cast()), 0)?;
+        // Compare devices, not contexts: memory of pools has no context, and memory of other contexts of this device is
+        // valid too.
+        self.check("cuPointerGetAttribute", read_attribute(DEVICE_ORDINAL, (&raw mut ordinal).cast()), 0)?;
         if ordinal != self.ordinal.device {
-            return Err(wrong(format!("{pointer:#x} is in the memory of another device, number {ordinal}")));
+            return Err(buffer_error(format!(
+                "{pointer:#x} is in the memory of another device, number {ordinal}"
+            )));
         }
-        self.check("cuPointerGetAttribute", ask(RANGE_START, (&raw mut start).cast()), 0)?;
-        self.check("cuPointerGetAttribute", ask(RANGE_SIZE, (&raw mut size).cast()), 0)?;
+        self.check("cuPointerGetAttribute", read_attribute(RANGE_START, (&raw mut start).cast()), 0)?;
+        self.check("cuPointerGetAttribute", read_attribute(RANGE_SIZE, (&raw mut size).cast()), 0)?;
         let room = start.saturating_add(size as u64).saturating_sub(pointer);
         if bytes > room {
-            return Err(wrong(format!("{bytes} bytes from {pointer:#x} on are more than its {room}")));
+            return Err(buffer_error(format!("{bytes} bytes from {pointer:#x} on are more than its {room}")));
         }
         drop(current);
-        Ok(Memory { context: Arc::clone(self), pointer, bytes, ours: false })
+        Ok(Memory { context: Arc::clone(self), pointer, bytes, is_owned: false })
     }
 
     /// Kernels from an image that the driver knows.
@@ -174,7 +176,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: it was retained once, and nothing of it is left.
+        // SAFETY: it was retained once, and all values of it are dropped.
         unsafe { (self.call().cuDevicePrimaryCtxRelease_v2)(self.ordinal.device) };
     }
 }
@@ -184,7 +186,7 @@ pub(in super::super) struct Memory {
     context: Arc<Context>,
     pointer: Pointer,
     bytes: u64,
-    ours: bool,
+    is_owned: bool,
 }
 
 impl Memory {
@@ -209,10 +211,10 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if self.ours {
+        if self.is_owned {
             // SAFETY: it is ours. The driver waits for work that uses it; the code that submitted the work
             // has waited too.
-            self.context.leave(|call| unsafe { (call.cuMemFree_v2)(self.pointer) });
+            self.context.free_with(|call| unsafe { (call.cuMemFree_v2)(self.pointer) });
         }
     }
 }
@@ -244,7 +246,7 @@ impl Module {
 impl Drop for Module {
     fn drop(&mut self) {
         // SAFETY: it is ours, and none of its kernels is left.
-        self.context.leave(|call| unsafe { (call.cuModuleUnload)(self.raw) });
+        self.context.free_with(|call| unsafe { (call.cuModuleUnload)(self.raw) });
     }
 }
 

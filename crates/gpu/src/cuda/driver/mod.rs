@@ -101,14 +101,14 @@ functions! {
 const OUT_OF_MEMORY: Code = 2;
 const NO_DEVICE: Code = 100;
 
-/// Codes of a lost context: every later call returns the same.
+/// Codes of a lost context: every later call returns the same code.
 const LOST: [Code; 17] = [4, 46, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999];
 
 /// NVIDIA's driver.
 #[derive(Clone)]
-pub struct Driver(Arc<Loaded>);
+pub struct Driver(Arc<DriverState>);
 
-struct Loaded {
+struct DriverState {
     call: Functions,
     version: c_int,
     /// Never closed: the driver has threads of its own.
@@ -122,7 +122,7 @@ impl Driver {
     /// [`Error::NoDriver`] if there is none, or one too old to have all functions; the driver's own errors.
     pub fn load() -> Result<Driver, Error> {
         let name = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
-        // SAFETY: where a library has this name, it is the driver.
+        // SAFETY: a library of this name is the driver.
         unsafe { Driver::open(Path::new(name)) }
     }
 
@@ -135,14 +135,14 @@ impl Driver {
     /// The file is the driver, or a library that implements the driver's interface.
     pub unsafe fn open(path: &Path) -> Result<Driver, Error> {
         let none = |error: libloading::Error| Error::NoDriver { reason: error.to_string() };
-        // SAFETY: as promised.
+        // SAFETY: the caller guarantees it.
         let (library, call) = unsafe {
             let library = Library::new(path).map_err(none)?;
             let call = Functions::load(&library).map_err(none)?;
             (library, call)
         };
         let library = ManuallyDrop::new(library);
-        let mut driver = Loaded { call, version: 0, _library: library };
+        let mut driver = DriverState { call, version: 0, _library: library };
         // SAFETY: these need no context, and write one number.
         unsafe {
             driver.check("cuInit", (driver.call.cuInit)(0), 0)?;
@@ -165,7 +165,9 @@ impl Driver {
         let code = unsafe { (self.0.call.cuDeviceGetCount)(&mut count) };
         match self.0.check("cuDeviceGetCount", code, 0) {
             Err(Error::NoDevice { .. }) => Ok(0),
-            done => done.and_then(|()| positive("devices", count).map(|count| count as usize)),
+            done => {
+                done.and_then(|()| to_unsigned("the number of devices", count).map(|count| count as usize))
+            }
         }
     }
 
@@ -185,8 +187,8 @@ impl fmt::Debug for Driver {
     }
 }
 
-impl Loaded {
-    /// The meaning of a code; `bytes` is the size that the call asked for.
+impl DriverState {
+    /// Converts a code to a result; `bytes` is the size of a requested allocation.
     fn check(&self, call: &'static str, code: Code, bytes: u64) -> Result<(), Error> {
         match code {
             0 => Ok(()),
@@ -221,8 +223,8 @@ pub(super) struct Ordinal {
 /// Device attributes, with the driver's numbers.
 #[derive(Clone, Copy)]
 pub(super) enum Attribute {
-    ThreadsOfBlock = 1,
-    SharedOfBlock = 8,
+    ThreadsPerBlock = 1,
+    SharedBytesPerBlock = 8,
     Warp = 10,
     Multiprocessors = 16,
     Integrated = 18,
@@ -270,7 +272,7 @@ impl Ordinal {
         let code =
             unsafe { (self.driver.0.call.cuDeviceGetAttribute)(&mut value, which as c_int, self.device) };
         self.driver.0.check("cuDeviceGetAttribute", code, 0)?;
-        positive("what a device has", value)
+        to_unsigned("a device attribute", value)
     }
 
     /// Bytes of its memory.
@@ -283,8 +285,7 @@ impl Ordinal {
     }
 }
 
-/// Checks a number that the driver has no reason to make negative.
-fn positive(what: &str, number: c_int) -> Result<u32, Error> {
-    u32::try_from(number)
-        .map_err(|_| Error::Driver { reason: format!("it says that the number of {what} is {number}") })
+/// Checks a number that must not be negative.
+fn to_unsigned(what: &str, number: c_int) -> Result<u32, Error> {
+    u32::try_from(number).map_err(|_| Error::Driver { reason: format!("it reports {number} as {what}") })
 }

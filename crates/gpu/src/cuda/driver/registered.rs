@@ -1,4 +1,4 @@
-//! Registered host memory: memory of the program that a device reads directly.
+//! Registered host memory: memory of the caller that a device reads directly.
 
 use super::super::device::Device;
 use super::context::{Context, Memory};
@@ -7,7 +7,7 @@ use crate::Error;
 use std::sync::Arc;
 use std::{fmt, mem};
 
-/// For all contexts.
+/// Registration flag: valid in all contexts.
 const PORTABLE: u32 = 1;
 
 /// Bytes that are registered with the driver, so that a device fetches them in place: see
@@ -34,10 +34,10 @@ impl Device {
             };
             context.check("cuMemHostRegister_v2", code, bytes.len() as u64)?;
         }
-        // Unregistered however `with` ends, and never forgotten: the value stays here.
+        // Its drop unregisters the bytes if `with` panics. The caller gets a reference only, and so cannot forget it.
         let registered = Registered { context: Arc::clone(context), bytes };
         let value = with(&registered);
-        registered.give_back().map(|()| value)
+        registered.unregister().map(|()| value)
     }
 }
 
@@ -46,14 +46,12 @@ impl Registered<'_> {
     pub fn bytes(&self) -> &[u8] {
         self.bytes
     }
-}
 
-impl Registered<'_> {
-    fn give_back(mut self) -> Result<(), Error> {
+    fn unregister(mut self) -> Result<(), Error> {
         if self.bytes.is_empty() {
             return Ok(());
         }
-        // A context that is gone is still called on drop: the driver counts references.
+        // In a lost context this fails, and the drop calls the driver, which counts references.
         let current = self.context.enter()?;
         let bytes = mem::take(&mut self.bytes);
         // SAFETY: they were registered once, and no copy is in flight.
@@ -67,7 +65,7 @@ impl Drop for Registered<'_> {
         if !self.bytes.is_empty() {
             let start = self.bytes.as_ptr().cast_mut().cast();
             // SAFETY: they were registered once, and no copy is in flight.
-            self.context.leave(|call| unsafe { (call.cuMemHostUnregister)(start) });
+            self.context.free_with(|call| unsafe { (call.cuMemHostUnregister)(start) });
         }
     }
 }

@@ -13,13 +13,13 @@ use zeroize::{Zeroize, Zeroizing};
 
 const NOT_READY: Code = 600;
 
-/// Does not synchronise with the default stream.
+/// Stream flag: no synchronisation with the default stream.
 const NON_BLOCKING: c_uint = 1;
 
-/// Event flags: a waiting thread sleeps, and no timestamps are recorded.
+/// Event flags: a waiting thread sleeps; no timestamps are recorded.
 const BLOCKING_WITHOUT_TIME: c_uint = 1 | 2;
 
-/// Pinned for all contexts.
+/// Allocation flag: pinned for all contexts.
 const PORTABLE: c_uint = 1;
 
 impl Context {
@@ -28,13 +28,13 @@ impl Context {
         let event = self.event()?;
         let current = self.enter()?;
         let mut start = null_mut();
-        let asked = bytes.max(1);
+        let size = bytes.max(1);
         // SAFETY: writes one address.
-        let code = unsafe { (current.0.call().cuMemHostAlloc)(&mut start, asked, PORTABLE) };
-        self.check("cuMemHostAlloc", code, asked as u64)?;
+        let code = unsafe { (current.0.call().cuMemHostAlloc)(&mut start, size, PORTABLE) };
+        self.check("cuMemHostAlloc", code, size as u64)?;
         drop(current);
         // SAFETY: it is ours, and of the requested length.
-        unsafe { start.cast::<u8>().write_bytes(0, asked) };
+        unsafe { start.cast::<u8>().write_bytes(0, size) };
         let pages =
             Pages { context: Arc::clone(self), start, bytes, event, in_flight: AtomicBool::new(false) };
         Ok(Pinned(Arc::new(pages)))
@@ -110,7 +110,7 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         // SAFETY: it is ours.
-        self.context.leave(|call| unsafe { (call.cuEventDestroy_v2)(self.raw) });
+        self.context.free_with(|call| unsafe { (call.cuEventDestroy_v2)(self.raw) });
     }
 }
 
@@ -137,7 +137,7 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// Waits for the last copy. A lost context copies nothing any more.
+    /// Waits for the last copy, which has ended after an error too: a lost context copies nothing.
     fn wait_for_copy(&self) -> Result<(), Error> {
         if self.in_flight.load(Ordering::Acquire) {
             let waited = self.event.wait();
@@ -148,7 +148,7 @@ impl Pages {
     }
 
     /// Records that a copy was submitted.
-    fn begin(&self, stream: &Stream) -> Result<(), Error> {
+    fn record_copy(&self, stream: &Stream) -> Result<(), Error> {
         self.in_flight.store(true, Ordering::Release);
         let recorded = stream.record(&self.event);
         if recorded.is_err() {
@@ -160,8 +160,7 @@ impl Pages {
     }
 }
 
-/// Wipes whole words, where `zeroize` goes byte by byte: a stop of 2,211 hashes waits for megabytes of first
-/// blocks.
+/// Wipes whole words, where `zeroize` wipes single bytes: a stop of 2,211 hashes waits for megabytes of first blocks.
 fn wipe(bytes: &mut [u8]) {
     // SAFETY: all bit patterns of a word are valid.
     let (before, words, behind) = unsafe { bytes.align_to_mut::<u64>() };
@@ -172,13 +171,13 @@ fn wipe(bytes: &mut [u8]) {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // The error is the device's, and no caller is left to get it.
+        // An error of the device; there is no caller to return it to.
         let _ = self.wait_for_copy();
         // The pages may hold a secret, and another allocation may get them next.
         // SAFETY: the bytes are ours, and no reference to them is left.
         wipe(unsafe { slice::from_raw_parts_mut(self.start.cast(), self.bytes) });
         // SAFETY: it is ours, and no copy is in flight.
-        self.context.leave(|call| unsafe { (call.cuMemFreeHost)(self.start) });
+        self.context.free_with(|call| unsafe { (call.cuMemFreeHost)(self.start) });
     }
 }
 
@@ -203,7 +202,7 @@ impl Pinned {
     }
 
     /// Has the last copy ended? Waits for at most `timeout`.
-    pub(in super::super) fn look(&self, timeout: Duration) -> Result<bool, Error> {
+    pub(in super::super) fn poll(&self, timeout: Duration) -> Result<bool, Error> {
         if !self.0.in_flight.load(Ordering::Acquire) {
             return Ok(true);
         }
@@ -217,7 +216,7 @@ impl Pinned {
 
 impl AsRef<[u8]> for Pinned {
     fn as_ref(&self) -> &[u8] {
-        // The caller that asks for the value gets the error. The device copies nothing any more.
+        // `bytes` returns the error. After it the device copies nothing.
         let _ = self.0.wait_for_copy();
         // SAFETY: they are ours, initialised, and no copy is in flight.
         unsafe { slice::from_raw_parts(self.0.start.cast(), self.0.bytes) }
@@ -237,22 +236,22 @@ impl AsMut<[u8]> for Pinned {
 pub(in super::super) struct Flag {
     stream: Stream,
     word: Memory,
-    here: Pinned,
+    host: Pinned,
 }
 
 impl Flag {
     pub(super) fn new(context: &Arc<Context>) -> Result<Flag, Error> {
         let len = size_of::<u32>();
         let (stream, word) = (context.stream()?, context.memory(len as u64)?);
-        let mut flag = Flag { stream, word, here: context.pinned(len)? };
+        let mut flag = Flag { stream, word, host: context.pinned(len)? };
         flag.set(false)?;
         Ok(flag)
     }
 
     /// Sets the word. Kernels launched afterwards see it from the start; running ones see it soon.
     pub(in super::super) fn set(&mut self, to: bool) -> Result<(), Error> {
-        self.here.bytes()?.copy_from_slice(&u32::from(to).to_ne_bytes());
-        self.stream.upload(&self.word, 0, &self.here.source(), size_of::<u32>())?;
+        self.host.bytes()?.copy_from_slice(&u32::from(to).to_ne_bytes());
+        self.stream.upload(&self.word, 0, &self.host.source(), size_of::<u32>())?;
         self.stream.synchronize()
     }
 
@@ -307,7 +306,7 @@ impl Stream {
         // SAFETY: the bytes are pinned, and not accessible until the copy has ended.
         let code = unsafe { (current.0.call().cuMemcpyHtoDAsync_v2)(pointer, from.0.start, bytes, self.raw) };
         self.context.check("cuMemcpyHtoDAsync_v2", code, 0)?;
-        from.0.begin(self)
+        from.0.record_copy(self)
     }
 
     /// Copies bytes of any memory, and waits for the copy.
@@ -339,7 +338,7 @@ impl Stream {
         // SAFETY: the bytes are pinned, and not accessible until the copy has ended.
         let code = unsafe { (current.0.call().cuMemcpyDtoHAsync_v2)(to.0.start, pointer, bytes, self.raw) };
         self.context.check("cuMemcpyDtoHAsync_v2", code, 0)?;
-        to.0.begin(self)
+        to.0.record_copy(self)
     }
 
     /// Copies to any memory, and waits for the copy.
@@ -380,7 +379,7 @@ impl Stream {
         let Shape { blocks, threads, shared } = shape;
         // A key may be among them.
         let mut values = Zeroizing::new(vec![Value([0; 64]); args.len()]);
-        values.iter_mut().zip(args).for_each(|(value, arg)| arg.put(value));
+        values.iter_mut().zip(args).for_each(|(value, arg)| arg.write_to(value));
         let mut addresses: Vec<*mut c_void> =
             values.iter_mut().map(|value| value.0.as_mut_ptr().cast()).collect();
         let current = self.context.enter()?;
@@ -424,7 +423,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         // SAFETY: it is ours. Its remaining work is done first.
-        self.context.leave(|call| unsafe {
+        self.context.free_with(|call| unsafe {
             (call.cuStreamSynchronize)(self.raw);
             (call.cuStreamDestroy_v2)(self.raw)
         });
@@ -432,7 +431,7 @@ impl Drop for Stream {
 }
 
 impl Arg<'_> {
-    fn put(&self, value: &mut Value) {
+    fn write_to(&self, value: &mut Value) {
         let mut put = |bytes: &[u8]| value.0[..bytes.len()].copy_from_slice(bytes);
         match self {
             Arg::At(memory, at) => put(&memory.at(*at, 0).to_ne_bytes()),

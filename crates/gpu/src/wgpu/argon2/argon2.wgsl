@@ -9,7 +9,6 @@
 //
 // In the device's memory the words of a block are in the order in which threads hold them for rows. So within
 // its own lane a thread reads only what it wrote itself, and needs no barrier for that.
-// wrote itself, and nothing waits for that.
 
 const THREADS: u32 = 32u;
 
@@ -24,8 +23,8 @@ struct Quad {
     d: Word,
 }
 
-// Positions of a thread's words in `words`: at first, and along the diagonals.
-struct Seat {
+// Positions of a thread's words in `words`: by rows or columns, and along the diagonals.
+struct WordPositions {
     own: vec4<u32>,
     turned: vec4<u32>,
 }
@@ -35,7 +34,7 @@ struct Params {
     // Blocks of a segment, lanes of a hash, lanes of all hashes.
     segment: u32,
     lanes: u32,
-    streams: u32,
+    lane_count: u32,
     // Position of the computed blocks: pass, slice, range in the segment.
     pass_number: u32,
     slice: u32,
@@ -59,7 +58,7 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-// Each has one slice of all lanes. A block takes 64.
+// Each buffer has one slice of all lanes. A block has 64 elements.
 @group(0) @binding(1) var<storage, read_write> slice_0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> slice_1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> slice_2: array<vec4<u32>>;
@@ -67,9 +66,9 @@ struct Params {
 // For each lane and block of the current slice, the block that it refers to; see `reference`.
 @group(0) @binding(5) var<storage, read_write> table: array<u32>;
 // For each lane of each hash, the number of finished dispatches.
-@group(0) @binding(6) var<storage, read_write> marks: array<u32>;
+@group(0) @binding(6) var<storage, read_write> progress: array<u32>;
 
-// Two blocks in turn: a thread may write the next while others still read the first word of the last.
+// Two blocks in turn: a thread may write the next block while others still read the first word of the previous one.
 var<workgroup> words: array<Word, 256>;
 // A pending addition to the first word of a block.
 var<workgroup> firsts: array<Word, 2>;
@@ -100,20 +99,20 @@ fn in_column(column: u32, at: vec4<u32>) -> vec4<u32> {
     );
 }
 
-fn row_seat(thread: u32) -> Seat {
+fn row_positions(thread: u32) -> WordPositions {
     let k = thread & 3u;
-    return Seat(in_row(thread >> 2u, vec4<u32>(k, 4u + k, 8u + k, 12u + k)), in_row(thread >> 2u, turned(k)));
+    return WordPositions(in_row(thread >> 2u, vec4<u32>(k, 4u + k, 8u + k, 12u + k)), in_row(thread >> 2u, turned(k)));
 }
 
-fn column_seat(thread: u32) -> Seat {
+fn column_positions(thread: u32) -> WordPositions {
     let k = thread & 3u;
     let own = in_column(thread >> 2u, vec4<u32>(k, 4u + k, 8u + k, 12u + k));
-    return Seat(own, in_column(thread >> 2u, turned(k)));
+    return WordPositions(own, in_column(thread >> 2u, turned(k)));
 }
 
-// The same positions in the block of this turn.
-fn seat_in(seat: Seat, turn: u32) -> Seat {
-    return Seat(seat.own + turn * 128u, seat.turned + turn * 128u);
+// The same positions in one of the two blocks in `words`.
+fn positions_in(positions: WordPositions, slot: u32) -> WordPositions {
+    return WordPositions(positions.own + slot * 128u, positions.turned + slot * 128u);
 }
 
 fn mixed(q: Quad) -> Quad {
@@ -129,24 +128,24 @@ fn mixed(q: Quad) -> Quad {
 }
 
 // Permutes rows, or columns, and leaves the result in `words`.
-fn permute(q: Quad, seat: Seat, who: Who) {
-    let v = mixed(diagonals(mixed(q), seat, who));
-    words[seat.turned.x] = v.a;
-    words[seat.turned.y] = v.b;
-    words[seat.turned.z] = v.c;
-    words[seat.turned.w] = v.d;
+fn permute(q: Quad, positions: WordPositions, invocation: Invocation) {
+    let v = mixed(diagonals(mixed(q), positions, invocation));
+    words[positions.turned.x] = v.a;
+    words[positions.turned.y] = v.b;
+    words[positions.turned.z] = v.c;
+    words[positions.turned.w] = v.d;
     workgroupBarrier();
 }
 
-fn taken(at: vec4<u32>) -> Quad {
+fn load_words(at: vec4<u32>) -> Quad {
     return Quad(words[at.x], words[at.y], words[at.z], words[at.w]);
 }
 
 // Rows, then columns.
-fn permuted(q: Quad, rows: Seat, columns: Seat, who: Who) -> Quad {
-    permute(q, rows, who);
-    permute(taken(columns.own), columns, who);
-    return taken(rows.own);
+fn permuted(q: Quad, rows: WordPositions, columns: WordPositions, invocation: Invocation) -> Quad {
+    permute(q, rows, invocation);
+    permute(load_words(columns.own), columns, invocation);
+    return load_words(rows.own);
 }
 
 fn sum(x: Quad, y: Quad) -> Quad {
@@ -234,17 +233,17 @@ fn reference(word: vec2<u32>, lane: u32, index: u32) -> u32 {
 
 // Computes references that depend on no data: 128 per workgroup in each lane.
 @compute @workgroup_size(THREADS)
-fn references(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
-    let number_of_group = group.y * ROW + group.x;
+fn references(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
+    let group_number = group.y * ROW + group.x;
     let groups = (params.segment + 127u) / 128u;
-    let lane = number_of_group / groups;
+    let lane = group_number / groups;
     if lane >= params.lanes {
         return;
     }
-    let counter = number_of_group % groups;
-    let thread = number(who);
-    let rows = row_seat(thread);
-    let columns = column_seat(thread);
+    let counter = group_number % groups;
+    let thread = thread_number(invocation);
+    let rows = row_positions(thread);
+    let columns = column_positions(thread);
     var a = 0u;
     var b = 0u;
     switch thread {
@@ -267,16 +266,16 @@ fn references(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
     }
     let nothing = joined(vec2<u32>(0u, 0u));
     var q = Quad(joined(vec2<u32>(a, 0u)), joined(vec2<u32>(b, 0u)), nothing, nothing);
-    q = sum(q, permuted(q, rows, columns, who));
-    q = sum(q, permuted(q, seat_in(rows, 1u), seat_in(columns, 1u), who));
+    q = sum(q, permuted(q, rows, columns, invocation));
+    q = sum(q, permuted(q, positions_in(rows, 1u), positions_in(columns, 1u), invocation));
     let first = counter * 128u + 16u * (thread >> 2u) + (thread & 3u);
-    note(q.a, lane, first);
-    note(q.b, lane, first + 4u);
-    note(q.c, lane, first + 8u);
-    note(q.d, lane, first + 12u);
+    store_reference(q.a, lane, first);
+    store_reference(q.b, lane, first + 4u);
+    store_reference(q.c, lane, first + 8u);
+    store_reference(q.d, lane, first + 12u);
 }
 
-fn note(word: Word, lane: u32, index: u32) {
+fn store_reference(word: Word, lane: u32, index: u32) {
     if index < params.segment {
         // The first two blocks of a lane have no references.
         var which = 0u;
@@ -289,17 +288,17 @@ fn note(word: Word, lane: u32, index: u32) {
 
 // Computes some blocks of the segments of all lanes, after those of the previous dispatch.
 @compute @workgroup_size(THREADS)
-fn fill(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
-    let stream = group.y * ROW + group.x;
-    if stream >= params.streams {
+fn fill(@builtin(workgroup_id) group: vec3<u32>, invocation: Invocation) {
+    let global_lane = group.y * ROW + group.x;
+    if global_lane >= params.lane_count {
         return;
     }
-    let thread = number(who);
-    let rows = row_seat(thread);
-    let columns = column_seat(thread);
-    let lane = stream % params.lanes;
-    let hash_at = (stream - lane) * params.segment;
-    let lane_at = stream * params.segment;
+    let thread = thread_number(invocation);
+    let rows = row_positions(thread);
+    let columns = column_positions(thread);
+    let lane = global_lane % params.lanes;
+    let hash_at = (global_lane - lane) * params.segment;
+    let lane_at = global_lane * params.segment;
     var last: Quad;
     if params.from_block == 0u {
         last = load((params.slice + 3u) & 3u, lane_at + params.segment - 1u, thread);
@@ -327,26 +326,26 @@ fn fill(@builtin(workgroup_id) group: vec3<u32>, who: Who) {
         if params.adds != 0u {
             old = load(params.slice, lane_at + index, thread);
         }
-        var shown: Quad;
+        var referenced: Quad;
         if params.known != 0u {
-            shown = ahead;
+            referenced = ahead;
             ahead = load_at(behind, hash_at, thread);
             behind = table[known + min(index + 2u, params.to_block - 1u)];
         } else {
-            shown = load_at(reference(halves(first), lane, index), hash_at, thread);
+            referenced = load_at(reference(halves(first), lane, index), hash_at, thread);
         }
-        let input = sum(last, shown);
+        let input = sum(last, referenced);
         let rest = sum(input, old);
-        let turn = index & 1u;
+        let slot = index & 1u;
         if thread == 0u {
-            firsts[turn] = rest.a;
+            firsts[slot] = rest.a;
         }
-        last = sum(rest, permuted(input, seat_in(rows, turn), seat_in(columns, turn), who));
-        first = firsts[turn] ^ words[turn * 128u];
+        last = sum(rest, permuted(input, positions_in(rows, slot), positions_in(columns, slot), invocation));
+        first = firsts[slot] ^ words[slot * 128u];
         store(params.slice, lane_at + index, thread, last);
     }
     workgroupBarrier();
-    if thread == 0u && marks[stream] == params.step {
-        marks[stream] = params.step + 1u;
+    if thread == 0u && progress[global_lane] == params.step {
+        progress[global_lane] = params.step + 1u;
     }
 }

@@ -2,10 +2,12 @@
 
 use super::kernels::Kernels;
 use crate::Error;
-use crate::argon2::schedule::{BLOCK, KernelParams, SegmentRange, segment, slice_group, table_slices};
-use crate::argon2::{self, MAX_RANGES, Words, allocate_with_backoff, in_order, place};
+use crate::argon2::schedule::{
+    BLOCK_BYTES, KernelParams, SegmentRange, segment_blocks, slice_group, table_slices,
+};
+use crate::argon2::{self, MAX_RANGES, Words, allocate_with_backoff, device_word_index, in_standard_order};
 use crate::wgpu::error_scope::guarded;
-use crate::wgpu::scratch::{Readback, STRIDE, buffer};
+use crate::wgpu::scratch::{PARAMS_STRIDE, Readback, buffer};
 use ::wgpu::{
     BindGroup, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferUsages, CommandEncoder,
     ComputePass, ComputePassDescriptor, Device, Queue,
@@ -22,9 +24,9 @@ struct MemoryPart {
     /// Lanes of all its hashes.
     lane_count: u32,
     slices: [Buffer; 4],
-    numbers: Buffer,
+    params: Buffer,
     table: Buffer,
-    marks: Buffer,
+    progress: Buffer,
     last_back: Buffer,
     group: BindGroup,
 }
@@ -32,22 +34,24 @@ struct MemoryPart {
 impl MemoryPart {
     fn new(device: &Device, kernels: &Kernels, params: Params, hashes: u32) -> Result<MemoryPart, Error> {
         let lane_count = u64::from(hashes) * u64::from(params.lanes());
-        let slice = lane_count * u64::from(segment(params)) * BLOCK;
+        let slice = lane_count * u64::from(segment_blocks(params)) * BLOCK_BYTES;
         guarded(device, bytes(params, hashes), || {
-            let made = |size, usage| buffer(device, size, usage | BufferUsages::COPY_DST);
+            let new_buffer = |size, usage| buffer(device, size, usage | BufferUsages::COPY_DST);
             let both = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
-            let slices = [(); 4].map(|()| made(slice, both));
-            let numbers = made(numbers(), BufferUsages::UNIFORM);
-            let (table, marks) = (made(reference_table_bytes(params), both), made(lane_count * 4, both));
+            let slices = [(); 4].map(|()| new_buffer(slice, both));
+            let params_buffer = new_buffer(params_buffer_bytes(), BufferUsages::UNIFORM);
+            let (table, progress) =
+                (new_buffer(reference_table_bytes(params), both), new_buffer(lane_count * 4, both));
             let window = |buffer, size| BufferBinding { buffer, offset: 0, size: NonZero::new(size) };
-            let [s0, s1, s2, s3, marked] = [&slices[0], &slices[1], &slices[2], &slices[3], &marks]
-                .map(Buffer::as_entire_buffer_binding);
-            let (numbered, known) = (
-                window(&numbers, KernelParams::LEN as u64),
+            let [s0, s1, s2, s3, progress_binding] =
+                [&slices[0], &slices[1], &slices[2], &slices[3], &progress]
+                    .map(Buffer::as_entire_buffer_binding);
+            let (params_binding, table_binding) = (
+                window(&params_buffer, KernelParams::LEN as u64),
                 window(&table, slice_table_bytes(params).min(table.size())),
             );
             let entries: Vec<_> = (0..)
-                .zip([numbered, s0, s1, s2, s3, known, marked])
+                .zip([params_binding, s0, s1, s2, s3, table_binding, progress_binding])
                 .map(|(binding, buffer)| BindGroupEntry {
                     binding,
                     resource: BindingResource::Buffer(buffer),
@@ -58,8 +62,9 @@ impl MemoryPart {
                 layout: &kernels.layout,
                 entries: &entries,
             });
-            let last_back = made(lane_count * BLOCK, BufferUsages::MAP_READ);
-            MemoryPart { lane_count: lane_count as u32, slices, numbers, table, marks, last_back, group }
+            let last_back = new_buffer(lane_count * BLOCK_BYTES, BufferUsages::MAP_READ);
+            let lane_count = lane_count as u32;
+            MemoryPart { lane_count, slices, params: params_buffer, table, progress, last_back, group }
         })
     }
 }
@@ -81,11 +86,11 @@ pub(crate) struct FixedMemory {
     /// The slice group whose references are in the tables.
     loaded_slice_group: Option<u32>,
     /// Progress of all parts in transfer to the host, for two submissions in turn.
-    marks_back: [Buffer; 2],
+    progress_back: [Buffer; 2],
 }
 
 impl FixedMemory {
-    /// One part for each of these numbers of hashes; fewer if memory does not suffice.
+    /// One part for each of these numbers of hashes, or fewer if memory does not suffice.
     pub(super) fn new(
         (device, queue): (&Device, &Queue),
         kernels: &Kernels,
@@ -93,30 +98,31 @@ impl FixedMemory {
         hashes: &[u32],
     ) -> Result<FixedMemory, Error> {
         let parts = allocate_with_backoff(hashes, |hashes| MemoryPart::new(device, kernels, params, hashes))?;
-        let marks: u64 = parts.iter().map(|part| u64::from(part.lane_count) * 4).sum();
-        let marks_back = guarded(device, 2 * marks, || {
-            [(); 2].map(|()| buffer(device, marks, BufferUsages::MAP_READ | BufferUsages::COPY_DST))
+        let progress_bytes: u64 = parts.iter().map(|part| u64::from(part.lane_count) * 4).sum();
+        let progress_back = guarded(device, 2 * progress_bytes, || {
+            [(); 2].map(|()| buffer(device, progress_bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST))
         })?;
         let (device, queue, kernels) = (device.clone(), queue.clone(), kernels.clone());
-        Ok(FixedMemory { device, queue, kernels, params, parts, loaded_slice_group: None, marks_back })
+        Ok(FixedMemory { device, queue, kernels, params, parts, loaded_slice_group: None, progress_back })
     }
 
-    /// Computes the references of a slice group in each part, and reads them back. This is the only check
-    /// that the kernel ran.
+    /// Computes the references of a slice group in each part, and reads them back: the only check that the kernel
+    /// ran.
     fn load_references(&self, number: u32) -> Result<(), Error> {
         // No block refers to this one.
         const NONE: u8 = 0xff;
         let (params, slices): (_, Vec<_>) = (self.params, slice_group(self.params, number).collect());
-        let groups = segment(params).div_ceil(128) * params.lanes();
+        let groups = segment_blocks(params).div_ceil(128) * params.lanes();
         for part in &self.parts {
             let bytes = part.table.size();
             let (back, readback) = guarded(&self.device, bytes, || {
                 self.queue.write_buffer(&part.table, 0, &vec![NONE; bytes as usize]);
-                let mut table = (0..).step_by(stride(params) as usize);
+                let mut table = (0..).step_by(slice_table_stride(params) as usize);
                 for some in slices.chunks(MAX_RANGES) {
-                    self.number(part, 1, some, 0);
+                    self.write_params(part, 1, some, 0);
                     let mut encoder = self.encoder();
-                    for (at, table) in (0..).step_by(STRIDE as usize).zip(&mut table).take(some.len()) {
+                    for (at, table) in (0..).step_by(PARAMS_STRIDE as usize).zip(&mut table).take(some.len())
+                    {
                         let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
                         pass.set_pipeline(&self.kernels.references);
                         dispatch(&mut pass, part, [at, table], groups);
@@ -131,7 +137,7 @@ impl FixedMemory {
             })?;
             readback.wait(&self.device)?;
             let made = readback.read(&self.device, &back, |bytes| {
-                let mut slices = bytes.chunks(stride(params) as usize).take(slices.len());
+                let mut slices = bytes.chunks(slice_table_stride(params) as usize).take(slices.len());
                 slices.all(|slice| {
                     !slice[..slice_table_bytes(params) as usize].as_chunks().0.contains(&[NONE; 4])
                 })
@@ -145,13 +151,13 @@ impl FixedMemory {
 
     /// Writes the kernels' parameters for ranges, the first of which is number `step`, for `lane_count` lanes in
     /// a part.
-    fn number(&self, part: &MemoryPart, lane_count: u32, ranges: &[SegmentRange], step: u32) {
-        let (numbers, mut bytes) = (KernelParams::new(self.params, lane_count), Vec::new());
+    fn write_params(&self, part: &MemoryPart, lane_count: u32, ranges: &[SegmentRange], step: u32) {
+        let (params, mut bytes) = (KernelParams::new(self.params, lane_count), Vec::new());
         for (range, step) in ranges.iter().zip(step..) {
-            bytes.extend(numbers.bytes(*range, step));
-            bytes.resize(bytes.len().next_multiple_of(STRIDE as usize), 0);
+            bytes.extend(params.bytes(*range, step));
+            bytes.resize(bytes.len().next_multiple_of(PARAMS_STRIDE as usize), 0);
         }
-        self.queue.write_buffer(&part.numbers, 0, &bytes);
+        self.queue.write_buffer(&part.params, 0, &bytes);
     }
 
     /// The number of hashes in each part.
@@ -160,7 +166,7 @@ impl FixedMemory {
     }
 
     /// The parts that hold the first `lane_count` lanes of all hashes, with the number of lanes in each.
-    fn taken(&self, mut lane_count: u32) -> impl Iterator<Item = (&MemoryPart, u32)> {
+    fn used_parts(&self, mut lane_count: u32) -> impl Iterator<Item = (&MemoryPart, u32)> {
         let share = move |part: &MemoryPart| {
             let share = part.lane_count.min(lane_count);
             lane_count -= share;
@@ -184,23 +190,23 @@ impl argon2::LaneMemory for FixedMemory {
 
     /// Writes first blocks, two per lane, and clears the progress of these lanes.
     fn upload_first_blocks(&mut self, blocks: &[Words]) -> Result<(), Error> {
-        let stride = u64::from(segment(self.params)) * BLOCK;
+        let stride = u64::from(segment_blocks(self.params)) * BLOCK_BYTES;
         let mut lanes = blocks.as_chunks::<2>().0;
         guarded(&self.device, 0, || {
-            let mut bytes = Zeroizing::new([0; 2 * BLOCK as usize]);
+            let mut bytes = Zeroizing::new([0; 2 * BLOCK_BYTES as usize]);
             let mut encoder = self.encoder();
-            for (part, lane_count) in self.taken(lanes.len() as u32) {
+            for (part, lane_count) in self.used_parts(lanes.len() as u32) {
                 let (here, rest) = lanes.split_at(lane_count as usize);
                 lanes = rest;
                 for (two, at) in here.iter().zip((0..).step_by(stride as usize)) {
-                    for (words, bytes) in two.iter().zip(bytes.chunks_mut(BLOCK as usize)) {
+                    for (words, bytes) in two.iter().zip(bytes.chunks_mut(BLOCK_BYTES as usize)) {
                         for (word, value) in words.iter().enumerate() {
-                            bytes[8 * place(word)..][..8].copy_from_slice(&value.to_le_bytes());
+                            bytes[8 * device_word_index(word)..][..8].copy_from_slice(&value.to_le_bytes());
                         }
                     }
                     self.queue.write_buffer(&part.slices[0], at, &*bytes);
                 }
-                encoder.clear_buffer(&part.marks, 0, None);
+                encoder.clear_buffer(&part.progress, 0, None);
             }
             self.queue.submit([encoder.finish()]);
         })
@@ -209,18 +215,18 @@ impl argon2::LaneMemory for FixedMemory {
     /// Submits ranges, the first of which is number `step`, for `lane_count` lanes of all hashes. The result
     /// transfers the progress.
     ///
-    /// All parts should be filled at the same time. But wgpu inserts a barrier before each use of a buffer
-    /// that was written earlier in the same pass, and a barrier waits for all work, whichever buffer it
-    /// names. So each buffer is used once per pass: a pass has one range of all parts, and begins with the
-    /// only barrier. For the same reason each part has its own table.
+    /// All parts are to be filled at the same time. But wgpu inserts a barrier before each use of a buffer that was
+    /// written earlier in the same pass, and a barrier waits for all work, not only for that buffer. So each buffer is
+    /// used once per pass: a pass has one range of all parts, and one barrier at its beginning. For the same reason each
+    /// part has its own table.
     fn submit_fill(
         &mut self,
         lane_count: u32,
         ranges: &[SegmentRange],
         step: u32,
-        turn: usize,
+        buffer_set: usize,
     ) -> Result<Readback, Error> {
-        assert!(ranges.len() <= MAX_RANGES, "the buffer of numbers holds them");
+        assert!(ranges.len() <= MAX_RANGES, "the buffer of parameters has space for them");
         // All ranges of a submission share one table.
         let wanted = ranges.iter().find_map(|range| range.in_table(self.params));
         if let Some((wanted, _)) = wanted.filter(|(wanted, _)| self.loaded_slice_group != Some(*wanted)) {
@@ -229,22 +235,27 @@ impl argon2::LaneMemory for FixedMemory {
             self.loaded_slice_group = Some(wanted);
         }
         guarded(&self.device, 0, || {
-            for (part, lane_count) in self.taken(lane_count) {
-                self.number(part, lane_count, ranges, step);
+            for (part, lane_count) in self.used_parts(lane_count) {
+                self.write_params(part, lane_count, ranges, step);
             }
             let mut encoder = self.encoder();
-            for (range, at) in ranges.iter().zip((0..).step_by(STRIDE as usize)) {
+            for (range, at) in ranges.iter().zip((0..).step_by(PARAMS_STRIDE as usize)) {
                 let slice = range.in_table(self.params).map_or(0, |(_, slice)| slice);
                 let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
                 pass.set_pipeline(&self.kernels.fill);
-                for (part, lane_count) in self.taken(lane_count) {
-                    dispatch(&mut pass, part, [at, slice * stride(self.params) as u32], lane_count);
+                for (part, lane_count) in self.used_parts(lane_count) {
+                    dispatch(
+                        &mut pass,
+                        part,
+                        [at, slice * slice_table_stride(self.params) as u32],
+                        lane_count,
+                    );
                 }
             }
-            let (back, mut bytes) = (&self.marks_back[turn], 0);
-            for (part, lane_count) in self.taken(lane_count) {
+            let (back, mut bytes) = (&self.progress_back[buffer_set], 0);
+            for (part, lane_count) in self.used_parts(lane_count) {
                 let len = u64::from(lane_count) * 4;
-                encoder.copy_buffer_to_buffer(&part.marks, 0, back, bytes, len);
+                encoder.copy_buffer_to_buffer(&part.progress, 0, back, bytes, len);
                 bytes += len;
             }
             Readback::begin(&self.queue, encoder, back, bytes)
@@ -255,33 +266,39 @@ impl argon2::LaneMemory for FixedMemory {
     ///
     /// # Errors
     /// [`Error::Driver`] if a kernel did not run to its end; [`Error::Lost`].
-    fn wait_for_fill(&mut self, readback: &Readback, steps: u32, turn: usize, _: &Stop) -> Result<(), Error> {
+    fn wait_for_fill(
+        &mut self,
+        readback: &Readback,
+        steps: u32,
+        buffer_set: usize,
+        _: &Stop,
+    ) -> Result<(), Error> {
         readback.wait(&self.device)?;
-        let all = |bytes: &[u8]| bytes.as_chunks().0.iter().all(|mark| u32::from_le_bytes(*mark) == steps);
-        if readback.read(&self.device, &self.marks_back[turn], all)? {
+        let all = |bytes: &[u8]| bytes.as_chunks().0.iter().all(|lane| u32::from_le_bytes(*lane) == steps);
+        if readback.read(&self.device, &self.progress_back[buffer_set], all)? {
             return Ok(());
         }
         Err(incomplete_kernel_error())
     }
 
     fn last_blocks(&mut self, lane_count: u32) -> Result<Zeroizing<Vec<Words>>, Error> {
-        let segment = u64::from(segment(self.params));
+        let segment = u64::from(segment_blocks(self.params));
         let readbacks = guarded(&self.device, 0, || {
             let readback = |(part, lane_count): (&MemoryPart, u32)| {
                 let (lane_count, mut encoder) = (u64::from(lane_count), self.encoder());
                 for stream in 0..lane_count {
-                    let (from, to) = (((stream + 1) * segment - 1) * BLOCK, stream * BLOCK);
-                    encoder.copy_buffer_to_buffer(&part.slices[3], from, &part.last_back, to, BLOCK);
+                    let (from, to) = (((stream + 1) * segment - 1) * BLOCK_BYTES, stream * BLOCK_BYTES);
+                    encoder.copy_buffer_to_buffer(&part.slices[3], from, &part.last_back, to, BLOCK_BYTES);
                 }
-                Readback::begin(&self.queue, encoder, &part.last_back, lane_count * BLOCK)
+                Readback::begin(&self.queue, encoder, &part.last_back, lane_count * BLOCK_BYTES)
             };
-            self.taken(lane_count).map(readback).collect::<Vec<_>>()
+            self.used_parts(lane_count).map(readback).collect::<Vec<_>>()
         })?;
         // All are unmapped, even if one fails.
         let read = self.parts.iter().zip(&readbacks).map(|(part, readback)| {
             readback.wait(&self.device)?;
             readback.read(&self.device, &part.last_back, |bytes| {
-                Zeroizing::new(bytes.chunks(BLOCK as usize).map(in_order).collect::<Vec<_>>())
+                Zeroizing::new(bytes.chunks(BLOCK_BYTES as usize).map(in_standard_order).collect::<Vec<_>>())
             })
         });
         let mut last = Zeroizing::new(Vec::with_capacity(lane_count as usize));
@@ -295,10 +312,10 @@ impl argon2::LaneMemory for FixedMemory {
     fn wipe(&mut self, lane_count: u32) -> Result<(), Error> {
         guarded(&self.device, 0, || {
             let mut encoder = self.encoder();
-            for (part, lane_count) in self.taken(lane_count) {
-                let bytes = u64::from(lane_count) * BLOCK;
+            for (part, lane_count) in self.used_parts(lane_count) {
+                let bytes = u64::from(lane_count) * BLOCK_BYTES;
                 for slice in &part.slices {
-                    encoder.clear_buffer(slice, 0, Some(bytes * u64::from(segment(self.params))));
+                    encoder.clear_buffer(slice, 0, Some(bytes * u64::from(segment_blocks(self.params))));
                 }
                 encoder.clear_buffer(&part.last_back, 0, Some(bytes));
             }
@@ -313,56 +330,62 @@ fn incomplete_kernel_error() -> Error {
 
 /// Bytes on the device for a part of `hashes` hashes.
 pub(super) fn bytes(params: Params, hashes: u32) -> u64 {
-    u64::from(hashes) * bytes_of_hash(params) + bytes_of_all(params)
+    u64::from(hashes) * bytes_per_hash(params) + bytes_per_part(params)
 }
 
-/// In addition to its blocks, the last block and the progress of each lane.
-fn bytes_of_hash(params: Params) -> u64 {
-    params.blocks() * BLOCK + u64::from(params.lanes()) * (BLOCK + 12)
+/// Bytes of a hash: its blocks, and the last block and the progress of each lane.
+fn bytes_per_hash(params: Params) -> u64 {
+    params.blocks() * BLOCK_BYTES + u64::from(params.lanes()) * (BLOCK_BYTES + 12)
 }
 
-fn bytes_of_all(params: Params) -> u64 {
-    reference_table_bytes(params) + numbers()
+/// Bytes of a part without hashes.
+fn bytes_per_part(params: Params) -> u64 {
+    reference_table_bytes(params) + params_buffer_bytes()
 }
 
 /// Bytes of the references of a slice of one hash, four per block.
 fn slice_table_bytes(params: Params) -> u64 {
-    u64::from(segment(params)) * u64::from(params.lanes()) * 4
+    u64::from(segment_blocks(params)) * u64::from(params.lanes()) * 4
 }
 
 /// Bytes from one slice of a table to the next.
-fn stride(params: Params) -> u64 {
-    slice_table_bytes(params).next_multiple_of(STRIDE)
+fn slice_table_stride(params: Params) -> u64 {
+    slice_table_bytes(params).next_multiple_of(PARAMS_STRIDE)
 }
 
-/// Bytes of a table.
+/// Bytes of a table of references.
 fn reference_table_bytes(params: Params) -> u64 {
-    (u64::from(table_slices(params)) * stride(params)).max(4)
+    (u64::from(table_slices(params)) * slice_table_stride(params)).max(4)
 }
 
-/// The number of hashes in each part, for as many parts as memory and the wanted hashes allow, and at least
-/// one. A part is limited to what the device binds. With unknown memory there is one part.
-pub(super) fn shares(params: Params, binds: u64, memory: Option<u64>, most: u64) -> Vec<u32> {
-    let (binds, mut shares) = (binds.min(u64::from(u32::MAX)), Vec::new());
-    let (mut left, mut wanted) = (memory.unwrap_or(u64::MAX), most);
+/// The number of hashes in each part, for as many parts as memory and `max_hashes` allow, and at least one. A part has at
+/// most `bound_hashes`. With unknown memory there is one part.
+pub(super) fn part_sizes(
+    params: Params,
+    bound_hashes: u64,
+    memory: Option<u64>,
+    max_hashes: u64,
+) -> Vec<u32> {
+    let (bound_hashes, mut sizes) = (bound_hashes.min(u64::from(u32::MAX)), Vec::new());
+    let (mut left, mut wanted) = (memory.unwrap_or(u64::MAX), max_hashes);
     loop {
-        let fit = left.saturating_sub(bytes_of_all(params)) / bytes_of_hash(params);
-        let hashes = binds.min(fit).min(wanted) as u32;
+        let fit = left.saturating_sub(bytes_per_part(params)) / bytes_per_hash(params);
+        let hashes = bound_hashes.min(fit).min(wanted) as u32;
         if hashes == 0 {
             break;
         }
-        shares.push(hashes);
+        sizes.push(hashes);
         if memory.is_none() {
             break;
         }
         left -= bytes(params, hashes);
         wanted -= u64::from(hashes);
     }
-    if shares.is_empty() { vec![1] } else { shares }
+    if sizes.is_empty() { vec![1] } else { sizes }
 }
 
-const fn numbers() -> u64 {
-    STRIDE * MAX_RANGES as u64
+const fn params_buffer_bytes() -> u64 {
+    PARAMS_STRIDE * MAX_RANGES as u64
 }
 
 #[cfg(test)]
@@ -385,14 +408,14 @@ impl FixedMemory {
         }
         let readback = Readback::begin(&self.queue, encoder, &back, 4 * len);
         readback.wait(&self.device).unwrap();
-        let (segment, lanes) = (segment(self.params) as usize, self.params.lanes() as usize);
+        let (segment, lanes) = (segment_blocks(self.params) as usize, self.params.lanes() as usize);
         readback
             .read(&self.device, &back, |bytes| {
                 let block = |lane: usize, index: usize| {
                     let (slice, index) = (index / segment, index % segment);
-                    let at =
-                        slice * len as usize + ((hash * lanes + lane) * segment + index) * BLOCK as usize;
-                    in_order(&bytes[at..at + BLOCK as usize])
+                    let at = slice * len as usize
+                        + ((hash * lanes + lane) * segment + index) * BLOCK_BYTES as usize;
+                    in_standard_order(&bytes[at..at + BLOCK_BYTES as usize])
                 };
                 (0..lanes).flat_map(|lane| (0..4 * segment).map(move |index| block(lane, index))).collect()
             })

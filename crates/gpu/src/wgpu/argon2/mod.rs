@@ -10,11 +10,11 @@ pub(super) use kernels::{FEATURES, KernelOptions, Kernels};
 
 use super::Device;
 use super::error_scope::guarded;
-use crate::argon2::schedule::{BLOCK, segment};
+use crate::argon2::schedule::{BLOCK_BYTES, segment_blocks};
 use crate::argon2::{self, FixedEngine};
 use crate::{Error, Tuning};
-use batch_size::{side_by_side, usable, worthwhile};
-use fixed_memory::{FixedMemory, shares};
+use batch_size::{max_bound_hashes, usable_bytes, useful_hashes};
+use fixed_memory::{FixedMemory, part_sizes};
 use hashmill_hash::argon2::{Params, Plan};
 use kernels::BUFFERS;
 
@@ -49,7 +49,7 @@ impl Argon2 {
         params: Params,
         tuning: Tuning,
     ) -> Result<Argon2, Error> {
-        argon2::self_test(&device.info().name, &argon2::OF_ALL, |params, jobs| {
+        argon2::self_test(&device.info().name, &argon2::SELF_TEST_CASES, |params, jobs| {
             Argon2::untested(device, kernels, params, tuning.at_most(jobs.len()))?.hash(jobs)
         })?;
         Argon2::untested(device, kernels, params, tuning)
@@ -58,14 +58,14 @@ impl Argon2 {
     fn untested(device: &Device, kernels: &Kernels, params: Params, tuning: Tuning) -> Result<Argon2, Error> {
         let tuning = tuning.bounded();
         let (info, raw) = (device.info(), device.raw());
-        let binds = side_by_side(params, info.binding.min(info.buffer));
-        if binds == 0 {
-            let slice = u64::from(segment(params)) * u64::from(params.lanes()) * BLOCK;
+        let bound_hashes = max_bound_hashes(params, info.binding.min(info.buffer));
+        if bound_hashes == 0 {
+            let slice = u64::from(segment_blocks(params)) * u64::from(params.lanes()) * BLOCK_BYTES;
             let lacks = format!("kernels that see {slice} bytes at a time, a quarter of a hash");
             return Err(Error::Unfit { device: info.name.clone(), lacks });
         }
-        let shares = shares(params, binds, usable(info), tuning.hashes.into());
-        let memory = FixedMemory::new(raw, kernels, params, &shares)?;
+        let sizes = part_sizes(params, bound_hashes, usable_bytes(info), tuning.hashes.into());
+        let memory = FixedMemory::new(raw, kernels, params, &sizes)?;
         Ok(Argon2::with_memory(params, memory, tuning))
     }
 
@@ -91,7 +91,7 @@ impl Device {
     /// faster on this device.
     pub(crate) fn tunings(&self, params: Params) -> Vec<Tuning> {
         let (info, raw, guess) = (self.info(), self.raw().0, guess(params));
-        let fit = usable(info).map_or(1, |bytes| bytes / (params.blocks() * BLOCK));
+        let fit = usable_bytes(info).map_or(1, |bytes| bytes / (params.blocks() * BLOCK_BYTES));
         let more = Tuning { hashes: u32::try_from(fit).unwrap_or(u32::MAX), ..guess };
         let others = [more, Tuning { pairs: true, ..guess }, Tuning { shared: true, ..guess }];
         let differ = |tuning: &Tuning| {
@@ -103,5 +103,5 @@ impl Device {
 }
 
 fn guess(params: Params) -> Tuning {
-    Tuning { grow: false, ..Tuning::guess(worthwhile(params), 0) }
+    Tuning { grow: false, ..Tuning::guess(useful_hashes(params), 0) }
 }

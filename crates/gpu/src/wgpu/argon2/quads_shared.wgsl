@@ -1,17 +1,17 @@
 // Exchange of words within a quad of threads through workgroup memory. For every device.
 
-struct Who {
+struct Invocation {
     @builtin(local_invocation_index) thread: u32,
 }
 
-fn number(who: Who) -> u32 {
-    return who.thread;
+fn thread_number(invocation: Invocation) -> u32 {
+    return invocation.thread;
 }
 
-fn diagonals(q: Quad, seat: Seat, who: Who) -> Quad {
-    words[seat.own.y] = q.b;
-    words[seat.own.z] = q.c;
-    words[seat.own.w] = q.d;
+fn diagonals(q: Quad, positions: WordPositions, invocation: Invocation) -> Quad {
+    words[positions.own.y] = q.b;
+    words[positions.own.z] = q.c;
+    words[positions.own.w] = q.d;
     workgroupBarrier();
-    return Quad(q.a, words[seat.turned.y], words[seat.turned.z], words[seat.turned.w]);
+    return Quad(q.a, words[positions.turned.y], words[positions.turned.z], words[positions.turned.w]);
 }

@@ -50,54 +50,54 @@ fn all_kernels(device: &Device) -> Vec<(KernelOptions, Kernels)> {
     all
 }
 
-/// Three hashes with nothing in common but their parameters.
+/// Inputs and tag lengths of three hashes.
 const INPUTS: [(Input<'static>, usize); 3] = [
     (Input::new(b"password", b"somesalt"), 32),
     (Input::new(b"", &[7; 300]).with_secret(b"pepper").with_associated_data(&[9; 77]), 4),
     (Input::new(&[0xff; 1000], b"").with_associated_data(b"x"), 131),
 ];
 
-/// Memory after `hashes` of these hashes, filled by submissions of `handful` blocks, or the usual way.
+/// Memory after `hashes` of these hashes, filled by submissions of `blocks_per_submission` blocks, or as an engine does.
 fn memories(
     device: &Device,
     kernels: &Kernels,
     params: Params,
     hashes: usize,
-    handful: Option<u32>,
+    blocks_per_submission: Option<u32>,
 ) -> Vec<Vec<[u64; 128]>> {
     let argon2 = Argon2::untested(device, kernels, params, guess(params).at_most(hashes)).unwrap();
     assert_eq!(argon2.width(), hashes);
-    filled(argon2, hashes, handful)
+    filled(argon2, hashes, blocks_per_submission)
 }
 
-/// An engine with `shares` hashes in its parts.
-fn in_parts(device: &Device, kernels: &Kernels, params: Params, shares: &[u32]) -> Argon2 {
-    let memory = FixedMemory::new(device.raw(), kernels, params, shares).unwrap();
-    assert!(memory.hashes().eq(shares.iter().copied()));
+/// An engine with `sizes` hashes in its parts.
+fn in_parts(device: &Device, kernels: &Kernels, params: Params, sizes: &[u32]) -> Argon2 {
+    let memory = FixedMemory::new(device.raw(), kernels, params, sizes).unwrap();
+    assert!(memory.hashes().eq(sizes.iter().copied()));
     Argon2::with_memory(params, memory, guess(params))
 }
 
 /// Its memory after `hashes` hashes were filled.
-fn filled(mut argon2: Argon2, hashes: usize, handful: Option<u32>) -> Vec<Vec<[u64; 128]>> {
+fn filled(mut argon2: Argon2, hashes: usize, blocks_per_submission: Option<u32>) -> Vec<Vec<[u64; 128]>> {
     let (params, mut first) = (argon2.params, Vec::new());
     for (input, tag_len) in &INPUTS[..hashes] {
         hazmat::first_blocks(argon2.plan, params, input, *tag_len, |_, _, words| first.push(*words)).unwrap();
     }
     argon2.lanes.memory.upload_first_blocks(&first).unwrap();
-    let streams = hashes as u32 * params.lanes();
-    if let Some(blocks) = handful {
-        let (mut strips, mut step) = (SegmentRanges::new(params), 0);
+    let lane_count = hashes as u32 * params.lanes();
+    if let Some(blocks) = blocks_per_submission {
+        let (mut ranges, mut step) = (SegmentRanges::new(params), 0);
         loop {
-            let (handful, _) = next_ranges(&mut strips, blocks);
-            if handful.is_empty() {
+            let (submitted, _) = next_ranges(&mut ranges, blocks);
+            if submitted.is_empty() {
                 break;
             }
-            let way = argon2.lanes.memory.submit_fill(streams, &handful, step, 0).unwrap();
-            step += handful.len() as u32;
-            argon2.lanes.memory.wait_for_fill(&way, step, 0, &Stop::new()).unwrap();
+            let submission = argon2.lanes.memory.submit_fill(lane_count, &submitted, step, 0).unwrap();
+            step += submitted.len() as u32;
+            argon2.lanes.memory.wait_for_fill(&submission, step, 0, &Stop::new()).unwrap();
         }
     } else {
-        argon2.lanes.fill(streams, &Stop::new(), &mut || true).unwrap();
+        argon2.lanes.fill(lane_count, &Stop::new(), &mut || true).unwrap();
     }
     (0..hashes).map(|hash| argon2.lanes.memory.memory(hash)).collect()
 }
@@ -107,11 +107,11 @@ fn right(params: Params, hash: usize) -> Vec<[u64; 128]> {
     hazmat::memory(Plan::host(), params, input, *tag_len).unwrap()
 }
 
-fn compare(given: &[Vec<[u64; 128]>], right: &[Vec<[u64; 128]>], what: &str) {
-    for (hash, (given, right)) in given.iter().zip(right).enumerate() {
-        assert_eq!(given.len(), right.len());
-        for (block, (given, right)) in given.iter().zip(right).enumerate() {
-            assert_eq!(given, right, "hash {hash}, block {block}, {what}");
+fn compare(computed: &[Vec<[u64; 128]>], right: &[Vec<[u64; 128]>], what: &str) {
+    for (hash, (computed, right)) in computed.iter().zip(right).enumerate() {
+        assert_eq!(computed.len(), right.len());
+        for (block, (computed, right)) in computed.iter().zip(right).enumerate() {
+            assert_eq!(computed, right, "hash {hash}, block {block}, {what}");
         }
     }
 }
@@ -119,7 +119,7 @@ fn compare(given: &[Vec<[u64; 128]>], right: &[Vec<[u64; 128]>], what: &str) {
 /// Shapes with segments of two blocks, memory that does not divide evenly, more than one address block, and
 /// several numbers of passes and lanes.
 #[test]
-fn every_kernel_variant_fills_memory_as_the_processor_does() {
+fn every_kernel_variant_computes_the_blocks_of_the_processor() {
     let Some(device) = device("memories of Argon2") else { return };
     let shapes = [(8, 1, 1), (9, 2, 1), (71, 3, 2), (100, 2, 3), (128, 1, 4), (1111, 2, 1), (2100, 1, 4)];
     let all = all_kernels(device);
@@ -150,9 +150,13 @@ fn ranges_continue_at_the_end_of_earlier_ones() {
         for (memory, passes, lanes) in [(100, 2, 3), (560, 1, 1)] {
             let params = Params::new(memory, passes, lanes).unwrap().with_variant(variant);
             let expected: Vec<_> = (0..2).map(|hash| right(params, hash)).collect();
-            for handful in [1, 7, 33, 1000] {
-                let given = memories(device, kernels, params, 2, Some(handful));
-                compare(&given, &expected, &format!("{params:?} {options:?}, {handful} at a time"));
+            for blocks_per_submission in [1, 7, 33, 1000] {
+                let computed = memories(device, kernels, params, 2, Some(blocks_per_submission));
+                compare(
+                    &computed,
+                    &expected,
+                    &format!("{params:?} {options:?}, {blocks_per_submission} at a time"),
+                );
             }
         }
     }
@@ -168,13 +172,13 @@ fn large_memories_are_the_same() {
     {
         let params = Params::new(memory, passes, lanes).unwrap();
         let expected: Vec<_> = (0..hashes).map(|hash| right(params, hash)).collect();
-        let given = memories(device, kernels, params, hashes, None);
-        compare(&given, &expected, &format!("{params:?} {options:?}"));
+        let computed = memories(device, kernels, params, hashes, None);
+        compare(&computed, &expected, &format!("{params:?} {options:?}"));
     }
 }
 
 #[test]
-fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
+fn memory_is_wiped_after_a_batch_and_after_a_stop() {
     let Some(device) = device("memories that are wiped") else { return };
     let params = Params::new(64, 2, 2).unwrap();
     let mut argon2 = in_parts(device, device.argon2().unwrap(), params, &[1, 2]);
@@ -198,14 +202,14 @@ fn memory_is_wiped_after_a_batch_and_when_it_was_stopped() {
 
 #[test]
 fn abandoned_batch_does_not_affect_the_next() {
-    let Some(device) = device("batches that are left half-way") else { return };
+    let Some(device) = device("batches that are left half-submission") else { return };
     let params = Params::new(640, 2, 1).unwrap();
     let mut argon2 = Argon2::new(device, params, 2).unwrap();
     argon2.lanes.memory.upload_first_blocks(&[[0x5a; 128]; 4]).unwrap();
-    let (handful, blocks) = next_ranges(&mut SegmentRanges::new(params), 500);
+    let (submitted, blocks) = next_ranges(&mut SegmentRanges::new(params), 500);
     assert_eq!(blocks, 500);
-    let way = argon2.lanes.memory.submit_fill(2, &handful, 0, 1).unwrap();
-    argon2.lanes.memory.wait_for_fill(&way, handful.len() as u32, 1, &Stop::new()).unwrap();
+    let submission = argon2.lanes.memory.submit_fill(2, &submitted, 0, 1).unwrap();
+    argon2.lanes.memory.wait_for_fill(&submission, submitted.len() as u32, 1, &Stop::new()).unwrap();
     assert_ne!(argon2.lanes.memory.memory(1)[400], [0; 128]);
     let input = INPUTS[0].0;
     let mut tag = [0; 32];
@@ -218,19 +222,19 @@ fn parts_are_allocated_until_memory_or_hashes_end() {
     let params = Params::new(1024, 1, 1).unwrap();
     let mib = bytes(params, 2) - bytes(params, 1);
     let rest = bytes(params, 1) - mib;
-    let shares = |memory, most| shares(params, 7, memory, most);
-    assert_eq!(shares(Some(100 * mib), 20), [7, 7, 6]);
-    assert_eq!(shares(Some(100 * mib), 7), [7]);
-    assert_eq!(shares(Some(10 * mib + 2 * rest), u64::MAX), [7, 3]);
-    assert_eq!(shares(Some(10 * mib + 2 * rest - 1), u64::MAX), [7, 2]);
-    assert_eq!(shares(Some(7 * mib + rest), u64::MAX), [7]);
+    let sizes = |memory, most| part_sizes(params, 7, memory, most);
+    assert_eq!(sizes(Some(100 * mib), 20), [7, 7, 6]);
+    assert_eq!(sizes(Some(100 * mib), 7), [7]);
+    assert_eq!(sizes(Some(10 * mib + 2 * rest), u64::MAX), [7, 3]);
+    assert_eq!(sizes(Some(10 * mib + 2 * rest - 1), u64::MAX), [7, 2]);
+    assert_eq!(sizes(Some(7 * mib + rest), u64::MAX), [7]);
     // At least one hash is requested.
-    assert_eq!((shares(Some(5), 20), shares(Some(100 * mib), 0)), (vec![1], vec![1]));
+    assert_eq!((sizes(Some(5), 20), sizes(Some(100 * mib), 0)), (vec![1], vec![1]));
     // For a device of unknown memory, no more than it binds.
-    assert_eq!((shares(None, 5), shares(None, u64::MAX)), (vec![5], vec![7]));
+    assert_eq!((sizes(None, 5), sizes(None, u64::MAX)), (vec![5], vec![7]));
     // 2 GiB on a card of 140.4 GiB that binds three hashes: 66, and the rest is less than a part.
     let (params, memory) = (Params::new(1 << 21, 1, 1).unwrap(), 150_754_820_096 / 20 * 19);
-    assert_eq!(fixed_memory::shares(params, 3, Some(memory), u64::MAX), [3; 22]);
+    assert_eq!(part_sizes(params, 3, Some(memory), u64::MAX), [3; 22]);
 }
 
 /// Three hashes in parts of different sizes, one of them partly used and one unused.
@@ -242,10 +246,15 @@ fn parts_are_filled_together() {
         for variant in Variant::ALL {
             let params = Params::new(memory, passes, lanes).unwrap().with_variant(variant);
             let expected: Vec<_> = (0..3).map(|hash| right(params, hash)).collect();
-            for shares in [[1, 1, 1], [2, 1, 2], [1, 7, 1]] {
-                for handful in [None, Some(33), Some(1000)] {
-                    let given = filled(in_parts(device, kernels, params, &shares), 3, handful);
-                    compare(&given, &expected, &format!("{params:?} {options:?}, {shares:?}, {handful:?}"));
+            for sizes in [[1, 1, 1], [2, 1, 2], [1, 7, 1]] {
+                for blocks_per_submission in [None, Some(33), Some(1000)] {
+                    let computed =
+                        filled(in_parts(device, kernels, params, &sizes), 3, blocks_per_submission);
+                    compare(
+                        &computed,
+                        &expected,
+                        &format!("{params:?} {options:?}, {sizes:?}, {blocks_per_submission:?}"),
+                    );
                 }
             }
         }
@@ -291,7 +300,7 @@ fn wrong_results_fail_the_self_test() {
             "(x >> vec2<u32>(24u)) | (x << vec2<u32>(8u))",
         ),
         // A quad, a column, the addition at the end.
-        (&portable, "words[seat.own.z] = q.c;", ""),
+        (&portable, "words[positions.own.z] = q.c;", ""),
         (&text, "12u + ((k + 3u) & 3u)", "12u + ((k + 2u) & 3u)"),
         (&text, "2u * column + (at & 1u)", "2u * column + (at & 1u ^ 1u)"),
         (&text, "if params.adds != 0u", "if params.adds > 1u"),
@@ -320,10 +329,10 @@ fn a_kernel_that_does_not_run_to_its_end_is_an_error() {
     let text = KernelOptions::from_device(device.raw().0).text();
     for (right, wrong) in [
         (
-            "if stream >= params.streams {",
-            "if stream >= params.streams || (stream == 1u && params.slice == 2u) {",
+            "if global_lane >= params.lane_count {",
+            "if global_lane >= params.lane_count || (global_lane == 1u && params.slice == 2u) {",
         ),
-        ("marks[stream] = params.step + 1u;", "marks[stream] = max(params.step, 1u);"),
+        ("progress[global_lane] = params.step + 1u;", "progress[global_lane] = max(params.step, 1u);"),
         // One of the references of the second slice.
         ("    if index < params.segment {", "    if index < params.segment && index + params.slice != 2u {"),
     ] {
@@ -344,7 +353,7 @@ fn a_kernel_that_does_not_run_to_its_end_is_an_error() {
 fn kernels_that_the_driver_rejects_are_an_error() {
     let Some(device) = device("kernels that a driver does not take") else { return };
     let text = KernelOptions::from_device(device.raw().0).text();
-    for (right, wrong) in [("fn fill(", "fn full("), ("let turn = index & 1u;", "let turn = last & 1u;")] {
+    for (right, wrong) in [("fn fill(", "fn full("), ("let slot = index & 1u;", "let slot = last & 1u;")] {
         let error = compiled(device, &text.replace(right, wrong)).map(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Driver { .. }), "{error:?}");
     }

@@ -58,6 +58,10 @@ impl HitChecker {
     /// # Errors
     /// [`EngineError::SelfTest`], which names `engine`, for a wrong hit, or an error of the check; the queue
     /// has [failed](HitQueue::has_failed) then.
+    ///
+    /// # Panics
+    /// With the panic of the device, of the check or of the supply that gets a hit. A hit whose check or report
+    /// did not end is withdrawn.
     pub fn check_beside<'a, R>(
         &self,
         engine: &str,
@@ -85,24 +89,28 @@ impl HitChecker {
 
     /// Checks hits until the queue is closed and empty.
     fn check_all(&self, engine: &str, queue: &HitQueue<'_>, stop: &Stop) -> Result<(), EngineError> {
-        while let Some((lease, hit)) = queue.next() {
-            match self.is_right(&lease, hit, stop) {
-                Ok(Some(true)) => lease.report_hit(hit),
-                Ok(None) => lease.withdraw_from(hit.nonce),
-                wrong => {
-                    lease.withdraw_from(hit.nonce);
-                    queue.fail();
-                    let failed_test = EngineError::SelfTest { engine: engine.to_owned() };
-                    return Err(wrong.err().map_or(failed_test, EngineError::from));
+        while let Some(unreported) = queue.next() {
+            let UnreportedHit { lease, hit, .. } = &unreported;
+            let error = match self.is_right(lease, *hit, stop) {
+                Ok(Some(true)) => {
+                    unreported.report();
+                    continue;
                 }
-            }
+                // Dropped, and so withdrawn.
+                Ok(None) => continue,
+                Ok(Some(false)) => EngineError::SelfTest { engine: engine.to_owned() },
+                Err(error) => error,
+            };
+            queue.fail();
+            return Err(error);
         }
         Ok(())
     }
 
     /// Does the processor compute the same digest? `None` if it was stopped before.
-    fn is_right(&self, lease: &OpenLease<'_>, hit: Hit, stop: &Stop) -> Result<Option<bool>, HashError> {
+    fn is_right(&self, lease: &OpenLease<'_>, hit: Hit, stop: &Stop) -> Result<Option<bool>, EngineError> {
         let work = lease.work();
+        self.pow.check(work.header())?;
         let Some(mut hasher) = self.lock_unless(stop) else { return Ok(None) };
         if work.stop().is_set() {
             return Ok(None);
@@ -113,7 +121,7 @@ impl HitChecker {
         match hashed {
             Ok(()) => Ok(Some(right == hit.digest)),
             Err(HashError::Stopped) => Ok(None),
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -130,6 +138,33 @@ impl HitChecker {
     }
 }
 
+/// A hit whose check has not succeeded yet. Unless it is reported, its drop withdraws it, so that no nonce
+/// counts as tried whose hit was lost: by a stop, by an error, or by a panic of the check or of the report.
+struct UnreportedHit<'a> {
+    lease: Arc<OpenLease<'a>>,
+    hit: Hit,
+    is_reported: bool,
+}
+
+impl<'a> UnreportedHit<'a> {
+    fn new(lease: &Arc<OpenLease<'a>>, hit: Hit) -> UnreportedHit<'a> {
+        UnreportedHit { lease: Arc::clone(lease), hit, is_reported: false }
+    }
+
+    fn report(mut self) {
+        self.lease.report_hit(self.hit);
+        self.is_reported = true;
+    }
+}
+
+impl Drop for UnreportedHit<'_> {
+    fn drop(&mut self) {
+        if !self.is_reported {
+            self.lease.withdraw_from(self.hit.nonce);
+        }
+    }
+}
+
 /// Hits of a device that wait for their check, with their leases, which end after it.
 pub struct HitQueue<'a> {
     state: Mutex<QueueState<'a>>,
@@ -137,7 +172,7 @@ pub struct HitQueue<'a> {
 }
 
 struct QueueState<'a> {
-    hits: VecDeque<(Arc<OpenLease<'a>>, Hit)>,
+    hits: VecDeque<UnreportedHit<'a>>,
     /// The device has ended.
     is_closed: bool,
     has_failed: bool,
@@ -152,16 +187,15 @@ impl<'a> HitQueue<'a> {
     /// Adds a hit. Waits while the queue is full; withdraws the hit if `stop` is set meanwhile, or a check has
     /// failed.
     pub fn push(&self, lease: &Arc<OpenLease<'a>>, hit: Hit, stop: &Stop) {
+        let unreported = UnreportedHit::new(lease, hit);
         let mut state = self.state();
         while state.hits.len() >= MAX_WAITING && !state.has_failed && !stop.is_set() {
             // A set `stop` sends no signal, so wait with a timeout.
             let waited = self.changed.wait_timeout(state, STOP_POLL_INTERVAL);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        if state.has_failed || state.hits.len() >= MAX_WAITING {
-            lease.withdraw_from(hit.nonce);
-        } else {
-            state.hits.push_back((Arc::clone(lease), hit));
+        if !state.has_failed && state.hits.len() < MAX_WAITING {
+            state.hits.push_back(unreported);
             self.changed.notify_all();
         }
     }
@@ -172,7 +206,7 @@ impl<'a> HitQueue<'a> {
     }
 
     /// The next hit; waits for one until the queue is closed.
-    fn next(&self) -> Option<(Arc<OpenLease<'a>>, Hit)> {
+    fn next(&self) -> Option<UnreportedHit<'a>> {
         let mut state = self.state();
         loop {
             if let Some(next) = state.hits.pop_front() {
@@ -191,11 +225,10 @@ impl<'a> HitQueue<'a> {
         let mut state = self.state();
         state.has_failed = true;
         let hits = core::mem::take(&mut state.hits);
+        // Leases end with their last hit, and call the supply then: not under this lock.
         drop(state);
         self.changed.notify_all();
-        for (lease, hit) in hits {
-            lease.withdraw_from(hit.nonce);
-        }
+        drop(hits);
     }
 
     fn state(&self) -> MutexGuard<'_, QueueState<'a>> {
@@ -322,6 +355,20 @@ mod tests {
         assert_eq!(range.progress().next, 7);
     }
 
+    /// The device has not checked the header, which has no place for the nonce.
+    #[test]
+    fn a_hit_of_a_header_that_the_function_does_not_take_is_an_error_and_is_withdrawn() {
+        let recipe = Recipe::NonceInHeader { offset: 8, len: 4, salt_len: 8 };
+        let pow = Pow::new(Params::new(64, 1, 1).unwrap(), recipe, Order::BigEndian);
+        let (checker, monitor) = (HitChecker::new(pow).unwrap(), SearchMonitor::new());
+        let never = |hit: Hit| panic!("{hit:?}");
+        let job = NonceJob::new(HEADER, [0xff; 32]);
+        let range = RangeSearch::new(&job, Order::BigEndian, 5..100, &monitor, &never);
+        let ended = checked(&checker, &range, monitor.stop(), digest);
+        assert_eq!(ended, Err(EngineError::HeaderLen { given: HEADER.len(), least: 12, most: 256 }));
+        assert_eq!(range.progress().next, 5);
+    }
+
     #[test]
     fn hits_of_stopped_work_are_withdrawn() {
         let checker = HitChecker::new(pow(1)).unwrap();
@@ -344,10 +391,18 @@ mod tests {
         let checker = HitChecker::new(pow(1)).unwrap();
         let (monitor, job) = (SearchMonitor::new(), NonceJob::new(HEADER, [0xff; 32]));
         let _limit = hashmill_testkit::wait::limit("the end of a search with a panic");
-        let report = |_| resume_unwind(Box::new("of the report"));
-        let range = RangeSearch::new(&job, Order::BigEndian, 0..u64::MAX, &monitor, &report);
-        let search = AssertUnwindSafe(|| checked(&checker, &range, monitor.stop(), digest));
-        assert_eq!(catch_unwind(search).unwrap_err().downcast_ref(), Some(&"of the report"));
+        // The hit whose report panics, the first, second or last of a lease, does not count as tried.
+        for lost in [0, 1, 2, 40, 41, 42, 99] {
+            let report = |hit: Hit| {
+                if hit.nonce == lost {
+                    resume_unwind(Box::new("of the report"));
+                }
+            };
+            let range = RangeSearch::new(&job, Order::BigEndian, 0..u64::MAX, &monitor, &report);
+            let search = AssertUnwindSafe(|| checked(&checker, &range, monitor.stop(), digest));
+            assert_eq!(catch_unwind(search).unwrap_err().downcast_ref(), Some(&"of the report"));
+            assert_eq!(range.progress().next, lost);
+        }
         let range = RangeSearch::new(&job, Order::BigEndian, 0..u64::MAX, &monitor, &|_| {});
         let device = |_| resume_unwind(Box::new("of the device"));
         let search = AssertUnwindSafe(|| checked(&checker, &range, monitor.stop(), device));

@@ -9,6 +9,7 @@
 //! use hashmill_hash::argon2::{PagePolicy, Params, Plan};
 //!
 //! let threads = 4;
+//! // Where the system lists no cores, threads are not bound.
 //! let cores = core_affinity::get_core_ids().unwrap_or_default();
 //! let bind = move |thread: usize| {
 //!     if let Some(&core) = cores.get(thread) {

@@ -50,7 +50,10 @@ pub trait NonceEngine: Send {
     /// Each lease that it takes has ended when this returns, whatever the result.
     ///
     /// # Errors
-    /// Work that cannot be searched, or a failure of the engine. Hits and progress reported before are valid.
+    /// Work that cannot be searched, or a failure of the engine. Hits reported before are valid. A hash whose
+    /// result the engine gets after its failure is known does not count as tried, so that no lease ends as
+    /// searched without a hit because the engine failed. After [`EngineError::SelfTest`] of a device, results
+    /// before the failure was known are in doubt: progress counts them, and may hide hits that were missed.
     fn run(&mut self, supply: &dyn Supply, stop: &Stop) -> Result<(), EngineError>;
 }
 

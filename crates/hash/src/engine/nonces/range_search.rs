@@ -36,7 +36,9 @@ impl SearchMonitor {
 
 /// A supply of one range of nonces for one engine, or for several that run on threads of their own.
 ///
-/// Nonces that an engine gives back, because it fails, go to the others.
+/// Nonces that an engine gives back, because it fails, go to the others. If an engine ends a lease with progress
+/// outside of it, the search is broken: no engine gets another lease, and
+/// [`checked_progress`](RangeSearch::checked_progress) is an error.
 pub struct RangeSearch<'a> {
     target: [u8; 32],
     order: Order,
@@ -51,6 +53,8 @@ struct State {
     left: Vec<Range<u64>>,
     end: u64,
     hashes: u64,
+    /// The first progress outside of its lease.
+    failure: Option<EngineError>,
 }
 
 impl<'a> RangeSearch<'a> {
@@ -65,16 +69,24 @@ impl<'a> RangeSearch<'a> {
     ) -> RangeSearch<'a> {
         let end = nonces.end.max(nonces.start);
         let left = if nonces.start < end { vec![nonces] } else { Vec::new() };
-        let state = Mutex::new(State { left, end, hashes: 0 });
+        let state = Mutex::new(State { left, end, hashes: 0, failure: None });
         let work = Arc::new(Work::new(job.header, &job.target));
         RangeSearch { target: job.target, order, work, monitor, hit, state }
     }
 
     /// Progress, after all engines have ended.
     pub fn progress(&self) -> SearchProgress {
+        self.state().progress()
+    }
+
+    /// As [`progress`](RangeSearch::progress), of engines that may be faulty.
+    ///
+    /// # Errors
+    /// [`EngineError::Progress`] if an engine has ended a lease with progress outside of it: which nonces it has
+    /// tried is unknown.
+    pub fn checked_progress(&self) -> Result<SearchProgress, EngineError> {
         let state = self.state();
-        let first_left = state.left.iter().map(|range| range.start).min();
-        SearchProgress::new(state.hashes, first_left.unwrap_or(state.end))
+        state.failure.clone().map_or_else(|| Ok(state.progress()), Err)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -82,9 +94,19 @@ impl<'a> RangeSearch<'a> {
     }
 }
 
+impl State {
+    fn progress(&self) -> SearchProgress {
+        let first_left = self.left.iter().map(|range| range.start).min();
+        SearchProgress::new(self.hashes, first_left.unwrap_or(self.end))
+    }
+}
+
 impl Supply for RangeSearch<'_> {
     fn take_lease(&self, most: u64) -> Option<Lease> {
         let mut state = self.state();
+        if state.failure.is_some() {
+            return None;
+        }
         let range = state.left.pop()?;
         let middle = range.start.saturating_add(most).min(range.end);
         if middle < range.end {
@@ -101,14 +123,19 @@ impl Supply for RangeSearch<'_> {
     }
 
     fn end_lease(&self, lease: Lease, progress: SearchProgress) {
-        self.monitor.hashes.fetch_add(progress.hashes, Ordering::Relaxed);
+        let Range { start, end } = lease.nonces;
         let mut state = self.state();
-        state.hashes += progress.hashes;
-        // An engine that claims nonces outside of its lease has none of them tried.
-        let is_within = (lease.nonces.start..=lease.nonces.end).contains(&progress.next);
-        let next = if is_within { progress.next } else { lease.nonces.start };
-        if next < lease.nonces.end {
-            state.left.push(next..lease.nonces.end);
+        let mut next = progress.next;
+        if (start..=end).contains(&next) {
+            self.monitor.hashes.fetch_add(progress.hashes, Ordering::Relaxed);
+            state.hashes += progress.hashes;
+        } else {
+            // None of the lease counts as tried, and no claimed hash counts.
+            state.failure.get_or_insert(EngineError::Progress { start, end, next });
+            next = start;
+        }
+        if next < end {
+            state.left.push(next..end);
         }
     }
 }
@@ -127,6 +154,7 @@ impl fmt::Debug for RangeSearch<'_> {
 ///
 /// # Errors
 /// A job that cannot be searched, or a failure of the engine. Hits and counts up to then are valid.
+/// [`EngineError::Progress`] if the engine claims progress outside of its lease.
 pub fn search(
     engine: &mut dyn NonceEngine,
     job: &NonceJob<'_>,
@@ -136,7 +164,7 @@ pub fn search(
 ) -> Result<SearchProgress, EngineError> {
     let range = RangeSearch::new(job, engine.order(), nonces, monitor, hit);
     engine.run(&range, monitor.stop())?;
-    let progress = range.progress();
+    let progress = range.checked_progress()?;
     let is_complete = progress.next == range.state().end;
     if is_complete || monitor.stop().is_set() { Ok(progress) } else { Err(EngineError::ended_early()) }
 }

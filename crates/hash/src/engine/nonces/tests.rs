@@ -72,21 +72,78 @@ fn an_engine_with_wrong_results_fails_its_self_test() {
 fn an_engine_that_ends_early_is_an_error_unless_it_was_stopped() {
     let monitor = SearchMonitor::new();
     let nothing = |lease: &Lease| SearchProgress::new(0, lease.nonces.start);
-    // Outside of the lease: nothing of it counts as tried.
-    let beyond = |lease: &Lease| SearchProgress::new(0, lease.nonces.start.wrapping_sub(1));
-    for ends in [nothing, beyond] {
-        let mut engine = Toy { hits: |_| Vec::new(), ends };
-        let job = NonceJob::new(b"", [0; 32]);
-        let ended = search(&mut engine, &job, 7..20, &monitor, &|_| {});
-        assert_eq!(ended, Err(EngineError::ended_early()));
-        assert_eq!(search(&mut engine, &job, 7..7, &monitor, &|_| {}), Ok(SearchProgress::new(0, 7)));
-        let empty = Range { start: 9, end: 3 };
-        assert_eq!(search(&mut engine, &job, empty, &monitor, &|_| {}), Ok(SearchProgress::new(0, 9)));
-    }
+    let mut engine = Toy { hits: |_| Vec::new(), ends: nothing };
+    let job = NonceJob::new(b"", [0; 32]);
+    let ended = search(&mut engine, &job, 7..20, &monitor, &|_| {});
+    assert_eq!(ended, Err(EngineError::ended_early()));
+    assert_eq!(search(&mut engine, &job, 7..7, &monitor, &|_| {}), Ok(SearchProgress::new(0, 7)));
+    let empty = Range { start: 9, end: 3 };
+    assert_eq!(search(&mut engine, &job, empty, &monitor, &|_| {}), Ok(SearchProgress::new(0, 9)));
     monitor.stop().set();
     let mut engine = Toy { hits: |_| Vec::new(), ends: whole };
     let stopped = search(&mut engine, &NonceJob::new(b"", [0; 32]), 7..20, &monitor, &|_| {});
     assert_eq!(stopped, Ok(SearchProgress::new(0, 7)));
+}
+
+/// Whatever an engine claims, a search is done only if its progress is within its lease. The first lease is of
+/// the nonces 7 to 12.
+#[test]
+fn progress_outside_of_a_lease_is_an_error_whichever_way_it_is_wrong() {
+    let claims: [fn(&Lease) -> SearchProgress; 6] = [
+        |lease| SearchProgress::new(0, lease.nonces.start - 1),
+        |_| SearchProgress::new(0, 0),
+        |lease| SearchProgress::new(5, lease.nonces.end + 1),
+        // The end of the whole range, and the largest number.
+        |_| SearchProgress::new(13, 20),
+        |_| SearchProgress::new(u64::MAX, u64::MAX),
+        // The second lease.
+        |lease| SearchProgress::new(5, if lease.nonces.start == 7 { 12 } else { lease.nonces.end + 1 }),
+    ];
+    let _limit = hashmill_testkit::wait::limit("the end of a search with wrong progress");
+    for (number, ends) in claims.into_iter().enumerate() {
+        let is_second = number == 5;
+        let (start, tried) = if is_second { (12, 5) } else { (7, 0) };
+        let next =
+            ends(&Lease { work: std::sync::Arc::new(Work::new([], &[0; 32])), nonces: start..start + 5 })
+                .next;
+        let broken = EngineError::Progress { start, end: start + 5, next };
+        let (monitor, stop, job) = (SearchMonitor::new(), Stop::new(), NonceJob::new(b"", [0; 32]));
+        let mut engine = Toy { hits: |_| Vec::new(), ends };
+        let ended = search(&mut engine, &job, 7..20, &monitor, &|_| {});
+        assert_eq!(ended, Err(broken.clone()), "claim {number}");
+        assert_eq!(monitor.hashes(), tried, "claim {number}: claimed hashes do not count");
+        // A correct engine beside it does not make the search complete.
+        let range = RangeSearch::new(&job, Order::BigEndian, 7..20, &monitor, &|_| {});
+        engine.run(&range, &stop).unwrap();
+        Toy { hits: |_| Vec::new(), ends: whole }.run(&range, &stop).unwrap();
+        assert_eq!((range.checked_progress(), range.progress().next), (Err(broken), start), "claim {number}");
+        // Nor does a stop.
+        monitor.stop().set();
+        let mut engine = UnstoppableToy(Toy { hits: |_| Vec::new(), ends });
+        let ended = search(&mut engine, &job, 7..20, &monitor, &|_| {});
+        assert!(matches!(ended, Err(EngineError::Progress { .. })), "claim {number}: {ended:?}");
+    }
+}
+
+/// A toy that ignores stops.
+struct UnstoppableToy(Toy);
+
+impl NonceEngine for UnstoppableToy {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn limits(&self) -> NonceLimits {
+        self.0.limits()
+    }
+
+    fn order(&self) -> Order {
+        self.0.order()
+    }
+
+    fn run(&mut self, supply: &dyn Supply, _: &Stop) -> Result<(), EngineError> {
+        self.0.run(supply, &Stop::new())
+    }
 }
 
 #[test]

@@ -31,14 +31,16 @@ impl ChangeCounts {
         self.received += changes;
     }
 
-    /// The numbers of changes received and sent since the last call.
-    pub(super) fn take(&mut self, doc: &Document) -> (u64, u64) {
+    /// The numbers of changes received and sent since the last call. `server_heads` are those of a server that lacks changes;
+    /// any other has all of them.
+    pub(super) fn take(&mut self, doc: &Document, server_heads: Option<Vec<ChangeHash>>) -> (u64, u64) {
         let since = |heads: &[ChangeHash]| doc.get_changes_meta(heads).len() as u64;
         let mut had = self.server_heads.take().unwrap_or_default();
         let lacked = since(&had);
         had.extend(&self.local_heads);
-        let sent = lacked - since(&had);
-        self.server_heads = Some(doc.get_heads());
+        let unaccepted = server_heads.as_deref().map_or(0, since);
+        let sent = (lacked - since(&had)).saturating_sub(unaccepted);
+        self.server_heads = Some(server_heads.unwrap_or_else(|| doc.get_heads()));
         (std::mem::take(&mut self.received), sent)
     }
 }

@@ -3,14 +3,16 @@
 use super::Report;
 use super::change_counts::ChangeCounts;
 use super::file::{self, EditedFile};
+use super::refused_changes::RefusedChanges;
 use super::socket::{Address, Socket};
 use super::socket_error::SocketError;
 use super::tls::Trust;
+use super::unaccepted_changes::UnacceptedChanges;
 use crate::flags::{SyncArgs, UsageError};
 use crate::os::{self, SignalBlock};
 use crate::output::{display_path, error_chain, hex, print_error};
 use anyhow::{Context as _, Result, bail};
-use hashmill_doc::{ApplyError, ChangeHash, Document};
+use hashmill_doc::{ChangeHash, Document};
 use hashmill_repo::{Client, DocumentId, Event, PeerId, Receipt, SyncStatus};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,11 +25,9 @@ const RECONNECT_INTERVAL: Duration = Duration::from_secs(5);
 const SIGNAL_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Number of received bytes that count as progress of a transfer.
 const MIN_PROGRESS_BYTES: u64 = 4096;
-/// Maximum refused changes that are named. If a server sends more, their number is reported.
-const MAX_NAMED: usize = 64;
 
-/// Syncs until both sides are equal, or with `--watch` until a signal. Returns false if some changes were refused by a side,
-/// which was reported.
+/// Syncs until both sides are equal, or with `--watch` until a signal. Returns false if they did not become equal because a
+/// side did not take changes of the other, which was reported.
 pub(super) fn sync(flags: &SyncArgs, url: &str) -> Result<bool> {
     let address = Address::parse(url).map_err(UsageError)?;
     if file::is_stream(&flags.file) || flags.file.is_dir() {
@@ -67,15 +67,15 @@ pub(super) fn sync(flags: &SyncArgs, url: &str) -> Result<bool> {
         client,
         start: Instant::now(),
         counts,
-        refused: Vec::new(),
-        settled_heads: None,
+        refused: RefusedChanges::default(),
+        settled: None,
         is_complete: true,
         was_announced: false,
     };
     let done = if flags.watch { sync.watch() } else { sync.once() };
     match done {
         // The next attempt must use the same document.
-        Err(error) if flags.new && sync.was_announced && sync.settled_heads.is_none() => {
+        Err(error) if flags.new && sync.was_announced && sync.settled.is_none() => {
             let url = sync.id.url();
             bail!(
                 "{}; part of the new document may be on the server: continue with --id {url}",
@@ -103,11 +103,11 @@ struct SyncClient<'a> {
     client: Client,
     start: Instant,
     counts: ChangeCounts,
-    /// Changes of the server that were refused since the last report, and why.
-    refused: Vec<(ChangeHash, ApplyError)>,
-    /// The heads when both sides were last equal, or as equal as possible.
-    settled_heads: Option<Vec<ChangeHash>>,
-    /// Neither side refused changes.
+    /// Changes of the server that were refused since the last report.
+    refused: RefusedChanges,
+    /// The heads and the status when both sides were last equal, or as equal as possible.
+    settled: Option<(Vec<ChangeHash>, SyncStatus)>,
+    /// Both sides were equal in each report.
     is_complete: bool,
     /// The document was announced to the server.
     was_announced: bool,
@@ -192,6 +192,16 @@ impl SyncClient<'_> {
     fn exchange(
         &mut self,
         socket: &mut Socket,
+        watch_signals: Option<&mut SignalBlock>,
+    ) -> Result<ExchangeEnd> {
+        let end = self.exchange_messages(socket, watch_signals);
+        self.refused.print_unnamed(&self.address);
+        end
+    }
+
+    fn exchange_messages(
+        &mut self,
+        socket: &mut Socket,
         mut watch_signals: Option<&mut SignalBlock>,
     ) -> Result<ExchangeEnd> {
         let name = self.address.to_string();
@@ -237,19 +247,26 @@ impl SyncClient<'_> {
 
     /// Processes a frame of the server. Returns whether it was progress.
     fn receive(&mut self, frame: &[u8]) -> Result<bool> {
-        let receipt = self.client.received(frame, self.start.elapsed())?;
+        let receipt = self.client.received(frame, self.start.elapsed());
         let conversation = self.client.conversation(&self.id);
         if let Some(heads) = conversation.and_then(|conversation| conversation.their_heads()) {
             self.counts.note_server_heads(heads);
         }
+        // All events are processed before any error, so that no refusal is lost.
+        let mut is_unavailable = false;
         while let Some(event) = self.client.next_event() {
             match event {
                 Event::Changed { changes, .. } => self.counts.add_received(changes),
-                Event::Refused { change, reason, .. } => self.refused.push((change, reason)),
-                Event::Unavailable { was_known: false, .. } => bail!(SocketError::unavailable()),
+                Event::Refused { change, reason, .. } => self.refused.add(&self.address, change, reason),
+                Event::FurtherRefusals { count, .. } => self.refused.add_unnamed(count),
+                Event::Unavailable { was_known: false, .. } => is_unavailable = true,
                 // A known document may come again. Users of the document and other storages are of no interest.
                 _ => {}
             }
+        }
+        let receipt = receipt?;
+        if is_unavailable {
+            bail!(SocketError::unavailable());
         }
         Ok(receipt == Receipt::Progress)
     }
@@ -268,15 +285,22 @@ impl SyncClient<'_> {
 
     /// Replaces a timeout by its reason, if that is known.
     fn explain(&self, error: SocketError) -> SocketError {
-        let conversation = self.client.conversation(&self.id);
-        if conversation.is_some_and(|conversation| conversation.is_unavailable()) {
+        let Some(conversation) = self.client.conversation(&self.id) else { return error };
+        if conversation.is_unavailable() {
             return SocketError::withdrawn();
         }
-        let withheld = conversation.filter(|_| self.status() == SyncStatus::Withheld);
-        let missing = withheld.map(|conversation| conversation.missing_changes(self.document()));
-        match missing.iter().flatten().next() {
-            Some(hash) => SocketError::withheld(hash),
-            None => error,
+        match self.status() {
+            SyncStatus::Withheld => {
+                let missing = conversation.missing_changes(self.document());
+                // The server has sent those that were refused here.
+                let withheld = missing.iter().find(|hash| !conversation.state().has_refused(hash));
+                withheld.map_or(error, SocketError::withheld)
+            }
+            SyncStatus::InProgress => match UnacceptedChanges::find(self.document(), conversation) {
+                Some(unaccepted) => SocketError::silent_without(self.timeout, &unaccepted),
+                None => error,
+            },
+            _ => error,
         }
     }
 
@@ -304,35 +328,37 @@ impl SyncClient<'_> {
 
     /// Writes received changes to the file and reports them.
     fn finish_round(&mut self, status: SyncStatus) -> Result<()> {
-        let heads = self.document().get_heads();
-        let refused = std::mem::take(&mut self.refused);
-        if refused.is_empty() && self.settled_heads.as_ref() == Some(&heads) {
+        let settled = Some((self.document().get_heads(), status));
+        if self.refused.is_empty() && self.settled == settled {
             return Ok(());
         }
-        for (hash, error) in refused.iter().take(MAX_NAMED) {
-            print_error(&format!("{}: its change {hash} was refused: {error}", self.address));
-        }
-        if refused.len() > MAX_NAMED {
-            print_error(&format!(
-                "{}: {} more changes were refused",
-                self.address,
-                refused.len() - MAX_NAMED
-            ));
-        }
+        self.refused.print_unnamed(&self.address);
+        let conversation = self.client.conversation(&self.id).expect("the document is never removed");
         let doc = self.client.document(&self.id).expect("the document is never removed");
-        let (received, sent) = self.counts.take(doc);
+        let lacks_ours = matches!(status, SyncStatus::ReadOnlyPeer | SyncStatus::Unaccepted);
+        let server_heads = conversation.their_heads().filter(|_| lacks_ours).map(<[_]>::to_vec);
+        let unaccepted = UnacceptedChanges::find(doc, conversation).filter(|_| lacks_ours);
+        let (received, sent) = self.counts.take(doc, server_heads);
         if received > 0 {
             self.write()?;
         }
         if status == SyncStatus::ReadOnlyPeer {
             print_error(&format!("{}: accepts no changes", self.address));
+        } else if let Some(unaccepted) = &unaccepted {
+            print_error(&format!("{}: {unaccepted}", self.address));
         }
         self.is_complete &= status == SyncStatus::InSync;
-        self.settled_heads = Some(heads);
-        let document = Some(self.id.url());
+        self.settled = settled;
         let server = self.address.to_string();
-        let report = Report::new(&self.flags.file, &server, self.document());
-        Report { document, received, sent, ..report }.print(&self.flags.file, self.flags.json)
+        let report = Report {
+            document: Some(self.id.url()),
+            received,
+            sent,
+            unaccepted: unaccepted.map_or(0, |unaccepted| unaccepted.count),
+            refused: std::mem::take(&mut self.refused),
+            ..Report::new(&self.flags.file, &server, self.document())
+        };
+        report.print(&self.flags.file, self.flags.json)
     }
 }
 

@@ -3,9 +3,11 @@
 mod change_counts;
 mod client;
 mod files;
+mod refused_changes;
 mod socket;
 mod socket_error;
 mod tls;
+mod unaccepted_changes;
 
 use super::file;
 use crate::exit_code::{FAILED, OK};
@@ -13,6 +15,7 @@ use crate::flags::{SyncArgs, UsageError};
 use crate::output::{self, display_path, json};
 use anyhow::{Result, bail};
 use hashmill_doc::Document;
+use refused_changes::RefusedChanges;
 use serde::Serialize;
 use std::path::Path;
 
@@ -43,15 +46,28 @@ struct Report<'a> {
     document: Option<String>,
     /// Number of changes that the file lacked.
     received: u64,
-    /// Number of changes that the other side lacked.
+    /// Number of changes that the other side lacked and got.
     sent: u64,
+    /// Number of changes that the server lacks and has not taken.
+    unaccepted: u64,
+    #[serde(flatten)]
+    refused: RefusedChanges,
     heads: Vec<String>,
 }
 
 impl<'a> Report<'a> {
     fn new(path: &Path, with: &'a str, doc: &Document) -> Report<'a> {
         let heads = doc.get_heads().iter().map(ToString::to_string).collect();
-        Report { name: json::Name::from_path(path), with, document: None, received: 0, sent: 0, heads }
+        Report {
+            name: json::Name::from_path(path),
+            with,
+            document: None,
+            received: 0,
+            sent: 0,
+            unaccepted: 0,
+            refused: RefusedChanges::default(),
+            heads,
+        }
     }
 
     fn print(&self, path: &Path, as_json: bool) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Failures of connections to servers, with and without TLS.
 
+use super::unaccepted_changes::UnacceptedChanges;
 use hashmill_doc::ChangeHash;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -19,6 +20,12 @@ impl SocketError {
     /// The server is silent.
     pub(super) fn silent(timeout: Duration) -> SocketError {
         SocketError::ConnectionLost(format!("did not answer for {} s (see --timeout)", timeout.as_secs()))
+    }
+
+    /// The server is silent and lacks changes of the file.
+    pub(super) fn silent_without(timeout: Duration, unaccepted: &UnacceptedChanges) -> SocketError {
+        let silent = SocketError::silent(timeout);
+        SocketError::ConnectionLost(format!("{silent} and {unaccepted}"))
     }
 
     /// The server does not offer the document.

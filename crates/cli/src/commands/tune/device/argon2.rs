@@ -165,10 +165,7 @@ impl MeasuredLayouts {
         for (at, LayoutTiming { tuning, hashes_per_second, .. }) in options.iter().enumerate() {
             let cell = match at {
                 0 => "first guess".to_owned(),
-                _ => {
-                    let ratio = self.timing.ratios[at];
-                    format!("{:.3} ±{:.1}%", ratio.middle, 100.0 * ratio.spread())
-                }
+                _ => self.timing.ratios[at].to_string(),
             };
             text += &format!("  {hashes_per_second:>12.1}  {cell:<14}  {tuning}\n");
         }

@@ -161,7 +161,7 @@ impl MeasuredTiles {
         for (at, TileTiming { tiles, bytes_per_second, .. }) in options.iter().enumerate() {
             let cell = match at {
                 0 => "first guess".to_owned(),
-                _ => format!("{:.3} ±{:.1}%", timing.ratios[at].middle, 100.0 * timing.ratios[at].spread()),
+                _ => timing.ratios[at].to_string(),
             };
             text += &format!("  {:>12.1}  {cell:<14}  {tiles}\n", bytes_per_second / 1e6);
         }

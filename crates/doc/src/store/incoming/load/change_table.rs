@@ -1,7 +1,7 @@
 //! Table of changes of a document chunk: assigns to each change its operations from the collected ones.
 
 use crate::codec::chunks::document::{ChangeReader, ChangeRow, DocumentView};
-use crate::codec::columns::section::{ChunkError, Fault};
+use crate::codec::columns::section::{ChunkError, FormatFault};
 use crate::codec::limits::{Budget, Limits};
 use crate::codec::rules;
 use crate::store::history::ChangeRun;
@@ -118,7 +118,7 @@ impl Loader {
         deps: smallvec::SmallVec<[ChangeIdx; 2]>,
         items: &mut [LogRun],
         by_id: &mut [ActorOps],
-    ) -> Result<u32, Fault> {
+    ) -> Result<u32, FormatFault> {
         let lane = &mut by_id[row.actor.index()];
         if rules::sequence(lane.seq, row.seq).is_err() || row.max_op < lane.max_op {
             return Err(fault(Rule::ChangeOrder));
@@ -160,7 +160,7 @@ impl Loader {
         rows: u32,
         items: &mut [LogRun],
         by_id: &mut [ActorOps],
-    ) -> Result<ChangeRow<'a>, Fault> {
+    ) -> Result<ChangeRow<'a>, FormatFault> {
         let lane = &mut by_id[last.actor.index()];
         let first_run = self.state.log.runs.len().saturating_sub(1);
         let start = last.max_op + 1;
@@ -189,7 +189,13 @@ impl Loader {
     }
 
     /// Moves the operations from `start` on into the log.
-    fn emit(&mut self, start: u32, ops: u32, items: &mut [LogRun], lane: &mut ActorOps) -> Result<(), Fault> {
+    fn emit(
+        &mut self,
+        start: u32,
+        ops: u32,
+        items: &mut [LogRun],
+        lane: &mut ActorOps,
+    ) -> Result<(), FormatFault> {
         let (mut ctr, end) = (start, start + ops);
         while ctr < end {
             let item = items[lane.next..lane.end].first_mut().filter(|run| run.id.ctr == ctr);

@@ -1,6 +1,6 @@
 //! Check of the references in a loaded document: each must be to an ancestor.
 
-use crate::codec::columns::section::{ChunkError, Fault};
+use crate::codec::columns::section::{ChunkError, FormatFault};
 use crate::codec::limits::Budget;
 use crate::codec::rules;
 use crate::store::history::ancestor_search::CurrentHistory;
@@ -8,18 +8,18 @@ use crate::store::history::ancestry::{AncestorCache, AncestorClock};
 use crate::store::history::heads::Heads;
 use crate::store::log::key_op::Key;
 use crate::store::log::{LogRun, RunAction, stepped};
-use crate::store::state::State;
+use crate::store::state::DocumentState;
 use crate::types::OpId;
 use crate::types::error::{OpFault, Rule};
 
-impl State {
+impl DocumentState {
     /// Checks for every operation of a document with concurrent changes that its references are to ancestors of its
     /// change. Without concurrent changes, smaller counters prove this.
     pub(super) fn check_references(&self, budget: &mut Budget) -> Result<(), ChunkError> {
         let (mut heads, mut all, mut recent) =
             (Heads::default(), AncestorClock::default(), AncestorCache::default());
         for (number, run) in self.history.runs().enumerate() {
-            let broken = |rule| ChunkError::from(Fault::at(0, rule));
+            let broken = |rule| ChunkError::from(FormatFault::at(0, rule));
             if run.follows_all {
                 self.refers_to(number, &all).map_err(|rule| broken(Rule::Operation(rule)))?;
             } else {

@@ -13,7 +13,7 @@ use hashbrown::HashSet;
 
 use crate::codec::chunks::change::check_values;
 use crate::codec::chunks::document::DocumentView;
-use crate::codec::columns::section::{ChunkError, Fault};
+use crate::codec::columns::section::{ChunkError, FormatFault};
 use crate::codec::limits::{Budget, Limits, Size, cost};
 use crate::codec::ops::op_reader::{OpReader, Run, RunKind, is_char, spec};
 use crate::codec::ops::runs::InsertRun;
@@ -34,7 +34,7 @@ use crate::store::memory::byte_arena::Bytes;
 use crate::store::register::Values;
 use crate::store::seq::build::{Builder, Unsorted};
 use crate::store::seq::{Kind, Seq, Span};
-use crate::store::state::{Body, Loaded, ROOT, State};
+use crate::store::state::{Body, DocumentState, Loaded, ROOT};
 use crate::types::error::{LimitError, OpFault, Rule};
 use crate::types::{KeyOpIdx, Number as _, ObjIdx, ObjType, OpId, RegIdx, TextEncoding};
 
@@ -49,7 +49,7 @@ const KEPT: usize = 4;
 
 /// Loader of a document chunk.
 pub(in crate::store) struct Loader {
-    pub(in crate::store) state: State,
+    pub(in crate::store) state: DocumentState,
     /// Operations of sequences as runs of the log, in no order.
     pub(in crate::store) items: Vec<LogRun>,
     /// Operations on keys in the order of the document. Their `before` is their group.
@@ -115,15 +115,15 @@ impl RowCounter<'_> {
     }
 }
 
-fn fault(rule: Rule) -> Fault {
-    Fault::at(0, rule)
+fn fault(rule: Rule) -> FormatFault {
+    FormatFault::at(0, rule)
 }
 
-fn operation(rule: OpFault) -> Fault {
+fn operation(rule: OpFault) -> FormatFault {
     fault(Rule::Operation(rule))
 }
 
-impl State {
+impl DocumentState {
     /// Reads a document chunk. Does not compare its heads with those named in the file.
     pub(crate) fn load(
         view: &DocumentView<'_>,
@@ -134,7 +134,7 @@ impl State {
     ) -> Result<Self, ChunkError> {
         budget.pay(view.len());
         budget.set_names(view.longest_name());
-        let mut state = State::new(encoding);
+        let mut state = DocumentState::new(encoding);
         state.actors.add_all(view.actors.iter());
         let raw = view.ops.get(spec::RAW);
         // Chunks of the heap may be half empty.
@@ -235,7 +235,7 @@ impl Loader {
     }
 
     /// Moves to the next object. Objects come in the order of their ids.
-    fn enter(&mut self, obj: OpId, last: LastObject) -> Result<LastObject, Fault> {
+    fn enter(&mut self, obj: OpId, last: LastObject) -> Result<LastObject, FormatFault> {
         self.finish_object()?;
         if self.state.actors.cmp(obj, last.obj).is_lt() {
             return Err(fault(Rule::OperationOrder));
@@ -244,7 +244,7 @@ impl Loader {
         Ok(LastObject { obj, number })
     }
 
-    fn finish_object(&mut self) -> Result<(), Fault> {
+    fn finish_object(&mut self) -> Result<(), FormatFault> {
         self.end_group()?;
         self.begins.clear();
         self.origin_chain.clear();
@@ -256,9 +256,15 @@ impl Loader {
         Ok(())
     }
 
-    fn row(&mut self, row: &Row<'_>, refs: &[OpId], last: LastObject, at: Offsets) -> Result<(), Fault> {
+    fn row(
+        &mut self,
+        row: &Row<'_>,
+        refs: &[OpId],
+        last: LastObject,
+        at: Offsets,
+    ) -> Result<(), FormatFault> {
         if refs.windows(2).any(|pair| self.state.actors.cmp(pair[0], pair[1]).is_ge()) {
-            return Err(Fault::in_column(spec::SUCC_CTR, 0, Rule::NotAscending("successors")));
+            return Err(FormatFault::in_column(spec::SUCC_CTR, 0, Rule::NotAscending("successors")));
         }
         if row.action == Action::Delete {
             return Err(fault(Rule::Deletion));
@@ -298,7 +304,7 @@ impl Loader {
         refs: &[OpId],
         last: LastObject,
         at: Offsets,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), FormatFault> {
         let same = self.group.as_ref().is_some_and(|group| group.is_key(key, &self.state.heap));
         if !same {
             if self.group.as_ref().is_some_and(|group| !group.before_key(key, &self.state.heap)) {
@@ -351,7 +357,7 @@ impl Loader {
 
     /// Adds a row to the open group. Inlined: passed through memory, it would be read before its stores complete.
     #[inline(always)]
-    fn add(&mut self, op: Op) -> Result<(), Fault> {
+    fn add(&mut self, op: Op) -> Result<(), FormatFault> {
         let group = self.group.as_mut().expect("the caller opened it");
         if group.ops.last().is_some_and(|last| self.state.actors.cmp(last.id, op.id).is_ge()) {
             return Err(fault(Rule::OperationOrder));
@@ -367,7 +373,7 @@ impl Loader {
         refs: &[OpId],
         last: LastObject,
         at: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), FormatFault> {
         let mark = row.action == Action::Mark;
         let text = self.state.seq(last.number).is_some_and(|seq| seq.is_text);
         self.origin_chain.advance(row.id, 1, origin, &self.state.actors).map_err(operation)?;
@@ -417,7 +423,7 @@ impl Loader {
     }
 
     /// The end of a mark follows its begin, whose id is one less.
-    fn mark_row(&mut self, row: &Row<'_>) -> Result<(), Fault> {
+    fn mark_row(&mut self, row: &Row<'_>) -> Result<(), FormatFault> {
         if row.mark.is_some() {
             self.begins.insert(row.id);
             return Ok(());
@@ -473,7 +479,7 @@ impl Loader {
     /// Checks the reference rules for rows that were decoded together. Ids ascend and successors ascend or descend in
     /// equal steps, so checking both ends suffices.
     #[inline]
-    fn check_insert_run(&mut self, insert_run: &InsertRun, last: LastObject) -> Result<(), Fault> {
+    fn check_insert_run(&mut self, insert_run: &InsertRun, last: LastObject) -> Result<(), FormatFault> {
         let InsertRun { id, origin, len, .. } = *insert_run;
         rules::reference(id, origin)
             .and_then(|()| rules::reference(id, last.obj))
@@ -601,7 +607,7 @@ impl Loader {
         refs: &[OpId],
         last: LastObject,
         at: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), FormatFault> {
         if self.group.is_none() {
             let (_, builder) = self.open.as_mut().expect("a sequence is open");
             let span = builder.pop(&self.state.ctx()).filter(|span| span.kind != Kind::Mark);
@@ -618,7 +624,7 @@ impl Loader {
     }
 
     /// Converts the rows of a key or element into operations with predecessors.
-    fn end_group(&mut self) -> Result<(), Fault> {
+    fn end_group(&mut self) -> Result<(), FormatFault> {
         let Some(mut group) = self.group.take() else { return Ok(()) };
         let number = self.lasts.len();
         self.lasts.push(None);
@@ -740,7 +746,7 @@ impl Loader {
     }
 
     /// Assembles the state.
-    fn finish(mut self) -> State {
+    fn finish(mut self) -> DocumentState {
         let mut keys_of_maps = self.keys_of_maps.into_iter();
         for (obj, keys) in self.maps {
             let last = |(key, group, values)| (key, self.lasts[group], values);
@@ -767,8 +773,9 @@ impl Loader {
 
 /// Checks that a successor is later than its operation.
 #[inline]
-fn later(id: OpId, succ: OpId) -> Result<(), Fault> {
-    rules::reference(succ, id).map_err(|rule| Fault::in_column(spec::SUCC_CTR, 0, Rule::Operation(rule)))
+fn later(id: OpId, succ: OpId) -> Result<(), FormatFault> {
+    rules::reference(succ, id)
+        .map_err(|rule| FormatFault::in_column(spec::SUCC_CTR, 0, Rule::Operation(rule)))
 }
 
 fn raw_bytes(at: u32, len: usize) -> Bytes {

@@ -111,6 +111,7 @@ pub(super) fn prepare() -> bool {
 fn install() -> bool {
     // SAFETY: asks for a constant.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    // Without a page size, the caller does not map files but reads them.
     let Some(page) = usize::try_from(page).ok().filter(|page| page.is_power_of_two()) else {
         return false;
     };

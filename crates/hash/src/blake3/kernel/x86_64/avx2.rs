@@ -47,7 +47,7 @@ macro_rules! rows {
         // body clobbers only what the ABI allows.
         unsafe {
             core::arch::asm!(
-                include_str!("generated/lanes/avx2_lanes2.s"),
+                include_str!("generated/lanes/rows/avx2_lanes2.s"),
                 in("rax") $input[0],
                 in("rdx") $input[1],
                 inout("rsi") $blocks => _,
@@ -110,7 +110,7 @@ macro_rules! four {
         // memory behind the rows is as large as the body needs; the body clobbers only what the ABI allows.
         unsafe {
             core::arch::asm!(
-                include_str!("generated/lanes/avx2_lanes4.s"),
+                include_str!("generated/lanes/rows/avx2_lanes4.s"),
                 in("rax") $input[0],
                 in("rdx") $input[1],
                 in("rcx") $input[2],
@@ -176,7 +176,7 @@ fn rows_of_four(counters: [[u64; 2]; 2], len: [[u32; 2]; 2], flags: [[u32; 2]; 2
 macro_rules! eight {
     ($lanes:ident, $blocks:ident) => {
         advance!(
-            "generated/lanes/avx2_lanes8.s", PLAIN, $lanes, $blocks,
+            "generated/lanes/columns/avx2_lanes8.s", PLAIN, $lanes, $blocks,
             out("r12") _, out("r13") _, out("r14") _
         )
     };

@@ -3,7 +3,8 @@
 //! `avx512` is for processors with one-cycle rotates and full-width 512-bit units (Intel). `avx512-ymm` is
 //! for Zen 4, where a rotate takes two cycles and a 512-bit operation occupies its pipe for two: rotates are
 //! taken off the latency chain by fusion, sixteen lanes are two streams of eight, and four messages in rows
-//! are two streams of two. `avx512-twin` is for Zen 5, where every vector operation takes two cycles: one
+//! are two streams of two. Only its rounds are limited to 256 bits: it also uses 512-bit registers, to transpose
+//! messages and to hold counters, so it needs the same CPU features as the others. `avx512-twin` is for Zen 5, where every vector operation takes two cycles: one
 //! message is computed in general registers, and thirty-two lanes are two streams of sixteen.
 
 use super::{CONSTANTS, advance, run, xof};
@@ -169,10 +170,10 @@ macro_rules! rows {
     };
 }
 
-rows!(lanes2, "generated/lanes/avx512_lanes2.s");
-rows!(lanes4, "generated/lanes/avx512_lanes4.s");
-rows!(lanes2_fused, "generated/lanes/avx512_lanes2_fused.s");
-rows!(lanes2x2, "generated/lanes/avx512_lanes2x2.s");
+rows!(lanes2, "generated/lanes/rows/avx512_lanes2.s");
+rows!(lanes4, "generated/lanes/rows/avx512_lanes4.s");
+rows!(lanes2_fused, "generated/lanes/rows/avx512_lanes2_fused.s");
+rows!(lanes2x2, "generated/lanes/rows/avx512_lanes2x2.s");
 
 /// The two entry points of a column kernel around one body.
 macro_rules! columns {
@@ -204,20 +205,20 @@ mod lanes8 {
     /// See [`Wide::advance`].
     #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
     pub(super) unsafe fn advance(lanes: &mut [Lanes], blocks: usize) {
-        advance!("generated/lanes/avx512_lanes8.s", PLAIN, lanes, blocks);
+        advance!("generated/lanes/columns/avx512_lanes8.s", PLAIN, lanes, blocks);
     }
 
     /// See [`Wide::uniform`].
     #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
     pub(super) unsafe fn uniform(job: &UniformLanes) {
         let (mut lanes, blocks) = (first_lanes::<8>(job), job.blocks);
-        advance!("generated/lanes/avx512_lanes8.s", PLAIN, lanes, blocks);
+        advance!("generated/lanes/columns/avx512_lanes8.s", PLAIN, lanes, blocks);
     }
 }
 
-columns!(lanes16, "generated/lanes/avx512_lanes16.s", PLAIN, [0]);
-columns!(lanes2x8, "generated/lanes/avx512_lanes2x8.s", PLAIN, [0]);
-columns!(lanes2x16, "generated/lanes/avx512_lanes2x16.s", PAIRED, [0, 1]);
+columns!(lanes16, "generated/lanes/columns/avx512_lanes16.s", PLAIN, [0]);
+columns!(lanes2x8, "generated/lanes/columns/avx512_lanes2x8.s", PLAIN, [0]);
+columns!(lanes2x16, "generated/lanes/columns/avx512_lanes2x16.s", PAIRED, [0, 1]);
 
 /// A row body for one or four output blocks.
 macro_rules! xof_rows {

@@ -23,7 +23,7 @@ fn run(key: &Cv, input: &[u8], counter: u64, flags: RunFlags, out: &mut Cv) {
 /// See [`Wide::advance`].
 #[target_feature(enable = "sse4.1")]
 unsafe fn lanes4(lanes: &mut [Lanes], blocks: usize) {
-    advance!("generated/lanes/sse41_lanes4.s", PLAIN, lanes, blocks);
+    advance!("generated/lanes/columns/sse41_lanes4.s", PLAIN, lanes, blocks);
 }
 
 /// See [`crate::blake3::kernel::table::Xof`].
@@ -36,5 +36,5 @@ fn xof4(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
 #[target_feature(enable = "sse4.1")]
 unsafe fn uniform4(job: &UniformLanes) {
     let (mut lanes, blocks) = (first_lanes::<4>(job), job.blocks);
-    advance!("generated/lanes/sse41_lanes4.s", PLAIN, lanes, blocks);
+    advance!("generated/lanes/columns/sse41_lanes4.s", PLAIN, lanes, blocks);
 }
