@@ -9,7 +9,7 @@ const PAGE: &str = "ARCHITECTURE.md";
 const SECTION: &str = "## Walks";
 
 /// The most lines of the page. A longer page is not read to its end.
-const MAX_LINES: usize = 165;
+const MAX_LINES: usize = 150;
 
 /// The most files of a walk.
 const MAX_FILES: usize = 10;
