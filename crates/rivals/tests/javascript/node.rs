@@ -16,20 +16,15 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// `hashmill doc`.
-pub(crate) fn hashmill() -> Command {
-    let mut command = program();
-    command.arg("doc");
-    command
-}
-
 /// The program that users have, beside the folder of the tests.
-fn program() -> Command {
+pub(crate) fn hashmill() -> Command {
     let test = env::current_exe().expect("a path");
     let folder = test.ancestors().nth(2).expect("a folder");
     let program = folder.join(format!("hashmill{}", env::consts::EXE_SUFFIX));
     assert!(program.exists(), "`cargo xtask javascript` builds {} first", program.display());
-    Command::new(program)
+    let mut command = Command::new(program);
+    command.arg("doc");
+    command
 }
 
 fn node(script: &str) -> Command {
@@ -93,13 +88,6 @@ impl Server {
         Server::start(&mut node("server.mjs")).expect("a server that listens")
     }
 
-    /// `hashmill serve`, with its storage in a folder.
-    pub(crate) fn ours(data: &Path, port: u16) -> Server {
-        let mut command = program();
-        command.args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--data"]).arg(data);
-        Server::start(&mut command).expect("a server that listens")
-    }
-
     /// The same server on our engine.
     pub(crate) fn newest_on_ours() -> Server {
         Server::start(&mut on_ours("server.mjs")).expect("a server that listens")
@@ -109,12 +97,7 @@ impl Server {
     fn start(command: &mut Command) -> Option<Server> {
         let mut child = wait::start(command.stdout(Stdio::piped())).expect("Node");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        let port = lines.find_map(|line| {
-            let line = line.ok()?;
-            let ours =
-                line.strip_prefix("listening on ws://127.0.0.1:").and_then(|rest| rest.split(',').next());
-            line.strip_prefix("Listening on port ").or(ours)?.parse().ok()
-        });
+        let port = lines.find_map(|line| line.ok()?.strip_prefix("Listening on port ")?.parse().ok());
         // Drain the output: a full pipe would block the server.
         thread::spawn(move || lines.for_each(drop));
         Some(Server { _child: child, port: port? })

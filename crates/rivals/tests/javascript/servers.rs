@@ -100,26 +100,6 @@ fn documents_go_both_ways_through_a_server_of_the_newest_library() {
     converse(&Server::newest());
 }
 
-#[test]
-fn documents_go_both_ways_through_our_server() {
-    let desk = Desk::new();
-    converse(&Server::ours(&desk.path("data"), 0));
-}
-
-/// Official clients on both sides of a kill: the second one starts with nothing.
-#[test]
-fn our_server_has_what_it_confirmed_after_a_kill() {
-    let desk = Desk::new();
-    let server = Server::ours(&desk.path("data"), 0);
-    // Each of these ends when another client has got the change from the server.
-    let made = said("peer.mjs", [&server.url(), "create"]);
-    let changed = said("peer.mjs", [&server.url(), "put", url(&made), "there", "a text"]);
-    let port = server.port;
-    drop(server);
-    let server = Server::ours(&desk.path("data"), port);
-    assert_same(&said("peer.mjs", [&server.url(), "read", url(&made)]), &changed);
-}
-
 /// All that a server keeps of a document, one chunk behind the other.
 fn kept(folder: &Path, bytes: &mut Vec<u8>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
