@@ -25,12 +25,13 @@ const MUSL: &str =
     if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-musl" } else { "x86_64-unknown-linux-musl" };
 
 /// The packages that are published, each after those that it needs; the program comes last.
-const SHIPPED: [&str; 11] = [
+const SHIPPED: [&str; 12] = [
     "hashmill-atomic-file",
     "hashmill-hash",
     "hashmill-machine",
     "hashmill-doc",
     "hashmill-repo",
+    "hashmill-server",
     "hashmill-files",
     "hashmill-gpu",
     "hashmill-engines",
