@@ -31,7 +31,7 @@ pub enum Event {
     Completed(RequestId, Result<(), IoFailure>),
     /// Outcome of [`Action::RunWork`].
     WorkDone(WorkId, WorkOutput),
-    /// A time that was asked for has come. Late, early and repeated calls are harmless.
+    /// The time that was asked for last has come. Late and additional calls are harmless.
     TimerFired,
     /// The server shall end: store what was received, and close all sockets.
     DrainRequested,

@@ -161,8 +161,7 @@ impl Core {
             Event::Loaded(request, result) => self.finish_load(request, result),
             Event::Completed(request, result) => self.finish_compaction_step(request, result),
             Event::WorkDone(work, output) => self.finish_work(work, output),
-            // Asks again in case that it was early.
-            Event::TimerFired => self.wake_at = None,
+            Event::TimerFired => self.wake_at = self.wake_at.filter(|at| *at > self.now),
             Event::DrainRequested if self.draining == Draining::No => self.draining = Draining::Requested,
             Event::DrainRequested => {}
         }

@@ -32,6 +32,8 @@ pub(crate) struct OpenDocument {
     staged_heads: Vec<ChangeHash>,
     /// The storage fails, so changes are refused.
     is_degraded: bool,
+    /// Bytes of the chunks that the document consists of.
+    content_bytes: usize,
     limits: Limits,
     max_idle_messages: u32,
 }
@@ -107,6 +109,7 @@ impl OpenDocument {
             durable_heads: Vec::new(),
             staged_heads: Vec::new(),
             is_degraded: false,
+            content_bytes: 0,
             limits,
             max_idle_messages,
         }
@@ -115,6 +118,7 @@ impl OpenDocument {
     /// Applies a stored chunk, or returns why it cannot be read.
     pub(super) fn read_chunk(&mut self, bytes: &[u8]) -> Result<(), String> {
         let report = self.doc.load_incremental_reported(bytes).map_err(|error| error.to_string())?;
+        self.content_bytes += bytes.len();
         match report.losses.first() {
             Some(loss) => Err(loss.reason.to_string()),
             None => Ok(()),
@@ -144,12 +148,14 @@ impl OpenDocument {
             let is_whole = self.staged_heads.is_empty();
             let bytes = if is_whole { self.doc.save() } else { self.doc.save_after(&self.staged_heads) };
             self.staged_heads.clone_from(&heads);
+            self.content_bytes += bytes.len();
             output.record = Some(Record { bytes, heads, is_whole });
         }
         let stats = self.doc.stats();
         let bytes = DOCUMENT_BYTES
             + stats.operations * OPERATION_BYTES
             + stats.changes * CHANGE_BYTES
+            + self.content_bytes as u64
             + self.peers.len() as u64 * PEER_BYTES;
         output.memory_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         output
@@ -183,8 +189,9 @@ impl OpenDocument {
                 self.peers.values_mut().for_each(|peer| peer.start_over(false));
             }
             Input::Snapshot => {
-                let heads = self.doc.get_heads();
-                output.snapshot = Some(SnapshotBytes { heads, bytes: self.doc.save() });
+                let (heads, bytes) = (self.doc.get_heads(), self.doc.save());
+                self.content_bytes = bytes.len();
+                output.snapshot = Some(SnapshotBytes { heads, bytes });
             }
         }
     }

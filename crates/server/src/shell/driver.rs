@@ -27,17 +27,23 @@ use crate::ids::{BatchId, RequestId, SocketId, WorkId};
 /// Maximum number of threads for loads and large work.
 const MAX_WORKERS: usize = 4;
 
-/// An action for a socket.
-#[derive(Debug)]
-pub(super) enum Outgoing {
-    Frame(Vec<u8>),
-    Close(CloseReason),
+/// The ends of a socket's queues at the core.
+pub(super) struct SocketQueue {
+    frames: UnboundedSender<Vec<u8>>,
+    /// Beside the queue of frames, which a client may never read.
+    close: watch::Sender<Option<CloseReason>>,
+}
+
+/// The ends of these queues at the socket.
+pub(super) struct Outgoing {
+    pub(super) frames: UnboundedReceiver<Vec<u8>>,
+    pub(super) close: watch::Receiver<Option<CloseReason>>,
 }
 
 /// An input of the core's thread.
 enum Input {
     /// A new socket, with the queue of its frames.
-    Opened(SocketId, Access, UnboundedSender<Outgoing>),
+    Opened(SocketId, Access, SocketQueue),
     /// A frame. The permit returns when the core has processed it, so that a socket cannot send faster than the core reads.
     Frame(SocketId, Vec<u8>, OwnedSemaphorePermit),
     Event(Event),
@@ -139,12 +145,13 @@ impl Driver {
 }
 
 impl Handle {
-    /// Registers a socket. Returns its id, and the queue of its frames.
-    pub(super) fn open(&self, access: Access) -> (SocketId, UnboundedReceiver<Outgoing>) {
+    /// Registers a socket. Returns its id, and what the core has for it.
+    pub(super) fn open(&self, access: Access) -> (SocketId, Outgoing) {
         let socket = SocketId(self.last_socket.fetch_add(1, Ordering::Relaxed) + 1);
-        let (sender, receiver) = unbounded_channel();
-        self.send(Input::Opened(socket, access, sender));
-        (socket, receiver)
+        let (frames, received_frames) = unbounded_channel();
+        let (close, received_close) = watch::channel(None);
+        self.send(Input::Opened(socket, access, SocketQueue { frames, close }));
+        (socket, Outgoing { frames: received_frames, close: received_close })
     }
 
     pub(super) fn receive(&self, socket: SocketId, frame: Vec<u8>, permit: OwnedSemaphorePermit) {
@@ -179,7 +186,7 @@ impl Handle {
 
 struct CoreThread {
     core: Core,
-    sockets: BTreeMap<SocketId, UnboundedSender<Outgoing>>,
+    sockets: BTreeMap<SocketId, SocketQueue>,
     writes: Sender<StoreJob>,
     works: Sender<WorkerJob>,
     health: Arc<Health>,
@@ -197,8 +204,8 @@ impl CoreThread {
                 Some(at) => inputs.recv_timeout(at.saturating_sub(now)),
             };
             let (event, _permit) = match input {
-                Ok(Input::Opened(socket, access, sender)) => {
-                    self.sockets.insert(socket, sender);
+                Ok(Input::Opened(socket, access, queue)) => {
+                    self.sockets.insert(socket, queue);
                     (Event::SocketOpened(socket, access), None)
                 }
                 Ok(Input::Frame(socket, frame, permit)) => {
@@ -211,7 +218,7 @@ impl CoreThread {
                     (event, None)
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    self.wake_at = None;
+                    self.wake_at = self.wake_at.filter(|at| *at > self.start.elapsed());
                     (Event::TimerFired, None)
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -228,12 +235,17 @@ impl CoreThread {
     }
 
     fn carry_out(&mut self, action: Action, report: &impl Fn(&Fact)) {
-        // A thread that has ended gives no answer, which the core takes for a slow one.
+        // A thread that has ended gives no answer, which the core takes for a slow one. A socket that has ended reports it.
         match action {
-            Action::Send(socket, frame) => self.send(socket, Outgoing::Frame(frame)),
+            Action::Send(socket, frame) => {
+                if let Some(queue) = self.sockets.get(&socket) {
+                    drop(queue.frames.send(frame));
+                }
+            }
             Action::Close(socket, reason) => {
-                self.send(socket, Outgoing::Close(reason));
-                self.sockets.remove(&socket);
+                if let Some(queue) = self.sockets.remove(&socket) {
+                    queue.close.send_replace(Some(reason));
+                }
             }
             Action::Append { batch, chunks } => drop(self.writes.send(StoreJob::Append(batch, chunks))),
             Action::PutSnapshot { request, chunk } => {
@@ -249,13 +261,6 @@ impl CoreThread {
                     self.health.has_drained.store(true, Ordering::Release);
                 }
             }
-        }
-    }
-
-    fn send(&self, socket: SocketId, outgoing: Outgoing) {
-        if let Some(sender) = self.sockets.get(&socket) {
-            // The socket has closed, of which an event will tell.
-            let _ = sender.send(outgoing);
         }
     }
 }

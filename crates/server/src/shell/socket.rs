@@ -10,9 +10,9 @@ use std::time::Duration;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
@@ -25,8 +25,9 @@ use crate::ids::SocketId;
 
 /// Interval of pings. A client that does not move a byte for two of them is gone.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
-/// Time for the closing handshake.
+/// Time for the client's answer to a close, and for reading all that was sent before.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Number of frames of a socket that the core has not processed.
 const MAX_UNPROCESSED_FRAMES: usize = 8;
 /// Buffer for reading: the default takes most of the memory of an idle socket.
@@ -48,10 +49,11 @@ where
     let stream = Counting { stream, moved_bytes: Arc::clone(&moved_bytes) };
     let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
     let (sink, frames) = socket.split();
-    let (id, outgoing) = core.open(access);
+    let (id, Outgoing { frames: outgoing, close }) = core.open(access);
     tokio::select! {
         () = read(frames, id, core) => {}
-        () = write(sink, id, outgoing, core) => {}
+        () = write(sink, id, outgoing, close.clone(), core) => {}
+        () = linger(close) => {}
         () = stall(&moved_bytes) => {}
     }
     core.closed(id);
@@ -76,11 +78,12 @@ where
     }
 }
 
-/// Sends frames of the core, and pings.
+/// Sends frames of the core, and pings. When the core closes the socket, the frames before that are sent, too.
 async fn write<S>(
     mut sink: SplitSink<Socket<S>, Message>,
     id: SocketId,
-    mut outgoing: UnboundedReceiver<Outgoing>,
+    mut outgoing: UnboundedReceiver<Vec<u8>>,
+    close: watch::Receiver<Option<CloseReason>>,
     core: &Handle,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -88,31 +91,40 @@ async fn write<S>(
     let mut pings = interval_at(Instant::now() + PING_INTERVAL, PING_INTERVAL);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let next = tokio::select! {
-            next = outgoing.recv() => next,
-            _ = pings.tick() => {
-                if sink.send(Message::Ping(Bytes::new())).await.is_err() {
-                    return;
+        let (message, len) = tokio::select! {
+            frame = outgoing.recv() => match frame {
+                Some(frame) => {
+                    let len = frame.len();
+                    (Message::Binary(frame.into()), len)
                 }
-                continue;
-            }
+                None => break,
+            },
+            _ = pings.tick() => (Message::Ping(Bytes::new()), 0),
         };
-        match next {
-            Some(Outgoing::Frame(frame)) => {
-                let len = frame.len();
-                if sink.send(Message::Binary(frame.into())).await.is_err() {
-                    return;
-                }
-                core.drained(id, len);
-            }
-            Some(Outgoing::Close(reason)) => {
-                let frame = Message::Close(Some(close_frame(reason)));
-                // The client may not read it any more. If it answers, the other direction ends first.
-                let _ = timeout(CLOSE_TIMEOUT, sink.send(frame)).await;
-                return sleep(CLOSE_TIMEOUT).await;
-            }
-            None => return,
+        if sink.send(message).await.is_err() {
+            return;
         }
+        if len > 0 {
+            core.drained(id, len);
+        }
+    }
+    let reason = *close.borrow();
+    if let Some(reason) = reason
+        && sink.send(Message::Close(Some(close_frame(reason)))).await.is_ok()
+    {
+        // If the client answers, the other direction ends first.
+        sleep(CLOSE_TIMEOUT).await;
+    }
+}
+
+/// Returns some time after the core has closed the socket, which a client that does not read would keep open.
+async fn linger(mut close: watch::Receiver<Option<CloseReason>>) {
+    let reason = close.wait_for(Option::is_some).await.map(|reason| *reason);
+    match reason {
+        Ok(Some(CloseReason::Slow)) => {}
+        Ok(_) => sleep(LINGER_TIMEOUT).await,
+        // The core has ended, and with it the queue of frames.
+        Err(_) => std::future::pending().await,
     }
 }
 

@@ -36,16 +36,12 @@ impl SimulatedClient {
     /// Makes a change to a document.
     pub(super) fn edit(&mut self, id: &DocumentId, mut value: Vec<u8>) -> Change {
         self.edits += 1;
-        // Writing the same value again is no change.
+        // Unique: writing a value that is there, also by another client, is no change.
         value.extend(self.edits.to_be_bytes());
+        value.extend(self.peer.as_bytes());
         let doc = self.client.document_mut(id).expect("it has all documents");
         let key = format!("key {}", self.edits % 5);
-        doc.transact(|tx| tx.put(ROOT, &key, value.clone())).expect("there is room");
-        if doc.get_last_local_change().is_none() {
-            // Another client has written that value.
-            value.extend(self.peer.as_bytes());
-            doc.transact(|tx| tx.put(ROOT, &key, value)).expect("there is room");
-        }
+        doc.transact(|tx| tx.put(ROOT, key, value)).expect("there is room");
         doc.get_last_local_change().expect("it was made")
     }
 

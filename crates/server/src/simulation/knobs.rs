@@ -48,12 +48,12 @@ impl Knobs {
         let [access_changes, reading_pauses, hostile_sockets, broadcasts] =
             [rate(10), rate(20), rate(10), rate(30)];
         let [failed_writes, unknown_writes] = [rate(30), rate(30)];
-        let [failed_loads, damaged_loads] = [rate(30), rate(40)];
+        let [failed_loads, damaged_loads] = [rate(30), rate(80)];
         let mut config = Config::new("srv", "5638dcaa-8264-4cd2-a865-2a045e045ae2");
         config.queue_bytes = [1 << 11, 1 << 20][rng.below(2)];
         config.max_queue_bytes = 16 * config.queue_bytes;
         config.inline_bytes = [0, 600, 1 << 20][rng.below(3)];
-        config.max_chunks = [4, 8, 1000][rng.below(3)];
+        config.max_chunks = [2, 8, 1000][rng.below(3)];
         config.idle_after = Duration::from_millis([50, 1000, 60_000][rng.below(3)]);
         config.degrade_after = Duration::from_millis([200, 2000][rng.below(2)]);
         config.staged_bytes = [500, 64 << 20][rng.below(2)];

@@ -18,13 +18,26 @@ use crate::core::defect::Defect;
 use probes::Probes;
 use world::World;
 
-/// The world of seed 700 does not come to rest, see the crate's README; the number grows when the cause is found.
+/// Names the seed of a world that panics.
+struct SeedNote(u64);
+
+impl Drop for SeedNote {
+    #[expect(clippy::print_stdout, reason = "the harness shows it with the panic")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("seed {}", self.0);
+        }
+    }
+}
+
+/// More worlds are run by hand until the open points of the crate's README are closed.
 const WORLDS: u64 = 150;
 
 #[test]
 fn no_world_breaks_an_invariant() {
     let (mut reached, mut events) = (BTreeSet::new(), 0);
     for seed in 0..WORLDS {
+        let _note = SeedNote(seed);
         let mut world = World::new(seed, None);
         if let Err(violation) = world.run() {
             panic!("{}seed {seed}, event {}: {violation}", world.trace(), world.events);
@@ -44,7 +57,7 @@ fn known_mistakes_are_found() {
         (Defect::UnknownIsDone, &["promise"], 100),
         (Defect::NoReset, &["exchange", "convergence"], 100),
         (Defect::UnboundedQueue, &["memory"], 200),
-        (Defect::DeletesUnread, &["promise"], 200),
+        (Defect::DeletesUnread, &["promise"], 600),
     ] {
         let found =
             (0..most_seeds).find_map(|seed| Some((seed, World::new(seed, Some(defect)).run().err()?)));
