@@ -18,7 +18,7 @@ const LEAST: [(&str, usize); 13] = [
     ("tsan", 5),
     ("devices", 320),
     ("sweeps", 180),
-    ("server", 30),
+    ("serve", 30),
 ];
 
 /// Least number of tests of a step that runs tests.

@@ -53,7 +53,7 @@ pub(super) const STEPS: &[Step] = &[
         commands: |setting| tests(setting, &["crates/inventory"]),
     },
     Step {
-        name: "server",
+        name: "serve",
         about: "tests of the crate `server`, and those of `hashmill serve` as its users run it",
         kind: Kind::Server,
         graph: Graph::Whole,
