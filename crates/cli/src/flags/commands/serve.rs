@@ -52,6 +52,10 @@ pub(crate) enum ServeCommand {
 
 /// Write a settings file with the defaults and their meaning
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve init
+  hashmill serve init /etc/hashmill-serve.toml")]
 pub(crate) struct InitArgs {
     /// The file, which must not exist
     #[arg(value_name = "FILE", default_value = "hashmill-serve.toml")]
