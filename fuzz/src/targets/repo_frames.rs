@@ -1,10 +1,10 @@
 //! Fuzz target for frames of a sync server: a message keeps its meaning when it is encoded again, a client with presence survives
-//! every sequence of frames, and all frames that it sends are messages.
+//! every sequence of frames, and all frames that it sends are messages. Values keep their meaning, too.
 
 use std::time::Duration;
 
 use hashmill_repo::message::PeerMetadata;
-use hashmill_repo::{Client, DocumentId, Message, Presence, PresenceTimes};
+use hashmill_repo::{CborItem, Client, DocumentId, Message, Presence, PresenceTimes};
 
 use crate::accepted::accepted;
 use crate::targets::doc::{LIMITS, small_within};
@@ -66,4 +66,9 @@ fn check_meaning(frame: &[u8]) {
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
+    let Ok(item) = CborItem::from_bytes(frame.to_vec()) else { return };
+    let value = item.to_literal();
+    let again = CborItem::from_literal(&value).expect("a value that was received").to_literal();
+    // What is no number is not equal to itself.
+    assert_eq!(format!("{again:?}"), format!("{value:?}"), "another value");
 }

@@ -8,7 +8,7 @@ use minicbor::data::{Tag, Type};
 use super::error::{DecodeError, MAX_SHOWN_CHARS, shorten};
 
 /// Maximum nesting depth of values.
-const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 /// CBOR tag that JavaScript programs put before a byte array.
 const BYTE_ARRAY: Tag = Tag::new(64);
 /// Integers up to this are exact in the numbers of JavaScript.
@@ -142,17 +142,8 @@ fn is_absent(value: &[u8]) -> bool {
     matches!(value, [0xf6 | 0xf7])
 }
 
-/// Is this one whole value that can be stored, within the limit of nesting?
-pub(crate) fn check_value(bytes: &[u8]) -> Result<(), DecodeError> {
-    let mut decoder = Decoder::new(bytes);
-    skip_value(&mut decoder, MAX_DEPTH)?;
-    match bytes.len() - decoder.position() {
-        0 => Ok(()),
-        rest => Err(DecodeError::Rest(rest)),
-    }
-}
-
-fn text<'b>(decoder: &mut Decoder<'b>) -> Result<Cow<'b, str>, DecodeError> {
+/// Reads a text of any form.
+pub(crate) fn text<'b>(decoder: &mut Decoder<'b>) -> Result<Cow<'b, str>, DecodeError> {
     if decoder.datatype()? != Type::StringIndef {
         return Ok(Cow::Borrowed(decoder.str()?));
     }
@@ -163,7 +154,8 @@ fn text<'b>(decoder: &mut Decoder<'b>) -> Result<Cow<'b, str>, DecodeError> {
     Ok(Cow::Owned(text))
 }
 
-fn byte_string<'b>(decoder: &mut Decoder<'b>) -> Result<Cow<'b, [u8]>, DecodeError> {
+/// Reads bytes of any form.
+pub(crate) fn byte_string<'b>(decoder: &mut Decoder<'b>) -> Result<Cow<'b, [u8]>, DecodeError> {
     if decoder.datatype()? == Type::Tag && decoder.clone().tag()? == BYTE_ARRAY {
         decoder.tag()?;
     }
@@ -178,7 +170,7 @@ fn byte_string<'b>(decoder: &mut Decoder<'b>) -> Result<Cow<'b, [u8]>, DecodeErr
 }
 
 /// Does a map or an array have a further item? One of known length counts down, another ends with a break code.
-fn has_more(decoder: &mut Decoder<'_>, left: &mut Option<u64>) -> Result<bool, DecodeError> {
+pub(crate) fn has_more(decoder: &mut Decoder<'_>, left: &mut Option<u64>) -> Result<bool, DecodeError> {
     match left {
         Some(0) => Ok(false),
         Some(left) => {

@@ -12,7 +12,7 @@ use hashmill_doc::ChangeHash;
 pub use decode::Envelope;
 pub use error::DecodeError;
 
-pub(crate) use cbor::{Fields, check_value, decode_float};
+pub(crate) use cbor::{Fields, MAX_DEPTH, byte_string, decode_float, has_more, text};
 pub(crate) use error::shorten;
 
 /// The version of the protocol; only one exists.

@@ -2,22 +2,38 @@
 
 use std::convert::Infallible;
 
+use hashmill_doc::Literal;
 use minicbor::data::Type;
 use minicbor::encode::Error;
 use minicbor::{Decoder, Encoder};
 
-use crate::message::{DecodeError, check_value, decode_float};
+use crate::message::{DecodeError, decode_float};
+use crate::presence::{PresenceError, cbor_literal};
 
-/// One value of CBOR, which is passed on as it is. Plain texts, numbers and truth values have conversions; for others use
-/// a CBOR library.
+/// One value of CBOR that documents can hold, too. It is passed on as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CborItem(Vec<u8>);
 
 impl CborItem {
-    /// Takes the bytes of one whole value, at most 64 levels deep.
+    /// Takes the bytes of one whole value, at most 62 levels deep. Keys of maps are texts or integers; simple values other than
+    /// truth values, null and undefined are refused.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<CborItem, DecodeError> {
-        check_value(&bytes)?;
+        cbor_literal::check(&bytes)?;
         Ok(CborItem(bytes))
+    }
+
+    /// Encodes a value of documents, at most 62 levels deep, where a time counts two. A counter is its number, and a text a
+    /// string.
+    ///
+    /// Values of unknown types, and times that JavaScript cannot show to the millisecond, are errors.
+    pub fn from_literal(value: &Literal) -> Result<CborItem, PresenceError> {
+        cbor_literal::encode(value).map(CborItem)
+    }
+
+    /// The value as documents hold it. Undefined is null, and whole numbers that JavaScript shows exactly are integers. Tags
+    /// other than that of times are dropped. Integer keys are texts; the last entry of a key counts.
+    pub fn to_literal(&self) -> Literal {
+        cbor_literal::decode(&self.0)
     }
 
     /// The encoded value.

@@ -1,6 +1,7 @@
 //! Presence: what each user of a document shows the others, such as a cursor; never stored.
 
 mod cbor_item;
+mod cbor_literal;
 mod ephemeral_filter;
 mod payload;
 
@@ -165,6 +166,9 @@ pub enum PresenceError {
         /// Their maximum number.
         limit: usize,
     },
+    /// A value of the caller has no form that all users can read.
+    #[error("presence cannot hold {0}")]
+    Unsupported(&'static str),
 }
 
 impl Presence {

@@ -1,5 +1,6 @@
 //! Integration tests of the public protocol API.
 
+mod cbor_values;
 mod client;
 mod golden_frames;
 mod messages;
