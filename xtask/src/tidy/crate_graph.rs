@@ -61,9 +61,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hashmill-hash",
             "hashmill-inventory",
             "hashmill-machine",
+            "hashmill-repo",
         ],
     ),
-    ("hashmill-javascript-documents", &["hashmill-doc"]),
+    ("hashmill-javascript-documents", &["hashmill-doc", "hashmill-repo"]),
     ("hashmill-web", &["hashmill-hash"]),
     // An oracle that shared code with what it judges would agree with its mistakes.
     ("hashmill-testkit", &[]),

@@ -3,6 +3,7 @@
 use hashmill_doc::json::ReadError;
 use hashmill_doc::sync::{ReadMessageError, ReadStateError};
 use hashmill_doc::{ApplyError, DecodeError, EditError, LimitError, LoadError};
+use hashmill_repo::PresenceError;
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -144,6 +145,14 @@ pub(super) fn json(py: Python<'_>, error: &ReadError) -> PyErr {
 
 pub(super) fn state(py: Python<'_>, error: &ReadStateError) -> PyErr {
     own(py, "FormatError", &error.to_string())
+}
+
+pub(super) fn presence(py: Python<'_>, error: &PresenceError) -> PyErr {
+    match error {
+        PresenceError::Decode(reason) => own(py, "FormatError", &format!("{error}: {reason}")),
+        PresenceError::Limit { .. } => own(py, "LimitError", &error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
 }
 
 fn limit(py: Python<'_>, error: &LimitError) -> PyErr {

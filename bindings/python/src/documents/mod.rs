@@ -9,6 +9,7 @@ mod document;
 mod errors;
 mod forks;
 mod objects;
+mod presence;
 mod shared;
 mod values;
 
@@ -28,6 +29,7 @@ pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<document::events::Events>()?;
     module.add_class::<document::sync::SyncState>()?;
     module.add_class::<classes::Undo>()?;
+    module.add_class::<presence::Presence>()?;
     module.add_class::<values::scalars::Counter>()?;
     module.add_class::<values::scalars::Timestamp>()?;
     module.add_class::<values::scalars::Unknown>()?;

@@ -13,6 +13,7 @@ from hashmill.documents import Document, Map
 PROGRAM = """
 from hashmill.documents import Counter, Document, List, Map, Text
 from hashmill.documents.events import Put, Splice
+from hashmill.documents.presence import Presence, Updated
 
 doc: Document = Document({"a": 1}, actor="ab")
 with doc.change("why", time=1) as same:
@@ -33,6 +34,14 @@ doc.at("abc")
 doc.save(deflate="no")  # type: ignore[arg-type]
 text.mark(0, 1, "x", expand="up")  # type: ignore[arg-type]
 cards[0] = Counter(1) + 2
+users = Presence({"cursor": 1}, heartbeat=5)
+payload: bytes | None = users.next_payload(0)
+match users.receive("peer", b"", 1.5):
+    case Updated(channels=channels):
+        reveal_type(channels)
+users.receive(1, b"", 0)  # type: ignore[arg-type]
+if peer := users.peer("peer"):
+    reveal_type(peer.last_seen)
 """
 
 
@@ -55,6 +64,8 @@ def test_mypy_checks_a_program(tmp_path: Path) -> None:
         'Revealed type is "hashmill._hashmill.documents.Document"',
         'Revealed type is "tuple[str | int, ...]"',
         'Revealed type is "str"',
+        'Revealed type is "tuple[str, ...]"',
+        'Revealed type is "float"',
     ]
 
 
@@ -108,5 +119,8 @@ def test_package_example() -> None:
     import doctest
 
     import hashmill.documents
+    import hashmill.documents.presence
 
-    assert doctest.testmod(hashmill.documents).failed == 0
+    for module in (hashmill.documents, hashmill.documents.presence):
+        done = doctest.testmod(module)
+        assert done.attempted > 0 and done.failed == 0

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, SupportsIndex, TypeAlias, final, overload
 
 from hashmill.documents.events import Event, Mark
+from hashmill.documents.presence import Peer, Received
 
 _Hash: TypeAlias = str | bytes
 _Heads: TypeAlias = Iterable[_Hash]
@@ -336,6 +337,46 @@ class SyncState:
     @property
     def read_only(self) -> bool:
         """Whether changes of the peer are ignored."""
+
+@final
+class Presence:
+    """What each user of a document shows the others, such as a cursor: a map from channels to values, never stored. Exchanges the
+    payloads of automerge-repo's `Presence`, with programs in every language.
+
+    The program sends and receives the payloads, and passes the time: seconds since any fixed start, as of `time.monotonic()`.
+    Times that go back count as the latest one. After `heartbeat` seconds without another payload a heartbeat is sent, and after
+    `expiry` seconds without one a user is forgotten.
+
+    Values are those of documents. They arrive as plain Python: a counter as its number, a whole float as an `int`. Of others, at
+    most 4096 users and 16 MiB are remembered, of which the channels of a user take at most 64 KiB."""
+    def __new__(cls, channels: Mapping[str, Any] | None = None, *, heartbeat: float = 15.0, expiry: float = 45.0) -> Self: ...
+    def set(self, channel: str, value: Any) -> None:
+        """Sets a channel of this user. Until it is sent, a later value replaces it."""
+    @property
+    def ours(self) -> dict[str, Any]:
+        """The channels of this user, as others see them."""
+    def next_payload(self, now: float) -> bytes | None:
+        """The next payload to send to all users of the document. To be called until it is `None`: after `set`, `receive`, `leave`
+        and `reconnect`, and at `next_deadline()`."""
+    def receive(self, sender: str, payload: bytes, now: float) -> Received | None:
+        """Processes a payload of another user. Returns `Updated` or `Left`, `OtherPayload` for a message of the program, and `None` for
+        presence that changes nothing, such as a heartbeat. A payload that cannot be read is a `FormatError`, and one beyond a limit
+        a `LimitError`; both change nothing."""
+    def expire(self, now: float) -> list[str]:
+        """Forgets the users of whom nothing was heard for too long, and returns their ids."""
+    def next_deadline(self, *, connected: bool = True) -> float | None:
+        """When `expire` or, on an open connection, `next_payload` has something to do. `None`: not before another call."""
+    def peers(self) -> list[str]:
+        """The ids of the other users."""
+    def peer(self, id: str) -> Peer | None:
+        """The presence of another user, if it is known."""
+    def reconnect(self) -> None:
+        """Prepares for a new connection: the others are told to forget this user and then of all channels, and answer with theirs."""
+    def leave(self) -> None:
+        """Tells the others that this user leaves. Nothing is sent after that."""
+    @property
+    def has_left(self) -> bool:
+        """Whether the last payload of this user was sent."""
 
 @final
 class Counter:
