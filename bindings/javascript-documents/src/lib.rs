@@ -10,6 +10,7 @@ mod document;
 mod editing;
 mod history;
 mod materialize;
+mod presence;
 mod reading;
 mod rich_text;
 mod state;

@@ -33,11 +33,13 @@ function made() {
 }
 
 let docs = [made(), made().fork("cc")]
+let presence = new engine.Presence()
 const state0 = engine.initSyncState()
 const hash = docs[0].getHeads()[0]
 const message = docs[0].generateSyncMessage(engine.initSyncState())
 const seeds = [docs[0].save(), docs[0].saveNoCompress(), docs[0].getLastLocalChange(), message,
-  docs[0].saveBundle([hash]), engine.encodeSyncState(state0)]
+  docs[0].saveBundle([hash]), engine.encodeSyncState(state0),
+  new engine.Presence({ channels: { a: [1, "x", new Date(0), { b: new Uint8Array(3) }] } }).nextPayload(0)]
 
 // Bytes that begin well: bits flip, parts go or come twice, and checksums are wrong or, by chance, right.
 function bytes() {
@@ -89,12 +91,15 @@ refused.free()
 Object.assign(said, { taken: said.returned, threw: 0 })
 
 const methods = Object.getOwnPropertyNames(engine.Automerge.prototype).filter((name) => !/^(free|constructor|__)/.test(name))
+const presenceMethods = Object.getOwnPropertyNames(engine.Presence.prototype).filter((name) => !/^(free|constructor|__)/.test(name))
 const functions = Object.keys(engine).filter((name) => typeof engine[name] === "function" && !/^[A-Z_]/.test(name))
 for (let round = 0; round < rounds; round += 1) {
   // What was done to a document stays for a while.
   if (round % 500 === 0) {
     docs.forEach((doc) => doc.free())
     docs = [made(), made().fork("cc")]
+    presence.free()
+    presence = new engine.Presence({ channels: { a: 1 } })
     const types = { construct: (value) => ({ value }), deconstruct: (value) => { docs[0].put("_root", "again", 1); return value?.raw } }
     docs[0].registerDatatype("counter", types.construct, types.deconstruct)
   }
@@ -102,11 +107,16 @@ for (let round = 0; round < rounds; round += 1) {
   const doc = pick(docs)
   const name = pick(methods)
   call(name, () => doc[name](...args))
+  const ofPresence = pick(presenceMethods)
+  call(`presence ${ofPresence}`, () => presence[ofPresence](...args))
+  call("presence set", () => presence.set(pick(["a", "b"]), args[0]))
+  call("new presence", () => new engine.Presence(args[0]).free())
   const free = pick(functions)
   call(free, () => engine[free](...args))
   for (const [name, read] of [["load", (data) => engine.load(data, { unchecked: random(2) > 0, allowMissingDeps: random(2) > 0 }).free()],
     ["loadIncremental", (data) => doc.loadIncremental(data)], ["decodeChange", engine.decodeChange],
-    ["readBundle", engine.readBundle], ["receiveSyncMessage", (data) => doc.receiveSyncMessage(state0, data)]]) {
+    ["readBundle", engine.readBundle], ["receiveSyncMessage", (data) => doc.receiveSyncMessage(state0, data)],
+    ["receive presence", (data) => presence.receive(pick(["us", "them"]), data, random(9))]]) {
     call(name, () => read(bytes()))
   }
 }

@@ -71,6 +71,19 @@ fn no_call_crashes_the_engine() {
 }
 
 #[test]
+fn users_in_all_programs_see_each_other() {
+    assert_eq!(said("engine/presence.mjs", []), json!(8));
+}
+
+#[test]
+fn examples_of_the_package_run() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings/javascript-documents/README.md");
+    let said = said("engine/readme.mjs", [readme.to_str().expect("a path of Unicode")]);
+    let printed = "updated [ 'ada' ] { cursor: 3, name: 'Ada' }";
+    assert_eq!((&said["examples"], &said["said"]), (&json!(2), &json!([printed])));
+}
+
+#[test]
 fn half_a_character_is_replaced() {
     let text = "a\u{fffd}b😀\u{fffd}";
     let shown = json!({"text": text, "\u{fffd}": "\u{fffd}\u{fffd}"});
