@@ -1,11 +1,12 @@
 //! Simulated clients, on the protocol library.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hashmill_doc::{ActorId, Change, Document, ROOT, Transactable as _};
 use hashmill_repo::message::EphemeralBody;
-use hashmill_repo::{Client, DocumentId, Event, Message, PeerId};
+use hashmill_repo::{Client, Conversation, DocumentId, Event, Message, PeerId};
+use hashmill_testkit::Rng;
 
 use crate::access::Access;
 use crate::ids::SocketId;
@@ -18,19 +19,73 @@ pub(super) struct SimulatedClient {
     pub(super) access: Access,
     /// Does it read what arrives?
     pub(super) reads: bool,
+    number: u8,
     /// Number of edits.
     edits: i64,
+    /// Number of starts of the client's process.
+    starts: u8,
+    /// Its storage.
+    saved: BTreeMap<DocumentId, Saved>,
+}
+
+/// What a client has stored of a document. Official clients write both parts at times of their own, so either may be the older one.
+#[derive(Default)]
+struct Saved {
+    document: Vec<u8>,
+    /// The state of the sync with the server.
+    state: Option<Vec<u8>>,
 }
 
 impl SimulatedClient {
     pub(super) fn new(number: usize, ids: &[DocumentId]) -> SimulatedClient {
         let peer = format!("client-{number}");
-        let mut client = Client::new(PeerId::from(peer.as_str()), "session");
-        for (place, id) in ids.iter().enumerate() {
-            let actor = ActorId::from([(number * ids.len() + place) as u8]);
-            client.add(id.clone(), Document::new().with_actor(actor));
+        let mut simulated = SimulatedClient {
+            client: Client::new(PeerId::from(peer.as_str()), "session"),
+            peer,
+            socket: None,
+            access: Access::Write,
+            reads: true,
+            number: number as u8,
+            edits: 0,
+            starts: 0,
+            saved: ids.iter().map(|id| (id.clone(), Saved::default())).collect(),
+        };
+        simulated.start();
+        simulated
+    }
+
+    /// Starts the process of the client with what is in its storage, after the end of an earlier one. Returns the number of documents
+    /// that lack what was known to be shared with the server.
+    pub(super) fn start(&mut self) -> usize {
+        let mut behind = 0;
+        self.starts += 1;
+        let session = format!("session {}", self.starts);
+        self.client = Client::new(PeerId::from(self.peer.as_str()), &session);
+        for (place, (id, saved)) in self.saved.iter().enumerate() {
+            let doc = Document::load(&saved.document).expect("it was saved");
+            // Changes that were not saved are lost, so the actor is a new one.
+            let doc = doc.with_actor(ActorId::from([self.number, place as u8, self.starts]));
+            let state = saved.state.as_ref();
+            let conversation =
+                state.map(|state| Conversation::from_state(state).expect("it was saved")).unwrap_or_default();
+            let shared = conversation.state().shared_heads();
+            behind += usize::from(!doc.get_missing_deps(shared).is_empty());
+            self.client.add_with(id.clone(), doc, conversation);
         }
-        SimulatedClient { client, peer, socket: None, access: Access::Write, reads: true, edits: 0 }
+        behind
+    }
+
+    /// Saves some of its documents and some of the states of their sync.
+    pub(super) fn save(&mut self, rng: &mut Rng) {
+        for (id, saved) in &mut self.saved {
+            if rng.below(2) == 0 {
+                saved.document = self.client.document(id).expect("it has all documents").clone().save();
+            }
+            if rng.below(2) == 0 {
+                let conversation = self.client.conversation(id).expect("it has all documents");
+                saved.state = Some(conversation.encode_state());
+            }
+        }
     }
 
     /// Makes a change to a document.

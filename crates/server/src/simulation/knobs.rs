@@ -29,6 +29,9 @@ pub(super) struct Knobs {
     pub(super) reading_pauses: usize,
     pub(super) hostile_sockets: usize,
     pub(super) broadcasts: usize,
+    pub(super) drains: usize,
+    /// A client ends, and starts again from its storage.
+    pub(super) client_restarts: usize,
     /// Of all writes.
     pub(super) failed_writes: usize,
     pub(super) unknown_writes: usize,
@@ -49,9 +52,10 @@ impl Knobs {
             [rate(10), rate(20), rate(10), rate(30)];
         let [failed_writes, unknown_writes] = [rate(30), rate(30)];
         let [failed_loads, damaged_loads] = [rate(30), rate(80)];
+        let [drains, client_restarts] = [rate(4), rate(6)];
         let mut config = Config::new("srv", "5638dcaa-8264-4cd2-a865-2a045e045ae2");
         config.queue_bytes = [1 << 11, 1 << 20][rng.below(2)];
-        config.max_queue_bytes = 16 * config.queue_bytes;
+        config.max_queue_bytes = [4, 16][rng.below(2)] * config.queue_bytes;
         config.inline_bytes = [0, 600, 1 << 20][rng.below(3)];
         config.max_chunks = [2, 8, 1000][rng.below(3)];
         config.idle_after = Duration::from_millis([50, 1000, 60_000][rng.below(3)]);
@@ -74,6 +78,8 @@ impl Knobs {
             reading_pauses,
             hostile_sockets,
             broadcasts,
+            drains,
+            client_restarts,
             failed_writes,
             unknown_writes,
             failed_loads,
