@@ -34,7 +34,7 @@ pub(crate) enum WorkResult {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) document: Box<OpenDocument>,
-    /// The chunks that were read completely, with their lengths. A snapshot of the document covers them.
+    /// The chunks whose changes are in the document, with their lengths. A snapshot covers them.
     pub(crate) read: Vec<(ChunkKey, usize)>,
     pub(crate) facts: Vec<Fact>,
 }
@@ -73,16 +73,9 @@ impl DocumentJob {
     }
 }
 
-/// Reads each chunk alone: a damaged one hides no other.
 fn read_all(id: DocumentId, chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32) -> Opened {
     let mut document = Box::new(OpenDocument::new(id, limits, max_idle_messages));
-    let (mut read, mut facts) = (Vec::new(), Vec::new());
-    for StoredChunk { key, bytes } in chunks {
-        match document.read_chunk(&bytes) {
-            Ok(()) => read.push((key, bytes.len())),
-            Err(reason) => facts.push(Fact::ChunkUnreadable { key, reason }),
-        }
-    }
-    document.finish_reading();
+    let mut facts = Vec::new();
+    let read = document.read_chunks(chunks, &mut facts);
     Opened { document, read, facts }
 }
