@@ -4,24 +4,21 @@
 // node peer.mjs SERVER put URL KEY VALUE   fetches it, and puts a text
 // node peer.mjs SERVER await URL KEY       fetches it, and waits until the key is there
 import * as A from "@automerge/automerge"
-import { Repo } from "@automerge/automerge-repo"
-import { WebSocketClientAdapter } from "@automerge/automerge-repo-network-websocket"
-import { find } from "./handles.mjs"
+import { connect, content, find } from "./library.mjs"
 import { say } from "./say.mjs"
 
 const [server, verb, url, key, value] = process.argv.slice(2)
-const connect = () => new Repo({ network: [new WebSocketClientAdapter(server, 100)] })
 
 // Waits until another peer has it, so that the server has.
 async function arrived(handle) {
-  const there = await find(connect(), handle.url)
-  const heads = A.getHeads(handle.doc()).join()
-  while (A.getHeads(there.doc()).join() !== heads) await new Promise((resolve) => there.once("change", resolve))
+  const there = await find(connect(server), handle.url)
+  const heads = A.getHeads(content(handle)).join()
+  while (A.getHeads(content(there)).join() !== heads) await new Promise((resolve) => there.once("change", resolve))
 }
 
-const repo = connect()
+const repo = connect(server)
 const handle = verb === "create" ? repo.create({ made: "in JavaScript" }) : await find(repo, url)
 if (verb === "put") handle.change((doc) => { doc[key] = value })
-if (verb === "await") while (!(key in handle.doc())) await new Promise((resolve) => handle.once("change", resolve))
+if (verb === "await") while (!(key in content(handle))) await new Promise((resolve) => handle.once("change", resolve))
 if (verb === "create" || verb === "put") await arrived(handle)
-process.stdout.write(JSON.stringify({ url: handle.url, ...say(handle.doc()) }) + "\n", () => process.exit(0))
+process.stdout.write(JSON.stringify({ url: handle.url, ...say(content(handle)) }) + "\n", () => process.exit(0))
