@@ -45,7 +45,7 @@ pub(crate) enum Input {
     /// A sync message or a request.
     Sync { socket: SocketId, access: Access, data: Vec<u8> },
     /// The rights of a client changed. A client that asked before is answered.
-    Access { socket: SocketId, access: Access },
+    Access { socket: SocketId, access: Access, has_lost_messages: bool },
     /// A client takes no more part.
     Leave(SocketId),
     /// The queue of a client has room again.
@@ -196,11 +196,15 @@ impl OpenDocument {
     fn apply(&mut self, input: Input, output: &mut Output) {
         match input {
             Input::Sync { socket, access, data } => self.receive(socket, access, &data, output),
-            Input::Access { socket, access } => {
+            Input::Access { socket, access, has_lost_messages } => {
                 let is_degraded = self.is_degraded;
                 // A client that was denied from the start is answered as if its lost request had come now.
                 let new = || Peer::new(Access::Denied, is_degraded);
-                self.peers.entry(socket).or_insert_with(new).set_access(access, is_degraded);
+                self.peers.entry(socket).or_insert_with(new).set_access(
+                    access,
+                    is_degraded,
+                    has_lost_messages,
+                );
             }
             Input::Leave(socket) => drop(self.peers.remove(&socket)),
             Input::Resume => {}
@@ -208,12 +212,12 @@ impl OpenDocument {
             Input::Degrade => {
                 self.is_degraded = true;
                 self.return_to_durable();
-                self.peers.values_mut().for_each(|peer| peer.start_over(true));
+                self.peers.values_mut().for_each(|peer| peer.start_over(true, false));
             }
             Input::Recover(chunks) => {
                 self.is_degraded = false;
                 output.read.extend(self.read_chunks(chunks, &mut output.facts));
-                self.peers.values_mut().for_each(|peer| peer.start_over(false));
+                self.peers.values_mut().for_each(|peer| peer.start_over(false, false));
             }
             Input::Snapshot => {
                 let (heads, bytes) = (self.doc.get_heads(), self.save());

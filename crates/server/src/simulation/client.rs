@@ -3,13 +3,54 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use hashmill_doc::sync::{Message as SyncMessage, MessageFlags};
 use hashmill_doc::{ActorId, Change, Document, ROOT, Transactable as _};
-use hashmill_repo::message::EphemeralBody;
+use hashmill_repo::message::{EphemeralBody, SyncBody};
 use hashmill_repo::{Client, Conversation, DocumentId, Event, Message, PeerId};
 use hashmill_testkit::Rng;
 
 use crate::access::Access;
 use crate::ids::SocketId;
+
+/// What a client knows of the sync protocol. The first two are older than this project's client, on which all are built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Generation {
+    /// Its messages have no flags.
+    WithoutFlags,
+    /// It does not know that an exchange can start over.
+    WithoutReset,
+    Newest,
+}
+
+impl Generation {
+    pub(super) fn draw(rng: &mut Rng) -> Generation {
+        [Generation::WithoutFlags, Generation::WithoutReset, Generation::Newest, Generation::Newest]
+            [rng.below(4)]
+    }
+
+    /// A frame between the server and a client that knows this much.
+    fn limit(self, frame: &[u8]) -> Vec<u8> {
+        let limit = |body: SyncBody<'_>| {
+            let mut message = SyncMessage::decode(&body.data).expect("both send sound messages");
+            let is_read_only = message.flags.is_some_and(|flags| flags.contains(MessageFlags::READ_ONLY));
+            let mut flags = MessageFlags::new();
+            if is_read_only {
+                flags.set(MessageFlags::READ_ONLY);
+            }
+            message.flags = (self == Generation::WithoutReset).then_some(flags);
+            let SyncBody { sender, target, document, .. } = body;
+            let [sender, target, document] = [sender, target, document].map(|id| id.into_owned().into());
+            SyncBody { sender, target, document, data: message.encode().into() }
+        };
+        match Message::decode(frame) {
+            Ok(Message::Sync(body)) if self != Generation::Newest => Message::Sync(limit(body)).encode(),
+            Ok(Message::Request(body)) if self != Generation::Newest => {
+                Message::Request(limit(body)).encode()
+            }
+            _ => frame.to_vec(),
+        }
+    }
+}
 
 /// A client with copies of all documents.
 pub(super) struct SimulatedClient {
@@ -19,6 +60,7 @@ pub(super) struct SimulatedClient {
     pub(super) access: Access,
     /// Does it read what arrives?
     pub(super) reads: bool,
+    generation: Generation,
     number: u8,
     /// Number of edits.
     edits: i64,
@@ -37,7 +79,7 @@ struct Saved {
 }
 
 impl SimulatedClient {
-    pub(super) fn new(number: usize, ids: &[DocumentId]) -> SimulatedClient {
+    pub(super) fn new(number: usize, generation: Generation, ids: &[DocumentId]) -> SimulatedClient {
         let peer = format!("client-{number}");
         let mut simulated = SimulatedClient {
             client: Client::new(PeerId::from(peer.as_str()), "session"),
@@ -45,6 +87,7 @@ impl SimulatedClient {
             socket: None,
             access: Access::Write,
             reads: true,
+            generation,
             number: number as u8,
             edits: 0,
             starts: 0,
@@ -100,6 +143,11 @@ impl SimulatedClient {
         doc.get_last_local_change().expect("it was made")
     }
 
+    /// The next frame for the server, if there is one.
+    pub(super) fn to_send(&mut self, now: Duration) -> Option<Vec<u8>> {
+        self.client.to_send(now).map(|frame| self.generation.limit(&frame))
+    }
+
     /// Processes a frame, and returns a frame to send at once, if there is one: official clients pass messages of other users
     /// back to the server that they came from.
     pub(super) fn receive(
@@ -117,7 +165,7 @@ impl SimulatedClient {
             }
             _ => None,
         };
-        self.client.received(frame, now).map_err(|error| error.to_string())?;
+        self.client.received(&self.generation.limit(frame), now).map_err(|error| error.to_string())?;
         let mut changed = BTreeSet::new();
         while let Some(event) = self.client.next_event() {
             match event {

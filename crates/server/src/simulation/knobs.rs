@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use hashmill_testkit::Rng;
 
+use super::client::Generation;
 use crate::config::Config;
 
 /// Settings of a world. Probabilities are in percent.
 #[derive(Clone, Debug)]
 pub(super) struct Knobs {
-    pub(super) clients: usize,
+    /// One for each client.
+    pub(super) generations: Vec<Generation>,
     pub(super) documents: usize,
     /// Number of operations of clients and faults.
     pub(super) operations: usize,
@@ -63,7 +65,7 @@ impl Knobs {
         config.staged_bytes = [500, 64 << 20][rng.below(2)];
         config.memory_bytes = [10_000, 1 << 30][rng.below(2)];
         Knobs {
-            clients: 2 + rng.below(3),
+            generations: (0..2 + rng.below(3)).map(|_| Generation::draw(rng)).collect(),
             documents: 1 + rng.below(3),
             operations: 40 + rng.below(160),
             pause_ms: [5, 50, 500][rng.below(3)],

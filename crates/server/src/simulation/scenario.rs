@@ -4,6 +4,7 @@ use std::fmt;
 
 use hashmill_testkit::Rng;
 
+use super::client::Generation;
 use super::knobs::Knobs;
 
 /// A seed, and what was left out of its world to explain a violation.
@@ -19,7 +20,8 @@ pub(super) struct Scenario {
 type Simplification = (&'static str, fn(&mut Knobs));
 
 /// Ways to make a world simpler.
-pub(super) const SIMPLIFICATIONS: [Simplification; 11] = [
+pub(super) const SIMPLIFICATIONS: [Simplification; 12] = [
+    ("newest clients", |knobs| knobs.generations.fill(Generation::Newest)),
     ("no failed writes", |knobs| knobs.failed_writes = 0),
     ("no unknown writes", |knobs| knobs.unknown_writes = 0),
     ("no failed loads", |knobs| knobs.failed_loads = 0),

@@ -3,7 +3,7 @@
 use hashmill_doc::{Document, ROOT, Transactable as _};
 use hashmill_repo::message::{EphemeralBody, PeerMetadata};
 use hashmill_repo::{DocumentId, Event as ClientEvent, Message, SyncStatus};
-use hashmill_server::{Access, CloseReason, Event};
+use hashmill_server::{Access, CloseReason, Event, SocketId};
 
 use crate::{Server, client, edit, id};
 
@@ -88,6 +88,24 @@ fn edits_without_access_arrive_when_it_returns() {
     server.settle(other, &mut ben);
     let [ann, ben] = [ann, ben].map(|client| client.document(&id()).expect("it was added").get_heads());
     assert_eq!(ann, ben);
+}
+
+/// It has nothing that it could have sent in vain, so it would not answer a message that tells it to send that again.
+#[test]
+fn clients_without_changes_get_a_document_when_access_is_given() {
+    let mut server = Server::new();
+    let owner = server.open(1);
+    server.settle(owner, &mut client("owner", 2));
+    for access in [Access::Read, Access::Write] {
+        let socket = SocketId(2 + access as u64);
+        server.step(Event::SocketOpened(socket, Access::Denied));
+        let mut asker = client("asker", 0);
+        server.settle(socket, &mut asker);
+        assert!(asker.conversation(&id()).expect("it was added").is_unavailable());
+        server.step(Event::AccessChanged(socket, access));
+        server.settle(socket, &mut asker);
+        assert_eq!(asker.status(&id()), Some(SyncStatus::InSync), "{access:?}");
+    }
 }
 
 #[test]

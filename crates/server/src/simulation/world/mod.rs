@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 
-use super::client::SimulatedClient;
+use super::client::{Generation, SimulatedClient};
 use super::disk::{Disk, Write};
 use super::exchange::Exchanges;
 use super::knobs::Knobs;
@@ -95,7 +95,9 @@ impl World {
         let knobs = scenario.knobs();
         let ids: Vec<DocumentId> =
             (1..=knobs.documents).map(|number| DocumentId::from_random_bytes([number as u8; 16])).collect();
-        let clients = (0..knobs.clients).map(|number| SimulatedClient::new(number, &ids)).collect();
+        let generations = knobs.generations.iter().enumerate();
+        let clients =
+            generations.map(|(number, generation)| SimulatedClient::new(number, *generation, &ids)).collect();
         let core = Some(Core::new(knobs.config.clone()).with_defect(defect));
         World {
             scenario: scenario.clone(),
@@ -141,7 +143,7 @@ impl World {
         // All that was told is there for a new server, and for a client that has nothing.
         self.crash()?;
         self.start_server();
-        self.clients.push(SimulatedClient::new(self.clients.len(), &self.ids));
+        self.clients.push(SimulatedClient::new(self.clients.len(), Generation::Newest, &self.ids));
         self.heal()?;
         self.check_converged("after a restart")?;
         self.reconnects = false;
