@@ -27,7 +27,7 @@ pub struct WorkOutput(pub(crate) WorkResult);
 #[derive(Debug)]
 pub(crate) enum WorkResult {
     Opened(Opened),
-    Processed(Box<OpenDocument>, Output),
+    Processed(Box<OpenDocument>, Box<Output>),
 }
 
 /// A document that was read from the storage.
@@ -66,7 +66,7 @@ impl DocumentJob {
                 WorkResult::Opened(read_all(id, chunks, limits, max_idle_messages))
             }
             Job::Process { mut document, inputs, full } => {
-                let output = document.process(inputs, &full);
+                let output = Box::new(document.process(inputs, &full));
                 WorkResult::Processed(document, output)
             }
         })

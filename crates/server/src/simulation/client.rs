@@ -144,7 +144,7 @@ impl SimulatedClient {
     }
 
     /// The next frame for the server, if there is one.
-    pub(super) fn to_send(&mut self, now: Duration) -> Option<Vec<u8>> {
+    pub(super) fn next_frame(&mut self, now: Duration) -> Option<Vec<u8>> {
         self.client.to_send(now).map(|frame| self.generation.limit(&frame))
     }
 

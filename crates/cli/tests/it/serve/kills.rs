@@ -15,6 +15,9 @@ use std::thread;
 /// Number of documents. All clients write into all of them.
 const DOCUMENTS: u8 = 2;
 
+/// Number of edits of a client before a kill: more than are confirmed by then.
+const MAX_EDITS: i64 = 100;
+
 /// Heads that the server named, by document.
 type Told = Mutex<BTreeSet<(DocumentId, ChangeHash)>>;
 
@@ -26,12 +29,15 @@ fn ids() -> impl Iterator<Item = DocumentId> {
 fn type_until_killed(address: &str, client: &mut Client, told: &Told, is_killed: &AtomicBool) {
     let mut socket = Socket::open(address);
     client.connect();
-    let mut value = 0;
+    let mut edits: i64 = 0;
     loop {
         for id in ids() {
-            value += 1;
+            edits += 1;
+            if edits > MAX_EDITS {
+                break;
+            }
             let doc = client.document_mut(&id).expect("it was added");
-            doc.transact(|tx| tx.put(ROOT, format!("key {}", value % 7), value)).expect("there is room");
+            doc.transact(|tx| tx.put(ROOT, format!("key {}", edits % 7), edits)).expect("there is room");
         }
         let result = socket.exchange(client);
         for id in ids() {
@@ -51,7 +57,7 @@ fn type_until_killed(address: &str, client: &mut Client, told: &Told, is_killed:
 fn no_confirmed_change_is_lost_by_kills() {
     let world = World::new();
     let mut rng = Rng::new(1);
-    let mut clients: Vec<Client> = (0..size::of(4, 16))
+    let mut clients: Vec<Client> = (0..size::of(4, 8))
         .map(|number| {
             let mut client = Client::new(PeerId::from(format!("typist-{number}").as_str()), "session");
             ids().for_each(|id| drop(client.add(id, Document::new())));
@@ -81,12 +87,6 @@ fn no_confirmed_change_is_lost_by_kills() {
         ids().for_each(|id| drop(reader.add(id, Document::new())));
         reader.connect();
         let mut socket = server.connect();
-        let lost = |reader: &Client| {
-            let is_lost = |(id, hash): &&(DocumentId, ChangeHash)| {
-                reader.document(id).expect("it was added").get_change_by_hash(hash).is_none()
-            };
-            told.lock().expect("no panic").iter().filter(is_lost).count()
-        };
         // A reader that is in step has all that the server has.
         wait::until("a sync", || {
             socket.exchange(&mut reader).expect("an open socket");
@@ -97,7 +97,15 @@ fn no_confirmed_change_is_lost_by_kills() {
                 (!heads.is_empty() || conversation.is_unavailable()) && document.get_heads() == heads
             })
         });
-        assert_eq!(lost(&reader), 0, "round {round}: of {confirmed} confirmed heads");
+        let lost: usize = ids()
+            .map(|id| {
+                let told = told.lock().expect("no panic");
+                let heads: Vec<ChangeHash> =
+                    told.iter().filter(|(document, _)| *document == id).map(|(_, head)| *head).collect();
+                reader.document(&id).expect("it was added").get_missing_deps(&heads).len()
+            })
+            .sum();
+        assert_eq!(lost, 0, "round {round}: of {confirmed} confirmed heads");
         server.kill();
     }
     println!("{rounds} kills, {confirmed} confirmed heads, 0 lost");

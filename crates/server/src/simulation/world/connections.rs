@@ -86,7 +86,7 @@ impl World {
     /// Sends all frames that a client has.
     pub(super) fn send_from_client(&mut self, client: usize) {
         let Some(socket) = self.clients[client].socket else { return };
-        while let Some(frame) = self.clients[client].to_send(self.now) {
+        while let Some(frame) = self.clients[client].next_frame(self.now) {
             self.send_to_server(socket, frame);
         }
     }
