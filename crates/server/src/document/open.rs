@@ -278,8 +278,10 @@ impl OpenDocument {
                 peer.is_due = false;
             } else if full.contains(socket) {
                 output.deferred.push(*socket);
-            } else if let Some(data) = peer.next_message(&self.doc) {
-                output.frames.push((*socket, PeerFrame::Sync(data)));
+            } else {
+                // A second message follows one that hides the heads from a client that may have no changes to answer with.
+                let messages = std::iter::from_fn(|| peer.next_message(&self.doc));
+                output.frames.extend(messages.map(|data| (*socket, PeerFrame::Sync(data))));
             }
         }
     }

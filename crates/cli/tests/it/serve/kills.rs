@@ -1,11 +1,11 @@
 //! A server that is killed at any moment: all that it confirmed is there afterwards.
 //!
-//! The clients type without pause, so the kill hits appends under way. More than ten seconds at full size.
+//! The clients type as fast as they are told, so the kill hits appends under way. More than ten seconds at full size.
 
 use super::{Server, Socket};
 use crate::world::World;
 use hashmill_doc::{ChangeHash, Document, ROOT, Transactable as _};
-use hashmill_repo::{Client, DocumentId, PeerId};
+use hashmill_repo::{Client, DocumentId, PeerId, SyncStatus};
 use hashmill_testkit::{Rng, size, wait};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -15,9 +15,6 @@ use std::thread;
 /// Number of documents. All clients write into all of them.
 const DOCUMENTS: u8 = 2;
 
-/// Number of edits of a client before a kill: more than are confirmed by then.
-const MAX_EDITS: i64 = 100;
-
 /// Heads that the server named, by document.
 type Told = Mutex<BTreeSet<(DocumentId, ChangeHash)>>;
 
@@ -25,17 +22,18 @@ fn ids() -> impl Iterator<Item = DocumentId> {
     (1..=DOCUMENTS).map(|number| DocumentId::from_random_bytes([number; 16]))
 }
 
-/// Types until the server is gone.
+/// Types until the server is gone: an edit as soon as the one before is confirmed.
 fn type_until_killed(address: &str, client: &mut Client, told: &Told, is_killed: &AtomicBool) {
     let mut socket = Socket::open(address);
     client.connect();
     let mut edits: i64 = 0;
     loop {
         for id in ids() {
-            edits += 1;
-            if edits > MAX_EDITS {
-                break;
+            let is_first = client.document(&id).expect("it was added").get_heads().is_empty();
+            if !is_first && client.status(&id) != Some(SyncStatus::InSync) {
+                continue;
             }
+            edits += 1;
             let doc = client.document_mut(&id).expect("it was added");
             doc.transact(|tx| tx.put(ROOT, format!("key {}", edits % 7), edits)).expect("there is room");
         }
