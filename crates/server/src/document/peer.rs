@@ -43,8 +43,14 @@ impl Peer {
 
     /// Changes the rights. A client that has none is not spoken to; messages from that time are lost.
     pub(super) fn set_access(&mut self, access: Access, is_degraded: bool, has_lost_messages: bool) {
-        if self.access != access {
-            self.access = access;
+        if self.access == access {
+            return;
+        }
+        self.access = access;
+        if access == Access::Denied {
+            // What the client was told until now decides how the exchange starts over.
+            self.is_due = false;
+        } else {
             self.start_over(is_degraded, has_lost_messages);
         }
     }
