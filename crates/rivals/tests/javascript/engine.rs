@@ -37,11 +37,11 @@ fn documents_are_equal_on_both_engines() {
 
 /// What two peers of a server say of a document that the first of them made and the second edited.
 fn converse(server: &Server, first: fn(&str, [&str; 2]) -> Value, second: fn(&str, [&str; 5]) -> Value) {
-    let made = first("peer.mjs", [&server.url(), "create"]);
+    let made = first("peers/peer.mjs", [&server.url(), "create"]);
     let url = made["url"].as_str().expect("a URL");
-    let put = second("peer.mjs", [&server.url(), "put", url, "there", "a text"]);
+    let put = second("peers/peer.mjs", [&server.url(), "put", url, "there", "a text"]);
     for read in [said::<3>, said_on_ours::<3>] {
-        assert_eq!(read("peer.mjs", [&server.url(), "read", url]), put);
+        assert_eq!(read("peers/peer.mjs", [&server.url(), "read", url]), put);
     }
 }
 

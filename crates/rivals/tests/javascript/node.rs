@@ -90,7 +90,7 @@ pub(crate) struct Typist {
 impl Typist {
     /// Starts one with its storage in a folder, and a new document or that with a URL.
     pub(crate) fn start(generation: Generation, server: &Server, folder: &Path, url: Option<&str>) -> Typist {
-        let mut command = generation.node("typist.mjs");
+        let mut command = generation.node("peers/typist.mjs");
         command.arg(server.url()).arg(folder).args(url).stdout(Stdio::piped());
         let mut child = wait::start(&mut command).expect("Node");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();

@@ -255,7 +255,7 @@ impl OpenDocument {
         }
     }
 
-    /// The whole document. Changes that wait for others are left out: nobody was told that they are here.
+    /// The whole document. Changes that wait for others are left out: no client was told that they are here.
     fn save(&mut self) -> Vec<u8> {
         self.doc.save_with(SaveOptions { retain_orphans: false, ..SaveOptions::default() })
     }

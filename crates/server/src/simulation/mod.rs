@@ -6,12 +6,9 @@ mod client;
 mod disk;
 mod exchange;
 mod hostile;
-mod knobs;
 mod probes;
 mod promise;
-mod reduce;
 mod scenario;
-mod streams;
 mod trace;
 mod violation;
 mod world;
@@ -38,7 +35,7 @@ fn run(scenario: &Scenario, defect: Option<Defect>) -> (World, Result<(), Violat
 
 /// A scenario with fewer operations and faults that breaks the same invariant.
 fn reduced(world: &World, scenario: &Scenario, defect: Option<Defect>, violation: &Violation) -> Scenario {
-    reduce::reduce(scenario, world.operations, |candidate| {
+    scenario::reduce(scenario, world.operations, |candidate| {
         run(candidate, defect).1.is_err_and(|found| found.invariant == violation.invariant)
     })
 }

@@ -1,7 +1,7 @@
 // automerge-repo of the generation that AUTOMERGE_REPO_GENERATION names: 1, as the official sync server has it, or 2, the default.
 import { createRequire } from "node:module"
 import * as A from "@automerge/automerge"
-import * as newest from "./handles.mjs"
+import * as newest from "../handles.mjs"
 
 const isOlder = process.env.AUTOMERGE_REPO_GENERATION === "1"
 const here = createRequire(import.meta.url)

@@ -1,11 +1,11 @@
 // A peer of a sync server. Each verb says what the document holds, and under which URL.
-// node peer.mjs SERVER create              makes a document
-// node peer.mjs SERVER read URL            fetches it
-// node peer.mjs SERVER put URL KEY VALUE   fetches it, and puts a text
-// node peer.mjs SERVER await URL KEY       fetches it, and waits until the key is there
+// node peers/peer.mjs SERVER create              makes a document
+// node peers/peer.mjs SERVER read URL            fetches it
+// node peers/peer.mjs SERVER put URL KEY VALUE   fetches it, and puts a text
+// node peers/peer.mjs SERVER await URL KEY       fetches it, and waits until the key is there
 import * as A from "@automerge/automerge"
 import { connect, content, find } from "./library.mjs"
-import { say } from "./say.mjs"
+import { say } from "../say.mjs"
 
 const [server, verb, url, key, value] = process.argv.slice(2)
 

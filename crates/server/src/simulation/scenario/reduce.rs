@@ -1,12 +1,12 @@
 //! Reduction of a world that breaks an invariant to one with fewer operations and faults that breaks the same invariant.
 
-use super::scenario::{SIMPLIFICATIONS, Scenario};
+use super::{SIMPLIFICATIONS, Scenario};
 
 /// Maximum number of worlds that are run for one reduction.
 const MAX_RUNS: usize = 500;
 
 /// Reduces a scenario. `fails` runs one and tells whether it breaks the invariant; `operations` are those of `scenario`.
-pub(super) fn reduce(
+pub(in crate::simulation) fn reduce(
     scenario: &Scenario,
     operations: usize,
     mut fails: impl FnMut(&Scenario) -> bool,

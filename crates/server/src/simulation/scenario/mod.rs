@@ -1,11 +1,18 @@
 //! A world to run: everything that happens in it follows from its scenario.
 
+mod knobs;
+mod reduce;
+mod streams;
+
 use std::fmt;
 
 use hashmill_testkit::Rng;
 
 use super::client::Generation;
-use super::knobs::Knobs;
+
+pub(super) use knobs::Knobs;
+pub(super) use reduce::reduce;
+pub(super) use streams::Streams;
 
 /// A seed, and what was left out of its world to explain a violation.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-// node typist.mjs SERVER FOLDER [URL]   types numbers without pause into a document, which it makes or fetches
+// node peers/typist.mjs SERVER FOLDER [URL]   types numbers without pause into a document, which it makes or fetches
 //
 // FOLDER is the storage of this client. Says the URL, then each number that the server confirms, until it is killed.
 import { connect, content, find } from "./library.mjs"
