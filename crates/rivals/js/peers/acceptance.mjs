@@ -1,8 +1,8 @@
 // node peers/acceptance.mjs SERVER   runs automerge-repo's acceptance tests of network adapters with a server between the peers
 //
-// The tests are unmodified. Says which passed, and which failed and why. The tests are written for Vitest and run under Mocha. Some pause for 50 ms until a
-// document has reached a direct neighbour; here it reaches a disk and another peer meanwhile, so pauses are longer and tests are
-// repeated. Those that expect the peers to be direct neighbours are left out.
+// The tests are unmodified. Says which passed, and which failed and why. They are written for Vitest and run under Mocha. Some pause for
+// 50 ms until a document has reached a direct neighbour; here it reaches a disk and another peer meanwhile, so pauses are longer and
+// tests are repeated. Those that expect the peers to be direct neighbours are left out.
 import "@automerge/automerge-repo"
 import { WebSocketClientAdapter } from "@automerge/automerge-repo-network-websocket"
 import Mocha from "mocha"

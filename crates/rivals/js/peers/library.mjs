@@ -1,14 +1,16 @@
 // automerge-repo of the generation that AUTOMERGE_REPO_GENERATION names: 1, as the official sync server has it, or 2, the default.
 import { createRequire } from "node:module"
+import { pathToFileURL } from "node:url"
 import * as A from "@automerge/automerge"
 import * as newest from "../handles.mjs"
 
 const isOlder = process.env.AUTOMERGE_REPO_GENERATION === "1"
 const here = createRequire(import.meta.url)
 const require = isOlder ? createRequire(here.resolve("@automerge/automerge-repo-sync-server")) : here
-const { Repo } = await import(require.resolve("@automerge/automerge-repo"))
-const { NodeFSStorageAdapter } = await import(require.resolve("@automerge/automerge-repo-storage-nodefs"))
-const sockets = await import(require.resolve("@automerge/automerge-repo-network-websocket"))
+const load = (name) => import(pathToFileURL(require.resolve(name)))
+const { Repo } = await load("@automerge/automerge-repo")
+const { NodeFSStorageAdapter } = await load("@automerge/automerge-repo-storage-nodefs")
+const sockets = await load("@automerge/automerge-repo-network-websocket")
 // Its documents belong to an older engine.
 const renew = (doc) => A.load(require("@automerge/automerge").save(doc))
 const Adapter = isOlder ? sockets.BrowserWebSocketClientAdapter : sockets.WebSocketClientAdapter
