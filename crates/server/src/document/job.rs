@@ -73,6 +73,20 @@ impl DocumentJob {
     }
 }
 
+/// The chunks of a document that cannot be read, with reasons.
+pub(crate) fn unreadable_chunks(
+    id: &DocumentId,
+    chunks: Vec<StoredChunk>,
+    limits: Limits,
+) -> Vec<(ChunkKey, String)> {
+    let opened = read_all(id.clone(), chunks, limits, 0);
+    let unreadable = |fact| match fact {
+        Fact::ChunkUnreadable { key, reason } => Some((key, reason)),
+        _ => None,
+    };
+    opened.facts.into_iter().filter_map(unreadable).collect()
+}
+
 /// Reads each chunk alone: a damaged one hides no other.
 fn read_all(id: DocumentId, chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32) -> Opened {
     let mut document = Box::new(OpenDocument::new(id, limits, max_idle_messages));

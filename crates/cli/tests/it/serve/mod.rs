@@ -4,6 +4,7 @@ mod kills;
 mod starts;
 mod storage;
 mod sync;
+mod transfer;
 
 use crate::world::{Done, World, finish, hashmill};
 use hashmill_repo::Client;
