@@ -42,12 +42,10 @@ pub(crate) struct Opened {
 impl DocumentJob {
     pub(crate) fn open(
         id: DocumentId,
-        mut chunks: Vec<StoredChunk>,
+        chunks: Vec<StoredChunk>,
         limits: Limits,
         max_idle_messages: u32,
     ) -> DocumentJob {
-        // Snapshots first: fewer changes wait for others.
-        chunks.sort_by(|a, b| a.key.cmp(&b.key));
         DocumentJob(Job::Open { id, chunks, limits, max_idle_messages })
     }
 
@@ -73,7 +71,24 @@ impl DocumentJob {
     }
 }
 
-fn read_all(id: DocumentId, chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32) -> Opened {
+/// The chunks of a document that cannot be read, with reasons.
+#[cfg(feature = "shell")]
+pub(crate) fn unreadable_chunks(
+    id: &DocumentId,
+    chunks: Vec<StoredChunk>,
+    limits: Limits,
+) -> Vec<(ChunkKey, String)> {
+    let opened = read_all(id.clone(), chunks, limits, 0);
+    let unreadable = |fact| match fact {
+        Fact::ChunkUnreadable { key, reason } => Some((key, reason)),
+        _ => None,
+    };
+    opened.facts.into_iter().filter_map(unreadable).collect()
+}
+
+fn read_all(id: DocumentId, mut chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32) -> Opened {
+    // Snapshots first: fewer changes wait for others.
+    chunks.sort_by(|a, b| a.key.cmp(&b.key));
     let mut document = Box::new(OpenDocument::new(id, limits, max_idle_messages));
     let mut facts = Vec::new();
     let read = document.read_chunks(chunks, &mut facts);

@@ -6,6 +6,7 @@ mod storage;
 #[cfg(target_os = "linux")]
 mod storms;
 mod sync;
+mod transfer;
 
 use crate::world::{Done, World, finish, hashmill};
 use hashmill_repo::Client;
