@@ -210,9 +210,9 @@ fn session<E: Shared>(trace: &Trace) -> Session {
         }
         missing.sort_unstable();
         if !missing.is_empty() {
-            agent.hear(&missing.iter().map(|&missing| updates[missing].clone()).collect::<Vec<_>>());
+            agent.apply_updates(&missing.iter().map(|&missing| updates[missing].clone()).collect::<Vec<_>>());
         }
-        updates.push(agent.edit_and_tell(&patches(txn)));
+        updates.push(agent.edit_and_export(&patches(txn)));
         known[txn.agent][index] = true;
     }
     (base.save(), updates)

@@ -152,7 +152,7 @@ fn counted<E: Texts>(
     let before = (counter.now)();
     let mut doc: E = crate::recording::play(&transactions);
     if thorough {
-        doc.settle();
+        doc.complete_commits();
     }
     let now = (counter.now)();
     drop(doc);

@@ -243,7 +243,7 @@ fn case<E: Shared>(what: What, recording: &Recording, thorough: bool) -> Result<
             repeat(move || {
                 let mut doc: E = play(&transactions);
                 if thorough {
-                    doc.settle();
+                    doc.complete_commits();
                 }
                 doc.text()
             })
@@ -287,8 +287,10 @@ fn case<E: Shared>(what: What, recording: &Recording, thorough: bool) -> Result<
             repeat(move || {
                 let mut doc = E::load(&base);
                 match thorough {
-                    true => doc.hear(&updates),
-                    false => updates.iter().for_each(|update| doc.hear(std::slice::from_ref(update))),
+                    true => doc.apply_updates(&updates),
+                    false => {
+                        updates.iter().for_each(|update| doc.apply_updates(std::slice::from_ref(update)))
+                    }
                 }
                 doc.text().chars().count()
             })
@@ -310,7 +312,7 @@ fn hear_one<E: Shared>(saved: Vec<u8>, size: usize) -> Case {
     let length = sender.length();
     // Scattered, as other people's edits are.
     let updates: Vec<[Vec<u8>; 1]> =
-        (0..HEARD).map(|update| [sender.edit_and_tell(&[insertion(update * 7919 % length)])]).collect();
+        (0..HEARD).map(|update| [sender.edit_and_export(&[insertion(update * 7919 % length)])]).collect();
     let receiver = Rc::new(RefCell::new((E::load(&saved), 0)));
     let again = Rc::clone(&receiver);
     let before = move || {
@@ -321,7 +323,7 @@ fn hear_one<E: Shared>(saved: Vec<u8>, size: usize) -> Case {
     };
     let call = move |_| {
         let (doc, heard) = &mut *receiver.borrow_mut();
-        doc.hear(&updates[*heard % HEARD]);
+        doc.apply_updates(&updates[*heard % HEARD]);
         *heard += 1;
         Answer::from(size)
     };

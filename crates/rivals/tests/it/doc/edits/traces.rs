@@ -53,7 +53,7 @@ fn the_order_of_delivery_does_not_matter() {
     let (base, updates) = &recording.session::<Hashmill>().expect("a folder to keep it in");
     let deliver = |order: &[Vec<u8>], part: usize| {
         let mut doc = Hashmill::load(base);
-        order.chunks(part).for_each(|part| doc.hear(part));
+        order.chunks(part).for_each(|part| doc.apply_updates(part));
         (doc.text(), doc.heads())
     };
     let expected = deliver(updates, updates.len());
@@ -66,6 +66,6 @@ fn the_order_of_delivery_does_not_matter() {
         assert!(deliver(&order, part) == expected, "in random order, {part} at a time");
     }
     let mut official = Official::load(base);
-    official.hear(updates);
+    official.apply_updates(updates);
     assert!((official.text(), official.heads()) == expected, "as the official crate merges them");
 }
