@@ -1,4 +1,4 @@
-//! diamond-types: text alone.
+//! diamond-types: texts only.
 
 use diamond_types::list::ListCRDT;
 use diamond_types::list::encoding::{ENCODE_FULL, ENCODE_PATCH};

@@ -1,4 +1,4 @@
-//! Loro: another format, whose commits make no hashes.
+//! Loro: another format, with commits without hashes.
 
 use loro::cursor::{Cursor, Side};
 use loro::{ExportMode, Frontiers, LoroDoc, LoroList, LoroMap, LoroText};

@@ -1,4 +1,4 @@
-//! The official crate.
+//! The official crate `automerge`.
 
 use automerge::marks::{ExpandMark, Mark};
 use automerge::transaction::Transactable as _;
@@ -200,7 +200,7 @@ impl Synced for Official {
 
     fn receive(&mut self, peer: &mut State, message: &[u8]) {
         let message = Message::decode(message).expect("a message");
-        self.doc.sync().receive_sync_message(peer, message).expect("what a peer wrote");
+        self.doc.sync().receive_sync_message(peer, message).expect("a valid message");
     }
 
     fn receive_with_view(

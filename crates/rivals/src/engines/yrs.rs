@@ -1,4 +1,4 @@
-//! Yrs, the Rust form of Yjs: another format, which keeps no text that was deleted.
+//! Yrs, the Rust port of Yjs: another format, without deleted text.
 
 use yrs::block::ClientID;
 use yrs::updates::decoder::Decode as _;
@@ -21,7 +21,7 @@ pub struct Yrs {
 impl Yrs {
     fn splice(&self, txn: &mut yrs::TransactionMut<'_>, patches: &[Patch]) {
         for patch in patches {
-            // Units of UTF-16: the recordings that are measured have no character of two.
+            // UTF-16 units: measured recordings have no character of two units.
             if patch.delete > 0 {
                 self.text.remove_range(txn, patch.at as u32, patch.delete as u32);
             }
