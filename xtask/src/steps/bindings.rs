@@ -29,7 +29,7 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "javascript",
-        about: "documents beside Automerge for JavaScript and its servers, and its own tests on our engine",
+        about: "documents beside Automerge for JavaScript, its servers, and its clients with our server; its own tests on our engine",
         kind: Kind::Bindings,
         graph: Graph::Whole,
         filters: true,

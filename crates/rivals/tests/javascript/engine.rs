@@ -41,11 +41,11 @@ fn exchange_document(
     first: fn(&str, [&str; 2]) -> Value,
     second: fn(&str, [&str; 5]) -> Value,
 ) {
-    let created = first("peer.mjs", [&server.url(), "create"]);
+    let created = first("peers/peer.mjs", [&server.url(), "create"]);
     let url = created["url"].as_str().expect("a URL");
-    let edited = second("peer.mjs", [&server.url(), "put", url, "there", "a text"]);
+    let edited = second("peers/peer.mjs", [&server.url(), "put", url, "there", "a text"]);
     for read in [said::<3>, said_on_ours::<3>] {
-        assert_eq!(read("peer.mjs", [&server.url(), "read", url]), edited);
+        assert_eq!(read("peers/peer.mjs", [&server.url(), "read", url]), edited);
     }
 }
 
