@@ -51,7 +51,7 @@ impl Ledger {
                     self.limited = true;
                     return;
                 }
-                Err(error) => panic!("an error that nobody here knows: {error}"),
+                Err(error) => panic!("an unexpected error: {error}"),
             }
         }
     }

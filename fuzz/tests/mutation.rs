@@ -47,15 +47,15 @@ fn mutated_inputs_are_refused_or_kept() {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                while let Some(target) = { targets.lock().expect("nobody panics here").next() } {
+                while let Some(target) = { targets.lock().expect("no panic").next() } {
                     let result = search(target);
-                    results.lock().expect("nobody panics here").push((target.name, result));
+                    results.lock().expect("no panic").push((target.name, result));
                 }
             });
         }
     });
     drop(panic::take_hook());
-    let results = results.into_inner().expect("nobody panics here");
+    let results = results.into_inner().expect("no panic");
     assert_eq!(results.len(), TARGETS.len());
     let mut all = vec![];
     for (name, (tally, found)) in results {

@@ -1,8 +1,7 @@
-//! A program without an operating system: it links only if `hashmill-hash` needs neither `std` nor `alloc`, and ends well
-//! only if both hashes give their published answers.
+//! Program without an operating system: links only if `hashmill-hash` needs neither `std` nor `alloc`, and exits with 0 only if both
+//! hashes give their published answers.
 //!
-//! The one thing that it asks of its surroundings is to be ended, as Linux does it: so it can be run where it is built,
-//! for other processors under an emulator.
+//! Its only system call is Linux's `exit`, so it runs on the machine that builds it, for other processors under an emulator.
 #![no_std]
 #![no_main]
 
@@ -12,7 +11,7 @@ use core::panic::PanicInfo;
 use hashmill_hash::argon2::{self, Block, Input, Params, Variant};
 use hashmill_hash::blake3;
 
-/// Of the official vectors, the first 16 bytes of the digest of 31744 bytes.
+/// The first 16 bytes of the digest of 31744 bytes in the official vectors.
 const DIGEST: u128 = 0x62b6_960e_1a44_bcc1_eb1a_611a_8d62_35b6;
 
 /// The first 16 bytes of the tag in RFC 9106, 5.3.
@@ -21,7 +20,7 @@ const TAG: u128 = 0x0d64_0df5_8d78_766c_08c0_37a3_4a8b_53c9;
 #[unsafe(no_mangle)]
 extern "C" fn _start() -> ! {
     let digest = digest();
-    end(if first_half(&digest) != DIGEST {
+    exit(if first_half(&digest) != DIGEST {
         1
     } else if first_half(&tag()) != TAG {
         2
@@ -36,13 +35,13 @@ fn digest() -> [u8; 32] {
     let mut left = 31744;
     let mut next = 0;
     while left > 0 {
-        let piece = &mut block[..left.min(1000)];
-        for byte in &mut *piece {
+        let part = &mut block[..left.min(1000)];
+        for byte in &mut *part {
             *byte = next;
             next = if next == 250 { 0 } else { next + 1 };
         }
-        hasher.update(piece);
-        left -= piece.len();
+        hasher.update(part);
+        left -= part.len();
     }
     *hasher.finalize().as_bytes()
 }
@@ -65,7 +64,7 @@ fn first_half(bytes: &[u8; 32]) -> u128 {
 }
 
 /// Ends the process.
-fn end(code: usize) -> ! {
+fn exit(code: usize) -> ! {
     // SAFETY: the system call `exit`, which does not return.
     unsafe {
         #[cfg(target_arch = "x86_64")]
@@ -79,5 +78,5 @@ fn end(code: usize) -> ! {
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
-    end(3)
+    exit(3)
 }

@@ -1,11 +1,11 @@
-//! A library of Windows that older versions of wine lack, in as far as Rust's standard library calls it.
+//! A library of Windows that older versions of wine lack: the one function that Rust's standard library calls.
 #![no_std]
 
 use core::panic::PanicInfo;
 
 #[link(name = "advapi32")]
 unsafe extern "system" {
-    /// `RtlGenRandom`, under the name that it is exported by.
+    /// `RtlGenRandom`, by its exported name.
     fn SystemFunction036(first: *mut u8, len: u32) -> u8;
 }
 
@@ -16,7 +16,7 @@ unsafe extern "system" {
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn ProcessPrng(first: *mut u8, len: usize) -> i32 {
     let Ok(len) = u32::try_from(len) else { return 0 };
-    // SAFETY: the caller's.
+    // SAFETY: by the contract of this function.
     i32::from(unsafe { SystemFunction036(first, len) })
 }
 

@@ -1,4 +1,4 @@
-//! `bindgen MODULE.wasm FOLDER nodejs|web`: what JavaScript calls a module by, written beside a module that it can load.
+//! `bindgen MODULE.wasm FOLDER nodejs|web`: writes the JavaScript bindings of a module beside a module that they can load.
 
 use std::env;
 
@@ -11,9 +11,9 @@ fn main() {
     bindgen.input_path(module).out_name("engine").typescript(false);
     match kind.as_str() {
         "nodejs" => bindgen.nodejs(true).expect("one kind"),
-        // A module that is fetched from beside its script unless it is told from where.
+        // The script fetches the module from its own folder unless it gets another address.
         "web" => bindgen.web(true).expect("one kind").omit_default_module_path(false),
-        other => panic!("{other} is no kind"),
+        unknown => panic!("{unknown} is no kind"),
     };
     bindgen.generate(folder).expect("a module");
 }

@@ -1,10 +1,10 @@
-// A headless Chromium, spoken to through its debugging pipe, and a server of files for it. Node alone, no packages.
+// Headless Chromium controlled through its debugging pipe, and a file server for it. Needs only Node, no packages.
 //
 //   const site = await serve({ "/": "folder", "/engine/": "another" })
 //   const browser = await launch("chromium")
-//   const tab = await browser.tab(`${site.url}/page.html`)     tabs of one browser share what an origin keeps
-//   await tab.run(async (name) => (await greet(name)).length, "you")     run in the page; the answer comes as JSON
-//   tab.complaints                                             what the page, or a worker of it, threw or logged as an error
+//   const tab = await browser.tab(`${site.url}/page.html`)     tabs of one browser share the storage of an origin
+//   await tab.run(async (name) => (await greet(name)).length, "you")     run in the page; the result is passed as JSON
+//   tab.complaints                                             errors that the page, or a worker of it, threw or logged
 //   await browser.close()
 //   site.close()
 import { spawn } from "node:child_process"
@@ -15,8 +15,8 @@ import os from "node:os"
 import path from "node:path"
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" }
-// Timeout for a browser that hangs: no step takes nearly as long.
-const PATIENCE = 300_000
+// Timeout for a browser that hangs. Each step takes far less.
+const TIMEOUT_MS = 300_000
 
 // Serves folders below paths that end in a slash, on a port of its own; pages may share memory with their workers.
 export async function serve(folders) {
@@ -46,98 +46,98 @@ export async function launch(program) {
     `--user-data-dir=${profile}`, "--remote-debugging-pipe", "about:blank"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] })
   const stop = () => child.kill("SIGKILL")
   process.once("exit", stop)
-  const ended = once(child, "exit")
-  const [, , , requests, answers] = child.stdio
-  const waiting = new Map()
+  const exited = once(child, "exit")
+  const [, , , requests, responses] = child.stdio
+  const pending = new Map()
   const listeners = new Map()
   let last = 0
 
-  function fail(why) {
-    for (const { reject } of waiting.values()) reject(new Error(why))
-    waiting.clear()
+  function fail(reason) {
+    for (const { reject } of pending.values()) reject(new Error(reason))
+    pending.clear()
   }
-  ended.then(() => fail("the browser ended"), (error) => fail(error.message))
+  exited.then(() => fail("the browser ended"), (error) => fail(error.message))
   requests.on("error", (error) => fail(error.message))
 
   function send(method, params = {}, sessionId) {
     const id = (last += 1)
     requests.write(JSON.stringify({ id, method, params, sessionId }) + "\0")
     return new Promise((resolve, reject) => {
-      const late = setTimeout(() => { waiting.delete(id); reject(new Error(`the browser did not answer ${method}`)) }, PATIENCE)
-      const settle = (with_) => (value) => { clearTimeout(late); with_(value) }
-      waiting.set(id, { resolve: settle(resolve), reject: settle(reject) })
+      const timer = setTimeout(() => { pending.delete(id); reject(new Error(`the browser did not answer ${method}`)) }, TIMEOUT_MS)
+      const stopTimer = (callback) => (value) => { clearTimeout(timer); callback(value) }
+      pending.set(id, { resolve: stopTimer(resolve), reject: stopTimer(reject) })
     })
   }
 
-  function take({ id, method, params, sessionId, result, error }) {
+  function receive({ id, method, params, sessionId, result, error }) {
     if (id === undefined) return listeners.get(sessionId)?.(method, params)
-    const { resolve, reject } = waiting.get(id) ?? {}
-    waiting.delete(id)
+    const { resolve, reject } = pending.get(id) ?? {}
+    pending.delete(id)
     if (error) reject?.(new Error(error.message))
     else resolve?.(result)
   }
   let rest = []
-  answers.on("data", (bytes) => {
+  responses.on("data", (bytes) => {
     let end
     while ((end = bytes.indexOf(0)) >= 0) {
-      take(JSON.parse(Buffer.concat([...rest, bytes.subarray(0, end)])))
+      receive(JSON.parse(Buffer.concat([...rest, bytes.subarray(0, end)])))
       bytes = bytes.subarray(end + 1)
       rest = []
     }
     rest.push(bytes)
   })
 
-  const words = ({ exception, text }) => exception?.description ?? (exception && "value" in exception ? String(exception.value) : text)
+  const errorMessage = ({ exception, text }) => exception?.description ?? (exception && "value" in exception ? String(exception.value) : text)
 
   async function tab(url) {
     const { targetId } = await send("Target.createTarget", { url: "about:blank" })
     const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true })
-    const tell = (method, params) => send(method, params, sessionId)
+    const sendToTab = (method, params) => send(method, params, sessionId)
     const complaints = []
     let loaded
-    function hear(method, params) {
-      if (method === "Runtime.exceptionThrown") complaints.push(words(params.exceptionDetails))
+    function onEvent(method, params) {
+      if (method === "Runtime.exceptionThrown") complaints.push(errorMessage(params.exceptionDetails))
       if (method === "Log.entryAdded" && params.entry.level === "error") complaints.push(`${params.entry.text} ${params.entry.url ?? ""}`)
       if (method === "Runtime.consoleAPICalled" && ["error", "assert"].includes(params.type)) {
         complaints.push(params.args.map(({ value, description }) => description ?? String(value)).join(" "))
       }
       if (method === "Target.attachedToTarget") {
-        listeners.set(params.sessionId, hear)
+        listeners.set(params.sessionId, onEvent)
         send("Runtime.enable", {}, params.sessionId).catch(() => {})
       }
       if (method === "Inspector.targetCrashed") fail("the page crashed")
       if (method === "Page.loadEventFired") loaded?.()
     }
-    listeners.set(sessionId, hear)
-    for (const domain of ["Inspector", "Page", "Runtime", "Log"]) await tell(`${domain}.enable`)
-    await tell("Target.setAutoAttach", { autoAttach: true, waitForDebuggerOnStart: false, flatten: true })
-    // Each tab behaves as the one in front, so that all of them can be typed into.
-    await tell("Emulation.setFocusEmulationEnabled", { enabled: true })
+    listeners.set(sessionId, onEvent)
+    for (const domain of ["Inspector", "Page", "Runtime", "Log"]) await sendToTab(`${domain}.enable`)
+    await sendToTab("Target.setAutoAttach", { autoAttach: true, waitForDebuggerOnStart: false, flatten: true })
+    // Each tab behaves as if it had the focus, so that tests can type into all of them.
+    await sendToTab("Emulation.setFocusEmulationEnabled", { enabled: true })
 
     async function load(method, params) {
       const load = new Promise((resolve) => (loaded = resolve))
-      const { errorText } = await tell(method, params)
+      const { errorText } = await sendToTab(method, params)
       if (errorText) throw new Error(`${url}: ${errorText}`)
       await load
     }
     await load("Page.navigate", { url })
     return {
       complaints,
-      // What the pipe understands: https://chromedevtools.github.io/devtools-protocol
-      send: tell,
+      // The commands of the pipe: https://chromedevtools.github.io/devtools-protocol
+      send: sendToTab,
       reload: () => load("Page.reload"),
       close: () => send("Target.closeTarget", { targetId }),
       async run(program, ...args) {
         const expression = `(${program})(...${JSON.stringify(args)})`
-        const { result, exceptionDetails } = await tell("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true })
-        if (exceptionDetails) throw new Error(`in the page: ${words(exceptionDetails)}`)
+        const { result, exceptionDetails } = await sendToTab("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true })
+        if (exceptionDetails) throw new Error(`in the page: ${errorMessage(exceptionDetails)}`)
         return result.value
       },
     }
   }
 
   async function close() {
-    await Promise.all([send("Browser.close").catch(stop), ended])
+    await Promise.all([send("Browser.close").catch(stop), exited])
     process.off("exit", stop)
     fs.rmSync(profile, { recursive: true, force: true, maxRetries: 10 })
   }

@@ -1,6 +1,6 @@
-//! Five kinds of work as a program that the lab can measure, with nothing but the standard library, so that it builds in a
-//! second; for Linux, as links for each session are. `cargo xtask layouts` compares it with itself in other layouts, with
-//! dead code changed or added, and with true extra work.
+//! Five workloads as a program that the lab can measure. It uses only the standard library, so that it builds in a second, and runs on
+//! Linux, as relinking for each session does. `cargo xtask layouts` compares it with itself in other layouts, with changed or added dead
+//! code, and with true extra work.
 #![allow(unexpected_cfgs)]
 
 use std::collections::hash_map::DefaultHasher;
@@ -10,14 +10,13 @@ use std::hint::black_box;
 use std::io::{BufRead, Write, stdin, stdout};
 use std::time::Instant;
 
-/// Number of rounds of the work in one iteration; what is added with `--cfg more` is one in a hundred, and three where
-/// memory decides.
+/// Rounds of the work in one iteration. `--cfg more` adds one percent, or three to the memory-bound work.
 fn rounds(work: &str) -> u64 {
     let more = if cfg!(more) { if work == "memory" { 3 } else { 1 } } else { 0 };
     black_box(100 + more)
 }
 
-/// The input of every kind of work.
+/// Inputs of all workloads.
 struct Input {
     numbers: Vec<u64>,
     text: String,
@@ -31,7 +30,7 @@ fn next(state: &mut u64) -> u64 {
     *state
 }
 
-/// A table of ones: four times what the largest caches of a core hold, or which share of it they hold would be luck.
+/// Length of the table of ones: four times the largest caches of a core. With a smaller table, the cached share would vary by chance.
 const WORDS: usize = 1 << 25;
 
 fn prepare(work: &str, seed: u64) -> Input {
@@ -67,14 +66,14 @@ fn documents(input: &Input) -> u64 {
     let mut lines: BTreeMap<u64, String> = BTreeMap::new();
     for number in &input.numbers[..100] {
         let line = lines.entry(number % 31).or_default();
-        let place = (number >> 8) as usize % (line.len() + 1);
-        line.insert(place, char::from(b'a' + (number % 26) as u8));
+        let index = (number >> 8) as usize % (line.len() + 1);
+        line.insert(index, char::from(b'a' + (number % 26) as u8));
         if line.len() > 7 {
-            line.remove(place % line.len());
+            line.remove(index % line.len());
         }
     }
-    let whole = lines.values().flat_map(|line| line.chars());
-    whole.fold(7, |sum: u64, letter| sum.wrapping_mul(31).wrapping_add(u64::from(letter)))
+    let chars = lines.values().flat_map(|line| line.chars());
+    chars.fold(7, |sum: u64, letter| sum.wrapping_mul(31).wrapping_add(u64::from(letter)))
 }
 
 #[inline(never)]
@@ -100,23 +99,23 @@ unsafe extern "C" {
 
 const HUGE_PAGE: i32 = 14;
 
-/// In huge pages where there are any: which small pages a process gets is luck of its own, five times that of these.
+/// Allocates the table, in huge pages if there are any: the choice of small pages varies its speed by chance, five times as much.
 fn ones() -> Vec<u32> {
     let mut table: Vec<u32> = Vec::with_capacity(WORDS);
     let skipped = table.as_ptr().align_offset(4096);
-    // SAFETY: the pages lie within the memory of `table`, and the advice changes nothing in them.
+    // SAFETY: the pages are within the memory of `table`, and the advice does not change their content.
     unsafe { madvise(table.as_mut_ptr().add(skipped).cast(), 4 * (WORDS - skipped) & !4095, HUGE_PAGE) };
     table.resize(WORDS, 1);
     table
 }
 
-/// Reads at random places, each of which depends on what the one before held. It never comes back, so that what the
-/// caches hold does not change while it is timed.
+/// Reads random entries; each position depends on the previous entry. The walk never returns to its start, so the cached share stays the
+/// same while it is timed.
 #[inline(never)]
 fn walk(table: &[u32], from: u64) -> u64 {
     let step = |at: u64| {
-        let held = u64::from(table[(at >> 39) as usize % WORDS]);
-        at.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(held)
+        let entry = u64::from(table[(at >> 39) as usize % WORDS]);
+        at.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(entry)
     };
     (0..50).fold(from, |at, _| step(at))
 }
@@ -130,7 +129,7 @@ type Work = fn(&Input) -> u64;
 const WORKS: [(&str, Work); 5] =
     [("sort", sort), ("hash", hash), ("documents", documents), ("parse", parse), ("memory", memory)];
 
-/// What never runs: as long as `--cfg dead="…"` makes it.
+/// Functions that never run. `--cfg dead="…"` sets their length.
 macro_rules! dead {
     ($($name:ident)*) => {$(
         #[inline(never)]
@@ -164,8 +163,8 @@ struct Case {
     name: &'static str,
     work: Work,
     input: Input,
-    /// Where the walk through memory stopped: it goes on there, or else all rounds would find their places in a cache.
-    at: u64,
+    /// State of the walk through memory. It continues in the next round, because a repeated walk would find its entries in a cache.
+    walk_state: u64,
 }
 
 impl Case {
@@ -173,7 +172,7 @@ impl Case {
         let first = (self.work)(&self.input);
         let more = rounds(self.name) - 1;
         if self.name == "memory" {
-            self.at = (0..more).fold(self.at, |at, _| walk(&self.input.table, at));
+            self.walk_state = (0..more).fold(self.walk_state, |state, _| walk(&self.input.table, state));
         } else {
             (0..more).for_each(|_| {
                 black_box((self.work)(&self.input));
@@ -215,32 +214,32 @@ fn main() {
     let mut case: Option<Case> = None;
     for line in stdin().lock().lines() {
         let line = line.expect("a request");
-        let is = |what: &str| line.contains(&format!("\"ask\":\"{what}\""));
-        let reply = if is("hello") {
+        let asks = |request: &str| line.contains(&format!("\"ask\":\"{request}\""));
+        let reply = if asks("hello") {
             r#"{"re":"hello","protocol":2}"#.to_owned()
-        } else if is("pin") {
+        } else if asks("pin") {
             r#"{"re":"pinned","cpu":null}"#.to_owned()
-        } else if is("open") {
-            let found = WORKS.into_iter().find(|(name, _)| line.contains(&format!("\"{name}/")));
-            let (name, work) = found.expect("a case");
+        } else if asks("open") {
+            let workload = WORKS.into_iter().find(|(name, _)| line.contains(&format!("\"{name}/")));
+            let (name, work) = workload.expect("a case");
             let input = prepare(name, number(&line, "\"seed\":"));
             let reference = work(&input);
-            case = Some(Case { name, work, input, at: 1 });
+            case = Some(Case { name, work, input, walk_state: 1 });
             let bytes = if name == "memory" { 4 * WORDS } else { 8000 };
             format!(
                 r#"{{"re":"opened","unit":"operations","units":100,"working_set":{bytes},"reference":"{reference:016x}"}}"#
             )
-        } else if is("memory") {
+        } else if asks("memory") {
             r#"{"re":"memory","huge_bytes":null}"#.to_owned()
         } else {
             let case = case.as_mut().expect("it was opened");
-            if is("check") {
+            if asks("check") {
                 format!(r#"{{"re":"checked","kernel":"plain","digest":"{:016x}"}}"#, case.run())
-            } else if is("calibrate") {
+            } else if asks("calibrate") {
                 time(case, 1);
-                let meant = number(&line, "sample_ns");
+                let target_ns = number(&line, "sample_ns");
                 let (ns, _) = time(case, 3);
-                let iterations = (3 * meant / ns.max(1)).max(1);
+                let iterations = (3 * target_ns / ns.max(1)).max(1);
                 format!(r#"{{"re":"calibrated","iterations":{iterations},"ns":{}}}"#, iterations * ns / 3)
             } else {
                 let (ns, digest) = time(case, number(&line, "\"iterations\":"));

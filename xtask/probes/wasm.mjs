@@ -1,4 +1,4 @@
-// Calls what a module for JavaScript exports as `test_…`: `node wasm.mjs MODULE`. The words are those of Rust's tests.
+// Calls the functions `test_…` of a module: `node wasm.mjs MODULE`. The output has the format of Rust's tests.
 import { readFile } from "node:fs/promises";
 
 let exports;
@@ -11,19 +11,19 @@ const module = await WebAssembly.compile(await readFile(process.argv[2]));
 const names = WebAssembly.Module.exports(module).map(({ name }) => name).filter((name) => name.startsWith("test_"));
 const counts = { ok: 0, FAILED: 0 };
 for (const name of names) {
-  // A new instance for each: after a trap nothing is as it should be.
+  // A new instance for each test: a trap leaves memory in an undefined state.
   ({ exports } = await WebAssembly.instantiate(module, { probe }));
   exports.begin();
-  let word = "ok";
+  let outcome = "ok";
   try {
     exports[name]();
   } catch (error) {
     console.log(error.stack);
-    word = "FAILED";
+    outcome = "FAILED";
   }
-  counts[word] += 1;
-  console.log(`test ${name.slice(5)} ... ${word}`);
+  counts[outcome] += 1;
+  console.log(`test ${name.slice(5)} ... ${outcome}`);
 }
-const good = counts.FAILED === 0 && counts.ok > 0;
-console.log(`test result: ${good ? "ok" : "FAILED"}. ${counts.ok} passed; ${counts.FAILED} failed`);
-process.exitCode = good ? 0 : 1;
+const passed = counts.FAILED === 0 && counts.ok > 0;
+console.log(`test result: ${passed ? "ok" : "FAILED"}. ${counts.ok} passed; ${counts.FAILED} failed`);
+process.exitCode = passed ? 0 : 1;

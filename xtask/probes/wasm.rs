@@ -1,7 +1,7 @@
-//! `hash` and `doc` inside of JavaScript: each function that is exported as `test_…` ends, or panics and traps. `wasm.mjs`
-//! calls them.
+//! Tests of `hash` and `doc` in a module for JavaScript: `wasm.mjs` calls each exported function `test_…`, which returns, or panics and
+//! traps.
 //!
-//! `wasm32-unknown-unknown` knows no source of random bytes: the program brings one, as this one does.
+//! `wasm32-unknown-unknown` has no source of random bytes, so the program imports one.
 
 use core::num::NonZeroU32;
 use std::panic;
@@ -14,22 +14,22 @@ use hashmill_hash::blake3;
 unsafe extern "C" {
     /// Fills memory with random bytes.
     fn fill(first: *mut u8, len: usize);
-    /// Shows a text.
+    /// Prints a text.
     fn say(first: *const u8, len: usize);
 }
 
-/// What the crate `getrandom` calls under `--cfg getrandom_backend="custom"`.
+/// Source of random bytes for the crate `getrandom` with `--cfg getrandom_backend="custom"`.
 ///
 /// # Safety
 /// The bytes are writable.
 #[unsafe(no_mangle)]
 unsafe extern "Rust" fn __getrandom_v03_custom(first: *mut u8, len: usize) -> Result<(), NonZeroU32> {
-    // SAFETY: the caller's.
+    // SAFETY: by the contract of this function.
     unsafe { fill(first, len) };
     Ok(())
 }
 
-/// Called before anything else: a panic is heard.
+/// Prints panics. Called before the tests.
 #[unsafe(no_mangle)]
 extern "C" fn begin() {
     panic::set_hook(Box::new(|info| {
@@ -40,7 +40,7 @@ extern "C" fn begin() {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn test_blake3_of_one_thread_and_of_several() {
+extern "C" fn test_blake3_with_one_and_several_threads() {
     let input: Vec<u8> = (0..31744).map(|at| (at % 251) as u8).collect();
     let published = "62b6960e1a44bcc1eb1a611a8d6235b6b4b78f32e7abc4fb4c6cdcce94895c47";
     assert_eq!(blake3::hash(&input).to_string(), published);
@@ -50,7 +50,7 @@ extern "C" fn test_blake3_of_one_thread_and_of_several() {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn test_argon2_of_the_standard() {
+extern "C" fn test_argon2_standard() {
     let params = Params::new(32, 3, 4).unwrap().with_variant(Variant::Id);
     let mut input = Input::new(&[1; 32], &[2; 16]);
     (input.secret, input.associated_data) = (&[3; 8], &[4; 12]);
@@ -61,7 +61,7 @@ extern "C" fn test_argon2_of_the_standard() {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn test_a_change_has_the_hash_that_it_has_everywhere() {
+extern "C" fn test_a_change_has_the_same_hash_as_on_other_targets() {
     let mut doc = Document::new().with_actor("00112233445566778899aabbccddeeff".parse().unwrap());
     doc.transact(|tx| tx.put(ROOT, "k", 1)).unwrap();
     let head = "a26dbfd182c54a7fe9452ff4c6a053a6e600a222392e76ac5928694654f6927a";
@@ -69,16 +69,16 @@ extern "C" fn test_a_change_has_the_hash_that_it_has_everywhere() {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn test_a_document_of_others_is_written_byte_for_byte() {
+extern "C" fn test_a_foreign_document_is_saved_byte_for_byte() {
     let exemplar = include_bytes!("../../crates/doc/tests/data/automerge/exemplar");
     let mut doc = Document::load(exemplar).unwrap();
     doc.check(true);
     assert_eq!(doc.save(), exemplar);
 }
 
-/// Long enough for what several threads do elsewhere, and for the general compressor.
+/// Long enough for the code that uses several threads on other targets, and for the general compressor.
 #[unsafe(no_mangle)]
-extern "C" fn test_a_long_document_is_deflated_and_comes_back() {
+extern "C" fn test_a_long_document_is_compressed_and_loads_again() {
     let mut doc = Document::new();
     let text: String = (0..200_000_u64).map(|n| char::from(b'a' + (n * n % 1009 % 26) as u8)).collect();
     doc.transact(|tx| {

@@ -44,7 +44,7 @@ pub(crate) enum Command {
 
 impl Command {
     pub(crate) fn parse(mut parser: lexopt::Parser) -> anyhow::Result<Self> {
-        let mut words = Vec::new();
+        let mut positional = Vec::new();
         let (mut changed, mut verbose, mut overlap) = (None, false, false);
         while let Some(arg) = parser.next()? {
             match arg {
@@ -53,16 +53,16 @@ impl Command {
                 Short('v') | Long("verbose") => verbose = true,
                 Long("overlap") => overlap = true,
                 // The rest are arguments of another program.
-                Value(word) if words.is_empty() && word == "mutate" => {
+                Value(value) if positional.is_empty() && value == "mutate" => {
                     return Ok(Self::Mutate(parser.raw_args()?.collect()));
                 }
-                Value(word) => words.push(word.string()?),
+                Value(value) => positional.push(value.string()?),
                 _ => return Err(arg.unexpected().into()),
             }
         }
-        let mut words = words.into_iter();
-        let Some(name) = words.next() else { return Ok(Self::Help) };
-        let rest: Vec<String> = words.collect();
+        let mut positional = positional.into_iter();
+        let Some(name) = positional.next() else { return Ok(Self::Help) };
+        let rest: Vec<String> = positional.collect();
         if changed.is_some() && (name != "test" || !rest.is_empty()) {
             bail!("`--changed REV` belongs to `cargo xtask test`, without kinds");
         }
@@ -73,18 +73,18 @@ impl Command {
             ("help", []) => Ok(Self::Help),
             ("test", kinds) => match changed {
                 Some(revision) => Ok(Self::Changed { revision, verbose, overlap }),
-                None => Ok(Self::Suite(Request { overlap, ..request(&kinds_of(kinds)?, verbose) })),
+                None => Ok(Self::Suite(Request { overlap, ..request(&parse_kinds(kinds)?, verbose) })),
             },
             ("tidy", []) => Ok(Self::Tidy),
             ("codegen", []) => Ok(Self::Codegen),
             ("fatbin", []) => Ok(Self::Fatbin),
-            ("fatbin", [word]) if word == "check" => Ok(Self::FatbinCheck),
+            ("fatbin", [mode]) if mode == "check" => Ok(Self::FatbinCheck),
             ("javascript-package", []) => Ok(Self::Javascript),
             ("node-package", []) => Ok(Self::NodePackage),
             ("numbers", []) => Ok(Self::Numbers),
             // mdBook first asks whether the preprocessor supports its output.
             ("book-links", []) => Ok(Self::BookLinks),
-            ("book-links", [word, _]) if word == "supports" => Ok(Self::BookSupports),
+            ("book-links", [request, _]) if request == "supports" => Ok(Self::BookSupports),
             ("book-check", []) => Ok(Self::BookCheck),
             ("notices", []) => Ok(Self::Notices),
             ("advisories", [database]) => Ok(Self::Advisories(database.clone())),
@@ -113,19 +113,19 @@ impl Command {
     }
 }
 
-/// The kinds that words name: the default if there are none.
-fn kinds_of(words: &[String]) -> anyhow::Result<Vec<Kind>> {
-    if words.is_empty() {
+/// Parses names of kinds. No name means the default.
+fn parse_kinds(names: &[String]) -> anyhow::Result<Vec<Kind>> {
+    if names.is_empty() {
         return Ok(vec![Kind::Core]);
     }
     let mut kinds = Vec::new();
-    for word in words {
-        match Kind::of_name(word) {
+    for name in names {
+        match Kind::from_name(name) {
             Some(kind) => kinds.push(kind),
-            None if word == "all" => kinds.extend(Kind::ALL),
+            None if name == "all" => kinds.extend(Kind::ALL),
             None => {
                 let known = Kind::ALL.map(Kind::name).join(", ");
-                bail!("no such kind of tests: {word} (there are {known} and all)")
+                bail!("no such kind of tests: {name} (there are {known} and all)")
             }
         }
     }
@@ -139,8 +139,8 @@ pub(crate) fn request(kinds: &[Kind], verbose: bool) -> Request {
     Request { steps, filter: Vec::new(), verbose, overlap: false, not_run }
 }
 
-fn spaced(words: &[String]) -> String {
-    words.iter().map(|word| format!("{word} ")).collect()
+fn spaced(arguments: &[String]) -> String {
+    arguments.iter().map(|argument| format!("{argument} ")).collect()
 }
 
 /// The text of `cargo xtask help`: the steps come from their table.
@@ -166,18 +166,18 @@ pub(crate) fn help() -> String {
          \x20 tidy                      the rules of the tree (also an ordinary test of this package)\n\
          \x20 numbers                   write docs/curves.md and its pictures from reports under bench/records (a test compares them)\n\
          \x20 book-check                find broken links in the built book (the step `book` builds it: target/book)\n\
-         \x20 notices                   print the licences of everything that the program links, for packages\n\
+         \x20 notices                   print the licences of all crates that the program links, for packages\n\
          \x20 advisories DIR            write the extract of the RustSec database from a checkout (a test compares it with what ships)\n\
          \x20 codegen                   write the generated assembly (a test compares it with what is committed)\n\
-         \x20 fatbin [check]            write the kernels for NVIDIA's cards and the table of them; check: say what is not as it would be\n\
+         \x20 fatbin [check]            write the kernels for NVIDIA's devices and their table; check: report what differs from the committed files\n\
          \x20 javascript-package        write the package of the engine for JavaScript below target/javascript/package\n\
          \x20 node-package              build the package for Node for release, below target/node/package\n\
          \x20 tune                      measure this host (`hashmill tune`) and print its rows of the plans\n\
          \x20 layouts [SECONDS]         prove that the lab does not take link layout for speed; goes on where it stopped\n\
          \x20 fuzz [TARGET [SECONDS]]   search for new inputs with cargo-fuzz; all targets, 60 seconds each\n\
-         \x20 mutate [TARGET…] [--help]   make inputs for the targets of documents by mutation, count, keep what is found\n\
+         \x20 mutate [TARGET…] [--help]   mutate inputs of the document targets, count them, keep findings\n\
          \n\
-         REQUIRE_ALL=1 turns everything skipped into a failure. Logs: target/xtask/STEP.log\n"
+         REQUIRE_ALL=1 makes each skip a failure. Logs: target/xtask/STEP.log\n"
     )
 }
 
@@ -185,14 +185,14 @@ pub(crate) fn help() -> String {
 mod tests {
     use super::*;
 
-    fn parse(words: &[&str]) -> anyhow::Result<Command> {
-        Command::parse(lexopt::Parser::from_args(words))
+    fn parse(arguments: &[&str]) -> anyhow::Result<Command> {
+        Command::parse(lexopt::Parser::from_args(arguments))
     }
 
-    fn steps(words: &[&str]) -> Vec<&'static str> {
-        match parse(words) {
+    fn steps(arguments: &[&str]) -> Vec<&'static str> {
+        match parse(arguments) {
             Ok(Command::Suite(request)) => request.steps.iter().map(|step| step.name).collect(),
-            _ => panic!("{words:?} is a suite"),
+            _ => panic!("{arguments:?} is a suite"),
         }
     }
 
@@ -226,9 +226,9 @@ mod tests {
 
     #[test]
     fn kinds_run_beside_each_other_on_request() {
-        let overlaps = |words: &[&str]| match parse(words) {
+        let overlaps = |arguments: &[&str]| match parse(arguments) {
             Ok(Command::Suite(request)) => request.overlap,
-            _ => panic!("{words:?} is a suite"),
+            _ => panic!("{arguments:?} is a suite"),
         };
         assert!(overlaps(&["test", "--overlap", "gpu", "slow"]) && !overlaps(&["test", "gpu"]));
         assert!(parse(&["core", "--overlap"]).is_err());
@@ -264,15 +264,15 @@ mod tests {
     }
 
     #[test]
-    fn rejects_unknown_words() {
-        for words in [
+    fn rejects_unknown_arguments() {
+        for arguments in [
             &["tests"][..],
             &["test", "--fast"],
             &["tidy", "x"],
             &["tune", "today"],
             &["aarch64", "--changed", "main"],
         ] {
-            assert!(parse(words).is_err(), "{words:?}");
+            assert!(parse(arguments).is_err(), "{arguments:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Calls of the generator `crates/codegen`, a program of its own: other commands do not wait until it is compiled.
+//! Calls of the generator `crates/codegen`. It is a separate program, so that other commands need not compile it.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use crate::command::Cmd;
 const NO_COMPILER: i32 = 3;
 
 /// A call of the generator.
-pub(crate) fn call(words: &[&str]) -> Cmd {
+pub(crate) fn call(arguments: &[&str]) -> Cmd {
     let cargo = ["run", "--quiet", "--locked", "--package", "hashmill-codegen", "--"];
-    Cmd::cargo(&[&cargo, words].concat())
+    Cmd::cargo(&[&cargo, arguments].concat())
 }
 
-/// Downloads NVIDIA's compiler; the reason if no registry has it. Any other failure is one of the step that needs the compiler.
+/// Downloads NVIDIA's compiler. Returns the reason if no registry has it; any other failure is left to the step that needs the compiler.
 pub(crate) fn missing_compiler(root: &Path) -> Option<String> {
     let output = call(&["fatbin", "fetch"]).process(root).output().ok()?;
     let reason = || String::from_utf8_lossy(&output.stdout).trim().to_owned();

@@ -40,11 +40,11 @@ pub(crate) struct TestModule {
 }
 
 impl Selection {
-    pub(crate) fn of_names(names: &[&str]) -> Self {
+    pub(crate) fn by_names(names: &[&str]) -> Self {
         Self { names: owned(names), ..Self::default() }
     }
 
-    pub(crate) fn of_packages(packages: &[&str]) -> Self {
+    pub(crate) fn by_packages(packages: &[&str]) -> Self {
         Self { packages: owned(packages), ..Self::default() }
     }
 
@@ -79,8 +79,8 @@ impl Selection {
     }
 }
 
-fn owned(words: &[&str]) -> Vec<String> {
-    words.iter().map(|&word| word.to_owned()).collect()
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
 }
 
 impl Cmd {
@@ -102,7 +102,7 @@ impl Cmd {
         self
     }
 
-    /// Makes a `cargo test` one whose binaries are run here.
+    /// Makes `suite::binaries` run the binaries of a `cargo test`.
     pub(crate) fn tests(mut self, selection: Selection) -> Self {
         self.tests = Some(selection);
         self
@@ -110,7 +110,7 @@ impl Cmd {
 
     /// Runs it in the repository, with its output on this terminal.
     pub(crate) fn run(&self, root: &Path) -> anyhow::Result<()> {
-        ensure!(self.succeeds(root)?, "failed: {}", self.words());
+        ensure!(self.succeeds(root)?, "failed: {}", self.shell_line());
         Ok(())
     }
 
@@ -127,11 +127,11 @@ impl Cmd {
         process
     }
 
-    /// The command as a shell takes it.
-    pub(crate) fn words(&self) -> String {
-        let quoted = |word: &str| match word.is_empty() || word.contains(char::is_whitespace) {
-            true => format!("'{word}'"),
-            false => word.to_owned(),
+    /// The command as a line for a shell.
+    pub(crate) fn shell_line(&self) -> String {
+        let quoted = |text: &str| match text.is_empty() || text.contains(char::is_whitespace) {
+            true => format!("'{text}'"),
+            false => text.to_owned(),
         };
         let env = self.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
         let args = self.args.iter().map(|arg| quoted(arg));
@@ -144,26 +144,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_shown_as_a_shell_takes_them() {
+    fn commands_are_shown_as_shell_lines() {
         let command = Cmd::new("cargo", &["test", "--features", ""]).with("RUNNER", "qemu -cpu max");
-        assert_eq!(command.words(), "RUNNER='qemu -cpu max' cargo test --features ''");
+        assert_eq!(command.shell_line(), "RUNNER='qemu -cpu max' cargo test --features ''");
     }
 
     #[test]
-    fn a_selection_takes_parts_of_names_and_whole_packages() {
-        let selection = Selection::of_names(&["vectors::", "codec"]).without(&["oracle::"]);
+    fn a_selection_matches_parts_of_names_and_complete_packages() {
+        let selection = Selection::by_names(&["vectors::", "codec"]).without(&["oracle::"]);
         assert!(selection.has_test("vectors::long") && selection.has_test("codec"));
         assert!(!selection.has_test("vectors::oracle::long") && !selection.has_test("text"));
         assert!(Selection::default().has_test("text") && selection.has_package("crates/doc"));
         assert!(selection.has_module("crates/doc", "it", "vectors::long"));
-        let gpu = Selection::of_packages(&["crates/gpu"]);
+        let gpu = Selection::by_packages(&["crates/gpu"]);
         assert!(
             gpu.has_package("crates/gpu") && !gpu.has_package("crates/gpu-tools") && gpu.has_test("text")
         );
     }
 
     #[test]
-    fn a_selection_of_modules_takes_the_modules_in_them() {
+    fn a_selection_of_modules_includes_nested_modules() {
         let module = |target: Option<&str>, module: &str| TestModule {
             package: "crates/a".to_owned(),
             target: target.map(str::to_owned),

@@ -38,7 +38,7 @@ pub(crate) trait Steps {
     /// Compares the target with what the caller expects.
     fn check(&mut self) -> Result<(), Error>;
     /// Puts the new file under the name of the target.
-    fn place(&mut self) -> Result<(), Error>;
+    fn put_in_place(&mut self) -> Result<(), Error>;
     /// Writes the names of the folder to the medium.
     fn sync_folder(&mut self) -> io::Result<()>;
 }
@@ -50,7 +50,7 @@ pub(crate) fn finish(steps: &mut impl Steps) -> Result<Finished, Error> {
     steps.sync_file()?;
     // As late as possible.
     steps.check()?;
-    steps.place()?;
+    steps.put_in_place()?;
     // The rename itself is in the folder's data.
     steps.sync_folder().map_err(Error::Unsynced)?;
     Ok(finished)
@@ -79,7 +79,7 @@ mod tests {
         failing: Option<usize>,
         step: usize,
         /// Contents that were possible after any step so far.
-        seen: BTreeSet<Content>,
+        possible_contents: BTreeSet<Content>,
     }
 
     impl Model {
@@ -90,7 +90,7 @@ mod tests {
                 folder_is_synced: false,
                 failing,
                 step: 0,
-                seen: BTreeSet::from([Content::Old]),
+                possible_contents: BTreeSet::from([Content::Old]),
             }
         }
 
@@ -111,7 +111,7 @@ mod tests {
                 return Err(io::Error::other("it fails on purpose"));
             }
             act(self);
-            self.seen.extend(self.after_power_cut());
+            self.possible_contents.extend(self.after_power_cut());
             Ok(())
         }
     }
@@ -131,7 +131,7 @@ mod tests {
             Ok(self.run(|model| assert!(!model.placed, "too late for a check"))?)
         }
 
-        fn place(&mut self) -> Result<(), Error> {
+        fn put_in_place(&mut self) -> Result<(), Error> {
             Ok(self.run(|model| model.placed = true)?)
         }
 
@@ -144,13 +144,13 @@ mod tests {
     fn a_power_cut_leaves_the_old_file_or_the_new_one() {
         let mut model = Model::new(None);
         assert_eq!(finish(&mut model).expect("no step fails").other_names, 3);
-        assert_eq!(model.seen, BTreeSet::from([Content::Old, Content::New]));
+        assert_eq!(model.possible_contents, BTreeSet::from([Content::Old, Content::New]));
         assert_eq!(model.after_power_cut(), BTreeSet::from([Content::New]), "what returned has happened");
         let steps = model.step;
         for failing in 0..steps {
             let mut model = Model::new(Some(failing));
             let error = finish(&mut model).expect_err("a step fails");
-            assert!(!model.seen.contains(&Content::Partial), "step {failing}");
+            assert!(!model.possible_contents.contains(&Content::Partial), "step {failing}");
             assert_eq!(model.step, failing + 1, "nothing is done after a step that fails");
             // Only the last step fails with the new file in its place, and says so.
             assert_eq!(model.placed, matches!(error, Error::Unsynced(_)), "step {failing}");

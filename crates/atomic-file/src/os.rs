@@ -189,16 +189,16 @@ pub(crate) fn make_like(file: &File, there: &Metadata, path: &Path) -> io::Resul
         use rustix::fs::{Gid, Uid, fchown};
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let (owner, group) = (there.uid(), there.gid());
-        let mut ours = file.metadata()?;
-        if ours.gid() != group {
+        let mut current = file.metadata()?;
+        if current.gid() != group {
             let _ = fchown(file, None, Some(Gid::from_raw(group)));
         }
-        if ours.uid() != owner {
+        if current.uid() != owner {
             // Only the administrator gives files away.
             let _ = fchown(file, Some(Uid::from_raw(owner)), None);
         }
-        ours = file.metadata()?;
-        let same = Same { owner: ours.uid() == owner, group: ours.gid() == group };
+        current = file.metadata()?;
+        let same = Same { owner: current.uid() == owner, group: current.gid() == group };
         file.set_permissions(std::fs::Permissions::from_mode(mode_for(there.mode() & 0o7777, same)))?;
         if same.group {
             copy_access_list(file, path)?;

@@ -49,7 +49,7 @@ enum State {
 #[derive(Debug)]
 enum Mode {
     /// The file that is replaced.
-    Kept,
+    Unchanged,
     Executable,
     Given(Permissions),
 }
@@ -97,7 +97,7 @@ impl Replacement {
     }
 
     fn new(target: PathBuf, state: State, file: File, before: Option<Metadata>) -> Replacement {
-        Replacement { target, state, file: Some(file), before, mode: Mode::Kept, owner_required: false }
+        Replacement { target, state, file: Some(file), before, mode: Mode::Unchanged, owner_required: false }
     }
 
     /// Makes it an error ([`Error::Owner`]) if the owner and group of the old file cannot be kept.
@@ -220,7 +220,7 @@ impl Steps for Disk<'_> {
             return Err(Error::Owner);
         }
         match mode {
-            Mode::Kept => {}
+            Mode::Unchanged => {}
             Mode::Executable => os::set_executable(self.new.file())?,
             Mode::Given(permissions) => self.new.file().set_permissions(permissions.clone())?,
         }
@@ -250,7 +250,7 @@ impl Steps for Disk<'_> {
         if is_as_expected { Ok(()) } else { Err(Error::Changed) }
     }
 
-    fn place(&mut self) -> Result<(), Error> {
+    fn put_in_place(&mut self) -> Result<(), Error> {
         let is_new = matches!(self.expected, Expected::Absent);
         // A link is refused where something exists, which a rename would replace.
         if is_new && self.new.state == State::Nameless {

@@ -17,7 +17,7 @@ pub struct Budget(Arc<Shared>);
 struct Shared {
     account: Mutex<Account>,
     /// Memory that engines keep for their next batches.
-    kept: Mutex<Vec<Weak<dyn KeptMemory>>>,
+    idle_memory: Mutex<Vec<Weak<dyn KeptMemory>>>,
 }
 
 /// Memory that an engine keeps for its next batch.
@@ -35,13 +35,14 @@ pub(crate) trait Reserved: Send {
 /// A batch holds the lock while it uses the memory.
 impl<T: Reserved> KeptMemory for Mutex<Option<T>> {
     fn release_if_idle(&self, pool: PoolIndex) -> bool {
-        let mut kept = match self.try_lock() {
-            Ok(kept) => kept,
-            Err(TryLockError::Poisoned(kept)) => kept.into_inner(),
+        let mut memory = match self.try_lock() {
+            Ok(memory) => memory,
+            Err(TryLockError::Poisoned(memory)) => memory.into_inner(),
             Err(TryLockError::WouldBlock) => return false,
         };
-        let is_in_pool = |kept: &T| kept.reservations().iter().any(|memory| memory.pool == pool);
-        kept.take_if(|kept| is_in_pool(kept)).is_some()
+        let is_in_pool =
+            |memory: &T| memory.reservations().iter().any(|reservation| reservation.pool == pool);
+        memory.take_if(|memory| is_in_pool(memory)).is_some()
     }
 }
 
@@ -100,15 +101,15 @@ impl Budget {
     fn with_host(limit: u64, follows_free_memory: bool) -> Budget {
         let host = Pool { limit, reserved: 0 };
         let account = Mutex::new(Account { host, follows_free_memory, cards: Vec::new() });
-        Budget(Arc::new(Shared { account, kept: Mutex::default() }))
+        Budget(Arc::new(Shared { account, idle_memory: Mutex::default() }))
     }
 
     /// Adds memory that an engine keeps for its next batch, to be released if another engine lacks memory.
     pub(crate) fn add_kept_memory<T: Reserved + 'static>(&self, memory: &Arc<Mutex<Option<T>>>) {
         let memory: Weak<Mutex<Option<T>>> = Arc::downgrade(memory);
-        let mut kept = self.kept();
-        kept.retain(|memory| memory.strong_count() > 0);
-        kept.push(memory);
+        let mut idle_memory = self.idle_memory();
+        idle_memory.retain(|memory| memory.strong_count() > 0);
+        idle_memory.push(memory);
     }
 
     /// Reserves memory for up to `wanted` hashes on the processor.
@@ -143,8 +144,8 @@ impl Budget {
         let mut reserved = self.reserve_free(index, params, wanted);
         if reserved.hashes < wanted {
             // Without the locks of the account: memory that is released returns to it.
-            let kept: Vec<_> = self.kept().iter().filter_map(Weak::upgrade).collect();
-            for memory in kept {
+            let idle_memory: Vec<_> = self.idle_memory().iter().filter_map(Weak::upgrade).collect();
+            for memory in idle_memory {
                 if reserved.hashes < wanted && memory.release_if_idle(index) {
                     drop(reserved);
                     reserved = self.reserve_free(index, params, wanted);
@@ -177,8 +178,8 @@ impl Budget {
         self.0.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Vec<Weak<dyn KeptMemory>>> {
-        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle_memory(&self) -> MutexGuard<'_, Vec<Weak<dyn KeptMemory>>> {
+        self.0.idle_memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reserved bytes of the host.
@@ -198,7 +199,7 @@ impl Card {
     /// As `Info::is_same`: `false` if neither id nor bus address is known of both. Each then has an account of its own, as two cards of
     /// the same model have.
     fn is_same(&self, other: &Card) -> bool {
-        let both = |mine: &Option<String>, other: &Option<String>| Some(mine.as_ref()? == other.as_ref()?);
+        let both = |own: &Option<String>, other: &Option<String>| Some(own.as_ref()? == other.as_ref()?);
         both(&self.id, &other.id).or_else(|| both(&self.bus, &other.bus)).unwrap_or(false)
     }
 }
@@ -328,10 +329,10 @@ mod tests {
         assert_eq!(reserve().hashes(), 37);
     }
 
-    /// What an engine keeps.
-    struct Kept(Vec<Reservation>);
+    /// Memory of an engine.
+    struct EngineMemory(Vec<Reservation>);
 
-    impl Reserved for Kept {
+    impl Reserved for EngineMemory {
         fn reservations(&self) -> Vec<&Reservation> {
             self.0.iter().collect()
         }
@@ -346,26 +347,26 @@ mod tests {
         };
         let keep = |pool, wanted| {
             let reserved = budget.reserve(pool, params(1 << 20), wanted);
-            let kept = Arc::new(Mutex::new(Some(Kept(vec![reserved]))));
-            budget.add_kept_memory(&kept);
-            kept
+            let memory = Arc::new(Mutex::new(Some(EngineMemory(vec![reserved]))));
+            budget.add_kept_memory(&memory);
+            memory
         };
-        let is_kept = |kept: &Arc<Mutex<Option<Kept>>>| kept.lock().expect("no panic").is_some();
+        let is_kept = |memory: &Arc<Mutex<Option<EngineMemory>>>| memory.lock().expect("no panic").is_some();
         let (busy, idle, late) =
             (keep(PoolIndex::Host, 2), keep(PoolIndex::Host, 2), keep(PoolIndex::Host, 2));
-        let (mine, other) = (keep(card("mine"), 5), keep(card("other"), 5));
+        let (own, other) = (keep(card("own"), 5), keep(card("other"), 5));
         let batch = busy.lock().expect("no panic");
         let reserve = |pool, wanted| budget.reserve(pool, params(1 << 20), wanted);
         assert_eq!(reserve(PoolIndex::Host, 1).hashes(), 1);
-        assert!(is_kept(&idle), "nothing was lacking");
+        assert!(is_kept(&idle), "there was enough memory");
         assert_eq!(reserve(PoolIndex::Host, 3).hashes(), 3);
         assert!(!is_kept(&idle) && is_kept(&late), "no more than is needed");
         assert_eq!(reserve(PoolIndex::Host, 7).hashes(), 5, "a batch uses the rest");
-        assert!(!is_kept(&late) && is_kept(&mine) && is_kept(&other), "memory of another pool is no help");
+        assert!(!is_kept(&late) && is_kept(&own) && is_kept(&other), "memory of another pool is no help");
         drop(batch);
         assert_eq!(reserve(PoolIndex::Host, 7).hashes(), 7);
-        assert_eq!(reserve(card("mine"), 7).hashes(), 7);
-        assert!(!is_kept(&busy) && !is_kept(&mine) && is_kept(&other));
+        assert_eq!(reserve(card("own"), 7).hashes(), 7);
+        assert!(!is_kept(&busy) && !is_kept(&own) && is_kept(&other));
         drop(other);
         assert_eq!(reserve(card("other"), 7).hashes(), 7, "the engine is gone");
     }

@@ -161,16 +161,16 @@ mod tests {
     fn each_failure_in_a_row_doubles_the_quarantine_and_the_self_test() {
         let mut quarantine = Quarantine::new(times());
         let mut now = Duration::ZERO;
-        let mut seen = Vec::new();
+        let mut quarantines = Vec::new();
         for _ in 0..6 {
             quarantine.report_failure(now);
             let Admission::Wait { until } = quarantine.admission(now) else { panic!("it failed") };
             assert_eq!(quarantine.admission(until - Duration::from_nanos(1)), Admission::Wait { until });
             let Admission::SelfTest { rounds } = quarantine.admission(until) else { panic!("time is over") };
-            seen.push(((until - now).as_secs(), rounds));
+            quarantines.push(((until - now).as_secs(), rounds));
             now = until;
         }
-        assert_eq!(seen, [(10, 1), (20, 2), (40, 4), (80, 8), (100, 8), (100, 8)]);
+        assert_eq!(quarantines, [(10, 1), (20, 2), (40, 4), (80, 8), (100, 8), (100, 8)]);
     }
 
     #[test]

@@ -319,8 +319,8 @@ fn main() {
         Tool::Measured(named("twice", "chain/twice/kernel/10000/t1")),
     );
     let image = Meaning::Amount { what: "a floppy disk".to_owned(), units: 1_474_560 };
-    let nobody = Tool::Recorded { name: "abacus".to_owned(), engine: "abacus".to_owned() };
-    let sum = row("sum/copied/kernel/64KiB/t1", image.clone(), nobody.clone());
+    let abacus = Tool::Recorded { name: "abacus".to_owned(), engine: "abacus".to_owned() };
+    let sum = row("sum/copied/kernel/64KiB/t1", image.clone(), abacus.clone());
     let summary = |products: Vec<ProductRow>, further: Vec<NamedCase>| Summary {
         program: "The example".to_owned(),
         rivals: "lab compare".to_owned(),
@@ -334,7 +334,7 @@ fn main() {
         "the rows that a newcomer wants to see",
         summary(vec![chain.clone(), sum], further),
     );
-    let wrong = row("sum/wrong/kernel/1KiB/t1", image, nobody);
+    let wrong = row("sum/wrong/kernel/1KiB/t1", image, abacus);
     registry.summary("broken", "a row with a wrong result", summary(vec![chain, wrong], Vec::new()));
     let lab = LabSetup { name: "lab", arguments: &[], registry: &registry, package: None, builder: None };
     std::process::exit(cmd::main(&lab, std::env::args_os().skip(1)).code());

@@ -95,13 +95,13 @@ pub fn ended_by_signal(status: ExitStatus) -> Option<i32> {
     system::signal(status)
 }
 
-/// The maximum number of bytes of standard error that is kept.
-const WORDS: usize = 4096;
+/// Maximum length of the tail of standard error.
+const TAIL_BYTES: usize = 4096;
 
-fn keep_tail(kept: &mut Vec<u8>, more: &[u8]) {
-    kept.extend_from_slice(&more[more.len().saturating_sub(WORDS)..]);
-    let excess = kept.len().saturating_sub(WORDS);
-    kept.drain(..excess);
+fn keep_tail(tail: &mut Vec<u8>, more: &[u8]) {
+    tail.extend_from_slice(&more[more.len().saturating_sub(TAIL_BYTES)..]);
+    let excess = tail.len().saturating_sub(TAIL_BYTES);
+    tail.drain(..excess);
 }
 
 #[cfg(unix)]
@@ -146,14 +146,14 @@ mod system {
             let ended = time(command, &group);
             // The monitor reads the pipes once more, and ends.
             drop::<PipeWriter>(at_end);
-            let (seen, cut) = monitor.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (stderr_tail, cut) = monitor.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let (time, status, usage, stopped, left_behind) = ended?;
             let left_behind = orphans::end(&mark) || left_behind;
-            let last_words = seen?;
+            let last_words = stderr_tail?;
             let end = match cut {
                 _ if stopped => ChildEnd::WantsTerminal,
                 Some(KillReason::Limit) => ChildEnd::TooLong,
-                Some(KillReason::Asked) => ChildEnd::Stopped,
+                Some(KillReason::StopRequested) => ChildEnd::Stopped,
                 None => ChildEnd::Ended(status),
             };
             Ok(ChildRun { time, end, usage: Some(usage), left_behind, last_words })
@@ -390,7 +390,7 @@ mod system {
 
     enum KillReason {
         Limit,
-        Asked,
+        StopRequested,
     }
 
     /// Read ends of the child's output.
@@ -477,7 +477,7 @@ mod system {
                         let why = if limit {
                             Some(KillReason::Limit)
                         } else {
-                            (self.stop)().then_some(KillReason::Asked)
+                            (self.stop)().then_some(KillReason::StopRequested)
                         };
                         if let Some(why) = why {
                             end_group(group, Signal::TERM);
@@ -537,11 +537,11 @@ mod system {
                 Some((pipe, sink)) => drain(pipe, sink),
                 None => Ok(()),
             });
-            let said = scope.spawn(move || {
-                let mut kept = Vec::new();
+            let stderr_reader = scope.spawn(move || {
+                let mut tail = Vec::new();
                 match stderr {
-                    Some(pipe) => drain(pipe, &mut |bytes| keep_tail(&mut kept, bytes)).map(|()| kept),
-                    None => Ok(kept),
+                    Some(pipe) => drain(pipe, &mut |bytes| keep_tail(&mut tail, bytes)).map(|()| tail),
+                    None => Ok(tail),
                 }
             });
             let mut cut = None;
@@ -560,7 +560,7 @@ mod system {
             };
             let time = start.elapsed();
             printed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            let last_words = said.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let last_words = stderr_reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             let end = cut.unwrap_or(ChildEnd::Ended(status));
             Ok(ChildRun { time, end, usage: None, left_behind: false, last_words })
         })
@@ -627,7 +627,7 @@ mod tests {
         let text = "head -c 3000000 /dev/zero; head -c 100000 /dev/zero | tr '\\0' e >&2; printf end >&2";
         let (written, run) = run(text, None, &|| false);
         assert_eq!(written.len(), 3_000_000);
-        assert_eq!(run.last_words.len(), WORDS);
+        assert_eq!(run.last_words.len(), TAIL_BYTES);
         assert!(run.last_words.ends_with(b"eeend"));
     }
 
@@ -705,7 +705,7 @@ mod tests {
         assert!(!run.left_behind);
         let id = String::from_utf8_lossy(&written);
         assert!(id.trim().parse::<u32>().is_ok(), "{id}");
-        assert!(!Path::new(&format!("/proc/{}", id.trim())).exists(), "nobody has asked how it ended");
+        assert!(!Path::new(&format!("/proc/{}", id.trim())).exists(), "the daemon is not reaped");
     }
 
     #[test]

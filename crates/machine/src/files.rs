@@ -94,7 +94,7 @@ mod system {
                 return Err(error);
             }
             if stop() || begin.elapsed() > UNREAD {
-                return Err(io::Error::new(error.kind(), "it is a pipe that nobody reads"));
+                return Err(io::Error::new(error.kind(), "it is a pipe without a reader"));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -156,13 +156,13 @@ mod tests {
         let pipe = folder.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
         for stop in [true, false] {
-            let error = write("pipe", stop).expect_err("nobody reads").to_string();
-            assert_eq!(error, "it is a pipe that nobody reads");
+            let error = write("pipe", stop).expect_err("a pipe without a reader").to_string();
+            assert_eq!(error, "it is a pipe without a reader");
         }
         // The reader stays until it has read, and opens the pipe for writing as well, so that opening does
         // not block.
         let mut reader = File::options().read(true).write(true).open(&pipe).expect("a pipe");
-        write("pipe", true).expect("somebody reads");
+        write("pipe", true).expect("a pipe with a reader");
         let mut read = [0; 4];
         io::Read::read_exact(&mut reader, &mut read).expect("four bytes");
         assert_eq!(&read, b"pipe");

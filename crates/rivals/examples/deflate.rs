@@ -11,30 +11,32 @@ use std::time::{Duration, Instant};
 
 use hashmill_doc::{Document, ObjType, ROOT, Transactable as _};
 
-#[expect(dead_code, reason = "inflating piece by piece is not compared")]
+#[expect(dead_code, reason = "incremental inflation is not compared")]
 #[path = "../../doc/src/codec/columns/deflate/mod.rs"]
-mod ours;
+mod hashmill_deflate;
 
 type Error = Box<dyn std::error::Error>;
 
-/// More than any column inflates to.
+/// Larger than any inflated column.
 const LIMIT: usize = 1 << 28;
 
-/// A name, and what it makes of bytes.
-type Way = (&'static str, fn(&[u8]) -> Vec<u8>);
+/// A codec: its name and its function.
+type Codec = (&'static str, fn(&[u8]) -> Vec<u8>);
 
-const INFLATE: [Way; 4] = [
+const INFLATE: [Codec; 4] = [
     ("libdeflate", inflate_libdeflate),
-    ("flate2 on zlib-rs, as we do", |bytes| ours::inflate(bytes, LIMIT as u64).expect("sound")),
+    ("flate2 on zlib-rs, as Hashmill", |bytes| {
+        hashmill_deflate::inflate(bytes, LIMIT as u64).expect("sound")
+    }),
     ("miniz_oxide", |bytes| miniz_oxide::inflate::decompress_to_vec_with_limit(bytes, LIMIT).expect("sound")),
     ("zune-inflate", |bytes| {
         let options = zune_inflate::DeflateOptions::default().set_limit(LIMIT).set_size_hint(4 * bytes.len());
-        // It refuses some streams.
+        // This library refuses some streams.
         zune_inflate::DeflateDecoder::new_with_options(bytes, options).decode_deflate().unwrap_or_default()
     }),
 ];
 
-const DEFLATE: [Way; 9] = [
+const DEFLATE: [Codec; 9] = [
     ("libdeflate 1", |bytes| deflate_libdeflate(bytes, 1)),
     ("libdeflate 5", |bytes| deflate_libdeflate(bytes, 5)),
     ("libdeflate 7", |bytes| deflate_libdeflate(bytes, 7)),
@@ -42,20 +44,20 @@ const DEFLATE: [Way; 9] = [
     ("zlib-rs 4", |bytes| deflate_zlib(bytes, 4)),
     ("zlib-rs 5", |bytes| deflate_zlib(bytes, 5)),
     ("zlib-rs 6", |bytes| deflate_zlib(bytes, 6)),
-    ("as we do, texts", |bytes| ours::deflate(bytes, ours::Effort::Texts)),
-    ("as we do, numbers", |bytes| ours::deflate(bytes, ours::Effort::Numbers)),
+    ("Hashmill, texts", |bytes| hashmill_deflate::deflate(bytes, hashmill_deflate::Effort::Texts)),
+    ("Hashmill, numbers", |bytes| hashmill_deflate::deflate(bytes, hashmill_deflate::Effort::Numbers)),
 ];
 
 fn inflate_libdeflate(bytes: &[u8]) -> Vec<u8> {
-    let mut room = 4 * bytes.len();
+    let mut capacity = 4 * bytes.len();
     loop {
-        let mut out = vec![0; room];
+        let mut out = vec![0; capacity];
         match libdeflater::Decompressor::new().deflate_decompress(bytes, &mut out) {
             Ok(len) => {
                 out.truncate(len);
                 return out;
             }
-            Err(_) => room *= 2,
+            Err(_) => capacity *= 2,
         }
     }
 }
@@ -64,7 +66,7 @@ fn deflate_libdeflate(bytes: &[u8], level: i32) -> Vec<u8> {
     let level = libdeflater::CompressionLvl::new(level).expect("a level");
     let mut compressor = libdeflater::Compressor::new(level);
     let mut out = vec![0; compressor.deflate_compress_bound(bytes.len())];
-    let len = compressor.deflate_compress(bytes, &mut out).expect("room");
+    let len = compressor.deflate_compress(bytes, &mut out).expect("enough capacity");
     out.truncate(len);
     out
 }
@@ -72,18 +74,18 @@ fn deflate_libdeflate(bytes: &[u8], level: i32) -> Vec<u8> {
 fn deflate_zlib(bytes: &[u8], level: u32) -> Vec<u8> {
     let mut compressor = flate2::Compress::new(flate2::Compression::new(level), false);
     let mut out = Vec::with_capacity(2 * bytes.len() + 64);
-    compressor.compress_vec(bytes, &mut out, flate2::FlushCompress::Finish).expect("room");
+    compressor.compress_vec(bytes, &mut out, flate2::FlushCompress::Finish).expect("enough capacity");
     out
 }
 
 /// The deflated columns of a document.
 fn columns(file: &[u8]) -> Option<Vec<&[u8]>> {
-    let mut at = 9;
-    let number = |at: &mut usize| {
+    let mut offset = 9;
+    let number = |offset: &mut usize| {
         let mut sum = 0;
         for shift in (0..63).step_by(7) {
-            let byte = *file.get(*at)?;
-            *at += 1;
+            let byte = *file.get(*offset)?;
+            *offset += 1;
             sum |= usize::from(byte & 0x7f) << shift;
             if byte < 0x80 {
                 return Some(sum);
@@ -91,26 +93,26 @@ fn columns(file: &[u8]) -> Option<Vec<&[u8]>> {
         }
         None
     };
-    number(&mut at)?;
-    for _ in 0..number(&mut at)? {
-        at += number(&mut at)?;
+    number(&mut offset)?;
+    for _ in 0..number(&mut offset)? {
+        offset += number(&mut offset)?;
     }
-    at += 32 * number(&mut at)?;
+    offset += 32 * number(&mut offset)?;
     let mut layout = Vec::new();
     for _ in 0..2 {
-        for _ in 0..number(&mut at)? {
-            layout.push((number(&mut at)?, number(&mut at)?));
+        for _ in 0..number(&mut offset)? {
+            layout.push((number(&mut offset)?, number(&mut offset)?));
         }
     }
-    let mut found = Vec::new();
+    let mut columns = Vec::new();
     for (spec, len) in layout {
-        found.extend(Some(file.get(at..at + len)?).filter(|_| spec & 8 > 0));
-        at += len;
+        columns.extend(Some(file.get(offset..offset + len)?).filter(|_| spec & 8 > 0));
+        offset += len;
     }
-    Some(found)
+    Some(columns)
 }
 
-/// A document of changes with ten puts each, which take turns with a hundred keys.
+/// A document of changes with ten puts each, on a hundred keys in turn.
 fn changes(count: u64) -> Result<Document, Error> {
     let mut doc = Document::new();
     for change in 0..count {
@@ -132,16 +134,16 @@ fn list(count: u64) -> Result<Document, Error> {
     Ok(doc)
 }
 
-/// The shortest time for all of them, and how long what is made is.
-fn time(rounds: u32, all: &[impl AsRef<[u8]>], route: fn(&[u8]) -> Vec<u8>) -> (Duration, usize) {
-    let mut least = Duration::MAX;
+/// The shortest time for all inputs, and the length of all outputs.
+fn time(rounds: u32, all: &[impl AsRef<[u8]>], codec: fn(&[u8]) -> Vec<u8>) -> (Duration, usize) {
+    let mut shortest = Duration::MAX;
     let mut len = 0;
     for _ in 0..rounds {
         let start = Instant::now();
-        len = all.iter().map(|bytes| black_box(route(black_box(bytes.as_ref()))).len()).sum();
-        least = least.min(start.elapsed());
+        len = all.iter().map(|bytes| black_box(codec(black_box(bytes.as_ref()))).len()).sum();
+        shortest = shortest.min(start.elapsed());
     }
-    (least, len)
+    (shortest, len)
 }
 
 fn main() -> Result<(), Error> {
@@ -153,22 +155,22 @@ fn main() -> Result<(), Error> {
             (_, Some(count)) => list(count?)?.save(),
             _ => Document::load(&std::fs::read(&name)?)?.save(),
         };
-        let deflated = columns(&file).ok_or("no document of one chunk")?;
+        let deflated = columns(&file).ok_or("not a document of one chunk")?;
         let plain: Vec<_> = deflated.iter().map(|bytes| inflate_libdeflate(bytes)).collect();
         let len: usize = deflated.iter().map(|bytes| bytes.len()).sum();
         println!(
             "\n{name}: {} columns, saved with {len} bytes\n\n| | µs | bytes |\n|---|--:|--:|",
             plain.len()
         );
-        let print = |what: &str, (time, len): (Duration, usize)| {
-            println!("| {what} | {:.1} | {len} |", 1e6 * time.as_secs_f64());
+        let print = |name: &str, (time, len): (Duration, usize)| {
+            println!("| {name} | {:.1} | {len} |", 1e6 * time.as_secs_f64());
         };
         INFLATE
             .iter()
-            .for_each(|(what, route)| print(&format!("inflate: {what}"), time(rounds, &deflated, *route)));
+            .for_each(|(name, codec)| print(&format!("inflate: {name}"), time(rounds, &deflated, *codec)));
         DEFLATE
             .iter()
-            .for_each(|(what, route)| print(&format!("deflate: {what}"), time(rounds, &plain, *route)));
+            .for_each(|(name, codec)| print(&format!("deflate: {name}"), time(rounds, &plain, *codec)));
     }
     Ok(())
 }

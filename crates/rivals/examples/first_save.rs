@@ -10,33 +10,33 @@ use std::time::{Duration, Instant};
 
 type Error = Box<dyn std::error::Error>;
 
-fn timed<T>(deed: impl FnOnce() -> T) -> Duration {
+fn timed<T>(call: impl FnOnce() -> T) -> Duration {
     let start = Instant::now();
-    black_box(deed());
+    black_box(call());
     start.elapsed()
 }
 
 fn main() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let rounds: u32 = arguments.next().ok_or("how many rounds?")?.parse()?;
-    println!("| file | ours, plain | official | ratio | ours, deflated | official | ratio |");
+    println!("| file | Hashmill, plain | official | ratio | Hashmill, deflated | official | ratio |");
     println!("|---|--:|--:|--:|--:|--:|--:|");
     for file in arguments {
         let bytes = std::fs::read(&file)?;
-        let mut least = [[Duration::MAX; 2]; 2];
+        let mut shortest = [[Duration::MAX; 2]; 2];
         for _ in 0..rounds {
-            for (deflated, [ours, official]) in [false, true].into_iter().zip(&mut least) {
+            for (deflated, [hashmill, official]) in [false, true].into_iter().zip(&mut shortest) {
                 let mut doc = hashmill_doc::Document::load(&bytes)?;
                 let time = timed(|| if deflated { doc.save() } else { doc.save_nocompress() });
-                *ours = time.min(*ours);
+                *hashmill = time.min(*hashmill);
                 let mut doc = automerge::AutoCommit::load(&bytes)?;
                 let time = timed(|| if deflated { doc.save() } else { doc.save_nocompress() });
                 *official = time.min(*official);
             }
         }
-        let cells = least.map(|pair| {
-            let [ours, official] = pair.map(|time| 1e3 * time.as_secs_f64());
-            format!("{ours:.2} ms | {official:.2} ms | {:.2}", ours / official)
+        let cells = shortest.map(|pair| {
+            let [hashmill, official] = pair.map(|time| 1e3 * time.as_secs_f64());
+            format!("{hashmill:.2} ms | {official:.2} ms | {:.2}", hashmill / official)
         });
         println!("| {file} | {} |", cells.join(" | "));
     }

@@ -18,7 +18,7 @@ pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Cargo's target folder: this program lies in a profile's folder below it, a test one folder deeper.
+/// Cargo's target folder: this program is in a profile's folder below it, a test one folder deeper.
 pub fn target() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     let profile = program.ancestors().find(|path| path.ends_with("release") || path.ends_with("debug"));
@@ -30,7 +30,7 @@ pub fn product(name: &str, flags: &[&str]) -> anyhow::Result<PathBuf> {
     compile(&[&["--package", "hashmill-cli", "--bin", name], flags].concat(), name)
 }
 
-/// Builds binary `bin` of this crate with `features`, and puts it beside the others as `name`.
+/// Builds binary `bin` of this crate with `features`, and copies it beside the other builds as `name`.
 pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<PathBuf> {
     let features = features.join(",");
     let built = compile(
@@ -40,7 +40,7 @@ pub fn build(bin: &str, name: &str, features: &[&str]) -> anyhow::Result<PathBuf
     let folder = target().join("rivals");
     let path = folder.join(name).with_extension(std::env::consts::EXE_EXTENSION);
     std::fs::create_dir_all(&folder)
-        // Never write into a file that may be running: a rename replaces the name, not the program.
+        // The old program may be running, so it is replaced by a rename and never written.
         .and_then(|()| Ok(hashmill_atomic_file::copy(&built, &path)?))
         .with_context(|| format!("keeping {}", path.display()))?;
     Ok(path)
@@ -76,31 +76,31 @@ fn executable(messages: &[u8], bin: &str) -> Option<PathBuf> {
 }
 
 /// The output of a program in a folder.
-fn output_of(program: &str, args: &[&str], folder: &Path) -> anyhow::Result<String> {
-    let words = || format!("{program} {}", args.join(" "));
-    let output = Command::new(program).args(args).current_dir(folder).output().with_context(words)?;
+fn read_output(program: &str, args: &[&str], folder: &Path) -> anyhow::Result<String> {
+    let command_line = || format!("{program} {}", args.join(" "));
+    let output = Command::new(program).args(args).current_dir(folder).output().with_context(command_line)?;
     let error = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}: {}: {}", words(), output.status, error.trim());
-    Ok(String::from_utf8(output.stdout).with_context(words)?.trim().to_owned())
+    ensure!(output.status.success(), "{}: {}: {}", command_line(), output.status, error.trim());
+    Ok(String::from_utf8(output.stdout).with_context(command_line)?.trim().to_owned())
 }
 
-/// The compiler, in full.
+/// The compiler's complete version.
 pub(crate) fn rustc() -> anyhow::Result<String> {
-    output_of("rustc", &["--version"], workspace())
+    read_output("rustc", &["--version"], workspace())
 }
 
 /// The commit of this workspace, and whether files differ from it; `None` if it is no checkout, such as a source archive.
 pub(crate) fn commit() -> anyhow::Result<Option<(String, bool)>> {
-    commit_of(workspace())
+    commit_in(workspace())
 }
 
-fn commit_of(folder: &Path) -> anyhow::Result<Option<(String, bool)>> {
+fn commit_in(folder: &Path) -> anyhow::Result<Option<(String, bool)>> {
     // A folder, or a file in a worktree.
     if !folder.join(".git").try_exists()? {
         return Ok(None);
     }
-    let commit = output_of("git", &["rev-parse", "--short=12", "HEAD"], folder)?;
-    let changed = output_of("git", &["status", "--porcelain", "--untracked-files=no"], folder)?;
+    let commit = read_output("git", &["rev-parse", "--short=12", "HEAD"], folder)?;
+    let changed = read_output("git", &["status", "--porcelain", "--untracked-files=no"], folder)?;
     Ok(Some((commit, !changed.is_empty())))
 }
 
@@ -125,10 +125,10 @@ mod tests {
     #[test]
     fn a_broken_checkout_is_an_error_and_an_archive_has_no_commit() {
         let folder = tempfile::tempdir().expect("a folder");
-        assert!(matches!(commit_of(folder.path()), Ok(None)));
+        assert!(matches!(commit_in(folder.path()), Ok(None)));
         std::fs::write(folder.path().join(".git"), "gitdir: /nowhere").expect("a file");
-        let error = format!("{:#}", commit_of(folder.path()).expect_err("git fails there"));
+        let error = format!("{:#}", commit_in(folder.path()).expect_err("git fails there"));
         assert!(error.starts_with("git rev-parse --short=12 HEAD"), "{error}");
-        assert!(output_of("no-such-program-anywhere", &[], folder.path()).is_err());
+        assert!(read_output("no-such-program-anywhere", &[], folder.path()).is_err());
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! The only crate that links a competitor, so that no build of the product compiles one. [`mod@lab`] adds competitors to the
 //! lab, which measures and judges them; [`cli`] runs all gates of a topic. [`doc`] runs two document engines side by side;
-//! [`builds`] and [`programs`] build the programs that are compared.
+//! [`builds`] and [`programs`] build the compared programs.
 
-#![expect(missing_docs, reason = "a tool of this workspace: what names say is not said again")]
+#![expect(missing_docs, reason = "a tool of this workspace: names suffice")]
 
 pub mod builds;
 pub mod cli;

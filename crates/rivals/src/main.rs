@@ -17,11 +17,11 @@ use hashmill_rivals::{doc, lab};
 #[command(name = "cargo rivals", bin_name = "cargo rivals")]
 struct Cli {
     #[command(subcommand)]
-    what: What,
+    command: Command,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum Command {
     /// The official `blake3` crate: every gate of bench/gates.toml about it.
     Blake3(RivalRequest),
     /// Argon2: the crates `argon2-rust` and `argon2`, and the reference in C.
@@ -33,12 +33,12 @@ enum What {
     /// The lab with rivals in it: comparisons, gates and claims that name them.
     #[command(disable_help_flag = true)]
     Lab(LabArgs),
-    /// Measure nothing: compare documents with the official crate, answer by answer, in random scripts.
-    Differ(Differ),
+    /// Measure nothing: compare documents with the official crate, call by call, in random scripts.
+    Differ(DifferArgs),
 }
 
 #[derive(Args)]
-struct Differ {
+struct DifferArgs {
     /// How many calls to compare.
     #[arg(default_value_t = 1_000_000)]
     calls: usize,
@@ -50,7 +50,7 @@ struct Differ {
     seed: u64,
 }
 
-/// Everything after the word is for the lab's own parser.
+/// All arguments after `lab`, for the lab's own parser.
 #[derive(Args)]
 struct LabArgs {
     /// A command of the lab and its flags; `cargo rivals lab --help` lists them.
@@ -59,41 +59,42 @@ struct LabArgs {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().what {
-        What::Blake3(wish) => by_the_lab("blake3", &wish),
-        What::Argon2(wish) => by_the_lab("argon2", &wish),
-        What::B3sum(wish) => by_the_lab("b3sum", &wish),
-        What::Doc(wish) => by_the_lab("doc", &wish),
-        What::Differ(Differ { calls, steps, seed }) => differ(calls, steps, seed),
-        What::Lab(low) => Ok(ExitCode::from(lab::run(low.args))),
+    let result = match Cli::parse().command {
+        Command::Blake3(request) => run_gates("blake3", &request),
+        Command::Argon2(request) => run_gates("argon2", &request),
+        Command::B3sum(request) => run_gates("b3sum", &request),
+        Command::Doc(request) => run_gates("doc", &request),
+        Command::Differ(DifferArgs { calls, steps, seed }) => differ(calls, steps, seed),
+        Command::Lab(lab_args) => Ok(ExitCode::from(lab::run(lab_args.args))),
     };
     result.unwrap_or_else(|error| {
-        // In one line, as the lab's own errors are.
-        say(&format!("cargo rivals: {error:#}"));
+        // In one line, as the lab prints its errors.
+        print_progress(&format!("cargo rivals: {error:#}"));
         ExitCode::from(2)
     })
 }
 
-fn by_the_lab(topic: &str, wish: &RivalRequest) -> anyhow::Result<ExitCode> {
-    match wish.build_only {
+fn run_gates(topic: &str, request: &RivalRequest) -> anyhow::Result<ExitCode> {
+    match request.build_only {
         true => cli::build(topic).map(|()| ExitCode::SUCCESS),
-        false => cli::measure(topic, wish).map(ExitCode::from),
+        false => cli::measure(topic, request).map(ExitCode::from),
     }
 }
 
-/// Tells scripts to the official crate and to ours until `calls` calls were compared.
+/// Runs scripts on the official crate and on Hashmill until `calls` calls were compared.
 fn differ(calls: usize, steps: usize, seed: u64) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
-    let progress = |total: &Total| say(&format!("{:5.1} s  {total}", start.elapsed().as_secs_f64()));
-    let (words, code) = match doc::differential::official_and_ours(seed, steps, calls, progress) {
+    let progress =
+        |total: &Total| print_progress(&format!("{:5.1} s  {total}", start.elapsed().as_secs_f64()));
+    let (text, code) = match doc::differential::official_and_hashmill(seed, steps, calls, progress) {
         Ok(total) => (format!("no difference in {total}\n"), ExitCode::SUCCESS),
         Err(finding) => (format!("{finding}\n"), ExitCode::FAILURE),
     };
-    std::io::stdout().write_all(words.as_bytes()).context("printing what was found")?;
+    std::io::stdout().write_all(text.as_bytes()).context("printing the result")?;
     Ok(code)
 }
 
-/// Says what goes on. A closed terminal is no reason to lose a measurement.
-fn say(words: &str) {
-    let _ = writeln!(std::io::stderr(), "{words}");
+/// Prints a line to standard error. A closed terminal must not end a measurement.
+fn print_progress(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -11,15 +11,15 @@ use hashmill_workloads::doc::{Patch, Shared, Texts};
 
 use crate::builds;
 
-/// Not a recording, but the testkit's typist, who needs no file.
+/// Name of the testkit's simulated typist, which needs no file.
 pub const TYPIST: &str = "typist";
 
-/// How a recording is committed.
+/// Division of a recording into commits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Commits {
-    /// All of it in one transaction.
+    /// One transaction for all edits.
     One,
-    /// Each of its transactions for itself.
+    /// One for each transaction of the recording.
     Each,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Commits {
     }
 }
 
-/// A recording, or the beginning of one.
+/// A recording, or its first transactions.
 #[derive(Debug)]
 pub struct Recording {
     pub name: String,
@@ -37,7 +37,7 @@ pub struct Recording {
     pub commits: Commits,
 }
 
-/// The updates of a recording of several people: a base, and what each transaction told the others.
+/// The updates of a recording of several users: a base document, and the update of each transaction.
 pub type Session = (Vec<u8>, Vec<Vec<u8>>);
 
 impl Recording {
@@ -47,17 +47,22 @@ impl Recording {
             TYPIST => Trace::typed(1, size),
             _ => Trace::read(name).map_err(CaseError::unavailable)?,
         };
-        Self::beginning(name, trace, size, commits)
+        Self::first_transactions(name, trace, size, commits)
     }
 
-    /// All of a recording.
-    pub fn whole(name: &str, commits: Commits) -> Result<Self, CaseError> {
+    /// A complete recording.
+    pub fn read_all(name: &str, commits: Commits) -> Result<Self, CaseError> {
         let trace = Trace::read(name).map_err(CaseError::unavailable)?;
         let size = trace.txns.len();
-        Self::beginning(name, trace, size, commits)
+        Self::first_transactions(name, trace, size, commits)
     }
 
-    fn beginning(name: &str, mut trace: Trace, size: usize, commits: Commits) -> Result<Self, CaseError> {
+    fn first_transactions(
+        name: &str,
+        mut trace: Trace,
+        size: usize,
+        commits: Commits,
+    ) -> Result<Self, CaseError> {
         let all = trace.txns.len();
         if !(1..=all).contains(&size) {
             return Err(CaseError::failed(format!("{name} has {all} transactions, not {size}")));
@@ -65,7 +70,7 @@ impl Recording {
         if size < all {
             if trace.agents > 1 {
                 return Err(CaseError::failed(format!(
-                    "{name} is of several people, and only where all of it ends is known: write {all}"
+                    "{name} has several users, and only the text after all {all} transactions is known: use size {all}"
                 )));
             }
             trace.txns.truncate(size);
@@ -76,7 +81,7 @@ impl Recording {
         Ok(Self { name: name.to_owned(), trace, commits })
     }
 
-    /// Whether it has characters that are two units of UTF-16.
+    /// Whether it has characters of two UTF-16 units.
     pub fn is_wide(&self) -> bool {
         let mut texts =
             self.trace.patches().map(|patch| &patch.insert).chain(std::iter::once(&self.trace.start));
@@ -91,35 +96,36 @@ impl Recording {
         }
     }
 
-    /// Types it into a new document.
+    /// Applies all edits to a new document.
     pub fn replay<E: Texts>(&self) -> E {
-        play(&self.transactions())
+        replay_transactions(&self.transactions())
     }
 
-    /// It as an engine saves it.
+    /// The document as an engine saves it.
     pub fn saved<E: Texts>(&self) -> Result<Vec<u8>, CaseError> {
-        cached(&self.file::<E>("saved"), || self.replay::<E>().save())
+        cached(&self.cache_name::<E>("saved"), || self.replay::<E>().save())
     }
 
-    /// What its people told each other: each edits at exactly the version of the recording.
+    /// The updates that its users exchange. Each edit is made at the same version as in the recording.
     pub fn session<E: Shared>(&self) -> Result<Session, CaseError> {
-        let file = cached(&self.file::<E>("session"), || packed(&session::<E>(&self.trace)))?;
-        unpacked(&file).ok_or_else(|| CaseError::failed("a session that was kept is damaged"))
+        let file =
+            cached(&self.cache_name::<E>("session"), || pack_session(&session_updates::<E>(&self.trace)))?;
+        unpack_session(&file).ok_or_else(|| CaseError::failed("a cached session is damaged"))
     }
 
-    fn file<E: Texts>(&self, what: &str) -> String {
-        format!("{what} {} {} {} {}", E::NAME, self.name, self.trace.txns.len(), self.commits)
+    fn cache_name<E: Texts>(&self, content: &str) -> String {
+        format!("{content} {} {} {} {}", E::NAME, self.name, self.trace.txns.len(), self.commits)
     }
 }
 
-/// Types transactions into a new document.
-pub fn play<E: Texts>(transactions: &[Vec<Patch>]) -> E {
+/// Applies transactions to a new document.
+pub fn replay_transactions<E: Texts>(transactions: &[Vec<Patch>]) -> E {
     let mut doc = E::blank(1);
     transactions.iter().for_each(|patches| doc.edit(patches));
     doc
 }
 
-/// Recordings come from a crate that knows nothing of ours.
+/// Converts a patch of `testkit`, which uses no other crate of the workspace.
 fn patch(trace::Patch { at, delete, insert }: &trace::Patch) -> Patch {
     Patch { at: *at, delete: *delete, insert: insert.clone() }
 }
@@ -128,34 +134,35 @@ fn patches(txn: &trace::Txn) -> Vec<Patch> {
     txn.patches.iter().map(patch).collect()
 }
 
-/// What takes long to make is made by the first session of a program, and read by all others of the same program.
-fn cached(name: &str, make: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>, CaseError> {
-    let folder = folder().map_err(CaseError::failed)?;
+/// Reads a result that takes long to compute from the cache. The first session of a program computes and writes it.
+fn cached(name: &str, compute: impl FnOnce() -> Vec<u8>) -> Result<Vec<u8>, CaseError> {
+    let folder = cache_folder().map_err(CaseError::failed)?;
     let file = folder.join(name);
     if let Ok(bytes) = fs::read(&file) {
         return Ok(bytes);
     }
-    let bytes = make();
-    // Another session may be making it, too: it is there whole, or not at all.
+    let bytes = compute();
+    // Another session may write the same file, so it is written atomically.
     hashmill_atomic_file::write(&file, &bytes)
         .map_err(|error| CaseError::failed(format!("{}: {error}", file.display())))?;
     Ok(bytes)
 }
 
-/// Another build may write other bytes, so each has a folder of its own.
-fn folder() -> std::io::Result<PathBuf> {
+/// The cache folder of this build: another build may write other bytes.
+fn cache_folder() -> std::io::Result<PathBuf> {
     let program = std::env::current_exe()?;
-    let facts = fs::metadata(&program)?;
-    let made = facts.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let metadata = fs::metadata(&program)?;
+    let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let all = builds::target().join("rivals/recordings");
-    let folder = all.join(format!("{name}-{made:x}-{:x}", facts.len()));
+    let folder = all.join(format!("{name}-{modified:x}-{:x}", metadata.len()));
     if !folder.is_dir() {
         fs::create_dir_all(&folder)?;
-        // What builds of before kept is read no more; what cannot be removed now may be the next time.
+        // Caches of earlier builds are no longer read. A failed removal is repeated by the next build.
         for other in fs::read_dir(&all)?.filter_map(Result::ok).map(|entry| entry.path()) {
-            let of_before = other.file_name().is_some_and(|other| is_of(&name, &other.to_string_lossy()));
-            if of_before && other != folder {
+            let is_stale =
+                other.file_name().is_some_and(|other| is_cache_of(&name, &other.to_string_lossy()));
+            if is_stale && other != folder {
                 fs::remove_dir_all(&other).ok();
             }
         }
@@ -163,16 +170,16 @@ fn folder() -> std::io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Whether a folder is that of some build of the program: its name, and two numbers.
-fn is_of(program: &str, folder: &str) -> bool {
+/// Whether a folder is the cache of a build of the program: its name, and two numbers.
+fn is_cache_of(program: &str, folder: &str) -> bool {
     let numbers = folder.strip_prefix(program).and_then(|rest| rest.strip_prefix('-'));
-    let is_number = |word: &str| u128::from_str_radix(word, 16).is_ok();
+    let is_number = |text: &str| u128::from_str_radix(text, 16).is_ok();
     numbers
         .and_then(|numbers| numbers.split_once('-'))
-        .is_some_and(|(made, length)| is_number(made) && is_number(length))
+        .is_some_and(|(modified, length)| is_number(modified) && is_number(length))
 }
 
-fn packed((base, updates): &Session) -> Vec<u8> {
+fn pack_session((base, updates): &Session) -> Vec<u8> {
     let mut out = Vec::new();
     for part in std::iter::once(base).chain(updates) {
         out.extend((part.len() as u64).to_le_bytes());
@@ -181,7 +188,7 @@ fn packed((base, updates): &Session) -> Vec<u8> {
     out
 }
 
-fn unpacked(mut bytes: &[u8]) -> Option<Session> {
+fn unpack_session(mut bytes: &[u8]) -> Option<Session> {
     let mut parts = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk() {
         let (part, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
@@ -192,27 +199,27 @@ fn unpacked(mut bytes: &[u8]) -> Option<Session> {
     Some((parts.pop()?, updates))
 }
 
-fn session<E: Shared>(trace: &Trace) -> Session {
+fn session_updates<E: Shared>(trace: &Trace) -> Session {
     let mut base = E::blank(0);
-    let mut agents: Vec<E> = (0..trace.agents).map(|who| base.fork(who as u8 + 1)).collect();
+    let mut agents: Vec<E> = (0..trace.agents).map(|agent| base.fork(agent as u8 + 1)).collect();
     let mut known = vec![vec![false; trace.txns.len()]; trace.agents];
     let mut updates: Vec<Vec<u8>> = Vec::with_capacity(trace.txns.len());
     for (index, txn) in trace.txns.iter().enumerate() {
         let agent = &mut agents[txn.agent];
         let mut missing = Vec::new();
-        let mut open = txn.parents.clone();
-        while let Some(parent) = open.pop() {
+        let mut queue = txn.parents.clone();
+        while let Some(parent) = queue.pop() {
             if !known[txn.agent][parent] {
                 known[txn.agent][parent] = true;
                 missing.push(parent);
-                open.extend(&trace.txns[parent].parents);
+                queue.extend(&trace.txns[parent].parents);
             }
         }
         missing.sort_unstable();
         if !missing.is_empty() {
-            agent.hear(&missing.iter().map(|&missing| updates[missing].clone()).collect::<Vec<_>>());
+            agent.apply_updates(&missing.iter().map(|&missing| updates[missing].clone()).collect::<Vec<_>>());
         }
-        updates.push(agent.edit_and_tell(&patches(txn)));
+        updates.push(agent.edit_and_export(&patches(txn)));
         known[txn.agent][index] = true;
     }
     (base.save(), updates)
@@ -224,31 +231,34 @@ mod tests {
     use hashmill_workloads::doc::Hashmill;
 
     #[test]
-    fn a_beginning_ends_where_a_plain_text_ends() {
+    fn first_transactions_end_with_the_text_of_a_plain_replay() {
         let recording = Recording::read(TYPIST, 300, Commits::Each).expect("the typist needs no file");
-        let part =
-            Recording::beginning(TYPIST, recording.trace.clone(), 200, Commits::Each).expect("a beginning");
+        let part = Recording::first_transactions(TYPIST, recording.trace.clone(), 200, Commits::Each)
+            .expect("fewer transactions");
         for recording in [recording, part] {
             assert_eq!(recording.replay::<Hashmill>().text(), recording.trace.end);
         }
         let error = Recording::read("no such recording", 1, Commits::One).expect_err("there is none");
-        assert!(matches!(&error, CaseError::Unavailable(why) if why.contains("HASHMILL_DATA")), "{error}");
+        assert!(
+            matches!(&error, CaseError::Unavailable(reason) if reason.contains("HASHMILL_DATA")),
+            "{error}"
+        );
     }
 
     #[test]
-    fn another_program_keeps_what_it_has() {
-        assert!(is_of("rivals-session", "rivals-session-17f-9a"));
-        assert!(!is_of("rivals-session", "rivals-session-counting-17f-9a"));
-        assert!(!is_of("rivals-session-counting", "rivals-session-17f-9a"));
-        assert!(!is_of("rivals", "rivals-session-17f"));
-        assert!(!is_of("rivals-session", "rivals-session"));
+    fn caches_of_other_programs_are_not_stale() {
+        assert!(is_cache_of("rivals-session", "rivals-session-17f-9a"));
+        assert!(!is_cache_of("rivals-session", "rivals-session-counting-17f-9a"));
+        assert!(!is_cache_of("rivals-session-counting", "rivals-session-17f-9a"));
+        assert!(!is_cache_of("rivals", "rivals-session-17f"));
+        assert!(!is_cache_of("rivals-session", "rivals-session"));
     }
 
     #[test]
     fn a_session_is_read_back() {
         for session in [(vec![1, 2], vec![vec![], vec![3]]), (vec![], vec![])] {
-            assert_eq!(unpacked(&packed(&session)), Some(session));
+            assert_eq!(unpack_session(&pack_session(&session)), Some(session));
         }
-        assert_eq!(unpacked(&[9]), None);
+        assert_eq!(unpack_session(&[9]), None);
     }
 }

@@ -1,11 +1,11 @@
-//! The reference implementation of Argon2 in C, through its raw bindings: the one place here that needs `unsafe`.
+//! The reference implementation of Argon2 in C, through its raw bindings: the only file of this crate with `unsafe`.
 #![expect(unsafe_code, reason = "a function in C")]
 
 use std::ptr;
 
 use anyhow::ensure;
 
-/// What is hashed and at what cost; the names are those of RFC 9106.
+/// Inputs and costs of a hash, with the names of RFC 9106.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     /// 0 for Argon2d, 1 for Argon2i, 2 for Argon2id.
@@ -24,10 +24,10 @@ pub struct Job<'a> {
     pub associated_data: &'a [u8],
 }
 
-/// Computes the tag of a job. Memory comes from `malloc`, a thread for each lane, wiped at the end: its defaults.
+/// Computes the tag of a job with the defaults of the reference: memory from `malloc`, wiped at the end, and a thread for each lane.
 ///
 /// # Errors
-/// What the reference refuses, by its number.
+/// The error code of the reference.
 pub fn hash(job: &Job<'_>, tag: &mut [u8]) -> anyhow::Result<()> {
     let len = |bytes: &[u8]| u32::try_from(bytes.len());
     let start = |bytes: &[u8]| if bytes.is_empty() { ptr::null_mut() } else { bytes.as_ptr().cast_mut() };
@@ -51,8 +51,8 @@ pub fn hash(job: &Job<'_>, tag: &mut [u8]) -> anyhow::Result<()> {
         free_cbk: None,
         flags: argon2_sys::ARGON2_DEFAULT_FLAGS,
     };
-    // SAFETY: every pointer comes with the length of what it points to, all of it outlives the call, and without the
-    // flags that ask for clearing, only the tag is written.
+    // SAFETY: every pointer comes with its length, the memory outlives the call, and without the flags for clearing, only the tag is
+    // written.
     let code = unsafe { argon2_sys::argon2_ctx(&raw mut context, job.variant) };
     ensure!(code == argon2_sys::ARGON2_OK, "the C reference refuses {job:?}: {code}");
     Ok(())

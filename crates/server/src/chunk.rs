@@ -51,8 +51,7 @@ impl ChunkKey {
 
     /// The key of changes.
     pub fn of_changes(document: &DocumentId, bytes: &[u8]) -> ChunkKey {
-        let name = hex(&Sha256::digest(bytes));
-        ChunkKey { document: document.clone(), kind: ChunkKind::Incremental, name }
+        ChunkKey { document: document.clone(), kind: ChunkKind::Incremental, name: name_of_bytes(bytes) }
     }
 }
 
@@ -69,6 +68,11 @@ pub struct StoredChunk {
     pub key: ChunkKey,
     /// The contents.
     pub bytes: Vec<u8>,
+}
+
+/// The name of a chunk by its contents.
+pub(crate) fn name_of_bytes(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 fn hex(bytes: &[u8]) -> String {

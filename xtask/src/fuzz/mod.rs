@@ -16,7 +16,7 @@ pub(crate) struct FuzzRequest {
     pub(crate) seconds: u64,
 }
 
-const NEEDS: [Need; 2] = [Need::Nightly, Need::Cargo { name: "fuzz", get: "cargo install cargo-fuzz" }];
+const NEEDS: [Need; 2] = [Need::Nightly, Need::Cargo { name: "fuzz", install: "cargo install cargo-fuzz" }];
 
 /// Fuzzes; true if nothing was found. A finding stays under `fuzz/artifacts`.
 pub(crate) fn run(root: &Path, request: &FuzzRequest) -> anyhow::Result<bool> {

@@ -1,4 +1,4 @@
-//! `cargo xtask tune`: measures this host by `hashmill tune` and prints the rows for the source.
+//! `cargo xtask tune`: runs `hashmill tune` on this host and prints rows for the plans in the source.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn command() -> Cmd {
     command
 }
 
-/// Measures; true if the measurement came to its end.
+/// Measures. Returns whether the measurement finished.
 pub(crate) fn run(root: &Path) -> anyhow::Result<bool> {
     command().succeeds(root)
 }
@@ -22,8 +22,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_build_is_optimised_and_nothing_is_kept() {
-        let words = command().args.join(" ");
-        assert!(words.contains(" --release ") && words.ends_with("-- tune --dry-run --source"), "{words}");
+    fn the_build_is_optimised_and_the_result_is_not_stored() {
+        let arguments = command().args.join(" ");
+        assert!(
+            arguments.contains(" --release ") && arguments.ends_with("-- tune --dry-run --source"),
+            "{arguments}"
+        );
     }
 }

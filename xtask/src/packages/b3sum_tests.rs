@@ -19,25 +19,25 @@ const FOLDER: &str = "target/b3sum-tests";
 
 /// A failed download of cargo, with the last line of its output.
 #[derive(Debug)]
-struct NoNetwork(String);
+struct DownloadFailed(String);
 
-impl fmt::Display for NoNetwork {
+impl fmt::Display for DownloadFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Error for NoNetwork {}
+impl Error for DownloadFailed {}
 
-/// Fetches the tests and their dependencies. Returns a reason only if the network is missing; any other error is one of [`run`].
+/// Fetches the tests and their dependencies. Returns a reason only if the network is missing; [`run`] reports any other error.
 pub(crate) fn missing(root: &Path) -> Option<String> {
     missing_in(&root.join(FOLDER))
 }
 
 fn missing_in(folder: &Path) -> Option<String> {
     let error = fetch(folder).err()?;
-    let NoNetwork(words) = error.downcast_ref()?;
-    Some(format!("needs the package b3sum {VERSION} of crates.io: {words}"))
+    let DownloadFailed(reason) = error.downcast_ref()?;
+    Some(format!("needs the package b3sum {VERSION} of crates.io: {reason}"))
 }
 
 /// Commands that run the fetched tests against the program at `program`.
@@ -55,7 +55,7 @@ pub(crate) fn run(root: &Path, program: &Path) -> anyhow::Result<[Cmd; 2]> {
 fn fetch(folder: &Path) -> anyhow::Result<()> {
     let source = source(&folder.join("fetch"))?;
     let tests = source.join("tests/cli_tests.rs");
-    ensure!(tests.is_file(), "{} is not in it", tests.display());
+    ensure!(tests.is_file(), "{} is missing in the package", tests.display());
     let manifest = format!(
         "[package]\nname = \"b3sum\"\nversion = \"{VERSION}\"\nedition = \"2024\"\n[workspace]\n\
          [dev-dependencies]\nblake3 = \"*\"\nduct = \"*\"\nhex = \"*\"\ntempfile = \"*\"\n\
@@ -65,10 +65,10 @@ fn fetch(folder: &Path) -> anyhow::Result<()> {
     package(folder, &manifest)?;
     // The versions of dependencies that b3sum pins.
     fs::copy(source.join("Cargo.lock"), folder.join("Cargo.lock"))?;
-    fetched(folder)
+    fetch_dependencies(folder)
 }
 
-/// Source folder of the package, after cargo has fetched it as a dependency of an empty package. It is no library, so cargo fetches
+/// Source folder of the package, after cargo has fetched it as a dependency of an empty package. It has no library, so cargo fetches
 /// it without a message.
 fn source(folder: &Path) -> anyhow::Result<PathBuf> {
     let manifest = format!(
@@ -76,12 +76,12 @@ fn source(folder: &Path) -> anyhow::Result<PathBuf> {
          [dependencies]\nb3sum = \"={VERSION}\"\n[lib]\npath = \"lib.rs\"\n"
     );
     package(folder, &manifest)?;
-    fetched(folder)?;
+    fetch_dependencies(folder)?;
     let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
     let sources = home.context("cargo has no home")?.join("registry/src");
     let registries = sources.read_dir().with_context(|| format!("{}", sources.display()))?;
-    let mut found = registries.flatten().map(|registry| registry.path().join(format!("b3sum-{VERSION}")));
-    found.find(|folder| folder.is_dir()).with_context(|| format!("it is not in {}", sources.display()))
+    let mut folders = registries.flatten().map(|registry| registry.path().join(format!("b3sum-{VERSION}")));
+    folders.find(|folder| folder.is_dir()).with_context(|| format!("it is not in {}", sources.display()))
 }
 
 fn package(folder: &Path, manifest: &str) -> anyhow::Result<()> {
@@ -91,29 +91,29 @@ fn package(folder: &Path, manifest: &str) -> anyhow::Result<()> {
 }
 
 /// Fetches the dependencies of a package. Cached ones need no network.
-fn fetched(folder: &Path) -> anyhow::Result<()> {
-    let mut said = String::new();
+fn fetch_dependencies(folder: &Path) -> anyhow::Result<()> {
+    let mut stderr = String::new();
     for offline in [&["--offline"][..], &[]] {
         let output = Command::new("cargo").arg("fetch").args(offline).current_dir(folder).output()?;
         if output.status.success() {
             return Ok(());
         }
-        said = String::from_utf8_lossy(&output.stderr).into_owned();
+        stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     }
-    match no_network(&said) {
-        Some(words) => Err(NoNetwork(words.to_owned()).into()),
-        None => anyhow::bail!("cargo fetch: {}", said.trim()),
+    match download_error(&stderr) {
+        Some(reason) => Err(DownloadFailed(reason.to_owned()).into()),
+        None => anyhow::bail!("cargo fetch: {}", stderr.trim()),
     }
 }
 
 /// The error of a failed download, if cargo reports one. A missing version or package is another error.
-fn no_network(said: &str) -> Option<&str> {
-    let download = said.lines().map(str::trim).any(|line| {
+fn download_error(stderr: &str) -> Option<&str> {
+    let download = stderr.lines().map(str::trim).any(|line| {
         line.starts_with("failed to download")
             || (line.starts_with("download of ") && line.ends_with(" failed"))
     });
-    // The causes come last, each after its effect.
-    said.lines().map(str::trim).rfind(|line| !line.is_empty()).filter(|_| download)
+    // Cargo prints the cause after the effect, so the last line has the first cause.
+    stderr.lines().map(str::trim).rfind(|line| !line.is_empty()).filter(|_| download)
 }
 
 #[cfg(test)]
@@ -121,25 +121,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_download_that_fails_is_a_reason_to_skip() {
-        let nobody = "error: failed to get `b3sum` as a dependency of package `fetch`\n\nCaused by:\n  \
+    fn only_a_failed_download_is_a_reason_to_skip() {
+        let unreachable = "error: failed to get `b3sum` as a dependency of package `fetch`\n\nCaused by:\n  \
                       download of config.json failed\n\nCaused by:\n  [7] Could not connect to server\n";
-        assert_eq!(no_network(nobody), Some("[7] Could not connect to server"));
+        assert_eq!(download_error(unreachable), Some("[7] Could not connect to server"));
         let file =
             "error: failed to download `duct v1.0.0`\n\nCaused by:\n  failed to download from `https://x`\n";
-        assert_eq!(no_network(file), Some("failed to download from `https://x`"));
-        for said in [
+        assert_eq!(download_error(file), Some("failed to download from `https://x`"));
+        for stderr in [
             "error: failed to select a version for the requirement `b3sum = \"=99.8.7\"`\n",
             "error: no matching package named `b3sum` found\n",
             "error: failed to parse manifest at `/x/Cargo.toml`\n",
             "",
         ] {
-            assert_eq!(no_network(said), None, "{said}");
+            assert_eq!(download_error(stderr), None, "{stderr}");
         }
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_no_reason_to_skip() {
+    fn a_folder_that_cannot_be_created_is_no_reason_to_skip() {
         let file = env::current_exe().expect("a program");
         assert_eq!(missing_in(&file.join("folder")), None);
         assert!(run(&file, Path::new("program")).is_err());

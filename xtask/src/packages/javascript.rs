@@ -69,10 +69,10 @@ pub(crate) fn engine(
     Ok((commands, format!("{out}/engine.js")))
 }
 
-/// The folder with the fetched [`TESTS`], or why there is none.
+/// Fetches [`TESTS`]. Returns their folder, or the reason of the failure.
 pub(crate) fn tests(root: &Path) -> Result<String, String> {
     let folder = root.join(FOLDER).join("automerge");
-    checkout::fetched(&folder, REPOSITORY, COMMIT, &TESTS)?;
+    checkout::ensure_fetched(&folder, REPOSITORY, COMMIT, &TESTS)?;
     Ok(folder.to_string_lossy().into_owned())
 }
 
@@ -100,11 +100,11 @@ pub(crate) fn package(root: &Path) -> anyhow::Result<bool> {
     let small = out.join("engine_bg.wasm");
     let optimise = format!("{tools}/node_modules/binaryen/bin/wasm-opt");
     let features = FEATURES.map(|feature| format!("--enable-{feature}"));
-    let mut words = vec![optimise.as_str(), "-O3", "--strip-debug", "--strip-producers"];
-    words.extend(features.iter().map(String::as_str));
+    let mut arguments = vec![optimise.as_str(), "-O3", "--strip-debug", "--strip-producers"];
+    arguments.extend(features.iter().map(String::as_str));
     let (small_file, module) = (small.to_string_lossy(), module("web"));
-    words.extend(["-o", &small_file, &module]);
-    Cmd::new("node", &words).run(root)?;
+    arguments.extend(["-o", &small_file, &module]);
+    Cmd::new("node", &arguments).run(root)?;
     println!("{}: {} bytes", small.display(), fs::metadata(&small)?.len());
     for name in ["package.json", "README.md", "index.d.ts", "LICENSE-APACHE", "LICENSE-MIT"] {
         fs::copy(root.join(CRATE).join(name), out.join(name)).with_context(|| name.to_owned())?;
@@ -118,13 +118,13 @@ mod tests {
     use std::env;
 
     #[test]
-    fn the_module_is_taken_from_where_cargo_builds() {
+    fn the_module_is_read_from_the_build_folder_of_cargo() {
         let root = env::current_exe().expect("a program").with_extension("engine");
         let (commands, _) = engine(&root, Path::new("/elsewhere"), "wasm", "web").expect("a folder");
-        let module = commands[1].args.iter().find(|word| word.ends_with(".wasm")).expect("a module");
+        let module = commands[1].args.iter().find(|argument| argument.ends_with(".wasm")).expect("a module");
         assert!(Path::new(module).starts_with(Path::new("/elsewhere").join(TARGET)), "{module}");
         // The tool is built from its lock file, in the version of the crate.
-        assert!(commands[1].args.iter().any(|word| word == "--locked"));
+        assert!(commands[1].args.iter().any(|argument| argument == "--locked"));
         let lock = fs::read_to_string(root.join(FOLDER).join("bindgen/Cargo.lock")).expect("a lock file");
         let pinned = format!("name = \"wasm-bindgen-cli-support\"\nversion = \"{WASM_BINDGEN}\"\n");
         assert!(lock.contains(&pinned));

@@ -11,8 +11,8 @@ use crate::repository::metadata;
 /// Build folder of this step.
 const FOLDER: &str = "target/node";
 
-/// Foreign tests: the package, its repository, the commit of the newest release, and the needed paths.
-const THEIRS: [(&str, &str, &str, &[&str]); 2] = [
+/// Published tests of other packages: the package, its repository, the commit of the newest release, and the needed paths.
+const PUBLISHED_TESTS: [(&str, &str, &str, &[&str]); 2] = [
     (
         "argon2",
         "https://github.com/ranisalt/node-argon2",
@@ -49,13 +49,13 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
         vec!["bindings/node/tests/run.mjs".to_owned(), format!("{FOLDER}/app"), library(root, "debug")?];
     args.extend(filter.iter().map(|part| format!("--name={part}")));
     let mut skipped = Vec::new();
-    for (package, repository, commit, paths) in THEIRS.iter().filter(|_| filter.is_empty()) {
+    for (package, repository, commit, paths) in PUBLISHED_TESTS.iter().filter(|_| filter.is_empty()) {
         let folder = root.join(FOLDER).join("suites").join(package);
-        match checkout::fetched(&folder, repository, commit, paths) {
+        match checkout::ensure_fetched(&folder, repository, commit, paths) {
             Ok(()) => args.push(format!("{package}={}", folder.display())),
-            Err(words) => {
-                let say = "console.log(`SKIPPED: the tests of ${process.argv[1]}`)";
-                skipped.push(Cmd::new("node", &["--eval", say, &format!("{package}: {words}")]));
+            Err(reason) => {
+                let script = "console.log(`SKIPPED: the tests of ${process.argv[1]}`)";
+                skipped.push(Cmd::new("node", &["--eval", script, &format!("{package}: {reason}")]));
             }
         }
     }

@@ -19,13 +19,13 @@ const FOLDER: &str = "target/python";
 /// The package, in the repository.
 const PACKAGE: &str = "bindings/python";
 
-/// Foreign tests: the folder of their source, and the excluded ones.
-const THEIRS: [(&str, &[&str]); 2] = [
+/// Published tests of other packages: the folder of their source, and the excluded tests.
+const PUBLISHED_TESTS: [(&str, &[&str]); 2] = [
     ("blake3-1.0.11", &[]),
     (
         "argon2_cffi-25.1.0",
         &[
-            // They ask for the metadata of another package.
+            // They read the metadata of another package.
             "tests/test_packaging.py",
             // It expects an error message of cffi.
             "tests/test_low_level.py::TestVerify::test_wrong_arg_type",
@@ -54,7 +54,7 @@ impl fmt::Display for DownloadFailed {
 
 impl Error for DownloadFailed {}
 
-/// Creates the environment. Returns a reason only if Python or a needed registry is missing; any other error is one of [`run`].
+/// Creates the environment. Returns a reason only if Python or a needed registry is missing; [`run`] reports any other error.
 pub(crate) fn missing(root: &Path) -> Option<String> {
     if !Command::new("python3").args(["-c", NEW_ENOUGH]).output().is_ok_and(|output| output.status.success())
     {
@@ -62,18 +62,18 @@ pub(crate) fn missing(root: &Path) -> Option<String> {
             "needs `python3` from version 3.11 on, with venv (Debian package python3-venv)".to_owned(),
         );
     }
-    let error = environment(root).and_then(|python| theirs(root, &python)).err()?;
-    let DownloadFailed(words) = error.downcast_ref()?;
-    Some(format!("needs a registry of Python's packages: {words}"))
+    let error = environment(root).and_then(|python| unpack_published_tests(root, &python)).err()?;
+    let DownloadFailed(reason) = error.downcast_ref()?;
+    Some(format!("needs a registry of Python's packages: {reason}"))
 }
 
 /// Optimising the document crate takes a third of the wheel's build time, and these tests do not need it.
-const QUICKLY: &str = "profile.dev.package.hashmill-doc.opt-level=0";
+const LESS_OPTIMISED: &str = "profile.dev.package.hashmill-doc.opt-level=0";
 
 /// Commands that build and test the wheel, in the profile of all tests.
 pub(crate) fn run(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
     let python = environment(root)?;
-    theirs(root, &python)?;
+    unpack_published_tests(root, &python)?;
     let wheels = root.join(FOLDER).join("wheels");
     if wheels.exists() {
         fs::remove_dir_all(&wheels).with_context(|| wheels.display().to_string())?;
@@ -81,7 +81,7 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
     let (python, wheels) = (python.to_string_lossy(), wheels.to_string_lossy());
     let manifest = format!("{PACKAGE}/Cargo.toml");
     // With devices: tests of engines use software Vulkan where it is installed.
-    let profile = ["--profile", "dev", "--config", QUICKLY, "--locked", "--features", "gpu"];
+    let profile = ["--profile", "dev", "--config", LESS_OPTIMISED, "--locked", "--features", "gpu"];
     let build = [&["build"], &profile[..], &["--manifest-path", &manifest, "--out", &wheels]].concat();
     let install = ["install", "--quiet", "--no-index", "--no-deps", "--force-reinstall", "--find-links"];
     let mut test = vec!["-m", "pytest", PACKAGE];
@@ -89,21 +89,21 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
     if !filter.is_empty() {
         test.extend(["-k", &filter]);
     }
-    // One of our tests runs them, or reports why not.
+    // One of our tests runs them, or reports the reason of the failure.
     let automerge = root.join(FOLDER).join("theirs/automerge-py");
     let (variable, value) = match checkout::tests(&automerge, AUTOMERGE, AUTOMERGE_COMMIT, "tests") {
         Ok(tests) => ("AUTOMERGE_PY_TESTS", tests),
-        Err(words) => ("AUTOMERGE_PY_MISSING", words),
+        Err(reason) => ("AUTOMERGE_PY_MISSING", reason),
     };
     let mut commands = vec![
         Cmd::new(&python, &[&["-m", "maturin"], &build[..]].concat()),
         Cmd::new(&python, &[&["-m", "pip"], &install[..], &[&wheels, "hashmill"]].concat()),
         Cmd::new(&python, &test).with(variable, &value),
     ];
-    // Our modules under their names, and output in the form that this program counts.
+    // `tests/theirs` has our modules under the names of the replaced packages; `tests` has the report that xtask counts.
     let tests = root.join(PACKAGE).join("tests");
     let names = env::join_paths([tests.join("theirs"), tests])?;
-    for (source, left_out) in THEIRS.iter().filter(|_| filter.is_empty()) {
+    for (source, left_out) in PUBLISHED_TESTS.iter().filter(|_| filter.is_empty()) {
         let tests = format!("{FOLDER}/theirs/{source}/tests");
         let mut args = vec!["-m", "pytest", "-p", "conftest", &tests];
         left_out.iter().for_each(|test| args.extend(["--deselect", test]));
@@ -112,14 +112,14 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
     Ok(commands)
 }
 
-/// A Python without the lock for all threads.
-pub(crate) const FREE: &str = "python3.14t";
+/// A Python without the global interpreter lock.
+pub(crate) const FREE_THREADED: &str = "python3.14t";
 
 /// Build folder for it.
-const FREE_FOLDER: &str = "target/python/free";
+const FREE_THREADED_FOLDER: &str = "target/python/free";
 
 /// Tests that need more packages than pytest: files, and tests of one file.
-const NOT_FREE: [&str; 7] = [
+const FREE_THREADED_EXCLUDED: [&str; 7] = [
     "--ignore=bindings/python/tests/hashes/test_blake3_arrow.py",
     "--ignore=bindings/python/tests/documents/test_documents_automerge.py",
     "--ignore=bindings/python/tests/documents/test_documents_model.py",
@@ -129,13 +129,16 @@ const NOT_FREE: [&str; 7] = [
     "--deselect=tests/test_package.py::test_every_public_name_has_a_docstring",
 ];
 
-/// The same for [`FREE`], for which few packages exist: only our own modules are tested, for thread safety.
-pub(crate) fn run_free(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
-    let folder = root.join(FREE_FOLDER);
+/// As [`run`] for [`FREE_THREADED`]. Few packages support it, so only our own modules are tested, for thread safety.
+pub(crate) fn run_free_threaded(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd>> {
+    let folder = root.join(FREE_THREADED_FOLDER);
     let python = folder.join("venv/bin/python");
     if !python.exists() {
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-        make(Command::new(FREE).args(["-m", "venv", "--clear"]), &folder.join("venv"))?;
+        create_environment(
+            Command::new(FREE_THREADED).args(["-m", "venv", "--clear"]),
+            &folder.join("venv"),
+        )?;
     }
     let list = root.join(PACKAGE).join("free.txt");
     pip(Command::new(&python).args(["-m", "pip", "install", "--require-hashes", "-r"]).arg(list))?;
@@ -145,23 +148,23 @@ pub(crate) fn run_free(root: &Path, filter: &[String]) -> anyhow::Result<Vec<Cmd
     }
     let (python, wheels) = (python.to_string_lossy(), wheels.to_string_lossy());
     let manifest = format!("{PACKAGE}/Cargo.toml");
-    let profile = ["-m", "maturin", "build", "--profile", "dev", "--config", QUICKLY, "--locked"];
+    let profile = ["-m", "maturin", "build", "--profile", "dev", "--config", LESS_OPTIMISED, "--locked"];
     let build = ["--manifest-path", &manifest, "--interpreter", &python, "--out", &wheels];
     let install =
         ["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--force-reinstall", "--find-links"];
-    let mut test = [&["-m", "pytest", PACKAGE], &NOT_FREE[..]].concat();
+    let mut test = [&["-m", "pytest", PACKAGE], &FREE_THREADED_EXCLUDED[..]].concat();
     let filter = filter.join(" or ");
     if !filter.is_empty() {
         test.extend(["-k", &filter]);
     }
-    let theirs = root.join(PACKAGE).join("tests/theirs");
+    let helpers = root.join(PACKAGE).join("tests/theirs");
     // Its own folder, as compilation depends on the interpreter.
-    let target = root.join(FREE_FOLDER).join("target");
+    let target = root.join(FREE_THREADED_FOLDER).join("target");
     Ok(vec![
         Cmd::new(&python, &[&profile[..], &build].concat())
             .with("CARGO_TARGET_DIR", &target.to_string_lossy()),
         Cmd::new(&python, &[&install[..], &[&wheels, "hashmill"]].concat()),
-        Cmd::new(&python, &test).with("PYTHONPATH", &theirs.to_string_lossy()).with("PYTHON_GIL", "0"),
+        Cmd::new(&python, &test).with("PYTHONPATH", &helpers.to_string_lossy()).with("PYTHON_GIL", "0"),
     ])
 }
 
@@ -170,30 +173,30 @@ fn environment(root: &Path) -> anyhow::Result<PathBuf> {
     let folder = root.join(FOLDER).join("venv");
     let python = folder.join("bin/python");
     if !python.exists() {
-        make(Command::new("python3").args(["-m", "venv", "--clear"]), &folder)?;
+        create_environment(Command::new("python3").args(["-m", "venv", "--clear"]), &folder)?;
     }
     let list = root.join(PACKAGE).join("requirements.txt");
     pip(Command::new(&python).args(["-m", "pip", "install", "--require-hashes", "-r"]).arg(list))?;
     Ok(python)
 }
 
-/// Creates `folder` with `command` atomically: an unfinished one is created anew.
-fn make(command: &mut Command, folder: &Path) -> anyhow::Result<()> {
+/// Creates `folder` with `command` atomically; the result of an interrupted command is replaced.
+fn create_environment(command: &mut Command, folder: &Path) -> anyhow::Result<()> {
     let part = folder.with_extension("part");
     let output = command.arg(&part).output()?;
     // `venv` reports missing parts on one stream and errors on the other.
-    let said = [output.stdout, output.stderr].concat();
-    ensure!(output.status.success(), "python3 -m venv: {}", String::from_utf8_lossy(&said).trim());
+    let messages = [output.stdout, output.stderr].concat();
+    ensure!(output.status.success(), "python3 -m venv: {}", String::from_utf8_lossy(&messages).trim());
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
     fs::rename(&part, folder).with_context(|| folder.display().to_string())
 }
 
-/// Unpacks the sources whose tests are run, if they are not there.
-fn theirs(root: &Path, python: &Path) -> anyhow::Result<()> {
+/// Downloads and unpacks the sources of [`PUBLISHED_TESTS`], unless they are there.
+fn unpack_published_tests(root: &Path, python: &Path) -> anyhow::Result<()> {
     let folder = root.join(FOLDER).join("theirs");
-    if THEIRS.iter().all(|(source, _)| folder.join(source).join("tests").is_dir()) {
+    if PUBLISHED_TESTS.iter().all(|(source, _)| folder.join(source).join("tests").is_dir()) {
         return Ok(());
     }
     // Pip builds the metadata of a source before it saves it, with programs of the environment.
@@ -208,36 +211,36 @@ fn theirs(root: &Path, python: &Path) -> anyhow::Result<()> {
     pip(&mut command)?;
     // Each is unpacked atomically.
     let part = folder.join("part");
-    for (source, _) in THEIRS {
+    for (source, _) in PUBLISHED_TESTS {
         let archive = folder.join(format!("{source}.tar.gz"));
         let output = Command::new(python).args(["-m", "tarfile", "-e"]).arg(archive).arg(&part).output()?;
         ensure!(output.status.success(), "{source}: {}", String::from_utf8_lossy(&output.stderr));
-        let whole = folder.join(source);
-        if whole.exists() {
-            fs::remove_dir_all(&whole).with_context(|| whole.display().to_string())?;
+        let unpacked = folder.join(source);
+        if unpacked.exists() {
+            fs::remove_dir_all(&unpacked).with_context(|| unpacked.display().to_string())?;
         }
-        fs::rename(part.join(source), &whole).with_context(|| whole.display().to_string())?;
+        fs::rename(part.join(source), &unpacked).with_context(|| unpacked.display().to_string())?;
     }
     Ok(())
 }
 
 fn pip(command: &mut Command) -> anyhow::Result<()> {
     let output = command.args(["--quiet", "--disable-pip-version-check"]).output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    match no_network(&said) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    match download_error(&stderr) {
         _ if output.status.success() => Ok(()),
-        Some(words) => Err(DownloadFailed(words.to_owned()).into()),
-        None => anyhow::bail!("pip: {}", said.trim()),
+        Some(reason) => Err(DownloadFailed(reason.to_owned()).into()),
+        None => anyhow::bail!("pip: {}", stderr.trim()),
     }
 }
 
 /// The error of a failed download, if pip reports one. A missing version or another digest is another error, even after retries.
-fn no_network(said: &str) -> Option<&str> {
+fn download_error(stderr: &str) -> Option<&str> {
     let versions = |line: &str| line.contains("(from versions: ") && !line.contains("(from versions: none)");
-    if said.contains("DO NOT MATCH THE HASHES") || said.lines().any(versions) {
+    if stderr.contains("DO NOT MATCH THE HASHES") || stderr.lines().any(versions) {
         return None;
     }
-    said.lines().map(str::trim).find(|line| line.contains("after connection broken by"))
+    stderr.lines().map(str::trim).find(|line| line.contains("after connection broken by"))
 }
 
 #[cfg(test)]
@@ -245,29 +248,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_connection_that_fails_is_a_reason_to_skip() {
-        let nobody = "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError()': /simple/x/\n\
+    fn only_a_failed_connection_is_a_reason_to_skip() {
+        let unreachable = "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError()': /simple/x/\n\
                       ERROR: Could not find a version that satisfies the requirement x==1 (from versions: none)\n";
-        assert!(no_network(nobody).is_some_and(|words| words.contains("NewConnectionError")));
-        for said in [
+        assert!(download_error(unreachable).is_some_and(|reason| reason.contains("NewConnectionError")));
+        for stderr in [
             "ERROR: No matching distribution found for x==99\n",
             "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
             "ERROR: Could not find a version that satisfies the requirement x==99 (from versions: 1.0, 1.1)\n",
             "",
         ] {
-            assert_eq!(no_network(said), None, "{said}");
+            assert_eq!(download_error(stderr), None, "{stderr}");
         }
-        let retry = nobody.lines().next().expect("a line");
-        for said in [
+        let retry = unreachable.lines().next().expect("a line");
+        for stderr in [
             "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n",
             "ERROR: Could not find a version that satisfies the requirement x==99 (from versions: 1.0, 1.1)\n",
         ] {
-            assert_eq!(no_network(&format!("{retry}\n{said}")), None, "{said}");
+            assert_eq!(download_error(&format!("{retry}\n{stderr}")), None, "{stderr}");
         }
     }
 
     #[test]
-    fn an_environment_is_there_as_a_whole_or_not_at_all() {
+    fn environments_are_created_atomically() {
         let root = env::temp_dir().join(format!("xtask-python-{}", std::process::id()));
         let folder = root.join("venv");
         let shell = |script: &str| {
@@ -275,19 +278,19 @@ mod tests {
             command.args(["-c", script]);
             command
         };
-        let begun = r#"mkdir -p "$0/bin" && touch "$0/bin/python" && echo "no ensurepip" && exit 1"#;
-        let error = make(&mut shell(begun), &folder).expect_err("an end in the middle");
+        let interrupted = r#"mkdir -p "$0/bin" && touch "$0/bin/python" && echo "no ensurepip" && exit 1"#;
+        let error = create_environment(&mut shell(interrupted), &folder).expect_err("an end in the middle");
         assert!(error.to_string().contains("no ensurepip"), "{error}");
-        assert!(!folder.exists(), "half an environment is taken for one");
-        make(&mut shell(r#"touch "$0/bin/pip""#), &folder).expect("an environment");
+        assert!(!folder.exists(), "an incomplete environment would be used");
+        create_environment(&mut shell(r#"touch "$0/bin/pip""#), &folder).expect("an environment");
         assert!(folder.join("bin/pip").exists());
         fs::remove_dir_all(&root).expect("the folder of this test");
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_no_reason_to_skip() {
+    fn a_folder_that_cannot_be_created_is_no_reason_to_skip() {
         let file = env::current_exe().expect("a program");
-        assert_eq!(missing(&file).filter(|words| words.contains("registry")), None);
+        assert_eq!(missing(&file).filter(|reason| reason.contains("registry")), None);
         assert!(run(&file, &[]).is_err());
     }
 }

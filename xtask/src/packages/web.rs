@@ -47,23 +47,23 @@ pub(crate) fn commands(root: &Path) -> anyhow::Result<Vec<Cmd>> {
     let link = Cmd::new("node", &["-e", LINK, &package, &link]);
     let optimise = format!("{rivals}/node_modules/binaryen/bin/wasm-opt");
     let features = FEATURES.map(|feature| format!("--enable-{feature}"));
-    let mut words = vec![optimise.as_str(), "-O3", "--strip-debug", "--strip-producers"];
-    words.extend(features.iter().map(String::as_str));
+    let mut arguments = vec![optimise.as_str(), "-O3", "--strip-debug", "--strip-producers"];
+    arguments.extend(features.iter().map(String::as_str));
     let small = format!("{package}/hashmill.wasm");
-    words.extend(["-o", &small, &module]);
-    let optimise = Cmd::new("node", &words);
+    arguments.extend(["-o", &small, &module]);
+    let optimise = Cmd::new("node", &arguments);
     let swizzle = Cmd::new("node", &["xtask/probes/swizzle.mjs", &small]);
     let compiler = format!("{rivals}/node_modules/typescript/bin/tsc");
     let types = Cmd::new("node", &[&compiler, "--project", &rivals]);
-    let here = |cmd: Cmd| cmd.with("WEB_PACKAGE", &package).with("WEB_RIVALS", &rivals);
+    let with_folders = |cmd: Cmd| cmd.with("WEB_PACKAGE", &package).with("WEB_RIVALS", &rivals);
     let report = ["--expose-gc", "--test-reporter=./bindings/web/tests/reporter.mjs"];
-    let said = ["--test-reporter-destination=stdout", "--test"];
-    let tests = here(Cmd::new("node", &[&report[..], &said[..], &TESTS[..]].concat()));
-    let browser = here(Cmd::new("node", &["bindings/web/tests/browser.mjs"]));
+    let destination = ["--test-reporter-destination=stdout", "--test"];
+    let tests = with_folders(Cmd::new("node", &[&report[..], &destination[..], &TESTS[..]].concat()));
+    let browser = with_folders(Cmd::new("node", &["bindings/web/tests/browser.mjs"]));
     Ok(vec![build, install, link, optimise, swizzle, types, tests, browser])
 }
 
-/// The package by its name, for programs that import it so.
+/// Script that links the package into `node_modules`, for programs that import it by name.
 const LINK: &str = "const fs = require('fs'), path = require('path'), [, from, to] = process.argv; \
     fs.mkdirSync(path.dirname(to), { recursive: true }); fs.rmSync(to, { recursive: true, force: true }); fs.symlinkSync(from, to)";
 
@@ -71,7 +71,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The files of a folder into another one, which has them anew.
+/// Copies the files of a folder into another one and replaces existing files.
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(to).with_context(|| text(to))?;
     for entry in fs::read_dir(from).with_context(|| text(from))? {

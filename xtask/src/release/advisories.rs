@@ -1,7 +1,7 @@
 //! `cargo xtask advisories`: extract of the RustSec database, which tests compare with the shipped crates without a network.
 //!
-//! `xtask/advisories.tsv` has a line for each advisory: its id, the crate, what kind it is, the ranges of patched and of unaffected
-//! versions. `cargo deny check advisories` asks the newest database; the extract says what was known when it was made.
+//! `xtask/advisories.tsv` has a line for each advisory: its id, crate and kind, and the ranges of patched and of unaffected versions.
+//! `cargo deny check advisories` asks the newest database; the extract has the advisories of the day on which it was written.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 
-/// Where the extract is, below the repository.
+/// Path of the extract in the repository.
 const EXTRACT: &str = "xtask/advisories.tsv";
 
 #[cfg(test)]
@@ -92,17 +92,17 @@ fn parse(extract: &str) -> anyhow::Result<Vec<Advisory<'_>>> {
 
 #[cfg(test)]
 /// The advisories that concern these names and versions.
-fn concerns(extract: &str, packages: &[(String, String)]) -> anyhow::Result<Vec<String>> {
+fn concerning(extract: &str, packages: &[(String, String)]) -> anyhow::Result<Vec<String>> {
     let advisories = parse(extract)?;
-    let mut found = Vec::new();
+    let mut concerning = Vec::new();
     for (name, version) in packages {
         for advisory in advisories.iter().filter(|advisory| advisory.package == name) {
             if !is_in(version, advisory.patched)? && !is_in(version, advisory.unaffected)? {
-                found.push(format!("{name} {version}: {} ({})", advisory.id, advisory.kind));
+                concerning.push(format!("{name} {version}: {} ({})", advisory.id, advisory.kind));
             }
         }
     }
-    Ok(found)
+    Ok(concerning)
 }
 
 #[cfg(test)]
@@ -112,15 +112,16 @@ fn is_in(version: &str, ranges: &str) -> anyhow::Result<bool> {
     for range in ranges.split('|').filter(|range| !range.is_empty()) {
         let mut all = true;
         for part in range.split(',') {
-            let at = part.find(|c: char| c.is_ascii_digit()).with_context(|| format!("a range: {range}"))?;
-            let bound = numbers(&part[at..])?;
-            // The first number that is not zero may not change.
+            let operator_len =
+                part.find(|c: char| c.is_ascii_digit()).with_context(|| format!("a range: {range}"))?;
+            let bound = numbers(&part[operator_len..])?;
+            // A caret range keeps the first number that is not zero.
             let next = match bound {
                 [0, 0, patch, _] => [0, 0, patch + 1, 0],
                 [0, minor, ..] => [0, minor + 1, 0, 0],
                 [major, ..] => [major + 1, 0, 0, 0],
             };
-            all &= match &part[..at] {
+            all &= match &part[..operator_len] {
                 ">=" => version >= bound,
                 ">" => version > bound,
                 "<=" => version <= bound,
@@ -128,7 +129,7 @@ fn is_in(version: &str, ranges: &str) -> anyhow::Result<bool> {
                 "=" => version == bound,
                 "~" => version >= bound && version < [bound[0], bound[1] + 1, 0, 0],
                 "^" | "" => version >= bound && version < next,
-                other => anyhow::bail!("{other} in the range {range}"),
+                operator => anyhow::bail!("{operator} in the range {range}"),
             };
         }
         if all {
@@ -139,7 +140,7 @@ fn is_in(version: &str, ranges: &str) -> anyhow::Result<bool> {
 }
 
 #[cfg(test)]
-/// Major, minor and patch; the last number is 0 for what comes before that release, else 1.
+/// Major, minor and patch; the last number is 0 for a pre-release, else 1.
 fn numbers(version: &str) -> anyhow::Result<[u64; 4]> {
     let version = version.split('+').next().unwrap_or_default();
     let (release, pre) = version.split_once('-').map_or((version, false), |(release, _)| (release, true));
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// What ships, on every system and with every feature, by name and version.
+    /// Shipped crates of every system and feature, by name and version.
     fn shipped(root: &Path) -> Vec<(String, String)> {
         let mut tree = Command::new("cargo");
         tree.args(["tree", "--locked", "--workspace", "--all-features", "--target=all", "--prefix=none"]);
@@ -180,17 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn no_advisory_concerns_what_ships() {
+    fn no_advisory_concerns_a_shipped_crate() {
         let root = crate::root();
         let extract = fs::read_to_string(root.join(EXTRACT)).expect("the extract");
         let shipped = shipped(&root);
         assert!(shipped.len() > 100, "{shipped:?}");
-        assert_eq!(concerns(&extract, &shipped).expect("ranges"), Vec::<String>::new());
+        assert_eq!(concerning(&extract, &shipped).expect("ranges"), Vec::<String>::new());
     }
 
-    /// Each range of the extract is understood, and one that concerns a crate is found.
+    /// Each range of the extract can be parsed, and an advisory of a known crate is found.
     #[test]
-    fn the_extract_is_understood() {
+    fn the_extract_is_parsed() {
         let extract = fs::read_to_string(crate::root().join(EXTRACT)).expect("the extract");
         let advisories = parse(&extract).expect("lines");
         assert!(advisories.len() > 500);
@@ -200,13 +201,13 @@ mod tests {
             }
         }
         let paste = [("paste".to_owned(), "1.0.15".to_owned())];
-        let found = concerns(&extract, &paste).expect("ranges");
-        assert_eq!(found, ["paste 1.0.15: RUSTSEC-2024-0436 (unmaintained)"]);
+        let advisories = concerning(&extract, &paste).expect("ranges");
+        assert_eq!(advisories, ["paste 1.0.15: RUSTSEC-2024-0436 (unmaintained)"]);
     }
 
     #[test]
-    fn ranges_hold_their_versions() {
-        for (version, ranges, is) in [
+    fn versions_are_compared_with_ranges() {
+        for (version, ranges, expected) in [
             ("1.2.3", ">=1.2.3", true),
             ("1.2.3", ">1.2.3", false),
             ("1.2.3-beta.1", ">=1.2.3", false),
@@ -219,7 +220,7 @@ mod tests {
             ("1.2.5+build", "=1.2.5", true),
             ("1.2.3", "", false),
         ] {
-            assert_eq!(is_in(version, ranges).expect("a range"), is, "{version} in {ranges}");
+            assert_eq!(is_in(version, ranges).expect("a range"), expected, "{version} in {ranges}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The book: `docs`, built by mdBook, with links that leave it turned into addresses on the web, and a check of what was built.
+//! The book: `docs`, built by mdBook, with links out of the book turned into web addresses, and a check of the built pages.
 //!
 //! mdBook runs `cargo xtask book-links` as a preprocessor (docs/book.toml), so `mdbook serve docs` shows the same pages.
 
@@ -14,10 +14,10 @@ use serde_json::Value;
 use crate::command::Cmd;
 use crate::tidy::joined;
 
-/// Other versions may call preprocessors differently, and name headings differently.
+/// The tested version: others may call preprocessors and name headings differently.
 const VERSION: &str = "0.5.4";
 
-/// Where `.ci/install` puts mdBook.
+/// Path of mdBook as `.ci/install` installs it.
 const INSTALLED: &str = "target/mdbook/bin/mdbook";
 
 /// The pages of the book.
@@ -28,7 +28,7 @@ const OUTPUT: &str = "target/book";
 
 const WEB: &str = "https://github.com/hashmill/hashmill";
 
-/// Says how to get mdBook, or nothing if it is here.
+/// How to install mdBook, or `None` if it is installed.
 pub(crate) fn missing(root: &Path) -> Option<String> {
     program(root).is_none().then(|| {
         format!("needs `mdbook` {VERSION} (cargo install mdbook --locked --version ={VERSION} --root target/mdbook)")
@@ -37,11 +37,11 @@ pub(crate) fn missing(root: &Path) -> Option<String> {
 
 /// The program of the right version, from `target` or the search path.
 fn program(root: &Path) -> Option<PathBuf> {
-    let is_right = |program: &PathBuf| {
+    let has_version = |program: &PathBuf| {
         let output = Command::new(program).arg("--version").stderr(Stdio::null()).output();
         output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim().ends_with(VERSION))
     };
-    [root.join(INSTALLED), PathBuf::from("mdbook")].into_iter().find(is_right)
+    [root.join(INSTALLED), PathBuf::from("mdbook")].into_iter().find(has_version)
 }
 
 /// The commands that build the book and check it.
@@ -114,7 +114,7 @@ fn web_link(page: &str, target: &str, is_folder: &dyn Fn(&str) -> bool) -> Optio
 pub(crate) fn check(root: &Path) -> anyhow::Result<bool> {
     let folder = root.join(OUTPUT);
     let mut pages = Vec::new();
-    gather(&folder, &mut pages).with_context(|| format!("reading {OUTPUT}"))?;
+    collect_pages(&folder, &mut pages).with_context(|| format!("reading {OUTPUT}"))?;
     ensure!(pages.len() > 10, "{OUTPUT} has {} pages", pages.len());
     let mut broken = BTreeSet::new();
     for (page, text) in &pages {
@@ -130,13 +130,13 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<bool> {
 }
 
 /// Every HTML file below a folder, by its path from there.
-fn gather(folder: &Path, pages: &mut Vec<(String, String)>) -> anyhow::Result<()> {
-    let mut waiting = vec![folder.to_path_buf()];
-    while let Some(next) = waiting.pop() {
+fn collect_pages(folder: &Path, pages: &mut Vec<(String, String)>) -> anyhow::Result<()> {
+    let mut queue = vec![folder.to_path_buf()];
+    while let Some(next) = queue.pop() {
         for entry in fs::read_dir(&next)? {
             let path = entry?.path();
             if path.is_dir() {
-                waiting.push(path);
+                queue.push(path);
             } else if path.extension().is_some_and(|ending| ending == "html") {
                 let name = path.strip_prefix(folder)?.to_string_lossy().replace('\\', "/");
                 pages.push((name, fs::read_to_string(&path)?));
@@ -146,7 +146,7 @@ fn gather(folder: &Path, pages: &mut Vec<(String, String)>) -> anyhow::Result<()
     Ok(())
 }
 
-/// Why a link of a built page leads nowhere. Links to other sites are not followed.
+/// The fault of a link of a built page, if it has one. Links to other sites are not followed.
 fn broken_link(folder: &Path, pages: &[(String, String)], page: &str, target: &str) -> Option<&'static str> {
     if target.contains(':') || target.starts_with('/') || target.is_empty() {
         return None;
@@ -160,8 +160,8 @@ fn broken_link(folder: &Path, pages: &[(String, String)], page: &str, target: &s
         return Some("no such file");
     }
     let (_, text) = pages.iter().find(|(name, _)| *name == path)?;
-    let is_there = anchor.is_empty() || attributes(text, &["id", "name"]).any(|id| id == anchor);
-    (!is_there).then_some("no such heading")
+    let has_heading = anchor.is_empty() || attributes(text, &["id", "name"]).any(|id| id == anchor);
+    (!has_heading).then_some("no such heading")
 }
 
 /// The values of some attributes in HTML.
@@ -179,7 +179,7 @@ fn attributes<'a>(text: &'a str, names: &'a [&'a str]) -> impl Iterator<Item = &
 mod tests {
     use super::*;
 
-    fn web(page: &str, text: &str) -> String {
+    fn convert(page: &str, text: &str) -> String {
         with_web_links(page, text, &|path| path == "bench/records")
     }
 
@@ -189,8 +189,8 @@ mod tests {
         let changed = format!(
             "see [a](b.md#c), [r]({WEB}/blob/main/bench/README.md#x) and [f]({WEB}/tree/main/bench/records)"
         );
-        assert_eq!(web("docs/a.md", text), changed);
-        assert_eq!(web("docs/design/a.md", "[b](../b.md) [x]: `](`"), "[b](../b.md) [x]: `](`");
+        assert_eq!(convert("docs/a.md", text), changed);
+        assert_eq!(convert("docs/design/a.md", "[b](../b.md) [x]: `](`"), "[b](../b.md) [x]: `](`");
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_link_says_why() {
+    fn a_broken_link_has_a_reason() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let pages = [("Cargo.toml".to_owned(), r#"<h2 id="there">"#.to_owned())];
         let broken = |target| broken_link(folder, &pages, "src/main.rs", target);

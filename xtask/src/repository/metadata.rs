@@ -27,24 +27,24 @@ pub(crate) struct Dependency {
 
 /// A third-party package.
 #[derive(Clone, Debug)]
-pub(crate) struct Foreign {
+pub(crate) struct ThirdParty {
     pub(crate) name: String,
     pub(crate) version: String,
     /// SPDX expression.
     pub(crate) license: String,
-    /// Source.
-    pub(crate) place: String,
+    /// Address of its source.
+    pub(crate) source: String,
     /// Folder of its files on this machine.
     pub(crate) folder: PathBuf,
 }
 
 /// Third-party packages that are linked into `package` on any system, sorted by name.
-pub(crate) fn foreign(root: &Path, package: &str) -> anyhow::Result<Vec<Foreign>> {
+pub(crate) fn third_party_packages(root: &Path, package: &str) -> anyhow::Result<Vec<ThirdParty>> {
     let tree = ["tree", "--edges=normal", "--target=all", "--prefix=none", "--format={p}", "-p", package];
     let linked = String::from_utf8(cargo(root, &tree)?)?;
-    let answer: Value = serde_json::from_slice(&cargo(root, &["metadata", "--format-version=1"])?)?;
-    let mut found = Vec::new();
-    for value in list(&answer["packages"])? {
+    let metadata: Value = serde_json::from_slice(&cargo(root, &["metadata", "--format-version=1"])?)?;
+    let mut packages = Vec::new();
+    for value in list(&metadata["packages"])? {
         let (name, version) = (text(&value["name"])?, text(&value["version"])?);
         // A package of the workspace has no source.
         let line = format!("{name} v{version}");
@@ -55,32 +55,32 @@ pub(crate) fn foreign(root: &Path, package: &str) -> anyhow::Result<Vec<Foreign>
             continue;
         }
         let manifest = PathBuf::from(text(&value["manifest_path"])?);
-        found.push(Foreign {
+        packages.push(ThirdParty {
             license: text(&value["license"]).unwrap_or_else(|_| "a licence of its own".to_owned()),
-            place: text(&value["repository"]).unwrap_or_else(|_| format!("https://crates.io/crates/{name}")),
+            source: text(&value["repository"]).unwrap_or_else(|_| format!("https://crates.io/crates/{name}")),
             folder: manifest.parent().context("the folder of a package")?.to_path_buf(),
             name,
             version,
         });
     }
-    Ok(found)
+    Ok(packages)
 }
 
 /// Asks cargo for the packages of the workspace at `root`. Works without a network.
 pub(crate) fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
     parse(&cargo(root, &["metadata", "--format-version=1", "--no-deps"])?)
-        .context("the answer of cargo metadata")
+        .context("the output of cargo metadata")
 }
 
 /// Cargo's target folder.
 pub(crate) fn target(root: &Path) -> anyhow::Result<PathBuf> {
-    let answer: Value =
+    let metadata: Value =
         serde_json::from_slice(&cargo(root, &["metadata", "--format-version=1", "--no-deps"])?)?;
-    Ok(PathBuf::from(text(&answer["target_directory"])?))
+    Ok(PathBuf::from(text(&metadata["target_directory"])?))
 }
 
 /// Names of all direct and indirect dependencies of `package` with all of its features.
-pub(crate) fn used(root: &Path, package: &str) -> anyhow::Result<Vec<String>> {
+pub(crate) fn dependency_names(root: &Path, package: &str) -> anyhow::Result<Vec<String>> {
     let names =
         tree(root, &["tree", "--all-features", "--edges=normal,build", "--prefix=none", "-p", package])?;
     let names: Vec<_> = names.iter().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect();
@@ -101,9 +101,9 @@ fn cargo(root: &Path, args: &[&str]) -> anyhow::Result<Vec<u8>> {
 }
 
 fn parse(json: &[u8]) -> anyhow::Result<Vec<Package>> {
-    let answer: Value = serde_json::from_slice(json)?;
-    let root = text(&answer["workspace_root"])?;
-    list(&answer["packages"])?.iter().map(|value| package(Path::new(&root), value)).collect()
+    let metadata: Value = serde_json::from_slice(json)?;
+    let root = text(&metadata["workspace_root"])?;
+    list(&metadata["packages"])?.iter().map(|value| package(Path::new(&root), value)).collect()
 }
 
 fn package(root: &Path, value: &Value) -> anyhow::Result<Package> {
@@ -134,21 +134,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_features_and_arrows_are_read() {
+    fn packages_features_and_dependencies_are_read() {
         let json = br#"{"workspace_root": "/r", "packages": [{
             "name": "a", "manifest_path": "/r/crates/a/Cargo.toml", "features": {"default": ["x"], "x": []},
             "dependencies": [{"name": "b", "kind": null}, {"name": "c", "kind": "dev"}]
         }]}"#;
-        let packages = parse(json).expect("this is what cargo says");
+        let packages = parse(json).expect("this is what cargo prints");
         let [a] = packages.as_slice() else { panic!("one package") };
         assert_eq!((a.name.as_str(), a.folder.as_str()), ("a", "crates/a"));
         assert_eq!(a.features, ["x"]);
-        let arrows: Vec<_> = a.dependencies.iter().map(|arrow| (arrow.name.as_str(), arrow.dev)).collect();
-        assert_eq!(arrows, [("b", false), ("c", true)]);
+        let dependencies: Vec<_> =
+            a.dependencies.iter().map(|dependency| (dependency.name.as_str(), dependency.dev)).collect();
+        assert_eq!(dependencies, [("b", false), ("c", true)]);
     }
 
     #[test]
-    fn another_answer_is_an_error_not_an_empty_workspace() {
+    fn unknown_metadata_is_an_error_not_an_empty_workspace() {
         assert!(parse(b"{}").is_err() && parse(br#"{"packages": [{}]}"#).is_err());
     }
 }

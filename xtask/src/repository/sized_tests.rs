@@ -8,10 +8,10 @@ use anyhow::Context;
 use super::metadata;
 use crate::command::TestModule;
 
-/// Calls that make the work of a test depend on the size of the run.
-const CALLS: [&str; 3] = ["size::of(", "size::is_full(", "size::skip("];
+/// Calls by which the work of a test depends on the size of the run.
+const SIZE_CALLS: [&str; 3] = ["size::of(", "size::is_full(", "size::skip("];
 
-/// The modules of these packages whose tests have two sizes. The others do the same work at both, so that the default has run them.
+/// The modules of these packages whose tests have two sizes. Other tests do the same work at both, so the default has run them.
 pub(crate) fn modules(root: &Path, packages: &[&str]) -> anyhow::Result<Vec<TestModule>> {
     let mut modules = Vec::new();
     for package in metadata::packages(root)? {
@@ -22,7 +22,7 @@ pub(crate) fn modules(root: &Path, packages: &[&str]) -> anyhow::Result<Vec<Test
             let folder = format!("{}/{folder}", package.folder);
             for path in rust_files(root, &folder)? {
                 let text = fs::read_to_string(root.join(&path)).with_context(|| path.clone())?;
-                if CALLS.iter().any(|call| text.contains(call)) {
+                if SIZE_CALLS.iter().any(|call| text.contains(call)) {
                     modules.extend(test_module(&package.folder, &path));
                 }
             }
@@ -77,33 +77,33 @@ mod tests {
 
     #[test]
     fn a_file_is_the_module_of_its_tests() {
-        let of = |path: &str| {
-            let found = test_module("crates/a", path).expect("a module");
-            (found.target, found.module)
+        let target_and_module = |path: &str| {
+            let test_module = test_module("crates/a", path).expect("a module");
+            (test_module.target, test_module.module)
         };
         let it = || Some("it".to_owned());
-        assert_eq!(of("crates/a/src/b/c.rs"), (None, "b::c::".to_owned()));
-        assert_eq!(of("crates/a/src/lib.rs"), (None, String::new()));
-        assert_eq!(of("crates/a/tests/it/b/mod.rs"), (it(), "b::".to_owned()));
-        assert_eq!(of("crates/a/tests/it/main.rs"), (it(), String::new()));
-        assert_eq!(of("crates/a/tests/fork.rs"), (Some("fork".to_owned()), String::new()));
+        assert_eq!(target_and_module("crates/a/src/b/c.rs"), (None, "b::c::".to_owned()));
+        assert_eq!(target_and_module("crates/a/src/lib.rs"), (None, String::new()));
+        assert_eq!(target_and_module("crates/a/tests/it/b/mod.rs"), (it(), "b::".to_owned()));
+        assert_eq!(target_and_module("crates/a/tests/it/main.rs"), (it(), String::new()));
+        assert_eq!(target_and_module("crates/a/tests/fork.rs"), (Some("fork".to_owned()), String::new()));
         assert_eq!(test_module("crates/testkit", "crates/testkit/src/size.rs"), None);
     }
 
     #[test]
     fn modules_of_every_kind_are_found() {
-        let found = modules(&crate::root(), &["hashmill-cli", "hashmill-doc", "hashmill-lab"])
+        let all = modules(&crate::root(), &["hashmill-cli", "hashmill-doc", "hashmill-lab"])
             .expect("the workspace");
         for (package, target, module) in [
             ("crates/cli", Some("it"), "sum::limits::"),
             ("crates/doc", Some("fork"), ""),
             ("crates/lab", None, "stats::verdict::"),
         ] {
-            let is = |found: &&TestModule| {
-                (found.package.as_str(), found.target.as_deref(), found.module.as_str())
+            let is_expected = |actual: &&TestModule| {
+                (actual.package.as_str(), actual.target.as_deref(), actual.module.as_str())
                     == (package, target, module)
             };
-            assert!(found.iter().any(|found| is(&found)), "{package} {module}");
+            assert!(all.iter().any(|module| is_expected(&module)), "{package} {module}");
         }
     }
 }

@@ -4,7 +4,7 @@ use super::graphs;
 use super::step::{Graph, Setting, Step, everywhere, on_linux};
 use super::whole;
 use crate::command::{Cmd, Selection};
-use crate::packages::{javascript, node, python, web};
+use crate::packages::{javascript as javascript_package, node, python, web};
 use crate::repository::metadata;
 use crate::steps::kind::Kind;
 use crate::steps::needs::Need;
@@ -29,14 +29,14 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "javascript",
-        about: "documents beside Automerge for JavaScript and its servers, and its own tests on our engine",
+        about: "documents beside Automerge for JavaScript, its servers, and its clients with our server; its own tests on our engine",
         kind: Kind::Bindings,
         graph: Graph::Whole,
         filters: true,
         applies: everywhere,
         needs: &[Need::Node, Need::NpmRegistry, WASM],
         runner: None,
-        commands: automerge,
+        commands: javascript,
     },
     Step {
         name: "node",
@@ -78,9 +78,12 @@ pub(super) const STEPS: &[Step] = &[
         graph: Graph::Own("wheel without lock"),
         filters: true,
         applies: on_linux,
-        needs: &[Need::Tool { name: python::FREE, get: "Python 3.14, configured with --disable-gil" }],
+        needs: &[Need::Tool {
+            name: python::FREE_THREADED,
+            install: "Python 3.14, configured with --disable-gil",
+        }],
         runner: None,
-        commands: |setting| python::run_free(setting.root, setting.filter),
+        commands: |setting| python::run_free_threaded(setting.root, setting.filter),
     },
 ];
 
@@ -91,8 +94,8 @@ fn c(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     let (prefix, archive) = (prefix.to_string_lossy(), archive.to_string_lossy());
     let build = graphs::in_whole(setting.root, &["build"], &[], &["--lib", "--test", "it"])?;
     let install = Cmd::new("bindings/c/install", &[&prefix, &archive]);
-    let more = ["hashmill-c/installed"];
-    let installed = graphs::in_whole(setting.root, &["test"], &more, &["--test", "c"])?;
+    let features = ["hashmill-c/installed"];
+    let installed = graphs::in_whole(setting.root, &["test"], &features, &["--test", "c"])?;
     let installed = installed.with("HASHMILL_C", &prefix);
     let mut commands = whole::tests(setting, &["bindings/c"])?;
     commands.extend([build, install, setting.tests(installed, Selection::default())]);
@@ -101,24 +104,24 @@ fn c(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
 
 /// Builds our engine for JavaScript, and installs exactly the packages of the lock file, without their scripts, below the crate
 /// that compares engines.
-fn automerge(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
+fn javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     let options = ["--ignore-scripts", "--no-audit", "--no-fund", "--cache", "target/npm"];
     let install = Cmd::new("npm", &[&["ci", "--prefix", "crates/rivals/js"], &options[..]].concat());
     let target = metadata::target(setting.root)?;
-    let (mut commands, engine) = javascript::engine(setting.root, &target, "wasm-test", "nodejs")?;
-    let (for_browsers, script) = javascript::engine(setting.root, &target, "wasm-test", "web")?;
+    let (mut commands, engine) = javascript_package::engine(setting.root, &target, "wasm-test", "nodejs")?;
+    let (for_browsers, script) = javascript_package::engine(setting.root, &target, "wasm-test", "web")?;
     commands.extend(for_browsers);
     let engine = setting.root.join(engine);
     let folder = setting.root.join(script).with_file_name("");
-    let more = ["hashmill-rivals/javascript"];
-    let mut test = graphs::in_whole(setting.root, &["test"], &more, &["--test", "javascript"])?
+    let features = ["hashmill-rivals/javascript"];
+    let mut test = graphs::in_whole(setting.root, &["test"], &features, &["--test", "javascript"])?
         .with("HASHMILL_ENGINE", &engine.to_string_lossy())
         .with("HASHMILL_ENGINE_FOR_BROWSERS", &folder.to_string_lossy());
-    test = match javascript::tests(setting.root) {
+    test = match javascript_package::tests(setting.root) {
         Ok(tests) => test.with("HASHMILL_AUTOMERGE_TESTS", &tests),
-        Err(why) => test.with("HASHMILL_NO_AUTOMERGE_TESTS", &why),
+        Err(reason) => test.with("HASHMILL_NO_AUTOMERGE_TESTS", &reason),
     };
     let test = setting.tests(test, Selection::default());
-    commands.extend([install, whole::program(setting.root, &more)?, test]);
+    commands.extend([install, whole::program(setting.root, &features)?, test]);
     Ok(commands)
 }

@@ -7,8 +7,8 @@ use crate::repository::sized_tests;
 use crate::steps::kind::{CORE, Kind};
 use crate::steps::needs::Need;
 
-const RUSTFMT: Need = Need::Cargo { name: "fmt", get: "rustup component add rustfmt" };
-pub(super) const CLIPPY: Need = Need::Cargo { name: "clippy", get: "rustup component add clippy" };
+const RUSTFMT: Need = Need::Cargo { name: "fmt", install: "rustup component add rustfmt" };
+pub(super) const CLIPPY: Need = Need::Cargo { name: "clippy", install: "rustup component add clippy" };
 
 pub(super) const STEPS: &[Step] = &[
     Step {

@@ -33,14 +33,14 @@ const NOT_WHOLE: [&str; 6] = [
     LIBFUZZER,
 ];
 
-/// A command of cargo in the graph `core`: `before` the options that choose the graph, and `after` them.
+/// A command of cargo in the graph `core`, with arguments before and after the options that select the graph.
 pub(super) fn in_core(root: &Path, before: &[&str], after: &[&str]) -> anyhow::Result<Cmd> {
     Ok(cargo(before, &core(root)?, after))
 }
 
-/// The same in the graph `whole`, with `more` features.
-pub(super) fn in_whole(root: &Path, before: &[&str], more: &[&str], after: &[&str]) -> anyhow::Result<Cmd> {
-    Ok(cargo(before, &whole(root, more)?, after))
+/// As [`in_core`] for the graph `whole`, with additional features.
+pub(super) fn in_whole(root: &Path, before: &[&str], extra: &[&str], after: &[&str]) -> anyhow::Result<Cmd> {
+    Ok(cargo(before, &whole(root, extra)?, after))
 }
 
 fn cargo(before: &[&str], options: &[String], after: &[&str]) -> Cmd {
@@ -58,19 +58,19 @@ fn core(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(options)
 }
 
-/// Options of cargo for the graph `whole`, with more features.
-fn whole(root: &Path, more: &[&str]) -> anyhow::Result<Vec<String>> {
+/// Options of cargo for the graph `whole`, with additional features.
+fn whole(root: &Path, extra: &[&str]) -> anyhow::Result<Vec<String>> {
     let mut features = vec![features(&metadata::packages(root)?, &NOT_WHOLE)];
-    features.extend(more.iter().map(|&feature| feature.to_owned()));
+    features.extend(extra.iter().map(|&feature| feature.to_owned()));
     Ok(["--locked", "--workspace", "--features", &features.join(",")].map(str::to_owned).to_vec())
 }
 
-/// Every feature of every package, as cargo takes them, but some.
-pub(super) fn features(packages: &[Package], but: &[&str]) -> String {
+/// A value for cargo's `--features`: every feature of every package, except some.
+pub(super) fn features(packages: &[Package], excluded: &[&str]) -> String {
     let all = packages
         .iter()
         .flat_map(|package| package.features.iter().map(|feature| format!("{}/{feature}", package.name)));
-    all.filter(|feature| !but.contains(&feature.as_str())).collect::<Vec<_>>().join(",")
+    all.filter(|feature| !excluded.contains(&feature.as_str())).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// A feature more in one graph compiles a crate twice, and everything above it.
+    /// An additional feature in one graph would compile a crate twice, and all of its dependents.
     #[test]
     fn the_whole_workspace_reuses_what_core_compiles() {
         let root = crate::root();
@@ -129,7 +129,7 @@ mod tests {
         let core = crates(&core(&root).expect("options"));
         let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
         let twice: BTreeSet<String> = core.difference(&whole).map(|line| name(line)).collect();
-        // With graphics devices, and TLS with the cryptography of object stores.
+        // `whole` adds features of graphics devices, and the cryptography of object stores to TLS.
         let expected = [
             "hashmill-cli",
             "hashmill-engines",

@@ -1,4 +1,4 @@
-//! Kinds of tests: the words of `cargo xtask test KIND`, and the files that each depends on.
+//! Kinds of tests: the names for `cargo xtask test KIND`, and the files that each depends on.
 
 use std::collections::BTreeSet;
 
@@ -85,7 +85,7 @@ impl Kind {
         }
     }
 
-    pub(crate) fn of_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
@@ -137,25 +137,28 @@ pub(crate) fn affected(files: &[String], packages: &[Package]) -> Vec<Kind> {
     let changed: BTreeSet<&str> =
         packages.iter().filter(|package| in_package(package)).map(|package| package.name.as_str()).collect();
     let is_affected = |kind: Kind| {
-        let mut built = needed(kind.packages(), packages);
+        let mut tested = with_dependencies(kind.packages(), packages);
         kind == Kind::Core
-            || built.any(|package| changed.contains(package))
+            || tested.any(|package| changed.contains(package))
             || files.iter().any(|file| is_below(file, kind.paths()))
     };
     Kind::ALL.into_iter().filter(|kind| is_affected(*kind)).collect()
 }
 
-/// Packages of the workspace and everything of the workspace that they and their tests use.
-fn needed<'a>(roots: &[&'a str], packages: &'a [Package]) -> impl Iterator<Item = &'a str> + use<'a> {
-    let mut found: BTreeSet<&str> = BTreeSet::new();
-    let mut waiting = roots.to_vec();
-    while let Some(name) = waiting.pop() {
+/// Packages of the workspace, with all packages of the workspace that they and their tests depend on.
+fn with_dependencies<'a>(
+    roots: &[&'a str],
+    packages: &'a [Package],
+) -> impl Iterator<Item = &'a str> + use<'a> {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    let mut queue = roots.to_vec();
+    while let Some(name) = queue.pop() {
         let Some(package) = packages.iter().find(|package| package.name == name) else { continue };
-        if found.insert(&package.name) {
-            waiting.extend(package.dependencies.iter().map(|dependency| dependency.name.as_str()));
+        if names.insert(&package.name) {
+            queue.extend(package.dependencies.iter().map(|dependency| dependency.name.as_str()));
         }
     }
-    found.into_iter()
+    names.into_iter()
 }
 
 #[cfg(test)]
@@ -163,7 +166,7 @@ mod tests {
     use super::*;
     use crate::repository::metadata;
 
-    fn of(files: &[&str]) -> Vec<Kind> {
+    fn kinds_for(files: &[&str]) -> Vec<Kind> {
         let packages = metadata::packages(&crate::root()).expect("the workspace");
         affected(&files.iter().map(|&file| file.to_owned()).collect::<Vec<_>>(), &packages)
     }
@@ -174,32 +177,36 @@ mod tests {
         let exists = |name: &str| packages.iter().any(|package| package.name == name);
         for kind in Kind::ALL {
             assert!(kind.packages().iter().all(|name| exists(name)), "{kind:?}");
-            assert_eq!(Kind::of_name(kind.name()), Some(kind));
+            assert_eq!(Kind::from_name(kind.name()), Some(kind));
         }
         let tested: BTreeSet<&str> =
-            Kind::ALL.into_iter().flat_map(|kind| needed(kind.packages(), &packages)).collect();
-        let left: Vec<&str> = packages
+            Kind::ALL.into_iter().flat_map(|kind| with_dependencies(kind.packages(), &packages)).collect();
+        let untested: Vec<&str> = packages
             .iter()
             .map(|package| package.name.as_str())
             .filter(|name| !tested.contains(name))
             .collect();
-        assert!(left.is_empty(), "no kind tests {left:?}");
+        assert!(untested.is_empty(), "no kind tests {untested:?}");
     }
 
     #[test]
-    fn a_changed_file_affects_what_is_built_of_it() {
-        assert_eq!(of(&["docs/files.md"]), [Kind::Core, Kind::Release]);
-        assert_eq!(of(&["bench/README.md"]), [Kind::Core]);
-        assert_eq!(of(&[".github/workflows/ci.yml"]), [Kind::Core, Kind::Release]);
+    fn a_changed_file_affects_the_kinds_that_build_it() {
+        assert_eq!(kinds_for(&["docs/files.md"]), [Kind::Core, Kind::Release]);
+        assert_eq!(kinds_for(&["bench/README.md"]), [Kind::Core]);
+        assert_eq!(kinds_for(&[".github/workflows/ci.yml"]), [Kind::Core, Kind::Release]);
         assert_eq!(
-            of(&["crates/inventory/src/lib.rs"]),
+            kinds_for(&["crates/inventory/src/lib.rs"]),
             [Kind::Core, Kind::Release, Kind::Inventory, Kind::Bindings]
         );
-        assert_eq!(of(&["bindings/node/src/lib.rs"]), [Kind::Core, Kind::Bindings]);
-        assert_eq!(of(&["crates/hash/src/lib.rs"]), Kind::ALL);
-        assert_eq!(of(&["xtask/src/main.rs"]), Kind::ALL);
-        let documents = of(&["crates/doc/src/lib.rs"]);
+        assert_eq!(kinds_for(&["bindings/node/src/lib.rs"]), [Kind::Core, Kind::Bindings]);
+        assert_eq!(kinds_for(&["crates/hash/src/lib.rs"]), Kind::ALL);
+        assert_eq!(kinds_for(&["xtask/src/main.rs"]), Kind::ALL);
+        let documents = kinds_for(&["crates/doc/src/lib.rs"]);
         assert!(!documents.contains(&Kind::Inventory) && documents.contains(&Kind::Slow));
-        assert_eq!(of(&["crates/gpu-tools/src/lib.rs"]), [Kind::Core], "a folder's name is compared whole");
+        assert_eq!(
+            kinds_for(&["crates/gpu-tools/src/lib.rs"]),
+            [Kind::Core],
+            "names of folders are compared completely"
+        );
     }
 }

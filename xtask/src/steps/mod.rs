@@ -1,10 +1,10 @@
-//! The table of everything that `cargo xtask test` runs: one row, one step.
+//! The table of the steps of `cargo xtask test`: one row, one step.
 
 mod bindings;
 mod core;
 mod graphs;
 pub(crate) mod kind;
-pub(crate) mod least_tests;
+pub(crate) mod min_tests;
 pub(crate) mod needs;
 mod platforms;
 mod release;
@@ -36,16 +36,16 @@ mod tests {
     /// The table of steps for CONTRIBUTING.md.
     fn table() -> String {
         let row = |step: &Step| {
-            format!("| `{}` | {} | {} | {} |\n", step.kind.name(), step.name, step.graph.words(), step.about)
+            format!("| `{}` | {} | {} | {} |\n", step.kind.name(), step.name, step.graph.name(), step.about)
         };
         let rows: String = all().map(row).collect();
         format!("| kind | step | graph | covers |\n|---|---|---|---|\n{rows}")
     }
 
     #[test]
-    fn names_are_unique_and_steps_stand_in_the_order_of_kinds() {
+    fn names_are_unique_and_steps_are_ordered_by_kind() {
         let mut names: Vec<_> = all().map(|step| step.name).collect();
-        // `test` and kinds are words of the same command line.
+        // `test` and kinds share the command line with steps.
         names.extend(Kind::ALL.into_iter().map(Kind::name));
         names.extend(["test", "all"]);
         names.sort_unstable();

@@ -56,9 +56,8 @@ const S390X: Target = Target {
     flags: "",
 };
 
-/// The tests of a package run in its folder. Node 20 dies of memory that grows under WASI, whatever the program, so that
-/// there is enough from the start. With vectors, so that their kernels are beside the portable ones; what is built without is
-/// run as [`WASM`].
+/// The tests of a package run in its folder. Node 20 crashes when memory grows under WASI, so the initial memory is large enough.
+/// With SIMD, to test its kernels beside the portable ones; [`WASM`] is built without.
 const WASI: Target = Target {
     triple: "wasm32-wasip1",
     cc: None,
@@ -73,7 +72,7 @@ const WASM: Target = Target {
     flags: "--cfg getrandom_backend=\"custom\"",
 };
 
-/// Targets without an operating system, and what runs their programs here.
+/// Targets without an operating system, with the emulator of their programs.
 const BARE: [(&str, Option<&str>); 3] = [
     ("x86_64-unknown-none", None),
     ("aarch64-unknown-none-softfloat", Some("qemu-aarch64")),
@@ -88,9 +87,9 @@ const QEMU_AARCH64: Need = program("qemu-aarch64", "qemu-user");
 const ARM64_GCC: Need = program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu");
 const NODE: Need = program("node", "nodejs");
 
-/// Tests for targets where all would take too long: published answers, every kernel against the portable one, the document format,
-/// files of other programs.
-const ANSWERS: [&str; 9] = [
+/// Names of tests for targets where all would take too long: published answers, every kernel against the portable one, the document
+/// format, files of other programs.
+const KNOWN_ANSWERS: [&str; 9] = [
     "vectors::",
     "vectors_of",
     "standard",
@@ -118,14 +117,14 @@ pub(super) const STEPS: &[Step] = &[
         kind: Kind::Platforms,
         graph: Graph::Own("hash, doc for aarch64"),
         filters: true,
-        // There, the other steps run the NEON kernels on the real thing.
+        // On such a processor, the other steps run the NEON kernels.
         applies: on_debian,
         needs: &[ARM64_GCC, Need::Std(AARCH64.triple)],
         runner: Some(QEMU_AARCH64),
         commands: |setting| {
             let hash = test(&AARCH64, &[ENGINES[0]], &["--lib", "--all-features"]);
             let hash = setting.tests(hash, Selection::default().without(&[FOREIGN_HASHES]));
-            Ok(vec![hash, answers(&AARCH64, &[ENGINES[1]], setting)])
+            Ok(vec![hash, known_answers(&AARCH64, &[ENGINES[1]], setting)])
         },
     },
     Step {
@@ -138,7 +137,7 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[program("musl-gcc", "musl-tools"), Need::Std(X86_64_MUSL.triple)],
         runner: None,
         commands: |setting| {
-            let system = test(&X86_64_MUSL, &SYSTEM, &["--lib"]);
+            let system = test(&X86_64_MUSL, &WITH_SYSTEM, &["--lib"]);
             let system = setting.tests(system, Selection::default().without(&[LARGEST]));
             Ok(vec![system, documents(&X86_64_MUSL, &[], setting)])
         },
@@ -172,7 +171,7 @@ pub(super) const STEPS: &[Step] = &[
         applies: on_debian,
         needs: &[program("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu"), Need::Std(S390X.triple)],
         runner: Some(program("qemu-s390x", "qemu-user")),
-        commands: |setting| Ok(vec![answers(&S390X, &ENGINES, setting)]),
+        commands: |setting| Ok(vec![known_answers(&S390X, &ENGINES, setting)]),
     },
     Step {
         name: "windows",
@@ -184,11 +183,11 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[program("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64"), Need::Std(WINDOWS.triple)],
         runner: Some(program("wine", "wine")),
         commands: |setting| {
-            let system = test(&WINDOWS, &SYSTEM, &["--lib"]);
+            let system = test(&WINDOWS, &WITH_SYSTEM, &["--lib"]);
             let system = setting.tests(system, Selection::default().without(&[LARGEST]));
-            // A value of many levels, for which wine's allocator takes minutes.
+            // For a deeply nested value, wine's allocator takes minutes.
             let doc = documents(&WINDOWS, &["deep_value_is_cloned"], setting);
-            Ok(vec![random_for_wine(), in_wine(system, setting.root), in_wine(doc, setting.root)])
+            Ok(vec![random_library_for_wine(), in_wine(system, setting.root), in_wine(doc, setting.root)])
         },
     },
     Step {
@@ -200,7 +199,7 @@ pub(super) const STEPS: &[Step] = &[
         applies: everywhere,
         needs: &[Need::Std(WASI.triple)],
         runner: Some(NODE),
-        commands: |setting| Ok(vec![answers(&WASI, &ENGINES, setting)]),
+        commands: |setting| Ok(vec![known_answers(&WASI, &ENGINES, setting)]),
     },
     Step {
         name: "wasm",
@@ -255,7 +254,7 @@ pub(super) const STEPS: &[Step] = &[
 const ENGINES: [&str; 2] = ["hashmill-hash", "hashmill-doc"];
 
 /// Packages that use more of the system than memory and threads.
-const SYSTEM: [&str; 2] = ["hashmill-hash", "hashmill-files"];
+const WITH_SYSTEM: [&str; 2] = ["hashmill-hash", "hashmill-files"];
 
 /// The compilers and emulators are Debian packages for x86-64. Other machines skip these steps.
 fn on_debian() -> bool {
@@ -263,29 +262,31 @@ fn on_debian() -> bool {
 }
 
 /// Cargo options for document tests that take less time than optimising their code.
-const QUICKLY: [&str; 4] = [
+const LESS_OPTIMISED: [&str; 4] = [
     "--config",
     "profile.dev.package.hashmill-doc.opt-level=1",
     "--config",
     "profile.dev.package.hashmill-testkit.opt-level=1",
 ];
 
-/// Known answers.
-fn answers(target: &Target, packages: &[&str], setting: &Setting<'_>) -> Cmd {
-    let test = test(target, packages, &[&["--lib"], &QUICKLY[..]].concat());
-    setting.tests(test, Selection::of_names(&ANSWERS).without(&[ORACLE]))
+/// Tests of known answers.
+fn known_answers(target: &Target, packages: &[&str], setting: &Setting<'_>) -> Cmd {
+    let test = test(target, packages, &[&["--lib"], &LESS_OPTIMISED[..]].concat());
+    setting.tests(test, Selection::by_names(&KNOWN_ANSWERS).without(&[ORACLE]))
 }
 
-/// Of documents where another system runs on the same processor: known answers, and what the system gives. `doc` has no unsafe
-/// code and asks it for threads, memory, a stack and random names alone, so that its parts, and all else, find there what they
-/// find on this system.
-fn documents(target: &Target, but: &[&str], setting: &Setting<'_>) -> Cmd {
-    let given = ["thread", "limits::", "hostile::", "deep_value"];
-    let selection = Selection::of_names(&[&ANSWERS[..], &given].concat());
-    setting.tests(test(target, &[ENGINES[1]], &QUICKLY), selection.without(&[&[ORACLE], but].concat()))
+/// Tests of `doc` for another system on the same processor: known answers, and what depends on the system. `doc` has no unsafe code
+/// and takes only threads, memory, a stack and random names from the system, so the other tests would repeat those of this system.
+fn documents(target: &Target, excluded: &[&str], setting: &Setting<'_>) -> Cmd {
+    let system_dependent = ["thread", "limits::", "hostile::", "deep_value"];
+    let selection = Selection::by_names(&[&KNOWN_ANSWERS[..], &system_dependent].concat());
+    setting.tests(
+        test(target, &[ENGINES[1]], &LESS_OPTIMISED),
+        selection.without(&[&[ORACLE], excluded].concat()),
+    )
 }
 
-/// A `cargo test` for a target, without its end.
+/// A `cargo test` for a target, without a selection of tests.
 fn test(target: &Target, packages: &[&str], options: &[&str]) -> Cmd {
     let mut args = vec!["test", "--locked", "--target", target.triple, "--test", "it"];
     packages.iter().for_each(|package| args.extend(["-p", package]));
@@ -295,7 +296,7 @@ fn test(target: &Target, packages: &[&str], options: &[&str]) -> Cmd {
     let mut cmd = Cmd::cargo(&args).with("RUSTFLAGS", &flags(target));
     if let Some(cc) = target.cc {
         cmd = cmd.with(&format!("CC_{lower}"), cc);
-        // With musl, Rust brings what the compiler's wrapper would bring.
+        // For musl, Rust has the C library and start files that the compiler's wrapper would add.
         if cc != "musl-gcc" {
             cmd = cmd.with(&format!("CARGO_TARGET_{upper}_LINKER"), cc);
         }
@@ -310,14 +311,14 @@ fn flags(target: &Target) -> String {
     format!("-Dwarnings {}", target.flags).trim_end().to_owned()
 }
 
-/// Where wine keeps its drives, and where it finds a library that it may lack.
+/// Folder of wine's drives, and of a library that wine may lack.
 const WINE: &str = "target/wine";
 
-/// Rust's standard library takes random bytes from a library that wine has had since its ninth version only.
-fn random_for_wine() -> Cmd {
+/// Builds the library from which Rust's standard library takes random bytes: wine has it only since version 9.
+fn random_library_for_wine() -> Cmd {
     let library = ["--crate-type=cdylib", "--crate-name=bcryptprimitives", "-Cpanic=abort", "-Copt-level=1"];
-    let place = ["--target", WINDOWS.triple, "--out-dir", WINE, "xtask/probes/bcryptprimitives.rs"];
-    Cmd::new("rustc", &[&["--edition=2024"], &library[..], &place].concat())
+    let output = ["--target", WINDOWS.triple, "--out-dir", WINE, "xtask/probes/bcryptprimitives.rs"];
+    Cmd::new("rustc", &[&["--edition=2024"], &library[..], &output].concat())
 }
 
 /// Runs in wine without its warnings, and without files in the user's folder.
@@ -335,7 +336,7 @@ fn probe(target: &str, crates: &[&str], kind: &str, out: &str, source: &str) -> 
     for name in crates {
         args.push(format!("--extern={name}=target/{target}/debug/lib{name}.rlib"));
     }
-    // Derive macros are for this machine.
+    // Derive macros are compiled for this machine.
     args.push(format!("-Ldependency=target/{target}/debug/deps"));
     args.push("-Ldependency=target/debug/deps".to_owned());
     args.extend(["-o".to_owned(), format!("target/{target}/{out}"), format!("xtask/probes/{source}")]);
@@ -344,7 +345,7 @@ fn probe(target: &str, crates: &[&str], kind: &str, out: &str, source: &str) -> 
 
 fn wasm(runs: bool) -> Vec<Cmd> {
     let build = ["build", "--locked", "--target", WASM.triple, "-p", ENGINES[0], "-p", ENGINES[1]];
-    // A module has one thread, and `doc` is to need no other.
+    // A module has one thread; `doc` must not need another.
     let features = ["--no-default-features", "--features", "hashmill-hash/std"];
     let crates = ["hashmill_hash", "hashmill_doc"];
     let module = format!("target/{}/probe.wasm", WASM.triple);
@@ -358,7 +359,7 @@ fn wasm(runs: bool) -> Vec<Cmd> {
     cmds
 }
 
-/// Only a final link decides: `std` would bring a second panic handler, and `alloc` ask for an allocator.
+/// Only a final link shows it: `std` would add a second panic handler, and `alloc` would need an allocator.
 fn no_std() -> Vec<Cmd> {
     let folder = "target/no-std";
     let library =
@@ -375,14 +376,14 @@ fn no_std() -> Vec<Cmd> {
     vec![Cmd::cargo(&library), Cmd::new("rustc", &program)]
 }
 
-/// Only a final link decides; the linked program is run.
+/// Only a final link shows it; then the program is run.
 fn bare(runs: bool) -> Vec<Cmd> {
     let mut build = vec!["build", "--locked", "-p", ENGINES[0], "--no-default-features"];
     BARE.iter().for_each(|(target, _)| build.extend(["--target", target]));
     let mut cmds = vec![Cmd::cargo(&build).with("RUSTFLAGS", "-Dwarnings")];
     for (target, runner) in BARE {
         let mut link = probe(target, &["hashmill_hash"], "bin", "bare", "bare.rs");
-        // Where a kernel lies is for its loader to say; this one is put where the linker says, as there is no loader.
+        // There is no loader to relocate the program, so it is linked at a fixed address.
         link.args
             .extend(["-Cpanic=abort", "-Crelocation-model=static", "-Ccode-model=small"].map(str::to_owned));
         cmds.push(link);
@@ -400,17 +401,20 @@ fn bare(runs: bool) -> Vec<Cmd> {
 mod tests {
     use super::*;
 
-    fn names(cmd: &Cmd) -> Vec<&str> {
+    fn variables(cmd: &Cmd) -> Vec<&str> {
         cmd.env.iter().map(|(name, _)| name.as_str()).collect()
     }
 
     #[test]
-    fn a_target_brings_its_compiler_linker_and_runner() {
+    fn a_target_sets_its_compiler_linker_and_runner() {
         let upper =
             ["CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER", "CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER"];
         let expected = [&["RUSTFLAGS", "CC_s390x_unknown_linux_gnu"][..], &upper].concat();
-        assert_eq!(names(&test(&S390X, &ENGINES, &[])), expected);
-        assert_eq!(names(&test(&X86_64_MUSL, &ENGINES, &[])), ["RUSTFLAGS", "CC_x86_64_unknown_linux_musl"]);
+        assert_eq!(variables(&test(&S390X, &ENGINES, &[])), expected);
+        assert_eq!(
+            variables(&test(&X86_64_MUSL, &ENGINES, &[])),
+            ["RUSTFLAGS", "CC_x86_64_unknown_linux_musl"]
+        );
     }
 
     #[test]
@@ -427,13 +431,13 @@ mod tests {
                 // The steps `features` and `no-std` are for this machine.
                 let builds =
                     builds && cmd.args.iter().any(|arg| arg == "--target" || arg.starts_with("--target="));
-                assert!(strict || !builds || cmd == random_for_wine(), "{}: {cmd:?}", step.name);
+                assert!(strict || !builds || cmd == random_library_for_wine(), "{}: {cmd:?}", step.name);
             }
         }
     }
 
     #[test]
-    fn what_cannot_run_here_is_still_built() {
+    fn programs_without_a_runner_are_still_built() {
         let setting = Setting { root: Path::new("/"), filter: &[], runs: false };
         let runs =
             |cmd: &Cmd| cmd.tests.is_some() || cmd.program == "node" || cmd.program.starts_with("qemu");

@@ -15,10 +15,13 @@ use crate::repository::metadata;
 use crate::steps::kind::Kind;
 use crate::steps::needs::Need;
 
-const DENY: Need = Need::Cargo { name: "deny", get: "cargo install cargo-deny --locked" };
-const ACTIONLINT: Need =
-    Need::Tool { name: "actionlint", get: "go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12" };
-const SEMVER: Need = Need::Cargo { name: "semver-checks", get: "cargo install cargo-semver-checks --locked" };
+const DENY: Need = Need::Cargo { name: "deny", install: "cargo install cargo-deny --locked" };
+const ACTIONLINT: Need = Need::Tool {
+    name: "actionlint",
+    install: "go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12",
+};
+const SEMVER: Need =
+    Need::Cargo { name: "semver-checks", install: "cargo install cargo-semver-checks --locked" };
 
 /// The target of archives on Linux.
 const MUSL: &str =
@@ -74,7 +77,7 @@ pub(super) const STEPS: &[Step] = &[
         runner: None,
         commands: |_| {
             let check = ["deny", "--locked", "--offline", "check", "licenses", "bans", "sources"];
-            // `fetch` brings crates of other systems. Advisories come from the extract in the repository; the hosted workflow asks
+            // `fetch` downloads crates for other systems too. Advisories come from the extract in the repository; the hosted workflow asks
             // for the newest database.
             let advisories = Cmd::cargo(&["test", "--locked", "-p", "xtask", "advisories::"]);
             Ok(vec![Cmd::cargo(&["fetch", "--locked"]), Cmd::cargo(&check), advisories])
@@ -114,12 +117,12 @@ pub(super) const STEPS: &[Step] = &[
         // The contents are tested here, not the speed: `stack` links as a release does.
         commands: |_| {
             let mut package = vec![MUSL];
-            let quickly =
+            let less_optimised =
                 ["lto='off'", "codegen-units=16", "opt-level=0", "package.hashmill-cli.opt-level=0"];
-            let quickly = quickly.map(|setting| format!("profile.dist.{setting}"));
-            quickly.iter().for_each(|setting| package.extend(["--config", setting]));
-            let [deb, tried] = [".ci/deb", ".ci/try"].map(|file| Cmd::new(file, &[MUSL]));
-            Ok(vec![Cmd::new(".ci/package", &package), deb, tried])
+            let less_optimised = less_optimised.map(|setting| format!("profile.dist.{setting}"));
+            less_optimised.iter().for_each(|setting| package.extend(["--config", setting]));
+            let [deb, test] = [".ci/deb", ".ci/try"].map(|file| Cmd::new(file, &[MUSL]));
+            Ok(vec![Cmd::new(".ci/package", &package), deb, test])
         },
     },
     Step {
@@ -151,8 +154,8 @@ pub(super) const STEPS: &[Step] = &[
             let features = features(&metadata::packages(setting.root)?, &[LIBFUZZER]);
             let doc = Cmd::cargo(&["doc", "--locked", "--workspace", "--no-deps", "--features", &features]);
             let examples = graphs::in_whole(setting.root, &EXAMPLES, &[], &["--"])?;
-            let places = ["crates/gpu", "crates/inventory", "crates/rivals", "bindings/"];
-            Ok(vec![doc.with("RUSTDOCFLAGS", "-Dwarnings"), setting.examples(examples, &places)])
+            let paths = ["crates/gpu", "crates/inventory", "crates/rivals", "bindings/"];
+            Ok(vec![doc.with("RUSTDOCFLAGS", "-Dwarnings"), setting.examples(examples, &paths)])
         },
     },
     Step {
@@ -167,7 +170,7 @@ pub(super) const STEPS: &[Step] = &[
         commands: |setting| {
             let test =
                 ["test", "--locked", "--release", "-p", "hashmill-hash", "--all-features", "--test", "it"];
-            Ok(vec![setting.tests(Cmd::cargo(&test), Selection::of_names(&["stack_residue::"]))])
+            Ok(vec![setting.tests(Cmd::cargo(&test), Selection::by_names(&["stack_residue::"]))])
         },
     },
 ];
@@ -180,15 +183,16 @@ fn lints(root: &Path) -> anyhow::Result<Vec<Cmd>> {
     let packages = metadata::packages(root)?;
     let hash = packages.iter().find(|package| package.name == "hashmill-hash");
     let hash = &hash.context("the package hashmill-hash")?.features;
-    let alone = [""].into_iter().chain(hash.iter().map(String::as_str));
-    let alone = alone.map(|set| clippy(&["-p", "hashmill-hash", "--no-default-features", "--features", set]));
+    let feature_sets = [""].into_iter().chain(hash.iter().map(String::as_str));
+    let each_alone =
+        feature_sets.map(|set| clippy(&["-p", "hashmill-hash", "--no-default-features", "--features", set]));
     let mut commands = vec![
         clippy(&["--workspace", "--features", &features(&packages, &[LIBFUZZER])]),
         clippy(&["-p", "hashmill-cli", "--no-default-features"]),
         clippy(&["-p", "hashmill-lab"]),
         clippy(&["-p", "hashmill-doc", "--no-default-features"]),
     ];
-    commands.extend(alone);
+    commands.extend(each_alone);
     Ok(commands)
 }
 

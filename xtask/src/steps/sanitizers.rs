@@ -28,7 +28,7 @@ pub(super) const STEPS: &[Step] = &[
         applies: on_linux,
         needs: &[Need::Nightly, Need::NightlySource],
         runner: None,
-        commands: |setting| Ok(vec![setting.tests(tsan(), Selection::of_names(&["threads"]))]),
+        commands: |setting| Ok(vec![setting.tests(tsan(), Selection::by_names(&["threads"]))]),
     },
 ];
 
@@ -39,15 +39,15 @@ fn asan() -> Cmd {
     let packages = ["-p", "hashmill-hash", "-p", "hashmill-files", "--all-features"];
     Cmd::nightly(&[&test[..], &packages].concat())
         .with("RUSTFLAGS", "-Zsanitizer=address")
-        // One test asks for more memory than there is, which must be refused as by any other allocator. Another reads what a call
-        // leaves on its stack, so locals must lie there and not on the sanitizer's heap.
+        // One test allocates more memory than the machine has, which must fail as with any other allocator. Another reads the stack
+        // after a call, so locals must be there and not on the sanitizer's heap.
         .with("ASAN_OPTIONS", "allocator_may_return_null=1:detect_stack_use_after_return=0")
 }
 
-/// The sanitizer must see the reads and writes of the standard library, so that is built with it.
+/// The sanitizer must see the reads and writes of the standard library, so that is rebuilt with it.
 fn tsan() -> Cmd {
     let target = format!("{}-unknown-linux-gnu", consts::ARCH);
     let test = ["test", "--locked", "-Zbuild-std", "--target", &target, "--target-dir", "target/tsan"];
-    let of = ["-p", "hashmill-doc", "--test", "it"];
-    Cmd::nightly(&[&test[..], &of].concat()).with("RUSTFLAGS", "-Zsanitizer=thread")
+    let selected = ["-p", "hashmill-doc", "--test", "it"];
+    Cmd::nightly(&[&test[..], &selected].concat()).with("RUSTFLAGS", "-Zsanitizer=thread")
 }

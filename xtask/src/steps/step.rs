@@ -38,17 +38,17 @@ pub(crate) enum Graph {
 }
 
 impl Graph {
-    pub(crate) fn words(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Core => "core",
             Self::Whole => "whole",
-            Self::Own(words) => words,
+            Self::Own(name) => name,
         }
     }
 }
 
-/// What the commands of a step may depend on.
+/// Inputs of the commands of a step.
 pub(crate) struct Setting<'a> {
     /// The repository.
     pub(crate) root: &'a Path,
@@ -71,10 +71,10 @@ impl Setting<'_> {
         }
     }
 
-    /// Completes a command of [`EXAMPLES`] that ends with `--`: it runs those whose names have one of `places`, or all.
-    pub(crate) fn examples(&self, mut command: Cmd, places: &[&str]) -> Cmd {
+    /// Completes a command of [`EXAMPLES`] that ends with `--`: it runs those whose paths contain one of `paths`, or all.
+    pub(crate) fn examples(&self, mut command: Cmd, paths: &[&str]) -> Cmd {
         match self.filter {
-            [] => command.args.extend(places.iter().map(|&place| place.to_owned())),
+            [] => command.args.extend(paths.iter().map(|&path| path.to_owned())),
             names => command.args.extend(names.iter().cloned()),
         }
         command
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_filter_replaces_the_names_and_keeps_the_packages() {
         let filter = ["neon".to_owned()];
-        let selection = Selection::of_packages(&["crates/hash"]).without(&["slow"]);
+        let selection = Selection::by_packages(&["crates/hash"]).without(&["slow"]);
         let setting = Setting { root: Path::new("/"), filter: &filter, runs: true };
         let tests = setting.tests(Cmd::cargo(&["test"]), selection.clone()).tests.expect("tests");
         assert_eq!(

@@ -22,10 +22,10 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[],
         runner: None,
         commands: |setting| {
-            // No other step gives these tests their full size.
-            let libraries = Selection::of_packages(&["crates/gpu", "crates/engines", "crates/workloads"]);
+            // No other step runs these tests at full size.
+            let libraries = Selection::by_packages(&["crates/gpu", "crates/engines", "crates/workloads"]);
             let mut commands = vec![selected(setting, libraries)?.with("HASHMILL_TESTS", "full")];
-            let program = Selection::of_packages(&["crates/cli"]);
+            let program = Selection::by_packages(&["crates/cli"]);
             commands.push(selected(setting, program.with_names(&WITH_DEVICES))?);
             Ok(commands)
         },
@@ -63,7 +63,7 @@ pub(super) const STEPS: &[Step] = &[
         runner: None,
         commands: |setting| {
             let mut commands = tests(setting, &["crates/server"])?;
-            let program = Selection::of_packages(&["crates/cli"]);
+            let program = Selection::by_packages(&["crates/cli"]);
             commands.push(selected(setting, program.with_names(&["serve::"]))?);
             Ok(commands)
         },
@@ -96,13 +96,12 @@ pub(super) const STEPS: &[Step] = &[
     },
 ];
 
-/// Names of the program's tests that graphics devices concern. The others run in `core`, and devices change nothing in what they
-/// test.
+/// Names of the program's tests that graphics devices concern. `core` runs the others, which do not depend on devices.
 const WITH_DEVICES: [&str; 6] = ["engines", "flags", "help", "info", "lab", "tune"];
 
 /// Tests of some packages, built with the whole workspace.
 pub(super) fn tests(setting: &Setting<'_>, packages: &[&str]) -> anyhow::Result<Vec<Cmd>> {
-    Ok(vec![selected(setting, Selection::of_packages(packages))?])
+    Ok(vec![selected(setting, Selection::by_packages(packages))?])
 }
 
 fn selected(setting: &Setting<'_>, selection: Selection) -> anyhow::Result<Cmd> {
@@ -110,10 +109,10 @@ fn selected(setting: &Setting<'_>, selection: Selection) -> anyhow::Result<Cmd> 
     Ok(setting.tests(test, selection))
 }
 
-/// Builds the program as tests of the whole workspace with `more` features build it: tests ask some dependencies for more
-/// features, so that without the test targets many crates would be compiled again.
-pub(super) fn program(root: &Path, more: &[&str]) -> anyhow::Result<Cmd> {
-    graphs::in_whole(root, &["build"], more, &["--bin", "hashmill", "--test", "it"])
+/// Builds the program as tests of the whole workspace with `extra` features build it: test targets enable more features of
+/// some dependencies, so without them many crates would be compiled again.
+pub(super) fn program(root: &Path, extra: &[&str]) -> anyhow::Result<Cmd> {
+    graphs::in_whole(root, &["build"], extra, &["--bin", "hashmill", "--test", "it"])
 }
 
 #[cfg(test)]
@@ -122,12 +121,12 @@ mod tests {
 
     use super::*;
 
-    /// A file of the program that the feature changes, and whose tests no name selects, would be tested without devices alone.
+    /// Without a name in the list, a file that the feature changes would be tested only without devices.
     #[test]
     fn every_file_with_code_for_devices_has_its_tests_selected() {
         let program = crate::root().join("crates/cli");
         let mut folders = vec![program.join("src"), program.join("tests/it")];
-        let mut found = 0;
+        let mut files = 0;
         while let Some(folder) = folders.pop() {
             for entry in folder.read_dir().expect("a folder") {
                 let path: PathBuf = entry.expect("an entry").path();
@@ -140,11 +139,11 @@ mod tests {
                 if path.ends_with("main.rs") || !text.contains("feature = \"gpu\"") {
                     continue;
                 }
-                found += 1;
+                files += 1;
                 let module = path.strip_prefix(&program).expect("below").to_string_lossy().into_owned();
                 assert!(WITH_DEVICES.iter().any(|name| module.contains(name)), "{module}");
             }
         }
-        assert!(found > 5, "{found}");
+        assert!(files > 5, "{files}");
     }
 }

@@ -15,7 +15,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::output::Output;
-use super::process::Running;
+use super::process::RunningProcess;
 use crate::command::{Cmd, Selection};
 
 /// Tests of one process: few enough that processors finish together, many enough that tests of one file share what they set up.
@@ -41,7 +41,7 @@ struct Part {
     tests: Vec<String>,
 }
 
-/// Builds the binaries of a `cargo test` and runs the selected tests; says what failed besides tests.
+/// Builds the binaries of a `cargo test` and runs the selected tests. Returns a failure other than that of a test.
 pub(super) fn run(
     root: &Path,
     command: &Cmd,
@@ -61,7 +61,7 @@ pub(super) fn run(
             selection.has_test(test) && selection.has_module(&binary.package, &binary.target, test)
         };
         let tests = tests.into_iter().filter(is_selected).collect::<Vec<_>>();
-        parts.extend(cut(index, &tests, &runner));
+        parts.extend(split_tests(index, &tests, &runner));
     }
     let workers = thread::available_parallelism().map_or(1, usize::from);
     run_parts(workers, parts, output, &|part| {
@@ -81,7 +81,7 @@ fn build(
 ) -> anyhow::Result<Option<String>> {
     let mut build = command.clone();
     build.args.extend(["--no-run", "--message-format=json-render-diagnostics"].map(str::to_owned));
-    let mut running = Running::start(build.process(root))?;
+    let mut running = RunningProcess::start(build.process(root))?;
     loop {
         match running.lines.recv_timeout(output.until_progress()) {
             Ok(line) if line.starts_with("{\"reason\":") => binaries.extend(binary(root, &line)?),
@@ -106,11 +106,11 @@ fn binary(root: &Path, message: &str) -> anyhow::Result<Option<Binary>> {
     Ok(Some(Binary { package, target, path: PathBuf::from(path) }))
 }
 
-/// The program and its arguments that run a binary of another machine, as the command tells cargo.
+/// The program and arguments that run a binary of another machine, from the environment of the command.
 fn runner(command: &Cmd) -> Vec<String> {
     let runner =
         command.env.iter().find(|(name, _)| name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER"));
-    runner.map_or_else(Vec::new, |(_, words)| words.split_whitespace().map(str::to_owned).collect())
+    runner.map_or_else(Vec::new, |(_, line)| line.split_whitespace().map(str::to_owned).collect())
 }
 
 /// A process of a binary as cargo starts it: in the folder of its package.
@@ -135,13 +135,13 @@ fn list(root: &Path, command: &Cmd, runner: &[String], binary: &Binary) -> anyho
     let output = process.args(["--list", "--format=terse"]).output();
     let output = output.with_context(|| binary.path.display().to_string())?;
     let listed = String::from_utf8_lossy(&output.stdout);
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{} --list: {} {said}", binary.path.display(), output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{} --list: {} {stderr}", binary.path.display(), output.status);
     Ok(listed.lines().filter_map(|line| line.trim_end().strip_suffix(": test")).map(str::to_owned).collect())
 }
 
-/// Cuts the tests of a binary into parts. A binary that needs a runner stays whole where that starts slowly.
-fn cut(binary: usize, tests: &[String], runner: &[String]) -> Vec<Part> {
+/// Splits the tests of a binary into parts. A runner may start slowly, so its parts are larger: at most four.
+fn split_tests(binary: usize, tests: &[String], runner: &[String]) -> Vec<Part> {
     let size = if runner.is_empty() { TESTS_PER_PART } else { tests.len().div_ceil(4).max(TESTS_PER_PART) };
     tests.chunks(size).map(|tests| Part { binary, tests: tests.to_vec() }).collect()
 }
@@ -169,7 +169,7 @@ fn run_parts(
             let (sender, queue, running) = (sender.clone(), &queue, &running);
             scope.spawn(move || {
                 let is_running = |test: &str| test.clone_into(&mut running.lock().expect("no panic")[worker]);
-                work(queue, process, &is_running, &sender);
+                run_worker(queue, process, &is_running, &sender);
                 is_running("");
             });
         }
@@ -196,8 +196,8 @@ fn run_parts(
     Ok(failure.or(failed))
 }
 
-/// Takes parts from the queue until it is empty.
-fn work(
+/// Runs parts from the queue until it is empty.
+fn run_worker(
     queue: &Mutex<VecDeque<Part>>,
     process: &dyn Fn(&Part) -> (Command, String),
     is_running: &dyn Fn(&str),
@@ -211,8 +211,8 @@ fn work(
         let failure = match run_part(command, &mut progress, &mut lines, is_running) {
             Err(error) => Some(format!("{name}: {error}")),
             Ok(None) => None,
-            Ok(Some(how)) => {
-                // The tests after the one that ended the process run in another one.
+            Ok(Some(end)) => {
+                // The tests after the one that ended the process run in a new process.
                 let at_fault = progress.next;
                 let rest = part.tests.get(at_fault + 1..).unwrap_or_default();
                 if !rest.is_empty() {
@@ -220,7 +220,7 @@ fn work(
                     queue.lock().expect("no panic").push_front(rest);
                 }
                 let test = part.tests.get(at_fault).map_or("after the last test", String::as_str);
-                Some(format!("{name}: {test}: {how}"))
+                Some(format!("{name}: {test}: {end}"))
             }
         };
         let times = progress.times.drain(..).map(|(test, took)| (format!("{name} {test}"), took)).collect();
@@ -231,14 +231,14 @@ fn work(
     }
 }
 
-/// Runs the process of a part; says how it ended if it ended before its last test.
+/// Runs the process of a part. Returns how it ended if that was before its last test.
 fn run_part(
     command: Command,
     progress: &mut Progress<'_>,
     lines: &mut Vec<String>,
     is_running: &dyn Fn(&str),
 ) -> anyhow::Result<Option<String>> {
-    let mut running = Running::start(command)?;
+    let mut running = RunningProcess::start(command)?;
     is_running(progress.running());
     let mut limit = Instant::now() + TEST_LIMIT;
     loop {
@@ -260,18 +260,18 @@ fn run_part(
     }
     let status = running.wait()?;
     match progress.result {
-        Some(ended) if ended == progress.tests.len() && (status.success() || progress.has_failed) => Ok(None),
-        Some(ended) => Ok(Some(format!("{status}, {ended} of {} tests ended", progress.tests.len()))),
+        Some(count) if count == progress.tests.len() && (status.success() || progress.has_failed) => Ok(None),
+        Some(count) => Ok(Some(format!("{status}, {count} of {} tests ended", progress.tests.len()))),
         None => Ok(Some(status.to_string())),
     }
 }
 
-/// The tests of a process that have ended so far, as its output tells.
+/// The tests of a process that have ended so far, read from its output.
 struct Progress<'a> {
     tests: &'a [String],
     /// The index of the test that runs.
     next: usize,
-    /// The line of the running test began and did not end, because a child process wrote in its middle.
+    /// The line of the running test has begun but not ended: a child process wrote in between.
     is_open: bool,
     since: Instant,
     times: Vec<(String, Duration)>,
@@ -291,11 +291,11 @@ impl<'a> Progress<'a> {
         self.tests.get(self.next).map_or("", String::as_str)
     }
 
-    /// Reads one line at a time of the clock; says whether a test has ended.
+    /// Reads one line that arrived at `now`. Returns whether a test has ended.
     fn read(&mut self, line: &str, now: Instant) -> bool {
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.has_failed = counts.starts_with("FAILED");
-            let number = |word: &str| crate::suite::test_counts::count(counts, word);
+            let number = |result: &str| crate::suite::test_counts::count(counts, result);
             self.result = Some(number("passed") + number("failed") + number("ignored"));
             return false;
         }
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_announces_test_binaries_among_other_things() {
+    fn test_binaries_are_read_from_messages_of_cargo() {
         let root = Path::new("/r");
         let message = |test: bool, executable: &str| {
             format!(
@@ -340,15 +340,15 @@ mod tests {
     fn parts_have_every_test_once_and_in_order() {
         let tests: Vec<String> = (0..100).map(|test| format!("t{test}")).collect();
         for runner in [vec![], names(&["qemu"])] {
-            let parts = cut(3, &tests, &runner);
+            let parts = split_tests(3, &tests, &runner);
             assert!(parts.len() > 1 && parts.iter().all(|part| part.binary == 3));
             assert_eq!(parts.into_iter().flat_map(|part| part.tests).collect::<Vec<_>>(), tests);
         }
-        assert!(cut(0, &[], &[]).is_empty());
+        assert!(split_tests(0, &[], &[]).is_empty());
     }
 
     #[test]
-    fn lines_tell_which_test_runs_also_when_children_write_between() {
+    fn progress_is_read_also_when_child_processes_write_between() {
         let tests = names(&["a", "a::b", "c", "d"]);
         let mut progress = Progress::new(&tests);
         let start = progress.since;
@@ -357,7 +357,7 @@ mod tests {
         assert!(progress.read("test a ... ok", at(1)));
         assert_eq!(progress.running(), "a::b");
         assert!(!progress.read("test a::b - should panic ... SKIPPED: no network", at(2)));
-        assert!(!progress.read("a child speaks", at(3)));
+        assert!(!progress.read("output of a child", at(3)));
         assert!(progress.read("ok", at(4)));
         assert!(progress.read("test c ... ignored, reason", at(4)));
         assert!(!progress.read("it is ok", at(5)), "the line of `d` has not begun");
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(seconds, [1, 3, 0, 5]);
     }
 
-    /// Runs parts whose process is a shell script that gets the names of the tests.
+    /// Runs a part whose process is a shell script; its arguments are the names of the tests.
     #[cfg(unix)]
     fn run_script(
         name: &str,

@@ -14,18 +14,18 @@ use std::thread;
 
 use anyhow::Context;
 
-use self::output::Ended;
+use self::output::StepResult;
 use self::report::{Outcome, Summary};
 use crate::steps::kind::Kind;
 use crate::steps::needs::Need;
-use crate::steps::{Setting, Step, least_tests};
+use crate::steps::{Setting, Step, min_tests};
 
 /// The steps to run, and how.
 pub(crate) struct Request {
     pub(crate) steps: Vec<&'static Step>,
     pub(crate) filter: Vec<String>,
     pub(crate) verbose: bool,
-    /// Runs platforms and sanitizers beside the others: while one step compiles or links on one processor, another runs tests.
+    /// Runs platforms and sanitizers beside the others: one step runs tests while another compiles or links on one processor.
     pub(crate) overlap: bool,
     /// Kinds that are not run, for the closing lines.
     pub(crate) not_run: Vec<Kind>,
@@ -38,7 +38,7 @@ pub(crate) fn run(root: &Path, request: &Request) -> anyhow::Result<bool> {
     let count = steps.len();
     let lists = lists(steps, request.overlap);
     let mut summary = Summary::new(require_all, request.not_run.clone());
-    let (mut begun, mut error) = (0, None);
+    let (mut started, mut error) = (0, None);
     thread::scope(|scope| {
         let (sender, events) = mpsc::channel();
         for list in &lists {
@@ -49,8 +49,8 @@ pub(crate) fn run(root: &Path, request: &Request) -> anyhow::Result<bool> {
         for event in events {
             match event {
                 Event::Begins(step) => {
-                    begun += 1;
-                    report::begin(begun, count, step);
+                    started += 1;
+                    report::begin(started, count, step);
                 }
                 Event::Ends(step, Ok(outcome)) => {
                     report::end(step, &outcome, request.verbose, lists.len() > 1);
@@ -69,8 +69,8 @@ pub(crate) fn run(root: &Path, request: &Request) -> anyhow::Result<bool> {
     }
 }
 
-/// The steps as one list, or platforms and sanitizers as a second one: they build no program that another step runs. The others
-/// replace the same programs, `target/debug/hashmill` above all, and must not run beside each other.
+/// The steps as one list, or platforms and sanitizers as a second one: they build no program that another step runs. The other
+/// steps write the same programs, such as `target/debug/hashmill`, and must not run at the same time.
 fn lists(steps: Vec<&'static Step>, overlap: bool) -> Vec<Vec<&'static Step>> {
     let builds_alone = |step: &&Step| matches!(step.kind, Kind::Platforms | Kind::Sanitizers);
     let (second, first): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| overlap && builds_alone(step));
@@ -88,9 +88,9 @@ fn run_list(root: &Path, steps: &[&'static Step], request: &Request, events: &mp
     let missing = missing_needs(steps);
     for &step in steps {
         let _ = events.send(Event::Begins(step));
-        let outcome = match missing.recv().context("the needs of a step were not looked for") {
+        let outcome = match missing.recv().context("the needs of a step were not checked") {
             Ok(Some(reason)) => Ok(Outcome::Skipped(reason)),
-            Ok(None) => run_step(root, step, request).map(Outcome::Ended),
+            Ok(None) => run_step(root, step, request).map(Outcome::Finished),
             Err(error) => Err(error),
         };
         let is_error = outcome.is_err();
@@ -101,35 +101,35 @@ fn run_list(root: &Path, steps: &[&'static Step], request: &Request, events: &mp
     }
 }
 
-/// The missing need of each step, in order, looked for while the steps before run: some needs are fetched from registries and
-/// unpacked, which takes a minute of the network and of one processor.
+/// The missing need of each step, in order. A thread checks them while earlier steps run: some needs are downloaded and unpacked, which
+/// takes a minute of the network and of one processor.
 fn missing_needs(steps: &[&'static Step]) -> mpsc::Receiver<Option<String>> {
     let (sender, receiver) = mpsc::channel();
     let needs: Vec<_> = steps.iter().map(|step| step.needs).collect();
     thread::spawn(move || {
-        let mut answers = needs.iter().map(|needs| needs.iter().find_map(Need::missing));
-        // The receiver goes when the run ends early.
-        answers.try_for_each(|answer| sender.send(answer))
+        let mut missing = needs.iter().map(|needs| needs.iter().find_map(Need::missing));
+        // The receiver is dropped if the run ends early.
+        missing.try_for_each(|reason| sender.send(reason))
     });
     receiver
 }
 
 /// Runs a step, or as much of it as this machine can.
-fn run_step(root: &Path, step: &Step, request: &Request) -> anyhow::Result<Ended> {
+fn run_step(root: &Path, step: &Step, request: &Request) -> anyhow::Result<StepResult> {
     let missing = step.runner.as_ref().and_then(Need::missing);
     let setting = Setting { root, filter: &request.filter, runs: missing.is_none() };
     let commands = match (step.commands)(&setting) {
         Ok(commands) => commands,
-        // The other steps go on.
+        // The other steps still run.
         Err(error) => return step::without_commands(root, step.name, &error),
     };
-    let mut ended = step::run(root, step.name, &commands, request.verbose)?;
-    ended.test_counts.skipped.extend(missing.map(|reason| format!("built and not run: {reason}")));
+    let mut result = step::run(root, step.name, &commands, request.verbose)?;
+    result.test_counts.skipped.extend(missing.map(|reason| format!("built and not run: {reason}")));
     // A step may choose its tests by parts of their names, and names change.
     if step.filters && setting.runs && setting.filter.is_empty() {
-        ended.require_tests(least_tests::of_step(step.name));
+        result.require_tests(min_tests::for_step(step.name));
     }
-    Ok(ended)
+    Ok(result)
 }
 
 #[cfg(test)]
@@ -158,17 +158,17 @@ mod tests {
         const ABSENT: Need = Need::Program { name: "no-such-program-anywhere", package: "nowhere" };
         const HERE: Need = Need::Program { name: "cargo", package: "cargo" };
         static STEPS: [Step; 3] = [step(&[]), step(&[HERE, ABSENT]), step(&[HERE])];
-        let said: Vec<_> = missing_needs(&STEPS.iter().collect::<Vec<_>>()).iter().collect();
+        let reasons: Vec<_> = missing_needs(&STEPS.iter().collect::<Vec<_>>()).iter().collect();
         let absent = Some("needs `no-such-program-anywhere` (Debian package nowhere)".to_owned());
-        assert_eq!(said, [None, absent, None]);
+        assert_eq!(reasons, [None, absent, None]);
     }
 
     #[test]
     fn steps_that_build_alone_are_a_second_list_on_request() {
-        static OTHERS: [Step; 3] =
+        static STEPS: [Step; 3] =
             [step(&[]), Step { kind: Kind::Platforms, ..step(&[]) }, Step { kind: Kind::Slow, ..step(&[]) }];
         let lengths = |overlap: bool| {
-            let lists = lists(OTHERS.iter().collect(), overlap);
+            let lists = lists(STEPS.iter().collect(), overlap);
             lists.iter().map(Vec::len).collect::<Vec<_>>()
         };
         assert_eq!((lengths(false), lengths(true)), (vec![3], vec![2, 1]));
@@ -181,9 +181,9 @@ mod tests {
         let step = Step { commands: |_| anyhow::bail!("no environment"), ..step(&[]) };
         let request =
             Request { steps: vec![], filter: vec![], verbose: false, overlap: false, not_run: vec![] };
-        let ended = run_step(&root, &step, &request).expect("the end of a step");
-        assert_eq!(ended.failure.as_deref(), Some("no environment"));
-        assert!(fs::read_to_string(&ended.log).is_ok_and(|log| log.contains("no environment")));
+        let result = run_step(&root, &step, &request).expect("the result of a step");
+        assert_eq!(result.failure.as_deref(), Some("no environment"));
+        assert!(fs::read_to_string(&result.log).is_ok_and(|log| log.contains("no environment")));
         fs::remove_dir_all(&root).expect("the folder of this test");
     }
 }

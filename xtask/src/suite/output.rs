@@ -12,9 +12,9 @@ use crate::suite::test_counts::TestCounts;
 /// Interval of progress lines while a step prints nothing else on the terminal.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The end of a step.
+/// The result of a step.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct StepResult {
     pub(super) test_counts: TestCounts,
     /// The first command that failed, and how.
     pub(super) failure: Option<String>,
@@ -22,24 +22,24 @@ pub(super) struct Ended {
     pub(super) log: PathBuf,
 }
 
-impl Ended {
+impl StepResult {
     /// Fails a step that ran fewer tests than it must.
-    pub(super) fn require_tests(&mut self, least: usize) {
+    pub(super) fn require_tests(&mut self, min: usize) {
         let count = self.test_counts.passed + self.test_counts.failed;
         let message = match count {
             0 => "no test ran".to_owned(),
             _ => format!(
-                "{count} tests ran, and at least {least} must: where names of tests have changed, correct the selection of the \
-                 step; where tests have gone, correct the number in xtask/src/steps/least_tests.rs"
+                "{count} tests ran, and at least {min} must: where names of tests have changed, correct the selection of the \
+                 step; where tests have gone, correct the number in xtask/src/steps/min_tests.rs"
             ),
         };
-        if count < least {
+        if count < min {
             self.failure.get_or_insert(message);
         }
     }
 }
 
-/// Where the lines of a step go: its log, its tally and, on request, the terminal.
+/// The destination of a step's lines: its log, its counts and, on request, the terminal.
 pub(super) struct Output {
     name: String,
     path: PathBuf,
@@ -70,11 +70,11 @@ impl Output {
         })
     }
 
-    pub(super) fn command(&mut self, words: &str) -> io::Result<()> {
-        self.write(&format!("$ {words}"))
+    pub(super) fn command(&mut self, shell_line: &str) -> io::Result<()> {
+        self.write(&format!("$ {shell_line}"))
     }
 
-    /// Takes one line of output.
+    /// Adds one line of output.
     pub(super) fn line(&mut self, line: &str) -> io::Result<()> {
         self.test_counts.read(line);
         line.clone_into(&mut self.latest);
@@ -93,19 +93,19 @@ impl Output {
         self.next_progress.saturating_duration_since(Instant::now())
     }
 
-    /// Prints a progress line if one is due: what runs, or else the latest line of output.
+    /// Prints a progress line if one is due: the running tests, or else the latest line of output.
     pub(super) fn progress(&mut self, running: Option<&str>) {
         if self.until_progress() > Duration::ZERO {
             return;
         }
         self.next_progress = Instant::now() + PROGRESS_INTERVAL;
         if !self.verbose {
-            let what = running.unwrap_or(self.latest.trim());
-            println!("    … {}, {} s: {what}", self.name, self.started.elapsed().as_secs());
+            let activity = running.unwrap_or(self.latest.trim());
+            println!("    … {}, {} s: {activity}", self.name, self.started.elapsed().as_secs());
         }
     }
 
-    pub(super) fn end(self, failure: Option<String>) -> Ended {
-        Ended { test_counts: self.test_counts, failure, took: self.started.elapsed(), log: self.path }
+    pub(super) fn end(self, failure: Option<String>) -> StepResult {
+        StepResult { test_counts: self.test_counts, failure, took: self.started.elapsed(), log: self.path }
     }
 }

@@ -6,19 +6,19 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 /// A started process.
-pub(super) struct Running {
+pub(super) struct RunningProcess {
     child: Child,
     /// Both streams in the order of writing; disconnected when the last writer has closed them.
     pub(super) lines: Receiver<String>,
 }
 
-impl Running {
+impl RunningProcess {
     /// Starts a process without input.
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         let child = command.spawn()?;
-        // `command` holds copies of the pipe's writing end: with them, the reader would never see the end.
+        // `command` holds copies of the pipe's write end: with them open, the reader would never reach the end.
         drop(command);
         let (sender, lines) = mpsc::channel();
         // Not joined: a grandchild may keep the pipe open after a killed child.
@@ -30,7 +30,7 @@ impl Running {
         self.child.wait()
     }
 
-    /// Kills the process itself; processes that it started are left.
+    /// Kills the process itself, not the processes that it started.
     pub(super) fn kill(&mut self) -> io::Result<ExitStatus> {
         self.child.kill()?;
         self.child.wait()
@@ -68,13 +68,13 @@ mod tests {
     fn both_streams_arrive_and_end() {
         let mut command = Command::new("cargo");
         command.args(["no-such-command"]);
-        let mut running = Running::start(command).expect("cargo starts");
+        let mut running = RunningProcess::start(command).expect("cargo starts");
         assert!(running.lines.iter().any(|line| line.contains("no-such-command")));
         assert!(!running.wait().expect("cargo ends").success());
     }
 
     #[test]
     fn a_program_that_does_not_start_is_an_error() {
-        assert!(Running::start(Command::new("no-such-program-anywhere")).is_err());
+        assert!(RunningProcess::start(Command::new("no-such-program-anywhere")).is_err());
     }
 }

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-/// The sum of one step's output.
+/// Counts from the output of one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TestCounts {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
-    /// What was skipped and why, in order, each reason once.
+    /// Reasons of skips in order, each once.
     pub(crate) skipped: Vec<String>,
-    /// Tests that run at full size only, and said so.
+    /// Tests that run at full size only, as their output tells.
     pub(crate) slow: usize,
     /// The time of each test that ended, where it is known.
     pub(crate) times: Vec<(String, Duration)>,
 }
 
 impl TestCounts {
-    /// Takes one line of output into account.
+    /// Reads one line of output.
     pub(crate) fn read(&mut self, line: &str) {
         let line = line.trim_end();
         if let Some(counts) = line.strip_prefix("test result: ") {
@@ -36,19 +36,19 @@ impl TestCounts {
 
 /// The reason in `SKIPPED: reason`. With a single thread, the test's name stands before it on the same line.
 fn skipped(line: &str) -> Option<&str> {
-    let said = if line.starts_with("test ") { line.split_once(" ... ")?.1 } else { line };
-    said.strip_prefix("SKIPPED: ")
+    let message = if line.starts_with("test ") { line.split_once(" ... ")?.1 } else { line };
+    message.strip_prefix("SKIPPED: ")
 }
 
-/// The number before a word, in a line such as `ok. 3 passed; 0 failed; 0 ignored`.
-pub(super) fn count(line: &str, word: &str) -> usize {
+/// The number before a result, in a line such as `ok. 3 passed; 0 failed; 0 ignored`.
+pub(super) fn count(line: &str, result: &str) -> usize {
     let mut words = line.split_whitespace().map(|word| word.trim_end_matches(';'));
-    let mut before = words.next();
-    for next in words {
-        if next == word {
-            return before.and_then(|number| number.parse().ok()).unwrap_or(0);
+    let mut previous = words.next();
+    for word in words {
+        if word == result {
+            return previous.and_then(|number| number.parse().ok()).unwrap_or(0);
         }
-        before = Some(next);
+        previous = Some(word);
     }
     0
 }
@@ -72,7 +72,7 @@ const NOISE: [&str; 8] = [
 ];
 
 /// The lines that explain a failure: everything but the tests that passed and their output.
-pub(crate) fn telling(output: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn explaining_lines(output: &str) -> impl Iterator<Item = &str> {
     let mut among_successes = false;
     output.lines().filter(move |line| {
         match *line {
@@ -127,7 +127,7 @@ test result: ok. 41 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fin
     }
 
     #[test]
-    fn skips_are_read_behind_the_name_of_a_test_and_nowhere_else() {
+    fn skips_are_read_only_at_the_start_or_after_the_name_of_a_test() {
         let mut test_counts = TestCounts::default();
         test_counts.read("test a::b ... SKIPPED: no vampire instructions");
         test_counts.read("  SKIPPED: a table that a test prints");
@@ -139,7 +139,7 @@ test result: ok. 41 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fin
 
     #[test]
     fn a_failure_is_shown_without_the_successes() {
-        let shown: Vec<_> = telling(OUTPUT).collect();
+        let shown: Vec<_> = explaining_lines(OUTPUT).collect();
         assert!(shown.contains(&"b panicked") && shown.contains(&"test b ... FAILED"));
         assert!(!shown.contains(&"test a ... ok") && !shown.contains(&"---- a stdout ----"));
     }

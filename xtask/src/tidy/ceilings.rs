@@ -1,6 +1,6 @@
 //! Lists of counts that may only shrink.
 //!
-//! A row is a name and a count. A count above its row is a fault, and so is a row above its count: it has to be lowered.
+//! A row is a name and a count. A count above its row is a fault. A row above its count is one too: lower it.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ pub(super) fn check(list: &str, text: &str, counts: &BTreeMap<String, usize>) ->
     let mut ceilings = BTreeMap::new();
     let mut faults = Vec::new();
     for (line, row) in super::entries(text) {
-        let row_of =
+        let name_and_count =
             row.rsplit_once(' ').and_then(|(name, count)| Some((name, count.parse::<usize>().ok()?)));
-        let Some((name, ceiling)) = row_of else {
-            faults.push(Fault::new(list, line, "no row of a name and a count"));
+        let Some((name, ceiling)) = name_and_count else {
+            faults.push(Fault::new(list, line, "not a row of a name and a count"));
             continue;
         };
         ceilings.insert(name, ceiling);
@@ -67,6 +67,6 @@ mod tests {
     fn a_ceiling_above_the_count_is_a_fault() {
         assert_eq!(faults("a b 2\nc 4\n")[0], "list:2: c: 3 now: lower the ceiling of 4");
         assert_eq!(faults("a b 2\nc 3\nd 1\n")[0], "list:3: d: 0 now: lower the ceiling of 1");
-        assert_eq!(faults("a b 2\nc 3\nd\n")[0], "list:3: no row of a name and a count");
+        assert_eq!(faults("a b 2\nc 3\nd\n")[0], "list:3: not a row of a name and a count");
     }
 }

@@ -1,6 +1,6 @@
 //! Import circles between the files of a crate.
 //!
-//! The list of known circles may only shrink: a new circle is a fault, and so is a listed one that is gone.
+//! The list of known circles may only shrink: a new circle is a fault, and so is a listed circle that no longer exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,23 +11,23 @@ pub(super) const LIST: &str = "xtask/tidy/circles.txt";
 
 /// Compares the circles of the tree with `list`.
 pub(super) fn check(files: &[TextFile], list: &str) -> Vec<Fault> {
-    let found = find(files);
+    let circles = find(files);
     let is_listed = |circle: &str| list.lines().any(|line| line == circle);
     let mut faults = Vec::new();
-    for (circle, imports) in found.iter().filter(|(circle, _)| !is_listed(circle)) {
-        let what = format!(
+    for (circle, imports) in circles.iter().filter(|(circle, _)| !is_listed(circle)) {
+        let message = format!(
             "a new import circle; move what is shared to the lower file:\n  {}",
             imports.join("\n  ")
         );
-        faults.push(Fault::new(circle, 0, what));
+        faults.push(Fault::new(circle, 0, message));
     }
     for (index, line) in super::entries(list) {
-        if !found.contains_key(line) {
-            faults.push(Fault::new(LIST, index, "a circle that is gone: delete the line"));
+        if !circles.contains_key(line) {
+            faults.push(Fault::new(LIST, index, "no such circle: delete the line"));
         }
     }
     if !faults.is_empty() {
-        let lines: Vec<_> = found.keys().map(String::as_str).collect();
+        let lines: Vec<_> = circles.keys().map(String::as_str).collect();
         faults.push(Fault::new(LIST, 0, format!("the circles of this tree are:\n{}", lines.join("\n"))));
     }
     faults
@@ -47,8 +47,8 @@ fn find(files: &[TextFile]) -> BTreeMap<String, Vec<String>> {
     for (name, files) in crates {
         let imports = imports_between(&files);
         for circle in components(&imports) {
-            let of_circle = |&&(from, to): &&(&str, &str)| circle.contains(from) && circle.contains(to);
-            let inside = imports.iter().filter(of_circle);
+            let is_inside = |&&(from, to): &&(&str, &str)| circle.contains(from) && circle.contains(to);
+            let inside = imports.iter().filter(is_inside);
             let inside = inside.map(|(from, to)| format!("{from} imports {to}")).collect();
             let files: Vec<_> = circle.iter().copied().collect();
             circles.insert(format!("{name} {}", files.join(" ")), inside);
@@ -57,7 +57,7 @@ fn find(files: &[TextFile]) -> BTreeMap<String, Vec<String>> {
     circles
 }
 
-/// Pairs of files, of which the first imports from the second.
+/// Pairs of files: the first imports from the second.
 fn imports_between<'a>(files: &BTreeMap<&'a str, &str>) -> BTreeSet<(&'a str, &'a str)> {
     let modules: BTreeMap<Vec<&str>, &'a str> = files.keys().map(|path| (module(path), *path)).collect();
     let mut pairs = BTreeSet::new();
@@ -92,14 +92,14 @@ fn components<'a>(imports: &BTreeSet<(&'a str, &'a str)>) -> Vec<BTreeSet<&'a st
         index: BTreeMap::new(),
         low: BTreeMap::new(),
         stack: Vec::new(),
-        found: Vec::new(),
+        components: Vec::new(),
     };
     for (from, _) in imports {
         if !search.index.contains_key(from) {
             search.visit(from);
         }
     }
-    search.found
+    search.components
 }
 
 struct Search<'s, 'a> {
@@ -108,7 +108,7 @@ struct Search<'s, 'a> {
     /// Lowest index that can be reached.
     low: BTreeMap<&'a str, usize>,
     stack: Vec<&'a str>,
-    found: Vec<BTreeSet<&'a str>>,
+    components: Vec<BTreeSet<&'a str>>,
 }
 
 impl<'a> Search<'_, 'a> {
@@ -130,7 +130,7 @@ impl<'a> Search<'_, 'a> {
         if low == index {
             let start = self.stack.iter().position(|other| *other == file).unwrap_or_default();
             let component: BTreeSet<_> = self.stack.drain(start..).collect();
-            self.found.extend((component.len() > 1).then_some(component));
+            self.components.extend((component.len() > 1).then_some(component));
         }
         low
     }
@@ -163,24 +163,24 @@ mod tests {
         let text = faults[0].to_string();
         assert!(text.starts_with("crates/x a.rs b.rs c/mod.rs: a new import circle"), "{text}");
         assert!(text.contains("b.rs imports c/mod.rs") && !text.contains(" d.rs"), "{text}");
-        assert!(faults[1].what.ends_with("crates/x a.rs b.rs c/mod.rs"), "{faults:?}");
+        assert!(faults[1].message.ends_with("crates/x a.rs b.rs c/mod.rs"), "{faults:?}");
     }
 
     #[test]
-    fn a_listed_circle_is_none() {
+    fn a_listed_circle_is_no_fault() {
         assert!(check(&circle(), "crates/x a.rs b.rs c/mod.rs\n").is_empty());
     }
 
     #[test]
-    fn a_listed_circle_that_is_gone_is_a_fault() {
+    fn a_listed_circle_that_does_not_exist_is_a_fault() {
         let list = "# Circles.\n\ncrates/x a.rs b.rs c/mod.rs\ncrates/x d.rs e.rs\n";
         let faults = check(&circle(), list);
         assert_eq!(faults.len(), 2, "{faults:?}");
-        assert_eq!((faults[0].place.as_str(), faults[0].line), (LIST, 4));
+        assert_eq!((faults[0].location.as_str(), faults[0].line), (LIST, 4));
     }
 
     #[test]
-    fn parents_hold_their_children() {
+    fn parents_may_use_their_children_and_children_their_parents() {
         let files = tree(&[
             ("crates/x/src/a/mod.rs", "mod b; use b::B; pub use self::b::C;"),
             ("crates/x/src/a/b.rs", "pub struct B;"),

@@ -66,7 +66,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("hashmill-javascript-documents", &["hashmill-doc", "hashmill-repo"]),
     ("hashmill-web", &["hashmill-hash"]),
-    // An oracle that shared code with what it judges would agree with its mistakes.
+    // An oracle must share no code with the tested code, or it would share its mistakes.
     ("hashmill-testkit", &[]),
     (
         "hashmill-rivals",
@@ -97,27 +97,27 @@ const COMPETITORS: [&str; 8] =
 const PROGRAMS: [&str; 4] = ["hashmill-cli", "hashmill-codegen", "hashmill-rivals", "xtask"];
 
 /// Build dependencies that compile C or look for C libraries.
-const C: [&str; 6] = ["autotools", "bindgen", "cc", "cmake", "pkg-config", "vcpkg"];
+const C_BUILDERS: [&str; 6] = ["autotools", "bindgen", "cc", "cmake", "pkg-config", "vcpkg"];
 
 /// The program and every shipped library must build with Rust alone.
-pub(super) fn check_c(root: &Path) -> anyhow::Result<Vec<Fault>> {
-    let used = metadata::used(root, "hashmill-cli")?;
-    let found = used.iter().filter(|name| C.contains(&name.as_str()));
-    Ok(found.map(|name| Fault::new("hashmill-cli", 0, format!("needs {name} to be built"))).collect())
+pub(super) fn check_no_c(root: &Path) -> anyhow::Result<Vec<Fault>> {
+    let names = metadata::dependency_names(root, "hashmill-cli")?;
+    let c_builders = names.iter().filter(|name| C_BUILDERS.contains(&name.as_str()));
+    Ok(c_builders.map(|name| Fault::new("hashmill-cli", 0, format!("needs {name} to be built"))).collect())
 }
 
 pub(super) fn check(packages: &[Package]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for package in packages {
-        let mut fault = |what: String| faults.push(Fault::new(&package.name, 0, what));
+        let mut fault = |message: String| faults.push(Fault::new(&package.name, 0, message));
         let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == package.name) else {
             fault("a crate without an entry in `tidy/crate_graph.rs`".to_owned());
             continue;
         };
         for to in &package.dependencies {
-            let ours = ARROWS.iter().any(|(name, _)| *name == to.name);
+            let is_in_workspace = ARROWS.iter().any(|(name, _)| *name == to.name);
             let for_tests = to.dev && to.name == "hashmill-testkit" && package.name != "hashmill-testkit";
-            if ours && !allowed.contains(&to.name.as_str()) && !for_tests {
+            if is_in_workspace && !allowed.contains(&to.name.as_str()) && !for_tests {
                 fault(format!("must not use {}", to.name));
             }
             if COMPETITORS.contains(&to.name.as_str()) && package.name != "hashmill-rivals" {
@@ -134,8 +134,10 @@ pub(super) fn check(packages: &[Package]) -> Vec<Fault> {
 /// Listed dependencies that no crate uses.
 pub(super) fn unused(packages: &[Package]) -> Vec<Fault> {
     let uses = |from: &str, to: &str| {
-        let mut those = packages.iter().filter(|package| package.name == from);
-        those.any(|package| package.dependencies.iter().any(|arrow| !arrow.dev && arrow.name == to))
+        let mut sources = packages.iter().filter(|package| package.name == from);
+        sources.any(|package| {
+            package.dependencies.iter().any(|dependency| !dependency.dev && dependency.name == to)
+        })
     };
     let all = ARROWS.iter().flat_map(|&(from, to)| to.iter().map(move |&to| (from, to)));
     let unused = all.filter(|(from, to)| !uses(from, to));
@@ -152,9 +154,9 @@ pub(super) fn check_toolchain(root: &Path) -> anyhow::Result<Vec<Fault>> {
     let built =
         value(&read("rust-toolchain.toml")?, "channel").context("a channel in rust-toolchain.toml")?;
     let stated = value(&read("Cargo.toml")?, "rust-version").context("a rust-version in Cargo.toml")?;
-    let same = built == stated || built.strip_prefix(&stated).is_some_and(|patch| patch.starts_with('.'));
-    let what = format!("builds with {built}, but Cargo.toml states {stated}");
-    Ok(if same { Vec::new() } else { vec![Fault::new("rust-toolchain.toml", 0, what)] })
+    let is_same = built == stated || built.strip_prefix(&stated).is_some_and(|patch| patch.starts_with('.'));
+    let message = format!("builds with {built}, but Cargo.toml states {stated}");
+    Ok(if is_same { Vec::new() } else { vec![Fault::new("rust-toolchain.toml", 0, message)] })
 }
 
 /// The string after `key =`, on its own line.
@@ -179,49 +181,52 @@ mod tests {
         }
     }
 
-    fn whats(name: &str, dependencies: &[(&str, bool)]) -> Vec<String> {
-        check(&[package(name, dependencies)]).into_iter().map(|fault| fault.what).collect()
+    fn messages(name: &str, dependencies: &[(&str, bool)]) -> Vec<String> {
+        check(&[package(name, dependencies)]).into_iter().map(|fault| fault.message).collect()
     }
 
     #[test]
     fn dependencies_point_down() {
-        assert!(whats("hashmill-cli", &[("hashmill-files", false), ("serde", false)]).is_empty());
-        assert_eq!(whats("hashmill-hash", &[("hashmill-files", false)]), ["must not use hashmill-files"]);
-        assert_eq!(whats("hashmill-files", &[("hashmill-cli", true)]), ["must not use hashmill-cli"]);
+        assert!(messages("hashmill-cli", &[("hashmill-files", false), ("serde", false)]).is_empty());
+        assert_eq!(messages("hashmill-hash", &[("hashmill-files", false)]), ["must not use hashmill-files"]);
+        assert_eq!(messages("hashmill-files", &[("hashmill-cli", true)]), ["must not use hashmill-cli"]);
     }
 
     #[test]
     fn testkit_is_for_tests() {
-        assert!(whats("hashmill-hash", &[("hashmill-testkit", true)]).is_empty());
-        assert_eq!(whats("hashmill-hash", &[("hashmill-testkit", false)]), ["must not use hashmill-testkit"]);
+        assert!(messages("hashmill-hash", &[("hashmill-testkit", true)]).is_empty());
+        assert_eq!(
+            messages("hashmill-hash", &[("hashmill-testkit", false)]),
+            ["must not use hashmill-testkit"]
+        );
     }
 
     #[test]
     fn unused_entry_is_a_fault() {
         let faults = |uses: &[(&str, bool)]| {
-            let found = unused(&[package("hashmill-gpu", uses)]);
-            found.iter().filter(|fault| fault.place == "hashmill-gpu").count()
+            let faults = unused(&[package("hashmill-gpu", uses)]);
+            faults.iter().filter(|fault| fault.location == "hashmill-gpu").count()
         };
         assert_eq!(faults(&[("hashmill-hash", false)]), 0);
-        assert_eq!(faults(&[("hashmill-hash", true)]), 1, "tests alone need it");
+        assert_eq!(faults(&[("hashmill-hash", true)]), 1, "only tests use it");
         assert_eq!(faults(&[]), 1);
     }
 
     #[test]
     fn only_rivals_links_competitors() {
-        assert!(whats("hashmill-rivals", &[("blake3", false)]).is_empty());
-        assert_eq!(whats("hashmill-hash", &[("blake3", true)]).len(), 1);
+        assert!(messages("hashmill-rivals", &[("blake3", false)]).is_empty());
+        assert_eq!(messages("hashmill-hash", &[("blake3", true)]).len(), 1);
     }
 
     #[test]
     fn libraries_have_error_enums() {
-        assert!(whats("hashmill-cli", &[("anyhow", false)]).is_empty());
-        assert_eq!(whats("hashmill-files", &[("anyhow", false)]).len(), 1);
+        assert!(messages("hashmill-cli", &[("anyhow", false)]).is_empty());
+        assert_eq!(messages("hashmill-files", &[("anyhow", false)]).len(), 1);
     }
 
     #[test]
     fn new_crate_needs_an_entry() {
-        assert_eq!(whats("hashmill-extras", &[]).len(), 1);
+        assert_eq!(messages("hashmill-extras", &[]).len(), 1);
     }
 
     #[test]

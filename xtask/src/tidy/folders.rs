@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Fault, ceilings};
 
-/// Folders that have more, each with its count.
+/// List of folders that have more, each with its count.
 pub(super) const LIST: &str = "xtask/tidy/folders.txt";
 
-/// Most files and folders in one folder of source.
-const MOST: usize = 12;
+/// Maximum number of files and folders in one folder of source.
+const MAX_CHILDREN: usize = 12;
 
 /// Endings of source files.
 const ENDINGS: [&str; 16] =
     ["rs", "py", "pyi", "js", "mjs", "cjs", "ts", "mts", "cts", "h", "hpp", "c", "cpp", "cu", "wgsl", "s"];
 
-/// Folders whose division is not ours: a workspace is divided into crates, and cargo-fuzz looks for each target in one folder.
-const FLAT: [&str; 2] = ["crates", "fuzz/fuzz_targets"];
+/// Folders without a limit: a workspace has one folder of crates, and cargo-fuzz expects all targets in one folder.
+const UNLIMITED: [&str; 2] = ["crates", "fuzz/fuzz_targets"];
 
 /// Compares the children of folders with `list`. Paths are those of all files.
 pub(super) fn check<'a>(paths: impl IntoIterator<Item = &'a str>, list: &str) -> Vec<Fault> {
@@ -34,7 +34,7 @@ fn count<'a>(paths: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, usize
         }
     }
     let counts = folders.into_iter().map(|(folder, children)| (folder, children.len()));
-    let above = counts.filter(|&(folder, count)| count > MOST && !FLAT.contains(&folder));
+    let above = counts.filter(|&(folder, count)| count > MAX_CHILDREN && !UNLIMITED.contains(&folder));
     above.map(|(folder, count)| (folder.to_owned(), count)).collect()
 }
 
@@ -54,14 +54,14 @@ mod tests {
 
     #[test]
     fn twelve_children_are_fine_and_thirteen_are_a_fault() {
-        assert!(faults("crates/x/src", MOST - 1, "").is_empty());
-        let found = faults("crates/x/src", MOST, "");
-        assert_eq!(found[0], format!("crates/x/src: 13, where {LIST} allows 0"));
-        assert_eq!(found[1], format!("{LIST}: the rows of this tree are:\ncrates/x/src 13"));
+        assert!(faults("crates/x/src", MAX_CHILDREN - 1, "").is_empty());
+        let faults = faults("crates/x/src", MAX_CHILDREN, "");
+        assert_eq!(faults[0], format!("crates/x/src: 13, where {LIST} allows 0"));
+        assert_eq!(faults[1], format!("{LIST}: the rows of this tree are:\ncrates/x/src 13"));
     }
 
     #[test]
-    fn a_listed_folder_may_not_grow_and_its_row_shrinks_with_it() {
+    fn a_listed_folder_may_not_grow_and_its_row_must_shrink_with_it() {
         assert!(faults("crates/x/src", 19, "crates/x/src 20\n").is_empty());
         assert_eq!(faults("crates/x/src", 20, "crates/x/src 20\n").len(), 2);
         assert_eq!(faults("crates/x/src", 18, "crates/x/src 20\n").len(), 2);

@@ -1,7 +1,7 @@
 //! Import paths of a Rust file, as modules of its crate.
 //!
 //! Only paths that begin with `crate`, `super` or, in a `use`, `self` count. A module that names its own child
-//! (`use child::Name;`) does not import: parents hold their children.
+//! (`use child::Name;`) is no import: a parent may use its children.
 
 /// Paths that the file of `module` imports, from the crate's root. Modules for tests are left out.
 pub(super) fn paths(text: &str, module: &[&str]) -> Vec<Vec<String>> {
@@ -24,35 +24,35 @@ enum Token<'a> {
 fn tokens(text: &str) -> Vec<Token<'_>> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let rest = &text[at..];
+    let mut position = 0;
+    while let Some(&byte) = bytes.get(position) {
+        let rest = &text[position..];
         let is_raw = |prefix: &&str| {
             let quoted = rest.strip_prefix(prefix).map(|rest| rest.trim_start_matches('#'));
             quoted.is_some_and(|quoted| quoted.starts_with('"'))
         };
         if let Some(prefix) = ["r", "br", "cr"].iter().find(|prefix| is_raw(prefix)) {
-            at += raw_string_len(rest, prefix.len());
+            position += raw_string_len(rest, prefix.len());
         } else if rest.starts_with("//") {
-            at += rest.find('\n').unwrap_or(rest.len());
+            position += rest.find('\n').unwrap_or(rest.len());
         } else if rest.starts_with("/*") {
-            at += block_comment_len(rest);
+            position += block_comment_len(rest);
         } else if byte == b'"' {
-            at += quoted_len(rest, b'"');
+            position += quoted_len(rest, b'"');
         } else if byte == b'\'' {
-            at += character_len(rest);
+            position += character_len(rest);
         } else if is_word(byte) {
             let len = rest.bytes().take_while(|&byte| is_word(byte)).count();
             tokens.push(Token::Word(&rest[..len]));
-            at += len;
+            position += len;
         } else if rest.starts_with("::") {
             tokens.push(Token::Separator);
-            at += 2;
+            position += 2;
         } else {
             if !byte.is_ascii_whitespace() {
                 tokens.push(Token::Mark(byte));
             }
-            at += 1;
+            position += 1;
         }
     }
     tokens
@@ -71,27 +71,27 @@ fn raw_string_len(text: &str, prefix: usize) -> usize {
 }
 
 fn block_comment_len(text: &str) -> usize {
-    let (mut depth, mut at) = (0, 0);
-    while at < text.len() {
-        match &text.as_bytes()[at..] {
-            [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
-            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
-            _ => at += 1,
+    let (mut depth, mut position) = (0, 0);
+    while position < text.len() {
+        match &text.as_bytes()[position..] {
+            [b'/', b'*', ..] => (depth, position) = (depth + 1, position + 2),
+            [b'*', b'/', ..] => (depth, position) = (depth - 1, position + 2),
+            _ => position += 1,
         }
         if depth == 0 {
             break;
         }
     }
-    at
+    position
 }
 
 fn quoted_len(text: &str, quote: u8) -> usize {
     let mut bytes = text.bytes().enumerate().skip(1);
-    while let Some((at, byte)) = bytes.next() {
+    while let Some((position, byte)) = bytes.next() {
         if byte == b'\\' {
             bytes.next();
         } else if byte == quote {
-            return at + 1;
+            return position + 1;
         }
     }
     text.len()
@@ -102,7 +102,7 @@ fn character_len(text: &str) -> usize {
     let mut chars = text.char_indices().skip(1);
     match (chars.next(), chars.next()) {
         (Some((_, '\\')), _) => quoted_len(text, b'\''),
-        (Some(_), Some((at, '\''))) => at + 1,
+        (Some(_), Some((position, '\''))) => position + 1,
         _ => 1,
     }
 }
@@ -111,7 +111,7 @@ struct Reader<'a> {
     tokens: &'a [Token<'a>],
     next: usize,
     module: &'a [&'a str],
-    /// Modules whose body is in this file and around the next token, each with the depth of its braces.
+    /// Inline modules around the next token, each with the depth of its braces.
     inline: Vec<(usize, &'a str)>,
     depth: usize,
     paths: Vec<Vec<String>>,
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
                     self.next += 1;
                     self.read_use(&[]);
                 }
-                (Token::Word("crate" | "super"), [Token::Separator, ..]) if self.begins_path() => {
+                (Token::Word("crate" | "super"), [Token::Separator, ..]) if self.starts_path() => {
                     let path = self.read_path();
                     self.add(&path);
                 }
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips an attribute `#[cfg(…)]` and, if it asks for tests, the inline module below it.
+    /// Skips an attribute `#[cfg(…)]` and, if it selects tests, the inline module below it.
     fn skip_test_module(&mut self) {
         let start = self.next;
         self.next = self.end_of_group(start + 1);
@@ -177,8 +177,8 @@ impl<'a> Reader<'a> {
         self.tokens.len()
     }
 
-    /// Whether the next token begins a path, and none in `pub(in …)`, which is no import.
-    fn begins_path(&self) -> bool {
+    /// Whether the next token starts a path outside of `pub(in …)`, which is no import.
+    fn starts_path(&self) -> bool {
         !matches!(
             self.tokens[..self.next],
             [.., Token::Separator] | [.., Token::Mark(b'('), Token::Word("in")]
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn uses_are_taken_apart() {
+    fn trees_of_imports_are_split() {
         assert_eq!(read("use crate::x::{self, Y, z::{V as W, *}};"), ["x::self", "x::Y", "x::z::V", "x::z"]);
         assert_eq!(read("pub(crate) use super::c::D; use self::e::F;"), ["a::c::D", "a::b::e::F"]);
         assert_eq!(read("use super::super::G;"), ["G"]);

@@ -1,6 +1,6 @@
 //! Repository rules that neither the compiler nor clippy checks, as a test.
 //!
-//! They are ARCHITECTURE.md's invariants; Cargo.toml and clippy.toml have the lints.
+//! They enforce invariants of ARCHITECTURE.md; Cargo.toml and clippy.toml have the lints.
 
 mod bench;
 mod ceilings;
@@ -24,24 +24,24 @@ pub(crate) use pages::joined;
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// Relative to the repository, with `/`; a package's name for an arrow.
-    place: String,
+    /// Path from the repository, with `/`; the name of a package for a dependency.
+    location: String,
     /// Counted from 1; 0 without a line.
     line: usize,
-    what: String,
+    message: String,
 }
 
 impl Fault {
-    fn new(place: &str, line: usize, what: impl Into<String>) -> Self {
-        Self { place: place.to_owned(), line, what: what.into() }
+    fn new(location: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { location: location.to_owned(), line, message: message.into() }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
-            0 => write!(f, "{}: {}", self.place, self.what),
-            line => write!(f, "{}:{line}: {}", self.place, self.what),
+            0 => write!(f, "{}: {}", self.location, self.message),
+            line => write!(f, "{}:{line}: {}", self.location, self.message),
         }
     }
 }
@@ -69,13 +69,13 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<Fault>> {
         if file.path.ends_with(".rs") {
             faults.extend(source::check(file));
         }
-        // Elsewhere, paths may be those of other projects.
+        // Paths in other pages may be those of other projects.
         if file.path.ends_with(".md") && (!file.path.contains('/') || file.path.starts_with("docs/")) {
             faults.extend(pages::check_page(file, |path| root.join(path).exists()));
         }
     }
     faults.extend(pages::check_all(&files, |path| root.join(path).exists()));
-    faults.extend(source::unused_places(&files));
+    faults.extend(source::unused_entries(&files));
     let list = |path: &str| fs::read_to_string(root.join(path)).with_context(|| path.to_owned());
     faults.extend(circles::check(&files, &list(circles::LIST)?));
     faults.extend(folders::check(files.iter().map(|file| file.path.as_str()), &list(folders::LIST)?));
@@ -85,7 +85,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<Fault>> {
     faults.extend(crate_graph::check(&packages));
     faults.extend(crate_graph::unused(&packages));
     faults.extend(crate_graph::check_toolchain(root)?);
-    faults.extend(crate_graph::check_c(root)?);
+    faults.extend(crate_graph::check_no_c(root)?);
     Ok(faults)
 }
 
@@ -93,9 +93,9 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<Fault>> {
 const SCRIPT: &str = ".ci/run";
 
 /// Folders of generated files and data.
-const NOT_OURS: [&str; 6] = [".git", "target", "artifacts", "corpus", "shared", "node_modules"];
+const EXCLUDED_FOLDERS: [&str; 6] = [".git", "target", "artifacts", "corpus", "shared", "node_modules"];
 
-/// Endings of the files that the rules for text are about.
+/// Endings of the files that the rules for text apply to.
 const ENDINGS: [&str; 7] = ["rs", "md", "toml", "yml", "sh", "py", "s"];
 
 /// Endings of further files with comments.
@@ -125,7 +125,7 @@ fn walk(folder: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
         let name = entry.file_name();
-        if kind.is_dir() && !NOT_OURS.iter().any(|other| name == *other) {
+        if kind.is_dir() && !EXCLUDED_FOLDERS.iter().any(|excluded| name == *excluded) {
             walk(&path, paths)?;
         }
         let known = |ending: &std::ffi::OsStr| ENDINGS.iter().chain(&SOURCES).any(|known| ending == *known);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_walk_sees_this_file_and_the_script_but_no_build_output() {
+    fn the_walk_reads_this_file_and_the_script_but_no_build_output() {
         let files = read(&crate::root()).expect("the tree can be read");
         let has = |path: &str| files.iter().any(|file| file.path == path);
         assert!(has("xtask/src/tidy/mod.rs") && has("bindings/web/js/argon2.js") && has(".ci/run"));

@@ -1,13 +1,13 @@
-//! Rules for Rust files that no lint has: a first line with the file's purpose, its length, no ignored tests, and where
-//! the operating system is told apart.
+//! Rules for Rust files that no lint has: a first line with the file's purpose, a length, no ignored tests, and code for single
+//! operating systems only in listed files.
 
 use super::{Fault, TextFile};
 
 /// Maximum lines of a file.
-const LONG: usize = 800;
+const MAX_LINES: usize = 800;
 
 /// Files (and folders, with `/`) that may have code for single operating systems. Tests may too.
-const SYSTEM: [&str; 22] = [
+const SYSTEM_FILES: [&str; 22] = [
     "bindings/c/src/hashmill/pointers.rs",
     "crates/atomic-file/src/os.rs",
     "crates/cli/src/os/",
@@ -35,33 +35,33 @@ const SYSTEM: [&str; 22] = [
 pub(super) fn check(file: &TextFile) -> Vec<Fault> {
     let path = file.path.as_str();
     let mut faults = Vec::new();
-    let mut fault = |line, what: &str| faults.push(Fault::new(path, line, what));
+    let mut fault = |line, message: &str| faults.push(Fault::new(path, line, message));
     if !file.text.starts_with("//! ") {
         fault(1, "the first line is not `//!` with the purpose of the file");
     }
-    if file.text.lines().count() > LONG {
+    if file.text.lines().count() > MAX_LINES {
         fault(0, "too long: split it");
     }
     // Tests stand at the end of their file.
-    let mut test = path.contains("/tests/") || path.ends_with("/tests.rs") || allowed(path);
+    let mut is_test = path.contains("/tests/") || path.ends_with("/tests.rs") || may_be_system_specific(path);
     for (index, line) in file.text.lines().enumerate() {
-        test |= line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test,");
+        is_test |= line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test,");
         if line.trim_start().starts_with("#[ignore") {
             fault(index + 1, "an ignored test: run it, or report a skip for a reason found at run time");
         }
-        if !test && tells_systems_apart(line) {
+        if !is_test && is_system_specific(line) {
             fault(index + 1, "code for one operating system outside the files listed in `tidy/source.rs`");
         }
     }
     faults
 }
 
-fn allowed(path: &str) -> bool {
-    SYSTEM.iter().any(|place| path == *place || place.ends_with('/') && path.starts_with(place))
+fn may_be_system_specific(path: &str) -> bool {
+    SYSTEM_FILES.iter().any(|entry| path == *entry || entry.ends_with('/') && path.starts_with(entry))
 }
 
-/// Whether a line of code says `cfg` of an operating system.
-fn tells_systems_apart(line: &str) -> bool {
+/// Whether a line of code has a `cfg` with an operating system.
+fn is_system_specific(line: &str) -> bool {
     let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
     !line.trim_start().starts_with("//")
         && ["cfg(", "cfg!(", "cfg_attr("].iter().any(|cfg| line.contains(cfg))
@@ -69,13 +69,13 @@ fn tells_systems_apart(line: &str) -> bool {
 }
 
 /// Listed files without code for single operating systems.
-pub(super) fn unused_places(files: &[TextFile]) -> Vec<Fault> {
-    let used = |place: &str| {
-        let mut there = files.iter().filter(|file| file.path.starts_with(place));
-        there.any(|file| file.text.lines().any(tells_systems_apart))
+pub(super) fn unused_entries(files: &[TextFile]) -> Vec<Fault> {
+    let is_used = |entry: &str| {
+        let mut matching = files.iter().filter(|file| file.path.starts_with(entry));
+        matching.any(|file| file.text.lines().any(is_system_specific))
     };
-    let unused = SYSTEM.into_iter().filter(|place| !used(place));
-    unused.map(|place| Fault::new(place, 0, "an unneeded entry in `tidy/source.rs`")).collect()
+    let unused = SYSTEM_FILES.into_iter().filter(|entry| !is_used(entry));
+    unused.map(|entry| Fault::new(entry, 0, "an unneeded entry in `tidy/source.rs`")).collect()
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_says_what_it_is_for() {
+    fn a_file_starts_with_its_purpose() {
         assert!(check(&file("crates/x/src/a.rs", "//! A file.\n")).is_empty());
         assert_eq!(check(&file("crates/x/src/a.rs", "use b;\n")).len(), 1);
         assert_eq!(check(&file("crates/x/src/a.rs", "//!\n")).len(), 1);
@@ -101,8 +101,8 @@ mod tests {
 
     #[test]
     fn long_files_are_split() {
-        assert_eq!(lines("crates/x/src/a.rs", &"\n".repeat(LONG - 1)), CLEAN);
-        assert_eq!(lines("crates/x/src/a.rs", &"\n".repeat(LONG)), [0]);
+        assert_eq!(lines("crates/x/src/a.rs", &"\n".repeat(MAX_LINES - 1)), CLEAN);
+        assert_eq!(lines("crates/x/src/a.rs", &"\n".repeat(MAX_LINES)), [0]);
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn systems_are_told_apart_in_one_file() {
+    fn code_for_one_system_is_allowed_in_listed_files_only() {
         let text =
             "#[cfg(unix)]\nfn f() {}\n#[cfg(all(feature = \"x\", target_os = \"linux\"))]\n// cfg(unix)\n";
         assert_eq!(lines("crates/files/src/read/plan.rs", text), [2, 4]);
@@ -122,9 +122,9 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_asks_for_no_system_is_a_fault() {
-        assert_eq!(unused_places(&[]).len(), SYSTEM.len());
+    fn a_listed_file_without_code_for_one_system_is_a_fault() {
+        assert_eq!(unused_entries(&[]).len(), SYSTEM_FILES.len());
         let one = file("crates/files/src/os.rs", "#[cfg(unix)]\n");
-        assert_eq!(unused_places(&[one]).len(), SYSTEM.len() - 1);
+        assert_eq!(unused_entries(&[one]).len(), SYSTEM_FILES.len() - 1);
     }
 }

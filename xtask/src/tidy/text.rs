@@ -24,18 +24,18 @@ mod tests {
 
     const CLEAN: [(usize, String); 0] = [];
 
-    fn whats(text: &str) -> Vec<(usize, String)> {
+    fn messages(text: &str) -> Vec<(usize, String)> {
         let file = TextFile { path: "a.md".to_owned(), text: text.to_owned() };
-        check(&file).into_iter().map(|fault| (fault.line, fault.what)).collect()
+        check(&file).into_iter().map(|fault| (fault.line, fault.message)).collect()
     }
 
     #[test]
-    fn each_rule_is_seen() {
-        assert_eq!(whats("a\nb\n"), CLEAN);
-        assert_eq!(whats("a\r\nb\r\n"), CLEAN, "a checkout on Windows");
-        assert_eq!(whats("a \nb\n"), [(1, "white space at the end of the line".to_owned())]);
-        assert_eq!(whats("a\n\tb\n"), [(2, "a tab".to_owned())]);
-        assert_eq!(whats("a").len(), 1);
-        assert_eq!(whats("a\n\n").len(), 1);
+    fn each_rule_is_checked() {
+        assert_eq!(messages("a\nb\n"), CLEAN);
+        assert_eq!(messages("a\r\nb\r\n"), CLEAN, "a checkout on Windows");
+        assert_eq!(messages("a \nb\n"), [(1, "white space at the end of the line".to_owned())]);
+        assert_eq!(messages("a\n\tb\n"), [(2, "a tab".to_owned())]);
+        assert_eq!(messages("a").len(), 1);
+        assert_eq!(messages("a\n\n").len(), 1);
     }
 }

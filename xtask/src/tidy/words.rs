@@ -1,13 +1,13 @@
-//! Habits of comments that hide what a sentence says.
+//! Wording of comments that hides the meaning of a sentence: counts that may only shrink.
 //!
-//! A program part is named, not called by a pronoun for people, and the first line of a file is a noun phrase. Rewrite the sentence;
-//! another word for the same habit is no repair.
+//! A program part has a name, not a pronoun for people, and the first line of a file is a noun phrase. Rewrite the sentence; a synonym
+//! of the word is no repair.
 
 use std::collections::BTreeMap;
 
 use super::{Fault, TextFile, ceilings};
 
-/// Lines that are left, for each crate.
+/// Allowed numbers of lines of each crate.
 pub(super) const LIST: &str = "xtask/tidy/words.txt";
 
 /// Phrases that are counted.
@@ -35,30 +35,30 @@ const CLAUSES: [&str; 14] = [
 const ENDINGS: [&str; 16] =
     ["rs", "md", "py", "pyi", "js", "mjs", "cjs", "ts", "mts", "cts", "h", "hpp", "c", "cpp", "cu", "wgsl"];
 
-/// Folders of reports, which stay as they were written.
+/// Folders of records, which are not rewritten.
 const RECORDS: [&str; 2] = ["bench/journal/", "bench/records/"];
 
-/// Compares the lines of each crate with `list`. Of a crate that has more, the lines are named.
+/// Compares the counts of each crate with `list`. Names the lines of a crate that exceeds its count.
 pub(super) fn check(files: &[TextFile], list: &str) -> Vec<Fault> {
-    let found = find(files);
-    let counts = found.iter().map(|(name, lines)| (name.clone(), lines.len())).collect();
+    let lines = find(files);
+    let counts = lines.iter().map(|(name, lines)| (name.clone(), lines.len())).collect();
     let mut faults = ceilings::check(LIST, list, &counts);
-    let grown: Vec<_> =
-        faults.iter().filter_map(|fault| found.get(&fault.place)).flatten().cloned().collect();
-    faults.extend(grown);
+    let above_ceiling: Vec<_> =
+        faults.iter().filter_map(|fault| lines.get(&fault.location)).flatten().cloned().collect();
+    faults.extend(above_ceiling);
     faults
 }
 
 /// Lines by crate and kind.
 fn find(files: &[TextFile]) -> BTreeMap<String, Vec<Fault>> {
-    let mut found: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
+    let mut by_crate: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
     for file in files {
         let ending = file.path.rsplit_once('.').map_or("", |(_, ending)| ending);
         if !ENDINGS.contains(&ending) || RECORDS.iter().any(|folder| file.path.starts_with(folder)) {
             continue;
         }
         let mut add = |kind: &str, line: usize, text: &str| {
-            let lines = found.entry(format!("{} {kind}", crate_of(&file.path))).or_default();
+            let lines = by_crate.entry(format!("{} {kind}", crate_name(&file.path))).or_default();
             lines.push(Fault::new(&file.path, line, text.trim()));
         };
         for (index, line) in file.text.lines().enumerate() {
@@ -71,16 +71,16 @@ fn find(files: &[TextFile]) -> BTreeMap<String, Vec<Fault>> {
             }
         }
     }
-    found
+    by_crate
 }
 
 /// The crate of a file, or the folder or file below the root.
-fn crate_of(path: &str) -> &str {
+fn crate_name(path: &str) -> &str {
     let names = if path.starts_with("crates/") || path.starts_with("bindings/") { 2 } else { 1 };
     path.match_indices('/').nth(names - 1).map_or(path, |(at, _)| &path[..at])
 }
 
-/// What follows the first `//`, `#` or `*`, the marks of comments in all languages that are read.
+/// The text after the first `//`, `#` or `*`, the marks of comments in all of these languages.
 fn comment(line: &str) -> &str {
     let marks = ["//", "#", "*"];
     let first = marks.iter().filter_map(|mark| line.find(mark)).min();
@@ -106,7 +106,7 @@ fn has_phrase(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A phrase that is counted, put together so that this file has none.
+    /// A counted phrase, concatenated so that this file does not contain it.
     const PRONOUN: &str = concat!("no", "body");
 
     fn faults(path: &str, text: &str, list: &str) -> Vec<String> {
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn a_pronoun_in_a_comment_is_a_fault_that_names_the_line() {
         let text = format!("//! A file.\nfn f() {{}} // For {PRONOUN}.\n");
-        let found = faults("crates/x/src/a.rs", &text, "");
-        assert_eq!(found.len(), 3, "{found:?}");
-        assert_eq!(found[0], format!("crates/x lines: 1, where {LIST} allows 0"));
-        assert_eq!(found[2], format!("crates/x/src/a.rs:2: For {PRONOUN}."));
+        let messages = faults("crates/x/src/a.rs", &text, "");
+        assert_eq!(messages.len(), 3, "{messages:?}");
+        assert_eq!(messages[0], format!("crates/x lines: 1, where {LIST} allows 0"));
+        assert_eq!(messages[2], format!("crates/x/src/a.rs:2: For {PRONOUN}."));
         assert!(faults("crates/x/src/a.rs", &text, "crates/x lines 1\n").is_empty());
         assert_eq!(
             faults("crates/x/src/a.rs", &text, "crates/x lines 2\n").len(),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn code_and_parts_of_words_do_not_count() {
+    fn code_and_parts_of_words_are_not_counted() {
         for text in [format!("let {PRONOUN} = 1;"), format!("// {PRONOUN}s"), format!("// x{PRONOUN}_")] {
             assert!(faults("xtask/src/a.rs", &text, "").is_empty(), "{text}");
         }
@@ -143,14 +143,14 @@ mod tests {
 
     #[test]
     fn a_first_line_that_is_a_clause_is_a_fault() {
-        let found = faults("fuzz/src/a.rs", "//! What it is.\n", "");
-        assert_eq!(found[0], format!("fuzz first-lines: 1, where {LIST} allows 0"));
+        let messages = faults("fuzz/src/a.rs", "//! What it is.\n", "");
+        assert_eq!(messages[0], format!("fuzz first-lines: 1, where {LIST} allows 0"));
         assert!(faults("fuzz/src/a.rs", "//! Whatever. Items.\n", "").is_empty());
         assert!(faults("fuzz/src/a.rs", "//! Items.\n//! What they are.\n", "").is_empty());
     }
 
     #[test]
-    fn records_are_left_alone() {
+    fn records_are_not_counted() {
         assert!(faults("bench/records/m/a.md", &format!("For {PRONOUN}.\n"), "").is_empty());
     }
 }

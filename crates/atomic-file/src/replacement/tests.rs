@@ -113,7 +113,7 @@ fn nothing_is_overwritten_where_nothing_was_expected() {
         let path = dir.path().join("list");
         let mut new = written(begin, &path, "new");
         fs::write(&path, "other").expect("a file");
-        let placed = Disk { new: &mut new, expected: Expected::Absent }.place();
+        let placed = Disk { new: &mut new, expected: Expected::Absent }.put_in_place();
         assert!(matches!(placed, Err(Error::Exists)), "{placed:?}");
         drop(new);
         assert_eq!((fs::read(&path).expect("a file"), entries(dir.path())), (b"other".to_vec(), 1));
@@ -137,7 +137,7 @@ mod unix {
                 fs::set_permissions(&path, Permissions::from_mode(mode)).expect("our file");
                 let new = written(begin, &path, "new");
                 let meanwhile = new.metadata().expect("a file").mode() & 0o077;
-                assert_eq!(meanwhile, 0, "nobody else reads it before it is whole");
+                assert_eq!(meanwhile, 0, "no other user can read it before it is complete");
                 let finished = new.finish(Expected::Anything).expect("space");
                 assert_eq!(finished.other_names, 0);
                 assert_eq!(fs::metadata(&path).expect("a file").mode() & 0o7777, mode);

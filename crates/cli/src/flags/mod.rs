@@ -23,7 +23,9 @@ pub(crate) use commands::{
     StoredFlags, SumArgs, TuneArgs, UpgradeArgs, VerifyArgs,
 };
 #[cfg(feature = "serve")]
-pub(crate) use commands::{InitArgs, ServeArgs, ServeCommand};
+pub(crate) use commands::{
+    CheckStorageArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, ServeArgs, ServeCommand, StorageFlag,
+};
 #[cfg(feature = "generate")]
 pub(crate) use parser::definition;
 pub(crate) use parser::{CommandLine, parse};

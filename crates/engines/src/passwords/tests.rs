@@ -361,16 +361,17 @@ fn a_stop_gives_no_answer() {
 #[test]
 fn progress_covers_the_work_of_the_cpu_alone() {
     let own = right_hashes();
-    let seen = |service: &EnginePasswords, password: &[u8]| {
-        let mut seen = Vec::new();
-        let verdict = service.verify(password, &own[0], &mut |progress| seen.push(progress), &Stop::new());
-        (verdict.is_ok(), seen)
+    let verify = |service: &EnginePasswords, password: &[u8]| {
+        let mut reported = Vec::new();
+        let verdict =
+            service.verify(password, &own[0], &mut |progress| reported.push(progress), &Stop::new());
+        (verdict.is_ok(), reported)
     };
     let params = own[0].params();
-    let (matches, on_cpu) = seen(&service(None), b"a");
+    let (matches, on_cpu) = verify(&service(None), b"a");
     assert!(matches && on_cpu.len() == 2 + 4, "{on_cpu:?}");
     assert_eq!((on_cpu[0], on_cpu[5]), (HashProgress::Started { params }, HashProgress::Finished));
-    assert_eq!(seen(&with_bit_flip(None), b"a"), (true, Vec::new()));
-    let (matches, repeated) = seen(&with_bit_flip(None), b"no");
+    assert_eq!(verify(&with_bit_flip(None), b"a"), (true, Vec::new()));
+    let (matches, repeated) = verify(&with_bit_flip(None), b"no");
     assert!(!matches && repeated == on_cpu, "the CPU repeats a mismatch");
 }

@@ -322,13 +322,13 @@ mod tests {
 
     #[test]
     fn saved_choices_are_used() {
-        let kept = parse(&content(choice("portable")).to_string(), &Host::current()).expect("valid here");
-        let kept = kept.choice.expect("for the CPU");
-        assert_eq!((&kept, kept.date()), (&choice("portable"), "2026-11-26"));
-        let plan = kept.blake3();
+        let tuned = parse(&content(choice("portable")).to_string(), &Host::current()).expect("valid here");
+        let saved = tuned.choice.expect("for the CPU");
+        assert_eq!((&saved, saved.date()), (&choice("portable"), "2026-11-26"));
+        let plan = saved.blake3();
         assert!(Role::ALL.into_iter().all(|role| plan.kernel(role) == Kernel::portable()));
         assert_eq!((plan.parallel_from(), plan.basis(), plan.is_measured()), (4096, BASIS, true));
-        let plan = kept.argon2();
+        let plan = saved.argon2();
         let params = |kib| argon2::Params::new(kib, 1, 1).expect("costs");
         assert_eq!((plan.kernel(), plan.basis()), (argon2::Kernel::portable(), BASIS));
         assert_eq!((plan.width(params(4096)), plan.width(params(4097))), (2, 1));
@@ -345,15 +345,15 @@ mod tests {
 
     #[test]
     fn parses_devices_with_and_without_a_cpu_choice() {
-        let mut whole = content(choice("portable"));
-        whole["devices"] = json!([device("a card")]);
-        let kept = parse(&whole.to_string(), &Host::current()).expect("valid here");
-        assert_eq!((kept.choice, kept.devices.len()), (Some(choice("portable")), 1));
-        whole.as_object_mut().expect("an object").remove("choice");
-        let kept = parse(&whole.to_string(), &Host::current()).expect("valid here");
-        assert_eq!((kept.choice, kept.devices[0].hashes_per_second), (None, 2.5));
-        whole["devices"] = json!([]);
-        let error = parse(&whole.to_string(), &Host::current()).expect_err("empty");
+        let mut file = content(choice("portable"));
+        file["devices"] = json!([device("a card")]);
+        let tuned = parse(&file.to_string(), &Host::current()).expect("valid here");
+        assert_eq!((tuned.choice, tuned.devices.len()), (Some(choice("portable")), 1));
+        file.as_object_mut().expect("an object").remove("choice");
+        let tuned = parse(&file.to_string(), &Host::current()).expect("valid here");
+        assert_eq!((tuned.choice, tuned.devices[0].hashes_per_second), (None, 2.5));
+        file["devices"] = json!([]);
+        let error = parse(&file.to_string(), &Host::current()).expect_err("empty");
         assert_eq!(error, "it is damaged: it has no entries");
     }
 
@@ -368,24 +368,24 @@ mod tests {
             ("tuning", json!("whatever"), "no tuning of a device: hashes is missing"),
         ];
         for (field, value, why) in faults {
-            let mut whole = content(choice("portable"));
-            whole["devices"] = json!([device("a"), device("b"), device("c")]);
-            whole["devices"][1][field] = value;
-            let kept = parse(&whole.to_string(), &Host::current()).expect("valid here");
-            assert_eq!(kept.faults, [format!("entry 2 of devices: {why}")]);
-            let names: Vec<&str> = kept.devices.iter().map(|tuned| &*tuned.device).collect();
-            assert_eq!((names, kept.choice.is_some()), (vec!["a", "c"], true));
+            let mut file = content(choice("portable"));
+            file["devices"] = json!([device("a"), device("b"), device("c")]);
+            file["devices"][1][field] = value;
+            let tuned = parse(&file.to_string(), &Host::current()).expect("valid here");
+            assert_eq!(tuned.faults, [format!("entry 2 of devices: {why}")]);
+            let names: Vec<&str> = tuned.devices.iter().map(|tuned| &*tuned.device).collect();
+            assert_eq!((names, tuned.choice.is_some()), (vec!["a", "c"], true));
         }
     }
 
     #[test]
     fn accepts_earlier_formats() {
         for format in EARLIER_FORMATS {
-            let mut whole = content(choice("portable"));
-            whole["format"] = json!(format);
-            whole["choice"]["blake3"].as_object_mut().expect("an object").remove("long");
-            let kept = parse(&whole.to_string(), &Host::current()).expect("valid here");
-            let choice = kept.choice.expect("for the CPU");
+            let mut file = content(choice("portable"));
+            file["format"] = json!(format);
+            file["choice"]["blake3"].as_object_mut().expect("an object").remove("long");
+            let tuned = parse(&file.to_string(), &Host::current()).expect("valid here");
+            let choice = tuned.choice.expect("for the CPU");
             assert_eq!(choice.blake3.long, None);
             assert_eq!(choice.blake3().kernel(Role::Long), Kernel::portable());
         }
@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn files_of_other_hosts_are_ignored_with_a_reason() {
-        let whole = content(choice("portable"));
+        let file = content(choice("portable"));
         for (field, value, why) in [
             ("hashmill", json!("0.0.9"), "it was measured by hashmill 0.0.9"),
             ("stepping", json!(99), "it was measured on another processor, "),
@@ -424,7 +424,7 @@ mod tests {
             ("blake3", json!(["portable", "abacus"]), "it was measured with other kernels"),
             ("argon2", json!([]), "it was measured with other kernels"),
         ] {
-            let mut other = whole.clone();
+            let mut other = file.clone();
             other["place"][field] = value;
             let error = parse(&other.to_string(), &Host::current()).expect_err(field);
             assert!(error.starts_with(why), "{error}");
@@ -433,8 +433,8 @@ mod tests {
 
     #[test]
     fn damaged_files_are_ignored_with_a_reason() {
-        let whole = content(choice("portable"));
-        let text = whole.to_string();
+        let file = content(choice("portable"));
+        let text = file.to_string();
         for end in 0..text.len() {
             let error = parse(&text[..end], &Host::current()).expect_err("a part");
             assert!(error.starts_with("it is damaged: "), "{error}");
@@ -454,7 +454,7 @@ mod tests {
             ("/choice/measured", json!("yesterday"), "it is damaged: its date is invalid"),
             ("/choice/blake3/parallel_from", json!(-1), "it is damaged: invalid value"),
         ] {
-            let mut other = whole.clone();
+            let mut other = file.clone();
             *other.pointer_mut(pointer).expect(pointer) = value;
             let error = parse(&other.to_string(), &Host::current()).expect_err(pointer);
             assert!(error.starts_with(why), "{error}");
@@ -491,14 +491,14 @@ mod tests {
             for from in 0..8 {
                 let (path, here) = (&path, &here);
                 scope.spawn(move || {
-                    let mut mine = choice("portable");
-                    mine.blake3.parallel_from = from;
+                    let mut own_choice = choice("portable");
+                    own_choice.blake3.parallel_from = from;
                     for _ in 0..20 {
-                        let change = |choices: &mut TunedChoices| choices.choice = Some(mine.clone());
+                        let change = |choices: &mut TunedChoices| choices.choice = Some(own_choice.clone());
                         TuneFile::new(path.clone()).save(change).expect("a folder that takes files");
                         let text = read(path).expect("a file").expect("it is there");
-                        let kept = parse(&text, here).expect("whole").choice.expect("for the CPU");
-                        assert!(kept.blake3.parallel_from < 8);
+                        let saved = parse(&text, here).expect("a complete file").choice.expect("for the CPU");
+                        assert!(saved.blake3.parallel_from < 8);
                     }
                 });
             }
@@ -525,7 +525,7 @@ mod tests {
             }
         });
         let text = read(&path).expect("a file").expect("it is there");
-        assert_eq!(parse(&text, &Host::current()).expect("whole").devices.len(), 32);
+        assert_eq!(parse(&text, &Host::current()).expect("file").devices.len(), 32);
     }
 
     #[test]

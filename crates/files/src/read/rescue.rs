@@ -385,9 +385,9 @@ mod tests {
     #[test]
     fn more_places_than_are_named_are_counted() {
         let rescue = Rescue::new(true);
-        for place in (0..2 * PLACES as u64).rev() {
+        for sector in (0..2 * PLACES as u64).rev() {
             rescue
-                .bad(Gap { offset: 1024 * place, len: 512 }, os::bad_sector_error())
+                .bad(Gap { offset: 1024 * sector, len: 512 }, os::bad_sector_error())
                 .expect("it keeps going");
         }
         let Err(Error::Unreadable(unreadable)) = rescue.finish(digest()) else { panic!("no gap") };

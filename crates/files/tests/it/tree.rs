@@ -82,7 +82,7 @@ fn another_function_is_refused() {
     ] {
         let name = format!("{function:?}");
         let result = files(function, Strategy::Auto, 1).hash_tree(dir.path());
-        let failures = result.expect_err("the digest would be one that nobody can check");
+        let failures = result.expect_err("such a digest could not be checked");
         assert!(matches!(&failures[..], [(_, Error::Refused(_))]), "{name}: {failures:?}");
     }
 }

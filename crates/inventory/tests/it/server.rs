@@ -59,7 +59,7 @@ static ADDRESSES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Allow-list entries for all stores and all servers started so far.
 pub(crate) fn all_servers() -> Vec<String> {
-    let addresses = ADDRESSES.lock().expect("nobody panics");
+    let addresses = ADDRESSES.lock().expect("no panic");
     let servers = addresses.iter().map(|address| format!("http://{address}"));
     servers.chain(["s3", "file", "http://127.0.0.1:9"].map(str::to_owned)).collect()
 }
@@ -75,7 +75,7 @@ impl Server {
     pub(crate) fn start(reply: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
-        ADDRESSES.lock().expect("nobody panics").push(address.clone());
+        ADDRESSES.lock().expect("no panic").push(address.clone());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let server = Server { address, requests: Arc::clone(&requests) };
         let reply = Arc::new(reply);
@@ -104,7 +104,7 @@ fn serve(
         fields.insert(name.to_ascii_lowercase(), value.trim().to_owned());
     }
     let before = {
-        let mut requests = requests.lock().expect("nobody panics");
+        let mut requests = requests.lock().expect("no panic");
         requests.push(path.clone());
         requests.len() - 1
     };

@@ -375,8 +375,8 @@ fn secret_query_is_in_no_error() {
         options.retries = 0;
         options
     };
-    let nobody = "127.0.0.1:9".to_owned();
-    for address in [&server.address, &broken.address, &failing.address, &nobody] {
+    let closed = "127.0.0.1:9".to_owned();
+    for address in [&server.address, &broken.address, &failing.address, &closed] {
         let url = format!("http://{address}/x?X-Sig=secret");
         let failure = one(hasty(), Row::from_url(&*url)).result.expect_err("no digest");
         assert!(!failure.words.contains("secret"), "{failure}");

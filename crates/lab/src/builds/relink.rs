@@ -25,7 +25,7 @@ const KEEPER: &str = include_str!("lab-cc.sh");
 const SHUFFLED: [&str; 4] = [".text*", ".rodata*", ".data*", ".bss*"];
 
 /// Prefix of a captured file in the recorded arguments.
-const KEPT: &str = "lab-kept:";
+const CAPTURED_PREFIX: &str = "lab-kept:";
 /// Placeholder of the program in the recorded arguments.
 const PROGRAM: &str = "lab-program";
 
@@ -208,7 +208,7 @@ impl LinkInputs {
         let seed = 1 + seed % 0x7fff_fffe;
         let mut command = self.command();
         for argument in &self.arguments {
-            match argument.strip_prefix(KEPT) {
+            match argument.strip_prefix(CAPTURED_PREFIX) {
                 Some(name) => command.arg(self.folder.join(name)),
                 None if argument == PROGRAM => command.arg(program),
                 None => command.arg(argument),

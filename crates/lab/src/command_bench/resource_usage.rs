@@ -138,7 +138,7 @@ mod tests {
             (Some("a"), 1, 2, 1)
         );
         assert_eq!((used[0].printed, used[0].p95_ns), (7.0, None));
-        assert_eq!((used[1].output.as_deref(), used[1].odd), (None, 0), "nobody looked");
+        assert_eq!((used[1].output.as_deref(), used[1].odd), (None, 0), "outputs were not compared");
         assert_eq!(used[2], ResourceUsage::default());
     }
 

@@ -34,13 +34,13 @@ impl Machine {
     #[must_use]
     pub fn read() -> Self {
         let cpuinfo = read("/proc/cpuinfo");
-        let says = |name| field(&cpuinfo, name, ':');
+        let cpu_field = |name| field(&cpuinfo, name, ':');
         let model = ["cpu family", "model", "stepping", "CPU implementer", "CPU part", "CPU variant"];
-        let model: Vec<&str> = model.iter().filter_map(|name| says(name)).collect();
+        let model: Vec<&str> = model.iter().filter_map(|name| cpu_field(name)).collect();
         let memory_kib = number(&read("/proc/meminfo"), "MemTotal").unwrap_or(0);
         let mut machine = Machine {
             id: String::new(),
-            cpu: says("model name").unwrap_or(UNKNOWN).to_owned(),
+            cpu: cpu_field("model name").unwrap_or(UNKNOWN).to_owned(),
             model: model.join("-"),
             arch: std::env::consts::ARCH.to_owned(),
             logical_cores: u32::try_from(threads()).unwrap_or(u32::MAX),
@@ -48,7 +48,7 @@ impl Machine {
             memory_gib: u32::try_from((memory_kib + (1 << 19)) >> 20).unwrap_or(u32::MAX),
             os: std::env::consts::OS.to_owned(),
             kernel: line("/proc/sys/kernel/osrelease").unwrap_or_else(|| UNKNOWN.to_owned()),
-            virtualization: virtualization(says("flags")),
+            virtualization: virtualization(cpu_field("flags")),
             page_bytes: page_size().map(|size| size as u64),
             huge_pages: transparent_huge_pages(),
             aslr: line("/proc/sys/kernel/randomize_va_space").and_then(|text| text.parse().ok()),

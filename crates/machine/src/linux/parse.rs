@@ -62,8 +62,8 @@ pub(crate) fn faults(text: &str) -> Option<(u64, u64)> {
 pub(crate) fn physical_cores(cpuinfo: &str) -> Option<u32> {
     let mut cores: Vec<(&str, &str)> = Vec::new();
     for processor in cpuinfo.split("\n\n") {
-        let place = (field(processor, "physical id", ':'), field(processor, "core id", ':'));
-        if let (Some(package), Some(core)) = place
+        let package_and_core = (field(processor, "physical id", ':'), field(processor, "core id", ':'));
+        if let (Some(package), Some(core)) = package_and_core
             && !cores.contains(&(package, core))
         {
             cores.push((package, core));

@@ -325,9 +325,9 @@ mod tests {
         let mut counts = PageCounts::read(folder)?;
         let persistent = counts.persistent();
         if count > persistent {
-            let kept = counts.surplus.min(count - persistent);
-            counts.surplus -= kept;
-            let new = (count - persistent - kept).min(MOST_PAGES.saturating_sub(counts.all));
+            let made_persistent = counts.surplus.min(count - persistent);
+            counts.surplus -= made_persistent;
+            let new = (count - persistent - made_persistent).min(MOST_PAGES.saturating_sub(counts.all));
             (counts.all, counts.free) = (counts.all + new, counts.free + new);
         } else {
             let committed = read_count(&folder.join(COMMITTED))?;
@@ -377,8 +377,8 @@ mod tests {
                 match reserve_below(root.path(), 0, 2 * MIB, pages, simulated_kernel) {
                     Ok(reservation) => {
                         assert!(counts(&folder)[1] >= pages + committed, "{what}: as many are free");
-                        let kept = if missing == 0 { 0 } else { surplus };
-                        assert_eq!(reservation.added_pages(), missing + kept, "{what}");
+                        let made_persistent = if missing == 0 { 0 } else { surplus };
+                        assert_eq!(reservation.added_pages(), missing + made_persistent, "{what}");
                         granted += 1;
                     }
                     Err(error) => {

@@ -141,8 +141,8 @@ mod tests {
     fn threads_stay_where_they_are_bound() {
         let cores = processors();
         for id in place_threads(&cores, cores.len()) {
-            let seen = std::thread::spawn(move || (bind(id), processors()));
-            let (bound, left) = seen.join().expect("no panic");
+            let thread = std::thread::spawn(move || (bind(id), processors()));
+            let (bound, left) = thread.join().expect("no panic");
             // Systems that treat binding as a hint refuse it.
             assert!(!bound || left.iter().map(|core| core.id).eq([id]), "{id}: {left:?}");
         }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Counting costs time, so only one build does it.
+/// Counting takes time, so only one build has this allocator.
 #[cfg(feature = "counting")]
 #[global_allocator]
 static COUNTED: cap::Cap<std::alloc::System> = cap::Cap::new(std::alloc::System, usize::MAX);
@@ -10,12 +10,12 @@ static COUNTED: cap::Cap<std::alloc::System> = cap::Cap::new(std::alloc::System,
 fn main() -> ExitCode {
     #[cfg(feature = "counting")]
     {
-        use hashmill_rivals::lab::memory::{COUNTER, Counter, answer};
+        use hashmill_rivals::lab::memory::{COUNTER, Counter, count_in_child};
         use std::io::Write as _;
-        let counter = Counter { now: || COUNTED.allocated(), most: || COUNTED.max_allocated() };
-        let words: Vec<String> = std::env::args().skip(1).collect();
-        if let Some(answered) = answer(counter, &words) {
-            return answered.map_or_else(
+        let counter = Counter { now: || COUNTED.allocated(), max: || COUNTED.max_allocated() };
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        if let Some(result) = count_in_child(counter, &arguments) {
+            return result.map_or_else(
                 |error| {
                     // A closed standard error cannot be reported.
                     writeln!(std::io::stderr(), "rivals-session: {error:#}").ok();
@@ -26,6 +26,6 @@ fn main() -> ExitCode {
         }
         COUNTER.get_or_init(|| counter);
     }
-    // The first argument is the word that leads to the lab.
+    // The first argument is `lab`.
     ExitCode::from(hashmill_rivals::lab::run(std::env::args_os().skip(2)))
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::hashmill::Hashmill;
 use super::official::Official;
-use super::ours::Ours;
 use super::peer::Peer;
 use super::runner::{Difference, run};
 use super::script::Script;
@@ -15,9 +15,9 @@ pub struct Total {
     pub scripts: usize,
     /// Changes whose bytes were compared.
     pub changes: usize,
-    /// Calls whose answers were compared, edits among them.
+    /// Calls whose results were compared, including edits.
     pub calls: usize,
-    /// Scripts that ended early, because the oracle panicked.
+    /// Scripts that stopped because the oracle panicked.
     pub oracle_panics: usize,
 }
 
@@ -39,9 +39,13 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {}, text in {:?}, {} people", self.seed, self.script.encoding, self.script.people)?;
+        writeln!(
+            f,
+            "seed {}, text in {:?}, {} replicas",
+            self.seed, self.script.encoding, self.script.replicas
+        )?;
         for (index, step) in self.script.steps.iter().enumerate() {
-            writeln!(f, "  {index}: person {} does {:?}", step.who, step.action)?;
+            writeln!(f, "  {index}: replica {} does {:?}", step.replica, step.action)?;
         }
         write!(f, "{}", self.difference)
     }
@@ -49,7 +53,7 @@ impl fmt::Display for Finding {
 
 /// Runs scripts of `length` steps, the first with `seed`, until `calls` calls were compared or a difference is found.
 ///
-/// `progress` gets the totals from time to time.
+/// `progress` gets the totals after every 100 scripts.
 pub fn search<A: Peer, B: Peer>(
     seed: u64,
     length: usize,
@@ -58,7 +62,7 @@ pub fn search<A: Peer, B: Peer>(
 ) -> Result<Total, Box<Finding>> {
     let mut total = Total::default();
     for seed in seed.. {
-        let script = Script::invent(seed, length);
+        let script = Script::random(seed, length);
         match run::<A, B>(&script) {
             Ok(outcome) => {
                 total.scripts += 1;
@@ -66,7 +70,7 @@ pub fn search<A: Peer, B: Peer>(
                 total.calls += outcome.calls;
                 total.oracle_panics += usize::from(outcome.oracle_panicked);
             }
-            Err(_) => return Err(Box::new(shortest::<A, B>(seed, script))),
+            Err(_) => return Err(Box::new(minimise::<A, B>(seed, script))),
         }
         if total.scripts.is_multiple_of(100) {
             progress(&total);
@@ -78,18 +82,18 @@ pub fn search<A: Peer, B: Peer>(
     Ok(total)
 }
 
-/// [`search`] for the official crate and our engine.
-pub fn official_and_ours(
+/// [`search`] for the official crate and Hashmill's engine.
+pub fn official_and_hashmill(
     seed: u64,
     length: usize,
     calls: usize,
     progress: impl FnMut(&Total),
 ) -> Result<Total, Box<Finding>> {
-    search::<Official, Ours>(seed, length, calls, progress)
+    search::<Official, Hashmill>(seed, length, calls, progress)
 }
 
-fn shortest<A: Peer, B: Peer>(seed: u64, script: Script) -> Finding {
+fn minimise<A: Peer, B: Peer>(seed: u64, script: Script) -> Finding {
     let script = shrink(script, |script| run::<A, B>(script).is_err());
-    let difference = run::<A, B>(&script).expect_err("it was kept because the engines differ");
+    let difference = run::<A, B>(&script).expect_err("the engines differ on the minimised script");
     Finding { seed, script, difference }
 }

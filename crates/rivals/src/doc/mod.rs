@@ -4,9 +4,9 @@
 //! minimises a failing script, [`differential`] runs thousands of them.
 
 pub mod differential;
+pub mod hashmill;
 pub mod mutation;
 pub mod official;
-pub mod ours;
 pub mod peer;
 pub mod runner;
 pub mod script;

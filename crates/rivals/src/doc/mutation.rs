@@ -1,5 +1,5 @@
-//! Mutated files on both engines: a file that Hashmill accepts and saves must have the same state in the official crate, if that
-//! can read its own file of the same changes.
+//! Mutated files on both engines: a file that Hashmill accepts must have the same state in the official crate, if that crate can read
+//! its own file of the same changes.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,14 +10,14 @@ use hashmill_testkit::mutate::forge::{ForgeStrictness, KnownOps};
 use hashmill_testkit::mutate::mutate;
 use hashmill_testkit::{Rng, hex};
 
+use super::hashmill::Hashmill;
 use super::official::Official;
-use super::ours::Ours;
-use super::peer::{Peer, portrait};
+use super::peer::{Peer, visible_state};
 use super::runner;
 use super::script::{Encoding, Script};
 
-/// Mutations of the file of one script.
-const ROUNDS: usize = 64;
+/// Number of mutations for each script.
+const MUTATIONS_PER_SCRIPT: usize = 64;
 
 /// Actor of the loaded documents.
 const ACTOR: &[u8] = &[7; 4];
@@ -35,7 +35,7 @@ pub struct Counts {
     pub unreadable: usize,
     /// Files on which the official crate panics.
     pub panics: usize,
-    /// Files with tables, which the official crate shows if read as changes but not if loaded from a file.
+    /// Files with tables: the official crate shows their content if it reads changes, but not if it loads a file.
     pub tables: usize,
 }
 
@@ -44,30 +44,30 @@ impl fmt::Display for Counts {
         let Self { files, accepted, equal, unreadable, panics, tables } = self;
         write!(
             f,
-            "{accepted} of {files} files accepted: {equal} alike, {unreadable} that the official crate cannot read when \
-             it writes them itself, {panics} on which it panics, {tables} with tables that it shows empty"
+            "{accepted} of {files} files accepted: {equal} equal, {unreadable} that the official crate cannot read after \
+             saving them itself, {panics} on which it panics, {tables} with tables that it shows empty"
         )
     }
 }
 
-/// A file that both engines understand in different ways.
+/// A file with different states in the two engines.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub seed: u64,
-    /// The file as ours saves it.
+    /// The file, as Hashmill saves it.
     pub file: Vec<u8>,
-    pub what: String,
+    pub description: String,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {}: {}", self.seed, self.what)?;
+        writeln!(f, "seed {}: {}", self.seed, self.description)?;
         f.write_str(&hex::encode(&self.file))
     }
 }
 
 /// Result of the official crate for a file.
-enum Judged {
+enum OfficialResult {
     Equal,
     Unreadable,
     Panicked,
@@ -82,17 +82,17 @@ pub fn search(seed: u64, files: usize) -> Result<Counts, Box<Finding>> {
         if counts.files >= files {
             break;
         }
-        block(seed, &mut counts)?;
+        search_script(seed, &mut counts)?;
     }
     Ok(counts)
 }
 
-fn block(seed: u64, counts: &mut Counts) -> Result<(), Box<Finding>> {
+fn search_script(seed: u64, counts: &mut Counts) -> Result<(), Box<Finding>> {
     let mut rng = Rng::new(seed);
-    let changes = runner::changes::<Ours>(&Script::invent(seed, 6));
-    let mut universe = KnownOps::of(changes.iter().map(Vec::as_slice));
-    let heads = universe.heads();
-    let forged = universe.forge(&[0xe0], heads, ForgeStrictness::Great, &mut rng).bytes();
+    let changes = runner::changes::<Hashmill>(&Script::random(seed, 6));
+    let mut known_ops = KnownOps::of(changes.iter().map(Vec::as_slice));
+    let heads = known_ops.heads();
+    let forged = known_ops.forge(&[0xe0], heads, ForgeStrictness::Great, &mut rng).bytes();
     let mut doc = Document::new();
     for change in changes.iter().chain([&forged]) {
         // A refused change has no effect.
@@ -101,19 +101,19 @@ fn block(seed: u64, counts: &mut Counts) -> Result<(), Box<Finding>> {
         }
     }
     let mut pool = vec![chunk::split(&doc.save_nocompress())];
-    for _ in 0..ROUNDS {
+    for _ in 0..MUTATIONS_PER_SCRIPT {
         let mut file = pool[rng.below(pool.len())].clone();
-        mutate(&mut file, &mut universe, 2, &mut rng);
+        mutate(&mut file, &mut known_ops, 2, &mut rng);
         counts.files += 1;
-        let Some(mut doc) = accepted(&mut file) else { continue };
+        let Some(mut doc) = load_with_computed_heads(&mut file) else { continue };
         counts.accepted += 1;
-        match judge(&mut doc) {
-            Judged::Equal => counts.equal += 1,
-            Judged::Unreadable => counts.unreadable += 1,
-            Judged::Panicked => counts.panics += 1,
-            Judged::EmptyTable => counts.tables += 1,
-            Judged::Different(what) => {
-                return Err(Box::new(Finding { seed, file: doc.save_nocompress(), what }));
+        match official_result(&mut doc) {
+            OfficialResult::Equal => counts.equal += 1,
+            OfficialResult::Unreadable => counts.unreadable += 1,
+            OfficialResult::Panicked => counts.panics += 1,
+            OfficialResult::EmptyTable => counts.tables += 1,
+            OfficialResult::Different(description) => {
+                return Err(Box::new(Finding { seed, file: doc.save_nocompress(), description }));
             }
         }
         if pool.len() < 6 {
@@ -123,8 +123,8 @@ fn block(seed: u64, counts: &mut Counts) -> Result<(), Box<Finding>> {
     Ok(())
 }
 
-/// Loads a file, with the heads that follow from what is in it.
-fn accepted(file: &mut [Chunk]) -> Option<Document> {
+/// Loads a file; if its heads are wrong, replaces them with the heads of its content.
+fn load_with_computed_heads(file: &mut [Chunk]) -> Option<Document> {
     let computed = match Document::load(&chunk::join(file)) {
         Ok(doc) => return Some(doc),
         Err(LoadError::Heads { computed, .. }) => computed,
@@ -138,44 +138,50 @@ fn accepted(file: &mut [Chunk]) -> Option<Document> {
     Document::load(&chunk::join(file)).ok()
 }
 
-fn judge(doc: &mut Document) -> Judged {
+/// Compares the official crate's reading of a document with Hashmill's.
+fn official_result(doc: &mut Document) -> OfficialResult {
     let saved = doc.save_nocompress();
-    let Ok(mut ours) = Ours::load(&saved, ACTOR, Encoding::Scalars) else {
-        return Judged::Different("ours does not load what it saved".to_owned());
+    let Ok(mut hashmill) = Hashmill::load(&saved, ACTOR, Encoding::Scalars) else {
+        return OfficialResult::Different("Hashmill does not load the file that it saved".to_owned());
     };
     let official = || {
         Official::load(&saved, ACTOR, Encoding::Scalars)
-            .map(|mut it| (it.heads(), portrait(&it, None, false)))
+            .map(|mut doc| (doc.heads(), visible_state(&doc, None, false)))
     };
     match attempt(official) {
-        None => Judged::Panicked,
-        Some(Ok(theirs)) if theirs == (ours.heads(), portrait(&ours, None, false)) => Judged::Equal,
-        Some(Ok((heads, words))) => {
-            let (our_heads, our_words) = (ours.heads(), portrait(&ours, None, false));
-            if heads == our_heads && words.contains("{table} of 0:") && !our_words.contains("{table} of 0:") {
-                return Judged::EmptyTable;
-            }
-            Judged::Different(format!("official: {heads:02x?}\n{words}\nours: {our_heads:02x?}\n{our_words}"))
+        None => OfficialResult::Panicked,
+        Some(Ok(state)) if state == (hashmill.heads(), visible_state(&hashmill, None, false)) => {
+            OfficialResult::Equal
         }
-        Some(Err(why)) => {
-            let own = || {
-                let mut own = Official::blank(ACTOR, Encoding::Scalars);
-                own.apply(&ours.changes(&[]))?;
-                let saved = own.save();
+        Some(Ok((official_heads, official_state))) => {
+            let (heads, state) = (hashmill.heads(), visible_state(&hashmill, None, false));
+            let shows_empty_table = |state: &str| state.contains("{table} of 0:");
+            if official_heads == heads && shows_empty_table(&official_state) && !shows_empty_table(&state) {
+                return OfficialResult::EmptyTable;
+            }
+            OfficialResult::Different(format!(
+                "official: {official_heads:02x?}\n{official_state}\nHashmill: {heads:02x?}\n{state}"
+            ))
+        }
+        Some(Err(reason)) => {
+            let reload = || {
+                let mut doc = Official::blank(ACTOR, Encoding::Scalars);
+                doc.apply(&hashmill.changes(&[]))?;
+                let saved = doc.save();
                 Official::load(&saved, ACTOR, Encoding::Scalars)
             };
-            match attempt(own) {
-                None => Judged::Panicked,
-                Some(Err(_)) => Judged::Unreadable,
-                Some(Ok(_)) => {
-                    Judged::Different(format!("the official crate reads its own file and not ours: {why}"))
-                }
+            match attempt(reload) {
+                None => OfficialResult::Panicked,
+                Some(Err(_)) => OfficialResult::Unreadable,
+                Some(Ok(_)) => OfficialResult::Different(format!(
+                    "the official crate reads its own file but not Hashmill's: {reason}"
+                )),
             }
         }
     }
 }
 
 /// `None` if the official crate panics.
-fn attempt<T>(deed: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(deed)).ok()
+fn attempt<T>(call: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(call)).ok()
 }

@@ -10,13 +10,13 @@ use automerge::{
 
 use automerge::sync::{Message, State, SyncDoc as _};
 
-use super::peer::{CallResult, Hash, Marked, PatchText, Peer, Place, Pointer, Values, object_word};
+use super::peer::{CallResult, Hash, MarkSpec, PatchText, Peer, Pointer, PropRef, Values, object_text};
 use super::script::{Encoding, Expand, Kind, Scalar, Tree};
-use crate::doc::translate::{alike, vocabulary};
+use crate::doc::translate::{shared_functions, shared_methods};
 
-vocabulary!(
+shared_functions!(
     Prop, ScalarValue,
-    mark => mark_words(mark.name(), mark.value(), mark.start, mark.end),
+    mark => mark_text(mark.name(), mark.value(), mark.start, mark.end),
     text => text.make_string()
 );
 
@@ -45,36 +45,36 @@ fn tree(value: &Tree, encoding: TextEncoding) -> hydrate::Value {
     }
 }
 
-fn tree_words(value: &hydrate::Value) -> String {
+fn tree_text(value: &hydrate::Value) -> String {
     match value {
-        hydrate::Value::Scalar(value) => scalar_words(value),
+        hydrate::Value::Scalar(value) => scalar_text(value),
         hydrate::Value::Text(text) => format!("text {:?}", text.to_string()),
         hydrate::Value::List(values) => {
-            format!("{:?}", values.iter().map(|value| tree_words(&value.value)).collect::<Vec<_>>())
+            format!("{:?}", values.iter().map(|value| tree_text(&value.value)).collect::<Vec<_>>())
         }
         hydrate::Value::Map(entries) => {
             let mut entries: Vec<_> = entries.iter().collect();
             entries.sort_by_key(|(key, _)| *key);
-            map_words(entries.into_iter().map(|(key, value)| (key, tree_words(&value.value))))
+            map_text(entries.into_iter().map(|(key, value)| (key, tree_text(&value.value))))
         }
     }
 }
 
-fn set_words(marks: &MarkSet) -> Vec<String> {
-    marks.iter().map(|(name, value)| format!("{name} {}", scalar_words(value))).collect()
+fn set_text(marks: &MarkSet) -> Vec<String> {
+    marks.iter().map(|(name, value)| format!("{name} {}", scalar_text(value))).collect()
 }
 
-fn span_words(span: Span) -> String {
+fn span_text(span: Span) -> String {
     match span {
         Span::Text { text, marks } => {
-            format!("{text:?} {:?}", marks.map(|marks| set_words(&marks)).unwrap_or_default())
+            format!("{text:?} {:?}", marks.map(|marks| set_text(&marks)).unwrap_or_default())
         }
-        Span::Block(entries) => tree_words(&hydrate::Value::Map(entries)),
+        Span::Block(entries) => tree_text(&hydrate::Value::Map(entries)),
     }
 }
 
 impl Peer for Official {
-    alike!(mark => mark_words(mark.name(), mark.value(), mark.start, mark.end));
+    shared_methods!(mark => mark_text(mark.name(), mark.value(), mark.start, mark.end));
 
     fn blank(actor: &[u8], text: Encoding) -> Self {
         let encoding = encoding(text);
@@ -109,7 +109,7 @@ impl Peer for Official {
     fn create(
         &mut self,
         object: &str,
-        prop_ref: Place<'_>,
+        prop_ref: PropRef<'_>,
         value: &Tree,
         insert: bool,
     ) -> CallResult<String> {
@@ -118,8 +118,8 @@ impl Peer for Official {
         call_result(id).map(|id| id.to_string())
     }
 
-    fn mark(&mut self, object: &str, mark: &Marked<'_>, expand: Expand) -> CallResult<()> {
-        let Marked { name, value, start, end } = *mark;
+    fn mark(&mut self, object: &str, mark: &MarkSpec<'_>, expand: Expand) -> CallResult<()> {
+        let MarkSpec { name, value, start, end } = *mark;
         let mark = Mark::new(name.to_owned(), scalar(value), start, end);
         call_result(self.doc.mark(self.object(object)?, mark, expand_mark(expand)))
     }
@@ -148,7 +148,7 @@ impl Peer for Official {
     }
 
     fn missing(&mut self, heads: &[Hash]) -> Vec<Hash> {
-        plain(self.doc.get_missing_deps(&hashes(heads)))
+        plain_hashes(self.doc.get_missing_deps(&hashes(heads)))
     }
 
     fn apply(&mut self, changes: &[Vec<u8>]) -> CallResult<()> {
@@ -186,13 +186,13 @@ impl Peer for Official {
         call_result(self.doc.load_incremental(bytes)).map(drop)
     }
 
-    fn hear(&mut self, of: &mut State, message: &[u8]) -> CallResult<()> {
+    fn receive_message(&mut self, state: &mut State, message: &[u8]) -> CallResult<()> {
         let message = Message::decode(message).map_err(|error| error.to_string())?;
-        call_result(self.doc.sync().receive_sync_message(of, message))
+        call_result(self.doc.sync().receive_sync_message(state, message))
     }
 
-    fn is_with(&mut self, known: &State) -> bool {
-        known.shared_heads == self.doc.get_heads()
+    fn peer_has_all_changes(&mut self, state: &State) -> bool {
+        state.shared_heads == self.doc.get_heads()
     }
 
     fn keys(&self, object: &str, at: Option<&[Hash]>) -> Vec<String> {
@@ -201,7 +201,7 @@ impl Peer for Official {
             (Ok(object), None) => self.doc.keys(object).collect(),
             (Ok(object), Some(at)) => self.doc.keys_at(object, &hashes(at)).collect(),
         };
-        // A key with two counters is named twice once an increment of both has hidden an object that conflicted.
+        // After an increment of both of its counters has hidden a conflicting object, a key is listed twice.
         keys.dedup();
         keys
     }
@@ -217,14 +217,14 @@ impl Peer for Official {
     fn diff(&mut self, before: &[Hash], after: &[Hash]) -> CallResult<Vec<PatchText>> {
         let after = hashes(after);
         let patches = self.doc.diff(&hashes(before), &after);
-        // Of an element with a value that stays, one that goes and a new one, in this order of their ids, it tells that the
-        // first has won.
+        // If an element has a value that stays, one that is removed and a new one, in this order of ids, the patches name the first
+        // one as the winner.
         for patch in &patches {
             if let PatchAction::PutSeq { index, value, .. } = &patch.action
                 && call_result(self.doc.get_at(&patch.obj, *index, &after))?
                     .is_none_or(|(_, id)| id != value.1)
             {
-                return Err("the patches contradict what is there".to_owned());
+                return Err("the patches contradict the document".to_owned());
             }
         }
         Ok(patches.iter().map(patch_text).collect())
@@ -248,45 +248,45 @@ impl Peer for Official {
     }
 }
 
-/// A message of a sync in words. Changes that were made at the same time may be sent in any order. Of whole documents it
-/// says which changes they have: they can be written in several ways, and one without changes need not be written at all.
-pub fn message_words(bytes: &[u8]) -> String {
+/// A sync message as text. Concurrent changes may be sent in any order, so they are sorted. A document chunk is replaced by its changes:
+/// it can be encoded in several ways, and one without changes may be left out.
+pub fn message_text(bytes: &[u8]) -> String {
     let Message { heads, need, have, changes, flags, version } = match Message::decode(bytes) {
         Ok(message) => message,
         Err(error) => return format!("not a message: {error}"),
     };
-    let mut words = Vec::new();
+    let mut entries = Vec::new();
     for entry in changes.iter() {
         match entry.get(8) {
             Some(0) => {
                 let mut doc = AutoCommit::load(entry).expect("a document that was just saved");
-                words.extend(
-                    doc.get_changes(&[]).iter().map(|change| format!("of a whole: {}", change.hash())),
+                entries.extend(
+                    doc.get_changes(&[]).iter().map(|change| format!("in a document: {}", change.hash())),
                 );
             }
-            _ => words.extend(chunks(entry).iter().map(|chunk| format!("{chunk:02x?}"))),
+            _ => entries.extend(chunks(entry).iter().map(|chunk| format!("{chunk:02x?}"))),
         }
     }
-    words.sort();
+    entries.sort();
     format!(
         "{version:?} heads {heads:?}\nneed {need:?}\nhave {have:?}\nflags {flags:?}\n{}",
-        words.join("\n")
+        entries.join("\n")
     )
 }
 
-/// Chunks that follow each other.
+/// Splits consecutive chunks.
 fn chunks(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut chunks = Vec::new();
     while bytes.len() > 9 {
-        let (mut len, mut at) = (0, 9);
-        while let Some(byte) = bytes.get(at) {
-            len |= usize::from(byte & 0x7f) << (7 * (at - 9));
-            at += 1;
+        let (mut len, mut start) = (0, 9);
+        while let Some(byte) = bytes.get(start) {
+            len |= usize::from(byte & 0x7f) << (7 * (start - 9));
+            start += 1;
             if byte & 0x80 == 0 {
                 break;
             }
         }
-        let (chunk, rest) = bytes.split_at((at + len).min(bytes.len()));
+        let (chunk, rest) = bytes.split_at((start + len).min(bytes.len()));
         chunks.push(chunk);
         bytes = rest;
     }

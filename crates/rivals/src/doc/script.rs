@@ -6,21 +6,21 @@
 use hashmill_testkit::Rng;
 
 /// Maximum number of replicas.
-pub const PEOPLE: usize = 4;
+pub const MAX_REPLICAS: usize = 4;
 
 /// A script: replicas, and steps in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// How indexes into text are counted.
     pub encoding: Encoding,
-    pub people: usize,
+    pub replicas: usize,
     pub steps: Vec<Step>,
 }
 
 /// One action of one replica.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    pub who: usize,
+    pub replica: usize,
     pub action: Action,
 }
 
@@ -30,7 +30,7 @@ pub enum Encoding {
     Scalars,
     Utf8,
     Utf16,
-    /// What a reader calls a character.
+    /// Grapheme clusters.
     Graphemes,
 }
 
@@ -39,13 +39,13 @@ impl Encoding {
     pub const ALL: [Self; 4] = [Self::Scalars, Self::Utf8, Self::Utf16, Self::Graphemes];
 }
 
-/// A place: an object of those that the person has seen, and a key or an index in it.
+/// A position: one of the objects that the replica knows, and a key or an index in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Position {
-    /// Which object.
+    /// Number of the object.
     pub object: usize,
-    /// Which key or index.
-    pub place: usize,
+    /// Number of the key, or the index.
+    pub prop: usize,
 }
 
 /// A value that is no object.
@@ -71,7 +71,7 @@ pub enum Kind {
     Table,
 }
 
-/// A value with everything in it.
+/// A value with its content.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
     Leaf(Scalar),
@@ -81,7 +81,7 @@ pub enum Tree {
     Text(String),
 }
 
-/// Which edges of a mark take in what is typed there.
+/// The edges of a mark at which inserted text gets the mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expand {
     Before,
@@ -103,41 +103,41 @@ pub enum Action {
     SpliceText(Position, isize, String),
     UpdateText(Position, String),
     UpdateObject(Position, Tree),
-    /// The flag says whether to insert instead of putting.
+    /// Inserts if the flag is set, else puts.
     Create(Position, Tree, bool),
     /// A mark at a position, its length in units, and one of a few names; null removes it.
     Mark(Position, usize, usize, Scalar, Expand),
     SplitBlock(Position),
     JoinBlock(Position),
     ReplaceBlock(Position),
-    /// Makes cursors, which are followed from then on.
-    Point(Position),
+    /// Creates cursors, which are resolved from then on.
+    CreateCursors(Position),
     Commit(Option<String>, i64),
     Rollback,
     EmptyChange(i64),
-    /// Takes over everything that another person has.
+    /// Merges another replica.
     Merge(usize),
-    /// Gets the changes of another person in an order of their own, some of them twice.
+    /// Applies the changes of another replica in a random order, some of them twice.
     Deliver(usize, u64),
-    /// Starts again from what was saved.
-    Reload(Saved),
-    /// Adds what another person saved to one's own document.
-    LoadIncremental(usize, Saved),
-    /// Goes back to some earlier heads and edits there.
+    /// Saves and loads the document.
+    Reload(SaveForm),
+    /// Loads a file of another replica into the own document.
+    LoadIncremental(usize, SaveForm),
+    /// Isolates the document at earlier heads.
     Isolate(usize),
     Integrate,
-    /// Throws the document away and goes on from another person's earlier heads.
+    /// Replaces the document by a fork of another replica at earlier heads.
     ForkAt(usize, usize),
-    /// Sends another person the next message of a sync.
+    /// Sends the next sync message to another replica.
     Send(usize),
-    /// Takes such a message, which may have met with something on its way.
-    Take(usize, Delivery),
-    /// Ends a connection; both may keep what is worth keeping of what they know of each other.
-    HangUp(usize, bool),
-    /// Takes no changes of another person in a sync, or takes them again.
+    /// Receives such a message; it may be late, lost or repeated.
+    Receive(usize, Delivery),
+    /// Ends a connection. With the flag, both keep the encoded part of their sync state.
+    Disconnect(usize, bool),
+    /// Ignores the changes of another replica in a sync, or accepts them again.
     ReadOnly(usize, bool),
-    /// Syncs on a new connection until nothing is left to say; the flag says whether what was kept is used.
-    Talk(usize, bool),
+    /// Syncs on a new connection until no message is left. With the flag, the sync state of the last connection is reused.
+    Sync(usize, bool),
 }
 
 /// Delivery of a message.
@@ -153,87 +153,90 @@ pub enum Delivery {
     Lost,
 }
 
-/// The ways to save.
+/// Forms of a saved document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
+pub enum SaveForm {
     /// Everything, compressed.
     Whole,
     /// Everything, not compressed.
     Plain,
-    /// What came after some earlier heads.
+    /// The changes after earlier heads.
     After(usize),
-    /// What came after the last time.
+    /// The changes since the last save.
     Incremental,
 }
 
 const KEYS: [&str; 6] = ["a", "b", "key", "é", "", "zz"];
 
-/// Pieces of text that are easy to count wrong: accents that combine, flags, families, line ends, jamo.
-const PIECES: [&str; 14] =
+/// Texts that are easy to count wrong: combining accents, flags, families, line ends, jamo.
+const TEXTS: [&str; 14] =
     ["x", "hello ", "ä", "e\u{301}", "\u{301}", "🇬🇧", "🇬", "👨‍👩‍👧", "\u{200d}", "\r\n", "\n", "字", "ᄒ", "😀"];
 
-/// The key that a place means in a map.
-pub fn key(place: usize) -> &'static str {
-    KEYS[place % KEYS.len()]
+/// The key with a number, modulo the number of keys.
+pub fn key(prop: usize) -> &'static str {
+    KEYS[prop % KEYS.len()]
 }
 
 impl Script {
     /// A random script of `length` steps.
-    pub fn invent(seed: u64, length: usize) -> Self {
+    pub fn random(seed: u64, length: usize) -> Self {
         let mut rng = Rng::new(seed);
         let encoding = Encoding::ALL[rng.below(4)];
-        let people = 1 + rng.below(PEOPLE);
-        // Some scripts are about one thing: many edits of the same text, or many values at the same key.
+        let replicas = 1 + rng.below(MAX_REPLICAS);
+        // Some scripts have a focus: many edits of the same text, or many values at the same key.
         let focus = rng.below(5);
-        // While isolated, the official crate writes after marks of the future, in changes that cannot be applied.
+        // While isolated, the official crate inserts after marks of later heads, in changes that cannot be applied. So scripts with rich
+        // text have no isolation.
         let rich = rng.below(3) == 0;
         let step = |_| Step {
-            who: rng.below(people),
+            replica: rng.below(replicas),
             action: match rich && rng.below(4) == 0 {
                 true => rich_text(&mut rng),
-                false => action(&mut rng, people, focus),
+                false => action(&mut rng, replicas, focus),
             },
         };
         let mut steps: Vec<Step> = (0..length).map(step).collect();
         steps.retain(|step| !(rich && matches!(step.action, Action::Isolate(_))));
-        Self { encoding, people, steps }
+        Self { encoding, replicas, steps }
     }
 }
 
-fn action(rng: &mut Rng, people: usize, focus: usize) -> Action {
+fn action(rng: &mut Rng, replicas: usize, focus: usize) -> Action {
     if rng.below(12) == 0 {
-        return Action::Point(spot(rng));
+        return Action::CreateCursors(position(rng));
     }
-    if people > 1 && rng.below(8) == 0 {
-        return sync(rng, people);
+    if replicas > 1 && rng.below(8) == 0 {
+        return sync(rng, replicas);
     }
-    let sort = match focus {
+    let choice = match focus {
         0 if rng.below(3) > 0 => 40 + rng.below(20),
         1 if rng.below(3) > 0 => rng.below(40),
         _ => rng.below(100),
     };
-    match sort {
-        0..14 => Action::Put(spot(rng), scalar(rng)),
-        14..18 => Action::PutObject(spot(rng), kind(rng)),
-        18..26 => Action::Insert(spot(rng), scalar(rng)),
-        26..28 => Action::InsertObject(spot(rng), kind(rng)),
-        28..34 => Action::Delete(spot(rng)),
-        34..40 => Action::Increment(spot(rng), number(rng)),
-        40..56 => Action::SpliceText(spot(rng), amount(rng), text(rng)),
-        56..60 => Action::UpdateText(spot(rng), text(rng)),
-        60..64 => Action::Splice(spot(rng), amount(rng), (0..rng.below(4)).map(|_| tree(rng, 2)).collect()),
-        64..67 => Action::Create(spot(rng), tree(rng, 3), rng.below(2) == 0),
-        67..69 => Action::UpdateObject(spot(rng), tree(rng, 2)),
+    match choice {
+        0..14 => Action::Put(position(rng), scalar(rng)),
+        14..18 => Action::PutObject(position(rng), kind(rng)),
+        18..26 => Action::Insert(position(rng), scalar(rng)),
+        26..28 => Action::InsertObject(position(rng), kind(rng)),
+        28..34 => Action::Delete(position(rng)),
+        34..40 => Action::Increment(position(rng), number(rng)),
+        40..56 => Action::SpliceText(position(rng), amount(rng), text(rng)),
+        56..60 => Action::UpdateText(position(rng), text(rng)),
+        60..64 => {
+            Action::Splice(position(rng), amount(rng), (0..rng.below(4)).map(|_| tree(rng, 2)).collect())
+        }
+        64..67 => Action::Create(position(rng), tree(rng, 3), rng.below(2) == 0),
+        67..69 => Action::UpdateObject(position(rng), tree(rng, 2)),
         69..80 => Action::Commit((rng.below(4) == 0).then(|| text(rng)), number(rng)),
         80..82 => Action::Rollback,
         82..83 => Action::EmptyChange(number(rng)),
-        83..89 => Action::Merge(rng.below(people)),
-        89..93 => Action::Deliver(rng.below(people), rng.next_u64()),
-        93..95 => Action::Reload(saved(rng)),
-        95..97 => Action::LoadIncremental(rng.below(people), saved(rng)),
+        83..89 => Action::Merge(rng.below(replicas)),
+        89..93 => Action::Deliver(rng.below(replicas), rng.next_u64()),
+        93..95 => Action::Reload(save_form(rng)),
+        95..97 => Action::LoadIncremental(rng.below(replicas), save_form(rng)),
         97..98 => Action::Isolate(rng.below(1000)),
         98..99 => Action::Integrate,
-        _ => Action::ForkAt(rng.below(people), rng.below(1000)),
+        _ => Action::ForkAt(rng.below(replicas), rng.below(1000)),
     }
 }
 
@@ -242,7 +245,7 @@ fn rich_text(rng: &mut Rng) -> Action {
         0..6 => {
             let value = match rng.below(4) {
                 0 => Scalar::Null,
-                // Of zeros with two signs the official crate shows now the older, now the younger.
+                // Of two zeros with different signs the official crate shows sometimes the older one, sometimes the newer one.
                 1 => match scalar(rng) {
                     Scalar::F64(0.0) => Scalar::F64(1.0),
                     other => other,
@@ -250,33 +253,33 @@ fn rich_text(rng: &mut Rng) -> Action {
                 _ => Scalar::Boolean(true),
             };
             let expand = [Expand::Before, Expand::After, Expand::Both, Expand::None][rng.below(4)];
-            Action::Mark(spot(rng), rng.below(6), rng.below(3), value, expand)
+            Action::Mark(position(rng), rng.below(6), rng.below(3), value, expand)
         }
-        6..8 => Action::SplitBlock(spot(rng)),
-        8 => Action::JoinBlock(spot(rng)),
-        _ => Action::ReplaceBlock(spot(rng)),
+        6..8 => Action::SplitBlock(position(rng)),
+        8 => Action::JoinBlock(position(rng)),
+        _ => Action::ReplaceBlock(position(rng)),
     }
 }
 
-fn sync(rng: &mut Rng, people: usize) -> Action {
-    let other = rng.below(people);
+fn sync(rng: &mut Rng, replicas: usize) -> Action {
+    let other = rng.below(replicas);
     match rng.below(16) {
         0..6 => Action::Send(other),
-        6..9 => Action::Take(other, Delivery::InTurn),
-        9 => Action::Take(
+        6..9 => Action::Receive(other, Delivery::InTurn),
+        9 => Action::Receive(
             other,
             [Delivery::InTurn, Delivery::Again, Delivery::Late, Delivery::Lost][rng.below(4)],
         ),
-        10 => Action::HangUp(other, rng.below(2) == 0),
+        10 => Action::Disconnect(other, rng.below(2) == 0),
         11 => Action::ReadOnly(other, rng.below(3) == 0),
-        _ => Action::Talk(other, rng.below(2) == 0),
+        _ => Action::Sync(other, rng.below(2) == 0),
     }
 }
 
-fn spot(rng: &mut Rng) -> Position {
-    // The latest objects are the most interesting ones: zero is the root, one is the last.
+fn position(rng: &mut Rng) -> Position {
+    // Prefer the latest objects: zero is the root, one is the last.
     let object = if rng.below(3) == 0 { rng.below(1000) } else { rng.below(4) };
-    Position { object, place: rng.below(1000) }
+    Position { object, prop: rng.below(1000) }
 }
 
 fn kind(rng: &mut Rng) -> Kind {
@@ -309,7 +312,7 @@ fn scalar(rng: &mut Rng) -> Scalar {
 }
 
 fn text(rng: &mut Rng) -> String {
-    (0..rng.below(5)).map(|_| PIECES[rng.below(PIECES.len())]).collect()
+    (0..rng.below(5)).map(|_| TEXTS[rng.below(TEXTS.len())]).collect()
 }
 
 fn tree(rng: &mut Rng, depth: usize) -> Tree {
@@ -327,8 +330,8 @@ fn tree(rng: &mut Rng, depth: usize) -> Tree {
     }
 }
 
-fn saved(rng: &mut Rng) -> Saved {
-    [Saved::Whole, Saved::Plain, Saved::After(rng.below(1000)), Saved::Incremental][rng.below(4)]
+fn save_form(rng: &mut Rng) -> SaveForm {
+    [SaveForm::Whole, SaveForm::Plain, SaveForm::After(rng.below(1000)), SaveForm::Incremental][rng.below(4)]
 }
 
 #[cfg(test)]
@@ -337,12 +340,12 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_kind_of_step_occurs_and_a_seed_is_a_script() {
-        let scripts: Vec<Script> = (0..40).map(|seed| Script::invent(seed, 100)).collect();
+    fn every_kind_of_step_occurs_and_a_seed_determines_the_script() {
+        let scripts: Vec<Script> = (0..40).map(|seed| Script::random(seed, 100)).collect();
         let actions = scripts.iter().flat_map(|script| &script.steps).map(|step| &step.action);
         let kinds: HashSet<_> = actions.map(std::mem::discriminant).collect();
         assert_eq!(kinds.len(), 31);
-        assert_eq!(scripts[7], Script::invent(7, 100));
+        assert_eq!(scripts[7], Script::random(7, 100));
         let encodings: Vec<_> = scripts.iter().map(|script| script.encoding).collect();
         assert!(Encoding::ALL.iter().all(|encoding| encodings.contains(encoding)));
     }

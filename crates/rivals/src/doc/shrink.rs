@@ -2,12 +2,12 @@
 
 use super::script::{Action, Position, Script, Step, Tree};
 
-/// The shortest script that `fails` as `script` does: no part of it can be left out, no value made simpler.
+/// A minimal script that still `fails`: no part of it can be removed, no value simplified.
 pub fn shrink(script: Script, mut fails: impl FnMut(&Script) -> bool) -> Script {
     let mut script = script;
     loop {
         let before = script.clone();
-        leave_out(&mut script, &mut fails);
+        remove_steps(&mut script, &mut fails);
         simplify(&mut script, &mut fails);
         if script == before {
             return script;
@@ -15,11 +15,11 @@ pub fn shrink(script: Script, mut fails: impl FnMut(&Script) -> bool) -> Script 
     }
 }
 
-/// Leaves out steps, large parts first.
-fn leave_out(script: &mut Script, fails: &mut impl FnMut(&Script) -> bool) {
+/// Removes steps, large parts first.
+fn remove_steps(script: &mut Script, fails: &mut impl FnMut(&Script) -> bool) {
     let mut part = script.steps.len().div_ceil(2);
     while part > 0 {
-        // From the end, so that what is left keeps its index.
+        // From the end, so that the remaining steps keep their indexes.
         let mut start = script.steps.len();
         while start > 0 {
             start = start.saturating_sub(part);
@@ -34,15 +34,15 @@ fn leave_out(script: &mut Script, fails: &mut impl FnMut(&Script) -> bool) {
 }
 
 fn simplify(script: &mut Script, fails: &mut impl FnMut(&Script) -> bool) {
-    while script.people > 1 {
-        let fewer = Script { people: script.people - 1, ..script.clone() };
+    while script.replicas > 1 {
+        let fewer = Script { replicas: script.replicas - 1, ..script.clone() };
         if !fails(&fewer) {
             break;
         }
         *script = fewer;
     }
     for index in 0..script.steps.len() {
-        for simpler in simpler(&script.steps[index]) {
+        for simpler in simpler_steps(&script.steps[index]) {
             let mut candidate = script.clone();
             candidate.steps[index] = simpler;
             if candidate != *script && fails(&candidate) {
@@ -53,98 +53,104 @@ fn simplify(script: &mut Script, fails: &mut impl FnMut(&Script) -> bool) {
     }
 }
 
-/// Steps that are simpler than this one, the simplest first. Following them always ends.
-fn simpler(step: &Step) -> Vec<Step> {
+/// Steps that are simpler than this one, the simplest first. Repeated simplification ends.
+fn simpler_steps(step: &Step) -> Vec<Step> {
     let mut actions = Vec::new();
-    if let Some(spot) = spot(&step.action) {
-        for object in [0, 1, spot.object / 2, spot.object.saturating_sub(1)] {
-            for place in [0, spot.place / 2, spot.place.saturating_sub(1), spot.place] {
-                if (object, place) < (spot.object, spot.place) && object <= spot.object && place <= spot.place
+    if let Some(position) = position(&step.action) {
+        for object in [0, 1, position.object / 2, position.object.saturating_sub(1)] {
+            for prop in [0, position.prop / 2, position.prop.saturating_sub(1), position.prop] {
+                if (object, prop) < (position.object, position.prop)
+                    && object <= position.object
+                    && prop <= position.prop
                 {
-                    actions.push(moved(&step.action, Position { object, place }));
+                    actions.push(with_position(&step.action, Position { object, prop }));
                 }
             }
         }
     }
     match &step.action {
-        Action::SpliceText(spot, delete, text) => {
-            actions.extend(shorter(text).into_iter().map(|text| Action::SpliceText(*spot, *delete, text)));
-            actions.extend((*delete != 0).then(|| Action::SpliceText(*spot, delete / 2, text.clone())));
+        Action::SpliceText(position, delete, text) => {
+            actions.extend(
+                shorter_texts(text).into_iter().map(|text| Action::SpliceText(*position, *delete, text)),
+            );
+            actions.extend((*delete != 0).then(|| Action::SpliceText(*position, delete / 2, text.clone())));
         }
-        Action::UpdateText(spot, text) => {
-            actions.extend(shorter(text).into_iter().map(|text| Action::UpdateText(*spot, text)));
+        Action::UpdateText(position, text) => {
+            actions.extend(shorter_texts(text).into_iter().map(|text| Action::UpdateText(*position, text)));
         }
-        Action::Splice(spot, delete, values) => {
+        Action::Splice(position, delete, values) => {
+            actions.extend(
+                (0..values.len()).map(|removed| Action::Splice(*position, *delete, without(values, removed))),
+            );
+            actions.extend((*delete != 0).then(|| Action::Splice(*position, delete / 2, values.clone())));
+        }
+        Action::Create(position, tree, insert) => {
             actions
-                .extend((0..values.len()).map(|gone| Action::Splice(*spot, *delete, without(values, gone))));
-            actions.extend((*delete != 0).then(|| Action::Splice(*spot, delete / 2, values.clone())));
+                .extend(smaller_trees(tree).into_iter().map(|tree| Action::Create(*position, tree, *insert)));
         }
-        Action::Create(spot, tree, insert) => {
-            actions.extend(pruned(tree).into_iter().map(|tree| Action::Create(*spot, tree, *insert)));
-        }
-        Action::UpdateObject(spot, tree) => {
-            actions.extend(pruned(tree).into_iter().map(|tree| Action::UpdateObject(*spot, tree)));
+        Action::UpdateObject(position, tree) => {
+            actions.extend(smaller_trees(tree).into_iter().map(|tree| Action::UpdateObject(*position, tree)));
         }
         Action::Commit(Some(_), time) => actions.push(Action::Commit(None, *time)),
         Action::Commit(None, time) if *time != 0 => actions.push(Action::Commit(None, time / 2)),
         _ => {}
     }
-    actions.into_iter().map(|action| Step { who: step.who, action }).collect()
+    actions.into_iter().map(|action| Step { replica: step.replica, action }).collect()
 }
 
-fn spot(action: &Action) -> Option<Position> {
+fn position(action: &Action) -> Option<Position> {
     let mut action = action.clone();
-    spot_mut(&mut action).map(|spot| *spot)
+    position_mut(&mut action).map(|position| *position)
 }
 
-fn moved(action: &Action, to: Position) -> Action {
+fn with_position(action: &Action, to: Position) -> Action {
     let mut action = action.clone();
-    spot_mut(&mut action).into_iter().for_each(|spot| *spot = to);
+    position_mut(&mut action).into_iter().for_each(|position| *position = to);
     action
 }
 
-fn spot_mut(action: &mut Action) -> Option<&mut Position> {
+fn position_mut(action: &mut Action) -> Option<&mut Position> {
     match action {
-        Action::Put(spot, _)
-        | Action::PutObject(spot, _)
-        | Action::Insert(spot, _)
-        | Action::InsertObject(spot, _)
-        | Action::Delete(spot)
-        | Action::Point(spot)
-        | Action::Increment(spot, _)
-        | Action::Splice(spot, ..)
-        | Action::SpliceText(spot, ..)
-        | Action::UpdateText(spot, _)
-        | Action::UpdateObject(spot, _)
-        | Action::Mark(spot, ..)
-        | Action::SplitBlock(spot)
-        | Action::JoinBlock(spot)
-        | Action::ReplaceBlock(spot)
-        | Action::Create(spot, ..) => Some(spot),
+        Action::Put(position, _)
+        | Action::PutObject(position, _)
+        | Action::Insert(position, _)
+        | Action::InsertObject(position, _)
+        | Action::Delete(position)
+        | Action::CreateCursors(position)
+        | Action::Increment(position, _)
+        | Action::Splice(position, ..)
+        | Action::SpliceText(position, ..)
+        | Action::UpdateText(position, _)
+        | Action::UpdateObject(position, _)
+        | Action::Mark(position, ..)
+        | Action::SplitBlock(position)
+        | Action::JoinBlock(position)
+        | Action::ReplaceBlock(position)
+        | Action::Create(position, ..) => Some(position),
         _ => None,
     }
 }
 
-fn without<T: Clone>(values: &[T], gone: usize) -> Vec<T> {
+fn without<T: Clone>(values: &[T], removed: usize) -> Vec<T> {
     let mut values = values.to_vec();
-    values.remove(gone);
+    values.remove(removed);
     values
 }
 
-fn shorter(text: &str) -> Vec<String> {
+fn shorter_texts(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
-    (0..chars.len()).map(|gone| without(&chars, gone).into_iter().collect()).collect()
+    (0..chars.len()).map(|removed| without(&chars, removed).into_iter().collect()).collect()
 }
 
-fn pruned(tree: &Tree) -> Vec<Tree> {
+fn smaller_trees(tree: &Tree) -> Vec<Tree> {
     match tree {
         Tree::Leaf(_) => Vec::new(),
-        Tree::Text(text) => shorter(text).into_iter().map(Tree::Text).collect(),
+        Tree::Text(text) => shorter_texts(text).into_iter().map(Tree::Text).collect(),
         Tree::List(values) => {
             let mut trees: Vec<Tree> =
-                (0..values.len()).map(|gone| Tree::List(without(values, gone))).collect();
+                (0..values.len()).map(|removed| Tree::List(without(values, removed))).collect();
             for (index, value) in values.iter().enumerate() {
-                for simpler in pruned(value) {
+                for simpler in smaller_trees(value) {
                     let mut values = values.clone();
                     values[index] = simpler;
                     trees.push(Tree::List(values));
@@ -153,9 +159,10 @@ fn pruned(tree: &Tree) -> Vec<Tree> {
             trees
         }
         Tree::Map(pairs) => {
-            let mut trees: Vec<Tree> = (0..pairs.len()).map(|gone| Tree::Map(without(pairs, gone))).collect();
+            let mut trees: Vec<Tree> =
+                (0..pairs.len()).map(|removed| Tree::Map(without(pairs, removed))).collect();
             for (index, (_, value)) in pairs.iter().enumerate() {
-                for simpler in pruned(value) {
+                for simpler in smaller_trees(value) {
                     let mut pairs = pairs.clone();
                     pairs[index].1 = simpler;
                     trees.push(Tree::Map(pairs));
@@ -179,24 +186,26 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_needed_is_left() {
-        // Wrong is a script that has two flags in two different splices.
+    fn shrinking_keeps_only_the_necessary_steps() {
+        // A script fails if two of its splices contain a flag.
         let fails = |script: &Script| splices(script).iter().filter(|text| text.contains('🇬')).count() >= 2;
         let script =
-            (0..).map(|seed| Script::invent(seed, 200)).find(|script| fails(script)).expect("some script");
+            (0..).map(|seed| Script::random(seed, 200)).find(|script| fails(script)).expect("some script");
         let short = shrink(script, fails);
-        assert_eq!(short.people, 1);
+        assert_eq!(short.replicas, 1);
         assert_eq!(splices(&short), ["🇬", "🇬"]);
         assert_eq!(short.steps.len(), 2);
-        assert!(short.steps.iter().all(|step| spot(&step.action) == Some(Position { object: 0, place: 0 })));
+        assert!(
+            short.steps.iter().all(|step| position(&step.action) == Some(Position { object: 0, prop: 0 }))
+        );
     }
 
     #[test]
-    fn following_simpler_scenes_always_ends() {
-        for step in Script::invent(3, 300).steps {
+    fn repeated_simplification_ends() {
+        for step in Script::random(3, 300).steps {
             let mut step = step;
             let mut actions = 0;
-            while let Some(next) = simpler(&step).pop() {
+            while let Some(next) = simpler_steps(&step).pop() {
                 step = next;
                 actions += 1;
                 assert!(actions < 10_000, "{step:?}");

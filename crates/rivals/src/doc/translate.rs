@@ -1,17 +1,17 @@
 //! Translation between scripts and engines, as macros. Hashmill has the names of the official crate, so both use the same text with
 //! the types of the calling module.
 
-/// Defines the methods of a [`Peer`](crate::doc::peer::Peer) that both engines answer in the same words, for types with a document
-/// `doc` and a method `object`; the words for a mark are given.
-macro_rules! alike {
-    ($mark:ident => $marked:expr) => {
-        type Known = State;
+/// Defines the methods of a [`Peer`](crate::doc::peer::Peer) that have the same source for both engines, for types with a document
+/// `doc` and a method `object`. The argument is the text of a mark.
+macro_rules! shared_methods {
+    ($mark:ident => $mark_text:expr) => {
+        type SyncState = State;
 
-        fn put(&mut self, object: &str, prop_ref: Place<'_>, value: &Scalar) -> CallResult<()> {
+        fn put(&mut self, object: &str, prop_ref: PropRef<'_>, value: &Scalar) -> CallResult<()> {
             call_result(self.doc.put(self.object(object)?, prop(prop_ref), scalar(value)))
         }
 
-        fn put_object(&mut self, object: &str, prop_ref: Place<'_>, kind: Kind) -> CallResult<String> {
+        fn put_object(&mut self, object: &str, prop_ref: PropRef<'_>, kind: Kind) -> CallResult<String> {
             let id = self.doc.put_object(self.object(object)?, prop(prop_ref), obj_type(kind));
             call_result(id).map(|id| id.to_string())
         }
@@ -25,11 +25,11 @@ macro_rules! alike {
             call_result(id).map(|id| id.to_string())
         }
 
-        fn delete(&mut self, object: &str, prop_ref: Place<'_>) -> CallResult<()> {
+        fn delete(&mut self, object: &str, prop_ref: PropRef<'_>) -> CallResult<()> {
             call_result(self.doc.delete(self.object(object)?, prop(prop_ref)))
         }
 
-        fn increment(&mut self, object: &str, prop_ref: Place<'_>, by: i64) -> CallResult<()> {
+        fn increment(&mut self, object: &str, prop_ref: PropRef<'_>, by: i64) -> CallResult<()> {
             call_result(self.doc.increment(self.object(object)?, prop(prop_ref), by))
         }
 
@@ -58,23 +58,23 @@ macro_rules! alike {
         }
 
         fn heads(&mut self) -> Vec<Hash> {
-            plain(self.doc.get_heads())
+            plain_hashes(self.doc.get_heads())
         }
 
-        fn say(&mut self, to: &mut State) -> Option<Vec<u8>> {
-            self.doc.sync().generate_sync_message(to).map(|message| message.encode())
+        fn next_message(&mut self, state: &mut State) -> Option<Vec<u8>> {
+            self.doc.sync().generate_sync_message(state).map(|message| message.encode())
         }
 
-        fn encode_state(known: &State) -> Vec<u8> {
-            known.encode()
+        fn encode_state(state: &State) -> Vec<u8> {
+            state.encode()
         }
 
         fn decode_state(bytes: &[u8]) -> CallResult<State> {
             call_result(State::decode(bytes))
         }
 
-        fn read_only(known: &mut State, read_only: bool) {
-            known.set_read_only(read_only);
+        fn read_only(state: &mut State, read_only: bool) {
+            state.set_read_only(read_only);
         }
 
         fn kind(&self, object: &str) -> Option<Kind> {
@@ -92,24 +92,24 @@ macro_rules! alike {
         fn get(
             &self,
             object: &str,
-            prop_ref: Place<'_>,
+            prop_ref: PropRef<'_>,
             at: Option<&[Hash]>,
         ) -> CallResult<Option<(String, String)>> {
             let object = self.object(object)?;
-            let found = call_result(match at {
+            let value_and_id = call_result(match at {
                 None => self.doc.get(object, prop(prop_ref)),
                 Some(at) => self.doc.get_at(object, prop(prop_ref), &hashes(at)),
             })?;
-            Ok(found.map(|(value, id)| (words(&value), id.to_string())))
+            Ok(value_and_id.map(|(value, id)| (value_text(&value), id.to_string())))
         }
 
-        fn get_all(&self, object: &str, prop_ref: Place<'_>, at: Option<&[Hash]>) -> CallResult<Values> {
+        fn get_all(&self, object: &str, prop_ref: PropRef<'_>, at: Option<&[Hash]>) -> CallResult<Values> {
             let object = self.object(object)?;
-            let found = call_result(match at {
+            let values = call_result(match at {
                 None => self.doc.get_all(object, prop(prop_ref)),
                 Some(at) => self.doc.get_all_at(object, prop(prop_ref), &hashes(at)),
             })?;
-            Ok(found.iter().map(|(value, id)| (words(value), id.to_string())).collect())
+            Ok(values.iter().map(|(value, id)| (value_text(value), id.to_string())).collect())
         }
 
         fn marks(&self, object: &str, at: Option<&[Hash]>) -> CallResult<Vec<String>> {
@@ -118,7 +118,7 @@ macro_rules! alike {
                 None => self.doc.marks(object),
                 Some(at) => self.doc.marks_at(object, &hashes(at)),
             })?;
-            Ok(marks.iter().map(|$mark| $marked).collect())
+            Ok(marks.iter().map(|$mark| $mark_text).collect())
         }
 
         fn spans(&self, object: &str, at: Option<&[Hash]>) -> CallResult<Vec<String>> {
@@ -127,16 +127,16 @@ macro_rules! alike {
                 None => self.doc.spans(object),
                 Some(at) => self.doc.spans_at(object, &hashes(at)),
             })?;
-            Ok(spans.map(span_words).collect())
+            Ok(spans.map(span_text).collect())
         }
     };
 }
 
-/// Defines `encoding`, `obj_type`, `kind`, `prop`, `scalar`, `expand_mark`, `words` and others, `patch_text`, `hashes`, `plain` and
-/// `call_result` with the caller's types of these names. The types of a property and of a scalar are given as they are written there, and
-/// so are the texts of a mark and of a patch.
-macro_rules! vocabulary {
-    ($prop:ty, $scalar:ty, $mark:ident => $marked:expr, $text:ident => $string:expr) => {
+/// Defines `encoding`, `obj_type`, `kind`, `prop`, `scalar`, `expand_mark`, `value_text` and other texts, `patch_text`, `hashes`,
+/// `plain_hashes` and `call_result` with the types of these names in the calling module. The arguments are its types of a property and of
+/// a scalar, and the texts of a mark and of inserted characters.
+macro_rules! shared_functions {
+    ($prop:ty, $scalar:ty, $mark:ident => $mark_text:expr, $text:ident => $string:expr) => {
         fn call_result<T, E: ToString>(result: Result<T, E>) -> CallResult<T> {
             result.map_err(|error| error.to_string())
         }
@@ -168,17 +168,17 @@ macro_rules! vocabulary {
             }
         }
 
-        fn prop(prop_ref: Place<'_>) -> $prop {
+        fn prop(prop_ref: PropRef<'_>) -> $prop {
             match prop_ref {
-                Place::Key(key) => key.into(),
-                Place::Index(index) => index.into(),
+                PropRef::Key(key) => key.into(),
+                PropRef::Index(index) => index.into(),
             }
         }
 
-        fn words(value: &Value<'_>) -> String {
+        fn value_text(value: &Value<'_>) -> String {
             match value {
-                Value::Object(obj_type) => object_word(kind(*obj_type)).to_owned(),
-                Value::Scalar(value) => scalar_words(value),
+                Value::Object(obj_type) => object_text(kind(*obj_type)).to_owned(),
+                Value::Scalar(value) => scalar_text(value),
             }
         }
 
@@ -196,7 +196,7 @@ macro_rules! vocabulary {
             }
         }
 
-        fn scalar_words(value: &$scalar) -> String {
+        fn scalar_text(value: &$scalar) -> String {
             match value {
                 ScalarValue::Null => "null".to_owned(),
                 ScalarValue::Boolean(value) => value.to_string(),
@@ -211,11 +211,11 @@ macro_rules! vocabulary {
             }
         }
 
-        fn mark_words(name: &str, value: &$scalar, start: usize, end: usize) -> String {
-            format!("{start}..{end} {name} {}", scalar_words(value))
+        fn mark_text(name: &str, value: &$scalar, start: usize, end: usize) -> String {
+            format!("{start}..{end} {name} {}", scalar_text(value))
         }
 
-        fn map_words<'k>(entries: impl Iterator<Item = (&'k String, String)>) -> String {
+        fn map_text<'k>(entries: impl Iterator<Item = (&'k String, String)>) -> String {
             let entries: Vec<String> = entries.map(|(key, value)| format!("{key:?}: {value}")).collect();
             format!("{{{}}}", entries.join(", "))
         }
@@ -232,9 +232,9 @@ macro_rules! vocabulary {
         fn patch_text(patch: &Patch) -> PatchText {
             let path: Vec<String> =
                 patch.path.iter().map(|(object, prop)| format!("{object}/{prop}")).collect();
-            let of = format!("{} {path:?}", patch.obj);
+            let target = format!("{} {path:?}", patch.obj);
             let put = |(value, id): &(Value<'static>, ObjId), conflict: bool| {
-                format!("{} by {id}{}", words(value), if conflict { " of several" } else { "" })
+                format!("{} by {id}{}", value_text(value), if conflict { " of several" } else { "" })
             };
             let action = match &patch.action {
                 PatchAction::PutMap { key, value, conflict } => {
@@ -250,28 +250,28 @@ macro_rules! vocabulary {
                     format!("insert {index} {:?}", values.collect::<Vec<_>>())
                 }
                 PatchAction::SpliceText { index, value: $text, .. } => {
-                    return PatchText::Splice { of, index: *index, text: $string };
+                    return PatchText::Splice { target, index: *index, text: $string };
                 }
                 PatchAction::Increment { prop, value } => format!("increment {prop} {value}"),
                 PatchAction::Conflict { prop } => format!("conflict {prop}"),
                 PatchAction::DeleteMap { key } => format!("delete {key:?}"),
                 PatchAction::DeleteSeq { index, length } => format!("delete {index} {length}"),
                 PatchAction::Mark { marks } => {
-                    let marks = marks.iter().map(|$mark| $marked);
+                    let marks = marks.iter().map(|$mark| $mark_text);
                     return PatchText::Marks(marks.collect());
                 }
             };
-            PatchText::Other(format!("{of} {action}"))
+            PatchText::Other(format!("{target} {action}"))
         }
 
         fn hashes(hashes: &[Hash]) -> Vec<ChangeHash> {
             hashes.iter().map(|hash| ChangeHash(*hash)).collect()
         }
 
-        fn plain(hashes: Vec<ChangeHash>) -> Vec<Hash> {
+        fn plain_hashes(hashes: Vec<ChangeHash>) -> Vec<Hash> {
             hashes.into_iter().map(|hash| hash.0).collect()
         }
     };
 }
 
-pub(super) use {alike, vocabulary};
+pub(super) use {shared_functions, shared_methods};

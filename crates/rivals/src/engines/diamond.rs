@@ -1,4 +1,4 @@
-//! diamond-types: text alone.
+//! diamond-types: texts only.
 
 use diamond_types::list::ListCRDT;
 use diamond_types::list::encoding::{ENCODE_FULL, ENCODE_PATCH};
@@ -13,8 +13,8 @@ pub struct Diamond {
 }
 
 impl Diamond {
-    fn of(mut doc: ListCRDT, who: u8) -> Self {
-        let agent = doc.get_or_create_agent_id(&format!("agent {who}"));
+    fn from_document(mut doc: ListCRDT, actor: u8) -> Self {
+        let agent = doc.get_or_create_agent_id(&format!("agent {actor}"));
         Self { doc, agent }
     }
 }
@@ -22,8 +22,8 @@ impl Diamond {
 impl Texts for Diamond {
     const NAME: &'static str = "diamond-types 1.0.0";
 
-    fn blank(who: u8) -> Self {
-        Self::of(ListCRDT::new(), who)
+    fn blank(actor: u8) -> Self {
+        Self::from_document(ListCRDT::new(), actor)
     }
 
     fn edit(&mut self, patches: &[Patch]) {
@@ -37,7 +37,7 @@ impl Texts for Diamond {
         }
     }
 
-    fn settle(&mut self) {}
+    fn complete_commits(&mut self) {}
 
     fn text(&mut self) -> String {
         self.doc.branch.content().to_string()
@@ -52,24 +52,24 @@ impl Texts for Diamond {
     }
 
     fn load(bytes: &[u8]) -> Self {
-        Self::of(ListCRDT::load_from(bytes).expect("a saved document"), 9)
+        Self::from_document(ListCRDT::load_from(bytes).expect("a saved document"), 9)
     }
 }
 
 impl Shared for Diamond {
-    fn fork(&mut self, who: u8) -> Self {
+    fn fork(&mut self, actor: u8) -> Self {
         let mut doc = ListCRDT::new();
         doc.merge_data_and_ff(&self.save()).expect("a saved document");
-        Self::of(doc, who)
+        Self::from_document(doc, actor)
     }
 
-    fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8> {
+    fn edit_and_export(&mut self, patches: &[Patch]) -> Vec<u8> {
         let before = self.doc.oplog.local_version();
         self.edit(patches);
         self.doc.oplog.encode_from(ENCODE_PATCH, &before)
     }
 
-    fn hear(&mut self, updates: &[Vec<u8>]) {
+    fn apply_updates(&mut self, updates: &[Vec<u8>]) {
         for update in updates {
             self.doc.oplog.decode_and_add(update).expect("an update");
         }

@@ -1,9 +1,9 @@
-//! Loro: another format, whose commits make no hashes.
+//! Loro: another format, with commits without hashes.
 
 use loro::cursor::{Cursor, Side};
 use loro::{ExportMode, Frontiers, LoroDoc, LoroList, LoroMap, LoroText};
 
-use hashmill_workloads::doc::{HistoryReads, Objects, Patch, Shared, Texts, handed_out};
+use hashmill_workloads::doc::{HistoryReads, Objects, Patch, Shared, Texts, count_items};
 
 /// A document of Loro.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Loro {
 }
 
 impl Loro {
-    fn of(doc: LoroDoc) -> Self {
+    fn from_document(doc: LoroDoc) -> Self {
         let (text, map, list) = (doc.get_text("text"), doc.get_map("map"), doc.get_list("list"));
         Self { doc, text, map, list }
     }
@@ -24,10 +24,10 @@ impl Loro {
 impl Texts for Loro {
     const NAME: &'static str = "loro 1.17.1";
 
-    fn blank(who: u8) -> Self {
+    fn blank(actor: u8) -> Self {
         let doc = LoroDoc::new();
-        doc.set_peer_id(u64::from(who)).expect("an unused peer");
-        Self::of(doc)
+        doc.set_peer_id(u64::from(actor)).expect("an unused peer");
+        Self::from_document(doc)
     }
 
     fn edit(&mut self, patches: &[Patch]) {
@@ -42,7 +42,7 @@ impl Texts for Loro {
         self.doc.commit();
     }
 
-    fn settle(&mut self) {}
+    fn complete_commits(&mut self) {}
 
     fn text(&mut self) -> String {
         self.text.to_string()
@@ -59,24 +59,24 @@ impl Texts for Loro {
     fn load(bytes: &[u8]) -> Self {
         let doc = LoroDoc::from_snapshot(bytes).expect("a snapshot");
         doc.set_peer_id(9).expect("an unused peer");
-        Self::of(doc)
+        Self::from_document(doc)
     }
 }
 
 impl Shared for Loro {
-    fn fork(&mut self, who: u8) -> Self {
+    fn fork(&mut self, actor: u8) -> Self {
         let doc = self.doc.fork();
-        doc.set_peer_id(u64::from(who)).expect("an unused peer");
-        Self::of(doc)
+        doc.set_peer_id(u64::from(actor)).expect("an unused peer");
+        Self::from_document(doc)
     }
 
-    fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8> {
+    fn edit_and_export(&mut self, patches: &[Patch]) -> Vec<u8> {
         let before = self.doc.oplog_vv();
         self.edit(patches);
         self.doc.export(ExportMode::updates(&before)).expect("an update")
     }
 
-    fn hear(&mut self, updates: &[Vec<u8>]) {
+    fn apply_updates(&mut self, updates: &[Vec<u8>]) {
         match updates {
             [update] => drop(self.doc.import(update).expect("an update")),
             updates => drop(self.doc.import_batch(updates).expect("updates")),
@@ -99,7 +99,7 @@ impl Objects for Loro {
     }
 
     fn keys(&self) -> usize {
-        handed_out(self.map.keys())
+        count_items(self.map.keys())
     }
 
     fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>) {

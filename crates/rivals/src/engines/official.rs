@@ -1,4 +1,4 @@
-//! The official crate.
+//! The official crate `automerge`.
 
 use automerge::marks::{ExpandMark, Mark};
 use automerge::transaction::Transactable as _;
@@ -7,7 +7,7 @@ use automerge::{
 };
 
 use automerge::sync::{Message, State, SyncDoc as _};
-use hashmill_workloads::doc::{HistoryReads, Objects, Patch, Rich, Shared, Synced, Texts, handed_out};
+use hashmill_workloads::doc::{HistoryReads, Objects, Patch, Rich, Shared, Synced, Texts, count_items};
 
 /// A document of the official crate.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct Official {
 }
 
 impl Official {
-    fn of(doc: AutoCommit) -> Self {
+    fn from_document(doc: AutoCommit) -> Self {
         let object = |key: &str| doc.get(ROOT, key).ok().flatten().map_or(ROOT, |(_, id)| id);
         let (text, map, list) = (object("text"), object("map"), object("list"));
         Self { doc, text, map, list }
@@ -42,13 +42,13 @@ impl Official {
 impl Texts for Official {
     const NAME: &'static str = "automerge 0.12.0";
 
-    fn blank(who: u8) -> Self {
-        let mut doc = AutoCommit::new().with_actor(ActorId::from([who; 16]));
+    fn blank(actor: u8) -> Self {
+        let mut doc = AutoCommit::new().with_actor(ActorId::from([actor; 16]));
         for (key, kind) in [("text", ObjType::Text), ("map", ObjType::Map), ("list", ObjType::List)] {
             doc.put_object(ROOT, key, kind).expect("a new key");
         }
         doc.commit();
-        Self::of(doc)
+        Self::from_document(doc)
     }
 
     fn edit(&mut self, patches: &[Patch]) {
@@ -56,7 +56,7 @@ impl Texts for Official {
         self.doc.commit();
     }
 
-    fn settle(&mut self) {
+    fn complete_commits(&mut self) {
         self.doc.get_heads();
     }
 
@@ -77,21 +77,23 @@ impl Texts for Official {
     }
 
     fn load(bytes: &[u8]) -> Self {
-        Self::of(AutoCommit::load(bytes).expect("a saved document").with_actor(ActorId::from([9; 16])))
+        Self::from_document(
+            AutoCommit::load(bytes).expect("a saved document").with_actor(ActorId::from([9; 16])),
+        )
     }
 }
 
 impl Shared for Official {
-    fn fork(&mut self, who: u8) -> Self {
-        Self::of(self.doc.fork().with_actor(ActorId::from([who; 16])))
+    fn fork(&mut self, actor: u8) -> Self {
+        Self::from_document(self.doc.fork().with_actor(ActorId::from([actor; 16])))
     }
 
-    fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8> {
+    fn edit_and_export(&mut self, patches: &[Patch]) -> Vec<u8> {
         self.edit(patches);
         self.doc.get_last_local_change().expect("the change that was just made").raw_bytes().to_vec()
     }
 
-    fn hear(&mut self, updates: &[Vec<u8>]) {
+    fn apply_updates(&mut self, updates: &[Vec<u8>]) {
         let changes = updates.iter().map(|bytes| Change::from_bytes(bytes.clone()).expect("a change"));
         self.doc.apply_changes(changes.collect::<Vec<_>>()).expect("changes in order");
     }
@@ -112,7 +114,7 @@ impl Objects for Official {
     }
 
     fn keys(&self) -> usize {
-        handed_out(self.doc.keys(&self.map))
+        count_items(self.doc.keys(&self.map))
     }
 
     fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>) {
@@ -165,23 +167,23 @@ impl Rich for Official {
     }
 
     fn marks(&self) -> usize {
-        handed_out(self.doc.marks(&self.text).expect("a text").into_iter())
+        count_items(self.doc.marks(&self.text).expect("a text").into_iter())
     }
 
     fn spans(&self) -> usize {
-        handed_out(self.doc.spans(&self.text).expect("a text"))
+        count_items(self.doc.spans(&self.text).expect("a text"))
     }
 
-    fn edit_and_show(&mut self, patches: &[Patch]) -> usize {
+    fn edit_and_count_patches(&mut self, patches: &[Patch]) -> usize {
         if self.doc.diff_cursor().is_empty() {
             self.doc.update_diff_cursor();
         }
         self.splice(patches);
-        handed_out(self.doc.diff_incremental().into_iter())
+        count_items(self.doc.diff_incremental().into_iter())
     }
 
     fn diff(&mut self, before: &Self::Version, after: &Self::Version) -> usize {
-        handed_out(self.doc.diff(before, after).into_iter())
+        count_items(self.doc.diff(before, after).into_iter())
     }
 }
 
@@ -192,16 +194,16 @@ impl Synced for Official {
         std::hint::black_box(self.doc.sync().generate_sync_message(peer)).is_some()
     }
 
-    fn say(&mut self, peer: &mut State) -> Option<Vec<u8>> {
+    fn next_message(&mut self, peer: &mut State) -> Option<Vec<u8>> {
         self.doc.sync().generate_sync_message(peer).map(Message::encode)
     }
 
-    fn take(&mut self, peer: &mut State, message: &[u8]) {
+    fn receive(&mut self, peer: &mut State, message: &[u8]) {
         let message = Message::decode(message).expect("a message");
-        self.doc.sync().receive_sync_message(peer, message).expect("what a peer wrote");
+        self.doc.sync().receive_sync_message(peer, message).expect("a valid message");
     }
 
-    fn take_and_show(
+    fn receive_with_view(
         &mut self,
         peer: &mut State,
         message: &[u8],
@@ -211,7 +213,7 @@ impl Synced for Official {
             self.doc.update_diff_cursor();
         }
         let before = self.doc.get_heads();
-        self.take(peer, message);
+        self.receive(peer, message);
         if before == self.doc.get_heads() {
             return false;
         }
@@ -227,7 +229,7 @@ impl Synced for Official {
         true
     }
 
-    fn is_with(&mut self, other: &mut Self) -> bool {
+    fn has_same_changes(&mut self, other: &mut Self) -> bool {
         self.doc.get_heads() == other.doc.get_heads()
     }
 }

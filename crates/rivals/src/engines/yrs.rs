@@ -1,4 +1,4 @@
-//! Yrs, the Rust form of Yjs: another format, which keeps no text that was deleted.
+//! Yrs, the Rust port of Yjs: another format, without deleted text.
 
 use yrs::block::ClientID;
 use yrs::updates::decoder::Decode as _;
@@ -7,7 +7,7 @@ use yrs::{
     Options, Out, ReadTxn as _, StateVector, StickyIndex, Text as _, TextRef, Transact as _, Update,
 };
 
-use hashmill_workloads::doc::{Objects, Patch, Shared, Texts, handed_out};
+use hashmill_workloads::doc::{Objects, Patch, Shared, Texts, count_items};
 
 /// A document of Yrs.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Yrs {
 impl Yrs {
     fn splice(&self, txn: &mut yrs::TransactionMut<'_>, patches: &[Patch]) {
         for patch in patches {
-            // Units of UTF-16: the recordings that are measured have no character of two.
+            // UTF-16 units: measured recordings have no character of two units.
             if patch.delete > 0 {
                 self.text.remove_range(txn, patch.at as u32, patch.delete as u32);
             }
@@ -42,10 +42,10 @@ impl Yrs {
 impl Texts for Yrs {
     const NAME: &'static str = "yrs 0.28.1";
 
-    fn blank(who: u8) -> Self {
+    fn blank(actor: u8) -> Self {
         let options = Options {
             offset_kind: OffsetKind::Utf16,
-            ..Options::with_client_id(ClientID::new(u64::from(who) + 1))
+            ..Options::with_client_id(ClientID::new(u64::from(actor) + 1))
         };
         let doc = Doc::with_options(options);
         let text = doc.get_or_insert_text("text");
@@ -58,7 +58,7 @@ impl Texts for Yrs {
         self.splice(&mut self.doc.transact_mut(), patches);
     }
 
-    fn settle(&mut self) {}
+    fn complete_commits(&mut self) {}
 
     fn text(&mut self) -> String {
         self.text.get_string(&self.doc.transact())
@@ -74,26 +74,26 @@ impl Texts for Yrs {
 
     fn load(bytes: &[u8]) -> Self {
         let mut loaded = Self::blank(9);
-        loaded.hear(std::slice::from_ref(&bytes.to_vec()));
+        loaded.apply_updates(std::slice::from_ref(&bytes.to_vec()));
         loaded
     }
 }
 
 impl Shared for Yrs {
-    fn fork(&mut self, who: u8) -> Self {
-        let mut fork = Self::blank(who);
-        fork.hear(&[self.save()]);
+    fn fork(&mut self, actor: u8) -> Self {
+        let mut fork = Self::blank(actor);
+        fork.apply_updates(&[self.save()]);
         fork
     }
 
-    fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8> {
+    fn edit_and_export(&mut self, patches: &[Patch]) -> Vec<u8> {
         let mut txn = self.doc.transact_mut();
         self.splice(&mut txn, patches);
         txn.commit();
         txn.encode_update_v1()
     }
 
-    fn hear(&mut self, updates: &[Vec<u8>]) {
+    fn apply_updates(&mut self, updates: &[Vec<u8>]) {
         let mut txn = self.doc.transact_mut();
         for update in updates {
             txn.apply_update(Update::decode_v1(update).expect("an update")).expect("an update");
@@ -116,7 +116,7 @@ impl Objects for Yrs {
     }
 
     fn keys(&self) -> usize {
-        handed_out(self.map.keys(&self.doc.transact()))
+        count_items(self.map.keys(&self.doc.transact()))
     }
 
     fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>) {
@@ -142,6 +142,6 @@ impl Objects for Yrs {
     fn merge(&mut self, other: &mut Self) {
         let state = self.doc.transact().state_vector();
         let update = other.doc.transact().encode_diff_v1(&state);
-        self.hear(&[update]);
+        self.apply_updates(&[update]);
     }
 }

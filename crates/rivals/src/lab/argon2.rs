@@ -20,14 +20,14 @@ pub(super) fn register(registry: &mut Registry) {
             .knob("passes", ["1", "2", "3", "4"])
             .knob("lanes", ["1", "2", "4"])
             .knob("tag", ["32", "64"])
-            // Only Hashmill's kernel is fixed: these engines have no choice of kernels.
+            // Only for Hashmill: these engines have no choice of kernels.
             .kernels(["avx2"])
     };
     registry
         .more_engines::<Password>(WORKLOAD)
         .engine("argon2-rust", Pooled, offer())
-        .engine("rustcrypto", each_anew(rustcrypto), offer())
-        .engine("reference-c", each_anew(reference_c), offer());
+        .engine("rustcrypto", allocating(rustcrypto), offer())
+        .engine("reference-c", allocating(reference_c), offer());
 }
 
 /// The crate `argon2-rust` with its pooled hasher, which keeps its memory between calls.
@@ -35,32 +35,34 @@ struct Pooled;
 
 impl Engine for Pooled {
     type Input = Password;
-    type Context = Chosen;
+    type Context = PooledContext;
     type Buffer = argon2_rust::Hasher;
     type Output = Tagged;
 
     fn init(&self, spec: &Spec) -> Result<Self::Context, CaseError> {
         let (params, tag_len) = (argon2_params(spec, Variant::Id)?, argon2_tag_len(spec)?);
         let argon2 = argon2_rust(params, tag_len, params.lanes().min(spec.threads))?;
-        Ok(Chosen { argon2, tag_len })
+        Ok(PooledContext { argon2, tag_len })
     }
 
     fn kernel(&self, _: &Self::Context) -> String {
         OWN_CHOICE.to_owned()
     }
 
-    fn reserve(&self, chosen: &mut Chosen, _: &Password) -> Result<Self::Buffer, CaseError> {
-        Ok(chosen.argon2.hasher())
+    fn reserve(&self, context: &mut PooledContext, _: &Password) -> Result<Self::Buffer, CaseError> {
+        Ok(context.argon2.hasher())
     }
 
     fn run(
         &self,
-        chosen: &mut Chosen,
-        kept: &mut Self::Buffer,
+        context: &mut PooledContext,
+        hasher: &mut Self::Buffer,
         password: &Password,
     ) -> Result<Tagged, CaseError> {
-        Tagged::by(chosen.tag_len, |tag| {
-            kept.hash_into(password, ARGON2_SALT, tag).map_err(|error| CaseError::failed(format!("{error}")))
+        Tagged::by(context.tag_len, |tag| {
+            hasher
+                .hash_into(password, ARGON2_SALT, tag)
+                .map_err(|error| CaseError::failed(format!("{error}")))
         })
     }
 
@@ -69,15 +71,15 @@ impl Engine for Pooled {
     }
 }
 
-struct Chosen {
+struct PooledContext {
     argon2: argon2_rust::Argon2,
     tag_len: usize,
 }
 
 pub(super) const OWN_CHOICE: &str = "own choice";
 
-/// Tags by code that allocates memory for each tag, with a thread for each lane up to the given number.
-fn each_anew(
+/// An engine that allocates memory for each tag, with a thread for each lane.
+fn allocating(
     compute: impl Fn(Params, &Password, &mut [u8]) -> Result<(), CaseError> + 'static,
 ) -> impl Engine<Input = Password> {
     let init = |spec: &Spec| {
@@ -86,7 +88,7 @@ fn each_anew(
         match spec.threads == threads {
             true => Ok((params, argon2_tag_len(spec)?)),
             false => Err(CaseError::unavailable(format!(
-                "this engine takes a thread for each lane: of {} lanes measure t{threads} here",
+                "this engine uses a thread for each lane: measure {} lanes with t{threads} on this machine",
                 params.lanes()
             ))),
         }
@@ -98,9 +100,9 @@ fn each_anew(
 }
 
 fn rustcrypto(params: Params, password: &Password, tag: &mut [u8]) -> Result<(), CaseError> {
-    let theirs = argon2::Params::new(params.memory_kib(), params.passes(), params.lanes(), Some(tag.len()));
-    let theirs = theirs.map_err(CaseError::failed)?;
-    let hasher = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, theirs);
+    let params = argon2::Params::new(params.memory_kib(), params.passes(), params.lanes(), Some(tag.len()));
+    let params = params.map_err(CaseError::failed)?;
+    let hasher = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params);
     hasher.hash_password_into(password, ARGON2_SALT, tag).map_err(CaseError::failed)
 }
 
@@ -108,7 +110,7 @@ fn reference_c(params: Params, password: &Password, tag: &mut [u8]) -> Result<()
     reference::hash(&reference_job(params, password, ARGON2_SALT), tag).map_err(CaseError::failed)
 }
 
-/// What the reference is asked for.
+/// The job for the reference implementation.
 pub(super) fn reference_job<'a>(params: Params, password: &'a [u8], salt: &'a [u8]) -> reference::Job<'a> {
     reference::Job {
         variant: 2,
@@ -136,7 +138,7 @@ pub(super) fn argon2_rust(
         .lanes(params.lanes())
         .threads(threads)
         .build()
-        .map_err(|error| CaseError::failed(format!("argon2-rust refuses them: {error}")))?;
+        .map_err(|error| CaseError::failed(format!("argon2-rust refuses the parameters: {error}")))?;
     let (algorithm, version) = (argon2_rust::Algorithm::Argon2id, argon2_rust::Version::V0x13);
     Ok(argon2_rust::Argon2::new(algorithm, version, params))
 }

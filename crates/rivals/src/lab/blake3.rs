@@ -14,7 +14,7 @@ use hashmill_workloads::{
 pub(super) const OFFICIAL: &str = "official";
 
 /// Kernel limit of the official crate in this build: the crate chooses its kernel itself, and only features limit it.
-const HELD_TO: Option<&str> = match () {
+const KERNEL_LIMIT: Option<&str> = match () {
     () if cfg!(feature = "official-sse41") => Some("sse41"),
     () if cfg!(feature = "official-avx2") => Some("avx2"),
     () => None,
@@ -46,8 +46,8 @@ pub(super) fn register(registry: &mut Registry) {
             Chain::new(serial, kernel, |(): &mut (), message| hash(message)),
             EngineOffer::classes(&["kernel"]),
         )
-        .engine("official-parallel", everybody(), all())
-        .engine("official-parallel-rested", IdlePoolEngine(everybody()), all());
+        .engine("official-parallel", global_pool(), all())
+        .engine("official-parallel-rested", IdlePoolEngine(global_pool()), all());
     registry.more_engines::<Bytes>(MESSAGE_KEYED).engine(
         OFFICIAL,
         message(|input| *blake3::keyed_hash(KEY, input).as_bytes()),
@@ -68,7 +68,7 @@ pub(super) fn register(registry: &mut Registry) {
 }
 
 fn kernel<C>(_: &C) -> String {
-    HELD_TO.unwrap_or("own choice").to_owned()
+    KERNEL_LIMIT.unwrap_or("own choice").to_owned()
 }
 
 fn hash(message: &[u8]) -> [u8; 32] {
@@ -86,13 +86,13 @@ fn serial(spec: &Spec) -> Result<(), CaseError> {
     own_kernel(spec)
 }
 
-/// A kernel may be named where this build leaves no other.
+/// A kernel may be named if it is the only one of this build.
 fn own_kernel(spec: &Spec) -> Result<(), CaseError> {
     match spec.kernel.as_deref() {
         None => Ok(()),
-        kernel if kernel == HELD_TO => Ok(()),
+        kernel if kernel == KERNEL_LIMIT => Ok(()),
         Some(kernel) => Err(CaseError::unavailable(format!(
-            "the official crate lets nobody choose its kernel; a build with the feature official-{kernel} has no other"
+            "the official crate chooses its kernel itself; a build with the feature official-{kernel} has no other kernel"
         ))),
     }
 }
@@ -108,8 +108,8 @@ fn stream() -> impl Engine<Input = Bytes> {
     };
     let run = |piece: &mut usize, input: &Bytes| {
         let mut hasher = blake3::Hasher::new();
-        for piece in input.chunks(*piece) {
-            hasher.update(piece);
+        for part in input.chunks(*piece) {
+            hasher.update(part);
         }
         Ok(*hasher.finalize().as_bytes())
     };
@@ -129,10 +129,10 @@ fn rayon() -> impl Engine<Input = Bytes> {
 }
 
 /// All threads of rayon's global pool.
-fn everybody() -> impl Engine<Input = Bytes> {
+fn global_pool() -> impl Engine<Input = Bytes> {
     let init = |spec: &Spec| match spec.threads == all_threads() {
         true => own_kernel(spec),
-        false => Err(CaseError::unavailable("this engine takes all threads of the machine")),
+        false => Err(CaseError::unavailable("this engine uses all threads of the machine")),
     };
     let run =
         |(): &mut (), input: &Bytes| Ok(*blake3::Hasher::new().update_rayon(input).finalize().as_bytes());

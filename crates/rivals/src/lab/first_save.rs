@@ -14,7 +14,7 @@ use crate::engines::official::Official;
 
 /// Loaded documents. The size is their number of entries; for a file of another project, its number of operations.
 const DOCUMENTS: [&str; 4] = ["keys", "changes", "records", "godot-modeled"];
-/// Whether another actor's first change, which puts one new key, comes in between.
+/// Whether another actor's first change, which puts one new key, is made before the save.
 const BETWEEN: [&str; 2] = ["put", "nothing"];
 const FORMS: [&str; 2] = ["plain", "deflated"];
 
@@ -30,13 +30,13 @@ pub(super) fn register(registry: &mut Registry) {
     };
     registry
         .workload(FirstSave, &[10_000])
-        .engine("hashmill", Player::<Hashmill>(PhantomData), offer())
-        .engine("automerge", Player::<Official>(PhantomData), offer());
+        .engine("hashmill", FirstSaveEngine::<Hashmill>(PhantomData), offer())
+        .engine("automerge", FirstSaveEngine::<Official>(PhantomData), offer());
 }
 
 struct FirstSave;
 
-/// The bytes that are loaded, and what else the case says.
+/// The loaded file, and the options of the case.
 struct Input {
     file: Vec<u8>,
     put: bool,
@@ -56,10 +56,10 @@ impl Workload for FirstSave {
 
     fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, CaseError> {
         let one_of =
-            |name: &str, words: &[&'static str]| match spec.knobs.get(name) {
-                None => Ok(words[0]),
-                Some(said) => words.iter().copied().find(|word| word == said).ok_or_else(|| {
-                    CaseError::failed(format!("{name}={said}: there is {}", words.join(", ")))
+            |name: &str, values: &[&'static str]| match spec.knobs.get(name) {
+                None => Ok(values[0]),
+                Some(value) => values.iter().copied().find(|known| known == value).ok_or_else(|| {
+                    CaseError::failed(format!("{name}={value}: there is {}", values.join(", ")))
                 }),
             };
         let size = usize::try_from(spec.size).map_err(CaseError::failed)?;
@@ -75,11 +75,11 @@ impl Workload for FirstSave {
 
 fn file(document: &str, size: usize) -> Result<Vec<u8>, CaseError> {
     let mut doc = Document::new().with_actor(ActorId::from([1; 16]));
-    let made = match document {
+    let result = match document {
         "keys" => {
             doc.transact(|tx| numbered(&keys(size)).try_for_each(|(key, value)| tx.put(ROOT, key, value)))
         }
-        // Ten puts each, on a hundred keys in turn.
+        // Changes of ten puts, on a hundred keys in turn.
         "changes" => {
             let keys = keys(100);
             let puts: Vec<(&String, i64)> = keys.iter().cycle().zip(0..10 * size as i64).collect();
@@ -99,11 +99,11 @@ fn file(document: &str, size: usize) -> Result<Vec<u8>, CaseError> {
         }),
         name => return sample(name, size),
     };
-    made.map_err(|error: EditError| CaseError::failed(error))?;
+    result.map_err(|error: EditError| CaseError::failed(error))?;
     Ok(doc.save())
 }
 
-/// A document of others.
+/// A document of another project.
 fn sample(name: &str, size: usize) -> Result<Vec<u8>, CaseError> {
     let file = data::read(&format!("automerge/{name}.amrg")).map_err(CaseError::unavailable)?;
     let operations = Document::load(&file).map_err(CaseError::failed)?.stats().operations;
@@ -113,10 +113,10 @@ fn sample(name: &str, size: usize) -> Result<Vec<u8>, CaseError> {
     Ok(file)
 }
 
-struct Player<E>(PhantomData<fn() -> E>);
+struct FirstSaveEngine<E>(PhantomData<fn() -> E>);
 
-impl<E: Objects> Player<E> {
-    fn ready(Input { file, put, .. }: &Input) -> E {
+impl<E: Objects> FirstSaveEngine<E> {
+    fn load_and_edit(Input { file, put, .. }: &Input) -> E {
         let mut doc = E::load(file);
         if *put {
             doc.put_all([(KEY, 1)].into_iter());
@@ -129,7 +129,7 @@ fn save<E: Objects>(doc: &mut E, deflated: bool) -> Vec<u8> {
     if deflated { doc.save() } else { doc.save_plain() }
 }
 
-impl<E: Objects> Engine for Player<E> {
+impl<E: Objects> Engine for FirstSaveEngine<E> {
     type Input = Input;
     type Context = ();
     type Buffer = Case;
@@ -145,13 +145,13 @@ impl<E: Objects> Engine for Player<E> {
 
     fn reserve(&self, (): &mut (), input: &Input) -> Result<Case, CaseError> {
         let (put, deflated) = (input.put, input.deflated);
-        let again = E::load(&save(&mut Self::ready(input), deflated));
-        if again.get(KEY) != put.then_some(1) {
-            return Err(CaseError::failed("what was put is not in what was saved"));
+        let reloaded = E::load(&save(&mut Self::load_and_edit(input), deflated));
+        if reloaded.get(KEY) != put.then_some(1) {
+            return Err(CaseError::failed("the saved document lacks the put key"));
         }
         let input = Input { file: input.file.clone(), put, deflated };
-        let ready = move || Self::ready(&input);
-        Ok(prepared(ready, move |doc| usize::from(!black_box(save(doc, deflated)).is_empty())))
+        let prepare = move || Self::load_and_edit(&input);
+        Ok(prepared(prepare, move |doc| usize::from(!black_box(save(doc, deflated)).is_empty())))
     }
 
     fn stage(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<(), CaseError> {
@@ -179,19 +179,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_save_what_was_put() {
+    fn both_engines_save_the_put_key() {
         for document in &DOCUMENTS[..3] {
-            let file = file(document, 30).expect("a document of ours");
+            let file = file(document, 30).expect("a generated document");
             for (put, deflated) in [(false, false), (false, true), (true, false), (true, true)] {
                 let input = Input { file: file.clone(), put, deflated };
                 for case in [
-                    Player::<Hashmill>(PhantomData).reserve(&mut (), &input),
-                    Player::<Official>(PhantomData).reserve(&mut (), &input),
+                    FirstSaveEngine::<Hashmill>(PhantomData).reserve(&mut (), &input),
+                    FirstSaveEngine::<Official>(PhantomData).reserve(&mut (), &input),
                 ] {
                     assert_eq!(case.expect(document).once(0), Answer::from(1_usize));
                 }
-                let ours = save(&mut Player::<Hashmill>::ready(&input), false);
-                assert!(ours == save(&mut Player::<Official>::ready(&input), false), "{document}, {put}");
+                let saved = save(&mut FirstSaveEngine::<Hashmill>::load_and_edit(&input), false);
+                assert!(
+                    saved == save(&mut FirstSaveEngine::<Official>::load_and_edit(&input), false),
+                    "{document}, {put}"
+                );
             }
         }
         assert!(file("no such document", 1).is_err());

@@ -23,7 +23,7 @@ const LOGINS: usize = 64;
 const TAG: usize = 32;
 
 /// Interval of wrong passwords.
-const WRONG: usize = 8;
+const WRONG_INTERVAL: usize = 8;
 
 pub(super) fn register(registry: &mut Registry) {
     let offer = || {
@@ -37,9 +37,9 @@ pub(super) fn register(registry: &mut Registry) {
         .workload(LoginBurst, &[1 << 20, 19 << 20])
         .engine("passwords", passwords(), offer())
         .engine("argon2-rust", argon2_rust(), offer())
-        .engine("rustcrypto", each(rustcrypto), offer())
-        // What argon2-cffi and others wrap: its decoding of strings, which takes a thousandth of the time, is left out.
-        .engine("reference-c", each(reference_c), offer());
+        .engine("rustcrypto", allocating(rustcrypto), offer())
+        // The code that argon2-cffi and others wrap, without decoding of strings, which takes a thousandth of the time.
+        .engine("reference-c", allocating(reference_c), offer());
 }
 
 /// A password and its stored string.
@@ -49,7 +49,7 @@ struct Stored {
     hash: PasswordHash,
 }
 
-/// The memory of a case is that of each hash.
+/// Workload of many logins. The size of a case is the memory of each hash.
 struct LoginBurst;
 
 impl Workload for LoginBurst {
@@ -76,8 +76,8 @@ impl Workload for LoginBurst {
             reference::hash(&reference_job(params, password.as_bytes(), &salt), &mut tag)
                 .map_err(CaseError::failed)?;
             let hash = PasswordHash::new(params, salt, tag);
-            let given = if is_right(index) { password } else { password + "?" };
-            Ok(Stored { password: given, text: hash.to_string(), hash })
+            let entered = if is_right(index) { password } else { password + "?" };
+            Ok(Stored { password: entered, text: hash.to_string(), hash })
         };
         (0..count(spec)?).map(stored).collect()
     }
@@ -89,7 +89,7 @@ impl Workload for LoginBurst {
 }
 
 fn is_right(index: usize) -> bool {
-    index % WRONG != WRONG - 1
+    index % WRONG_INTERVAL != WRONG_INTERVAL - 1
 }
 
 fn count(spec: &Spec) -> Result<usize, CaseError> {
@@ -104,7 +104,7 @@ fn digest(verdicts: &u64) -> Digest {
     Digest::new(&verdicts.to_le_bytes())
 }
 
-/// Ours, which keeps its memory between calls and chooses how many go side by side.
+/// Hashmill's `Passwords`, which keeps its memory between calls and chooses the number of concurrent hashes.
 fn passwords() -> impl Engine<Input = Vec<Stored>> {
     let init = |spec: &Spec| {
         let threads = match spec.threads {
@@ -114,16 +114,18 @@ fn passwords() -> impl Engine<Input = Vec<Stored>> {
         Ok(Passwords::new(Policy::new(argon2_params(spec, Variant::Id)?)).threads(threads))
     };
     let run = |passwords: &mut Passwords, logins: &Vec<Stored>| {
-        let asked = logins.iter();
-        let asked = asked.map(|it| Login { password: it.password.as_bytes(), stored: &it.text });
-        let verdicts = passwords.verify_many(&asked.collect::<Vec<Login<'_>>>());
+        let logins: Vec<Login<'_>> = logins
+            .iter()
+            .map(|login| Login { password: login.password.as_bytes(), stored: &login.text })
+            .collect();
+        let verdicts = passwords.verify_many(&logins);
         Ok(verdicts.iter().rev().fold(0_u64, |bits, verdict| bits << 1 | u64::from(verdict.is_ok())))
     };
     let kernel = |_: &Passwords| Plan::host().kernel().name().to_owned();
     Routine::new(init, kernel, run, digest)
 }
 
-/// Threads that take one login after the other, as far as there are some.
+/// Threads that verify logins from a common queue.
 struct LoginWorkers {
     pool: rayon::ThreadPool,
     params: Params,
@@ -135,7 +137,7 @@ impl LoginWorkers {
         Ok(LoginWorkers { pool: pool.map_err(CaseError::failed)?, params: argon2_params(spec, Variant::Id)? })
     }
 
-    /// `check` gets the number of its thread.
+    /// Verifies all logins. `check` gets the number of its thread.
     fn verdicts(&self, logins: &[Stored], check: impl Fn(usize, &Stored) -> bool + Sync) -> u64 {
         let (next, verdicts) = (AtomicUsize::new(0), AtomicU64::new(0));
         self.pool.broadcast(|thread| {
@@ -153,15 +155,15 @@ impl LoginWorkers {
 /// The crate `argon2-rust` with a pooled hasher for each thread.
 fn argon2_rust() -> impl Engine<Input = Vec<Stored>> {
     let init = |spec: &Spec| {
-        let crew = LoginWorkers::new(spec)?;
-        let argon2 = super::argon2::argon2_rust(crew.params, TAG, 1)?;
+        let workers = LoginWorkers::new(spec)?;
+        let argon2 = super::argon2::argon2_rust(workers.params, TAG, 1)?;
         let hasher = || Mutex::new(argon2.hasher());
         let hashers: Vec<Mutex<argon2_rust::Hasher>> = (0..spec.threads).map(|_| hasher()).collect();
-        Ok((crew, hashers))
+        Ok((workers, hashers))
     };
-    let run = |(crew, hashers): &mut (LoginWorkers, Vec<Mutex<argon2_rust::Hasher>>),
+    let run = |(workers, hashers): &mut (LoginWorkers, Vec<Mutex<argon2_rust::Hasher>>),
                logins: &Vec<Stored>| {
-        Ok(crew.verdicts(logins, |thread, login| {
+        Ok(workers.verdicts(logins, |thread, login| {
             let mut hasher = hashers[thread].lock().unwrap_or_else(PoisonError::into_inner);
             let (password, algorithm) = (login.password.as_bytes(), argon2_rust::Algorithm::Argon2id);
             hasher.verify_encoded(&login.text, password, algorithm).is_ok()
@@ -171,10 +173,10 @@ fn argon2_rust() -> impl Engine<Input = Vec<Stored>> {
     Routine::new(init, kernel, run, digest)
 }
 
-/// Code that takes its memory anew for each login.
-fn each(check: impl Fn(&Stored) -> bool + Sync + 'static) -> impl Engine<Input = Vec<Stored>> {
-    let run = move |crew: &mut LoginWorkers, logins: &Vec<Stored>| {
-        Ok(crew.verdicts(logins, |_, login| check(login)))
+/// An engine that allocates memory for each login.
+fn allocating(check: impl Fn(&Stored) -> bool + Sync + 'static) -> impl Engine<Input = Vec<Stored>> {
+    let run = move |workers: &mut LoginWorkers, logins: &Vec<Stored>| {
+        Ok(workers.verdicts(logins, |_, login| check(login)))
     };
     Routine::new(LoginWorkers::new, |_: &LoginWorkers| OWN_CHOICE.to_owned(), run, digest)
 }

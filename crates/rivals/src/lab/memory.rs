@@ -15,17 +15,17 @@ use crate::recording::{Commits, Recording};
 /// Counters of the allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter {
-    /// Bytes held now.
+    /// Bytes that are allocated now.
     pub now: fn() -> usize,
-    /// The most bytes ever held.
-    pub most: fn() -> usize,
+    /// The largest number of allocated bytes so far.
+    pub max: fn() -> usize,
 }
 
 /// Set by a program whose allocator counts.
 pub static COUNTER: OnceLock<Counter> = OnceLock::new();
 
-/// The word that makes such a program a child.
-const WORD: &str = "memory";
+/// The argument that makes such a program a counting child process.
+const CHILD_COMMAND: &str = "memory";
 
 /// How a document is created.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -39,7 +39,7 @@ impl LoadMethod {
     const ALL: [Self; 3] = [Self::Typed, Self::Loaded, Self::Opened];
 }
 
-/// What is known of a document before it counts as there: all that its case asks for, or what cannot be put off.
+/// Work that must be complete before a document counts as created: all that its case needs, or only what cannot be deferred.
 const THOROUGH: [(&str, bool); 2] = [("all", true), ("later", false)];
 
 impl fmt::Display for LoadMethod {
@@ -54,7 +54,7 @@ impl fmt::Display for LoadMethod {
 
 /// Bytes of a document of `E`, and the peak while it was loaded; `None` in a build without a counting allocator.
 pub(super) fn amounts<E: Texts>(
-    way: LoadMethod,
+    method: LoadMethod,
     recording: &Recording,
     thorough: bool,
 ) -> Result<Vec<Amount>, CaseError> {
@@ -62,15 +62,15 @@ pub(super) fn amounts<E: Texts>(
         return Ok(Vec::new());
     }
     let Recording { name, trace, commits } = recording;
-    let saved = if way == LoadMethod::Typed { Vec::new() } else { recording.saved::<E>()? };
+    let saved = if method == LoadMethod::Typed { Vec::new() } else { recording.saved::<E>()? };
     let program = std::env::current_exe().map_err(CaseError::failed)?;
-    let known = THOROUGH[usize::from(!thorough)].0;
+    let thoroughness = THOROUGH[usize::from(!thorough)].0;
     let mut child = Command::new(program)
         .args([
-            WORD,
+            CHILD_COMMAND,
             E::NAME,
-            &way.to_string(),
-            known,
+            &method.to_string(),
+            thoroughness,
             name,
             &trace.txns.len().to_string(),
             &commits.to_string(),
@@ -79,7 +79,7 @@ pub(super) fn amounts<E: Texts>(
         .stdout(Stdio::piped())
         .spawn()
         .map_err(CaseError::failed)?;
-    // A child that dies early closes the pipe; how it ended says more than that.
+    // A child that ends early closes the pipe. Its exit status is then the better error.
     let sent = child.stdin.take().map(|mut pipe| pipe.write_all(&saved));
     let output = child.wait_with_output().map_err(CaseError::failed)?;
     if !output.status.success() || !matches!(sent, Some(Ok(()))) {
@@ -92,39 +92,39 @@ pub(super) fn amounts<E: Texts>(
     serde_json::from_slice(&output.stdout).map_err(CaseError::failed)
 }
 
-/// What a child answers, if the words make this process one.
-pub fn answer(counter: Counter, words: &[String]) -> Option<anyhow::Result<()>> {
-    let [word, engine, way, known, name, size, commits] = words else { return None };
+/// Counts and prints the amounts if the arguments make this process a child; otherwise `None`.
+pub fn count_in_child(counter: Counter, arguments: &[String]) -> Option<anyhow::Result<()>> {
+    let [command, engine, method, thoroughness, name, size, commits] = arguments else { return None };
     let count = || {
         let commits = if *commits == Commits::One.to_string() { Commits::One } else { Commits::Each };
-        let thorough = known == THOROUGH[0].0;
-        let Some(way) = LoadMethod::ALL.into_iter().find(|known| *way == known.to_string()) else {
-            anyhow::bail!("a document is not {way}");
+        let thorough = thoroughness == THOROUGH[0].0;
+        let Some(method) = LoadMethod::ALL.into_iter().find(|known| *method == known.to_string()) else {
+            anyhow::bail!("no such method: {method}");
         };
-        // Who loads must not have held a recording before: the most that was ever held is all that is known.
-        let recording = (way == LoadMethod::Typed)
+        // A child that loads must not read the recording: that would raise the peak, which is never reset.
+        let recording = (method == LoadMethod::Typed)
             .then(|| Recording::read(name, size.parse()?, commits).map_err(anyhow::Error::new));
         let count = match engine.as_str() {
-            Hashmill::NAME => counted::<Hashmill>,
-            Official::NAME => counted::<Official>,
+            Hashmill::NAME => counted_amounts::<Hashmill>,
+            Official::NAME => counted_amounts::<Official>,
             #[cfg(feature = "doc-engines")]
-            crate::engines::loro::Loro::NAME => counted::<crate::engines::loro::Loro>,
+            crate::engines::loro::Loro::NAME => counted_amounts::<crate::engines::loro::Loro>,
             #[cfg(feature = "doc-engines")]
-            crate::engines::yrs::Yrs::NAME => counted::<crate::engines::yrs::Yrs>,
+            crate::engines::yrs::Yrs::NAME => counted_amounts::<crate::engines::yrs::Yrs>,
             #[cfg(feature = "doc-engines")]
-            crate::engines::diamond::Diamond::NAME => counted::<crate::engines::diamond::Diamond>,
+            crate::engines::diamond::Diamond::NAME => counted_amounts::<crate::engines::diamond::Diamond>,
             _ => anyhow::bail!("there is no engine {engine}"),
         };
-        let amounts = count(counter, way, recording.transpose()?, thorough)?;
+        let amounts = count(counter, method, recording.transpose()?, thorough)?;
         Ok(serde_json::to_writer(std::io::stdout(), &amounts)?)
     };
-    (word == WORD).then(count)
+    (command == CHILD_COMMAND).then(count)
 }
 
-/// Without a recording the document is on the standard input.
-fn counted<E: Texts>(
+/// Creates a document and counts its memory. Without a recording, the saved document is read from standard input.
+fn counted_amounts<E: Texts>(
     counter: Counter,
-    way: LoadMethod,
+    method: LoadMethod,
     recording: Option<Recording>,
     thorough: bool,
 ) -> anyhow::Result<Vec<Amount>> {
@@ -134,25 +134,25 @@ fn counted<E: Texts>(
         std::io::stdin().read_to_end(&mut saved)?;
         saved.shrink_to_fit();
         let before = (counter.now)();
-        let held = |now: usize| {
-            vec![amount("held", now - before), amount("peak", (counter.most)().max(now) - before)]
+        let amounts = |now: usize| {
+            vec![amount("held", now - before), amount("peak", (counter.max)().max(now) - before)]
         };
-        if way == LoadMethod::Opened {
+        if method == LoadMethod::Opened {
             let opened = E::open(&saved);
-            let held = held((counter.now)());
+            let amounts = amounts((counter.now)());
             drop(opened);
-            return Ok(held);
+            return Ok(amounts);
         }
         let doc = if thorough { E::load(&saved) } else { E::load_deferred(&saved) };
-        let held = held((counter.now)());
+        let amounts = amounts((counter.now)());
         drop(doc);
-        return Ok(held);
+        return Ok(amounts);
     };
     let transactions = recording.transactions();
     let before = (counter.now)();
-    let mut doc: E = crate::recording::play(&transactions);
+    let mut doc: E = crate::recording::replay_transactions(&transactions);
     if thorough {
-        doc.settle();
+        doc.complete_commits();
     }
     let now = (counter.now)();
     drop(doc);

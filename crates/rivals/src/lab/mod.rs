@@ -1,4 +1,4 @@
-//! `cargo rivals lab`: the lab with the engines of competitors beside ours, so that a comparison, a gate or a claim can name
+//! `cargo rivals lab`: the lab with the engines of competitors beside Hashmill's, so that a comparison, a gate or a claim can name
 //! them.
 
 mod argon2;
@@ -18,30 +18,30 @@ use hashmill_lab::model::registry::Registry;
 
 use crate::builds;
 
-/// What the user types before the lab's commands; gates name it as their program.
+/// The command line before the lab's commands; gates name it as their program.
 const NAME: &str = "cargo rivals lab";
 
-/// The program that the other builds of this one are: it answers as a session, and does nothing else.
+/// The program of the other builds: it runs only as a session.
 const SESSION: &str = "rivals-session";
 
-/// Features of this crate that make another build: the official crate held back, functions in another order, other engines
+/// Features of this crate with a build of their own: the official crate with fewer kernels, functions in another order, other engines
 /// for documents, or an allocator that counts.
 pub const BUILDS: [&str; 6] =
     ["layout-1", "layout-2", "official-avx2", "official-sse41", "doc-engines", "counting"];
 
-/// Where an engine for documents is named that this build does without.
+/// Version of an engine for documents that this build lacks.
 #[cfg(not(feature = "doc-engines"))]
 const WITHOUT: &str = "a build without `doc-engines`";
 
 #[cfg(not(feature = "doc-engines"))]
-fn absent<I: 'static>() -> impl hashmill_lab::model::engine::Engine<Input = I> {
+fn missing_engine<I: 'static>() -> impl hashmill_lab::model::engine::Engine<Input = I> {
     use hashmill_lab::model::engine::{CaseError, Digest, Routine, Spec};
     let init = |_: &Spec| Err::<(), _>(CaseError::unavailable(format!("{WITHOUT} has no such engine")));
     let run = |(): &mut (), _: &I| Ok::<u8, CaseError>(0);
     Routine::new(init, |(): &()| String::new(), run, |byte: &u8| Digest::new(&[*byte]))
 }
 
-/// Runs one command of the lab and gives its exit code.
+/// Runs one command of the lab and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let registry = registry();
     let setup = LabSetup {
@@ -65,12 +65,12 @@ fn registry() -> Registry {
     registry
 }
 
-/// Cargo, which made this program and can make it again.
+/// Builder of this program with cargo.
 struct Cargo;
 
 impl ProgramBuilder for Cargo {
     fn describe(&self) -> Result<Build, String> {
-        // `cargo run` builds what lies there and says where; a program that was started by itself may be older.
+        // `cargo run` has just built this source, and sets the variable. A program that was started directly may be older.
         let by_cargo = std::env::var_os("CARGO_MANIFEST_DIR");
         if by_cargo.is_none_or(|folder| Path::new(&folder) != Path::new(env!("CARGO_MANIFEST_DIR"))) {
             return Ok(Build::default());
@@ -87,7 +87,7 @@ impl ProgramBuilder for Cargo {
     }
 }
 
-/// Those that gates about a topic ask for.
+/// The builds that gates about a topic need.
 pub(crate) fn builds(topic: &str) -> impl Iterator<Item = &'static str> {
     let documents = topic == "doc";
     BUILDS.into_iter().filter(move |name| ["doc-engines", "counting"].contains(name) == documents)
@@ -104,9 +104,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rival_has_cases_of_ours_to_meet() {
+    fn every_rival_has_a_case_of_hashmill() {
         let registry = registry();
-        for (ours, rival) in [
+        for (case, rival) in [
             ("blake3/hash/oneshot/64/t1", "official"),
             ("blake3/hash/kernel/64/t1", "official"),
             ("blake3/hasher/oneshot/64/t1", "official-hasher"),
@@ -131,10 +131,10 @@ mod tests {
             ("doc-snapshot_reads/hashmill/kernel/1000000/t2", "one-thread"),
             ("sum/hashmill/end-to-end/4KiB/all/files=20000/way=walked", "b3sum"),
         ] {
-            let mut segments: Vec<&str> = ours.split('/').collect();
+            let mut segments: Vec<&str> = case.split('/').collect();
             segments[1] = rival;
-            let pair = registry.select(&[ours, &segments.join("/")]).expect("both are known");
-            assert_eq!(pair.len(), 2, "{ours} and {rival}");
+            let pair = registry.select(&[case, &segments.join("/")]).expect("both are known");
+            assert_eq!(pair.len(), 2, "{case} and {rival}");
         }
     }
 }

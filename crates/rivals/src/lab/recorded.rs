@@ -12,18 +12,18 @@ use hashmill_workloads::doc::{Answer, Case, Hashmill, Patch, Shared, digest, pre
 
 use super::memory::{self, LoadMethod};
 use crate::engines::official::Official;
-use crate::recording::{Commits, Recording, TYPIST, play};
+use crate::recording::{Commits, Recording, TYPIST, replay_transactions};
 
 /// Workload on a recording. The size is the number of transactions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum What {
+enum RecordedWork {
     /// Typed into a new document, until the hashes of all changes are known.
     Replay,
     /// From saved bytes to the text.
     Load,
-    /// From saved bytes to a document that can be asked; what an engine puts off until then is not part of it.
+    /// From saved bytes to a readable document, without work that an engine defers until the first read.
     Open,
-    /// The same, and to bytes again.
+    /// As `Open`, then to bytes again.
     OpenSave,
     /// The first edit after a load.
     FirstEdit,
@@ -35,7 +35,7 @@ enum What {
     HearOne,
 }
 
-impl What {
+impl RecordedWork {
     const ALL: [(Self, &'static str); 8] = [
         (Self::Replay, "doc-recorded-replay"),
         (Self::Load, "doc-recorded-load"),
@@ -61,55 +61,55 @@ impl What {
         match self {
             Self::Replay => committed(offer).knob("hashes", ["all", "later"]),
             Self::Load => committed(offer).knob("checks", ["all", "later"]),
-            // What is told is told transaction by transaction.
+            // Updates are always those of single transactions.
             Self::Hear => offer.knob("heard", ["at-once", "one-by-one"]),
             Self::Open | Self::OpenSave | Self::FirstEdit | Self::Save | Self::HearOne => committed(offer),
         }
     }
 }
 
-/// Registers the workloads with all engines, those too that this build lacks.
+/// Registers the workloads with all engines, including those that this build lacks.
 pub(super) fn register(registry: &mut Registry) {
-    for (what, name) in What::ALL {
+    for (work, name) in RecordedWork::ALL {
         let engines = registry
-            .workload(Recorded { what, name }, &[1_000])
-            .engine("hashmill", Player::<Hashmill>::of(what), what.offer())
-            .engine("automerge", Player::<Official>::of(what), what.offer());
-        others(engines, what);
+            .workload(RecordedWorkload { work, name }, &[1_000])
+            .engine("hashmill", RecordedEngine::<Hashmill>::new(work), work.offer())
+            .engine("automerge", RecordedEngine::<Official>::new(work), work.offer());
+        register_others(engines, work);
     }
 }
 
 #[cfg(feature = "doc-engines")]
-fn others(engines: AddEngines<'_, Input>, what: What) {
+fn register_others(engines: AddEngines<'_, Input>, work: RecordedWork) {
     use crate::engines::{diamond::Diamond, loro::Loro, yrs::Yrs};
     engines
-        .engine("loro", Player::<Loro>::of(what), what.offer())
-        .engine("yrs", Player::<Yrs>::of(what), what.offer())
-        .engine("diamond-types", Player::<Diamond>::of(what), what.offer());
+        .engine("loro", RecordedEngine::<Loro>::new(work), work.offer())
+        .engine("yrs", RecordedEngine::<Yrs>::new(work), work.offer())
+        .engine("diamond-types", RecordedEngine::<Diamond>::new(work), work.offer());
 }
 
 #[cfg(not(feature = "doc-engines"))]
-fn others(engines: AddEngines<'_, Input>, what: What) {
+fn register_others(engines: AddEngines<'_, Input>, work: RecordedWork) {
     engines
-        .engine("loro", super::absent(), what.offer())
-        .engine("yrs", super::absent(), what.offer())
-        .engine("diamond-types", super::absent(), what.offer());
+        .engine("loro", super::missing_engine(), work.offer())
+        .engine("yrs", super::missing_engine(), work.offer())
+        .engine("diamond-types", super::missing_engine(), work.offer());
 }
 
-/// A recording, and what else the case says.
+/// A recording, and the options of the case.
 struct Input {
     recording: Recording,
-    /// Whether what can be put off is: hashes, checks, or that changes are told together.
+    /// Whether nothing is deferred: hashes are computed, files checked, and updates applied together.
     thorough: bool,
 }
 
 /// A workload of the lab.
-struct Recorded {
-    what: What,
+struct RecordedWorkload {
+    work: RecordedWork,
     name: &'static str,
 }
 
-impl Workload for Recorded {
+impl Workload for RecordedWorkload {
     type Input = Input;
 
     fn name(&self) -> &str {
@@ -117,20 +117,24 @@ impl Workload for Recorded {
     }
 
     fn units(&self, spec: &Spec) -> Units {
-        match self.what {
-            What::Open | What::OpenSave | What::FirstEdit | What::HearOne => Units::Operations(1),
-            What::Replay | What::Load | What::Save | What::Hear => Units::Operations(spec.size),
+        match self.work {
+            RecordedWork::Open | RecordedWork::OpenSave | RecordedWork::FirstEdit | RecordedWork::HearOne => {
+                Units::Operations(1)
+            }
+            RecordedWork::Replay | RecordedWork::Load | RecordedWork::Save | RecordedWork::Hear => {
+                Units::Operations(spec.size)
+            }
         }
     }
 
     fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, CaseError> {
         let knob = |name: &str| spec.knobs.get(name).map(String::as_str);
-        let one_of = |name: &str, words: [&str; 2]| match knob(name) {
+        let one_of = |name: &str, values: [&str; 2]| match knob(name) {
             None => Ok(true),
-            Some(word) if word == words[0] => Ok(true),
-            Some(word) if word == words[1] => Ok(false),
-            Some(word) => {
-                Err(CaseError::failed(format!("{name}={word}: write {} or {}", words[0], words[1])))
+            Some(value) if value == values[0] => Ok(true),
+            Some(value) if value == values[1] => Ok(false),
+            Some(value) => {
+                Err(CaseError::failed(format!("{name}={value}: write {} or {}", values[0], values[1])))
             }
         };
         let commits = if one_of("commits", ["each", "one"])? { Commits::Each } else { Commits::One };
@@ -144,29 +148,31 @@ impl Workload for Recorded {
 
     fn reference(&self, _: &Spec, Input { recording, .. }: &Input) -> Result<Digest, CaseError> {
         let end = &recording.trace.end;
-        Ok(digest(&match self.what {
-            What::Replay | What::Load => end.clone().into(),
-            What::Open | What::OpenSave | What::FirstEdit | What::Save => 1_i64.into(),
-            // Which of two concurrent insertions comes first differs by engine, their number does not.
-            What::Hear => end.chars().count().into(),
-            What::HearOne => recording.trace.txns.len().into(),
+        Ok(digest(&match self.work {
+            RecordedWork::Replay | RecordedWork::Load => end.clone().into(),
+            RecordedWork::Open | RecordedWork::OpenSave | RecordedWork::FirstEdit | RecordedWork::Save => {
+                1_i64.into()
+            }
+            // The order of concurrent insertions differs by engine, their number does not.
+            RecordedWork::Hear => end.chars().count().into(),
+            RecordedWork::HearOne => recording.trace.txns.len().into(),
         }))
     }
 }
 
-/// An engine at one of them.
-struct Player<E> {
-    what: What,
+/// An engine for one of these workloads.
+struct RecordedEngine<E> {
+    work: RecordedWork,
     engine: PhantomData<fn() -> E>,
 }
 
-impl<E: Shared> Player<E> {
-    fn of(what: What) -> Self {
-        Self { what, engine: PhantomData }
+impl<E: Shared> RecordedEngine<E> {
+    fn new(work: RecordedWork) -> Self {
+        Self { work, engine: PhantomData }
     }
 }
 
-impl<E: Shared> Engine for Player<E> {
+impl<E: Shared> Engine for RecordedEngine<E> {
     type Input = Input;
     type Context = ();
     type Buffer = Case;
@@ -181,14 +187,14 @@ impl<E: Shared> Engine for Player<E> {
     }
 
     fn reserve(&self, (): &mut (), Input { recording, thorough }: &Input) -> Result<Case, CaseError> {
-        if recording.is_wide() && counts_units::<E>() {
+        if recording.is_wide() && counts_utf16_units::<E>() {
             return Err(CaseError::unavailable(format!(
-                "{} counts units of UTF-16, and {} has characters of two: its places are others",
+                "{} counts UTF-16 units, and {} has characters of two units: its positions differ",
                 E::NAME,
                 recording.name
             )));
         }
-        case::<E>(self.what, recording, *thorough)
+        case::<E>(self.work, recording, *thorough)
     }
 
     fn stage(&self, (): &mut (), case: &mut Case, _: &Input) -> Result<(), CaseError> {
@@ -212,62 +218,64 @@ impl<E: Shared> Engine for Player<E> {
         _: &mut Case,
         Input { recording, thorough }: &Input,
     ) -> Result<Vec<Amount>, CaseError> {
-        match self.what {
-            What::Save => {
+        match self.work {
+            RecordedWork::Save => {
                 Ok(vec![Amount { name: "saved".to_owned(), bytes: recording.saved::<E>()?.len() as u64 }])
             }
-            What::Replay => memory::amounts::<E>(LoadMethod::Typed, recording, *thorough),
-            What::Load => memory::amounts::<E>(LoadMethod::Loaded, recording, *thorough),
-            What::Open => memory::amounts::<E>(LoadMethod::Opened, recording, *thorough),
-            What::OpenSave | What::FirstEdit | What::Hear | What::HearOne => Ok(Vec::new()),
+            RecordedWork::Replay => memory::amounts::<E>(LoadMethod::Typed, recording, *thorough),
+            RecordedWork::Load => memory::amounts::<E>(LoadMethod::Loaded, recording, *thorough),
+            RecordedWork::Open => memory::amounts::<E>(LoadMethod::Opened, recording, *thorough),
+            RecordedWork::OpenSave | RecordedWork::FirstEdit | RecordedWork::Hear | RecordedWork::HearOne => {
+                Ok(Vec::new())
+            }
         }
     }
 
     fn consumes(&self) -> bool {
-        matches!(self.what, What::FirstEdit | What::HearOne)
+        matches!(self.work, RecordedWork::FirstEdit | RecordedWork::HearOne)
     }
 }
 
-/// Whether places are not counted in characters, as recordings count them.
-fn counts_units<E: Shared>() -> bool {
+/// Whether an engine does not count positions in characters, as recordings do.
+fn counts_utf16_units<E: Shared>() -> bool {
     let mut doc = E::blank(1);
     doc.edit(&[Patch { at: 0, delete: 0, insert: "😀".to_owned() }]);
     doc.length() != 1
 }
 
-fn case<E: Shared>(what: What, recording: &Recording, thorough: bool) -> Result<Case, CaseError> {
+fn case<E: Shared>(work: RecordedWork, recording: &Recording, thorough: bool) -> Result<Case, CaseError> {
     let saved = || recording.saved::<E>();
-    Ok(match what {
-        What::Replay => {
+    Ok(match work {
+        RecordedWork::Replay => {
             let transactions = recording.transactions();
             repeat(move || {
-                let mut doc: E = play(&transactions);
+                let mut doc: E = replay_transactions(&transactions);
                 if thorough {
-                    doc.settle();
+                    doc.complete_commits();
                 }
                 doc.text()
             })
         }
-        What::Load => {
+        RecordedWork::Load => {
             let (saved, load) = (saved()?, if thorough { E::load } else { E::load_deferred });
             repeat(move || load(&saved).text())
         }
-        What::Open => {
+        RecordedWork::Open => {
             let saved = saved()?;
             repeat(move || {
                 drop(black_box(E::open(&saved)));
                 1_i64
             })
         }
-        What::OpenSave => {
+        RecordedWork::OpenSave => {
             let saved = saved()?;
-            let again = E::load(&E::open_and_save(&saved)).text();
-            if again != recording.trace.end {
-                return Err(CaseError::failed("what was opened and saved has another text"));
+            let reloaded = E::load(&E::open_and_save(&saved)).text();
+            if reloaded != recording.trace.end {
+                return Err(CaseError::failed("a document has another text after it was opened and saved"));
             }
             repeat(move || usize::from(!black_box(E::open_and_save(&saved)).is_empty()))
         }
-        What::FirstEdit => {
+        RecordedWork::FirstEdit => {
             let (saved, edit) = (saved()?, [insertion(0)]);
             prepared(
                 move || E::load(&saved),
@@ -277,23 +285,25 @@ fn case<E: Shared>(what: What, recording: &Recording, thorough: bool) -> Result<
                 },
             )
         }
-        What::Save => {
+        RecordedWork::Save => {
             let mut doc = E::load(&saved()?);
-            // How many bytes differs by engine.
+            // The number of bytes differs by engine.
             repeat(move || usize::from(!black_box(doc.save()).is_empty()))
         }
-        What::Hear => {
+        RecordedWork::Hear => {
             let (base, updates) = recording.session::<E>()?;
             repeat(move || {
                 let mut doc = E::load(&base);
                 match thorough {
-                    true => doc.hear(&updates),
-                    false => updates.iter().for_each(|update| doc.hear(std::slice::from_ref(update))),
+                    true => doc.apply_updates(&updates),
+                    false => {
+                        updates.iter().for_each(|update| doc.apply_updates(std::slice::from_ref(update)));
+                    }
                 }
                 doc.text().chars().count()
             })
         }
-        What::HearOne => hear_one::<E>(saved()?, recording.trace.txns.len()),
+        RecordedWork::HearOne => apply_one_update::<E>(saved()?, recording.trace.txns.len()),
     })
 }
 
@@ -301,31 +311,32 @@ fn insertion(at: usize) -> Patch {
     Patch { at, delete: 0, insert: "x".to_owned() }
 }
 
-/// How many changes a receiver hears before it starts again from where it was.
-const HEARD: usize = 64;
+/// Number of changes that a receiver applies before it is reset.
+const CHANGES_PER_RECEIVER: usize = 64;
 
-fn hear_one<E: Shared>(saved: Vec<u8>, size: usize) -> Case {
+fn apply_one_update<E: Shared>(saved: Vec<u8>, size: usize) -> Case {
     // The sender needs another actor: all loaded copies have the same one.
     let mut sender = E::load(&saved).fork(2);
     let length = sender.length();
-    // Scattered, as other people's edits are.
-    let updates: Vec<[Vec<u8>; 1]> =
-        (0..HEARD).map(|update| [sender.edit_and_tell(&[insertion(update * 7919 % length)])]).collect();
+    // Scattered, like edits of other users.
+    let updates: Vec<[Vec<u8>; 1]> = (0..CHANGES_PER_RECEIVER)
+        .map(|update| [sender.edit_and_export(&[insertion(update * 7919 % length)])])
+        .collect();
     let receiver = Rc::new(RefCell::new((E::load(&saved), 0)));
-    let again = Rc::clone(&receiver);
-    let before = move || {
-        let (doc, heard) = &mut *again.borrow_mut();
-        if *heard == HEARD {
-            (*doc, *heard) = (E::load(&saved), 0);
+    let next_receiver = Rc::clone(&receiver);
+    let prepare = move || {
+        let (doc, applied) = &mut *next_receiver.borrow_mut();
+        if *applied == CHANGES_PER_RECEIVER {
+            (*doc, *applied) = (E::load(&saved), 0);
         }
     };
     let call = move |_| {
-        let (doc, heard) = &mut *receiver.borrow_mut();
-        doc.hear(&updates[*heard % HEARD]);
-        *heard += 1;
+        let (doc, applied) = &mut *receiver.borrow_mut();
+        doc.apply_updates(&updates[*applied % CHANGES_PER_RECEIVER]);
+        *applied += 1;
         Answer::from(size)
     };
-    Case { call: Box::new(call), prepare: Some(Box::new(before)) }
+    Case { call: Box::new(call), prepare: Some(Box::new(prepare)) }
 }
 
 #[cfg(test)]
@@ -333,10 +344,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_characters_or_the_engine_is_left_out() {
-        assert!(!counts_units::<Hashmill>() && !counts_units::<Official>());
+    fn engines_that_count_utf16_units_are_excluded_from_wide_recordings() {
+        assert!(!counts_utf16_units::<Hashmill>() && !counts_utf16_units::<Official>());
         #[cfg(feature = "doc-engines")]
-        assert!(counts_units::<crate::engines::yrs::Yrs>());
+        assert!(counts_utf16_units::<crate::engines::yrs::Yrs>());
         let wide = Recording::read(TYPIST, 300, Commits::Each).expect("the typist needs no file");
         assert!(wide.is_wide());
         let narrow = Recording::read(TYPIST, 1, Commits::Each).expect("one stroke");

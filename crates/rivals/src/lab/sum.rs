@@ -15,28 +15,28 @@ use hashmill_workloads::{all_threads, number, thread_counts};
 
 use crate::programs;
 
-/// How the programs get at what they hash.
+/// Passing of the files to the programs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum ReadStrategy {
     /// Each file on the command line.
     Named,
-    /// The same, without mapping them.
+    /// As `Named`, without mapping the files.
     Read,
-    /// The one file on standard input.
+    /// One file on standard input.
     Piped,
-    /// The folder on our command line; b3sum, which walks none, gets the files, in as many starts as their names need.
+    /// The folder on Hashmill's command line. b3sum walks no folders: it gets the files, in as many processes as their names need.
     Walked,
 }
 
-const WAYS: [(&str, ReadStrategy); 4] = [
+const STRATEGIES: [(&str, ReadStrategy); 4] = [
     ("named", ReadStrategy::Named),
     ("read", ReadStrategy::Read),
     ("piped", ReadStrategy::Piped),
     ("walked", ReadStrategy::Walked),
 ];
 
-/// What a command line may have, each word with its pointer: less than the 2 MiB that Linux takes beside the environment.
-const LINE: usize = 3 << 19;
+/// Maximum bytes of a command line, each argument with its pointer: below the 2 MiB that Linux accepts with the environment.
+const MAX_COMMAND_LINE: usize = 3 << 19;
 
 pub(super) fn register(registry: &mut Registry) {
     let offer = || {
@@ -44,21 +44,21 @@ pub(super) fn register(registry: &mut Registry) {
             .threads(thread_counts())
             .knob("files", ["1", "2000", "20000"])
             .knob("holes", ["0", "1"])
-            .knob("way", WAYS.map(|(name, _)| name))
+            .knob("way", STRATEGIES.map(|(name, _)| name))
     };
     let files = registry.workload(Files, &[1 << 20]);
     files.engine("hashmill", process(true), offer()).engine("b3sum", process(false), offer());
 }
 
-/// One file, or a tree of them, a hundred to a folder; of random bytes, or of holes: then a file may be larger than the disk.
+/// One file, or a tree with a hundred files per folder. Files have random bytes, or only holes: then they may be larger than the disk.
 struct Files;
 
-/// Where they are, and how the programs are called.
+/// Paths of the files, and how the programs are called.
 struct Input {
     files: Vec<String>,
     tree: String,
     holes: bool,
-    way: ReadStrategy,
+    strategy: ReadStrategy,
 }
 
 impl Workload for Files {
@@ -74,20 +74,20 @@ impl Workload for Files {
 
     fn prepare(&self, spec: &Spec, _: u64) -> Result<Input, CaseError> {
         let count = number(spec, "files", 1)?;
-        let way = match spec.knobs.get("way") {
+        let strategy = match spec.knobs.get("way") {
             None => ReadStrategy::Named,
-            Some(word) => {
-                let known = WAYS.iter().find(|(name, _)| name == word).map(|(_, way)| *way);
-                let names = WAYS.map(|(name, _)| name).join(", ");
-                known.ok_or_else(|| CaseError::failed(format!("way={word}: write one of {names}")))?
+            Some(value) => {
+                let known = STRATEGIES.iter().find(|(name, _)| name == value).map(|(_, strategy)| *strategy);
+                let names = STRATEGIES.map(|(name, _)| name).join(", ");
+                known.ok_or_else(|| CaseError::failed(format!("way={value}: write one of {names}")))?
             }
         };
-        if way == ReadStrategy::Piped && count != 1 {
-            return Err(CaseError::failed("one file can be piped"));
+        if strategy == ReadStrategy::Piped && count != 1 {
+            return Err(CaseError::failed("only one file can be piped"));
         }
         let size = usize::try_from(spec.size).map_err(CaseError::failed)?;
-        let input = Input::of(count, size, number(spec, "holes", 0)? == 1, way);
-        input.make(&data(), size).map_err(CaseError::failed)?;
+        let input = Input::new(count, size, number(spec, "holes", 0)? == 1, strategy);
+        input.write_files(&data(), size).map_err(CaseError::failed)?;
         Ok(input)
     }
 
@@ -97,7 +97,7 @@ impl Workload for Files {
         for path in &input.files {
             let mut hasher = blake3::Hasher::new();
             hasher.update_mmap_rayon(data().join(path)).map_err(CaseError::failed)?;
-            let name = if input.way == ReadStrategy::Piped { "-" } else { path };
+            let name = if input.strategy == ReadStrategy::Piped { "-" } else { path };
             writeln!(list, "{}  {name}", hasher.finalize()).map_err(CaseError::failed)?;
         }
         Ok(digest(list.as_bytes()))
@@ -113,68 +113,68 @@ fn data() -> PathBuf {
 }
 
 impl Input {
-    fn of(count: usize, size: usize, holes: bool, way: ReadStrategy) -> Self {
+    fn new(count: usize, size: usize, holes: bool, strategy: ReadStrategy) -> Self {
         let kind = if holes { "holes-" } else { "" };
         let tree = format!("{kind}tree-{count}x{size}");
         let files = match count {
             1 => vec![format!("{kind}file-{size}")],
             _ => (0..count).map(|i| format!("{tree}/{:05}/{i:07}", i / 100)).collect(),
         };
-        Self { files, tree, holes, way }
+        Self { files, tree, holes, strategy }
     }
 
-    /// Writes what is not there yet.
-    fn make(&self, folder: &Path, size: usize) -> io::Result<()> {
+    /// Writes missing files.
+    fn write_files(&self, folder: &Path, size: usize) -> io::Result<()> {
         let paths = || self.files.iter().map(|path| folder.join(path));
         let parents: BTreeSet<PathBuf> = paths().filter_map(|path| Some(path.parent()?.to_owned())).collect();
         parents.iter().try_for_each(fs::create_dir_all)?;
         for (path, seed) in paths().zip(0..) {
-            if fs::metadata(&path).is_ok_and(|facts| facts.len() == size as u64) {
+            if fs::metadata(&path).is_ok_and(|metadata| metadata.len() == size as u64) {
                 continue;
             }
             match self.holes {
                 true => File::create(path)?.set_len(size as u64)?,
-                false => write(&path, size, seed)?,
+                false => write_random(&path, size, seed)?,
             }
         }
         Ok(())
     }
 
-    /// The words after the program, for each of its starts.
-    fn starts(&self, ours: bool, threads: u32) -> Vec<Vec<&str>> {
-        let mut words = Vec::new();
-        words.extend(ours.then_some("sum"));
-        words.extend((threads == 1).then_some("--num-threads=1"));
-        match self.way {
-            ReadStrategy::Piped => return vec![words],
-            ReadStrategy::Walked if ours => {
-                words.extend(["--recursive", &self.tree]);
-                return vec![words];
+    /// The arguments of each process.
+    fn arguments(&self, is_hashmill: bool, threads: u32) -> Vec<Vec<&str>> {
+        let mut options = Vec::new();
+        options.extend(is_hashmill.then_some("sum"));
+        options.extend((threads == 1).then_some("--num-threads=1"));
+        match self.strategy {
+            ReadStrategy::Piped => return vec![options],
+            ReadStrategy::Walked if is_hashmill => {
+                options.extend(["--recursive", &self.tree]);
+                return vec![options];
             }
-            ReadStrategy::Read => words.push("--no-mmap"),
+            ReadStrategy::Read => options.push("--no-mmap"),
             ReadStrategy::Named | ReadStrategy::Walked => {}
         }
         // All files of a tree have names of one length.
-        let most = LINE / (self.files[0].len() + 1 + size_of::<usize>());
-        let names = self.files.chunks(most).map(|some| some.iter().map(String::as_str));
-        names.map(|names| words.iter().copied().chain(names).collect()).collect()
+        let max_files = MAX_COMMAND_LINE / (self.files[0].len() + 1 + size_of::<usize>());
+        let names = self.files.chunks(max_files).map(|files| files.iter().map(String::as_str));
+        names.map(|names| options.iter().copied().chain(names).collect()).collect()
     }
 }
 
-fn write(path: &Path, size: usize, seed: u64) -> io::Result<()> {
+fn write_random(path: &Path, size: usize, seed: u64) -> io::Result<()> {
     let mut file = File::create(path)?;
     let mut rng = Rng::new(seed);
     let mut left = size;
     while left > 0 {
-        let piece = rng.bytes(left.min(1 << 20));
-        file.write_all(&piece)?;
-        left -= piece.len();
+        let bytes = rng.bytes(left.min(1 << 20));
+        file.write_all(&bytes)?;
+        left -= bytes.len();
     }
     Ok(())
 }
 
-/// What a program says that it is, and the beginning of the digest of its file: the report knows that of the lab's alone, and
-/// the kernels of the lab's library are not those that run here.
+/// The version of a program, and the start of the digest of its file: the report identifies only the program of the lab, and its
+/// kernels are not those of this program.
 fn identity(program: &Path) -> io::Result<String> {
     let version = Command::new(program).arg("--version").output()?.stdout;
     let digest = blake3::Hasher::new().update_mmap(program)?.finalize();
@@ -182,16 +182,16 @@ fn identity(program: &Path) -> io::Result<String> {
 }
 
 /// One of the two programs.
-fn process(ours: bool) -> impl Engine<Input = Input> {
+fn process(is_hashmill: bool) -> impl Engine<Input = Input> {
     let init = move |spec: &Spec| {
         if spec.threads != 1 && spec.threads != all_threads() {
-            return Err(CaseError::unavailable("the programs take one thread or all"));
+            return Err(CaseError::unavailable("the programs use one thread or all"));
         }
-        let program = if ours { programs::hashmill() } else { programs::b3sum() };
+        let program = if is_hashmill { programs::hashmill() } else { programs::b3sum() };
         match program.is_file() {
             true => Ok((program, spec.threads)),
             false => Err(CaseError::unavailable(format!(
-                "there is no {}; `cargo rivals b3sum --build-only` makes it",
+                "there is no {}; `cargo rivals b3sum --build-only` builds it",
                 program.display()
             ))),
         }
@@ -201,22 +201,22 @@ fn process(ours: bool) -> impl Engine<Input = Input> {
     };
     let run = move |(program, threads): &mut (PathBuf, u32), input: &Input| {
         let mut list = Vec::new();
-        for words in input.starts(ours, *threads) {
-            let stdin = match input.way {
+        for arguments in input.arguments(is_hashmill, *threads) {
+            let stdin = match input.strategy {
                 ReadStrategy::Piped => {
                     File::open(data().join(&input.files[0])).map_err(CaseError::failed)?.into()
                 }
                 ReadStrategy::Named | ReadStrategy::Read | ReadStrategy::Walked => Stdio::null(),
             };
             let output = Command::new(&*program)
-                .args(words)
+                .args(arguments)
                 .current_dir(data())
                 .stdin(stdin)
                 .stderr(Stdio::inherit())
                 .output()
                 .map_err(CaseError::failed)?;
             if !output.status.success() {
-                return Err(CaseError::failed(format!("it failed: {}", output.status)));
+                return Err(CaseError::failed(format!("the program failed: {}", output.status)));
             }
             list.extend(output.stdout);
         }
@@ -231,55 +231,59 @@ mod tests {
 
     #[test]
     fn cases_are_command_lines() {
-        let words = |count, way, ours, threads| {
-            let input = Input::of(count, 7, false, way);
-            let starts = input.starts(ours, threads);
-            assert_eq!(starts.len(), 1);
-            starts[0].join(" ")
+        let command_line = |count, strategy, is_hashmill, threads| {
+            let input = Input::new(count, 7, false, strategy);
+            let processes = input.arguments(is_hashmill, threads);
+            assert_eq!(processes.len(), 1);
+            processes[0].join(" ")
         };
-        assert_eq!(words(1, ReadStrategy::Named, false, 2), "file-7");
-        assert_eq!(words(1, ReadStrategy::Named, true, 1), "sum --num-threads=1 file-7");
-        assert_eq!(words(1, ReadStrategy::Piped, true, 2), "sum");
+        assert_eq!(command_line(1, ReadStrategy::Named, false, 2), "file-7");
+        assert_eq!(command_line(1, ReadStrategy::Named, true, 1), "sum --num-threads=1 file-7");
+        assert_eq!(command_line(1, ReadStrategy::Piped, true, 2), "sum");
         let files = "tree-2x7/00000/0000000 tree-2x7/00000/0000001";
-        assert_eq!(words(2, ReadStrategy::Named, true, 2), format!("sum {files}"));
-        assert_eq!(words(2, ReadStrategy::Walked, true, 2), "sum --recursive tree-2x7");
-        assert_eq!(words(2, ReadStrategy::Walked, false, 2), files);
-        assert_eq!(words(2, ReadStrategy::Read, false, 2), format!("--no-mmap {files}"));
-        assert_eq!(Input::of(1, 7, true, ReadStrategy::Named).starts(false, 2), [["holes-file-7"]]);
+        assert_eq!(command_line(2, ReadStrategy::Named, true, 2), format!("sum {files}"));
+        assert_eq!(command_line(2, ReadStrategy::Walked, true, 2), "sum --recursive tree-2x7");
+        assert_eq!(command_line(2, ReadStrategy::Walked, false, 2), files);
+        assert_eq!(command_line(2, ReadStrategy::Read, false, 2), format!("--no-mmap {files}"));
+        assert_eq!(Input::new(1, 7, true, ReadStrategy::Named).arguments(false, 2), [["holes-file-7"]]);
     }
 
     #[test]
-    fn more_names_than_a_command_line_takes_are_several_starts() {
-        let input = Input::of(100_000, 4096, false, ReadStrategy::Walked);
-        let starts = input.starts(false, 1);
-        assert!(starts.len() > 1 && starts.iter().all(|words| words[0] == "--num-threads=1"));
-        let bytes = |words: &Vec<&str>| words.iter().map(|word| word.len() + 9).sum::<usize>();
-        assert!(starts.iter().all(|words| bytes(words) < 2 << 20));
-        assert!(starts.iter().flat_map(|words| &words[1..]).eq(&input.files), "each once, in order");
-        assert_eq!(input.starts(true, 2).len(), 1, "ours walks");
+    fn more_names_than_fit_a_command_line_need_several_processes() {
+        let input = Input::new(100_000, 4096, false, ReadStrategy::Walked);
+        let processes = input.arguments(false, 1);
+        assert!(processes.len() > 1 && processes.iter().all(|arguments| arguments[0] == "--num-threads=1"));
+        let bytes =
+            |arguments: &Vec<&str>| arguments.iter().map(|argument| argument.len() + 9).sum::<usize>();
+        assert!(processes.iter().all(|arguments| bytes(arguments) < 2 << 20));
+        assert!(
+            processes.iter().flat_map(|arguments| &arguments[1..]).eq(&input.files),
+            "each once, in order"
+        );
+        assert_eq!(input.arguments(true, 2).len(), 1, "Hashmill walks the folder");
     }
 
     #[test]
     fn a_file_of_holes_has_its_size_at_once() {
         let folder = std::env::temp_dir().join(format!("rivals-holes-{}", std::process::id()));
-        let input = Input::of(1, 1 << 36, true, ReadStrategy::Named);
-        input.make(&folder, 1 << 36).expect("a temporary folder");
-        let facts = fs::metadata(folder.join(&input.files[0])).expect("it was made");
-        assert_eq!(facts.len(), 1 << 36);
-        fs::remove_dir_all(&folder).expect("it was made here");
+        let input = Input::new(1, 1 << 36, true, ReadStrategy::Named);
+        input.write_files(&folder, 1 << 36).expect("a temporary folder");
+        let metadata = fs::metadata(folder.join(&input.files[0])).expect("it was written");
+        assert_eq!(metadata.len(), 1 << 36);
+        fs::remove_dir_all(&folder).expect("the folder of this test");
     }
 
     #[test]
-    fn a_tree_is_made_once_and_its_paths_are_sorted() {
+    fn a_tree_is_written_once_and_its_paths_are_sorted() {
         let folder = std::env::temp_dir().join(format!("rivals-tree-{}", std::process::id()));
-        let tree = Input::of(205, 10, false, ReadStrategy::Named);
-        tree.make(&folder, 10).expect("a temporary folder");
+        let tree = Input::new(205, 10, false, ReadStrategy::Named);
+        tree.write_files(&folder, 10).expect("a temporary folder");
         assert!(tree.files.is_sorted());
         let first = folder.join(&tree.files[0]);
-        assert_eq!(fs::read(&first).expect("it was made").len(), 10);
+        assert_eq!(fs::read(&first).expect("it was written").len(), 10);
         fs::write(&first, [0; 10]).expect("it can be changed");
-        tree.make(&folder, 10).expect("it is there");
-        assert_eq!(fs::read(&first).expect("it is there"), [0; 10], "not made twice");
-        fs::remove_dir_all(&folder).expect("it was made here");
+        tree.write_files(&folder, 10).expect("it is there");
+        assert_eq!(fs::read(&first).expect("it is there"), [0; 10], "not written twice");
+        fs::remove_dir_all(&folder).expect("the folder of this test");
     }
 }

@@ -33,7 +33,7 @@ impl Job {
         input.with_secret(&self.secret).with_associated_data(&self.associated_data)
     }
 
-    fn of_c(&self) -> Vec<u8> {
+    fn reference_tag(&self) -> Vec<u8> {
         let variant = Variant::ALL.iter().position(|variant| *variant == self.params.variant());
         let job = reference::Job {
             variant: variant.expect("one of three") as u32,
@@ -47,11 +47,11 @@ impl Job {
             associated_data: &self.associated_data,
         };
         let mut tag = vec![0; self.tag_len];
-        reference::hash(&job, &mut tag).expect("the reference takes all of these");
+        reference::hash(&job, &mut tag).expect("the reference accepts all of these");
         tag
     }
 
-    fn of_rustcrypto(&self) -> Vec<u8> {
+    fn rustcrypto_tag(&self) -> Vec<u8> {
         let algorithm = match self.params.variant() {
             Variant::D => argon2::Algorithm::Argon2d,
             Variant::I => argon2::Algorithm::Argon2i,
@@ -68,16 +68,16 @@ impl Job {
             .output_len(self.tag_len)
             .data(argon2::AssociatedData::new(&self.associated_data).expect("at most 32 bytes"))
             .build()
-            .expect("it takes all of these");
+            .expect("RustCrypto accepts all of these");
         let hasher = argon2::Argon2::new_with_secret(&self.secret, algorithm, version, params);
         let mut tag = vec![0; self.tag_len];
         hasher
             .and_then(|hasher| hasher.hash_password_into(&self.password, &self.salt, &mut tag))
-            .expect("it takes all of these");
+            .expect("RustCrypto accepts all of these");
         tag
     }
 
-    fn ours(&self, plan: Plan, threads: Threads) -> Vec<u8> {
+    fn hashmill_tag(&self, plan: Plan, threads: Threads) -> Vec<u8> {
         let mut tag = vec![0; self.tag_len];
         let mut hasher = Hasher::with_plan(self.params, plan).threads(threads);
         hasher.hash_into(&self.input(), &mut tag).expect("memory for a small hash");
@@ -85,8 +85,8 @@ impl Job {
     }
 }
 
-/// Every kernel of this CPU in every interleave. Half of them treat this job's memory as far larger than the caches, and the
-/// other half the next one's.
+/// Every kernel of this CPU in every interleave. Half of the plans use the code path for memory that is far larger than the caches; for
+/// the next job, it is the other half.
 fn plans(job: usize) -> impl Iterator<Item = Plan> {
     for (name, _) in Kernel::unavailable() {
         skip(&format!("Argon2 kernel {name} against others"), "this CPU lacks its instructions");
@@ -96,23 +96,23 @@ fn plans(job: usize) -> impl Iterator<Item = Plan> {
     Kernel::all().flat_map(widths).map(move |(width, plan)| plan.with_far_from(far_from(width)))
 }
 
-/// Lanes that do not divide the memory, memory that is no multiple of four lanes, segments from two blocks to longer
-/// than what is computed at a stretch, tags of all lengths up to 200 bytes, inputs of no bytes and of several blocks.
+/// A random job: lanes that do not divide the memory, memory that is no multiple of four lanes, segments from two blocks to longer than
+/// one call of a kernel computes, tags of all lengths up to 200 bytes, empty inputs and inputs of several blocks.
 fn random(rng: &mut Rng) -> Job {
     let lanes = 1 + rng.below(9);
-    let least = 8 * lanes;
+    let min_blocks = 8 * lanes;
     let memory = match rng.below(8) {
-        0 => least,
+        0 => min_blocks,
         1 => 8300 + rng.below(300),
-        _ => least + rng.below(700),
+        _ => min_blocks + rng.below(700),
     };
     let params = Params::new(memory as u32, 1 + rng.below(3) as u32, lanes as u32).expect("enough memory");
-    let len = |rng: &mut Rng, least: usize| match rng.below(4) {
-        0 => least,
+    let len = |rng: &mut Rng, min: usize| match rng.below(4) {
+        0 => min,
         // Around the blocks of BLAKE2b.
         1 => 128 * (1 + rng.below(4)) - 45 + rng.below(45),
         2 => 1000 + rng.below(2000),
-        _ => least + rng.below(40),
+        _ => min + rng.below(40),
     };
     let lens = [len(rng, 0), len(rng, 8), len(rng, 0).min(500), rng.below(33)];
     let [password, salt, secret, associated_data] = lens.map(|len| rng.bytes(len));
@@ -131,26 +131,30 @@ fn random(rng: &mut Rng) -> Job {
 #[test]
 fn random_jobs_equal_rustcrypto_and_the_reference() {
     let mut rng = Rng::new(2026);
-    let mut seen = [false; 197];
+    let mut tested_lengths = [false; 197];
     for number in 0..120_usize {
         let mut job = random(&mut rng);
         // Every length of tags around the edges of the stretching hash, and then random ones.
         if number < 70 {
             job.tag_len = 4 + number;
         }
-        seen[job.tag_len - 4] = true;
-        let expected = job.of_c();
-        assert_eq!(job.of_rustcrypto(), expected, "the others disagree about {job:?}");
+        tested_lengths[job.tag_len - 4] = true;
+        let expected = job.reference_tag();
+        assert_eq!(job.rustcrypto_tag(), expected, "the other implementations disagree about {job:?}");
         for plan in plans(number) {
-            assert_eq!(job.ours(plan, Threads::Serial), expected, "{plan:?} on job {number}: {job:?}");
+            assert_eq!(
+                job.hashmill_tag(plan, Threads::Serial),
+                expected,
+                "{plan:?} on job {number}: {job:?}"
+            );
         }
         let far = Plan::host().with_far_from(0);
-        assert_eq!(job.ours(far, Threads::AtMost(3)), expected, "threads on job {number}: {job:?}");
+        assert_eq!(job.hashmill_tag(far, Threads::AtMost(3)), expected, "threads on job {number}: {job:?}");
     }
-    assert!(seen[..70].iter().all(|seen| *seen));
+    assert!(tested_lengths[..70].iter().all(|is_tested| *is_tested));
 }
 
-/// Long inputs, and associated data beyond what RustCrypto takes.
+/// Long inputs, with more associated data than RustCrypto accepts.
 #[test]
 fn long_inputs_give_the_tags_of_the_reference() {
     let mut rng = Rng::new(7);
@@ -163,11 +167,11 @@ fn long_inputs_give_the_tags_of_the_reference() {
             associated_data: rng.bytes(len),
             tag_len: 1000 + len % 100,
         };
-        assert_eq!(job.ours(Plan::host(), Threads::Serial), job.of_c(), "{job:?}");
+        assert_eq!(job.hashmill_tag(Plan::host(), Threads::Serial), job.reference_tag(), "{job:?}");
     }
 }
 
-/// Memory of the caller, without threads.
+/// Hashes in memory of the caller, without threads.
 #[test]
 fn caller_provided_memory_gives_the_same_tags() {
     let mut rng = Rng::new(11);
@@ -178,7 +182,7 @@ fn caller_provided_memory_gives_the_same_tags() {
         let plan = Plan::host();
         hashmill_hash::argon2::hash_into_with_memory(plan, job.params, &job.input(), &mut memory, &mut tag)
             .expect("enough memory");
-        assert_eq!(tag, job.of_c(), "{job:?}");
+        assert_eq!(tag, job.reference_tag(), "{job:?}");
     }
 }
 
@@ -211,21 +215,21 @@ for line in sys.stdin:
 ";
 
 /// Tags of an installed build, or `None` if it is missing.
-fn tags_of(package: &str, jobs: &[Job]) -> Option<Vec<String>> {
+fn package_tags(package: &str, jobs: &[Job]) -> Option<Vec<String>> {
     let line = |job: &Job| {
         let Job { params, password, salt, tag_len, .. } = job;
         let variant = Variant::ALL.iter().position(|variant| *variant == params.variant())?;
         let costs = [params.passes(), params.memory_kib(), params.lanes()];
         let numbers = [variant as u32, params.version().number()].into_iter().chain(costs);
-        let words: Vec<String> = numbers.chain([*tag_len as u32]).map(|number| number.to_string()).collect();
-        Some(format!("{} {} {}\n", words.join(" "), hex::encode(password), hex::encode(salt)))
+        let fields: Vec<String> = numbers.chain([*tag_len as u32]).map(|number| number.to_string()).collect();
+        Some(format!("{} {} {}\n", fields.join(" "), hex::encode(password), hex::encode(salt)))
     };
     let input: String = jobs.iter().filter_map(line).collect();
     let mut python = Command::new("python3");
     python.args(["-c", PACKAGES, package]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = python.spawn().ok()?;
     let mut pipe = child.stdin.take().expect("a pipe");
-    // A program that lacks its library ends before it has read anything.
+    // A program without its library exits before it reads its input.
     let writer = thread::spawn(move || pipe.write_all(input.as_bytes()).ok());
     let output = child.wait_with_output().expect("an end");
     writer.join().expect("no panic");
@@ -236,13 +240,13 @@ fn tags_of(package: &str, jobs: &[Job]) -> Option<Vec<String>> {
     Some(String::from_utf8(output.stdout).expect("text").lines().map(str::to_owned).collect())
 }
 
-/// Random jobs without secret and data, which these interfaces do not take.
+/// Random jobs without secret and data, which these interfaces lack.
 #[test]
 fn random_jobs_give_the_tags_of_installed_packages() {
     let mut rng = Rng::new(9106);
     let bare = |job: Job| Job { secret: Vec::new(), associated_data: Vec::new(), ..job };
     let jobs: Vec<Job> = (0..60).map(|_| bare(random(&mut rng))).collect();
-    for (package, what, help) in [
+    for (package, test, help) in [
         (
             "debian",
             "Argon2 against Debian's libargon2",
@@ -250,15 +254,15 @@ fn random_jobs_give_the_tags_of_installed_packages() {
         ),
         ("cffi", "Argon2 against argon2-cffi", "no argon2-cffi: pip install argon2-cffi"),
     ] {
-        let Some(tags) = tags_of(package, &jobs) else {
-            skip(what, help);
+        let Some(tags) = package_tags(package, &jobs) else {
+            skip(test, help);
             continue;
         };
         assert_eq!(tags.len(), jobs.len(), "{package}");
         for (number, (job, tag)) in jobs.iter().zip(&tags).enumerate() {
             for plan in plans(number) {
                 assert_eq!(
-                    hex::encode(&job.ours(plan, Threads::Serial)),
+                    hex::encode(&job.hashmill_tag(plan, Threads::Serial)),
                     *tag,
                     "{package}, {plan:?}: {job:?}"
                 );

@@ -12,20 +12,20 @@ fn lab(args: &[&str]) -> Output {
 }
 
 /// Measures in very short sessions, and returns the report.
-fn tiny(name: &str, args: &[&str]) -> Value {
+fn short_report(name: &str, args: &[&str]) -> Value {
     let folder: PathBuf = std::env::temp_dir().join(format!("rivals-lab-{name}-{}", std::process::id()));
     let shortest = ["--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001", "--sessions", "1", "--out"];
-    let place = folder.to_str().expect("UTF-8");
-    let output = lab(&[args, &shortest, &[place]].concat());
+    let path = folder.to_str().expect("UTF-8");
+    let output = lab(&[args, &shortest, &[path]].concat());
     assert!(output.status.success(), "{output:?}");
     let report = std::fs::read(folder.join("report.json")).expect("a report");
-    std::fs::remove_dir_all(&folder).expect("it was made here");
+    std::fs::remove_dir_all(&folder).expect("the folder of this test");
     serde_json::from_slice(&report).expect("JSON")
 }
 
 #[test]
-fn every_rival_computes_what_the_reference_does() {
-    let report = tiny(
+fn every_rival_computes_the_reference_result() {
+    let report = short_report(
         "run",
         &[
             "run",
@@ -48,7 +48,7 @@ fn every_rival_computes_what_the_reference_does() {
 }
 
 #[test]
-fn engines_for_documents_end_a_recording_alike() {
+fn document_engines_end_a_recording_equally() {
     let cases = [
         "replay",
         "load",
@@ -62,13 +62,13 @@ fn engines_for_documents_end_a_recording_alike() {
         "hear_one",
     ];
     let cases = cases.map(|case| {
-        let (what, knob) =
-            case.split_once('/').map_or((case, String::new()), |(what, knob)| (what, format!("/{knob}")));
-        format!("doc-recorded-{what}/*/kernel/60/t1{knob}")
+        let (work, knob) =
+            case.split_once('/').map_or((case, String::new()), |(work, knob)| (work, format!("/{knob}")));
+        format!("doc-recorded-{work}/*/kernel/60/t1{knob}")
     });
-    let words: Vec<&str> = cases.iter().map(String::as_str).collect();
+    let patterns: Vec<&str> = cases.iter().map(String::as_str).collect();
     let options = ["--engines", "automerge,hashmill", "--control", "off", "--no-count"];
-    let report = tiny("recorded", &[&["compare"], &words[..], &options].concat());
+    let report = short_report("recorded", &[&["compare"], &patterns[..], &options].concat());
     let rows = report["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), cases.len());
     for row in rows {
@@ -83,9 +83,9 @@ fn engines_for_documents_end_a_recording_alike() {
 }
 
 #[test]
-fn a_rival_meets_ours_in_one_process() {
-    // Without the control: on a busy machine samples this short can tell identical sides apart, and that is about time.
-    let report = tiny(
+fn a_rival_is_compared_with_hashmill_in_one_process() {
+    // Without the control: on a busy machine such short samples of identical sides may differ significantly.
+    let report = short_report(
         "compare",
         &["compare", "blake3/*/oneshot/64/t1", "--engines", "official,hash", "--control", "off"],
     );
@@ -97,11 +97,11 @@ fn a_rival_meets_ours_in_one_process() {
 }
 
 #[test]
-fn every_committed_gate_means_something() {
+fn every_committed_gate_has_cases() {
     let listed = lab(&["gate", "bench/gates.toml", "--list"]);
     assert!(listed.status.success(), "{listed:?}");
     let text = String::from_utf8(listed.stdout).expect("UTF-8");
-    for words in [
+    for part in [
         "k·1024",
         "blake3/hash/kernel/33KiB/t1",
         "argon2id/reference-c/",
@@ -111,29 +111,30 @@ fn every_committed_gate_means_something() {
         "doc-map_put/loro/",
         ": peak",
     ] {
-        assert!(text.contains(words), "{words} in {text}");
+        assert!(text.contains(part), "{part} in {text}");
     }
 }
 
 #[test]
-fn a_claim_says_where_this_is_not_its_machine() {
-    let claimed = include_str!("../../../../bench/records/amd-epyc-f25m17-2t/2026-11-29-blake3.json");
-    let there: Value = serde_json::from_str(claimed).expect("JSON");
-    let here = hashmill_machine::Machine::read();
-    let is_its_own = there["machine"]["cpu"] == *here.cpu && there["machine"]["model"] == *here.model;
+fn a_claim_reports_a_different_machine() {
+    let claimed_report = include_str!("../../../../bench/records/amd-epyc-f25m17-2t/2026-11-29-blake3.json");
+    let claimed: Value = serde_json::from_str(claimed_report).expect("JSON");
+    let machine = hashmill_machine::Machine::read();
+    let is_same_machine =
+        claimed["machine"]["cpu"] == *machine.cpu && claimed["machine"]["model"] == *machine.model;
     let folder: PathBuf = std::env::temp_dir().join(format!("rivals-lab-prove-{}", std::process::id()));
-    let place = folder.to_str().expect("UTF-8");
+    let path = folder.to_str().expect("UTF-8");
     let shortest = ["--rounds", "1", "--warm-ups", "0", "--sample-ms", "0.001", "--sessions", "1"];
-    let prove = ["claim", "prove", "blake3-64k", "--control", "off", "--out", place];
+    let prove = ["claim", "prove", "blake3-64k", "--control", "off", "--out", path];
     let output = lab(&[&prove[..], &shortest].concat());
-    let said = String::from_utf8_lossy(&output.stdout);
-    std::fs::remove_dir_all(&folder).expect("it was made here");
-    assert!(said.contains("claimed  ") && said.contains("here     "), "{output:?}");
-    assert_eq!(!said.contains("this is not the machine of the claim"), is_its_own, "{said}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    std::fs::remove_dir_all(&folder).expect("the folder of this test");
+    assert!(text.contains("claimed  ") && text.contains("here     "), "{output:?}");
+    assert_eq!(!text.contains("this is not the machine of the claim"), is_same_machine, "{text}");
 }
 
 #[test]
-fn every_table_in_the_documents_is_that_of_its_report() {
+fn every_table_in_the_documents_equals_its_report() {
     let checked = lab(&["claim", "check"]);
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
 }

@@ -9,9 +9,9 @@ use hashmill_hash::argon2::{Params, Variant, Version};
 use hashmill_hash::password::{Limits, PasswordHash, Passwords, Policy, Syntax, VerifyError};
 use hashmill_testkit::{Rng, skip};
 
-/// A password and a string that Hashmill made for it, with lengths from `salt` and `tag`.
-fn made(rng: &mut Rng, salt: (usize, usize), tag: (usize, usize)) -> (Vec<u8>, PasswordHash) {
-    let between = |rng: &mut Rng, (least, most): (usize, usize)| least + rng.below(most - least + 1);
+/// A random password and its hash by Hashmill, with lengths of salt and tag in the given ranges.
+fn random_hash(rng: &mut Rng, salt: (usize, usize), tag: (usize, usize)) -> (Vec<u8>, PasswordHash) {
+    let between = |rng: &mut Rng, (min, max): (usize, usize)| min + rng.below(max - min + 1);
     let lanes = 1 + rng.below(5) as u32;
     let params = Params::new(8 * lanes + rng.below(300) as u32, 1 + rng.below(3) as u32, lanes);
     let mut params = params.expect("good costs").with_variant(Variant::ALL[rng.below(3)]);
@@ -20,8 +20,8 @@ fn made(rng: &mut Rng, salt: (usize, usize), tag: (usize, usize)) -> (Vec<u8>, P
     }
     let policy = Policy::new(params).with_tag_len(between(rng, tag)).expect("a length");
     let len = between(rng, salt);
-    let (len_of_password, salt) = (rng.below(200), rng.bytes(len));
-    let password = rng.bytes(len_of_password);
+    let (password_len, salt) = (rng.below(200), rng.bytes(len));
+    let password = rng.bytes(password_len);
     let hash = Passwords::new(policy).hash(&password, &salt).expect("a hash");
     (password, hash)
 }
@@ -29,23 +29,24 @@ fn made(rng: &mut Rng, salt: (usize, usize), tag: (usize, usize)) -> (Vec<u8>, P
 #[test]
 fn rustcrypto_and_hashmill_read_each_others_strings() {
     let mut rng = Rng::new(6);
-    let (ours, theirs) = (Passwords::default(), Argon2::default());
+    let (hashmill, rustcrypto) = (Passwords::default(), Argon2::default());
     for _ in 0..300 {
-        let (password, hash) = made(&mut rng, (8, 48), (16, 64));
+        let (password, hash) = random_hash(&mut rng, (8, 48), (16, 64));
         let text = hash.to_string();
-        assert_eq!(theirs.verify_password(&password, &*text), Ok(()), "{text}");
+        assert_eq!(rustcrypto.verify_password(&password, &*text), Ok(()), "{text}");
         let wrong = [&password[..], b"?"].concat();
-        assert!(theirs.verify_password(&wrong, &*text).is_err());
-        assert_eq!(ours.verify(&wrong, &text), Err(VerifyError::Mismatch));
+        assert!(rustcrypto.verify_password(&wrong, &*text).is_err());
+        assert_eq!(hashmill.verify(&wrong, &text), Err(VerifyError::Mismatch));
 
         let params = hash.params();
         let algorithm: argon2::Algorithm = params.variant().name().parse().expect("a name of both");
         let version = argon2::Version::try_from(params.version().number()).expect("a version of both");
         let costs =
             argon2::Params::new(params.memory_kib(), params.passes(), params.lanes(), Some(hash.tag_len()));
-        let maker = Argon2::new(algorithm, version, costs.expect("costs of both"));
-        let again = maker.hash_password_with_salt(&password, hash.salt()).expect("a hash").to_string();
-        assert_eq!(again, text, "one canonical string");
+        let hasher = Argon2::new(algorithm, version, costs.expect("costs of both"));
+        let rustcrypto_text =
+            hasher.hash_password_with_salt(&password, hash.salt()).expect("a hash").to_string();
+        assert_eq!(rustcrypto_text, text, "one canonical string");
     }
 }
 
@@ -64,8 +65,8 @@ fn data_of_early_drafts_is_computed_as_rustcrypto_does() {
             builder.keyid(argon2::KeyId::new(&data[..len.min(8)]).expect("at most 8 bytes"));
         }
         let costs = builder.build().expect("good costs");
-        let maker = Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, costs);
-        let text = maker.hash_password_with_salt(b"password", b"somesalt").expect("a hash").to_string();
+        let hasher = Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, costs);
+        let text = hasher.hash_password_with_salt(b"password", b"somesalt").expect("a hash").to_string();
         assert_eq!(lenient.verify(b"password", &text), Ok(()), "{text}");
         assert_eq!(lenient.verify(b"Password", &text), Err(VerifyError::Mismatch));
         let hash = PasswordHash::decode(&text, Syntax::Lenient, &Limits::RECOMMENDED).expect("read before");
@@ -75,25 +76,25 @@ fn data_of_early_drafts_is_computed_as_rustcrypto_does() {
 
 /// An implementation's result for a string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Taken {
+enum Verdict {
     Yes,
     Mismatch,
     No,
 }
 
-fn by_us(text: &str) -> Taken {
-    // The reference has a shortest salt and no other limit that these strings come near.
+fn hashmill_verdict(text: &str) -> Verdict {
+    // The reference has a minimum length of salts, and no other limit that these strings reach.
     let mut limits = Limits::NONE;
     limits.min_salt = 8;
     match Passwords::default().limits(limits).verify(b"password", text) {
-        Ok(()) => Taken::Yes,
-        Err(VerifyError::Mismatch) => Taken::Mismatch,
-        Err(VerifyError::Phc(_)) => Taken::No,
+        Ok(()) => Verdict::Yes,
+        Err(VerifyError::Mismatch) => Verdict::Mismatch,
+        Err(VerifyError::Phc(_)) => Verdict::No,
         Err(error) => panic!("{text}: {error}"),
     }
 }
 
-/// Strings for the password "password": good ones, and each with one thing wrong with it.
+/// Strings for the password "password": valid ones, and invalid ones with one fault each.
 fn probes() -> Vec<String> {
     let hash = |version, salt: &[u8], tag_len| {
         let params = Params::new(64, 2, 1).expect("good costs").with_version(version);
@@ -149,7 +150,7 @@ fn probes() -> Vec<String> {
     probes
 }
 
-/// The reference's decoder, as argon2-cffi ships it, takes exactly what we take strictly.
+/// The reference's decoder, as argon2-cffi ships it, accepts exactly the strings of Hashmill's strict syntax.
 #[test]
 fn reference_decoder_accepts_the_same_strings() {
     const PROGRAM: &str = "
@@ -172,10 +173,10 @@ for line in sys.stdin.read().split('\\0'):
     let answers: Vec<&str> = answers.lines().collect();
     assert_eq!(answers.len(), probes.len());
     let mut yes = 0;
-    for (probe, theirs) in probes.iter().zip(answers) {
-        let ours = by_us(probe);
-        assert_eq!(format!("{ours:?}"), theirs, "{probe}");
-        yes += usize::from(ours == Taken::Yes);
+    for (probe, expected) in probes.iter().zip(answers) {
+        let verdict = hashmill_verdict(probe);
+        assert_eq!(format!("{verdict:?}"), expected, "{probe}");
+        yes += usize::from(verdict == Verdict::Yes);
     }
     assert!(yes >= 11, "only {yes} good strings: the test proves little");
 }
@@ -202,18 +203,18 @@ for args in [{}, dict(time_cost=1, memory_cost=1024, parallelism=8), dict(memory
     }
 }
 
-/// What a Python program prints, if it and argon2-cffi are there.
+/// The output of a Python program, if Python and argon2-cffi are installed.
 fn python(program: &str, input: &str) -> Option<String> {
     let works = Command::new("python3").args(["-c", "import argon2.exceptions"]).output();
     if !works.is_ok_and(|output| output.status.success()) {
         return None;
     }
-    Some(output_of(Command::new("python3").args(["-c", program]), input.as_bytes()))
+    Some(run_with_input(Command::new("python3").args(["-c", program]), input.as_bytes()))
 }
 
-fn output_of(command: &mut Command, input: &[u8]) -> String {
+fn run_with_input(command: &mut Command, input: &[u8]) -> String {
     let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a program that was there");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("an installed program");
     child.stdin.take().expect("a pipe").write_all(input).expect("a reader");
     let output = child.wait_with_output().expect("an end");
     assert!(output.status.success(), "{command:?}");
@@ -240,7 +241,7 @@ fn strings_of_the_reference_program_verify() {
         command.args(["-p", &lanes, "-l", &len, "-v", if round % 4 == 0 { "10" } else { "13" }]);
         let password_len = 1 + rng.below(126);
         let password = rng.bytes(password_len);
-        let text = output_of(&mut command, &password);
+        let text = run_with_input(&mut command, &password);
         let text = text.trim_end();
         assert_eq!(Passwords::default().verify(&password, text), Ok(()), "{text}");
         assert_eq!(text.parse::<PasswordHash>().map(|hash| hash.to_string()).as_deref(), Ok(text));

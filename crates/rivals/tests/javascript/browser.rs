@@ -7,26 +7,29 @@ use std::env;
 
 /// The output of all peers, which must be equal.
 #[track_caller]
-fn agreed(said: &Value) -> &Value {
-    let all = said.as_array().expect("a list");
-    assert!(all.len() > 1 && all.iter().all(|one| *one == all[0]), "{said:#}");
+fn common_output(outputs: &Value) -> &Value {
+    let all = outputs.as_array().expect("a list");
+    assert!(all.len() > 1 && all.iter().all(|one| *one == all[0]), "{outputs:#}");
     &all[0]
 }
 
 #[test]
-fn applications_in_a_browser_run_on_our_engine() {
-    let what = "automerge-repo, ProseMirror and React in a browser";
-    let Some(chromium) = browser::find(what) else { return };
+fn browser_applications_run_on_hashmill() {
+    let test = "automerge-repo, ProseMirror and React in a browser";
+    let Some(chromium) = browser::find(test) else { return };
     let data = tempfile::tempdir().expect("a directory");
     let folder = tempfile::tempdir().expect("a directory");
     let engine = env::var("HASHMILL_ENGINE_FOR_BROWSERS").expect("`cargo xtask javascript` builds it");
     let server = Server::reference(data.path(), None);
     let folder = folder.path().to_str().expect("a path of Unicode");
-    let said = said("browser.mjs", [chromium, &engine, &server.url(), folder]);
+    let output = said("browser.mjs", [chromium, &engine, &server.url(), folder]);
 
-    assert_eq!((&said["engine"], &said["complaints"]), (&json!("hashmill-javascript-documents"), &json!([])));
-    // All wrote at once, two of them without a server.
-    assert_eq!(agreed(&said["lists"])["doc"]["list"].as_array().map(Vec::len), Some(150));
+    assert_eq!(
+        (&output["engine"], &output["complaints"]),
+        (&json!("hashmill-javascript-documents"), &json!([]))
+    );
+    // All peers wrote concurrently, two of them without a server.
+    assert_eq!(common_output(&output["lists"])["doc"]["list"].as_array().map(Vec::len), Some(150));
     // Two typed into one text.
     let text = |text: &str| json!({"type": "text", "text": text});
     let bold = json!({"type": "text", "text": "bold", "marks": [{"type": "strong"}]});
@@ -36,8 +39,8 @@ fn applications_in_a_browser_run_on_our_engine() {
         paragraph(json!([text("plain, then "), bold, text(" 😀")])),
         paragraph(json!([text("the end")])),
     ]});
-    assert_eq!(*agreed(&said["editors"]), typed);
-    assert_eq!(*agreed(&said["buttons"]), json!("42 of Ada, Grace"));
+    assert_eq!(*common_output(&output["editors"]), typed);
+    assert_eq!(*common_output(&output["buttons"]), json!("42 of Ada, Grace"));
     // The browser's stored document is there after a reload, without a peer.
-    assert_eq!(agreed(&said["kept"])["doc"]["count"], json!(42));
+    assert_eq!(common_output(&output["kept"])["doc"]["count"], json!(42));
 }

@@ -8,32 +8,32 @@ use hashmill_doc::{
 use std::fs;
 use std::path::Path;
 
-fn word(path: &Path) -> &str {
+fn path_text(path: &Path) -> &str {
     path.to_str().expect("a path of Unicode")
 }
 
 #[test]
-fn documents_made_there_are_read_here_and_go_back() {
+fn documents_of_the_package_are_read_and_edited() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("made.automerge");
-    let theirs = said("document.mjs", ["make", word(&path)]);
-    assert_eq!(say(&path), theirs);
-    assert_eq!(theirs["title"].as_array().map(Vec::len), Some(2), "a conflict");
-    assert!(theirs["spans"].as_array().is_some_and(|spans| spans.len() > 4));
-    // What the command line says of it is the same.
+    let content = said("document.mjs", ["make", path_text(&path)]);
+    assert_eq!(say(&path), content);
+    assert_eq!(content["title"].as_array().map(Vec::len), Some(2), "a conflict");
+    assert!(content["spans"].as_array().is_some_and(|spans| spans.len() > 4));
+    // The command line exports the same value.
     let exported: serde_json::Value =
-        serde_json::from_str(&well(["export", "--tagged", word(&path)])).expect("JSON");
-    assert_eq!(exported, theirs["value"]);
-    well(["check", word(&path)]);
-    // Our file of it holds the same for them.
-    let ours = folder.path().join("ours.automerge");
-    fs::write(&ours, load(&path).save()).expect("a file");
-    assert_eq!(said("document.mjs", ["read", word(&ours)]), theirs);
-    well(["put", word(&path), "/list/0", "{\"__type\": \"counter\", \"value\": 7}"]);
-    assert_eq!(said("document.mjs", ["read", word(&path)]), say(&path));
+        serde_json::from_str(&well(["export", "--tagged", path_text(&path)])).expect("JSON");
+    assert_eq!(exported, content["value"]);
+    well(["check", path_text(&path)]);
+    // The package reads the same content from Hashmill's file.
+    let hashmill_file = folder.path().join("ours.automerge");
+    fs::write(&hashmill_file, load(&path).save()).expect("a file");
+    assert_eq!(said("document.mjs", ["read", path_text(&hashmill_file)]), content);
+    well(["put", path_text(&path), "/list/0", "{\"__type\": \"counter\", \"value\": 7}"]);
+    assert_eq!(said("document.mjs", ["read", path_text(&path)]), say(&path));
 }
 
-/// As much as a program can put into a document.
+/// A document with every kind of content.
 fn rich() -> Document {
     let mut doc = Document::with_encoding(TextEncoding::Utf16CodeUnit);
     let options = CommitOptions::default().with_message("all of it").with_time(1);
@@ -68,18 +68,18 @@ fn rich() -> Document {
 }
 
 #[test]
-fn documents_made_here_are_read_there_and_come_back() {
+fn documents_of_hashmill_are_read_and_edited_by_the_package() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("made.automerge");
     let mut doc = rich();
     fs::write(&path, doc.save()).expect("a file");
-    let ours = say(&path);
-    assert_eq!(ours["title"].as_array().map(Vec::len), Some(2), "a conflict");
-    assert_eq!(said("document.mjs", ["read", word(&path)]), ours);
-    let theirs = said("document.mjs", ["edit", word(&path)]);
-    assert_eq!(say(&path), theirs);
-    assert_eq!(theirs["value"]["count"]["value"], 99);
-    // Their edits go on from ours.
-    doc.merge(&load(&path)).expect("their changes");
+    let content = say(&path);
+    assert_eq!(content["title"].as_array().map(Vec::len), Some(2), "a conflict");
+    assert_eq!(said("document.mjs", ["read", path_text(&path)]), content);
+    let edited = said("document.mjs", ["edit", path_text(&path)]);
+    assert_eq!(say(&path), edited);
+    assert_eq!(edited["value"]["count"]["value"], 99);
+    // The package's edits depend on Hashmill's changes.
+    doc.merge(&load(&path)).expect("changes of the package");
     assert_eq!(doc.get_heads(), load(&path).get_heads());
 }

@@ -3,10 +3,10 @@
 use hashmill_testkit::wait::{self, Running};
 use serde_json::Value;
 use std::env;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Lines};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::thread;
 
 /// Where the packages are.
@@ -16,15 +16,20 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// The program that users have, beside the folder of the tests.
+/// `hashmill doc`.
 pub(crate) fn hashmill() -> Command {
+    let mut command = program();
+    command.arg("doc");
+    command
+}
+
+/// The program that users have, beside the folder of the tests.
+fn program() -> Command {
     let test = env::current_exe().expect("a path");
     let folder = test.ancestors().nth(2).expect("a folder");
     let program = folder.join(format!("hashmill{}", env::consts::EXE_SUFFIX));
     assert!(program.exists(), "`cargo xtask javascript` builds {} first", program.display());
-    let mut command = Command::new(program);
-    command.arg("doc");
-    command
+    Command::new(program)
 }
 
 fn node(script: &str) -> Command {
@@ -50,6 +55,64 @@ fn on_ours(script: &str) -> Command {
     let mut command = node(script);
     command.env("NODE_OPTIONS", format!("--import={}", folder().join("ours.mjs").display()));
     command
+}
+
+/// A generation of automerge-repo for JavaScript.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Generation {
+    /// That of the reference server.
+    Older,
+    Newest,
+}
+
+impl Generation {
+    /// What a script says with this generation.
+    #[track_caller]
+    pub(crate) fn said<const N: usize>(self, script: &str, args: [&str; N]) -> Value {
+        says(self.node(script), script, args)
+    }
+
+    fn node(self, script: &str) -> Command {
+        let mut command = node(script);
+        command.env("AUTOMERGE_REPO_GENERATION", if self == Generation::Older { "1" } else { "2" });
+        command
+    }
+}
+
+/// A client that types numbers into a document without pause, with a storage of its own. It is killed with this value.
+pub(crate) struct Typist {
+    child: Running,
+    lines: Lines<BufReader<ChildStdout>>,
+    /// The document.
+    pub(crate) url: String,
+}
+
+impl Typist {
+    /// Starts one with its storage in a folder, and a new document or that with a URL.
+    pub(crate) fn start(generation: Generation, server: &Server, folder: &Path, url: Option<&str>) -> Typist {
+        let mut command = generation.node("peers/typist.mjs");
+        command.arg(server.url()).arg(folder).args(url).stdout(Stdio::piped());
+        let mut child = wait::start(&mut command).expect("Node");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let url = lines.next().expect("a URL").expect("text");
+        Typist { child, lines, url }
+    }
+
+    /// Waits until the server has confirmed a number above `number`, and returns it.
+    pub(crate) fn confirmed_above(&mut self, number: u64) -> u64 {
+        self.confirmed().find(|confirmed| *confirmed > number).expect("a confirmation")
+    }
+
+    /// Ends it, and returns the last number that it said and that was not waited for.
+    pub(crate) fn end(mut self) -> Option<u64> {
+        self.child.kill().expect("it runs");
+        self.confirmed().last()
+    }
+
+    fn confirmed(&mut self) -> impl Iterator<Item = u64> {
+        // A line that was not written whole is at the end.
+        self.lines.by_ref().map_while(|line| line.expect("text").parse().ok())
+    }
 }
 
 #[track_caller]
@@ -93,11 +156,23 @@ impl Server {
         Server::start(&mut on_ours("server.mjs")).expect("a server that listens")
     }
 
+    /// `hashmill serve`, with its storage in a folder.
+    pub(crate) fn ours(data: &Path, port: Option<u16>) -> Server {
+        let mut command = program();
+        command.args(["serve", "--listen", &format!("127.0.0.1:{}", port.unwrap_or(0)), "--data"]).arg(data);
+        command.env_remove("PORT").env_remove("DATA_DIR");
+        Server::start(&mut command).expect("a server that listens")
+    }
+
     /// Nothing if it ends before it listens.
     fn start(command: &mut Command) -> Option<Server> {
         let mut child = wait::start(command.stdout(Stdio::piped())).expect("Node");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        let port = lines.find_map(|line| line.ok()?.strip_prefix("Listening on port ")?.parse().ok());
+        let port = lines.find_map(|line| {
+            let line = line.ok()?;
+            let ours = || line.strip_prefix("listening on ws://127.0.0.1:")?.split(',').next();
+            line.strip_prefix("Listening on port ").or_else(ours)?.parse().ok()
+        });
         // Drain the output: a full pipe would block the server.
         thread::spawn(move || lines.for_each(drop));
         Some(Server { _child: child, port: port? })

@@ -27,7 +27,7 @@ fn scalar(value: &ScalarValue<'_>) -> Value {
         ScalarValue::Int(number) => json!(number),
         ScalarValue::Uint(number) => json!(number),
         ScalarValue::Boolean(is) => json!(is),
-        other => panic!("no test says {other:?}"),
+        value => panic!("no test has the value {value:?}"),
     }
 }
 
@@ -40,7 +40,7 @@ fn literal(value: &Literal) -> Value {
     }
 }
 
-/// Says it.
+/// The content of a document as JSON.
 pub(crate) fn say(path: &Path) -> Value {
     let doc = load(path);
     let heads: Vec<String> = doc.get_heads().iter().map(ToString::to_string).collect();

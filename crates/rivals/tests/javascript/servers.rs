@@ -1,6 +1,7 @@
-//! `hashmill doc sync` with Automerge's servers and clients.
+//! `hashmill doc sync` with Automerge's servers and clients, and those clients with `hashmill serve`.
 
-use crate::node::{Server, hashmill, said, well};
+use crate::node::Generation::{Newest, Older};
+use crate::node::{Generation, Server, Typist, hashmill, said, well};
 use crate::say::say;
 use hashmill_doc::Document;
 use hashmill_testkit::wait;
@@ -48,22 +49,27 @@ fn assert_same(ours: &Value, theirs: &Value) {
     }
 }
 
-/// Documents go both ways, between a server, its clients and us.
-fn converse(server: &Server) {
+/// Documents go both ways, between a server, its clients of two generations and us.
+fn converse(server: &Server, [first, second]: [Generation; 2]) {
     let desk = Desk::new();
-    let made = said("peer.mjs", [&server.url(), "create"]);
-    assert_eq!(desk.sync("fetched", server, url(&made)), (json!(1), json!(0)));
+    let made = first.said("peers/peer.mjs", [&server.url(), "create"]);
+    // The older generation makes an empty document first.
+    let changes = if first == Older { 2 } else { 1 };
+    assert_eq!(desk.sync("fetched", server, url(&made)), (json!(changes), json!(0)));
     assert_same(&say(&desk.path("fetched")), &made);
 
     well(["put", &desk.word("fetched"), "/here", "[1, {\"__type\": \"timestamp\", \"value\": 5}]"]);
     assert_eq!(desk.sync("fetched", server, url(&made)), (json!(0), json!(1)));
-    assert_same(&say(&desk.path("fetched")), &said("peer.mjs", [&server.url(), "read", url(&made)]));
+    assert_same(
+        &say(&desk.path("fetched")),
+        &first.said("peers/peer.mjs", [&server.url(), "read", url(&made)]),
+    );
 
-    let changed = said("peer.mjs", [&server.url(), "put", url(&made), "there", "a text"]);
+    let changed = second.said("peers/peer.mjs", [&server.url(), "put", url(&made), "there", "a text"]);
     well(["put", &desk.word("fetched"), "/count", "{\"__type\": \"counter\", \"value\": 5}"]);
     assert_eq!(desk.sync("fetched", server, url(&made)), (json!(1), json!(1)));
     let ours = say(&desk.path("fetched"));
-    assert_same(&ours, &said("peer.mjs", [&server.url(), "read", url(&made)]));
+    assert_same(&ours, &first.said("peers/peer.mjs", [&server.url(), "read", url(&made)]));
     assert_eq!(ours["value"]["there"], changed["value"]["there"]);
     assert_eq!(desk.sync("fetched", server, url(&made)), (json!(0), json!(0)));
 
@@ -76,7 +82,7 @@ fn converse(server: &Server) {
     let name = line["document"].as_str().expect("a URL");
     assert_ne!(name, url(&made));
     assert_eq!(fs::read(desk.path("rich")).expect("a file"), before);
-    assert_same(&say(&desk.path("rich")), &said("peer.mjs", [&server.url(), "read", name]));
+    assert_same(&say(&desk.path("rich")), &second.said("peers/peer.mjs", [&server.url(), "read", name]));
     assert_eq!(desk.sync("again", server, name), (json!(4), json!(0)));
     assert_same(&say(&desk.path("again")), &say(&desk.path("rich")));
     assert_eq!(say(&desk.path("fetched")), ours, "nothing of it came into the first");
@@ -92,12 +98,66 @@ fn converse(server: &Server) {
 #[test]
 fn documents_go_both_ways_through_the_reference_server() {
     let desk = Desk::new();
-    converse(&Server::reference(&desk.path("data"), None));
+    converse(&Server::reference(&desk.path("data"), None), [Newest, Newest]);
 }
 
 #[test]
 fn documents_go_both_ways_through_a_server_of_the_newest_library() {
-    converse(&Server::newest());
+    converse(&Server::newest(), [Newest, Newest]);
+}
+
+#[test]
+fn documents_go_both_ways_through_our_server() {
+    let desk = Desk::new();
+    let server = Server::ours(&desk.path("data"), None);
+    converse(&server, [Older, Newest]);
+    converse(&server, [Newest, Older]);
+}
+
+#[test]
+fn acceptance_tests_of_network_adapters_pass_through_our_server() {
+    let desk = Desk::new();
+    let server = Server::ours(&desk.path("data"), None);
+    let said = said("peers/acceptance.mjs", [&server.url()]);
+    let passed = ["can sync 2 repos", "can sync 3 repos", "should support reconnecting after disconnect"];
+    assert_eq!(said, json!({"passed": passed, "failed": {}}));
+}
+
+/// A client types without pause while the server is killed again and again, and the client once. The last reader starts with
+/// nothing.
+fn type_beside_kills(typing: Generation, reading: Generation) {
+    let desk = Desk::new();
+    let (data, storage) = (desk.path("data"), desk.path("storage"));
+    let server = Server::ours(&data, None);
+    let port = server.port;
+    let mut typist = Typist::start(typing, &server, &storage, None);
+    let before = typist.confirmed_above(2);
+    drop(server);
+    let server = Server::ours(&data, Some(port));
+    // The client connects again, and goes on.
+    typist.confirmed_above(before);
+    let url = typist.url.clone();
+    let told = typist.end();
+    // Another process goes on from the storage of the client, which has the state of its sync with the server.
+    let mut typist = Typist::start(typing, &server, &storage, Some(&url));
+    let told = typist.confirmed_above(told.unwrap_or(before));
+    drop(server);
+    // The server is gone before the client, which therefore has said all that it was told.
+    let told = typist.end().unwrap_or(told);
+    let server = Server::ours(&data, Some(port));
+    let read = reading.said("peers/peer.mjs", [&server.url(), "read", &url]);
+    let number = read["value"]["number"].as_u64();
+    assert!(number.is_some_and(|number| number >= told), "{told} was confirmed: {read}");
+}
+
+#[test]
+fn our_server_has_what_it_confirmed_to_clients_of_the_newest_library() {
+    type_beside_kills(Newest, Older);
+}
+
+#[test]
+fn our_server_has_what_it_confirmed_to_clients_of_the_older_library() {
+    type_beside_kills(Older, Newest);
 }
 
 /// All that a server keeps of a document, one chunk behind the other.
@@ -140,7 +200,7 @@ fn watching_client_exchanges_changes() {
     let desk = Desk::new();
     let data = desk.path("data");
     let server = Server::reference(&data, None);
-    let made = said("peer.mjs", [&server.url(), "create"]);
+    let made = said("peers/peer.mjs", [&server.url(), "create"]);
     let word = desk.word("mine");
     let watch = ["sync", &word, &server.url(), "--id", url(&made), "--watch"];
     let mut command = hashmill();
@@ -151,11 +211,11 @@ fn watching_client_exchanges_changes() {
     let mut lines_err = lines(Box::new(child.stderr.take().expect("a pipe")) as Box<dyn std::io::Read>);
     let mut line = || lines_out.next().expect("a line");
     assert!(line().contains(": 1 change received, 0 sent, as automerge:"));
-    let changed = said("peer.mjs", [&server.url(), "put", url(&made), "there", "a text"]);
+    let changed = said("peers/peer.mjs", [&server.url(), "put", url(&made), "there", "a text"]);
     assert!(line().contains(": 1 change received, 0 sent"));
     assert_same(&say(&desk.path("mine")), &changed);
     well(["put", &word, "/here", "1"]);
-    let heard = said("peer.mjs", [&server.url(), "await", url(&made), "here"]);
+    let heard = said("peers/peer.mjs", [&server.url(), "await", url(&made), "here"]);
     assert!(line().contains(": 0 changes received, 1 sent"));
     assert_same(&say(&desk.path("mine")), &heard);
 
@@ -166,6 +226,6 @@ fn watching_client_exchanges_changes() {
     assert!(why.ends_with("closed the connection; retrying every 5 s"), "{why}");
     well(["put", &word, "/meanwhile", "2"]);
     let server = Server::reference(&data, Some(port));
-    let heard = said("peer.mjs", [&server.url(), "await", url(&made), "meanwhile"]);
+    let heard = said("peers/peer.mjs", [&server.url(), "await", url(&made), "meanwhile"]);
     assert_same(&say(&desk.path("mine")), &heard);
 }

@@ -95,12 +95,9 @@ impl Core {
     }
 
     fn recover(&mut self, chunks: Vec<StoredChunk>) {
-        let mut records: BTreeMap<DocumentId, Vec<Vec<u8>>> = BTreeMap::new();
+        let mut records: BTreeMap<DocumentId, Vec<StoredChunk>> = BTreeMap::new();
         for chunk in chunks {
-            if let Some(entry) = self.documents.get_mut(&chunk.key.document) {
-                records.entry(chunk.key.document.clone()).or_default().push(chunk.bytes.clone());
-                entry.ledger.add(chunk.key, chunk.bytes.len());
-            }
+            records.entry(chunk.key.document.clone()).or_default().push(chunk);
         }
         for (document, entry) in &mut self.documents {
             entry.push(Input::Recover(records.remove(document).unwrap_or_default()));

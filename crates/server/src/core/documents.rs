@@ -98,7 +98,7 @@ impl Core {
                 self.documents.get_mut(document).into_iter().for_each(|entry| entry.push(Input::Resume));
             }
             WorkResult::Processed(open, output) => {
-                self.take_output(work, document, output);
+                self.take_output(work, document, *output);
                 // Only now can it be processed again: its frames keep their order.
                 if let Some(entry) = self.documents.get_mut(document) {
                     entry.residence = Residence::Idle(open);
@@ -141,9 +141,12 @@ impl Core {
     }
 
     fn take_output(&mut self, work: WorkId, document: &DocumentId, output: Output) {
-        let Output { record, frames, deferred, closes, facts, snapshot, memory_bytes } = output;
+        let Output { record, frames, deferred, closes, facts, snapshot, read, memory_bytes } = output;
         let stamp = work.0;
         self.set_memory(document, memory_bytes);
+        if let Some(entry) = self.documents.get_mut(document) {
+            read.into_iter().for_each(|(key, len)| entry.ledger.add(key, len));
+        }
         facts.into_iter().for_each(|fact| self.report(fact));
         // The document has an input in its inbox that undoes the work from before.
         if stamp >= self.valid_since {

@@ -86,7 +86,10 @@ impl Core {
         }
         if access == Access::Denied {
             // The message is lost, so the exchange starts over when access is given.
-            if !socket.documents.contains(&document) {
+            if socket.documents.contains(&document) {
+                socket.lost.insert(document.clone());
+            } else {
+                // A client that was told nothing yet sends no changes.
                 socket.denied.insert(document.clone());
             }
             let frame = self.unavailable(id, &document);
@@ -136,6 +139,7 @@ impl Core {
         let denied =
             if access == Access::Denied { BTreeSet::new() } else { std::mem::take(&mut socket.denied) };
         socket.documents.extend(denied.iter().cloned());
+        let lost = if access == Access::Denied { BTreeSet::new() } else { std::mem::take(&mut socket.lost) };
         for document in socket.documents.clone() {
             if access == Access::Denied {
                 let frame = self.unavailable(id, &document);
@@ -145,7 +149,8 @@ impl Core {
             let entry = self.entry(&document);
             entry.sockets.insert(id);
             if !no_reset {
-                entry.push(Input::Access { socket: id, access });
+                let has_lost_messages = lost.contains(&document);
+                entry.push(Input::Access { socket: id, access, has_lost_messages });
             }
             self.schedule(&document);
         }
@@ -156,6 +161,7 @@ impl Core {
         let Some(socket) = self.sockets.get_mut(id) else { return };
         socket.deferred.clear();
         socket.denied.clear();
+        socket.lost.clear();
         for document in std::mem::take(&mut socket.documents) {
             let Some(entry) = self.documents.get_mut(&document) else { continue };
             entry.sockets.remove(&id);

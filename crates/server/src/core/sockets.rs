@@ -20,6 +20,8 @@ pub(super) struct Socket {
     pub(super) documents: BTreeSet<DocumentId>,
     /// The documents that it asked for without access.
     pub(super) denied: BTreeSet<DocumentId>,
+    /// The documents that it took part in, with messages that were lost while it had no access.
+    pub(super) lost: BTreeSet<DocumentId>,
     /// The documents with messages that wait until the queue has room.
     pub(super) deferred: BTreeSet<DocumentId>,
     /// Bytes of frames that were sent and have not left the queue.
@@ -58,6 +60,7 @@ impl Sockets {
             since: 0,
             documents: BTreeSet::new(),
             denied: BTreeSet::new(),
+            lost: BTreeSet::new(),
             deferred: BTreeSet::new(),
             queued_bytes: 0,
             held_bytes: 0,

@@ -27,14 +27,14 @@ pub struct WorkOutput(pub(crate) WorkResult);
 #[derive(Debug)]
 pub(crate) enum WorkResult {
     Opened(Opened),
-    Processed(Box<OpenDocument>, Output),
+    Processed(Box<OpenDocument>, Box<Output>),
 }
 
 /// A document that was read from the storage.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) document: Box<OpenDocument>,
-    /// The chunks that were read completely, with their lengths. A snapshot of the document covers them.
+    /// The chunks whose changes are in the document, with their lengths. A snapshot covers them.
     pub(crate) read: Vec<(ChunkKey, usize)>,
     pub(crate) facts: Vec<Fact>,
 }
@@ -42,12 +42,10 @@ pub(crate) struct Opened {
 impl DocumentJob {
     pub(crate) fn open(
         id: DocumentId,
-        mut chunks: Vec<StoredChunk>,
+        chunks: Vec<StoredChunk>,
         limits: Limits,
         max_idle_messages: u32,
     ) -> DocumentJob {
-        // Snapshots first: fewer changes wait for others.
-        chunks.sort_by(|a, b| a.key.cmp(&b.key));
         DocumentJob(Job::Open { id, chunks, limits, max_idle_messages })
     }
 
@@ -66,23 +64,33 @@ impl DocumentJob {
                 WorkResult::Opened(read_all(id, chunks, limits, max_idle_messages))
             }
             Job::Process { mut document, inputs, full } => {
-                let output = document.process(inputs, &full);
+                let output = Box::new(document.process(inputs, &full));
                 WorkResult::Processed(document, output)
             }
         })
     }
 }
 
-/// Reads each chunk alone: a damaged one hides no other.
-fn read_all(id: DocumentId, chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32) -> Opened {
+/// The chunks of a document that cannot be read, with reasons.
+#[cfg(feature = "shell")]
+pub(crate) fn unreadable_chunks(
+    id: &DocumentId,
+    chunks: Vec<StoredChunk>,
+    limits: Limits,
+) -> Vec<(ChunkKey, String)> {
+    let opened = read_all(id.clone(), chunks, limits, 0);
+    let unreadable = |fact| match fact {
+        Fact::ChunkUnreadable { key, reason } => Some((key, reason)),
+        _ => None,
+    };
+    opened.facts.into_iter().filter_map(unreadable).collect()
+}
+
+fn read_all(id: DocumentId, mut chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32) -> Opened {
+    // Snapshots first: fewer changes wait for others.
+    chunks.sort_by(|a, b| a.key.cmp(&b.key));
     let mut document = Box::new(OpenDocument::new(id, limits, max_idle_messages));
-    let (mut read, mut facts) = (Vec::new(), Vec::new());
-    for StoredChunk { key, bytes } in chunks {
-        match document.read_chunk(&bytes) {
-            Ok(()) => read.push((key, bytes.len())),
-            Err(reason) => facts.push(Fact::ChunkUnreadable { key, reason }),
-        }
-    }
-    document.finish_reading();
+    let mut facts = Vec::new();
+    let read = document.read_chunks(chunks, &mut facts);
     Opened { document, read, facts }
 }

@@ -6,5 +6,7 @@ mod peer;
 
 pub use job::{DocumentJob, WorkOutput};
 
+#[cfg(feature = "shell")]
+pub(crate) use job::unreadable_chunks;
 pub(crate) use job::{Opened, WorkResult};
 pub(crate) use open::{Input, OpenDocument, Output, PeerFrame, Record, SnapshotBytes};

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashmill_doc::{ChangeHash, Document, Limits, LoadOptions};
+use hashmill_doc::{Change, ChangeHash, Document, Limits, LoadOptions, SaveOptions, examine};
 use hashmill_repo::DocumentId;
 
 use super::peer::Peer;
 use crate::access::Access;
+use crate::chunk::{ChunkKey, StoredChunk};
 use crate::fact::Fact;
 use crate::ids::SocketId;
 
@@ -44,7 +45,7 @@ pub(crate) enum Input {
     /// A sync message or a request.
     Sync { socket: SocketId, access: Access, data: Vec<u8> },
     /// The rights of a client changed. A client that asked before is answered.
-    Access { socket: SocketId, access: Access },
+    Access { socket: SocketId, access: Access, has_lost_messages: bool },
     /// A client takes no more part.
     Leave(SocketId),
     /// The queue of a client has room again.
@@ -54,7 +55,7 @@ pub(crate) enum Input {
     /// The storage fails: return to what is stored, and refuse changes.
     Degrade,
     /// The storage works again, and these changes are stored, too.
-    Recover(Vec<Vec<u8>>),
+    Recover(Vec<StoredChunk>),
     /// Write a snapshot.
     Snapshot,
 }
@@ -95,6 +96,8 @@ pub(crate) struct Output {
     pub(crate) closes: Vec<SocketId>,
     pub(crate) facts: Vec<Fact>,
     pub(crate) snapshot: Option<SnapshotBytes>,
+    /// Stored chunks whose changes are in the document now, with their lengths.
+    pub(crate) read: Vec<(ChunkKey, usize)>,
     /// Estimated memory of the document.
     pub(crate) memory_bytes: usize,
 }
@@ -115,8 +118,35 @@ impl OpenDocument {
         }
     }
 
+    /// Reads stored chunks, each alone: a damaged one hides no other. All that was read counts as stored. Returns the keys and lengths
+    /// of the chunks whose changes are in the document, so that a snapshot covers them.
+    pub(super) fn read_chunks(
+        &mut self,
+        mut chunks: Vec<StoredChunk>,
+        facts: &mut Vec<Fact>,
+    ) -> Vec<(ChunkKey, usize)> {
+        chunks.retain(|chunk| {
+            let result = self.read_chunk(&chunk.bytes);
+            facts.extend(result.as_ref().err().map(|reason| unreadable(chunk, reason)));
+            result.is_ok()
+        });
+        // Changes wait for others that were in a damaged chunk. They are not in the document, and may leave memory before it.
+        if !self.doc.get_missing_deps(&[]).is_empty() {
+            chunks.retain(|chunk| {
+                let is_complete = self.has_all(&chunk.bytes);
+                if !is_complete {
+                    facts.push(unreadable(chunk, "its changes depend on missing ones"));
+                }
+                is_complete
+            });
+        }
+        self.durable_heads = self.doc.get_heads();
+        self.staged_heads.clone_from(&self.durable_heads);
+        chunks.into_iter().map(|chunk| (chunk.key, chunk.bytes.len())).collect()
+    }
+
     /// Applies a stored chunk, or returns why it cannot be read.
-    pub(super) fn read_chunk(&mut self, bytes: &[u8]) -> Result<(), String> {
+    fn read_chunk(&mut self, bytes: &[u8]) -> Result<(), String> {
         let report = self.doc.load_incremental_reported(bytes).map_err(|error| error.to_string())?;
         self.content_bytes += bytes.len();
         match report.losses.first() {
@@ -125,10 +155,12 @@ impl OpenDocument {
         }
     }
 
-    /// Everything that was read counts as stored.
-    pub(super) fn finish_reading(&mut self) {
-        self.durable_heads = self.doc.get_heads();
-        self.staged_heads.clone_from(&self.durable_heads);
+    /// Are all changes of a chunk in the document, with all that they depend on?
+    fn has_all(&self, bytes: &[u8]) -> bool {
+        examine(bytes, &self.limits).iter().all(|part| {
+            let is_in = |change: &Change| self.doc.get_change_meta_by_hash(&change.hash()).is_some();
+            part.changes.as_ref().is_ok_and(|changes| changes.iter().all(is_in))
+        })
     }
 
     /// Processes inputs, and makes the messages that follow for all clients but those whose queues are full.
@@ -146,7 +178,7 @@ impl OpenDocument {
         if heads != self.staged_heads {
             // A whole document is much shorter than its changes.
             let is_whole = self.staged_heads.is_empty();
-            let bytes = if is_whole { self.doc.save() } else { self.doc.save_after(&self.staged_heads) };
+            let bytes = if is_whole { self.save() } else { self.doc.save_after(&self.staged_heads) };
             self.staged_heads.clone_from(&heads);
             self.content_bytes += bytes.len();
             output.record = Some(Record { bytes, heads, is_whole });
@@ -164,11 +196,15 @@ impl OpenDocument {
     fn apply(&mut self, input: Input, output: &mut Output) {
         match input {
             Input::Sync { socket, access, data } => self.receive(socket, access, &data, output),
-            Input::Access { socket, access } => {
+            Input::Access { socket, access, has_lost_messages } => {
                 let is_degraded = self.is_degraded;
                 // A client that was denied from the start is answered as if its lost request had come now.
                 let new = || Peer::new(Access::Denied, is_degraded);
-                self.peers.entry(socket).or_insert_with(new).set_access(access, is_degraded);
+                self.peers.entry(socket).or_insert_with(new).set_access(
+                    access,
+                    is_degraded,
+                    has_lost_messages,
+                );
             }
             Input::Leave(socket) => drop(self.peers.remove(&socket)),
             Input::Resume => {}
@@ -176,20 +212,15 @@ impl OpenDocument {
             Input::Degrade => {
                 self.is_degraded = true;
                 self.return_to_durable();
-                self.peers.values_mut().for_each(|peer| peer.start_over(true));
+                self.peers.values_mut().for_each(|peer| peer.start_over(true, false));
             }
-            Input::Recover(records) => {
+            Input::Recover(chunks) => {
                 self.is_degraded = false;
-                for bytes in records {
-                    if let Err(reason) = self.read_chunk(&bytes) {
-                        output.facts.push(Fact::MessageRefused { document: self.id.clone(), reason });
-                    }
-                }
-                self.finish_reading();
-                self.peers.values_mut().for_each(|peer| peer.start_over(false));
+                output.read.extend(self.read_chunks(chunks, &mut output.facts));
+                self.peers.values_mut().for_each(|peer| peer.start_over(false, false));
             }
             Input::Snapshot => {
-                let (heads, bytes) = (self.doc.get_heads(), self.doc.save());
+                let (heads, bytes) = (self.doc.get_heads(), self.save());
                 self.content_bytes = bytes.len();
                 output.snapshot = Some(SnapshotBytes { heads, bytes });
             }
@@ -224,6 +255,11 @@ impl OpenDocument {
         }
     }
 
+    /// The whole document. Changes that wait for others are left out: no client was told that they are here.
+    fn save(&mut self) -> Vec<u8> {
+        self.doc.save_with(SaveOptions { retain_orphans: false, ..SaveOptions::default() })
+    }
+
     fn return_to_durable(&mut self) {
         if self.doc.get_heads() != self.durable_heads {
             self.doc = if self.durable_heads.is_empty() {
@@ -242,11 +278,17 @@ impl OpenDocument {
                 peer.is_due = false;
             } else if full.contains(socket) {
                 output.deferred.push(*socket);
-            } else if let Some(data) = peer.next_message(&self.doc) {
-                output.frames.push((*socket, PeerFrame::Sync(data)));
+            } else {
+                // A second message follows one that hides the heads from a client that may have no changes to answer with.
+                let messages = std::iter::from_fn(|| peer.next_message(&self.doc));
+                output.frames.extend(messages.map(|data| (*socket, PeerFrame::Sync(data))));
             }
         }
     }
+}
+
+fn unreadable(chunk: &StoredChunk, reason: &str) -> Fact {
+    Fact::ChunkUnreadable { key: chunk.key.clone(), reason: reason.to_owned() }
 }
 
 fn empty(limits: Limits) -> Document {

@@ -28,21 +28,30 @@ impl Peer {
         self.conversation.set_read_only(is_degraded || self.access != Access::Write);
     }
 
-    /// Starts the exchange from nothing, because messages of either side were lost together with what they were about. The next
-    /// message tells the client to forget what it has sent.
-    pub(super) fn start_over(&mut self, is_degraded: bool) {
-        // A conversation that accepts changes again forgets all but the abilities of the peer.
-        self.conversation.set_read_only(true);
-        self.conversation.set_read_only(false);
+    /// Starts the exchange from nothing, because the document lost changes, or messages of the client were lost.
+    pub(super) fn start_over(&mut self, is_degraded: bool, has_lost_messages: bool) {
+        let has_nothing = self.has_nothing();
+        let earlier = std::mem::take(&mut self.conversation);
+        // The next message tells the client to forget what it has sent. An older client learns that from a message without heads, which
+        // one without changes would not answer.
+        if has_lost_messages || !has_nothing {
+            self.conversation.restart_after(&earlier);
+        }
         self.update_read_only(is_degraded);
         self.is_due = self.access != Access::Denied;
     }
 
     /// Changes the rights. A client that has none is not spoken to; messages from that time are lost.
-    pub(super) fn set_access(&mut self, access: Access, is_degraded: bool) {
-        if self.access != access {
-            self.access = access;
-            self.start_over(is_degraded);
+    pub(super) fn set_access(&mut self, access: Access, is_degraded: bool, has_lost_messages: bool) {
+        if self.access == access {
+            return;
+        }
+        self.access = access;
+        if access == Access::Denied {
+            // What the client was told until now decides how the exchange starts over.
+            self.is_due = false;
+        } else {
+            self.start_over(is_degraded, has_lost_messages);
         }
     }
 

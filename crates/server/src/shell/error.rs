@@ -25,7 +25,7 @@ pub enum OpenError {
     },
     /// The directory belongs to another program.
     #[error(
-        "{0}: files of automerge-repo's server are there, which cannot be imported yet: choose another directory"
+        "{0}: files of automerge-repo's server are there: import them into another directory with hashmill serve import"
     )]
     Foreign(PathBuf),
     /// The directory or a file in it cannot be used.

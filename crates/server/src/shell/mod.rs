@@ -8,6 +8,7 @@ mod error;
 mod http;
 mod socket;
 mod store;
+mod transfer;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,8 +22,10 @@ use tokio::sync::watch;
 use crate::access::Access;
 use crate::config::Config;
 use crate::fact::Fact;
+use hashmill_repo::StorageId;
 
 pub use error::{OpenError, RunError};
+pub use transfer::{TransferCounts, TransferError, TransferFact, check, export, import};
 
 use driver::Driver;
 use store::Store;
@@ -75,7 +78,8 @@ impl StopHandle {
 impl Server {
     /// Opens the storage, then the address: a client that connects is answered.
     pub fn open(settings: Settings) -> Result<Server, OpenError> {
-        let store = Store::open(&settings.folder, settings.new_storage_id)?;
+        let new_storage_id = StorageId::from_random_bytes(settings.new_storage_id);
+        let store = Store::open(&settings.folder, new_storage_id.as_str())?;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(OpenError::Threads)?;
         let listener = runtime.block_on(TcpListener::bind(&settings.listen[..]));

@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
-use hashmill_repo::{DocumentId, StorageId};
+use hashmill_repo::DocumentId;
 use redb::{Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition};
 
 use super::error::OpenError;
-use crate::chunk::{ChunkKey, ChunkKind, StoredChunk};
+use crate::chunk::{ChunkKey, ChunkKind, StoredChunk, name_of_bytes};
 use crate::event::IoFailure;
 
 /// The database in the directory.
@@ -29,6 +29,23 @@ const FACTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("facts");
 const FORMAT_FACT: &str = "format";
 const STORAGE_ID_FACT: &str = "storage-adapter-id";
 
+/// An entry of the storage: a chunk, or what another program stored under the same kind of key.
+pub(super) struct Entry {
+    pub(super) document: String,
+    pub(super) kind: String,
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Entry {
+    /// The entry as a chunk, if it is one.
+    pub(super) fn to_chunk(&self) -> Option<StoredChunk> {
+        let (kind, document) = (ChunkKind::from_name(&self.kind)?, self.document.parse().ok()?);
+        let key = ChunkKey { document, kind, name: self.name.clone() };
+        Some(StoredChunk { key, bytes: self.bytes.clone() })
+    }
+}
+
 /// An open storage. One process has it at a time.
 pub(super) struct Store {
     path: PathBuf,
@@ -38,8 +55,13 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Opens the storage of a directory, or creates it.
-    pub(super) fn open(folder: &Path, new_storage_id: [u8; 16]) -> Result<Store, OpenError> {
+    /// Is there a storage in a directory?
+    pub(super) fn exists(folder: &Path) -> bool {
+        folder.join(FILE).exists()
+    }
+
+    /// Opens the storage of a directory, or creates it with an id.
+    pub(super) fn open(folder: &Path, new_storage_id: &str) -> Result<Store, OpenError> {
         let failed = |path: &Path, reason: String| OpenError::Storage { path: path.to_owned(), reason };
         let io_failed = |error: io::Error| failed(folder, error.to_string());
         fs::create_dir_all(folder).map_err(io_failed)?;
@@ -71,24 +93,63 @@ impl Store {
         &self.storage_id
     }
 
-    /// All chunks of a document. Chunks of other kinds are left out.
+    /// All chunks of a document. Entries of other kinds are left out.
     pub(super) fn load(&self, document: &DocumentId) -> Result<Vec<StoredChunk>, IoFailure> {
+        let entries = self.entries(&document.to_string())?;
+        let chunk = |entry: Entry| {
+            let key = ChunkKey {
+                document: document.clone(),
+                kind: ChunkKind::from_name(&entry.kind)?,
+                name: entry.name,
+            };
+            Some(StoredChunk { key, bytes: entry.bytes })
+        };
+        Ok(entries.into_iter().filter_map(chunk).collect())
+    }
+
+    /// All entries of a document, in the order of kinds and names.
+    pub(super) fn entries(&self, document: &str) -> Result<Vec<Entry>, IoFailure> {
         self.with_database(|database| {
-            let text = document.to_string();
             let table = database.begin_read()?.open_table(CHUNKS)?;
-            let mut chunks = Vec::new();
-            for entry in table.range((text.as_str(), "", "")..)? {
+            let mut entries = Vec::new();
+            for entry in table.range((document, "", "")..)? {
                 let (key, bytes) = entry?;
                 let (of, kind, name) = key.value();
-                if of != text {
+                if of != document {
                     break;
                 }
-                if let Some(kind) = ChunkKind::from_name(kind) {
-                    let key = ChunkKey { document: document.clone(), kind, name: name.to_owned() };
-                    chunks.push(StoredChunk { key, bytes: bytes.value().to_vec() });
-                }
+                let (kind, name, bytes) = (kind.to_owned(), name.to_owned(), bytes.value().to_vec());
+                entries.push(Entry { document: of.to_owned(), kind, name, bytes });
             }
-            Ok(chunks)
+            Ok(entries)
+        })
+    }
+
+    /// The next document in the order of the texts of ids. `None`: from the first.
+    pub(super) fn document_after(&self, document: Option<&str>) -> Result<Option<String>, IoFailure> {
+        self.with_database(|database| {
+            let table = database.begin_read()?.open_table(CHUNKS)?;
+            // The smallest text that is larger.
+            let start = document.map(|document| format!("{document}\0"));
+            let start = start.as_deref().unwrap_or("");
+            let first = table.range((start, "", "")..)?.next().transpose()?;
+            Ok(first.map(|(key, _)| key.value().0.to_owned()))
+        })
+    }
+
+    /// Adds entries durably, all or none. Where the key has other bytes, the new ones get a name of their own.
+    pub(super) fn add(&self, entries: &[Entry]) -> Result<(), IoFailure> {
+        self.write(|table| {
+            for Entry { document, kind, name, bytes } in entries {
+                let key = (document.as_str(), kind.as_str(), name.as_str());
+                let is_taken = table.get(key)?.is_some_and(|known| known.value() != bytes.as_slice());
+                // Names are not checked on load. That of a state names a client, so the newer one replaces it.
+                let is_chunk = ChunkKind::from_name(kind).is_some();
+                let other = (is_taken && is_chunk).then(|| name_of_bytes(bytes));
+                let name = other.as_deref().unwrap_or(name.as_str());
+                table.insert((document.as_str(), kind.as_str(), name), bytes.as_slice())?;
+            }
+            Ok(())
         })
     }
 
@@ -156,7 +217,7 @@ fn create(path: &Path) -> Result<Database, DatabaseError> {
 }
 
 /// Reads the id of the storage, and writes the facts of a new one. `Ok(Err)` has the version of another format.
-fn read_facts(database: &Database, new_storage_id: [u8; 16]) -> Result<Result<String, u64>, redb::Error> {
+fn read_facts(database: &Database, new_storage_id: &str) -> Result<Result<String, u64>, redb::Error> {
     let transaction = database.begin_write()?;
     let storage_id = {
         let mut facts = transaction.open_table(FACTS)?;
@@ -169,9 +230,8 @@ fn read_facts(database: &Database, new_storage_id: [u8; 16]) -> Result<Result<St
         match read_text(&facts, STORAGE_ID_FACT)? {
             Some(storage_id) => storage_id,
             None => {
-                let storage_id = StorageId::from_random_bytes(new_storage_id).to_string();
-                facts.insert(STORAGE_ID_FACT, storage_id.as_bytes())?;
-                storage_id
+                facts.insert(STORAGE_ID_FACT, new_storage_id.as_bytes())?;
+                new_storage_id.to_owned()
             }
         }
     };
@@ -189,7 +249,7 @@ fn read_text(
 
 /// Makes the name of a new file durable.
 #[expect(clippy::disallowed_types, reason = "the storage is made of files")]
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     // Systems on which a folder cannot be opened do not need it.
     match fs::File::open(folder) {
         Ok(folder) => folder.sync_all(),

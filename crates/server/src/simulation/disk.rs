@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hashmill_repo::DocumentId;
 use hashmill_testkit::Rng;
 
-use super::knobs::Knobs;
 use super::promise::Promise;
+use super::scenario::Knobs;
 use super::violation::Violation;
 use crate::chunk::{ChunkKey, StoredChunk};
 use crate::event::IoFailure;

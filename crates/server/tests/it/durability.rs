@@ -85,6 +85,64 @@ fn reads_go_on_while_the_storage_fails_and_changes_arrive_afterwards() {
     assert!(server.facts.contains(&Fact::Recovered) && !server.core.usage().is_degraded);
 }
 
+/// A change whose ancestor is in a damaged chunk is not in the document, so that no snapshot replaces its chunk: it is there when the
+/// damaged one is restored.
+#[test]
+fn changes_that_wait_for_a_damaged_chunk_stay_stored() {
+    let mut server = Server::new();
+    let socket = server.open(1);
+    let mut ann = client("ann", 1);
+    server.settle(socket, &mut ann);
+    let whole = server.stored.clone();
+    edit(&mut ann, 2);
+    server.settle(socket, &mut ann);
+    let mut waiting = server.stored.keys().filter(|key| !whole.contains_key(key));
+    let waiting = waiting.next().expect("the chunk of the second change").clone();
+    for key in whole.keys() {
+        server.stored.get_mut(key).expect("it is stored")[10] ^= 1;
+    }
+    let mut server = server.restarted();
+    let socket = server.open(1);
+    let mut ben = client("ben", 1);
+    server.settle(socket, &mut ben);
+    let unreadable = server.facts.iter().filter(|fact| matches!(fact, Fact::ChunkUnreadable { .. }));
+    assert_eq!(unreadable.count(), 2, "{:?}", server.facts);
+    // The document returns to what is stored, without what waits.
+    server.holds_appends = true;
+    edit(&mut ben, 2);
+    server.settle(socket, &mut ben);
+    while !server.core.usage().is_degraded {
+        server.now += Duration::from_secs(1);
+        server
+            .appends
+            .pop()
+            .into_iter()
+            .for_each(|(batch, _)| server.step(Event::Appended(batch, failure())));
+        server.step(Event::TimerFired);
+    }
+    server.holds_appends = false;
+    server.now += Duration::from_secs(3);
+    server.step(Event::TimerFired);
+    let (batch, chunks) = server.appends.pop().expect("it is tried again");
+    server.stored.extend(chunks.into_iter().map(|chunk| (chunk.key, chunk.bytes)));
+    server.step(Event::Appended(batch, Ok(())));
+    for value in 0..100 {
+        edit(&mut ben, value);
+        server.settle(socket, &mut ben);
+    }
+    assert!(server.stored.len() < 70, "it was compacted: {} chunks", server.stored.len());
+    assert!(server.stored.contains_key(&waiting));
+    server.stored.extend(whole);
+    let mut server = server.restarted();
+    let (socket, mut cat) = (server.open(1), client("cat", 0));
+    server.settle(socket, &mut cat);
+    let there = cat.document(&id()).expect("it was added");
+    for writer in [&ann, &ben] {
+        let heads = writer.document(&id()).expect("it was added").get_heads();
+        assert!(there.get_missing_deps(&heads).is_empty());
+    }
+}
+
 #[test]
 fn a_drain_stores_what_was_received_then_closes() {
     let mut server = Server::new();

@@ -33,11 +33,11 @@ pub(super) fn read(body: &[u8], most: usize) -> Result<Vec<Change>, Refused> {
     let counters = counters(&ops, &changes)?;
     for (mut op, _) in op::read(&ops, &actors, Form::Bundle(&counters))? {
         op.preds.sort_unstable();
-        let mine = changes.iter_mut().find(|(change, max_op, _)| {
+        let owner = changes.iter_mut().find(|(change, max_op, _)| {
             change.actor == op.id.actor && (change.start..=*max_op).contains(&op.id.counter)
         });
         let (change, ..) =
-            mine.ok_or_else(|| refuse("operations of a change", format!("{} belongs to none", op.id)))?;
+            owner.ok_or_else(|| refuse("operations of a change", format!("{} belongs to none", op.id)))?;
         change.ops.push(op);
     }
     let count = changes.len() as u64;

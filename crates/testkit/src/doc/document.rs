@@ -101,12 +101,12 @@ impl Document {
             if row.seq != seq + 1 || row.max_op < max_op {
                 return Err(refuse("order of changes", format!("{} of {}", row.seq, row.actor)));
             }
-            let mut mine = vec![];
+            let mut own_ops = vec![];
             if let Some(ops) = ops.get_mut(&row.actor) {
-                mine.extend(std::iter::from_fn(|| ops.next_if(|op| op.id.counter <= row.max_op)));
+                own_ops.extend(std::iter::from_fn(|| ops.next_if(|op| op.id.counter <= row.max_op)));
             }
-            let start = mine.first().map_or(row.max_op + 1, |op| op.id.counter);
-            let counters = mine.iter().map(|op| op.id.counter);
+            let start = own_ops.first().map_or(row.max_op + 1, |op| op.id.counter);
+            let counters = own_ops.iter().map(|op| op.id.counter);
             if !counters.eq(start..=row.max_op) {
                 return Err(refuse("operations of a change", format!("{} of {}", row.seq, row.actor)));
             }
@@ -123,7 +123,7 @@ impl Document {
                 start,
                 time: row.time,
                 message: row.message.clone(),
-                ops: mine,
+                ops: own_ops,
                 extra: row.extra.clone(),
             };
             built.push(change.seal());
@@ -284,13 +284,13 @@ fn write_changes(rows: &[ChangeRow], actors: &[Actor]) -> Vec<(u32, Vec<u8>)> {
     let message = |row: &ChangeRow| Some(row.message.clone()).filter(|message| !message.is_empty());
     let messages: Vec<_> = rows.iter().map(message).collect();
     let deps: Vec<_> = rows.iter().flat_map(|row| &row.deps).map(|dep| Some(*dep as i64)).collect();
-    let said = messages.iter().any(Option::is_some);
+    let has_messages = messages.iter().any(Option::is_some);
     vec![
         (0x01, numbers(&|row| index(&row.actor))),
         (0x03, signed(&|row| row.seq as i64)),
         (0x13, signed(&|row| row.max_op as i64)),
         (0x23, signed(&|row| row.time)),
-        (0x35, if said { put_texts(&messages) } else { vec![] }),
+        (0x35, if has_messages { put_texts(&messages) } else { vec![] }),
         (0x40, numbers(&|row| Some(row.deps.len() as u64))),
         (0x43, put_deltas(&deps)),
         (0x56, numbers(&|row| Some((row.extra.len() as u64) << 4 | 7))),

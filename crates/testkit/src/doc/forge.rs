@@ -13,7 +13,7 @@ pub struct Forge {
     /// The accepted changes.
     pub history: History,
     /// All generated changes, in order.
-    pub made: Vec<Change>,
+    pub generated: Vec<Change>,
     /// Only what real programs write: counters without gaps, visible predecessors, no tables, no unknown types, and only letters in
     /// texts.
     pub plain: bool,
@@ -23,8 +23,8 @@ pub struct Forge {
 impl Forge {
     /// Continues `history`.
     pub fn new(seed: u64, history: History) -> Self {
-        let made = history.changes().to_vec();
-        Self { history, made, plain: false, rng: Rng::new(seed) }
+        let generated = history.changes().to_vec();
+        Self { history, generated, plain: false, rng: Rng::new(seed) }
     }
 
     /// The `n`-th writer. Their names are not in the order of their numbers.
@@ -50,14 +50,14 @@ impl Forge {
     /// invalid; 0 alters none. A writer whose change was refused stops.
     pub fn change(&mut self, writers: usize, wrong: usize) -> Change {
         let right = |actor: &Actor| {
-            let refused = self.made.iter().filter(|change| change.actor == *actor);
+            let refused = self.generated.iter().filter(|change| change.actor == *actor);
             refused.map(|change| change.hash).all(|hash| self.history.before(&[hash]).is_ok())
         };
         let going: Vec<Actor> = (0..).map(Self::actor).filter(right).take(writers).collect();
         let actor = self.pick(&going).expect("there are writers");
-        let mine = self.history.changes().iter().filter(|change| change.actor == actor);
+        let own_changes = self.history.changes().iter().filter(|change| change.actor == actor);
         let mut deps: Vec<Hash> =
-            mine.max_by_key(|change| change.seq).map(|change| change.hash).into_iter().collect();
+            own_changes.max_by_key(|change| change.seq).map(|change| change.hash).into_iter().collect();
         let (all, heads) = (self.hashes(), self.history.heads());
         match self.rng.below(4) {
             0 => {}
@@ -72,7 +72,7 @@ impl Forge {
         }
         let change = change.seal();
         self.history.deliver(change.clone());
-        self.made.push(change.clone());
+        self.generated.push(change.clone());
         change
     }
 
@@ -254,7 +254,8 @@ impl Forge {
 
     /// An id of anything that was ever made, or of nothing.
     fn any_id(&mut self) -> Id {
-        let ids: Vec<Id> = self.made.iter().flat_map(|change| &change.ops).map(|op| op.id.clone()).collect();
+        let ids: Vec<Id> =
+            self.generated.iter().flat_map(|change| &change.ops).map(|op| op.id.clone()).collect();
         let mut id = self.pick(&ids).unwrap_or(Id { counter: 1, actor: Self::actor(0) });
         if self.chance(5) {
             id.counter = (id.counter + self.rng.below(3) as u64).saturating_sub(1).max(1);
@@ -264,13 +265,13 @@ impl Forge {
 
     /// Alters a change, mostly so that it contradicts itself or its dependencies.
     fn spoil(&mut self, change: &mut Change) {
-        let made: Vec<Hash> = self.made.iter().map(|change| change.hash).collect();
+        let hashes: Vec<Hash> = self.generated.iter().map(|change| change.hash).collect();
         let shift = self.rng.below(3) as u64;
         match self.rng.below(6) {
             0 => change.seq = (change.seq + shift).saturating_sub(1).max(1),
             1 => self.renumber(change, shift),
             2 => drop(change.deps.pop()),
-            3 => change.deps.extend(self.pick(&made)),
+            3 => change.deps.extend(self.pick(&hashes)),
             4 if self.chance(4) => change.extra = vec![1, 1, 0xcc],
             _ => {
                 let ids: Vec<usize> = (0..change.ops.len()).collect();

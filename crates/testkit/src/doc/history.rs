@@ -186,8 +186,8 @@ impl History {
         let scope = Scope { history: self, past: &past, change };
         for op in &change.ops {
             op.check()?;
-            let place = |rule| refuse(rule, format!("operation {} of {}", op.id, change.seq));
-            scope.check(op).map_err(place)?;
+            let with_operation = |rule| refuse(rule, format!("operation {} of {}", op.id, change.seq));
+            scope.check(op).map_err(with_operation)?;
         }
         Ok(past)
     }
@@ -199,13 +199,13 @@ impl History {
         heads.copied().collect()
     }
 
-    /// The document as it is.
+    /// The current document.
     pub fn state(&self) -> State {
         let ops = self.changes.iter().flat_map(|change| &change.ops);
         State::of(ops, self.heads())
     }
 
-    /// The document as it was when these were its heads.
+    /// The document at these heads.
     pub fn at(&self, heads: &[Hash]) -> Result<State, Refused> {
         let ops = self.before(heads)?.into_iter().flat_map(|change| &change.ops);
         let mut heads = heads.to_vec();
@@ -222,9 +222,9 @@ struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// An operation of the past, or of the change itself before the operation that asks.
-    fn find(&self, id: &Id, asking: &Op) -> Option<&Op> {
-        if id >= &asking.id {
+    /// An operation of an ancestor, or of the change itself before `before`.
+    fn find(&self, id: &Id, before: &Op) -> Option<&Op> {
+        if id >= &before.id {
             return None;
         }
         if let Some((change, op)) = self.history.by_op.get(id) {
@@ -232,21 +232,22 @@ impl Scope<'_> {
             let known = self.past.get(&change.actor).is_some_and(|seq| change.seq <= *seq);
             return known.then(|| &change.ops[*op]);
         }
-        let place = id.counter.checked_sub(self.change.start)?;
-        self.change.ops.get(usize::try_from(place).ok()?).filter(|op| op.id == *id)
+        let index = id.counter.checked_sub(self.change.start)?;
+        self.change.ops.get(usize::try_from(index).ok()?).filter(|op| op.id == *id)
     }
 
     /// The rules of an operation in its past, by their names.
     fn check(&self, op: &Op) -> Result<(), &'static str> {
         let kind = match &op.obj {
             None => Kind::Map,
-            Some(obj) => self.find(obj, op).and_then(|made| made.action.makes()).ok_or("object")?,
+            Some(obj) => self.find(obj, op).and_then(|creator| creator.action.makes()).ok_or("object")?,
         };
         if kind.is_sequence() == matches!(op.key, Key::Map(_)) {
             return Err("key of the wrong kind");
         }
         if let Key::Element(element) = &op.key {
-            let element = self.find(element, op).filter(|found| found.insert && found.obj == op.obj);
+            let element =
+                self.find(element, op).filter(|insertion| insertion.insert && insertion.obj == op.obj);
             let element = element.ok_or("element")?;
             // A mark is a place and no value: it is never changed, but others are inserted behind it.
             if !op.insert && element.action == Action::Mark {
@@ -287,20 +288,20 @@ impl Scope<'_> {
         let begin = Id { counter: op.id.counter - 1, actor: op.id.actor.clone() };
         let begin = self.find(&begin, op).filter(|begin| begin.action == Action::Mark && begin.obj == op.obj);
         let begin = begin.filter(|begin| begin.mark.is_some()).ok_or("end of no mark")?;
-        let (begin, end) = (self.way(begin, op), self.way(op, op));
+        let (begin, end) = (self.insertion_path(begin, op), self.insertion_path(op, op));
         if begin < end { Ok(()) } else { Err("end of a mark before its begin") }
     }
 
-    /// The way to an element through those that it was inserted after, from the head on. Ways are ordered as elements are:
-    /// what was inserted after an element comes behind it, and of two inserted after the same the greater id comes first.
-    fn way(&self, op: &Op, asking: &Op) -> Vec<std::cmp::Reverse<Id>> {
-        let mut way = vec![std::cmp::Reverse(op.id.clone())];
+    /// The ids from the head to an element, each inserted after the one before it. Paths are ordered like elements: an insertion follows
+    /// the element that it was inserted after, and of two insertions after the same element the greater id comes first.
+    fn insertion_path(&self, op: &Op, before: &Op) -> Vec<std::cmp::Reverse<Id>> {
+        let mut path = vec![std::cmp::Reverse(op.id.clone())];
         let mut key = &op.key;
         while let Key::Element(id) = key {
-            way.push(std::cmp::Reverse(id.clone()));
-            key = &self.find(id, asking).expect("what was accepted refers to what was").key;
+            path.push(std::cmp::Reverse(id.clone()));
+            key = &self.find(id, before).expect("accepted operations refer to known ones").key;
         }
-        way.reverse();
-        way
+        path.reverse();
+        path
     }
 }

@@ -100,12 +100,13 @@ impl State {
         if self == other {
             return None;
         }
-        let (ours, theirs) = (self.lines(), other.lines());
-        let (all, known) = (ours.iter().collect::<BTreeSet<_>>(), theirs.iter().collect::<BTreeSet<_>>());
+        let (own_lines, other_lines) = (self.lines(), other.lines());
+        let (own_set, other_set) =
+            (own_lines.iter().collect::<BTreeSet<_>>(), other_lines.iter().collect::<BTreeSet<_>>());
         let mut out = String::new();
-        for (sign, lines, of) in [('-', &ours, &known), ('+', &theirs, &all)] {
-            for line in lines.iter().filter(|line| !of.contains(line)).take(5) {
-                writeln!(out, "{sign} {line}").expect("a string takes all");
+        for (sign, lines, common) in [('-', &own_lines, &other_set), ('+', &other_lines, &own_set)] {
+            for line in lines.iter().filter(|line| !common.contains(line)).take(5) {
+                writeln!(out, "{sign} {line}").expect("writing to a string does not fail");
             }
         }
         Some(out)
@@ -113,7 +114,7 @@ impl State {
 }
 
 impl Object {
-    /// What a text says. What is no string is one sign in it.
+    /// The content of a text. A value that is no string is one character in it.
     pub fn text(&self) -> String {
         self.elements.iter().map(Element::text).collect()
     }

@@ -80,11 +80,11 @@ mod tests {
     #[test]
     fn below_reaches_both_ends_and_nothing_else() {
         let mut rng = Rng::new(1);
-        let mut seen = [0; 5];
+        let mut counts = [0; 5];
         for _ in 0..1000 {
-            seen[rng.below(5)] += 1;
+            counts[rng.below(5)] += 1;
         }
-        assert!(seen.iter().all(|&n| n > 100), "{seen:?}");
+        assert!(counts.iter().all(|&n| n > 100), "{counts:?}");
     }
 
     #[test]

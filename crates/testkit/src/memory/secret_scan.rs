@@ -58,8 +58,8 @@ fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let groups = bytes.as_chunks::<3>().0.iter();
     let numbers = groups.map(|&[a, b, c]| u32::from_be_bytes([0, a, b, c]));
-    let digit = |number: u32, place: u32| char::from(DIGITS[(number >> (6 * place)) as usize % 64]);
-    numbers.flat_map(|number| [3, 2, 1, 0].map(|place| digit(number, place))).collect()
+    let digit = |number: u32, index: u32| char::from(DIGITS[(number >> (6 * index)) as usize % 64]);
+    numbers.flat_map(|number| [3, 2, 1, 0].map(|index| digit(number, index))).collect()
 }
 
 /// All structs, enums and unions that Rust files under `folder` call `pub`, by the name of the file or folder in

@@ -203,7 +203,7 @@ fn each_row(
     let places: Vec<(Range<usize>, usize)> = columns
         .iter()
         .map(|column| {
-            // Members of a group, and the bytes of values, lie where the column before them says.
+            // The column before them determines the position of group members and of value bytes.
             let head =
                 |kind| columns.iter().position(|it| it.spec >> 4 == column.spec >> 4 && it.spec & 7 == kind);
             let leader = match column.spec & 7 {
@@ -211,11 +211,11 @@ fn each_row(
                 7 => head(6).map(|at| (at, 4)),
                 _ => head(0).map(|at| (at, 0)),
             };
-            let place = |row| match leader.and_then(|(at, shift)| Some((tables[at].as_ref()?, shift))) {
+            let position = |row| match leader.and_then(|(at, shift)| Some((tables[at].as_ref()?, shift))) {
                 Some((cells, shift)) => cells.sum(row, shift),
                 None => row,
             };
-            (place(at)..place(at + 1), place(to))
+            (position(at)..position(at + 1), position(to))
         })
         .collect();
     for ((column, cells), (row, target)) in columns.iter_mut().zip(&mut tables).zip(places) {

@@ -193,9 +193,9 @@ impl KnownOps {
 
     /// The begin of a mark, or the end where one has begun.
     fn mark(&self, op: Op, draft: &Draft, rng: &mut Rng) -> Op {
-        let begun = draft.ops.last().is_some_and(|last| last.action == 7 && last.mark.is_some());
+        let has_begun = draft.ops.last().is_some_and(|last| last.action == 7 && last.mark.is_some());
         let op = Op { action: 7, code: 0, value: vec![], expand: rng.below(2) == 0, ..op };
-        if begun {
+        if has_begun {
             let row = draft.ops.len() - 1;
             let key = if rng.below(2) == 0 { Key::Element(draft.id(row)) } else { op.key.clone() };
             return Op { key, ..op };

@@ -3,13 +3,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-static SEEN: AtomicUsize = AtomicUsize::new(0);
+static HANDLED: AtomicUsize = AtomicUsize::new(0);
 
 extern "C" fn count(_: libc::c_int) {
-    SEEN.fetch_add(1, Ordering::SeqCst);
+    HANDLED.fetch_add(1, Ordering::SeqCst);
 }
 
-/// From now on, signals are counted and do no harm.
+/// Counts bus errors from now on, instead of ending the process.
 ///
 /// # Panics
 /// If the system refuses.
@@ -27,7 +27,7 @@ pub fn count_bus_errors() {
 
 /// Number of signals handled.
 pub fn bus_errors() -> usize {
-    SEEN.load(Ordering::SeqCst)
+    HANDLED.load(Ordering::SeqCst)
 }
 
 /// Sends one that belongs to no memory.

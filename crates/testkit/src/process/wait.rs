@@ -44,10 +44,10 @@ pub fn limit(what: impl Into<String>) -> Limit {
 #[track_caller]
 fn within(time: Duration, what: String) -> Limit {
     let (ends, ended) = mpsc::channel();
-    let place = Location::caller();
+    let location = Location::caller();
     thread::spawn(move || {
         if ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
-            hang(&format!("{place}: waited {} s for {what}\n", time.as_secs_f32()));
+            hang(&format!("{location}: waited {} s for {what}\n", time.as_secs_f32()));
         }
     });
     Limit { _ends: ends }
@@ -186,9 +186,9 @@ mod tests {
         let own = std::env::current_exe().expect("where this program is");
         let mut command = Command::new(own);
         let output = output(command.args(["--exact", NAME]).env(CHILD, "1")).expect("the same program");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{said}");
-        assert!(said.contains("wait.rs:") && said.contains("words that never come"), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{stderr}");
+        assert!(stderr.contains("wait.rs:") && stderr.contains("words that never come"), "{stderr}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) fn register(registry: &mut Registry) {
         let sizes = [64 << 10, 1 << 20, 19 << 20, 64 << 20];
         registry.workload(Tag { name: name(variant), variant }, &sizes).engine(
             "hasher",
-            Kept { variant },
+            PooledHasher { variant },
             EngineOffer::classes(&["kernel", "backend", "oneshot", "cold", "sustained"])
                 .kernels(Kernel::all().map(Kernel::name))
                 .threads(thread_counts())
@@ -190,13 +190,13 @@ impl Workload for Tag {
         room(params.blocks())?;
         let mut hasher =
             Hasher::with_plan(params, Plan::for_kernel(Kernel::portable())).threads(Threads::Serial);
-        let tag = Tagged::of(&mut hasher, tag_len(spec)?, password)?;
+        let tag = Tagged::from_hasher(&mut hasher, tag_len(spec)?, password)?;
         Ok(tag.digest())
     }
 }
 
-/// A hasher that is kept, with its memory, between calls.
-struct Kept {
+/// A hasher that keeps its memory between calls.
+struct PooledHasher {
     variant: Variant,
 }
 
@@ -228,7 +228,7 @@ impl Tagged {
         Ok(Tagged { bytes, len })
     }
 
-    fn of(hasher: &mut Hasher, len: usize, password: &[u8]) -> Result<Tagged, CaseError> {
+    fn from_hasher(hasher: &mut Hasher, len: usize, password: &[u8]) -> Result<Tagged, CaseError> {
         Tagged::by(len, |tag| hasher.hash_into(&Input::new(password, SALT), tag).map_err(failed))
     }
 
@@ -239,7 +239,7 @@ impl Tagged {
     }
 }
 
-impl Engine for Kept {
+impl Engine for PooledHasher {
     type Input = [u8; 8];
     type Context = Setting;
     type Buffer = Hasher;
@@ -271,7 +271,7 @@ impl Engine for Kept {
         hasher: &mut Hasher,
         password: &[u8; 8],
     ) -> Result<Tagged, CaseError> {
-        Tagged::of(hasher, setting.tag_len, password)
+        Tagged::from_hasher(hasher, setting.tag_len, password)
     }
 
     fn digest(&self, tag: &Tagged) -> Digest {

@@ -125,9 +125,9 @@ fn by_processor() -> impl Engine<Input = Vec<Password>> {
     let name = |_: &Passwords| Plan::host().kernel().name().to_owned();
     let run = |passwords: &mut Passwords, input: &Vec<Password>| {
         let new: Vec<_> = input.iter().map(|password| NewPassword { password, salt: SALT }).collect();
-        let made: Result<Vec<_>, _> = passwords.hash_many(&new).into_iter().collect();
-        let made = made.map_err(CaseError::failed)?;
-        let tags = made.iter().map(|hash| hash.tag().try_into().map_err(CaseError::failed));
+        let hashes: Result<Vec<_>, _> = passwords.hash_many(&new).into_iter().collect();
+        let hashes = hashes.map_err(CaseError::failed)?;
+        let tags = hashes.iter().map(|hash| hash.tag().try_into().map_err(CaseError::failed));
         ends(&tags.collect::<Result<Vec<_>, _>>()?)
     };
     Routine::new(init, name, run, digest)

@@ -76,7 +76,7 @@ pub fn prepared<P: 'static, T: Into<Answer>>(
     let next = Rc::clone(&ready);
     let call = move |_| {
         let mut ready = ready.borrow_mut();
-        black_box(work(ready.as_mut().expect("something is made before each call"))).into()
+        black_box(work(ready.as_mut().expect("the preparation of each call"))).into()
     };
     Case { call: Box::new(call), prepare: Some(Box::new(move || *next.borrow_mut() = Some(prepare()))) }
 }
@@ -92,19 +92,19 @@ impl<E: Synced> SyncingDoc<E> {
         Self { doc, peer: E::Peer::default() }
     }
 
-    fn tell(&mut self, other: &mut Self) -> bool {
-        let message = self.doc.say(&mut self.peer);
+    fn send_message(&mut self, other: &mut Self) -> bool {
+        let message = self.doc.next_message(&mut self.peer);
         message.is_some_and(|message| {
-            other.doc.take(&mut other.peer, &message);
+            other.doc.receive(&mut other.peer, &message);
             true
         })
     }
 }
 
 /// Exchanges encoded messages until neither side has one.
-pub(super) fn talk<E: Synced>(one: &mut SyncingDoc<E>, two: &mut SyncingDoc<E>) -> usize {
-    while one.tell(two) | two.tell(one) {}
-    usize::from(one.doc.is_with(&mut two.doc))
+pub(super) fn exchange_messages<E: Synced>(one: &mut SyncingDoc<E>, two: &mut SyncingDoc<E>) -> usize {
+    while one.send_message(two) | two.send_message(one) {}
+    usize::from(one.doc.has_same_changes(&mut two.doc))
 }
 
 /// The keys of the workloads on maps.

@@ -1,6 +1,6 @@
 //! Document workloads, generic over the engine.
 
-use super::case::{Case, SyncingDoc, at_position, keys, numbered, prepared, repeat, talk};
+use super::case::{Case, SyncingDoc, at_position, exchange_messages, keys, numbered, prepared, repeat};
 use super::engine::{HistoryReads, Objects, Patch, Rich, Shared, Synced, Texts};
 use crate::doc::hub_simulation;
 use crate::doc::loaded_documents;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 /// A workload for an engine with texts only.
 #[must_use]
-pub fn words<E: Shared>(named: WorkloadName, size: usize) -> Option<Case> {
+pub fn text_case<E: Shared>(named: WorkloadName, size: usize) -> Option<Case> {
     let case = match named {
         WorkloadName::TextRead => {
             let mut doc = E::blank(1);
@@ -25,9 +25,9 @@ pub fn words<E: Shared>(named: WorkloadName, size: usize) -> Option<Case> {
     Some(case)
 }
 
-/// `size` transactions that each append the same piece.
-fn appended<E: Texts>(piece: &str, size: usize) -> Case {
-    let append = |i: usize| [Patch { at: i * piece.len(), delete: 0, insert: piece.to_owned() }];
+/// `size` transactions that each append the same text.
+fn appended<E: Texts>(insertion: &str, size: usize) -> Case {
+    let append = |i: usize| [Patch { at: i * insertion.len(), delete: 0, insert: insertion.to_owned() }];
     let script: Vec<[Patch; 1]> = (0..size).map(append).collect();
     repeat(move || {
         let mut doc = E::blank(1);
@@ -38,10 +38,10 @@ fn appended<E: Texts>(piece: &str, size: usize) -> Case {
 
 /// A workload for an engine with maps and lists.
 #[must_use]
-pub fn present<E: Objects + Shared>(named: WorkloadName, size: usize) -> Option<Case> {
+pub fn object_case<E: Objects + Shared>(named: WorkloadName, size: usize) -> Option<Case> {
     match named {
         WorkloadName::TextRead | WorkloadName::TextSpliceAppend | WorkloadName::TextSpliceBulk => {
-            words::<E>(named, size)
+            text_case::<E>(named, size)
         }
         WorkloadName::Save
         | WorkloadName::Load
@@ -62,31 +62,31 @@ pub fn present<E: Objects + Shared>(named: WorkloadName, size: usize) -> Option<
 
 /// A workload for an engine with readable history.
 #[must_use]
-pub fn all<E: HistoryReads + Shared>(named: WorkloadName, size: usize) -> Option<Case> {
+pub fn history_case<E: HistoryReads + Shared>(named: WorkloadName, size: usize) -> Option<Case> {
     let case = match named {
         WorkloadName::GetAt => {
             let mut doc = E::blank(1);
             doc.put_all([("x", 0)].into_iter());
-            let then = doc.version();
+            let earlier = doc.version();
             (0..size).for_each(|value| doc.put_all([("x", value as i64 + 1)].into_iter()));
-            repeat(move || doc.get_at("x", &then).unwrap_or(-1))
+            repeat(move || doc.get_at("x", &earlier).unwrap_or(-1))
         }
         WorkloadName::TextAt => {
             let mut doc = E::blank(1);
             let splice = |at: usize, insert: &str| [Patch { at, delete: 0, insert: insert.to_owned() }];
             doc.edit(&splice(0, "Hello"));
-            let then = doc.version();
+            let earlier = doc.version();
             (0..size).for_each(|_| doc.edit(&splice(2, "and so on")));
-            repeat(move || doc.text_at(&then))
+            repeat(move || doc.text_at(&earlier))
         }
-        _ => return present::<E>(named, size),
+        _ => return object_case::<E>(named, size),
     };
     Some(case)
 }
 
 /// A workload for an engine with sync.
 #[must_use]
-pub fn synced<E: Synced + Shared>(named: WorkloadName, size: usize) -> Option<Case> {
+pub fn sync_case<E: Synced + Shared>(named: WorkloadName, size: usize) -> Option<Case> {
     let case = match named {
         WorkloadName::SyncGenerateMessage => {
             let mut doc: E = keyed(&keys(size));
@@ -94,13 +94,13 @@ pub fn synced<E: Synced + Shared>(named: WorkloadName, size: usize) -> Option<Ca
         }
         WorkloadName::SyncFullRoundTrip => {
             let keys = keys(size);
-            let make = move || [1, 2].map(|who| SyncingDoc::<E>::new(keyed_by(who, &keys)));
-            prepared(make, |[one, two]| talk(one, two))
+            let make = move || [1, 2].map(|actor| SyncingDoc::<E>::new(keyed_by(actor, &keys)));
+            prepared(make, |[one, two]| exchange_messages(one, two))
         }
         WorkloadName::SyncUpdate => {
             let mut one = SyncingDoc::<E>::new(changed(size));
             let mut two = SyncingDoc::new(one.doc.fork(2));
-            talk(&mut one, &mut two);
+            exchange_messages(&mut one, &mut two);
             let pair = Rc::new(RefCell::new((one, two)));
             let mut values = 0..;
             let make = move || {
@@ -111,7 +111,7 @@ pub fn synced<E: Synced + Shared>(named: WorkloadName, size: usize) -> Option<Ca
             };
             prepared(make, |pair| {
                 let (one, two) = &mut *pair.borrow_mut();
-                talk(one, two)
+                exchange_messages(one, two)
             })
         }
         WorkloadName::SyncDiverged => {
@@ -122,10 +122,10 @@ pub fn synced<E: Synced + Shared>(named: WorkloadName, size: usize) -> Option<Ca
                 two.put_all([(key.as_str(), -(number as i64))].into_iter());
             }
             let make = move || [SyncingDoc::<E>::new(one.fork(3)), SyncingDoc::new(two.fork(4))];
-            prepared(make, |[one, two]| talk(one, two))
+            prepared(make, |[one, two]| exchange_messages(one, two))
         }
         WorkloadName::Typists => return hub_simulation::hub::<E>(size),
-        WorkloadName::TypistsEverybody => return hub_simulation::everybody::<E>(size),
+        WorkloadName::TypistsEverybody => return hub_simulation::hub_and_typists::<E>(size),
         WorkloadName::LoadedHearEach
         | WorkloadName::LoadedHearAll
         | WorkloadName::LoadedFirstSave
@@ -165,15 +165,15 @@ fn rich<E: Rich + Shared>(named: WorkloadName, size: usize) -> Option<Case> {
             let doc = marked();
             repeat(move || doc.spans())
         }
-        WorkloadName::TextObserved => watched(size, E::edit_and_show),
-        WorkloadName::TextHeard => watched(size, E::edit_and_hear),
+        WorkloadName::TextObserved => observed_appends(size, E::edit_and_count_patches),
+        WorkloadName::TextHeard => observed_appends(size, E::edit_observed),
         WorkloadName::DiffOne => {
             let mut doc = E::blank(1);
             doc.edit(&[Patch { at: 0, delete: 0, insert: letters(size) }]);
             let before = doc.version();
             doc.edit(&[Patch { at: size / 2, delete: 0, insert: "x".to_owned() }]);
             let after = doc.version();
-            repeat(move || there_and_back(&mut doc, &before, &after))
+            repeat(move || diff_both_ways(&mut doc, &before, &after))
         }
         WorkloadName::DiffAll => {
             let mut doc = E::blank(1);
@@ -185,15 +185,15 @@ fn rich<E: Rich + Shared>(named: WorkloadName, size: usize) -> Option<Case> {
                 doc.edit(&[Patch { at, delete: 0, insert: "x".to_owned() }]);
             }
             let last = doc.version();
-            repeat(move || there_and_back(&mut doc, &first, &last))
+            repeat(move || diff_both_ways(&mut doc, &first, &last))
         }
-        _ => return all::<E>(named, size),
+        _ => return history_case::<E>(named, size),
     };
     Some(case)
 }
 
 /// `size` transactions that each append a character and return the patches.
-fn watched<E: Rich + Shared>(size: usize, edit: fn(&mut E, &[Patch]) -> usize) -> Case {
+fn observed_appends<E: Rich + Shared>(size: usize, edit: fn(&mut E, &[Patch]) -> usize) -> Case {
     let append = |at: usize| [Patch { at, delete: 0, insert: "x".to_owned() }];
     let script: Vec<[Patch; 1]> = (0..size).map(append).collect();
     repeat(move || {
@@ -203,7 +203,7 @@ fn watched<E: Rich + Shared>(size: usize, edit: fn(&mut E, &[Patch]) -> usize) -
 }
 
 /// Diffs in both directions, so that a cache of the last diff does not help.
-fn there_and_back<E: Rich>(doc: &mut E, one: &E::Version, two: &E::Version) -> usize {
+fn diff_both_ways<E: Rich>(doc: &mut E, one: &E::Version, two: &E::Version) -> usize {
     doc.diff(one, two) + doc.diff(two, one)
 }
 
@@ -212,8 +212,8 @@ fn keyed<E: Objects>(keys: &[String]) -> E {
     keyed_by(1, keys)
 }
 
-fn keyed_by<E: Objects>(who: u8, keys: &[String]) -> E {
-    let mut doc = E::blank(who);
+fn keyed_by<E: Objects>(actor: u8, keys: &[String]) -> E {
+    let mut doc = E::blank(actor);
     doc.put_all(numbered(keys));
     doc
 }
@@ -278,10 +278,11 @@ fn points<E: Objects>(named: WorkloadName, size: usize) -> Option<Case> {
         // The positions are resolved beforehand: resolving is the other workload.
         WorkloadName::CursorCreate => {
             let doc: E = listed(size);
-            let places: Vec<usize> = (0..size).map(|position| doc.resolve(&doc.cursor(position))).collect();
+            let positions: Vec<usize> =
+                (0..size).map(|position| doc.resolve(&doc.cursor(position))).collect();
             at_position(move |position| {
                 drop(black_box(doc.cursor(position)));
-                places[position]
+                positions[position]
             })
         }
         WorkloadName::CursorResolve => {
@@ -331,7 +332,7 @@ fn replicas<E: Objects + Shared>(named: WorkloadName, size: usize) -> Option<Cas
     let case = match named {
         WorkloadName::Fork => {
             let mut doc: E = keyed(&keys(size));
-            doc.settle();
+            doc.complete_commits();
             // The cheapest read of a fork: reading a key from cold memory takes four times as long as the fork.
             repeat(move || doc.fork(2).length())
         }
@@ -381,9 +382,9 @@ fn replicas<E: Objects + Shared>(named: WorkloadName, size: usize) -> Option<Cas
         WorkloadName::MergeReduce => {
             let mut base = E::blank(0);
             let make = move || {
-                let fork = |who: usize| {
-                    let mut fork = base.fork(who as u8 + 1);
-                    let keys: Vec<String> = (0..10).map(|key| format!("{who}.{key}")).collect();
+                let fork = |number: usize| {
+                    let mut fork = base.fork(number as u8 + 1);
+                    let keys: Vec<String> = (0..10).map(|key| format!("{number}.{key}")).collect();
                     fork.put_all(numbered(&keys));
                     fork
                 };

@@ -19,11 +19,11 @@ pub trait Texts: Sized + 'static {
     const NAME: &'static str;
 
     /// A new document with an empty text.
-    fn blank(who: u8) -> Self;
+    fn blank(actor: u8) -> Self;
     /// One transaction. Positions count Unicode scalar values.
     fn edit(&mut self, patches: &[Patch]);
     /// Completes deferred work of commits: the hashes of all changes, if the engine has them.
-    fn settle(&mut self);
+    fn complete_commits(&mut self);
     /// The whole text.
     fn text(&mut self) -> String;
     /// Number of characters.
@@ -53,11 +53,11 @@ pub trait Texts: Sized + 'static {
 /// A document with concurrent editors.
 pub trait Shared: Texts {
     /// A second replica.
-    fn fork(&mut self, who: u8) -> Self;
+    fn fork(&mut self, actor: u8) -> Self;
     /// One transaction; returns the update for the other replicas.
-    fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8>;
-    /// Applies updates of others, in causal order.
-    fn hear(&mut self, updates: &[Vec<u8>]);
+    fn edit_and_export(&mut self, patches: &[Patch]) -> Vec<u8>;
+    /// Applies updates of other replicas, in causal order.
+    fn apply_updates(&mut self, updates: &[Vec<u8>]);
 }
 
 /// A document with a map and a list.
@@ -68,7 +68,7 @@ pub trait Objects: Texts {
     fn put_all<'a>(&mut self, pairs: impl Iterator<Item = (&'a str, i64)>);
     /// Value of a key.
     fn get(&self, key: &str) -> Option<i64>;
-    /// Iterates over all keys in the engine's order, and counts them with [`handed_out`].
+    /// Iterates over all keys in the engine's order, and counts them with [`count_items`].
     fn keys(&self) -> usize;
     /// One transaction of insertions into the list.
     fn insert_all(&mut self, values: impl Iterator<Item = (usize, i64)>);
@@ -83,8 +83,8 @@ pub trait Objects: Texts {
 }
 
 /// Counts items and forces their construction, also for an engine that could count without it.
-pub fn handed_out<T>(things: impl Iterator<Item = T>) -> usize {
-    things.map(black_box).count()
+pub fn count_items<T>(items: impl Iterator<Item = T>) -> usize {
+    items.map(black_box).count()
 }
 
 /// A document with a rich text.
@@ -96,10 +96,10 @@ pub trait Rich: HistoryReads {
     /// Iterates over all spans and counts them.
     fn spans(&self) -> usize;
     /// One transaction; returns the number of patches for a view.
-    fn edit_and_show(&mut self, patches: &[Patch]) -> usize;
-    /// As `edit_and_show`, for an observer that was attached before the first edit.
-    fn edit_and_hear(&mut self, patches: &[Patch]) -> usize {
-        self.edit_and_show(patches)
+    fn edit_and_count_patches(&mut self, patches: &[Patch]) -> usize;
+    /// As `edit_and_count_patches`, for an observer that was attached before the first edit.
+    fn edit_observed(&mut self, patches: &[Patch]) -> usize {
+        self.edit_and_count_patches(patches)
     }
     /// Number of patches between two versions; constructs all of them.
     fn diff(&mut self, before: &Self::Version, after: &Self::Version) -> usize;
@@ -112,19 +112,19 @@ pub trait Synced: Rich {
     /// Generates the next message without encoding it; returns whether there is one.
     fn generate(&mut self, peer: &mut Self::Peer) -> bool;
     /// The next message, encoded.
-    fn say(&mut self, peer: &mut Self::Peer) -> Option<Vec<u8>>;
+    fn next_message(&mut self, peer: &mut Self::Peer) -> Option<Vec<u8>>;
     /// Receives a message.
-    fn take(&mut self, peer: &mut Self::Peer, message: &[u8]);
+    fn receive(&mut self, peer: &mut Self::Peer, message: &[u8]);
     /// Receives a message and passes the text edits to a view: position, deleted and inserted characters. Returns whether anything
     /// changed.
-    fn take_and_show(
+    fn receive_with_view(
         &mut self,
         peer: &mut Self::Peer,
         message: &[u8],
         show: impl FnMut(usize, usize, usize),
     ) -> bool;
     /// Whether both have the same changes.
-    fn is_with(&mut self, other: &mut Self) -> bool;
+    fn has_same_changes(&mut self, other: &mut Self) -> bool;
 }
 
 /// A document with readable history.

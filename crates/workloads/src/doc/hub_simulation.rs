@@ -10,33 +10,33 @@
 
 use crate::doc::case::{Answer, Case, prepared};
 use crate::doc::engine::{Patch, Shared, Synced, Texts as _};
-use crate::doc::ours::Hashmill;
+use crate::doc::hashmill::Hashmill;
 use std::collections::VecDeque;
 use std::hint::black_box;
 use std::rc::Rc;
 
 /// Keys per typist and second.
-const KEYS: usize = 6;
+const KEYS_PER_SECOND: usize = 6;
 /// Interval of backspaces, in keys.
-const BACKSPACE: usize = 4;
+const BACKSPACE_INTERVAL: usize = 4;
 /// Characters typed beforehand by all typists in turn, one change each.
-const BEFORE: usize = 10_000;
+const EARLIER_CHARS: usize = 10_000;
 /// Time between two keys of a typist, in microseconds.
-const APART: u64 = 1_000_000 / KEYS as u64;
+const KEY_INTERVAL_US: u64 = 1_000_000 / KEYS_PER_SECOND as u64;
 /// Network delay of a message, in microseconds.
-const WAY: u64 = 25_000;
+const NETWORK_DELAY_US: u64 = 25_000;
 /// Each typist types one key before the measured second, so that copies have diverged and messages are in flight.
-const STRIKES: usize = KEYS + 1;
+const STRIKES: usize = KEYS_PER_SECOND + 1;
 /// Actor of the hub; no typist has this number.
 const HUB: u8 = 255;
 /// Maximum number of typists.
-const MOST: usize = 200;
+const MAX_TYPISTS: usize = 200;
 
 /// The final text of all copies.
 #[must_use]
 pub(super) fn text(typists: usize) -> String {
     let typed = |typist: usize| {
-        let before = (0..BEFORE / typists).map(|turn| letter(typist, turn));
+        let before = (0..EARLIER_CHARS / typists).map(|turn| letter(typist, turn));
         let mut text: String = before.collect();
         for strike in 0..STRIKES {
             match is_backspace(strike) {
@@ -54,21 +54,21 @@ fn letter(typist: usize, number: usize) -> char {
 }
 
 fn is_backspace(strike: usize) -> bool {
-    strike % BACKSPACE == BACKSPACE - 1
+    strike % BACKSPACE_INTERVAL == BACKSPACE_INTERVAL - 1
 }
 
-fn who(typist: usize) -> u8 {
+fn actor_of(typist: usize) -> u8 {
     typist as u8 + 1
 }
 
-/// The saved document before the simulation.
-fn before(typists: usize) -> Vec<u8> {
+/// The saved document at the start of the simulation.
+fn saved_document(typists: usize) -> Vec<u8> {
     let mut doc = Hashmill::blank(HUB);
-    for turn in 0..BEFORE / typists {
+    for turn in 0..EARLIER_CHARS / typists {
         for typist in 0..typists {
             // The typists before this one have typed their letter of this turn.
             let at = typist * (turn + 1) + turn;
-            doc.write_as(who(typist));
+            doc.write_as(actor_of(typist));
             doc.edit(&[Patch { at, delete: 0, insert: letter(typist, turn).into() }]);
         }
     }
@@ -94,21 +94,21 @@ pub(super) fn hub<E: Synced + Shared>(typists: usize) -> Option<Case> {
 }
 
 /// Work of the hub and all typists for one second of typing.
-pub(super) fn everybody<E: Synced + Shared>(typists: usize) -> Option<Case> {
-    let mut ready: Session<E> = Session::new(typists, &before_of(typists)?);
+pub(super) fn hub_and_typists<E: Synced + Shared>(typists: usize) -> Option<Case> {
+    let mut ready: Session<E> = Session::new(typists, &checked_document(typists)?);
     let make = move || {
         let mut session = ready.fork();
-        session.play(APART);
+        session.play(KEY_INTERVAL_US);
         session
     };
     Some(prepared(make, |session| {
         session.play(u64::MAX);
-        session.hub_is_with_all()
+        session.common_text()
     }))
 }
 
-fn before_of(typists: usize) -> Option<Vec<u8>> {
-    (1..=MOST).contains(&typists).then(|| before(typists))
+fn checked_document(typists: usize) -> Option<Vec<u8>> {
+    (1..=MAX_TYPISTS).contains(&typists).then(|| saved_document(typists))
 }
 
 /// The hub: a copy of the document and a sync state for each typist.
@@ -129,14 +129,14 @@ impl<E: Synced + Shared> Hub<E> {
     }
 
     /// Receives a message, produces patches, and sends answers: to all typists if something changed, otherwise to the sender.
-    fn hear(&mut self, from: usize, message: &[u8], mut send: impl FnMut(usize, Vec<u8>)) {
+    fn receive(&mut self, from: usize, message: &[u8], mut send: impl FnMut(usize, Vec<u8>)) {
         let show = |at, deleted, inserted| {
             black_box((at, deleted, inserted));
         };
-        let is_new = self.doc.take_and_show(&mut self.peers[from], message, show);
+        let is_new = self.doc.receive_with_view(&mut self.peers[from], message, show);
         let to = if is_new { 0..self.peers.len() } else { from..from + 1 };
         for typist in to {
-            if let Some(message) = self.doc.say(&mut self.peers[typist]) {
+            if let Some(message) = self.doc.next_message(&mut self.peers[typist]) {
                 self.messages_sent += 1;
                 send(typist, message);
             }
@@ -145,7 +145,7 @@ impl<E: Synced + Shared> Hub<E> {
 
     fn play(&mut self, messages: &[Message]) {
         for (from, message) in messages {
-            self.hear(*from, message, |to, message| drop(black_box((to, message))));
+            self.receive(*from, message, |to, message| drop(black_box((to, message))));
         }
     }
 }
@@ -170,18 +170,18 @@ impl<E: Synced + Shared> Typist<E> {
             self.at += 1;
             Patch { at, delete: 0, insert: letter(typist, strike).into() }
         };
-        self.doc.edit_and_hear(&[patch]);
-        self.doc.say(&mut self.hub)
+        self.doc.edit_observed(&[patch]);
+        self.doc.next_message(&mut self.hub)
     }
 
-    fn hear(&mut self, message: &[u8]) -> Option<Vec<u8>> {
+    fn receive(&mut self, message: &[u8]) -> Option<Vec<u8>> {
         let own = &mut self.at;
-        self.doc.take_and_show(&mut self.hub, message, |at, deleted, inserted| {
+        self.doc.receive_with_view(&mut self.hub, message, |at, deleted, inserted| {
             if at < *own {
                 *own = *own + inserted - deleted;
             }
         });
-        self.doc.say(&mut self.hub)
+        self.doc.next_message(&mut self.hub)
     }
 }
 
@@ -200,27 +200,27 @@ struct Session<E: Synced> {
 impl<E: Synced + Shared> Session<E> {
     /// All have the document and are in sync.
     fn new(typists: usize, saved: &[u8]) -> Self {
-        let mut session = Self::apart(typists, saved);
-        session.meet();
+        let mut session = Self::unsynced(typists, saved);
+        session.sync_all();
         session
     }
 
-    fn apart(typists: usize, saved: &[u8]) -> Self {
+    fn unsynced(typists: usize, saved: &[u8]) -> Self {
         let mut hub = Hub::<E>::new(typists, saved);
         let typist = |typist: usize| Typist {
-            doc: hub.doc.fork(who(typist)),
+            doc: hub.doc.fork(actor_of(typist)),
             hub: E::Peer::default(),
-            at: (typist + 1) * (BEFORE / typists),
+            at: (typist + 1) * (EARLIER_CHARS / typists),
         };
         let typists = (0..typists).map(typist).collect();
         Self { hub, typists, strikes: 0, wire: VecDeque::new(), received: None }
     }
 
-    fn meet(&mut self) {
+    fn sync_all(&mut self) {
         for typist in 0..self.typists.len() {
             let Typist { doc, hub, .. } = &mut self.typists[typist];
-            let call = doc.say(hub);
-            self.wire.extend(call.map(|message| (0, true, (typist, message))));
+            let first_message = doc.next_message(hub);
+            self.wire.extend(first_message.map(|message| (0, true, (typist, message))));
         }
         let strikes = std::mem::replace(&mut self.strikes, usize::MAX);
         self.play(u64::MAX);
@@ -229,7 +229,7 @@ impl<E: Synced + Shared> Session<E> {
 
     fn fork(&mut self) -> Self {
         let fork = |(number, typist): (usize, &mut Typist<E>)| Typist {
-            doc: typist.doc.fork(who(number)),
+            doc: typist.doc.fork(actor_of(number)),
             hub: typist.hub.clone(),
             at: typist.at,
         };
@@ -241,34 +241,35 @@ impl<E: Synced + Shared> Session<E> {
     fn play(&mut self, until: u64) {
         let count = self.typists.len();
         loop {
-            let key = (self.strikes < STRIKES * count).then(|| self.strikes as u64 * APART / count as u64);
+            let key = (self.strikes < STRIKES * count)
+                .then(|| self.strikes as u64 * KEY_INTERVAL_US / count as u64);
             let message = self.wire.front().map(|(time, ..)| *time);
             let Some(now) = key.into_iter().chain(message).min().filter(|time| *time < until) else { return };
             if key == Some(now) {
                 let (strike, typist) = (self.strikes / count, self.strikes % count);
                 self.strikes += 1;
                 let sent = self.typists[typist].strike(typist, strike);
-                self.wire.extend(sent.map(|message| (now + WAY, true, (typist, message))));
+                self.wire.extend(sent.map(|message| (now + NETWORK_DELAY_US, true, (typist, message))));
                 continue;
             }
             let Some((_, at_hub, (typist, message))) = self.wire.pop_front() else { return };
             if at_hub {
                 let wire = &mut self.wire;
-                self.hub.hear(typist, &message, |to, message| {
-                    wire.push_back((now + WAY, false, (to, message)));
+                self.hub.receive(typist, &message, |to, message| {
+                    wire.push_back((now + NETWORK_DELAY_US, false, (to, message)));
                 });
                 self.received.iter_mut().for_each(|received| received.push((typist, message.clone())));
             } else {
-                let reply = self.typists[typist].hear(&message);
-                self.wire.extend(reply.map(|message| (now + WAY, true, (typist, message))));
+                let reply = self.typists[typist].receive(&message);
+                self.wire.extend(reply.map(|message| (now + NETWORK_DELAY_US, true, (typist, message))));
             }
         }
     }
 
     /// The common text, if all copies are equal.
-    fn hub_is_with_all(&mut self) -> Answer {
+    fn common_text(&mut self) -> Answer {
         let Self { hub, typists, .. } = self;
-        let same = typists.iter_mut().all(|typist| hub.doc.is_with(&mut typist.doc));
+        let same = typists.iter_mut().all(|typist| hub.doc.has_same_changes(&mut typist.doc));
         if same { hub.doc.text().into() } else { Answer::Number(-1) }
     }
 }
@@ -289,15 +290,15 @@ struct Record {
 
 impl Record {
     fn new(typists: usize) -> Option<Self> {
-        let saved = before_of(typists)?;
-        let mut session = Session::<Hashmill>::apart(typists, &saved);
+        let saved = checked_document(typists)?;
+        let mut session = Session::<Hashmill>::unsynced(typists, &saved);
         let mut part = |play: &mut dyn FnMut(&mut Session<Hashmill>)| {
             (session.received, session.hub.messages_sent) = (Some(vec![]), 0);
             play(&mut session);
             session.received.take()
         };
-        let meeting = part(&mut Session::meet)?;
-        let first = part(&mut |session| session.play(APART))?;
+        let meeting = part(&mut Session::sync_all)?;
+        let first = part(&mut |session| session.play(KEY_INTERVAL_US))?;
         let second = part(&mut |session| session.play(u64::MAX))?;
         let messages_sent = session.hub.messages_sent;
         Some(Self { typists, saved, meeting, first, second, messages_sent })
@@ -318,17 +319,17 @@ mod tests {
     #[test]
     fn all_copies_have_the_expected_text() {
         for typists in [1, 2, 8, 50] {
-            let mut session = Session::<Hashmill>::new(typists, &before(typists));
+            let mut session = Session::<Hashmill>::new(typists, &saved_document(typists));
             session.play(u64::MAX);
             let expected = text(typists);
             assert_eq!(session.hub.doc.text(), expected, "{typists}");
             for typist in &mut session.typists {
                 assert_eq!(typist.doc.text(), expected);
-                assert!(session.hub.doc.is_with(&mut typist.doc));
+                assert!(session.hub.doc.has_same_changes(&mut typist.doc));
             }
             // No messages are left.
             let hub = &mut session.hub;
-            assert!(hub.peers.iter_mut().all(|peer| hub.doc.say(peer).is_none()));
+            assert!(hub.peers.iter_mut().all(|peer| hub.doc.next_message(peer).is_none()));
         }
     }
 
@@ -337,13 +338,13 @@ mod tests {
         let record = Record::new(8).expect("few enough");
         let strikes = |messages: &[Message]| messages.len();
         // The other seven acknowledge each change; concurrent changes need more messages.
-        assert!(strikes(&record.second) >= 8 * KEYS * 8, "{}", strikes(&record.second));
+        assert!(strikes(&record.second) >= 8 * KEYS_PER_SECOND * 8, "{}", strikes(&record.second));
         let mut hub: Hub<Hashmill> = record.hub();
         hub.play(&record.first);
         hub.messages_sent = 0;
         hub.play(&record.second);
         assert_eq!(hub.messages_sent, record.messages_sent);
         assert_eq!(hub.doc.text(), text(8));
-        assert!(Record::new(MOST + 1).is_none() && Record::new(0).is_none());
+        assert!(Record::new(MAX_TYPISTS + 1).is_none() && Record::new(0).is_none());
     }
 }

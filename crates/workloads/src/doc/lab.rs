@@ -2,8 +2,8 @@
 
 use super::case::{Answer, Case};
 use super::cases;
+use super::hashmill::{Hashmill, snapshot_reads};
 use super::json;
-use super::ours::{Hashmill, snapshot_reads};
 use super::spec::{digest, offer, size};
 use crate::doc::workload_names::WorkloadName;
 use crate::thread_counts;
@@ -19,7 +19,7 @@ pub(crate) fn register(registry: &mut Registry) {
     for named in WorkloadName::every() {
         registry.workload(Work::new(named), named.sizes()).engine(
             "hashmill",
-            DocEngineCase { named, make: cases::synced::<Hashmill>, version: "hashmill" },
+            DocEngineCase { named, make: cases::sync_case::<Hashmill>, version: "hashmill" },
             offer(),
         );
     }
@@ -73,7 +73,7 @@ impl Workload for Work {
 
     /// Several positions: with one, the branch predictor would learn the path through the document.
     fn inputs(&self, _: &Spec) -> usize {
-        if self.named.asks_for_a_place() { usize::MAX } else { 1 }
+        if self.named.reads_one_position() { usize::MAX } else { 1 }
     }
 
     fn prepare(&self, spec: &Spec, seed: u64) -> Result<usize, CaseError> {
@@ -100,8 +100,8 @@ impl Engine for DocEngineCase {
     type Output = Answer;
 
     fn init(&self, spec: &Spec) -> Result<Case, CaseError> {
-        let made = (self.make)(self.named, size(spec)?);
-        made.ok_or_else(|| CaseError::unavailable(format!("{} has no {}", self.version, self.named)))
+        let case = (self.make)(self.named, size(spec)?);
+        case.ok_or_else(|| CaseError::unavailable(format!("{} has no {}", self.version, self.named)))
     }
 
     fn kernel(&self, _: &Case) -> String {
@@ -195,7 +195,7 @@ mod tests {
 
     fn check<E: Synced + Shared>() {
         for named in WorkloadName::every() {
-            let mut case = cases::synced::<E>(named, 12).expect("an engine with everything");
+            let mut case = cases::sync_case::<E>(named, 12).expect("an engine with everything");
             for position in [6, 6, 0, 11] {
                 assert_eq!(case.once(position), named.answer(12, position), "{named}");
             }

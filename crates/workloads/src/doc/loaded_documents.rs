@@ -3,7 +3,7 @@
 //! Two users type at the same time, each at their own position, and receive each other's keys a few keys later. The document before
 //! is saved and loaded, so the receiver has not cached the hashes that a change names.
 
-use crate::doc::case::{Case, SyncingDoc, prepared, talk};
+use crate::doc::case::{Case, SyncingDoc, exchange_messages, prepared};
 use crate::doc::engine::{Patch, Shared, Synced};
 use crate::doc::workload_names::WorkloadName;
 use std::hint::black_box;
@@ -31,24 +31,24 @@ pub(super) fn loaded<E: Synced + Shared>(named: WorkloadName, size: usize) -> Op
     let receiver = move || E::load(&saved);
     let case = match named {
         WorkloadName::LoadedHearEach => prepared(receiver, move |doc: &mut E| {
-            updates.iter().for_each(|update| doc.hear(slice::from_ref(update)));
+            updates.iter().for_each(|update| doc.apply_updates(slice::from_ref(update)));
             doc.text()
         }),
         WorkloadName::LoadedHearAll => prepared(receiver, move |doc: &mut E| {
-            doc.hear(&updates);
+            doc.apply_updates(&updates);
             doc.text()
         }),
         WorkloadName::LoadedFirstSave => {
             let make = move || {
                 let mut doc = receiver();
-                doc.hear(&updates);
+                doc.apply_updates(&updates);
                 doc
             };
             prepared(make, |doc: &mut E| usize::from(!black_box(doc.save()).is_empty()))
         }
         WorkloadName::LoadedSync => {
             let make = move || [SyncingDoc::new(receiver()), SyncingDoc::new(all.fork(3))];
-            prepared(make, |[one, two]| talk(one, two))
+            prepared(make, |[one, two]| exchange_messages(one, two))
         }
         WorkloadName::LoadedMerge => {
             let make = move || (receiver(), all.fork(3));
@@ -77,28 +77,28 @@ impl<E: Synced + Shared> Session<E> {
         let mut first = E::blank(1);
         first.edit(&[Patch { at: 0, delete: 0, insert: BETWEEN.to_owned() }]);
         let second = first.fork(2);
-        let mut people = [first, second];
-        typed(&mut people, 0, BEFORE);
-        let saved = people[0].save();
-        let updates = typed(&mut people, BEFORE, size);
-        let [all, _] = people;
+        let mut replicas = [first, second];
+        typed(&mut replicas, 0, BEFORE);
+        let saved = replicas[0].save();
+        let updates = typed(&mut replicas, BEFORE, size);
+        let [all, _] = replicas;
         Self { saved, updates, all }
     }
 }
 
 /// `keys` keys of each user, after `before` earlier ones. In the end both have all updates.
-fn typed<E: Synced + Shared>(people: &mut [E; 2], before: usize, keys: usize) -> Vec<Vec<u8>> {
+fn typed<E: Synced + Shared>(replicas: &mut [E; 2], before: usize, keys: usize) -> Vec<Vec<u8>> {
     let mut updates: Vec<Vec<u8>> = vec![];
     for key in 0..keys + DELAY {
         if key < keys {
             let at = before + key;
-            updates.push(people[0].edit_and_tell(&[Patch { at, delete: 0, insert: "a".to_owned() }]));
-            let at = people[1].length();
-            updates.push(people[1].edit_and_tell(&[Patch { at, delete: 0, insert: "b".to_owned() }]));
+            updates.push(replicas[0].edit_and_export(&[Patch { at, delete: 0, insert: "a".to_owned() }]));
+            let at = replicas[1].length();
+            updates.push(replicas[1].edit_and_export(&[Patch { at, delete: 0, insert: "b".to_owned() }]));
         }
-        if let Some(heard) = key.checked_sub(DELAY) {
-            people[0].hear(slice::from_ref(&updates[2 * heard + 1]));
-            people[1].hear(slice::from_ref(&updates[2 * heard]));
+        if let Some(delayed) = key.checked_sub(DELAY) {
+            replicas[0].apply_updates(slice::from_ref(&updates[2 * delayed + 1]));
+            replicas[1].apply_updates(slice::from_ref(&updates[2 * delayed]));
         }
     }
     updates

@@ -145,7 +145,7 @@ impl WorkloadName {
 
     /// Whether each call reads one position; sessions use several.
     #[must_use]
-    pub fn asks_for_a_place(self) -> bool {
+    pub fn reads_one_position(self) -> bool {
         matches!(
             self,
             WorkloadName::MapGet
@@ -157,7 +157,7 @@ impl WorkloadName {
 
     /// Whether only engines of Automerge's format have the workload: rich texts, patches and sync.
     #[must_use]
-    pub fn is_of_the_format(self) -> bool {
+    pub fn needs_automerge_format(self) -> bool {
         use WorkloadName::{DiffAll, DiffOne, MarksPut, MarksRead, SpansRead, TextHeard, TextObserved};
         use WorkloadName::{SyncDiverged, SyncFullRoundTrip, SyncGenerateMessage, SyncUpdate};
         use WorkloadName::{Typists, TypistsEverybody};

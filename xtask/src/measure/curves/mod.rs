@@ -1,6 +1,6 @@
 //! Curves of cost by size: pictures and tables of `docs/curves.md`, from the lab's reports under `bench/records`.
 //!
-//! `cargo xtask numbers` writes them. A test compares what is committed with what the reports give.
+//! `cargo xtask numbers` writes them. A test compares the committed files with the reports.
 
 mod picture;
 mod points;
@@ -11,9 +11,9 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use picture::{Axis, Picture, Stroke};
-use points::{Point, Row, number, size_words};
+use points::{Point, Row, number, size_text};
 use serde_json::Value;
-use table::page_of;
+use table::with_blocks;
 
 const PAGE: &str = "docs/curves.md";
 const PICTURES: &str = "docs/curves";
@@ -22,23 +22,23 @@ const RECORD: (&str, &str) = ("bench/records/amd-epyc-f25m1-2t", "-curves-");
 
 /// One picture.
 struct Curve {
-    /// Name of the picture's file and of its place on the page.
+    /// Name of the picture's file and of its block on the page.
     name: &'static str,
     title: &'static str,
-    of: Of,
+    x: XQuantity,
     pairs: &'static [Pair],
 }
 
 /// Quantity on the x-axis.
 #[derive(Clone, Copy, PartialEq)]
-enum Of {
+enum XQuantity {
     Bytes,
     Blocks,
     Operations,
     Files,
 }
 
-impl Of {
+impl XQuantity {
     fn axis(self) -> &'static str {
         match self {
             Self::Bytes => "bytes hashed",
@@ -48,7 +48,7 @@ impl Of {
         }
     }
 
-    /// Its unit.
+    /// The unit of a cost.
     fn unit(self) -> &'static str {
         match self {
             Self::Bytes => "byte",
@@ -58,7 +58,8 @@ impl Of {
         }
     }
 
-    fn per(self) -> f64 {
+    /// Size of a unit, as the sizes of cases count.
+    fn unit_size(self) -> f64 {
         if self == Self::Blocks { 1024.0 } else { 1.0 }
     }
 
@@ -69,129 +70,129 @@ impl Of {
 
 /// Hashmill and its best competitor at the same work.
 struct Pair {
-    /// Method of the work, if a picture compares several.
-    how: &'static str,
+    /// Variant of the work, if a picture has several.
+    variant: &'static str,
     peer: &'static str,
-    /// Cases, with `*` in the place of the size.
-    ours: &'static str,
-    theirs: &'static str,
+    /// Cases, with `*` instead of the size.
+    hashmill_case: &'static str,
+    peer_case: &'static str,
     /// Amount of the x quantity per unit of a case's size.
-    each: f64,
+    x_per_size: f64,
 }
 
 const CURVES: [Curve; 6] = [
     Curve {
         name: "blake3",
         title: "BLAKE3 of one message in memory",
-        of: Of::Bytes,
+        x: XQuantity::Bytes,
         pairs: &[
             Pair {
-                how: "one thread",
+                variant: "one thread",
                 peer: "blake3",
-                ours: "blake3/hash/kernel/*/t1",
-                theirs: "blake3/official/kernel/*/t1",
-                each: 1.0,
+                hashmill_case: "blake3/hash/kernel/*/t1",
+                peer_case: "blake3/official/kernel/*/t1",
+                x_per_size: 1.0,
             },
             Pair {
-                how: "two threads",
+                variant: "two threads",
                 peer: "blake3",
-                ours: "blake3/parallel/kernel/*/t2",
-                theirs: "blake3/official-parallel/kernel/*/t2",
-                each: 1.0,
+                hashmill_case: "blake3/parallel/kernel/*/t2",
+                peer_case: "blake3/official-parallel/kernel/*/t2",
+                x_per_size: 1.0,
             },
         ],
     },
     Curve {
         name: "files",
         title: "BLAKE3 of one file, whole programs, two threads",
-        of: Of::Bytes,
+        x: XQuantity::Bytes,
         pairs: &[
             Pair {
-                how: "",
+                variant: "",
                 peer: "b3sum",
-                ours: "sum/hashmill/end-to-end/*/t2",
-                theirs: "sum/b3sum/end-to-end/*/t2",
-                each: 1.0,
+                hashmill_case: "sum/hashmill/end-to-end/*/t2",
+                peer_case: "sum/b3sum/end-to-end/*/t2",
+                x_per_size: 1.0,
             },
             Pair {
-                how: "of holes",
+                variant: "of holes",
                 peer: "b3sum",
-                ours: "sum/hashmill/end-to-end/*/t2/holes=1",
-                theirs: "sum/b3sum/end-to-end/*/t2/holes=1",
-                each: 1.0,
+                hashmill_case: "sum/hashmill/end-to-end/*/t2/holes=1",
+                peer_case: "sum/b3sum/end-to-end/*/t2/holes=1",
+                x_per_size: 1.0,
             },
         ],
     },
     Curve {
         name: "trees",
         title: "BLAKE3 of many files, whole programs, two threads",
-        of: Of::Files,
+        x: XQuantity::Files,
         pairs: &[Pair {
-            how: "",
+            variant: "",
             peer: "b3sum",
-            ours: "sum/hashmill/end-to-end/4KiB/t2/files=*/way=walked",
-            theirs: "sum/b3sum/end-to-end/4KiB/t2/files=*/way=walked",
-            each: 1.0,
+            hashmill_case: "sum/hashmill/end-to-end/4KiB/t2/files=*/way=walked",
+            peer_case: "sum/b3sum/end-to-end/4KiB/t2/files=*/way=walked",
+            x_per_size: 1.0,
         }],
     },
     Curve {
         name: "argon2",
         title: "Argon2id, one pass, one lane, one thread",
-        of: Of::Blocks,
+        x: XQuantity::Blocks,
         pairs: &[Pair {
-            how: "",
+            variant: "",
             peer: "argon2-rust",
-            ours: "argon2id/hasher/backend/*/t1/lanes=1/passes=1",
-            theirs: "argon2id/argon2-rust/backend/*/t1/lanes=1/passes=1",
-            each: 1.0,
+            hashmill_case: "argon2id/hasher/backend/*/t1/lanes=1/passes=1",
+            peer_case: "argon2id/argon2-rust/backend/*/t1/lanes=1/passes=1",
+            x_per_size: 1.0,
         }],
     },
     Curve {
         name: "documents-made",
         title: "Documents: made",
-        of: Of::Operations,
+        x: XQuantity::Operations,
         pairs: &[
             Pair {
-                how: "typed",
+                variant: "typed",
                 peer: "automerge",
-                ours: "doc-text_splice_append/hashmill/kernel/*/t1",
-                theirs: "doc-text_splice_append/automerge/kernel/*/t1",
-                each: 1.0,
+                hashmill_case: "doc-text_splice_append/hashmill/kernel/*/t1",
+                peer_case: "doc-text_splice_append/automerge/kernel/*/t1",
+                x_per_size: 1.0,
             },
             Pair {
-                how: "put",
+                variant: "put",
                 peer: "automerge",
-                ours: "doc-put_scale/hashmill/kernel/*/t1",
-                theirs: "doc-put_scale/automerge/kernel/*/t1",
-                each: 1.0,
+                hashmill_case: "doc-put_scale/hashmill/kernel/*/t1",
+                peer_case: "doc-put_scale/automerge/kernel/*/t1",
+                x_per_size: 1.0,
             },
         ],
     },
     Curve {
         name: "documents-kept",
         title: "Documents: loaded and saved",
-        of: Of::Operations,
+        x: XQuantity::Operations,
         pairs: &[
             Pair {
-                how: "loaded",
+                variant: "loaded",
                 peer: "automerge",
-                ours: "doc-load_many_changes/hashmill/kernel/*/t1",
-                theirs: "doc-load_many_changes/automerge/kernel/*/t1",
-                each: PUTS,
+                hashmill_case: "doc-load_many_changes/hashmill/kernel/*/t1",
+                peer_case: "doc-load_many_changes/automerge/kernel/*/t1",
+                x_per_size: PUTS_PER_CHANGE,
             },
             Pair {
-                how: "saved",
+                variant: "saved",
                 peer: "automerge",
-                ours: "doc-save_many_changes/hashmill/kernel/*/t1",
-                theirs: "doc-save_many_changes/automerge/kernel/*/t1",
-                each: PUTS,
+                hashmill_case: "doc-save_many_changes/hashmill/kernel/*/t1",
+                peer_case: "doc-save_many_changes/automerge/kernel/*/t1",
+                x_per_size: PUTS_PER_CHANGE,
             },
         ],
     },
 ];
 
 /// Operations of a change in the workloads that count changes.
-const PUTS: f64 = 10.0;
+const PUTS_PER_CHANGE: f64 = 10.0;
 
 /// Writes the page and its pictures.
 pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
@@ -210,19 +211,22 @@ fn files(root: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     let mut blocks = Vec::new();
     for curve in &CURVES {
-        let pairs: Vec<Vec<Row>> =
-            curve.pairs.iter().map(|pair| points::gather(&reports, pair)).collect::<anyhow::Result<_>>()?;
+        let pairs: Vec<Vec<Row>> = curve
+            .pairs
+            .iter()
+            .map(|pair| points::rows_by_size(&reports, pair))
+            .collect::<anyhow::Result<_>>()?;
         files.push((
             format!("{PICTURES}/{}.svg", curve.name),
             picture(curve, &pairs, table::bends(&page, curve.name)?).draw(),
         ));
         blocks.push((curve.name, table::block(curve, &pairs, &reports)?));
     }
-    files.push((PAGE.to_owned(), page_of(&page, &blocks)?));
+    files.push((PAGE.to_owned(), with_blocks(&page, &blocks)?));
     Ok(files)
 }
 
-/// A report, and where it lies.
+/// A report with its path.
 struct Report {
     path: String,
     content: Value,
@@ -251,24 +255,29 @@ fn reports(root: &Path) -> anyhow::Result<Vec<Report>> {
 fn picture(curve: &Curve, pairs: &[Vec<Row>], bends: Vec<f64>) -> Picture {
     let mut lines = Vec::new();
     for (index, (pair, rows)) in curve.pairs.iter().zip(pairs).enumerate() {
-        let how = if pair.how.is_empty() { String::new() } else { format!(", {}", pair.how) };
-        for (who, ours) in [(pair.peer, false), ("Hashmill", true)] {
-            let points = rows.iter().filter_map(|row| if ours { row.ours } else { row.theirs });
-            let points: Vec<Point> = points.map(|point| point.per(curve.of)).collect();
+        let variant = if pair.variant.is_empty() { String::new() } else { format!(", {}", pair.variant) };
+        for (name, is_hashmill) in [(pair.peer, false), ("Hashmill", true)] {
+            let points = rows.iter().filter_map(|row| if is_hashmill { row.hashmill } else { row.peer });
+            let points: Vec<Point> = points.map(|point| point.per_unit(curve.x)).collect();
             if !points.is_empty() {
-                lines.push(Stroke { label: format!("{who}{how}"), ours, dashed: index > 0, points });
+                lines.push(Stroke {
+                    label: format!("{name}{variant}"),
+                    is_hashmill,
+                    dashed: index > 0,
+                    points,
+                });
             }
         }
     }
     let all = || lines.iter().flat_map(|line| &line.points);
-    let unit = curve.of.unit();
-    let describes = lines.iter().map(|line| described(line, curve.of)).collect::<Vec<_>>().join(" ");
+    let unit = curve.x.unit();
+    let line_texts = lines.iter().map(|line| describe_line(line, curve.x)).collect::<Vec<_>>().join(" ");
     Picture {
         title: curve.title.to_owned(),
-        describes: format!("Nanoseconds per {unit} over {}; lower is faster. {describes}", curve.of.axis()),
-        x: Axis::of_sizes(all().map(|point| point.size), curve.of.is_binary()),
-        x_name: format!("{}, logarithmic", curve.of.axis()),
-        y: Axis::of_costs(all().flat_map(|point| [point.low(), point.high()])),
+        description: format!("Nanoseconds per {unit} over {}; lower is faster. {line_texts}", curve.x.axis()),
+        x: Axis::for_sizes(all().map(|point| point.size), curve.x.is_binary()),
+        x_name: format!("{}, logarithmic", curve.x.axis()),
+        y: Axis::for_costs(all().flat_map(|point| [point.low(), point.high()])),
         y_name: format!("ns per {unit}, logarithmic; lower is faster"),
         bends,
         lines,
@@ -276,12 +285,12 @@ fn picture(curve: &Curve, pairs: &[Vec<Row>], bends: Vec<f64>) -> Picture {
 }
 
 /// Text alternative of a line.
-fn described(line: &Stroke, of: Of) -> String {
-    let words = |point: &Point| format!("{} at {}", number(point.ns), size_words(point.size, of));
+fn describe_line(line: &Stroke, x: XQuantity) -> String {
+    let text = |point: &Point| format!("{} at {}", number(point.ns), size_text(point.size, x));
     let least = line.points.iter().min_by(|a, b| a.ns.total_cmp(&b.ns));
     match (line.points.first(), line.points.last(), least) {
         (Some(first), Some(last), Some(least)) => {
-            format!("{}: {}, {}, least {}.", line.label, words(first), words(last), words(least))
+            format!("{}: {}, {}, least {}.", line.label, text(first), text(last), text(least))
         }
         _ => format!("{}: not measured.", line.label),
     }
@@ -292,26 +301,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pictures_and_the_page_are_those_of_the_reports() {
+    fn the_committed_pictures_and_page_equal_those_of_the_reports() {
         let root = crate::root();
         let files = files(&root).expect("the record can be read");
         for (path, text) in &files {
-            let found = fs::read_to_string(root.join(path)).unwrap_or_default();
-            assert!(*text == found, "{path} is stale: run `cargo xtask numbers`");
+            let committed = fs::read_to_string(root.join(path)).unwrap_or_default();
+            assert!(*text == committed, "{path} is stale: run `cargo xtask numbers`");
         }
         for entry in root.join(PICTURES).read_dir().expect("the pictures are committed") {
             let name = entry.expect("a folder can be listed").file_name().to_string_lossy().into_owned();
             let path = format!("{PICTURES}/{name}");
-            assert!(files.iter().any(|(known, _)| *known == path), "{path} is of no curve");
+            assert!(files.iter().any(|(known, _)| *known == path), "{path} belongs to no curve");
         }
     }
 
     #[test]
-    fn a_line_is_told_in_words() {
+    fn a_line_has_a_text_alternative() {
         let point = |size, ns| Point { size, ns, interval: None };
         let points = vec![point(64.0, 0.83), point(1024.0, 0.5), point(1_048_576.0, 0.61)];
-        let line = Stroke { label: "A, one thread".to_owned(), ours: true, dashed: false, points };
-        let words = "A, one thread: 0.830 at 64 B, 0.610 at 1 MiB, least 0.500 at 1 KiB.";
-        assert_eq!(described(&line, Of::Bytes), words);
+        let line = Stroke { label: "A, one thread".to_owned(), is_hashmill: true, dashed: false, points };
+        let expected = "A, one thread: 0.830 at 64 B, 0.610 at 1 MiB, least 0.500 at 1 KiB.";
+        assert_eq!(describe_line(&line, XQuantity::Bytes), expected);
     }
 }

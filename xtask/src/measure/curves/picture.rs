@@ -4,8 +4,8 @@
 
 use std::fmt::Write as _;
 
-use crate::measure::curves::Of;
-use crate::measure::curves::points::{Point, number, size_words};
+use crate::measure::curves::XQuantity;
+use crate::measure::curves::points::{Point, number, size_text};
 
 const WIDTH: f64 = 820.0;
 const HEIGHT: f64 = 470.0;
@@ -50,39 +50,40 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Ticks at every power of ten; of bytes at powers of two that units begin with.
-    pub(super) fn of_sizes(sizes: impl Iterator<Item = f64>, binary: bool) -> Self {
-        let (low, high) = ends(sizes);
-        let of = if binary { Of::Bytes } else { Of::Files };
+    /// Ticks at every power of ten; for bytes, at 4 times the powers of 16.
+    pub(super) fn for_sizes(sizes: impl Iterator<Item = f64>, binary: bool) -> Self {
+        let (low, high) = min_and_max(sizes);
+        let quantity = if binary { XQuantity::Bytes } else { XQuantity::Files };
         let base: f64 = if binary { 16.0 } else { 10.0 };
         let ticks = (0..16).map(|power| base.powi(power) * if binary { 4.0 } else { 1.0 });
-        let ticks = ticks.filter(|tick| (low..=high).contains(tick)).map(|tick| (tick, size_words(tick, of)));
+        let ticks =
+            ticks.filter(|tick| (low..=high).contains(tick)).map(|tick| (tick, size_text(tick, quantity)));
         Self { low, high, ticks: ticks.collect() }
     }
 
     /// Ticks at 1, 2 and 5 of every power of ten, or at the powers alone where that is too many.
-    pub(super) fn of_costs(costs: impl Iterator<Item = f64>) -> Self {
-        let (low, high) = ends(costs);
+    pub(super) fn for_costs(costs: impl Iterator<Item = f64>) -> Self {
+        let (low, high) = min_and_max(costs);
         let (low, high) = (low / 1.15, high * 1.15);
         let decades = low.log10().floor() as i32..=high.log10().floor() as i32;
         let steps: &[f64] = if high / low < 2_000.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let all = decades.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
-        let ticks = all.filter(|tick| (low..=high).contains(tick)).map(|tick| (tick, plain(tick)));
+        let ticks = all.filter(|tick| (low..=high).contains(tick)).map(|tick| (tick, tick_text(tick)));
         Self { low, high, ticks: ticks.collect() }
     }
 
     /// Position of a number on the axis, from 0 to 1.
-    fn at(&self, value: f64) -> f64 {
+    fn position(&self, value: f64) -> f64 {
         if self.high > self.low { (value / self.low).ln() / (self.high / self.low).ln() } else { 0.5 }
     }
 }
 
-fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+fn min_and_max(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, 0.0), |(low, high), value| (low.min(value), high.max(value)))
 }
 
 /// A tick without trailing zeros.
-fn plain(tick: f64) -> String {
+fn tick_text(tick: f64) -> String {
     let text = number(tick);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -91,22 +92,22 @@ fn plain(tick: f64) -> String {
 pub(super) struct Stroke {
     /// Label at its end.
     pub(super) label: String,
-    pub(super) ours: bool,
+    pub(super) is_hashmill: bool,
     pub(super) dashed: bool,
     pub(super) points: Vec<Point>,
 }
 
-/// All that is drawn.
+/// The content of a picture.
 pub(super) struct Picture {
     pub(super) title: String,
     /// Text alternative.
-    pub(super) describes: String,
+    pub(super) description: String,
     pub(super) x: Axis,
     pub(super) x_name: String,
     pub(super) y: Axis,
     pub(super) y_name: String,
     pub(super) lines: Vec<Stroke>,
-    /// Sizes with a number, which the page explains.
+    /// Sizes that get a number; the page explains them.
     pub(super) bends: Vec<f64>,
 }
 
@@ -118,7 +119,7 @@ impl Picture {
              <title id=\"title\">{}</title>\n<desc id=\"desc\">{}</desc>\n<style>\n{STYLE}\n</style>\n\
              <rect class=\"ground\" width=\"100%\" height=\"100%\" rx=\"6\"/>\n",
             escape(&self.title),
-            escape(&self.describes)
+            escape(&self.description)
         );
         self.axes(&mut out);
         for line in &self.lines {
@@ -127,66 +128,72 @@ impl Picture {
         let mut labels: Vec<(f64, &Stroke)> =
             self.lines.iter().filter_map(|line| Some((self.y(line.points.last()?.ns), line))).collect();
         labels.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let heights = apart(&labels.iter().map(|(height, _)| *height).collect::<Vec<_>>());
+        let heights = spread_labels(&labels.iter().map(|(height, _)| *height).collect::<Vec<_>>());
         for ((_, line), y) in labels.iter().zip(heights) {
             let class = class(line);
-            push(&mut out, format_args!(r#"<path class="{class}" d="M{:.1} {y:.1}h24"/>"#, RIGHT + 10.0));
+            push_line(
+                &mut out,
+                format_args!(r#"<path class="{class}" d="M{:.1} {y:.1}h24"/>"#, RIGHT + 10.0),
+            );
             text(&mut out, "", (RIGHT + 40.0, y + 4.5), "start", &line.label);
         }
         out + "</svg>\n"
     }
 
     fn x(&self, size: f64) -> f64 {
-        LEFT + self.x.at(size) * (RIGHT - LEFT)
+        LEFT + self.x.position(size) * (RIGHT - LEFT)
     }
 
     fn y(&self, cost: f64) -> f64 {
-        BOTTOM - self.y.at(cost) * (BOTTOM - TOP)
+        BOTTOM - self.y.position(cost) * (BOTTOM - TOP)
     }
 
     fn axes(&self, out: &mut String) {
         text(out, "title", (16.0, 28.0), "start", &self.title);
         text(out, "", (16.0, 50.0), "start", &self.y_name);
         text(out, "", (f64::midpoint(LEFT, RIGHT), HEIGHT - 16.0), "middle", &self.x_name);
-        for (tick, says) in &self.y.ticks {
+        for (tick, label) in &self.y.ticks {
             let y = self.y(*tick);
-            push(out, format_args!(r#"<path class="grid" d="M{LEFT:.1} {y:.1}H{RIGHT:.1}"/>"#));
-            text(out, "", (LEFT - 8.0, y + 4.5), "end", says);
+            push_line(out, format_args!(r#"<path class="grid" d="M{LEFT:.1} {y:.1}H{RIGHT:.1}"/>"#));
+            text(out, "", (LEFT - 8.0, y + 4.5), "end", label);
         }
-        for (tick, says) in &self.x.ticks {
+        for (tick, label) in &self.x.ticks {
             let x = self.x(*tick);
-            push(out, format_args!(r#"<path class="axis" d="M{x:.1} {BOTTOM:.1}v5"/>"#));
-            text(out, "", (x, BOTTOM + 20.0), "middle", says);
+            push_line(out, format_args!(r#"<path class="axis" d="M{x:.1} {BOTTOM:.1}v5"/>"#));
+            text(out, "", (x, BOTTOM + 20.0), "middle", label);
         }
-        push(out, format_args!(r#"<path class="axis" d="M{LEFT:.1} {TOP:.1}V{BOTTOM:.1}H{RIGHT:.1}"/>"#));
+        push_line(
+            out,
+            format_args!(r#"<path class="axis" d="M{LEFT:.1} {TOP:.1}V{BOTTOM:.1}H{RIGHT:.1}"/>"#),
+        );
         for (index, size) in self.bends.iter().enumerate() {
             let x = self.x(*size);
-            push(out, format_args!(r#"<path class="bend" d="M{x:.1} {TOP:.1}V{BOTTOM:.1}"/>"#));
+            push_line(out, format_args!(r#"<path class="bend" d="M{x:.1} {TOP:.1}V{BOTTOM:.1}"/>"#));
             text(out, "", (x, TOP - 5.0), "middle", &(index + 1).to_string());
         }
     }
 
     fn line(&self, out: &mut String, line: &Stroke) {
-        let side = side(line);
-        let place = |size: f64, cost: f64| format!("{:.1} {:.1}", self.x(size), self.y(cost));
-        let lower = line.points.iter().map(|point| place(point.size, point.low()));
-        let upper = line.points.iter().rev().map(|point| place(point.size, point.high()));
+        let side = side_class(line);
+        let coordinates = |size: f64, cost: f64| format!("{:.1} {:.1}", self.x(size), self.y(cost));
+        let lower = line.points.iter().map(|point| coordinates(point.size, point.low()));
+        let upper = line.points.iter().rev().map(|point| coordinates(point.size, point.high()));
         let band: Vec<String> = lower.chain(upper).collect();
-        push(out, format_args!(r#"<path class="band {side}" d="M{}Z"/>"#, band.join("L")));
-        let path: Vec<String> = line.points.iter().map(|point| place(point.size, point.ns)).collect();
-        push(out, format_args!(r#"<path class="{}" d="M{}"/>"#, class(line), path.join("L")));
+        push_line(out, format_args!(r#"<path class="band {side}" d="M{}Z"/>"#, band.join("L")));
+        let path: Vec<String> = line.points.iter().map(|point| coordinates(point.size, point.ns)).collect();
+        push_line(out, format_args!(r#"<path class="{}" d="M{}"/>"#, class(line), path.join("L")));
         for point in &line.points {
             let (x, y) = (self.x(point.size), self.y(point.ns));
-            // Without an interval it is open: too few sessions.
+            // A point without an interval, from too few sessions, is an open mark.
             let open = if point.interval.is_none() { " open" } else { "" };
-            if line.ours {
-                push(
+            if line.is_hashmill {
+                push_line(
                     out,
                     format_args!(r#"<circle class="mark {side}{open}" cx="{x:.1}" cy="{y:.1}" r="3.5"/>"#),
                 );
             } else {
                 let (x, y) = (x - 3.0, y - 3.0);
-                push(
+                push_line(
                     out,
                     format_args!(
                         r#"<rect class="mark {side}{open}" x="{x:.1}" y="{y:.1}" width="6" height="6"/>"#
@@ -197,17 +204,17 @@ impl Picture {
     }
 }
 
-fn side(line: &Stroke) -> &'static str {
-    if line.ours { "ours" } else { "theirs" }
+fn side_class(line: &Stroke) -> &'static str {
+    if line.is_hashmill { "ours" } else { "theirs" }
 }
 
 fn class(line: &Stroke) -> String {
-    format!("line {}{}", side(line), if line.dashed { " dashed" } else { "" })
+    format!("line {}{}", side_class(line), if line.dashed { " dashed" } else { "" })
 }
 
-/// Heights of labels from top to bottom, moved apart so that none overlap.
-fn apart(wanted: &[f64]) -> Vec<f64> {
-    let mut heights = wanted.to_vec();
+/// Heights of labels from top to bottom, moved so that none overlap.
+fn spread_labels(preferred: &[f64]) -> Vec<f64> {
+    let mut heights = preferred.to_vec();
     for index in 1..heights.len() {
         heights[index] = heights[index].max(heights[index - 1] + LINE);
     }
@@ -220,14 +227,17 @@ fn apart(wanted: &[f64]) -> Vec<f64> {
     heights
 }
 
-fn push(out: &mut String, line: std::fmt::Arguments<'_>) {
-    writeln!(out, "{line}").expect("a string takes all");
+fn push_line(out: &mut String, line: std::fmt::Arguments<'_>) {
+    writeln!(out, "{line}").expect("writing to a string does not fail");
 }
 
-fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, says: &str) {
+fn text(out: &mut String, class: &str, (x, y): (f64, f64), anchor: &str, content: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    let says = escape(says);
-    push(out, format_args!(r#"<text{class} x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{says}</text>"#));
+    let content = escape(content);
+    push_line(
+        out,
+        format_args!(r#"<text{class} x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{content}</text>"#),
+    );
 }
 
 fn escape(text: &str) -> String {
@@ -238,42 +248,46 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn words(axis: &Axis) -> Vec<&str> {
-        axis.ticks.iter().map(|(_, says)| says.as_str()).collect()
+    fn labels(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, label)| label.as_str()).collect()
     }
 
     #[test]
     fn axes_have_round_ticks() {
-        let bytes = Axis::of_sizes([64.0, 1_073_741_824.0].into_iter(), true);
-        assert_eq!(words(&bytes), ["64 B", "1 KiB", "16 KiB", "256 KiB", "4 MiB", "64 MiB", "1 GiB"]);
-        assert_eq!(words(&Axis::of_sizes([10.0, 5_000.0].into_iter(), false)), ["10", "100", "1,000"]);
-        assert_eq!(words(&Axis::of_costs([0.06, 0.9].into_iter())), ["0.1", "0.2", "0.5", "1"]);
-        assert_eq!(words(&Axis::of_costs([1.5, 40_000.0].into_iter())), ["10", "100", "1000", "10000"]);
-        let axis = Axis::of_sizes([1.0, 100.0].into_iter(), false);
-        assert_eq!([1.0, 10.0, 100.0].map(|value| axis.at(value)), [0.0, 0.5, 1.0]);
-        assert_eq!(Axis::of_sizes([7.0].into_iter(), false).at(7.0), 0.5, "one size is an axis, too");
+        let bytes = Axis::for_sizes([64.0, 1_073_741_824.0].into_iter(), true);
+        assert_eq!(labels(&bytes), ["64 B", "1 KiB", "16 KiB", "256 KiB", "4 MiB", "64 MiB", "1 GiB"]);
+        assert_eq!(labels(&Axis::for_sizes([10.0, 5_000.0].into_iter(), false)), ["10", "100", "1,000"]);
+        assert_eq!(labels(&Axis::for_costs([0.06, 0.9].into_iter())), ["0.1", "0.2", "0.5", "1"]);
+        assert_eq!(labels(&Axis::for_costs([1.5, 40_000.0].into_iter())), ["10", "100", "1000", "10000"]);
+        let axis = Axis::for_sizes([1.0, 100.0].into_iter(), false);
+        assert_eq!([1.0, 10.0, 100.0].map(|value| axis.position(value)), [0.0, 0.5, 1.0]);
+        assert_eq!(Axis::for_sizes([7.0].into_iter(), false).position(7.0), 0.5, "an axis of a single size");
     }
 
     #[test]
-    fn words_at_the_ends_stand_apart_and_stay_inside() {
-        assert_eq!(apart(&[100.0, 105.0, 200.0]), [100.0, 118.0, 200.0]);
-        assert_eq!(apart(&[BOTTOM - 1.0, BOTTOM]), [BOTTOM - LINE, BOTTOM]);
+    fn labels_do_not_overlap_and_stay_inside() {
+        assert_eq!(spread_labels(&[100.0, 105.0, 200.0]), [100.0, 118.0, 200.0]);
+        assert_eq!(spread_labels(&[BOTTOM - 1.0, BOTTOM]), [BOTTOM - LINE, BOTTOM]);
     }
 
     #[test]
-    fn a_picture_has_bands_open_marks_and_names_that_cannot_break_it() {
+    fn a_picture_has_bands_open_marks_and_escaped_names() {
         let point = |size, ns, interval| Point { size, ns, interval };
-        let line =
-            |label: &str, ours, points| Stroke { label: label.to_owned(), ours, dashed: !ours, points };
-        let ours = vec![point(1.0, 1.0, Some((0.5, 2.0))), point(100.0, 1.0, None)];
-        let theirs = vec![point(1.0, 2.0, Some((2.0, 2.0))), point(10.0, 2.0, Some((2.0, 2.0)))];
-        let lines = vec![line("a<b", true, ours), line("other", false, theirs)];
+        let line = |label: &str, is_hashmill, points| Stroke {
+            label: label.to_owned(),
+            is_hashmill,
+            dashed: !is_hashmill,
+            points,
+        };
+        let hashmill = vec![point(1.0, 1.0, Some((0.5, 2.0))), point(100.0, 1.0, None)];
+        let peer = vec![point(1.0, 2.0, Some((2.0, 2.0))), point(10.0, 2.0, Some((2.0, 2.0)))];
+        let lines = vec![line("a<b", true, hashmill), line("other", false, peer)];
         let picture = Picture {
             title: "<b>&\"".to_owned(),
-            describes: "words".to_owned(),
-            x: Axis::of_sizes([1.0, 100.0].into_iter(), false),
+            description: "words".to_owned(),
+            x: Axis::for_sizes([1.0, 100.0].into_iter(), false),
             x_name: "files".to_owned(),
-            y: Axis::of_costs([0.5, 2.0].into_iter()),
+            y: Axis::for_costs([0.5, 2.0].into_iter()),
             y_name: "ns".to_owned(),
             lines,
             bends: vec![10.0],
@@ -290,6 +304,6 @@ mod tests {
             svg.contains("M340.0 72.0V408.0") && svg.contains("y=\"67.0\" text-anchor=\"middle\">1</text>"),
             "{svg}"
         );
-        assert_eq!(svg.matches("line theirs dashed").count(), 2, "the line and its sample: {svg}");
+        assert_eq!(svg.matches("line theirs dashed").count(), 2, "the line and its legend: {svg}");
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Context;
 
 use crate::measure::curves::points;
-use crate::measure::curves::points::{Row, number, size_words, time};
+use crate::measure::curves::points::{Row, number, size_text, time};
 use crate::measure::curves::{Curve, PICTURES, Report};
 
 /// The picture, a table for each pair, and how to measure them again.
@@ -13,32 +13,32 @@ pub(super) fn block(curve: &Curve, pairs: &[Vec<Row>], reports: &[Report]) -> an
     let folder = PICTURES.rsplit('/').next().unwrap_or(PICTURES);
     let mut block = format!("![{}]({folder}/{}.svg)\n", curve.title, curve.name);
     for (pair, rows) in curve.pairs.iter().zip(pairs) {
-        let how = if pair.how.is_empty() { String::new() } else { format!(" ({})", pair.how) };
-        let (peer, unit) = (pair.peer, curve.of.unit());
+        let variant = if pair.variant.is_empty() { String::new() } else { format!(" ({})", pair.variant) };
+        let (peer, unit) = (pair.peer, curve.x.unit());
         let head = format!(
-            "\n| {}{how} | {peer} | Hashmill | {peer} / Hashmill | 99 % | {peer}, per {unit} | Hashmill, per {unit} |\n",
-            curve.of.axis()
+            "\n| {}{variant} | {peer} | Hashmill | {peer} / Hashmill | 99 % | {peer}, per {unit} | Hashmill, per {unit} |\n",
+            curve.x.axis()
         );
         block.push_str(&head);
         block.push_str("|--:|--:|--:|--:|--:|--:|--:|\n");
         for row in rows {
-            let size = size_words(row.size, curve.of);
+            let size = size_text(row.size, curve.x);
             let cell = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
-            let sides = [row.theirs, row.ours];
-            let [theirs, ours] = sides.map(|point| cell(point.map(|point| time(point.ns))));
-            let [their_share, our_share] =
-                sides.map(|point| cell(point.map(|point| format!("{} ns", number(point.per(curve.of).ns)))));
+            let sides = [row.peer, row.hashmill];
+            let [peer_time, hashmill_time] = sides.map(|point| cell(point.map(|point| time(point.ns))));
+            let [peer_cost, hashmill_cost] = sides
+                .map(|point| cell(point.map(|point| format!("{} ns", number(point.per_unit(curve.x).ns)))));
             let ratio = cell(row.ratio.map(|(ratio, _)| format!("{ratio:.2}")));
-            let ends = row.ratio.and_then(|(_, interval)| interval);
-            let interval = cell(ends.map(|(low, high)| format!("{low:.2}, {high:.2}")));
+            let bounds = row.ratio.and_then(|(_, interval)| interval);
+            let interval = cell(bounds.map(|(low, high)| format!("{low:.2}, {high:.2}")));
             writeln!(
                 block,
-                "| {size} | {theirs} | {ours} | {ratio} | {interval} | {their_share} | {our_share} |"
+                "| {size} | {peer_time} | {hashmill_time} | {ratio} | {interval} | {peer_cost} | {hashmill_cost} |"
             )?;
         }
     }
-    let used = |report: &&Report| pairs.iter().flatten().any(|row| row.path == report.path);
-    let used: Vec<&Report> = reports.iter().filter(used).collect();
+    let is_used = |report: &&Report| pairs.iter().flatten().any(|row| row.path == report.path);
+    let used: Vec<&Report> = reports.iter().filter(is_used).collect();
     block.push_str("\n```sh\n");
     for report in &used {
         writeln!(block, "{}", command(report)?)?;
@@ -63,8 +63,8 @@ fn host(report: &Report) -> anyhow::Result<String> {
     let (cpu, model) = (machine["cpu"].as_str(), machine["model"].as_str());
     Ok(format!(
         "{} (family, model, stepping {}), {} processors, {} GiB",
-        cpu.context("a report of no processor")?,
-        model.context("a report of no model")?.replace('-', ", "),
+        cpu.context("a report without a processor")?,
+        model.context("a report without a model")?.replace('-', ", "),
         machine["logical_cores"],
         machine["memory_gib"],
     ))
@@ -75,19 +75,19 @@ fn commits(reports: &[&Report]) -> anyhow::Result<String> {
     let mut commits = Vec::new();
     for report in reports {
         let build = &report.content["builds"][0];
-        let commit = build["commit"].as_str().context("a report of no commit")?;
+        let commit = build["commit"].as_str().context("a report without a commit")?;
         let changed = if build["dirty"] == false { "" } else { ", changed" };
         let commit = format!("{commit}{changed}");
         if !commits.contains(&commit) {
             commits.push(commit);
         }
     }
-    let word = if commits.len() == 1 { "commit" } else { "commits" };
-    Ok(format!("{word} {}", commits.join(" and ")))
+    let noun = if commits.len() == 1 { "commit" } else { "commits" };
+    Ok(format!("{noun} {}", commits.join(" and ")))
 }
 
-/// What measures it again: what was typed, without the folder of the results, and with the engine of the baseline first, as
-/// the lab asks for since 28 November 2026.
+/// The command that repeats the measurement: as typed, without the folder of the results. The engine of the baseline comes first: the
+/// lab requires this order since 28 November 2026.
 fn command(report: &Report) -> anyhow::Result<String> {
     let words = report.content["command"].as_array().context("a report without its command")?;
     let mut words = words.iter().filter_map(|word| word.as_str());
@@ -127,20 +127,20 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The sizes at which a curve bends: they stand with its place on the page, which says why.
+/// The sizes at which a curve bends, from the mark of its block on the page. The page explains them.
 pub(super) fn bends(page: &str, name: &str) -> anyhow::Result<Vec<f64>> {
-    let (_, bends, _) = place(page, name)?;
+    let (_, bends, _) = split_at_block(page, name)?;
     let size =
         |word| points::size(word).with_context(|| format!("{name} bends at `{word}`, which is no size"));
     bends.split_whitespace().map(size).collect()
 }
 
-/// The page with each block in its place.
-pub(super) fn page_of(page: &str, blocks: &[(&str, String)]) -> anyhow::Result<String> {
+/// The page with new blocks.
+pub(super) fn with_blocks(page: &str, blocks: &[(&str, String)]) -> anyhow::Result<String> {
     let mut page = page.to_owned();
     for (name, block) in blocks {
-        let (head, bends, rest) = place(&page, name)?;
-        let (_, tail) = rest.split_once(END).with_context(|| format!("the place for {name} has no end"))?;
+        let (head, bends, rest) = split_at_block(&page, name)?;
+        let (_, tail) = rest.split_once(END).with_context(|| format!("the block of {name} has no end"))?;
         page = format!("{head}{BEGIN}{name}{bends}{OPEN}{block}{END}{tail}");
     }
     Ok(page)
@@ -150,12 +150,11 @@ const BEGIN: &str = "<!-- curve ";
 const OPEN: &str = " -->\n";
 const END: &str = "<!-- /curve -->";
 
-/// What stands before the place of a curve, at which sizes it bends, and what stands in it and behind it.
-fn place<'a>(page: &'a str, name: &str) -> anyhow::Result<(&'a str, &'a str, &'a str)> {
+/// Splits the page at the block of a curve: the text before it, the sizes of its mark, and the rest from the block on.
+fn split_at_block<'a>(page: &'a str, name: &str) -> anyhow::Result<(&'a str, &'a str, &'a str)> {
     let begin = format!("{BEGIN}{name} ");
-    let (head, rest) =
-        page.split_once(&begin).with_context(|| format!("the page has no place for {name}"))?;
-    // The blank before the first size, or before the end of the mark, belongs to what follows the name.
+    let (head, rest) = page.split_once(&begin).with_context(|| format!("the page has no block of {name}"))?;
+    // Keep the blank after the name: it belongs to the sizes, or to the end of the mark.
     let rest = &page[page.len() - rest.len() - 1..];
     let (bends, rest) = rest.split_once(OPEN).with_context(|| format!("the mark of {name} has no end"))?;
     Ok((head, bends, rest))
@@ -165,19 +164,25 @@ fn place<'a>(page: &'a str, name: &str) -> anyhow::Result<(&'a str, &'a str, &'a
 mod tests {
     use super::*;
     use crate::measure::curves::points::Point;
-    use crate::measure::curves::{Of, Pair};
+    use crate::measure::curves::{Pair, XQuantity};
 
     #[test]
     fn a_block_has_the_picture_the_table_and_the_command() {
         let curve = Curve {
             name: "small",
             title: "Small things",
-            of: Of::Files,
-            pairs: &[Pair { how: "two threads", peer: "other", ours: "", theirs: "", each: 1.0 }],
+            x: XQuantity::Files,
+            pairs: &[Pair {
+                variant: "two threads",
+                peer: "other",
+                hashmill_case: "",
+                peer_case: "",
+                x_per_size: 1.0,
+            }],
         };
         let point = |ns| Some(Point { size: 1000.0, ns, interval: None });
         let row =
-            |size, theirs, ratio| Row { size, theirs, ours: point(2e6), ratio, path: "r/a.json".to_owned() };
+            |size, peer, ratio| Row { size, peer, hashmill: point(2e6), ratio, path: "r/a.json".to_owned() };
         let rows = vec![row(1000.0, point(3e6), Some((1.5, Some((1.42, 1.61))))), row(10_000.0, None, None)];
         let words = ["lab", "compare", "--out", "/tmp/x", "--", "a b", "sh -c 'x'"];
         let machine =
@@ -197,13 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn a_block_goes_into_its_place() {
+    fn a_block_is_replaced_by_name() {
         let page =
             "a\n<!-- curve x -->\nold\n<!-- /curve -->\nb\n<!-- curve y 7 64KiB -->\n<!-- /curve -->\n";
-        let filled = page_of(page, &[("y", "new\n".to_owned())]).expect("a place");
+        let filled = with_blocks(page, &[("y", "new\n".to_owned())]).expect("a block");
         assert_eq!(filled, page.replace("64KiB -->\n", "64KiB -->\nnew\n"));
-        assert_eq!(page_of(page, &[("x", "old\n".to_owned())]).expect("a place"), page);
-        assert!(page_of(page, &[("z", String::new())]).is_err());
+        assert_eq!(with_blocks(page, &[("x", "old\n".to_owned())]).expect("a block"), page);
+        assert!(with_blocks(page, &[("z", String::new())]).is_err());
         assert_eq!(bends(page, "y").expect("two sizes"), [7.0, 65_536.0]);
         assert!(bends(page, "x").expect("none").is_empty() && bends(&page.replace('7', "x"), "y").is_err());
     }

@@ -1,10 +1,10 @@
 //! `cargo xtask layouts`: experiment on comparisons of builds. Link layout must not be reported as a difference in speed, and true
 //! differences must be found.
 //!
-//! The program `probes/layouts.rs` is compared with itself, over and over: in other layouts, with dead code changed, with
-//! dead code added, and with true extra work. Each comparison is one command of the lab, as a user types it, with inputs
-//! and layouts of its own. Results are kept one by one in `target/layouts/results.jsonl`, and the same command goes on
-//! from there, with the lab that began: it is kept in the same folder. Without the folder all begins anew.
+//! The program `probes/layouts.rs` is compared with itself many times: in other layouts, with changed dead code, with added dead code,
+//! and with true extra work. Each comparison is one command of the lab, as a user types it, with its own inputs and layouts. Results are
+//! appended to `target/layouts/results.jsonl`. The same command continues from there with the same lab, of which the folder has a copy.
+//! Delete the folder to restart.
 
 mod pairs;
 mod summary;
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-use pairs::{Kind, MORE, Pair, pairs};
-use summary::{Said, Summary};
+use pairs::{EXTRA_WORK, Kind, Pair, pairs};
+use summary::{ComparisonResult, Summary};
 
 const SOURCE: &str = "xtask/probes/layouts.rs";
 
@@ -32,19 +32,19 @@ pub(crate) struct LayoutsRequest {
 
 /// Runs the missing comparisons and prints a summary; true if the hypotheses hold.
 pub(crate) fn run(root: &Path, request: &LayoutsRequest) -> anyhow::Result<bool> {
-    let bench = Bench::open(root)?;
+    let experiment = Experiment::open(root)?;
     let deadline = Instant::now() + Duration::from_secs(request.seconds);
-    let mut results = bench.results()?;
+    let mut results = experiment.results()?;
     for pair in pairs() {
         if results.contains_key(&pair.id) {
             continue;
         }
         if Instant::now() >= deadline {
-            println!("stopped after {} s; the same command goes on", request.seconds);
+            println!("stopped after {} s; run the same command to continue", request.seconds);
             break;
         }
-        let record = bench.compare(&pair)?;
-        bench.keep(&record)?;
+        let record = experiment.compare(&pair)?;
+        experiment.append(&record)?;
         println!(
             "{:<15} {:<10} {:<13} {:.4}×  {} sessions",
             pair.id,
@@ -53,26 +53,26 @@ pub(crate) fn run(root: &Path, request: &LayoutsRequest) -> anyhow::Result<bool>
             record["ratio"].as_f64().unwrap_or(1.0),
             record["sessions"]
         );
-        results.insert(pair.id, Said::of(&record)?);
+        results.insert(pair.id, ComparisonResult::from_record(&record)?);
     }
-    let summary = Summary::of(&results);
-    print!("{}{}", summary.text(), bench.about()?);
+    let summary = Summary::from_results(&results);
+    print!("{}{}", summary.text(), experiment.conditions()?);
     Ok(summary.holds())
 }
 
 /// Folders of the experiment.
-struct Bench {
+struct Experiment {
     folder: PathBuf,
 }
 
-impl Bench {
+impl Experiment {
     fn open(root: &Path) -> anyhow::Result<Self> {
         let folder = root.join("target/layouts");
         let source = folder.join("source");
         fs::create_dir_all(&source)?;
-        let bench = Bench { folder };
-        if !bench.lab().is_file() {
-            bench.build_lab(root)?;
+        let experiment = Experiment { folder };
+        if !experiment.lab().is_file() {
+            experiment.build_lab(root)?;
         }
         let git = |arguments: &[&str]| -> anyhow::Result<()> {
             let mut git = Command::new("git");
@@ -85,14 +85,14 @@ impl Bench {
             git(&["add", "--all"])?;
             git(&["commit", "--quiet", "-m", "The work"])?;
         }
-        Ok(bench)
+        Ok(experiment)
     }
 
     fn lab(&self) -> PathBuf {
         self.folder.join("lab")
     }
 
-    /// A copy, so that no other lab joins in when the tree changes.
+    /// Copies the lab, so that a change of the tree does not replace it during the experiment.
     fn build_lab(&self, root: &Path) -> anyhow::Result<()> {
         let mut cargo = Command::new("cargo");
         cargo.current_dir(root).args([
@@ -108,50 +108,50 @@ impl Bench {
         output(&mut cargo, "the example `lab`")?;
         let mut git = Command::new("git");
         git.arg("-C").arg(root).args(["describe", "--always", "--dirty", "--abbrev=12"]);
-        let commit = output(&mut git, "git").unwrap_or_else(|_| "of no repository".to_owned());
+        let commit = output(&mut git, "git").unwrap_or_else(|_| "without a repository".to_owned());
         fs::write(self.folder.join("commit"), commit)?;
         fs::copy(root.join("target/debug/examples/lab"), self.lab()).context("a copy of the lab").map(drop)
     }
 
-    fn file(&self) -> PathBuf {
+    fn results_path(&self) -> PathBuf {
         self.folder.join("results.jsonl")
     }
 
     fn records(&self) -> anyhow::Result<Vec<Value>> {
-        let text = match fs::read_to_string(self.file()) {
+        let text = match fs::read_to_string(self.results_path()) {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            read => read.with_context(|| self.file().display().to_string())?,
+            read => read.with_context(|| self.results_path().display().to_string())?,
         };
-        whole_lines(&text)
+        complete_records(&text)
     }
 
     /// Results of earlier runs.
-    fn results(&self) -> anyhow::Result<BTreeMap<String, Said>> {
-        let of: BTreeMap<String, String> =
-            pairs().iter().map(|pair| (pair.id.clone(), pair.says())).collect();
-        let said = |record: &Value| {
+    fn results(&self) -> anyhow::Result<BTreeMap<String, ComparisonResult>> {
+        let descriptions: BTreeMap<String, String> =
+            pairs().iter().map(|pair| (pair.id.clone(), pair.description())).collect();
+        let id_and_result = |record: &Value| {
             let id = record["id"].as_str().context("a record has an id")?;
-            let same = record["of"].as_str() == of.get(id).map(String::as_str);
+            let is_same = record["of"].as_str() == descriptions.get(id).map(String::as_str);
             ensure!(
-                same,
-                "{id} is another comparison by now: remove {} to begin anew",
+                is_same,
+                "{id} is a result of another comparison: remove {} to restart",
                 self.folder.display()
             );
-            Ok((id.to_owned(), Said::of(record)?))
+            Ok((id.to_owned(), ComparisonResult::from_record(record)?))
         };
-        self.records()?.iter().map(said).collect()
+        self.records()?.iter().map(id_and_result).collect()
     }
 
-    fn keep(&self, record: &Value) -> anyhow::Result<()> {
-        let mut file = OpenOptions::new().create(true).append(true).open(self.file())?;
-        // After a truncated line, which is ignored.
-        let broken = fs::read(self.file())?.last().is_some_and(|last| *last != b'\n');
-        Ok(writeln!(file, "{}{record}", if broken { "\n" } else { "" })?)
+    fn append(&self, record: &Value) -> anyhow::Result<()> {
+        let mut file = OpenOptions::new().create(true).append(true).open(self.results_path())?;
+        // A truncated line is ignored by the reader, so the next record starts a new line.
+        let is_truncated = fs::read(self.results_path())?.last().is_some_and(|last| *last != b'\n');
+        Ok(writeln!(file, "{}{record}", if is_truncated { "\n" } else { "" })?)
     }
 
-    /// One command of the lab.
+    /// Runs one comparison: one command of the lab.
     fn compare(&self, pair: &Pair) -> anyhow::Result<Value> {
-        let began = Instant::now();
+        let start = Instant::now();
         let build = |side: usize| {
             format!(
                 "build=rustc --edition 2024 -O -C codegen-units=1 -C linker=\"$LAB_LINKER\" {} main.rs -o \"$LAB_PROGRAM\"",
@@ -169,14 +169,14 @@ impl Bench {
             "--seed",
             &pair.seed.to_string(),
         ]);
-        // The noise of memory is in each round, that of the others in each session and its link.
+        // The noise of memory varies between rounds, that of other work between sessions and their links.
         let rounds = if pair.work == "memory" { "40" } else { "12" };
         lab.args(["--rounds", rounds, "--warm-ups", "1", "--control", "off", "--json"]);
         lab.arg("--cache").arg(self.folder.join("cache")).arg("--out").arg(&last);
         if pair.kind == Kind::OneLink {
             lab.arg("--one-link");
         }
-        if !MORE.contains(&pair.kind) {
+        if !EXTRA_WORK.contains(&pair.kind) {
             lab.arg("--no-count");
         }
         let report: Value = serde_json::from_str(&output(&mut lab, &pair.id)?).context("a report")?;
@@ -185,43 +185,45 @@ impl Bench {
         ensure!(layout["is"] == expected, "{}: {layout} instead of {expected}", pair.id);
         let row = &report["rows"][0];
         let comparison = &row["comparisons"][0];
-        let mut record = json!({ "id": pair.id, "work": pair.work, "of": pair.says() });
+        let mut record = json!({ "id": pair.id, "work": pair.work, "of": pair.description() });
         record["deltas"] = row["sides"][1]["deltas"].clone();
         for name in ["verdict", "ratio", "interval", "p_family", "sessions", "spread"] {
             record[name] = comparison[name].clone();
         }
-        record["sees"] = json!(sees(&fs::read_to_string(last.join("report.md")).context("report.md")?));
+        record["sees"] =
+            json!(sensitivity(&fs::read_to_string(last.join("report.md")).context("report.md")?));
         let count = |side: usize| row["instructions"][side]["of"]["per_iteration"].as_f64();
-        record["instructions"] = json!(count(0).zip(count(1)).map(|(other, ours)| other / ours));
+        record["instructions"] =
+            json!(count(0).zip(count(1)).map(|(baseline, candidate)| baseline / candidate));
         record["load"] = json!(load());
-        record["seconds"] = json!(began.elapsed().as_secs());
+        record["seconds"] = json!(start.elapsed().as_secs());
         Ok(record)
     }
 
-    /// The lab, the linker and the load: what goes into a record of the proof.
-    fn about(&self) -> anyhow::Result<String> {
+    /// Conditions of the experiment for its record: commit of the lab, duration, load.
+    fn conditions(&self) -> anyhow::Result<String> {
         let commit = fs::read_to_string(self.folder.join("commit")).unwrap_or_default();
         let records = self.records()?;
         let mut loads: Vec<f64> = records.iter().filter_map(|record| record["load"].as_f64()).collect();
         loads.sort_by(f64::total_cmp);
-        let [least, middle, most] = [0, loads.len() / 2, loads.len().saturating_sub(1)]
-            .map(|at| loads.get(at).copied().unwrap_or_default());
+        let [lowest, median, highest] = [0, loads.len() / 2, loads.len().saturating_sub(1)]
+            .map(|index| loads.get(index).copied().unwrap_or_default());
         let seconds: u64 = records.iter().filter_map(|record| record["seconds"].as_u64()).sum();
         Ok(format!(
-            "lab {}; {} minutes of comparing; load average {least:.1} to {most:.1}, {middle:.1} in the middle\n",
+            "lab {}; {} minutes of comparing; load average {lowest:.1} to {highest:.1}, median {median:.1}\n",
             commit.trim(),
             seconds / 60
         ))
     }
 }
 
-/// Records, one per line. A truncated record is ignored and compared again.
-fn whole_lines(text: &str) -> anyhow::Result<Vec<Value>> {
-    let whole = text.lines().filter(|line| line.ends_with('}'));
-    whole.map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
+/// Records, one per line. A truncated record is ignored, so its comparison is repeated.
+fn complete_records(text: &str) -> anyhow::Result<Vec<Value>> {
+    let complete = text.lines().filter(|line| line.ends_with('}'));
+    complete.map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
 }
 
-/// The load average of the last minute, where the system tells.
+/// The load average of the last minute, if the system has one.
 fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
@@ -233,10 +235,10 @@ fn output(command: &mut Command, name: &str) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The part after "sees" in the words of an inconclusive verdict.
-fn sees(report: &str) -> Option<f64> {
-    let (_, words) = report.split_once("(sees ")?;
-    Some(words.split(' ').next()?.parse::<f64>().ok()? / 100.0)
+/// The percentage after "sees" in an inconclusive verdict, as a ratio.
+fn sensitivity(report: &str) -> Option<f64> {
+    let (_, percentage) = report.split_once("(sees ")?;
+    Some(percentage.split(' ').next()?.parse::<f64>().ok()? / 100.0)
 }
 
 #[cfg(test)]
@@ -244,16 +246,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_that_was_cut_off_is_left_out_and_a_broken_one_is_not() {
-        let read = |text: &str| whole_lines(text).map(|records| records.len()).ok();
+    fn a_truncated_record_is_ignored_and_a_malformed_one_is_an_error() {
+        let read = |text: &str| complete_records(text).map(|records| records.len()).ok();
         assert_eq!(read(""), Some(0));
         assert_eq!(read("{\"id\":1}\n{\"id\n{\"id\":2}\n{\"i"), Some(2));
         assert_eq!(read("{\"id\":1}\n{\"id}\n"), None);
     }
 
     #[test]
-    fn the_words_of_a_report_are_read() {
-        assert_eq!(sees("| sort | +0.3 % | inconclusive (sees 1.5 % and more, needs ~90) |"), Some(0.015));
-        assert_eq!(sees("| sort | +0.3 % | slower |"), None);
+    fn the_sensitivity_is_read_from_a_report() {
+        assert_eq!(
+            sensitivity("| sort | +0.3 % | inconclusive (sees 1.5 % and more, needs ~90) |"),
+            Some(0.015)
+        );
+        assert_eq!(sensitivity("| sort | +0.3 % | slower |"), None);
     }
 }

@@ -1,6 +1,6 @@
-//! List of comparisons.
+//! The comparisons of the experiment.
 
-pub(super) const WORKS: [&str; 5] = ["sort", "hash", "documents", "parse", "memory"];
+pub(super) const WORKLOADS: [&str; 5] = ["sort", "hash", "documents", "parse", "memory"];
 
 /// Difference between the two sides of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,11 +21,11 @@ pub(super) enum Kind {
 
 const KINDS: [Kind; 6] =
     [Kind::Layout, Kind::Changed, Kind::Added, Kind::More, Kind::MoreMemory, Kind::OneLink];
-pub(super) const EQUAL: [Kind; 3] = [Kind::Layout, Kind::Changed, Kind::Added];
-pub(super) const MORE: [Kind; 2] = [Kind::More, Kind::MoreMemory];
+pub(super) const EQUAL_WORK: [Kind; 3] = [Kind::Layout, Kind::Changed, Kind::Added];
+pub(super) const EXTRA_WORK: [Kind; 2] = [Kind::More, Kind::MoreMemory];
 
 impl Kind {
-    fn word(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Kind::Layout => "layout",
             Kind::Changed => "changed",
@@ -41,11 +41,11 @@ impl Kind {
         if self == Kind::OneLink { 10 } else { 100 }
     }
 
-    fn works(self) -> &'static [&'static str] {
+    fn workloads(self) -> &'static [&'static str] {
         match self {
-            Kind::More => &WORKS[..4],
-            Kind::MoreMemory => &WORKS[4..],
-            _ => &WORKS,
+            Kind::More => &WORKLOADS[..4],
+            Kind::MoreMemory => &WORKLOADS[4..],
+            _ => &WORKLOADS,
         }
     }
 }
@@ -61,39 +61,44 @@ pub(super) struct Pair {
     pub(super) seed: usize,
 }
 
-const DEAD: [&str; 3] = ["short", "longer", "long"];
-const ADDED: [&str; 3] = ["none", "two", "five"];
-const EXTRA: &str = " --cfg more";
+const DEAD_CODE_LENGTHS: [&str; 3] = ["short", "longer", "long"];
+const ADDED_FUNCTIONS: [&str; 3] = ["none", "two", "five"];
+const EXTRA_WORK_FLAG: &str = " --cfg more";
 
 impl Pair {
     pub(super) fn new(kind: Kind, number: usize) -> Self {
-        let works = kind.works();
-        let turn = number / works.len();
-        // Every second one has swapped sides.
-        let (a, b) = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 0), (0, 2)][turn % 6];
+        let workloads = kind.workloads();
+        let round = number / workloads.len();
+        // Every second round swaps the sides.
+        let (a, b) = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 0), (0, 2)][round % 6];
         let flags = |dead: usize, added: usize| {
-            format!("--cfg 'dead=\"{}\"' --cfg 'added=\"{}\"'", DEAD[dead], ADDED[added])
+            format!(
+                "--cfg 'dead=\"{}\"' --cfg 'added=\"{}\"'",
+                DEAD_CODE_LENGTHS[dead], ADDED_FUNCTIONS[added]
+            )
         };
         let flags = match kind {
             Kind::Layout => [flags(a, b), flags(a, b)],
             Kind::Changed => [flags(a, 0), flags(b, 0)],
-            Kind::Added | Kind::OneLink => [flags(turn / 6 % 3, a), flags(turn / 6 % 3, b)],
-            Kind::More | Kind::MoreMemory if turn.is_multiple_of(2) => [flags(0, a), flags(0, b) + EXTRA],
-            Kind::More | Kind::MoreMemory => [flags(0, a) + EXTRA, flags(0, b)],
+            Kind::Added | Kind::OneLink => [flags(round / 6 % 3, a), flags(round / 6 % 3, b)],
+            Kind::More | Kind::MoreMemory if round.is_multiple_of(2) => {
+                [flags(0, a), flags(0, b) + EXTRA_WORK_FLAG]
+            }
+            Kind::More | Kind::MoreMemory => [flags(0, a) + EXTRA_WORK_FLAG, flags(0, b)],
         };
-        let work = works[number % works.len()];
+        let work = workloads[number % workloads.len()];
         let kinds = KINDS.iter().take_while(|other| **other != kind).count();
-        Pair { id: format!("{}-{number}", kind.word()), kind, work, flags, seed: 1 + 1000 * kinds + number }
+        Pair { id: format!("{}-{number}", kind.name()), kind, work, flags, seed: 1 + 1000 * kinds + number }
     }
 
-    /// All that is compared, in words: a result is of this, and of no comparison that has its name later.
-    pub(super) fn says(&self) -> String {
-        let [other, ours] = &self.flags;
-        format!("{} by {other} and {ours}, seed {}", self.work, self.seed)
+    /// Description of the comparison. A result has it too, so that a changed comparison with the same id is noticed.
+    pub(super) fn description(&self) -> String {
+        let [baseline, candidate] = &self.flags;
+        format!("{} by {baseline} and {candidate}, seed {}", self.work, self.seed)
     }
 
     /// Relative difference of the work.
-    pub(super) fn size(&self) -> f64 {
+    pub(super) fn difference(&self) -> f64 {
         match self.kind {
             Kind::More => 0.01,
             Kind::MoreMemory => 0.03,
@@ -101,20 +106,20 @@ impl Pair {
         }
     }
 
-    /// The correct verdict for work that differs.
-    pub(super) fn truth(&self) -> &'static str {
-        if self.flags[1].ends_with(EXTRA) { "slower" } else { "faster" }
+    /// The correct verdict for different work.
+    pub(super) fn correct_verdict(&self) -> &'static str {
+        if self.flags[1].ends_with(EXTRA_WORK_FLAG) { "slower" } else { "faster" }
     }
 }
 
-/// All comparisons, mixed so that whatever is there after any time is of all kinds; those of equal work, of which the proof
-/// needs most, in the first half of the time.
+/// All comparisons, interleaved so that a partial run has results of all kinds. Those of equal work, of which the proof needs most,
+/// come in the first half.
 pub(super) fn pairs() -> Vec<Pair> {
-    let of = |kind: Kind| {
-        let pace = if EQUAL.contains(&kind) { 0.5 } else { 1.0 };
-        (0..kind.count()).map(move |n| (pace * (n as f64 + 0.5) / kind.count() as f64, Pair::new(kind, n)))
+    let positions = |kind: Kind| {
+        let span = if EQUAL_WORK.contains(&kind) { 0.5 } else { 1.0 };
+        (0..kind.count()).map(move |n| (span * (n as f64 + 0.5) / kind.count() as f64, Pair::new(kind, n)))
     };
-    let mut all: Vec<(f64, Pair)> = KINDS.into_iter().flat_map(of).collect();
+    let mut all: Vec<(f64, Pair)> = KINDS.into_iter().flat_map(positions).collect();
     all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     all.into_iter().map(|(_, pair)| pair).collect()
 }
@@ -125,10 +130,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn all_kinds_come_in_turn_and_no_pair_twice() {
+    fn kinds_are_interleaved_and_pairs_are_unique() {
         let all = pairs();
         assert_eq!(all.len(), KINDS.into_iter().map(Kind::count).sum::<usize>());
-        assert!(EQUAL.into_iter().map(Kind::count).sum::<usize>() >= 300);
+        assert!(EQUAL_WORK.into_iter().map(Kind::count).sum::<usize>() >= 300);
         let ids: BTreeSet<&str> = all.iter().map(|pair| pair.id.as_str()).collect();
         let seeds: BTreeSet<usize> = all.iter().map(|pair| pair.seed).collect();
         assert_eq!([ids.len(), seeds.len()], [all.len(); 2]);
@@ -137,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn sides_differ_in_what_their_kind_says() {
+    fn sides_differ_as_their_kind_demands() {
         for pair in pairs() {
             let [a, b] = &pair.flags;
             assert_eq!(a == b, pair.kind == Kind::Layout, "{pair:?}");
-            let more = [a, b].map(|flags| flags.ends_with(EXTRA));
-            assert_eq!(more[0] != more[1], pair.size() > 0.0, "{pair:?}");
+            let more = [a, b].map(|flags| flags.ends_with(EXTRA_WORK_FLAG));
+            assert_eq!(more[0] != more[1], pair.difference() > 0.0, "{pair:?}");
             assert!(!(more[0] && more[1]), "{pair:?}");
-            assert_eq!(pair.truth() == "slower", more[1], "{pair:?}");
+            assert_eq!(pair.correct_verdict() == "slower", more[1], "{pair:?}");
         }
     }
 }

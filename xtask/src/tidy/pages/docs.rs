@@ -2,7 +2,7 @@
 
 use crate::tidy::{Fault, TextFile};
 
-/// Endings by which a word in back quotes or a link target counts as a path of this repository.
+/// Endings of paths of this repository in back quotes or link targets.
 const ENDINGS: [&str; 6] = [".rs", ".md", ".toml", ".yml", ".json", "/"];
 
 pub(super) fn check(file: &TextFile, exists: impl Fn(&str) -> bool) -> Vec<Fault> {
@@ -27,11 +27,11 @@ pub(super) fn check(file: &TextFile, exists: impl Fn(&str) -> bool) -> Vec<Fault
     faults
 }
 
-/// The first lines of tables whose second line is not the one below a header.
+/// The first lines of tables whose second line does not mark a header.
 fn tables_without_header(text: &str) -> impl Iterator<Item = usize> {
     let lines: Vec<&str> = text.lines().collect();
     let mut in_code = false;
-    let mut found = Vec::new();
+    let mut first_lines = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         in_code ^= line.starts_with("```");
         let is_first =
@@ -39,10 +39,10 @@ fn tables_without_header(text: &str) -> impl Iterator<Item = usize> {
         let below = lines.get(index + 1).copied().unwrap_or_default();
         let has_header = below.starts_with('|') && below.chars().all(|c| "|-: ".contains(c));
         if is_first && !has_header {
-            found.push(index + 1);
+            first_lines.push(index + 1);
         }
     }
-    found.into_iter()
+    first_lines.into_iter()
 }
 
 /// Texts between back quotes.
@@ -74,17 +74,17 @@ mod tests {
     fn missing(text: &str) -> Vec<String> {
         let file = TextFile { path: "docs/a.md".to_owned(), text: text.to_owned() };
         let exists = |path: &str| ["crates/hash/src/lib.rs", "docs/b.md"].contains(&path);
-        check(&file, exists).into_iter().map(|fault| fault.what).collect()
+        check(&file, exists).into_iter().map(|fault| fault.message).collect()
     }
 
     #[test]
-    fn paths_that_exist_are_fine_from_the_root_or_from_the_folder() {
+    fn paths_may_start_at_the_root_or_at_the_folder() {
         assert!(missing("see `crates/hash/src/lib.rs`, [b](./b.md) or [b](docs/b.md#part)\n").len() <= 1);
         assert!(missing("`docs/b.md` [b](docs/b.md#part)\n").is_empty());
     }
 
     #[test]
-    fn a_path_that_is_gone_is_named() {
+    fn a_missing_path_is_named() {
         assert_eq!(
             missing("x `crates/hash/src/old.rs` y\n"),
             ["names `crates/hash/src/old.rs`, which does not exist"]
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_left_alone() {
+    fn other_words_are_no_paths() {
         assert!(
             missing("`cargo xtask test` `a/<host>/b.json` `https://x/y.md` `k/1024` /proc/`x`\n").is_empty()
         );

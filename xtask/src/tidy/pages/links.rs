@@ -23,8 +23,8 @@ pub(super) fn check(files: &[TextFile], exists: impl Fn(&str) -> bool) -> Vec<Fa
             let other = files.iter().find(|file| file.path == path && path.ends_with(".md"));
             let (Some(anchor), Some(other)) = (anchor, other) else { continue };
             if !headings(&other.text).any(|heading| heading == anchor) {
-                let what = format!("links to `{path}#{anchor}`, and that page has no such heading");
-                faults.push(Fault::new(&page.path, line, what));
+                let message = format!("links to `{path}#{anchor}`, and that page has no such heading");
+                faults.push(Fault::new(&page.path, line, message));
             }
         }
     }
@@ -54,7 +54,7 @@ fn links(text: &str) -> Vec<(usize, &str)> {
     links
 }
 
-/// The path in the repository that a link of `page` leads to, and the heading; nothing for other sites.
+/// The target of a link of `page` in the repository: path and heading. `None` for other sites.
 fn resolve<'a>(page: &'a str, target: &'a str) -> Option<(String, Option<&'a str>)> {
     let (path, anchor) = match target.split_once('#') {
         Some((path, anchor)) => (path, Some(anchor)),
@@ -94,9 +94,9 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
         !in_code && line.starts_with('#')
     };
     let anchor = |line: &str| -> String {
-        let kept = line.trim_start_matches('#').trim().chars();
-        let kept = kept.filter(|&c| c.is_alphanumeric() || " -_".contains(c));
-        kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+        let chars = line.trim_start_matches('#').trim().chars();
+        let chars = chars.filter(|&c| c.is_alphanumeric() || " -_".contains(c));
+        chars.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
     };
     text.lines().filter(is_heading).map(anchor)
 }
@@ -134,41 +134,41 @@ mod tests {
             |(path, text): &(&str, &str)| TextFile { path: (*path).to_owned(), text: (*text).to_owned() };
         let files: Vec<TextFile> = pages.iter().map(file).collect();
         let exists = |path: &str| pages.iter().any(|(page, _)| *page == path) || path == "docs/a.svg";
-        check(&files, exists).into_iter().map(|fault| fault.what).collect()
+        check(&files, exists).into_iter().map(|fault| fault.message).collect()
     }
 
-    const CONTENTS_OF_A: (&str, &str) = (CONTENTS, "# Contents\n\n- [A](a.md)\n");
+    const CONTENTS_WITH_A: (&str, &str) = (CONTENTS, "# Contents\n\n- [A](a.md)\n");
 
     #[test]
     fn links_to_pages_and_their_headings_are_followed() {
         let page = "# A\n\n## What is *it*, `really`?\n\n[b](#what-is-it-really) ![p](a.svg) [w](https://x.org/y.md)\n";
         let readme = "[a](docs/a.md#what-is-it-really) [r](https://github.com/hashmill/hashmill/blob/main/docs/a.md)\n";
-        assert!(faults(&[CONTENTS_OF_A, ("docs/a.md", page), ("README.md", readme)]).is_empty());
+        assert!(faults(&[CONTENTS_WITH_A, ("docs/a.md", page), ("README.md", readme)]).is_empty());
     }
 
     #[test]
     fn a_missing_page_and_a_missing_heading_are_faults() {
         let page =
             "# A\n\n[b](b.md) [c](#nowhere) [d](https://github.com/hashmill/hashmill/blob/main/gone.rs)\n";
-        let found = faults(&[CONTENTS_OF_A, ("docs/a.md", page)]);
-        assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found[1].contains("no such heading"));
+        let faults = faults(&[CONTENTS_WITH_A, ("docs/a.md", page)]);
+        assert_eq!(faults.len(), 3, "{faults:?}");
+        assert!(faults[1].contains("no such heading"));
     }
 
     #[test]
     fn code_has_no_links() {
         assert!(
-            faults(&[CONTENTS_OF_A, ("docs/a.md", "# A\n\n```c\nx = a[1](b);\n# no heading\n```\n")])
+            faults(&[CONTENTS_WITH_A, ("docs/a.md", "# A\n\n```c\nx = a[1](b);\n# no heading\n```\n")])
                 .is_empty()
         );
     }
 
     #[test]
     fn every_page_is_in_the_contents_once() {
-        assert_eq!(faults(&[CONTENTS_OF_A, ("docs/a.md", "# A\n"), ("docs/b.md", "# B\n")]).len(), 1);
+        assert_eq!(faults(&[CONTENTS_WITH_A, ("docs/a.md", "# A\n"), ("docs/b.md", "# B\n")]).len(), 1);
         let twice = (CONTENTS, "# Contents\n\n- [A](a.md)\n- [A](a.md)\n");
         assert_eq!(faults(&[twice, ("docs/a.md", "# A\n")]).len(), 1);
-        assert_eq!(faults(&[CONTENTS_OF_A, ("docs/a.md", "text\n")]), ["has no title"]);
+        assert_eq!(faults(&[CONTENTS_WITH_A, ("docs/a.md", "text\n")]), ["has no title"]);
     }
 
     #[test]

@@ -8,13 +8,13 @@ use crate::tidy::{Fault, TextFile};
 const PAGE: &str = "ARCHITECTURE.md";
 const SECTION: &str = "## Walks";
 
-/// The most lines of the page. A longer page is not read to its end.
+/// Maximum lines of the page: a longer page is not read to its end.
 const MAX_LINES: usize = 150;
 
-/// The most files of a walk.
+/// Maximum files of a walk.
 const MAX_FILES: usize = 10;
 
-/// Names that are shorter occur by chance.
+/// Minimum length of a name: shorter names occur by chance.
 const MIN_NAME: usize = 4;
 
 /// A walk: its heading, and its files with their lines on the page.
@@ -39,8 +39,9 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Fault> {
     }
     for walk in walks {
         if !(2..=MAX_FILES).contains(&walk.files.len()) {
-            let what = format!("\"{}\" has {} files, not 2 to {MAX_FILES}", walk.heading, walk.files.len());
-            faults.push(Fault::new(PAGE, walk.line, what));
+            let message =
+                format!("\"{}\" has {} files, not 2 to {MAX_FILES}", walk.heading, walk.files.len());
+            faults.push(Fault::new(PAGE, walk.line, message));
         }
         faults.extend(broken_steps(&walk, files));
     }
@@ -78,8 +79,8 @@ fn broken_steps(walk: &Walk<'_>, files: &[TextFile]) -> Vec<Fault> {
             continue;
         };
         if !earlier.is_empty() && !earlier.iter().any(|from| uses(from, file)) {
-            let what = format!("no earlier file of \"{}\" uses `{path}`", walk.heading);
-            faults.push(Fault::new(PAGE, line, what));
+            let message = format!("no earlier file of \"{}\" uses `{path}`", walk.heading);
+            faults.push(Fault::new(PAGE, line, message));
         }
         earlier.push(file);
     }
@@ -88,22 +89,22 @@ fn broken_steps(walk: &Walk<'_>, files: &[TextFile]) -> Vec<Fault> {
 
 /// Whether `from` names the module or a public item of `to`, and the crate of `to` if it is another one.
 fn uses(from: &TextFile, to: &TextFile) -> bool {
-    let (from_crate, to_crate) = (crate_of(&from.path), crate_of(&to.path));
+    let (from_crate, to_crate) = (crate_name(&from.path), crate_name(&to.path));
     let code: Vec<&str> = code(&from.text).collect();
     let names = |name: &str| code.iter().any(|line| words(line).any(|word| word == name));
     if from_crate != to_crate && !names(&format!("hashmill_{}", to_crate.replace('-', "_"))) {
         return false;
     }
-    names_module(&code, module_of(&to.path)) || declared(&to.text).any(names)
+    names_module(&code, module_name(&to.path)) || declared(&to.text).any(names)
 }
 
 /// The folder of a crate, without the folder above: `hash`, `atomic-file`.
-fn crate_of(path: &str) -> &str {
+fn crate_name(path: &str) -> &str {
     path.split('/').nth(1).unwrap_or_default()
 }
 
 /// The module of a file: its name, or that of its folder if it is `mod.rs`.
-fn module_of(path: &str) -> &str {
+fn module_name(path: &str) -> &str {
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();
     match name {
@@ -164,7 +165,7 @@ mod tests {
         let mut all =
             vec![file(PAGE, &format!("# A\n\n{SECTION}\n\n### A job\n\n{lines}\n## Next\n\n1. `x/y`\n"))];
         all.extend(files.iter().map(|(path, text)| file(path, text)));
-        check(&all).into_iter().map(|fault| fault.what).collect()
+        check(&all).into_iter().map(|fault| fault.message).collect()
     }
 
     const TREE: [(&str, &str); 4] = [
@@ -175,17 +176,17 @@ mod tests {
     ];
 
     #[test]
-    fn a_walk_along_uses_is_fine() {
+    fn a_walk_along_uses_has_no_fault() {
         let steps: Vec<&str> = TREE.iter().map(|(path, _)| *path).collect();
         assert!(faults(&steps, &TREE).is_empty());
     }
 
     #[test]
     fn a_file_that_no_earlier_one_uses_is_named() {
-        let found = faults(&["crates/files/src/read/plan.rs", "crates/files/src/files.rs"], &TREE);
-        assert_eq!(found, ["no earlier file of \"A job\" uses `crates/files/src/files.rs`"]);
-        let found = faults(&["crates/cli/src/commands/sum/hash.rs", "crates/files/src/files.rs"], &TREE);
-        assert_eq!(found.len(), 1, "a name of another crate alone is chance");
+        let messages = faults(&["crates/files/src/read/plan.rs", "crates/files/src/files.rs"], &TREE);
+        assert_eq!(messages, ["no earlier file of \"A job\" uses `crates/files/src/files.rs`"]);
+        let messages = faults(&["crates/cli/src/commands/sum/hash.rs", "crates/files/src/files.rs"], &TREE);
+        assert_eq!(messages.len(), 1, "a name alone does not prove a use of another crate");
     }
 
     #[test]
@@ -203,7 +204,7 @@ mod tests {
 
     #[test]
     fn modules_and_items_are_read_from_the_text() {
-        assert_eq!(module_of("crates/hash/src/argon2/mod.rs"), "argon2");
+        assert_eq!(module_name("crates/hash/src/argon2/mod.rs"), "argon2");
         let text = "pub fn hash() {}\npub(crate) const fn tile_len() {}\nimpl X {\n    pub fn method_name() {}\n}\npub struct Id;\n";
         assert_eq!(declared(text).collect::<Vec<_>>(), ["hash", "tile_len"]);
         assert!(names_module(&["mod plan;"], "plan") && names_module(&["let a = plan::of(x);"], "plan"));

@@ -2,6 +2,7 @@
 
 mod fact_log;
 mod settings;
+mod transfer;
 
 use crate::flags::{InitArgs, ServeArgs, ServeCommand, UsageError};
 use crate::os::SignalBlock;
@@ -21,6 +22,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(crate) fn run(flags: &ServeArgs) -> Result<()> {
     match &flags.command {
         Some(ServeCommand::Init(init)) => write_settings(init),
+        Some(ServeCommand::Import(import)) => transfer::import(import),
+        Some(ServeCommand::Export(export)) => transfer::export(export),
+        Some(ServeCommand::Check(check)) => transfer::check(check),
         None => serve(settings::resolve(flags)?),
     }
 }

@@ -1,6 +1,6 @@
 //! Settings of a server: flags, environment, settings file, defaults.
 
-use crate::flags::{ServeArgs, UsageError};
+use crate::flags::{ServeArgs, StorageFlag, UsageError};
 use crate::output::display_path;
 use anyhow::{Context as _, Result, bail};
 use hashmill_repo::PeerId;
@@ -132,7 +132,13 @@ fn resolve_with(
     })
 }
 
-fn random_bytes<const N: usize>() -> Result<[u8; N]> {
+/// The directory of the storage for a command that does not serve.
+pub(super) fn storage_folder(flag: &StorageFlag) -> PathBuf {
+    let folder = env::var_os("DATA_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    flag.data.clone().or(folder).unwrap_or_else(|| DEFAULT_FOLDER.into())
+}
+
+pub(super) fn random_bytes<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;
     Ok(bytes)

@@ -37,7 +37,9 @@ pub(crate) use password::{
     NeedsRehashArgs, PasswordArgs, PasswordCommand, PolicyFlags, StoredFlags, UpgradeArgs, VerifyArgs,
 };
 #[cfg(feature = "serve")]
-pub(crate) use serve::{InitArgs, ServeArgs, ServeCommand};
+pub(crate) use serve::{
+    CheckStorageArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, ServeArgs, ServeCommand, StorageFlag,
+};
 pub(crate) use sum::SumArgs;
 pub(crate) use tune::TuneArgs;
 

@@ -48,6 +48,9 @@ pub(crate) struct ServeArgs {
 #[derive(Subcommand, Debug)]
 pub(crate) enum ServeCommand {
     Init(InitArgs),
+    Import(ImportStorageArgs),
+    Export(ExportStorageArgs),
+    Check(CheckStorageArgs),
 }
 
 /// Write a settings file with the defaults and their meaning
@@ -60,4 +63,63 @@ pub(crate) struct InitArgs {
     /// The file, which must not exist
     #[arg(value_name = "FILE", default_value = "hashmill-serve.toml")]
     pub(crate) file: PathBuf,
+}
+
+/// Import the documents of automerge-repo's server or samod
+///
+/// The directory is one of automerge-repo's NodeFS storage or samod's file storage, whose program is stopped. Documents that are in both
+/// are merged, and nothing is deleted. A new storage takes over the id of the imported one, so that clients continue where they
+/// were. Chunks that cannot be read are named and copied; documents consist of the others. An interrupted import can be repeated.
+/// Exit codes: 0 all is there and readable, 1 something is damaged or failed, 2 the command line cannot be used.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve import .amrg
+  hashmill serve import /srv/automerge --data /var/lib/hashmill")]
+pub(crate) struct ImportStorageArgs {
+    /// Directory to import
+    #[arg(value_name = "FROM")]
+    pub(crate) from: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) storage: StorageFlag,
+}
+
+/// Write all documents in the format of automerge-repo's server and samod
+///
+/// The server is stopped meanwhile. The directory is new or empty. Exit codes: 0 all was written, 1 something failed, 2 the command line
+/// cannot be used.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve export .amrg
+  hashmill serve export /backup/automerge --data /var/lib/hashmill")]
+pub(crate) struct ExportStorageArgs {
+    /// Directory to write
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) storage: StorageFlag,
+}
+
+/// Read all documents of the storage, and name what is damaged
+///
+/// The server is stopped meanwhile. Exit codes: 0 all is readable, 1 something is damaged or failed, 2 the command line cannot be used.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve check
+  hashmill serve check --data /var/lib/hashmill")]
+pub(crate) struct CheckStorageArgs {
+    #[command(flatten)]
+    pub(crate) storage: StorageFlag,
+}
+
+/// The directory of a storage.
+#[derive(Args, Debug)]
+pub(crate) struct StorageFlag {
+    /// Directory of the storage [default: DATA_DIR, or hashmill-data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
 }

@@ -251,6 +251,7 @@ fn check(world: &World, args: &[&str], expected: &Expected, context: &str) -> us
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "a search tells what it did")]
 fn verdicts_match_the_model() {
     let number = |name, default| {
         env::var(name).ok().map_or(default, |text| text.parse().expect("a number in the environment"))

@@ -3,7 +3,10 @@
 mod kills;
 mod starts;
 mod storage;
+#[cfg(target_os = "linux")]
+mod storms;
 mod sync;
+mod transfer;
 
 use crate::world::{Done, World, finish, hashmill};
 use hashmill_repo::Client;
@@ -88,12 +91,13 @@ struct Socket(WebSocket<TcpStream>);
 impl Socket {
     fn open(address: &str) -> Socket {
         let stream = TcpStream::connect(address).expect("a server");
-        stream.set_read_timeout(Some(Duration::from_millis(10))).expect("a socket");
         stream.set_nodelay(true).expect("a socket");
         let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
         let url = format!("ws://{address}/");
         let (socket, _) =
             tungstenite::client::client_with_config(url, stream, Some(config)).expect("a WebSocket");
+        // The handshake takes its time on a busy machine.
+        socket.get_ref().set_read_timeout(Some(Duration::from_millis(10))).expect("a socket");
         Socket(socket)
     }
 

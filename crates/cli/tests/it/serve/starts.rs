@@ -37,7 +37,7 @@ fn directories_of_other_programs_and_versions_are_refused() {
     world.write("official/st/orage-adapter-id", "5638dcaa-8264-4cd2-a865-2a045e045ae2");
     let done = world.serve(&["--listen", "127.0.0.1:0", "--data", "official"]);
     assert_eq!((done.code(), done.err.lines().count()), (1, 1), "{done:?}");
-    assert!(done.err.contains("automerge-repo") && done.err.contains("choose another"), "{done:?}");
+    assert!(done.err.contains("automerge-repo") && done.err.contains("serve import"), "{done:?}");
     assert_eq!(fs::read_dir(world.path("official")).expect("a folder").count(), 1);
     world.write("damaged/hashmill.redb", "no database");
     let done = world.serve(&["--listen", "127.0.0.1:0", "--data", "damaged"]);

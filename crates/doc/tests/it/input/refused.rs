@@ -37,9 +37,9 @@ fn wrong(doc: &Document, actor: u8, len: usize) -> Change {
     .unwrap();
     let mut change = fork.get_last_local_change().unwrap().decode();
     let last = change.operations.last().unwrap();
-    let nobody = OpId::new(2, &ActorId::from([actor; 50]));
+    let unknown_op = OpId::new(2, &ActorId::from([actor; 50]));
     let action = OpType::Put(ScalarValue::Null);
-    let last = Op { pred: vec![nobody], action, ..last.clone() };
+    let last = Op { pred: vec![unknown_op], action, ..last.clone() };
     change.operations.push(last);
     Change::try_from(&change).unwrap()
 }

@@ -154,9 +154,9 @@ fn diff_of_one_object() {
 #[test]
 fn unknown_heads_are_an_error() {
     let mut doc = AutoCommit::new();
-    let nobody = [ChangeHash([7; 32])];
-    assert!(doc.diff(&nobody, &[]).is_err());
-    assert!(doc.diff(&[], &nobody).is_err());
+    let unknown_heads = [ChangeHash([7; 32])];
+    assert!(doc.diff(&unknown_heads, &[]).is_err());
+    assert!(doc.diff(&[], &unknown_heads).is_err());
     assert_eq!(doc.diff(&[], &[]).unwrap(), []);
 }
 

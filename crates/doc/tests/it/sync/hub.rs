@@ -189,8 +189,8 @@ fn poison(doc: &Document) -> [Change; 2] {
     fork.transact(|tx| tx.put(ROOT, "poison", 1)).unwrap();
     let mut change = fork.get_last_local_change().unwrap().decode();
     let op = change.operations.pop().unwrap();
-    let nobody = OpId::new(1, &ActorId::from([201]));
-    change.operations.push(Op { pred: vec![nobody], ..op });
+    let unknown_op = OpId::new(1, &ActorId::from([201]));
+    change.operations.push(Op { pred: vec![unknown_op], ..op });
     let bad = Change::try_from(&change).unwrap();
     fork.transact(|tx| tx.put(ROOT, "sound", 2)).unwrap();
     let mut after = fork.get_last_local_change().unwrap().decode();

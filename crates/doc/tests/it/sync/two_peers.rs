@@ -267,8 +267,8 @@ fn wrong(doc: &Document) -> Change {
     put(&mut fork, "wrong", 1);
     let mut change = fork.get_last_local_change().unwrap().decode();
     let op = change.operations.pop().unwrap();
-    let nobody = OpId::new(1, &ActorId::from([67; 4]));
-    change.operations.push(Op { pred: vec![nobody], ..op });
+    let unknown_op = OpId::new(1, &ActorId::from([67; 4]));
+    change.operations.push(Op { pred: vec![unknown_op], ..op });
     Change::try_from(&change).unwrap()
 }
 

@@ -329,13 +329,13 @@ mod tests {
     fn rows_of_an_interrupted_run_are_known_to_the_next() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("SUMS");
-        let mut first = ListUpdate::begin(&path, None).expect("nobody else is at work");
+        let mut first = ListUpdate::begin(&path, None).expect("no other update is running");
         first.take(row("a", &[1; 32], 1), Some(Time::from_nanos(1))).expect("room");
         first.finish().expect("room");
         let text = fs::read(&path).expect("a list");
         assert_eq!(fs::read_dir(dir.path()).expect("a directory").count(), 1);
 
-        let mut second = ListUpdate::begin(&path, None).expect("nobody else is at work");
+        let mut second = ListUpdate::begin(&path, None).expect("no other update is running");
         assert!(matches!(ListUpdate::begin(&path, None), Err(UpdateError::Busy)));
         second.take(row("a", &[2; 32], 2), Some(Time::from_nanos(2))).expect("room");
         second.take(row("b", &[3; 32], 3), Some(Time::from_nanos(3))).expect("room");
@@ -344,9 +344,9 @@ mod tests {
         // As after a signal: half a line is left.
         let journal = fs::OpenOptions::new().append(true).open(dir.path().join(".SUMS.journal"));
         journal.and_then(|mut journal| journal.write_all(b"# 5 4.0000")).expect("our own file");
-        assert_eq!(fs::read(&path).expect("a list"), text, "the old one stands");
+        assert_eq!(fs::read(&path).expect("a list"), text, "the old list is unchanged");
 
-        let mut third = ListUpdate::begin(&path, None).expect("nobody else is at work");
+        let mut third = ListUpdate::begin(&path, None).expect("no other update is running");
         let known = |update: &ListUpdate, name: &str, time| {
             update.known(name.as_bytes(), 5, Time::from_nanos(time), false).map(|digest| digest[0])
         };
@@ -354,13 +354,13 @@ mod tests {
             [known(&third, "a", 2), known(&third, "b", 3), known(&third, "b", 4)],
             [Some(2), Some(3), None]
         );
-        assert_eq!(known(&third, "a", 1), Some(1), "it is as it was before");
-        assert!(third.known(b"a", 5, Time::from_nanos(1), true).is_none(), "nobody has read it since");
+        assert_eq!(known(&third, "a", 1), Some(1), "the old row is still valid");
+        assert!(third.known(b"a", 5, Time::from_nanos(1), true).is_none(), "it was not read again");
         third.take(row("c", &[4; 32], 9), Some(Time::from_nanos(9))).expect("room");
         assert!(third.keep_old(b"a").expect("room") && !third.keep_old(b"z").expect("room"));
         third.flush().expect("room");
         drop(third);
-        let fourth = ListUpdate::begin(&path, None).expect("nobody else is at work");
+        let fourth = ListUpdate::begin(&path, None).expect("no other update is running");
         assert_eq!([known(&fourth, "b", 3), known(&fourth, "c", 9)], [Some(3), Some(4)]);
         assert!(matches!(fourth.algorithm(), Algorithm::Blake3));
         drop(fourth);

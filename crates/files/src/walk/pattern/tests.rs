@@ -72,12 +72,12 @@ fn the_last_pattern_that_matches_decides() {
     let lines = ["a.o", "*.o", "a*o"];
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let [first, second, last] = order.map(|index| lines[index]);
-        let kept = format!("!{last}");
+        let negated = format!("!{last}");
         assert!(is_skipped(&[first, second, last], "d/a.o", false), "{order:?}");
-        assert!(!is_skipped(&[first, second, &kept], "d/a.o", false), "{order:?}");
+        assert!(!is_skipped(&[first, second, &negated], "d/a.o", false), "{order:?}");
         // A last pattern for directories alone leaves a file to the second.
-        let kept = format!("!{last}/");
-        assert!(is_skipped(&[first, second, &kept], "d/a.o", false), "{order:?}");
+        let negated = format!("!{last}/");
+        assert!(is_skipped(&[first, second, &negated], "d/a.o", false), "{order:?}");
     }
     assert!(is_skipped(&["*", "!a"], "b", false));
     assert!(!is_skipped(&["*", "!a"], "a", false));
@@ -198,17 +198,17 @@ fn patterns_mean_what_they_mean_to_the_crate_ignore() {
         let mut other = GitignoreBuilder::new("");
         other.add_line(None, &pattern).expect(&pattern);
         let other = other.build().expect(&pattern);
-        let mut ours = PatternList::new(Path::new(""));
-        ours.add_alternatives(&pattern).expect(&pattern);
+        let mut list = PatternList::new(Path::new(""));
+        list.add_alternatives(&pattern).expect(&pattern);
         // Stars after the literal start mean more to git, beside which they are tested.
-        if ours.patterns.iter().any(|pattern| !pattern.prefix.is_empty()) {
+        if list.patterns.iter().any(|pattern| !pattern.prefix.is_empty()) {
             continue;
         }
         for _ in 0..8 {
             let path: PathBuf = (0..=rng.below(4)).map(|_| NAMES[rng.below(NAMES.len())]).collect();
             let is_dir = rng.below(2) == 0;
             let expected = other.matched(&path, is_dir).is_ignore();
-            let decision = ours.decide(&path, is_dir);
+            let decision = list.decide(&path, is_dir);
             assert_eq!(decision == Some(Decision::Skip), expected, "{pattern} {path:?} {is_dir}");
             matched += usize::from(expected);
         }

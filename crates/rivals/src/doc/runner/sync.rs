@@ -3,18 +3,18 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use super::{CallOutcome, End, Peer, Runner, answer, attempt, portrait};
+use super::{CallOutcome, Peer, Runner, Stop, attempt, visible_state};
 use crate::doc::official;
 use crate::doc::script::Delivery;
 
-/// Sync states of a replica for another one, with the messages in flight.
+/// Sync states of a replica for a peer, with the messages in flight.
 pub(super) struct SyncLink<A, B> {
-    who: usize,
-    of: usize,
+    replica: usize,
+    peer: usize,
     oracle: A,
     subject: B,
     /// Equal messages of both engines.
-    under_way: VecDeque<(Vec<u8>, Vec<u8>)>,
+    in_flight: VecDeque<(Vec<u8>, Vec<u8>)>,
     read_only: bool,
 }
 
@@ -22,144 +22,157 @@ pub(super) struct SyncLink<A, B> {
 const ROUNDS: usize = 30;
 
 impl<A: Peer, B: Peer> Runner<'_, A, B> {
-    fn line(&mut self, who: usize, of: usize) -> &mut SyncLink<A::Known, B::Known> {
-        let index = self.lines.iter().position(|line| (line.who, line.of) == (who, of));
+    fn link(&mut self, replica: usize, peer: usize) -> &mut SyncLink<A::SyncState, B::SyncState> {
+        let index = self.links.iter().position(|link| (link.replica, link.peer) == (replica, peer));
         let index = index.unwrap_or_else(|| {
             let (oracle, subject) = Default::default();
-            self.lines.push(SyncLink {
-                who,
-                of,
+            self.links.push(SyncLink {
+                replica,
+                peer,
                 oracle,
                 subject,
-                under_way: VecDeque::new(),
+                in_flight: VecDeque::new(),
                 read_only: false,
             });
-            self.lines.len() - 1
+            self.links.len() - 1
         });
-        &mut self.lines[index]
+        &mut self.links[index]
     }
 
     /// A pair that can sync: neither is isolated, and all edits are committed.
-    fn pair(&mut self, who: usize, of: usize) -> Result<Option<usize>, End> {
-        let of = of % self.people.len();
-        if of == who || self.people[who].isolated || self.people[of].isolated {
+    fn sync_pair(&mut self, replica: usize, peer: usize) -> Result<Option<usize>, Stop> {
+        let peer = peer % self.replicas.len();
+        if peer == replica || self.replicas[replica].isolated || self.replicas[peer].isolated {
             return Ok(None);
         }
-        self.commit(who, None, 0)?;
-        self.commit(of, None, 0)?;
-        Ok(Some(of))
+        self.commit(replica, None, 0)?;
+        self.commit(peer, None, 0)?;
+        Ok(Some(peer))
     }
 
-    pub(super) fn send(&mut self, who: usize, to: usize) -> Result<bool, End> {
-        let Some(to) = self.pair(who, to)? else { return Ok(false) };
-        let line = self.line(who, to);
-        let (mut oracle, mut subject) = (mem::take(&mut line.oracle), mem::take(&mut line.subject));
-        let person = &mut self.people[who];
-        let of_oracle = attempt(|| person.oracle.say(&mut oracle));
-        let of_subject = attempt(|| person.subject.say(&mut subject));
-        let line = self.line(who, to);
-        (line.oracle, line.subject) = (oracle, subject);
-        let (of_oracle, of_subject) = match (of_oracle, of_subject) {
+    pub(super) fn send(&mut self, replica: usize, to: usize) -> Result<bool, Stop> {
+        let Some(to) = self.sync_pair(replica, to)? else { return Ok(false) };
+        let link = self.link(replica, to);
+        let (mut oracle, mut subject) = (mem::take(&mut link.oracle), mem::take(&mut link.subject));
+        let state = &mut self.replicas[replica];
+        let oracle_result = attempt(|| state.oracle.next_message(&mut oracle));
+        let subject_result = attempt(|| state.subject.next_message(&mut subject));
+        let link = self.link(replica, to);
+        (link.oracle, link.subject) = (oracle, subject);
+        let (oracle_result, subject_result) = match (oracle_result, subject_result) {
             (CallOutcome::Done(oracle), CallOutcome::Done(subject)) => (oracle, subject),
-            (oracle, subject) => return self.agree("say", oracle, subject).map(|message| message.is_some()),
+            (oracle, subject) => {
+                return self
+                    .compare_results("next message", oracle, subject)
+                    .map(|message| message.is_some());
+            }
         };
-        let words = |message: &Option<Vec<u8>>| message.as_ref().map(|bytes| official::message_words(bytes));
-        self.agree(
-            "what is said",
-            CallOutcome::Done(words(&of_oracle)),
-            CallOutcome::Done(words(&of_subject)),
+        let text = |message: &Option<Vec<u8>>| message.as_ref().map(|bytes| official::message_text(bytes));
+        self.compare_results(
+            "messages",
+            CallOutcome::Done(text(&oracle_result)),
+            CallOutcome::Done(text(&subject_result)),
         )?;
-        let both = of_oracle.zip(of_subject);
-        let silent = both.is_none();
-        self.line(who, to).under_way.extend(both);
-        Ok(!silent)
+        let messages = oracle_result.zip(subject_result);
+        let is_sent = messages.is_some();
+        self.link(replica, to).in_flight.extend(messages);
+        Ok(is_sent)
     }
 
-    pub(super) fn take(&mut self, who: usize, from: usize, fate: Delivery) -> Result<bool, End> {
-        let Some(from) = self.pair(who, from)? else { return Ok(false) };
-        let under_way = &mut self.line(from, who).under_way;
-        let message = match fate {
-            Delivery::Late => under_way.pop_back(),
-            Delivery::Again => under_way.front().cloned(),
-            Delivery::InTurn | Delivery::Lost => under_way.pop_front(),
+    pub(super) fn receive(&mut self, replica: usize, from: usize, delivery: Delivery) -> Result<bool, Stop> {
+        let Some(from) = self.sync_pair(replica, from)? else { return Ok(false) };
+        let in_flight = &mut self.link(from, replica).in_flight;
+        let message = match delivery {
+            Delivery::Late => in_flight.pop_back(),
+            Delivery::Again => in_flight.front().cloned(),
+            Delivery::InTurn | Delivery::Lost => in_flight.pop_front(),
         };
-        let Some((for_subject, for_oracle)) = message.filter(|_| fate != Delivery::Lost) else {
+        let Some((for_subject, for_oracle)) = message.filter(|_| delivery != Delivery::Lost) else {
             return Ok(false);
         };
-        let line = self.line(who, from);
-        let (mut oracle, mut subject) = (mem::take(&mut line.oracle), mem::take(&mut line.subject));
-        let person = &mut self.people[who];
-        let of_oracle = attempt(|| answer(person.oracle.hear(&mut oracle, &for_oracle)));
-        let of_subject = attempt(|| answer(person.subject.hear(&mut subject, &for_subject)));
-        let line = self.line(who, from);
-        (line.oracle, line.subject) = (oracle, subject);
-        self.agree("hear", of_oracle, of_subject)?;
-        let line = self.line(who, from);
-        let saved = (A::encode_state(&line.oracle), B::encode_state(&line.subject));
-        self.agree("what is kept of a sync", CallOutcome::Done(saved.0), CallOutcome::Done(saved.1))?;
-        let line = self.line(who, from);
-        let (oracle, subject) = (line.oracle.clone(), line.subject.clone());
-        let person = &mut self.people[who];
-        let (of_oracle, of_subject) = (person.oracle.is_with(&oracle), person.subject.is_with(&subject));
-        self.agree("has our changes", CallOutcome::Done(of_oracle), CallOutcome::Done(of_subject))?;
-        self.tell_of(who, from);
-        self.compare(who)?;
+        let link = self.link(replica, from);
+        let (mut oracle, mut subject) = (mem::take(&mut link.oracle), mem::take(&mut link.subject));
+        let state = &mut self.replicas[replica];
+        let oracle_result = attempt(|| state.oracle.receive_message(&mut oracle, &for_oracle).ok());
+        let subject_result = attempt(|| state.subject.receive_message(&mut subject, &for_subject).ok());
+        let link = self.link(replica, from);
+        (link.oracle, link.subject) = (oracle, subject);
+        self.compare_results("receive message", oracle_result, subject_result)?;
+        let link = self.link(replica, from);
+        let saved = (A::encode_state(&link.oracle), B::encode_state(&link.subject));
+        self.compare_results("encoded sync states", CallOutcome::Done(saved.0), CallOutcome::Done(saved.1))?;
+        let link = self.link(replica, from);
+        let (oracle, subject) = (link.oracle.clone(), link.subject.clone());
+        let state = &mut self.replicas[replica];
+        let (oracle_result, subject_result) =
+            (state.oracle.peer_has_all_changes(&oracle), state.subject.peer_has_all_changes(&subject));
+        self.compare_results(
+            "has our changes",
+            CallOutcome::Done(oracle_result),
+            CallOutcome::Done(subject_result),
+        )?;
+        self.share_objects(replica, from);
+        self.compare(replica)?;
         Ok(true)
     }
 
-    /// The connection is gone, with all that was under way.
-    pub(super) fn hang_up(&mut self, who: usize, of: usize, is_kept: bool) -> Result<(), End> {
-        let of = of % self.people.len();
-        if of == who {
+    /// Ends a connection and loses the messages in flight.
+    pub(super) fn disconnect(&mut self, replica: usize, peer: usize, keeps_state: bool) -> Result<(), Stop> {
+        let peer = peer % self.replicas.len();
+        if peer == replica {
             return Ok(());
         }
-        for (who, of) in [(who, of), (of, who)] {
-            let line = self.line(who, of);
-            let known = (A::encode_state(&line.oracle), B::encode_state(&line.subject));
-            (line.oracle, line.subject, line.read_only) = Default::default();
-            line.under_way.clear();
-            if is_kept
-                && let (Ok(oracle), Ok(subject)) = (A::decode_state(&known.1), B::decode_state(&known.0))
+        for (replica, peer) in [(replica, peer), (peer, replica)] {
+            let link = self.link(replica, peer);
+            let encoded = (A::encode_state(&link.oracle), B::encode_state(&link.subject));
+            (link.oracle, link.subject, link.read_only) = Default::default();
+            link.in_flight.clear();
+            if keeps_state
+                && let (Ok(oracle), Ok(subject)) = (A::decode_state(&encoded.1), B::decode_state(&encoded.0))
             {
-                (line.oracle, line.subject) = (oracle, subject);
+                (link.oracle, link.subject) = (oracle, subject);
             }
         }
         Ok(())
     }
 
-    /// Forgets what a person knew who has lost the document.
-    pub(super) fn forget_lines(&mut self, who: usize) {
-        self.lines.retain(|line| line.who != who);
+    /// Drops the sync states of a replica that lost its document.
+    pub(super) fn drop_links(&mut self, replica: usize) {
+        self.links.retain(|link| link.replica != replica);
     }
 
-    pub(super) fn read_only(&mut self, who: usize, of: usize, read_only: bool) {
-        let of = of % self.people.len();
-        if of != who {
-            let line = self.line(who, of);
-            A::read_only(&mut line.oracle, read_only);
-            B::read_only(&mut line.subject, read_only);
-            line.read_only = read_only;
+    pub(super) fn read_only(&mut self, replica: usize, peer: usize, read_only: bool) {
+        let peer = peer % self.replicas.len();
+        if peer != replica {
+            let link = self.link(replica, peer);
+            A::read_only(&mut link.oracle, read_only);
+            B::read_only(&mut link.subject, read_only);
+            link.read_only = read_only;
         }
     }
 
-    /// Two people talk on a new connection until neither has anything to say; then they have the same.
-    pub(super) fn talk(&mut self, who: usize, with: usize, is_kept: bool) -> Result<(), End> {
-        let Some(with) = self.pair(who, with)? else { return Ok(()) };
-        self.hang_up(who, with, is_kept)?;
+    /// Syncs two replicas on a new connection until neither has a message; then both must have the same state.
+    pub(super) fn sync(&mut self, replica: usize, with: usize, keeps_state: bool) -> Result<(), Stop> {
+        let Some(with) = self.sync_pair(replica, with)? else { return Ok(()) };
+        self.disconnect(replica, with, keeps_state)?;
         for _ in 0..ROUNDS {
-            let here = self.send(who, with)?;
-            let received = self.take(with, who, Delivery::InTurn)?;
-            let there = self.send(with, who)?;
-            let answered = self.take(who, with, Delivery::InTurn)?;
-            if !(here || received || there || answered) {
-                let (who, with) = (&self.people[who].subject, &self.people[with].subject);
-                let portraits = (portrait(who, None, false), portrait(with, None, false));
+            let sent = self.send(replica, with)?;
+            let received = self.receive(with, replica, Delivery::InTurn)?;
+            let replied = self.send(with, replica)?;
+            let reply_received = self.receive(replica, with, Delivery::InTurn)?;
+            if !(sent || received || replied || reply_received) {
+                let (replica, peer) = (&self.replicas[replica].subject, &self.replicas[with].subject);
+                let states = (visible_state(replica, None, false), visible_state(peer, None, false));
                 return self
-                    .agree("both in the end", CallOutcome::Done(portraits.0), CallOutcome::Done(portraits.1))
+                    .compare_results(
+                        "visible state after the sync",
+                        CallOutcome::Done(states.0),
+                        CallOutcome::Done(states.1),
+                    )
                     .map(drop);
             }
         }
-        let what = "a sync that ends";
-        Err(self.differ(what, "at most 30 rounds", "more").into())
+        let context = "rounds of a sync";
+        Err(self.difference(context, "at most 30 rounds", "more").into())
     }
 }

@@ -16,9 +16,9 @@ fn digests(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]]) -> Vec<[u8; 32]> {
     out.into_iter().map(Into::into).collect()
 }
 
-/// Every length up to three chunks, in batches of neighbours: every pair of lengths that can share a pass does.
+/// Every length up to three chunks in batches of similar lengths, so that every pair of lengths that can share a pass does.
 #[test]
-fn every_length_beside_its_neighbours() {
+fn every_length_beside_similar_lengths() {
     let memory = Rng::new(3).bytes(3200);
     let plans = plans();
     (0..3073_usize).into_par_iter().step_by(5).for_each(|len| {

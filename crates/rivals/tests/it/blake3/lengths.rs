@@ -5,7 +5,7 @@ use hashmill_hash::blake3::Plan;
 use hashmill_testkit::{Rng, paint};
 use rayon::prelude::*;
 
-/// Calls `check` with every length and input bytes that start anywhere in a page.
+/// Calls `check` with an input of every length, at a random offset in a page.
 fn every_length(check: impl Fn(&[u8]) + Sync) {
     let memory = Rng::new(34).bytes(34 * 1024 + 4096);
     (0..34 * 1024_usize).into_par_iter().for_each(|len| {
@@ -51,17 +51,17 @@ fn derive_key() {
 /// The free functions have their own code paths.
 #[test]
 fn free_functions() {
-    use hashmill_hash::blake3 as ours;
+    use hashmill_hash::blake3 as hashmill;
     every_length(|input| {
-        assert_eq!(ours::hash(input), *blake3::hash(input).as_bytes(), "{} bytes", input.len());
+        assert_eq!(hashmill::hash(input), *blake3::hash(input).as_bytes(), "{} bytes", input.len());
         let keyed = *blake3::keyed_hash(KEY, input).as_bytes();
-        assert_eq!(ours::keyed_hash(KEY, input), keyed, "{} bytes", input.len());
+        assert_eq!(hashmill::keyed_hash(KEY, input), keyed, "{} bytes", input.len());
         let derived = blake3::derive_key(CONTEXT, input);
-        assert_eq!(ours::derive_key(CONTEXT, input), derived, "{} bytes", input.len());
+        assert_eq!(hashmill::derive_key(CONTEXT, input), derived, "{} bytes", input.len());
     });
 }
 
-/// Beyond 34 chunks the tree only gets taller: lengths around every power of two, and odd ones between.
+/// Beyond 34 chunks only the height of the tree grows: lengths around every power of two, and odd ones between.
 #[test]
 fn long_inputs() {
     let input = paint((8 << 20) + 5000);
@@ -93,12 +93,12 @@ fn long_inputs() {
 }
 
 #[test]
-fn the_same_text_form() {
+fn text_forms_are_equal() {
     for seed in 0..100 {
         let input = Rng::new(seed).bytes(seed as usize);
-        let (theirs, ours) = (blake3::hash(&input), Plan::host().hash(&input));
-        assert_eq!(ours.to_string(), theirs.to_string());
-        assert_eq!(ours.to_hex().as_str(), theirs.to_hex().as_str());
-        assert_eq!(serde_json::to_string(&ours).ok(), serde_json::to_string(&theirs).ok());
+        let (official, hashmill) = (blake3::hash(&input), Plan::host().hash(&input));
+        assert_eq!(hashmill.to_string(), official.to_string());
+        assert_eq!(hashmill.to_hex().as_str(), official.to_hex().as_str());
+        assert_eq!(serde_json::to_string(&hashmill).ok(), serde_json::to_string(&official).ok());
     }
 }

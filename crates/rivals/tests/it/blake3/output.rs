@@ -40,21 +40,21 @@ fn random_inputs_modes_positions_and_lengths() {
         let mut expected = vec![0; rng.below(3000)];
         let position = position.min(u64::MAX - expected.len() as u64);
         let mode = rng.below(3);
-        let mut theirs = match mode {
+        let mut official = match mode {
             0 => blake3::Hasher::new(),
             1 => blake3::Hasher::new_keyed(KEY),
             _ => blake3::Hasher::new_derive_key(CONTEXT),
         };
-        let mut reader = theirs.update(&input).finalize_xof();
+        let mut reader = official.update(&input).finalize_xof();
         reader.set_position(position);
         reader.fill(&mut expected);
         for plan in &plans {
-            let ours = match mode {
+            let hasher = match mode {
                 0 => Hasher::new(),
                 1 => Hasher::new_keyed(KEY),
                 _ => Hasher::new_derive_key(CONTEXT),
             };
-            let mut reader = ours.with_plan(*plan).update(&input).finalize_xof();
+            let mut reader = hasher.with_plan(*plan).update(&input).finalize_xof();
             reader.set_position(position);
             let mut output = vec![0; expected.len()];
             reader.fill(&mut output);

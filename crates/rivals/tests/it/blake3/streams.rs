@@ -1,12 +1,12 @@
-//! Input in random pieces against the official crate, shrunk by proptest to the shortest split that fails.
+//! Input in random parts against the official crate, shrunk by proptest to the shortest split that fails.
 
 use super::plans::{KEY, plans};
 use hashmill_hash::blake3::{BufferedHasher, Hasher};
 use hashmill_testkit::Rng;
 use proptest::prelude::*;
 
-/// Pieces as callers send them: mostly around the sizes at which something changes.
-fn piece() -> impl Strategy<Value = usize> {
+/// Lengths of the parts that a caller passes: mostly around sizes with different code paths.
+fn part_len() -> impl Strategy<Value = usize> {
     prop_oneof![
         0..130_usize,
         prop::sample::select(vec![
@@ -21,8 +21,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_pieces_in_any_mode(pieces in prop::collection::vec(piece(), 0..12), keyed: bool, seed: u64) {
-        let total = pieces.iter().sum();
+    fn any_parts_in_any_mode(part_lens in prop::collection::vec(part_len(), 0..12), keyed: bool, seed: u64) {
+        let total = part_lens.iter().sum();
         let input = Rng::new(seed).bytes(total);
         let expected = *if keyed { blake3::keyed_hash(KEY, &input) } else { blake3::hash(&input) }.as_bytes();
         for plan in plans() {
@@ -30,8 +30,8 @@ proptest! {
             let mut hasher = new();
             let mut buffered = BufferedHasher::new(new());
             let mut rest = &input[..];
-            for &piece in &pieces {
-                let (now, later) = rest.split_at(piece);
+            for &part_len in &part_lens {
+                let (now, later) = rest.split_at(part_len);
                 hasher.update(now);
                 buffered.update(now);
                 rest = later;
@@ -43,16 +43,16 @@ proptest! {
     }
 
     #[test]
-    fn a_digest_after_every_piece(pieces in prop::collection::vec(piece(), 1..6), seed: u64) {
-        let input = Rng::new(seed).bytes(pieces.iter().sum());
-        let mut theirs = blake3::Hasher::new();
-        let mut ours = Hasher::new();
+    fn a_digest_after_every_part(part_lens in prop::collection::vec(part_len(), 1..6), seed: u64) {
+        let input = Rng::new(seed).bytes(part_lens.iter().sum());
+        let mut official = blake3::Hasher::new();
+        let mut hasher = Hasher::new();
         let mut rest = &input[..];
-        for piece in pieces {
-            let (now, later) = rest.split_at(piece);
-            theirs.update(now);
-            ours.update(now);
-            prop_assert_eq!(ours.finalize(), *theirs.finalize().as_bytes());
+        for part_len in part_lens {
+            let (now, later) = rest.split_at(part_len);
+            official.update(now);
+            hasher.update(now);
+            prop_assert_eq!(hasher.finalize(), *official.finalize().as_bytes());
             rest = later;
         }
     }

@@ -7,9 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use automerge::marks::{ExpandMark, Mark};
 use automerge::transaction::Transactable as _;
 use automerge::{
-    ActorId, AutoCommit, Automerge, ChangeHash, ObjId, ObjType, ROOT, ReadDoc, ScalarValue, Value as Shown,
+    ActorId, AutoCommit, Automerge, ChangeHash, ObjId, ObjType, ROOT, ReadDoc, ScalarValue,
+    Value as OfficialValue,
 };
-use hashmill_doc::Document as Ours;
+use hashmill_doc::Document as HashmillDocument;
 use hashmill_testkit::Rng;
 use hashmill_testkit::data;
 use hashmill_testkit::doc::forge::Forge;
@@ -42,48 +43,50 @@ fn value(value: &ScalarValue) -> Value {
     }
 }
 
-fn entry((shown, by): &(Shown<'_>, ObjId)) -> Entry {
-    let ObjId::Id(counter, actor, _) = by else { panic!("the root is no value") };
+fn entry((official_value, id): &(OfficialValue<'_>, ObjId)) -> Entry {
+    let ObjId::Id(counter, actor, _) = id else { panic!("the root is no value") };
     let id = Id { counter: *counter, actor: Actor(actor.to_bytes().into()) };
-    let value = match shown {
-        Shown::Object(of) => Content::Object(kind(*of)),
-        Shown::Scalar(scalar) => Content::Scalar(value(scalar)),
+    let value = match official_value {
+        OfficialValue::Object(obj_type) => Content::Object(kind(*obj_type)),
+        OfficialValue::Scalar(scalar) => Content::Scalar(value(scalar)),
     };
     Entry { id, value }
 }
 
 /// The marks at each unit of a text.
-fn marks(doc: &Automerge, of: &ObjId, heads: &[ChangeHash]) -> Vec<BTreeMap<String, Value>> {
-    let mut found = vec![BTreeMap::new(); doc.length_at(of, heads)];
-    for Mark { start, end, name, value: of } in doc.marks_at(of, heads).expect("a text") {
-        found[start..end].iter_mut().for_each(|marks| drop(marks.insert(name.to_string(), value(&of))));
+fn marks(doc: &Automerge, text: &ObjId, heads: &[ChangeHash]) -> Vec<BTreeMap<String, Value>> {
+    let mut units = vec![BTreeMap::new(); doc.length_at(text, heads)];
+    for Mark { start, end, name, value: mark_value } in doc.marks_at(text, heads).expect("a text") {
+        units[start..end]
+            .iter_mut()
+            .for_each(|marks| drop(marks.insert(name.to_string(), value(&mark_value))));
     }
-    found
+    units
 }
 
-fn object(doc: &Automerge, of: &ObjId, kind: Kind, heads: &[ChangeHash]) -> Object {
-    let entries = |values: Vec<(Shown<'_>, ObjId)>| values.iter().map(entry).collect::<Vec<_>>();
+fn object(doc: &Automerge, id: &ObjId, kind: Kind, heads: &[ChangeHash]) -> Object {
+    let entries = |values: Vec<(OfficialValue<'_>, ObjId)>| values.iter().map(entry).collect::<Vec<_>>();
     let (mut keys, mut elements) = (BTreeMap::new(), vec![]);
     if kind.is_sequence() {
-        let marks = if kind == Kind::Text { marks(doc, of, heads) } else { vec![] };
+        let marks = if kind == Kind::Text { marks(doc, id, heads) } else { vec![] };
         let mut index = 0;
-        while index < doc.length_at(of, heads) {
-            let values = entries(doc.get_all_at(of, index, heads).expect("a sequence"));
+        while index < doc.length_at(id, heads) {
+            let values = entries(doc.get_all_at(id, index, heads).expect("a sequence"));
             let marks = marks.get(index).cloned().unwrap_or_default();
             let element = Element { values, marks };
             index += if kind == Kind::Text { element.text().chars().count() } else { 1 };
             elements.push(element);
         }
     } else {
-        for key in doc.keys_at(of, heads) {
-            keys.insert(key.clone(), entries(doc.get_all_at(of, key.as_str(), heads).expect("a map")));
+        for key in doc.keys_at(id, heads) {
+            keys.insert(key.clone(), entries(doc.get_all_at(id, key.as_str(), heads).expect("a map")));
         }
     }
     Object { kind, keys, elements }
 }
 
-/// What the official crate cannot be asked for: values in a text that take no room, and tables, which it does not read.
-fn askable(mut state: State) -> State {
+/// The state without content that the official crate cannot return: values of no width in a text, and tables.
+fn without_unreadable(mut state: State) -> State {
     state.objects.retain(|_, object| object.kind != Kind::Table);
     for object in state.objects.values_mut().filter(|object| object.kind == Kind::Text) {
         object.elements.retain(|element| !element.text().is_empty());
@@ -93,26 +96,27 @@ fn askable(mut state: State) -> State {
 
 /// The first difference between the oracle and the official crate at these heads.
 fn difference(doc: &Automerge, history: &History, heads: &[Hash]) -> Option<String> {
-    let state = askable(history.at(heads).expect("heads that are here"));
+    let state = without_unreadable(history.at(heads).expect("known heads"));
     let at: Vec<ChangeHash> = heads.iter().map(|hash| ChangeHash(*hash)).collect();
-    let shown = |(id, object_here): (&Option<Id>, &Object)| {
-        let of = id.as_ref().map_or(ROOT, |id| doc.import_obj(&id.to_string()).expect("an object"));
-        (id.clone(), object(doc, &of, object_here.kind, &at))
+    let official_object = |(id, oracle_object): (&Option<Id>, &Object)| {
+        let obj_id = id.as_ref().map_or(ROOT, |id| doc.import_obj(&id.to_string()).expect("an object"));
+        (id.clone(), object(doc, &obj_id, oracle_object.kind, &at))
     };
-    let shown = State { heads: state.heads.clone(), objects: state.objects.iter().map(shown).collect() };
-    state.difference(&shown)
+    let official =
+        State { heads: state.heads.clone(), objects: state.objects.iter().map(official_object).collect() };
+    state.difference(&official)
 }
 
-/// Panics unless the official crate reads `file` as the oracle reads it, at every head.
-fn agree(file: &[u8], when: &str) {
-    let history = History::load(file, MOST).unwrap_or_else(|why| panic!("{when}: {why}"));
-    let doc = Automerge::load(file).unwrap_or_else(|why| panic!("{when}: {why}"));
+/// Panics unless the official crate and the oracle read the same state from `file`, at every head.
+fn assert_equal_states(file: &[u8], context: &str) {
+    let history = History::load(file, MOST).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let doc = Automerge::load(file).unwrap_or_else(|error| panic!("{context}: {error}"));
     let heads: Vec<Hash> = doc.get_heads().iter().map(|hash| hash.0).collect();
-    assert_eq!(heads, history.heads(), "{when}");
+    assert_eq!(heads, history.heads(), "{context}");
     let at = std::iter::once(heads).chain(history.changes().iter().map(|change| vec![change.hash]));
     for heads in at {
         if let Some(difference) = difference(&doc, &history, &heads) {
-            panic!("{when}: the oracle (-) and the official crate (+) differ:\n{difference}");
+            panic!("{context}: the oracle (-) and the official crate (+) differ:\n{difference}");
         }
     }
 }
@@ -120,16 +124,16 @@ fn agree(file: &[u8], when: &str) {
 #[test]
 fn files_of_the_official_project() {
     for (name, file) in data::automerge_samples() {
-        let theirs = catch_unwind(|| Automerge::load(&file).is_ok()).unwrap_or(false);
+        let is_accepted = catch_unwind(|| Automerge::load(&file).is_ok()).unwrap_or(false);
         match History::load(&file, MOST) {
-            Ok(_) => agree(&file, &name),
-            Err(why) => assert!(!theirs, "{name}: only the oracle refuses it: {why}"),
+            Ok(_) => assert_equal_states(&file, &name),
+            Err(error) => assert!(!is_accepted, "{name}: only the oracle refuses it: {error}"),
         }
-        assert_eq!(Ours::load(&file).is_ok(), theirs, "{name}");
+        assert_eq!(HashmillDocument::load(&file).is_ok(), is_accepted, "{name}");
     }
 }
 
-/// Marks as the official crate sets them: in every way to expand, overlapping, with what is typed and deleted at their ends.
+/// Marks of the official crate: with every expansion, overlapping, with insertions and deletions at their ends.
 #[test]
 fn marks_and_edits_of_the_official_crate() {
     let mut marked = 0;
@@ -170,7 +174,7 @@ fn marks_and_edits_of_the_official_crate() {
         let [first, rest @ ..] = &mut docs[..] else { panic!("there are three") };
         rest.iter_mut().for_each(|other| drop(first.merge(other).expect("sound changes")));
         let file = first.save();
-        agree(&file, &format!("seed {seed}"));
+        assert_equal_states(&file, &format!("seed {seed}"));
         let state = History::load(&file, MOST).expect("a sound file").state();
         marked += state
             .objects
@@ -182,7 +186,7 @@ fn marks_and_edits_of_the_official_crate() {
     assert!(marked > 100, "{marked} elements are marked");
 }
 
-/// Documents that the oracle made up and wrote, and the same as changes.
+/// Random documents of the oracle, as document chunks and as changes.
 #[test]
 fn documents_of_the_oracle() {
     let mut failed = vec![];
@@ -194,16 +198,17 @@ fn documents_of_the_oracle() {
         let (document, chunks) =
             (Document::of(changes).bytes(), changes.iter().flat_map(|change| change.bytes()));
         for (file, form) in [(document, "document"), (chunks.collect::<Vec<u8>>(), "changes")] {
-            if let Err(why) = catch_unwind(AssertUnwindSafe(|| agree(&file, form))) {
-                let why = why.downcast::<String>().map_or_else(|_| "?".to_owned(), |why| *why);
-                failed.push(format!("seed {seed}: {why}"));
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| assert_equal_states(&file, form))) {
+                let message =
+                    payload.downcast::<String>().map_or_else(|_| "?".to_owned(), |message| *message);
+                failed.push(format!("seed {seed}: {message}"));
             }
         }
     }
     assert!(failed.is_empty(), "{} fail:\n{}", failed.len(), failed.join("\n"));
 }
 
-/// A change of one writer after others, with these operations on the root or on the object that operation 1 made.
+/// A change of one writer after earlier ones, with operations on the root or on the object of operation 1.
 fn change(before: &[Change], start: u64, ops: Vec<Op>) -> Change {
     let deps: Vec<Hash> = before.last().map(|change| change.hash).into_iter().collect();
     let (seq, actor) = (before.len() as u64 + 1, Forge::actor(0));
@@ -230,30 +235,31 @@ fn inside(counter: u64, op: Op) -> Op {
     Op { obj: Some(id(1)), key, insert, ..op }
 }
 
-/// What the official crate makes of a file.
-fn fate(file: &[u8]) -> &'static str {
-    match catch_unwind(AssertUnwindSafe(|| agree(file, "file"))) {
-        Ok(()) => "alike",
-        Err(why) => match why.downcast_ref::<String>() {
-            Some(why) if why.contains("the official crate (+) differ") => "shows otherwise",
-            Some(why) if why.starts_with("file: ") => "refuses",
+/// Result of the official crate for a file.
+fn official_result(file: &[u8]) -> &'static str {
+    match catch_unwind(AssertUnwindSafe(|| assert_equal_states(file, "file"))) {
+        Ok(()) => "equal",
+        Err(payload) => match payload.downcast_ref::<String>() {
+            Some(message) if message.contains("the official crate (+) differ") => "differs",
+            Some(message) if message.starts_with("file: ") => "refuses",
             _ => "panics",
         },
     }
 }
 
-/// Changes that no program writes and the rules allow, in a document and one by one. Our engine reads all of them as the
-/// oracle does. Where the official crate does not, it is wrong, because of what the reference says:
-/// - Tables are read like maps (1.1). There a key of one is only found when it was loaded with a document.
-/// - A counter counts wherever it is (4.3). There an increment in a text is a value itself, which cannot be read.
-/// - A change may start at any counter above those that it knows (2.3, 2.7). There one without operations may not.
+/// Changes that the rules allow but no program writes, as document chunks and as changes. Hashmill's engine reads all of them as the
+/// oracle does. Where the official crate does not, it violates the reference:
+/// - Tables are read like maps (1.1). The official crate finds their keys only in a document chunk.
+/// - A counter can be incremented anywhere (4.3). In a text, the official crate treats an increment as a value and cannot read it.
+/// - A change may start at any counter above those of its dependencies (2.3, 2.7). The official crate refuses such a change without
+///   operations.
 #[test]
-fn what_no_program_writes() {
+fn unusual_changes_are_read() {
     let int = || put(0, Action::Set, Value::Int(1), &[]);
     let counter = || put(0, Action::Set, Value::Counter(1), &[]);
     let add = || put(0, Action::Increment, Value::Int(1), &[]);
     let make = |action| put(1, action, Value::Null, &[]);
-    let at = |counter: u64, op: Op, preds: &[u64]| Op {
+    let with_id = |counter: u64, op: Op, preds: &[u64]| Op {
         id: id(counter),
         preds: preds.iter().map(|pred| id(*pred)).collect(),
         ..op
@@ -264,60 +270,92 @@ fn what_no_program_writes() {
     let letter = || put(0, Action::Set, Value::Str("a".to_owned()), &[]);
     let begin = Op { mark: Some("bold".to_owned()), ..put(0, Action::Mark, Value::Bool(true), &[]) };
     let unknown = put(0, Action::Set, Value::Unknown(12, vec![1]), &[]);
-    let alike = ["alike", "alike"];
-    // A name; changes with the counters at which they start; what becomes of them, and of a file.
+    let equal = ["equal", "equal"];
+    // A name; changes with their first counters; the official crate's results for a document chunk and for changes.
     type Case<'a> = (&'a str, Vec<(u64, Vec<Op>)>, [&'a str; 2]);
     let cases: Vec<Case<'_>> = vec![
-        ("a put over a put", vec![(1, vec![at(1, int(), &[])]), (2, vec![at(2, int(), &[1])])], alike),
-        ("a hole", vec![(1, vec![at(1, int(), &[])]), (5, vec![at(5, int(), &[1])])], alike),
-        ("a first counter above 1", vec![(5, vec![at(5, int(), &[])])], alike),
-        ("nothing behind a hole", vec![(1, vec![at(1, int(), &[])]), (5, vec![])], ["refuses", "alike"]),
-        ("a table", vec![(1, vec![make(table)])], alike),
-        ("a key of a table", vec![(1, vec![make(table), in_table(at(2, int(), &[]))])], ["alike", "panics"]),
         (
-            "a put over what was put over before",
-            vec![(1, vec![at(1, int(), &[]), at(2, int(), &[1]), at(3, int(), &[1])])],
-            alike,
+            "a put over a put",
+            vec![(1, vec![with_id(1, int(), &[])]), (2, vec![with_id(2, int(), &[1])])],
+            equal,
+        ),
+        (
+            "a gap of counters",
+            vec![(1, vec![with_id(1, int(), &[])]), (5, vec![with_id(5, int(), &[1])])],
+            equal,
+        ),
+        ("a first counter above 1", vec![(5, vec![with_id(5, int(), &[])])], equal),
+        (
+            "an empty change after a gap",
+            vec![(1, vec![with_id(1, int(), &[])]), (5, vec![])],
+            ["refuses", "equal"],
+        ),
+        ("a table", vec![(1, vec![make(table)])], equal),
+        (
+            "a key of a table",
+            vec![(1, vec![make(table), in_table(with_id(2, int(), &[]))])],
+            ["equal", "panics"],
+        ),
+        (
+            "a put over an overwritten put",
+            vec![(1, vec![with_id(1, int(), &[]), with_id(2, int(), &[1]), with_id(3, int(), &[1])])],
+            equal,
         ),
         (
             "a put over a counter and its increment",
-            vec![(1, vec![at(1, counter(), &[]), at(2, add(), &[1]), at(3, int(), &[1, 2])])],
-            alike,
+            vec![(1, vec![with_id(1, counter(), &[]), with_id(2, add(), &[1]), with_id(3, int(), &[1, 2])])],
+            equal,
         ),
         (
             "a put over an increment alone",
-            vec![(1, vec![at(1, counter(), &[]), at(2, add(), &[1]), at(3, int(), &[2])])],
-            alike,
+            vec![(1, vec![with_id(1, counter(), &[]), with_id(2, add(), &[1]), with_id(3, int(), &[2])])],
+            equal,
         ),
         (
             "an increment of an increment",
-            vec![(1, vec![at(1, counter(), &[]), at(2, add(), &[1]), at(3, add(), &[2])])],
-            alike,
+            vec![(1, vec![with_id(1, counter(), &[]), with_id(2, add(), &[1]), with_id(3, add(), &[2])])],
+            equal,
         ),
-        ("an increment of no counter", vec![(1, vec![at(1, int(), &[]), at(2, add(), &[1])])], alike),
+        (
+            "an increment of no counter",
+            vec![(1, vec![with_id(1, int(), &[]), with_id(2, add(), &[1])])],
+            equal,
+        ),
         (
             "an increment of no counter in a list",
-            vec![(1, vec![make(list), inside(0, at(2, int(), &[])), inside(2, at(3, add(), &[2]))])],
-            alike,
+            vec![(
+                1,
+                vec![make(list), inside(0, with_id(2, int(), &[])), inside(2, with_id(3, add(), &[2]))],
+            )],
+            equal,
         ),
         (
             "an increment of a letter in a text",
-            vec![(1, vec![make(text), inside(0, at(2, letter(), &[])), inside(2, at(3, add(), &[2]))])],
-            alike,
+            vec![(
+                1,
+                vec![make(text), inside(0, with_id(2, letter(), &[])), inside(2, with_id(3, add(), &[2]))],
+            )],
+            equal,
         ),
         (
             "two values at one letter",
-            vec![(1, vec![make(text), inside(0, at(2, letter(), &[])), inside(2, at(3, letter(), &[]))])],
-            alike,
+            vec![(
+                1,
+                vec![make(text), inside(0, with_id(2, letter(), &[])), inside(2, with_id(3, letter(), &[]))],
+            )],
+            equal,
         ),
         (
             "an increment in a text",
-            vec![(1, vec![make(text), inside(0, at(2, counter(), &[])), inside(2, at(3, add(), &[2]))])],
+            vec![(
+                1,
+                vec![make(text), inside(0, with_id(2, counter(), &[])), inside(2, with_id(3, add(), &[2]))],
+            )],
             ["panics", "panics"],
         ),
-        ("a type of later versions", vec![(1, vec![at(1, unknown, &[])])], alike),
-        ("an empty string in a text", vec![(1, vec![make(text), inside(0, at(2, empty, &[]))])], alike),
-        ("a mark without an end", vec![(1, vec![make(text), inside(0, at(2, begin, &[]))])], alike),
+        ("a type of later versions", vec![(1, vec![with_id(1, unknown, &[])])], equal),
+        ("an empty string in a text", vec![(1, vec![make(text), inside(0, with_id(2, empty, &[]))])], equal),
+        ("a mark without an end", vec![(1, vec![make(text), inside(0, with_id(2, begin, &[]))])], equal),
     ];
     let mut unexpected = vec![];
     for (name, parts, expected) in cases {
@@ -327,10 +365,10 @@ fn what_no_program_writes() {
         }
         let chunks: Vec<u8> = changes.iter().flat_map(Change::bytes).collect();
         for (file, expected) in [Document::of(&changes).bytes(), chunks].iter().zip(expected) {
-            Ours::load(file).unwrap_or_else(|why| panic!("{name}: {why}"));
-            let found = fate(file);
-            if found != expected {
-                unexpected.push(format!("{name}: {found}, and not {expected}"));
+            HashmillDocument::load(file).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let result = official_result(file);
+            if result != expected {
+                unexpected.push(format!("{name}: {result}, not {expected}"));
             }
         }
     }

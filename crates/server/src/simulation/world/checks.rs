@@ -104,7 +104,7 @@ impl World {
             return Ok(());
         }
         if self.seen.len() == MAX_SEEN {
-            let place = self.rng.below(MAX_SEEN);
+            let place = self.streams.samples.below(MAX_SEEN);
             self.seen[place] = frame.to_vec();
         } else {
             self.seen.push(frame.to_vec());
@@ -154,7 +154,9 @@ impl World {
                 }
             }
             Message::DocUnavailable { .. } => {
-                self.probes.denied_frames += usize::from(access == Access::Denied);
+                if access == Access::Denied {
+                    self.probes.count("denied frames");
+                }
             }
             Message::Peer { .. } | Message::Ephemeral(_) | Message::Error { .. } => {}
             other => return wrong(&format!("{other:?}")),
@@ -166,7 +168,8 @@ impl World {
     pub(super) fn check_close(&self, socket: SocketId, reason: CloseReason) -> Result<(), Violation> {
         let connection = self.connections.get(&socket);
         let is_sound = connection.is_some_and(|connection| connection.client.is_some());
-        if is_sound && !matches!(reason, CloseReason::Replaced | CloseReason::Slow) {
+        let is_good = matches!(reason, CloseReason::Replaced | CloseReason::Slow | CloseReason::Draining);
+        if is_sound && !is_good {
             return Err(Violation::new("form", format!("{socket:?}: closed, {reason:?}")));
         }
         Ok(())

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use hashmill_testkit::Rng;
+
 use super::{Happening, World};
 use crate::access::Access;
 use crate::event::Event;
@@ -12,6 +14,8 @@ use crate::simulation::violation::Violation;
 
 /// Maximum delay before a client connects again: that of official clients.
 const RECONNECT_MS: usize = 5000;
+/// Maximum time after which the server notices that a connection is gone.
+const MAX_SILENCE_MS: usize = 20_000;
 
 /// A connection between a client and the server.
 pub(super) struct Connection {
@@ -45,16 +49,18 @@ impl World {
     }
 
     fn arrive_at_server(&mut self, socket: SocketId, happening: Happening) {
-        let delay = Duration::from_millis(self.rng.below(self.knobs.network_ms + 1) as u64);
         let Some(connection) = self.connections.get_mut(&socket) else { return };
+        let delay = self.streams.network(connection.client).below(self.knobs.network_ms + 1);
+        let delay = Duration::from_millis(delay as u64);
         connection.last_at_server = connection.last_at_server.max(self.now + delay);
         let at = connection.last_at_server;
         self.schedule_at(at, happening);
     }
 
     fn arrive_at_client(&mut self, socket: SocketId, happening: Happening) {
-        let delay = Duration::from_millis(self.rng.below(self.knobs.network_ms + 1) as u64);
         let Some(connection) = self.connections.get_mut(&socket) else { return };
+        let delay = self.streams.network(connection.client).below(self.knobs.network_ms + 1);
+        let delay = Duration::from_millis(delay as u64);
         connection.last_at_client = connection.last_at_client.max(self.now + delay);
         let at = connection.last_at_client;
         self.schedule_at(at, happening);
@@ -70,8 +76,8 @@ impl World {
         self.send_from_client(client);
     }
 
-    pub(super) fn connect_hostile(&mut self) {
-        let frames = hostile::frames(&mut self.rng, &self.ids, &self.seen);
+    pub(super) fn connect_hostile(&mut self, rng: &mut Rng) {
+        let frames = hostile::frames(rng, &self.ids, &self.seen);
         let socket = self.open(None, Access::Write);
         frames.into_iter().for_each(|frame| self.send_to_server(socket, frame));
         self.arrive_at_server(socket, Happening::ClosesAtServer(socket));
@@ -80,7 +86,7 @@ impl World {
     /// Sends all frames that a client has.
     pub(super) fn send_from_client(&mut self, client: usize) {
         let Some(socket) = self.clients[client].socket else { return };
-        while let Some(frame) = self.clients[client].client.to_send(self.now) {
+        while let Some(frame) = self.clients[client].next_frame(self.now) {
             self.send_to_server(socket, frame);
         }
     }
@@ -118,7 +124,7 @@ impl World {
             self.promise.check_made(&document, &heads)?;
         }
         if let Some(frame) = echo {
-            self.probes.relayed += 1;
+            self.probes.count("relayed");
             self.send_to_server(socket, frame);
         }
         self.send_from_client(client);
@@ -149,19 +155,33 @@ impl World {
         if let Some(client) = client {
             self.clients[client].client.disconnect();
             self.clients[client].socket = None;
-            let delay = self.rng.below(RECONNECT_MS);
+            let delay = self.streams.network(Some(client)).below(RECONNECT_MS);
             self.schedule(delay, Happening::Connects(client));
         }
     }
 
-    /// The network ends a connection, with all that is in flight.
-    pub(super) fn cut(&mut self, client: usize) {
+    /// The network ends a connection, with all that is in flight. The server may notice it after the client has connected again.
+    pub(super) fn cut(&mut self, client: usize, rng: &mut Rng) {
         let Some(socket) = self.clients[client].socket else { return };
+        self.probes.count("cuts");
         if let Some(connection) = self.connections.get_mut(&socket) {
             connection.to_server.clear();
             connection.to_client.clear();
+            if rng.below(2) == 0 {
+                connection.last_at_server =
+                    self.now + Duration::from_millis(rng.below(MAX_SILENCE_MS) as u64);
+            }
         }
         self.close_at_client(socket);
+    }
+
+    /// The process of a client ends, and starts again from its storage.
+    pub(super) fn restart_client(&mut self, client: usize) {
+        if let Some(socket) = self.clients[client].socket {
+            self.close_at_client(socket);
+        }
+        let behind = self.clients[client].start();
+        (0..behind).for_each(|_| self.probes.count("documents behind their sync"));
     }
 
     pub(super) fn set_access(&mut self, client: usize, access: Access) -> Result<(), Violation> {

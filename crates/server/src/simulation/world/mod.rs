@@ -3,30 +3,31 @@
 mod checks;
 mod connections;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hashmill_repo::DocumentId;
-use hashmill_testkit::Rng;
 
-use super::client::SimulatedClient;
+use super::client::{Generation, SimulatedClient};
 use super::disk::{Disk, Write};
 use super::exchange::Exchanges;
-use super::knobs::Knobs;
 use super::probes::Probes;
 use super::promise::Promise;
+use super::scenario::{Knobs, Scenario, Streams};
+use super::trace::Trace;
 use super::violation::Violation;
 use crate::access::Access;
 use crate::core::Core;
 use crate::core::defect::Defect;
 use crate::document::DocumentJob;
 use crate::event::{Action, Event};
+use crate::fact::Fact;
 use crate::ids::{BatchId, RequestId, SocketId, WorkId};
 
 use connections::Connection;
 
-/// Number of lines that are kept to explain a violation.
-const MAX_TRACE: usize = 80;
+/// Maximum time for storing what was received before the server ends.
+const DRAIN_MS: usize = 20_000;
 
 /// What happens at some time.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ enum Happening {
     Loaded(u64, RequestId, DocumentId),
     Worked(u64, WorkId, Box<DocumentJob>),
     Timer(u64),
+    DrainEnds(u64),
     OutageEnds,
     Restarts,
 }
@@ -56,8 +58,9 @@ enum WriteId {
 }
 
 pub(super) struct World {
+    scenario: Scenario,
     knobs: Knobs,
-    rng: Rng,
+    streams: Streams,
     defect: Option<Defect>,
     now: Duration,
     happenings: BTreeMap<(Duration, u64), Happening>,
@@ -76,27 +79,28 @@ pub(super) struct World {
     seen: Vec<Vec<u8>>,
     longest_frame: usize,
     reconnects: bool,
-    operations_left: usize,
+    /// Number of operations whose time has come.
+    pub(super) operations: usize,
     /// Number of frames that were sent by the server, or arrived there.
     frames: usize,
     pub(super) probes: Probes,
     pub(super) events: u64,
-    /// The latest frames and faults, to explain a violation.
-    trace: VecDeque<String>,
+    pub(super) trace: Trace,
 }
 
 impl World {
-    pub(super) fn new(seed: u64, defect: Option<Defect>) -> World {
-        let mut rng = Rng::new(seed);
-        let knobs = Knobs::draw(&mut rng);
+    pub(super) fn new(scenario: &Scenario, defect: Option<Defect>) -> World {
+        let knobs = scenario.knobs();
         let ids: Vec<DocumentId> =
             (1..=knobs.documents).map(|number| DocumentId::from_random_bytes([number as u8; 16])).collect();
-        let clients = (0..knobs.clients).map(|number| SimulatedClient::new(number, &ids)).collect();
-        let operations_left = knobs.operations;
+        let generations = knobs.generations.iter().enumerate();
+        let clients =
+            generations.map(|(number, generation)| SimulatedClient::new(number, *generation, &ids)).collect();
         let core = Some(Core::new(knobs.config.clone()).with_defect(defect));
         World {
+            scenario: scenario.clone(),
             knobs,
-            rng,
+            streams: Streams::new(scenario.seed),
             defect,
             now: Duration::ZERO,
             happenings: BTreeMap::new(),
@@ -113,31 +117,23 @@ impl World {
             seen: Vec::new(),
             longest_frame: 0,
             reconnects: true,
-            operations_left,
+            operations: 0,
             frames: 0,
             probes: Probes::default(),
             events: 0,
-            trace: VecDeque::new(),
+            trace: Trace::default(),
         }
-    }
-
-    /// The latest frames and faults.
-    pub(super) fn trace(&self) -> String {
-        self.trace.iter().map(|line| format!("{line}\n")).collect()
     }
 
     fn note(&mut self, line: impl FnOnce() -> String) {
-        if self.trace.len() == MAX_TRACE {
-            self.trace.pop_front();
-        }
-        self.trace.push_back(format!("{:?} {}", self.now, line()));
+        self.trace.note(self.now, line);
     }
 
     /// Runs the world to its end, through all operations, a time without faults, and a restart.
     pub(super) fn run(&mut self) -> Result<(), Violation> {
         (0..self.clients.len()).for_each(|client| self.schedule(0, Happening::Connects(client)));
         self.schedule(1, Happening::Operation);
-        while self.operations_left > 0 {
+        while self.operations < self.knobs.operations {
             self.advance()?;
         }
         self.heal()?;
@@ -145,7 +141,7 @@ impl World {
         // All that was told is there for a new server, and for a client that has nothing.
         self.crash()?;
         self.start_server();
-        self.clients.push(SimulatedClient::new(self.clients.len(), &self.ids));
+        self.clients.push(SimulatedClient::new(self.clients.len(), Generation::Newest, &self.ids));
         self.heal()?;
         self.check_converged("after a restart")?;
         self.reconnects = false;
@@ -206,7 +202,8 @@ impl World {
                 if start == self.start
                     && let Some(write) = self.writes.remove(&id)
                 {
-                    let result = self.disk.finish(write, &self.knobs, &mut self.rng, &mut self.promise)?;
+                    let result =
+                        self.disk.finish(write, &self.knobs, &mut self.streams.disk, &mut self.promise)?;
                     self.probes.note_write(&result);
                     match id {
                         WriteId::Batch(batch) => self.step(Event::Appended(batch, result))?,
@@ -216,13 +213,12 @@ impl World {
             }
             Happening::Loaded(start, request, document) => {
                 if start == self.start {
-                    let chunks = self.disk.load(&document, &self.knobs, &mut self.rng);
+                    let chunks = self.disk.load(&document, &self.knobs, &mut self.streams.disk);
                     self.step(Event::Loaded(request, chunks))?;
                 }
             }
             Happening::Worked(start, work, job) => {
                 if start == self.start {
-                    self.probes.jobs += 1;
                     self.step(Event::WorkDone(work, job.run()))?;
                 }
             }
@@ -231,16 +227,28 @@ impl World {
                     self.step(Event::TimerFired)?;
                 }
             }
+            Happening::DrainEnds(start) => {
+                if start == self.start {
+                    self.crash_for(1000)?;
+                }
+            }
             Happening::OutageEnds => self.disk.is_out = false,
             Happening::Restarts => self.start_server(),
         }
         Ok(true)
     }
 
+    /// Carries out the next operation of a client, or the next fault. What it does depends on its number alone, so that the others
+    /// stay the same without it.
     fn operate(&mut self) -> Result<(), Violation> {
-        self.operations_left = self.operations_left.saturating_sub(1);
-        let pause = self.rng.below(self.knobs.pause_ms + 1);
+        let number = self.operations;
+        let mut rng = self.streams.operation(number);
+        self.operations += 1;
+        let pause = rng.below(self.knobs.pause_ms + 1);
         self.schedule(pause, Happening::Operation);
+        if !self.scenario.has_operation(number) {
+            return Ok(());
+        }
         let knobs = &self.knobs;
         let rates = [
             knobs.crashes,
@@ -250,48 +258,78 @@ impl World {
             knobs.reading_pauses,
             knobs.hostile_sockets,
             knobs.broadcasts,
+            knobs.drains,
+            knobs.client_restarts,
+            // Most restarts find something newer than the last one.
+            knobs.client_restarts * 2,
         ];
-        let drawn = self.rng.below(100.max(rates.iter().sum::<usize>() * 3 / 2));
+        let drawn = rng.below(100.max(rates.iter().sum::<usize>() * 3 / 2));
         let mut sum = 0;
         let kind = rates.iter().position(|rate| {
             sum += rate;
             drawn < sum
         });
-        let client = self.rng.below(self.clients.len());
+        let client = rng.below(self.clients.len());
         match kind {
-            Some(0) if self.core.is_some() => {
-                self.crash()?;
-                let pause = self.rng.below(1000);
-                self.schedule(pause, Happening::Restarts);
-            }
+            Some(0) if self.core.is_some() => self.crash_for(rng.below(1000))?,
             Some(1) if !self.disk.is_out => {
+                self.probes.count("outages");
+                self.note(|| format!("operation {number}: the storage fails"));
                 self.disk.is_out = true;
-                let pause = self.rng.below(5000);
-                self.schedule(pause, Happening::OutageEnds);
+                self.schedule(rng.below(5000), Happening::OutageEnds);
             }
-            Some(2) => self.cut(client),
+            Some(2) => {
+                self.note(|| format!("operation {number}: the connection of client {client} is cut"));
+                self.cut(client, &mut rng);
+            }
             Some(3) => {
-                let access = [Access::Denied, Access::Read, Access::Write][self.rng.below(3)];
+                let access = [Access::Denied, Access::Read, Access::Write][rng.below(3)];
+                self.note(|| format!("operation {number}: client {client} may {access:?}"));
                 self.set_access(client, access)?;
             }
             Some(4) => {
+                self.probes.count("reading pauses");
+                self.note(|| format!("operation {number}: client {client} does not read"));
                 self.clients[client].reads = false;
-                let pause = self.rng.below(3000);
-                self.schedule(pause, Happening::ReadsAgain(client));
+                self.schedule(rng.below(3000), Happening::ReadsAgain(client));
             }
-            Some(5) => self.connect_hostile(),
+            Some(5) => {
+                self.probes.count("hostile sockets");
+                self.note(|| format!("operation {number}: a hostile client"));
+                self.connect_hostile(&mut rng);
+            }
             Some(6) => {
-                let id = &self.ids[self.rng.below(self.ids.len())];
-                let data = vec![0x40];
-                self.clients[client].client.broadcast(id, data);
+                self.probes.count("broadcasts");
+                self.note(|| format!("operation {number}: client {client} broadcasts"));
+                let id = &self.ids[rng.below(self.ids.len())];
+                self.clients[client].client.broadcast(id, vec![0x40]);
                 self.send_from_client(client);
             }
+            Some(7) if self.core.is_some() => {
+                self.note(|| format!("operation {number}: the server is to end"));
+                self.schedule(DRAIN_MS, Happening::DrainEnds(self.start));
+                self.step(Event::DrainRequested)?;
+            }
+            Some(8) => {
+                self.probes.count("client restarts");
+                self.note(|| format!("operation {number}: client {client} restarts"));
+                self.restart_client(client);
+            }
+            Some(9) => {
+                self.note(|| format!("operation {number}: client {client} saves"));
+                self.clients[client].save(&mut rng);
+            }
             _ => {
-                let id = self.ids[self.rng.below(self.ids.len())].clone();
-                let len = self.rng.below(self.knobs.value_bytes);
-                let value = self.rng.bytes(len);
+                self.probes.count("edits");
+                let id = self.ids[rng.below(self.ids.len())].clone();
+                let len = rng.below(self.knobs.value_bytes);
+                let value = rng.bytes(len);
                 let change = self.clients[client].edit(&id, value);
-                self.promise.note_made(&id, change.hash(), change.deps());
+                let hash = change.hash();
+                self.note(|| {
+                    format!("operation {number}: client {client} edits {id:.4}: {:.4}", hash.to_string())
+                });
+                self.promise.note_made(&id, hash, change.deps());
                 self.send_from_client(client);
             }
         }
@@ -301,17 +339,21 @@ impl World {
     /// Passes an event to the server, and carries out its actions.
     fn step(&mut self, event: Event) -> Result<(), Violation> {
         let Some(core) = &mut self.core else { return Ok(()) };
+        self.trace.add_event(self.now, &event);
+        self.probes.note_event(&event);
         let mut actions = Vec::new();
         core.step(self.now, event, &mut actions);
-        self.probes.degraded_steps += usize::from(core.usage().is_degraded);
+        if core.usage().is_degraded {
+            self.probes.count("degraded steps");
+        }
         for action in actions {
+            self.trace.add_action(&action);
             self.carry_out(action)?;
         }
         self.check_memory()
     }
 
     fn carry_out(&mut self, action: Action) -> Result<(), Violation> {
-        let disk_delay = self.rng.below(self.knobs.disk_ms + 1);
         match action {
             Action::Send(socket, frame) => {
                 self.check_server_frame(socket, &frame)?;
@@ -324,33 +366,33 @@ impl World {
                 self.close_from_server(socket);
             }
             Action::Append { batch, chunks } => {
-                self.probes.appends += 1;
                 if self.writes.keys().any(|id| matches!(id, WriteId::Batch(_))) {
                     return Err(Violation::new("form", "two appends at a time"));
                 }
-                self.write(WriteId::Batch(batch), Write::Put(chunks), disk_delay);
+                self.write(WriteId::Batch(batch), Write::Put(chunks));
             }
             Action::PutSnapshot { request, chunk } => {
-                self.probes.snapshots += 1;
-                self.write(WriteId::Request(request), Write::Put(vec![chunk]), disk_delay);
+                self.probes.count("snapshots");
+                self.write(WriteId::Request(request), Write::Put(vec![chunk]));
             }
             Action::Delete(request, keys) => {
-                self.probes.deletions += 1;
-                self.write(WriteId::Request(request), Write::Delete(keys), disk_delay);
+                self.probes.count("deletions");
+                self.write(WriteId::Request(request), Write::Delete(keys));
             }
             Action::Load(request, document) => {
-                self.schedule(disk_delay, Happening::Loaded(self.start, request, document));
+                let delay = self.disk_delay();
+                self.schedule(delay, Happening::Loaded(self.start, request, document));
             }
             Action::RunWork(work, job) => {
-                let delay = self.rng.below(self.knobs.work_ms + 1);
+                let delay = self.streams.work.below(self.knobs.work_ms + 1);
                 self.schedule(delay, Happening::Worked(self.start, work, Box::new(job)));
             }
             Action::WakeAt(at) => {
                 // Timers are late, and come twice.
-                let late = Duration::from_millis(self.rng.below(20) as u64);
+                let late = Duration::from_millis(self.streams.timers.below(20) as u64);
                 let timer = |start| Happening::Timer(start);
                 self.schedule_at(at + late, timer(self.start));
-                if self.rng.below(4) == 0 {
+                if self.streams.timers.below(4) == 0 {
                     self.schedule_at(at.saturating_sub(late), timer(self.start));
                     self.schedule_at(at + late, timer(self.start));
                 }
@@ -358,25 +400,40 @@ impl World {
             Action::Report(fact) => {
                 self.note(|| fact.to_string());
                 self.probes.note_fact(&fact);
+                if fact == Fact::Drained {
+                    self.schedule(0, Happening::DrainEnds(self.start));
+                }
             }
         }
         Ok(())
     }
 
-    fn write(&mut self, id: WriteId, write: Write, delay: usize) {
+    fn disk_delay(&mut self) -> usize {
+        self.streams.disk.below(self.knobs.disk_ms + 1)
+    }
+
+    fn write(&mut self, id: WriteId, write: Write) {
         self.writes.insert(id, write);
+        let delay = self.disk_delay();
         self.schedule(delay, Happening::Written(self.start, id));
+    }
+
+    /// Ends the server at once, and starts it again after a time.
+    fn crash_for(&mut self, pause_ms: usize) -> Result<(), Violation> {
+        self.crash()?;
+        self.schedule(pause_ms, Happening::Restarts);
+        Ok(())
     }
 
     /// Ends the server at once, with all that is not stored.
     fn crash(&mut self) -> Result<(), Violation> {
-        self.note(|| "crash".to_owned());
+        self.note(|| "the server ends".to_owned());
         self.core = None;
         self.start += 1;
-        self.probes.crashes += 1;
+        self.probes.count("ends of the server");
         for write in std::mem::take(&mut self.writes).into_values() {
-            self.probes.crashes_in_writes += 1;
-            self.disk.crash(write, self.knobs.tears, &mut self.rng, &mut self.promise)?;
+            self.probes.count("ends in writes");
+            self.disk.crash(write, self.knobs.tears, &mut self.streams.disk, &mut self.promise)?;
         }
         for socket in self.connections.keys().copied().collect::<Vec<_>>() {
             self.close_from_server(socket);
@@ -386,6 +443,7 @@ impl World {
 
     fn start_server(&mut self) {
         if self.core.is_none() {
+            self.note(|| "the server starts".to_owned());
             self.core = Some(Core::new(self.knobs.config.clone()).with_defect(self.defect));
         }
     }

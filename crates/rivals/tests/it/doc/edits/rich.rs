@@ -1,7 +1,9 @@
 //! Updates of rich texts to a given content: both engines reach it, by different changes.
 
-use automerge::iter::Span as TheirSpan;
-use automerge::marks::{ExpandMark as TheirExpand, MarkSet as TheirMarks, UpdateSpansConfig as TheirConfig};
+use automerge::iter::Span as OfficialSpan;
+use automerge::marks::{
+    ExpandMark as OfficialExpand, MarkSet as OfficialMarks, UpdateSpansConfig as OfficialConfig,
+};
 use automerge::transaction::Transactable as _;
 use automerge::{ReadDoc as _, hydrate};
 use hashmill_doc::{
@@ -17,18 +19,18 @@ enum Part {
     Block(i64),
 }
 
-const EXPANDS: [(ExpandMark, TheirExpand); 4] = [
-    (ExpandMark::Before, TheirExpand::Before),
-    (ExpandMark::After, TheirExpand::After),
-    (ExpandMark::Both, TheirExpand::Both),
-    (ExpandMark::None, TheirExpand::None),
+const EXPANDS: [(ExpandMark, OfficialExpand); 4] = [
+    (ExpandMark::Before, OfficialExpand::Before),
+    (ExpandMark::After, OfficialExpand::After),
+    (ExpandMark::Both, OfficialExpand::Both),
+    (ExpandMark::None, OfficialExpand::None),
 ];
 
 fn parts(rng: &mut Rng) -> Vec<Part> {
     let part = |rng: &mut Rng| match rng.below(4) {
         0 => Part::Block(rng.below(3) as i64),
         _ => {
-            // Of clusters of several characters the official crate deletes the first only.
+            // Without clusters of several characters: of these the official crate deletes only the first.
             let text = (0..1 + rng.below(4)).map(|_| ["one ", "é", "x", "字\n"][rng.below(4)]).collect();
             Part::Text(text, ["bold", "link"].into_iter().filter(|_| rng.below(2) == 0).collect())
         }
@@ -36,7 +38,7 @@ fn parts(rng: &mut Rng) -> Vec<Part> {
     (0..rng.below(7)).map(|_| part(rng)).collect()
 }
 
-fn ours(part: &Part) -> Span<'_> {
+fn hashmill_span(part: &Part) -> Span<'_> {
     match part {
         Part::Text(text, marks) => {
             Span::Text { text: text.into(), marks: marks.iter().map(|name| (*name, true)).collect() }
@@ -45,67 +47,70 @@ fn ours(part: &Part) -> Span<'_> {
     }
 }
 
-fn theirs(part: &Part) -> TheirSpan {
+fn official_span(part: &Part) -> OfficialSpan {
     match part {
         Part::Text(text, marks) => {
-            let marks: TheirMarks = marks.iter().map(|name| ((*name).to_owned(), true.into())).collect();
-            TheirSpan::Text { text: text.clone(), marks: Some(marks.into()) }
+            let marks: OfficialMarks = marks.iter().map(|name| ((*name).to_owned(), true.into())).collect();
+            OfficialSpan::Text { text: text.clone(), marks: Some(marks.into()) }
         }
         Part::Block(number) => {
-            let inside = std::collections::HashMap::from([("n", hydrate::Value::from(*number))]);
-            TheirSpan::Block(inside.into())
+            let entries = std::collections::HashMap::from([("n", hydrate::Value::from(*number))]);
+            OfficialSpan::Block(entries.into())
         }
     }
 }
 
-fn our_part(span: Span<'_>) -> Part {
+fn part_from_hashmill(span: Span<'_>) -> Part {
     match span {
         Span::Text { text, marks } => {
             let names = ["bold", "link"].into_iter();
-            let there =
+            let true_marks =
                 names.filter(|name| marks.get(name) == Some(&ScalarValue::Boolean(true))).collect::<Vec<_>>();
-            assert_eq!(marks.len(), there.len());
-            Part::Text(text.into_owned(), there)
+            assert_eq!(marks.len(), true_marks.len());
+            Part::Text(text.into_owned(), true_marks)
         }
         Span::Block(entries) => Part::Block(match &entries["n"] {
             hashmill_doc::Literal::Scalar(number) => number.as_i64().expect("a number"),
-            other => panic!("{other:?} is no number"),
+            value => panic!("{value:?} is no number"),
         }),
     }
 }
 
-fn their_part(span: TheirSpan) -> Part {
+fn part_from_official(span: OfficialSpan) -> Part {
     match span {
-        TheirSpan::Text { text, marks } => {
+        OfficialSpan::Text { text, marks } => {
             let marks = marks.unwrap_or_default();
-            let there = |name: &&str| marks.iter().any(|(other, _)| other == *name);
-            Part::Text(text, ["bold", "link"].into_iter().filter(there).collect())
+            let has_mark = |name: &&str| marks.iter().any(|(other, _)| other == *name);
+            Part::Text(text, ["bold", "link"].into_iter().filter(has_mark).collect())
         }
-        TheirSpan::Block(entries) => Part::Block(entries.get("n").expect("its number").as_i64()),
+        OfficialSpan::Block(entries) => Part::Block(entries.get("n").expect("its number").as_i64()),
     }
 }
 
 #[test]
-fn doc_updates_of_rich_texts_end_alike() {
+fn updates_of_rich_texts_reach_the_same_content() {
     for seed in 0..300 {
         let mut rng = Rng::new(seed);
-        let mut our = AutoCommit::new();
-        let our_text = our.put_object(ROOT, "text", ObjType::Text).expect("a new key");
-        let mut their = automerge::AutoCommit::load(&our.save()).expect("a document of ours");
-        let their_text = their.import_obj(&our_text.to_string()).expect("the same text");
+        let mut hashmill = AutoCommit::new();
+        let hashmill_text = hashmill.put_object(ROOT, "text", ObjType::Text).expect("a new key");
+        let mut official = automerge::AutoCommit::load(&hashmill.save()).expect("a valid document");
+        let official_text = official.import_obj(&hashmill_text.to_string()).expect("the same text");
         for step in 0..4 {
-            let (parts, (expand, their_expand)) = (parts(&mut rng), EXPANDS[rng.below(4)]);
+            let (parts, (expand, official_expand)) = (parts(&mut rng), EXPANDS[rng.below(4)]);
             let config = UpdateSpansConfig::default().with_default_expand(expand);
-            our.update_spans(&our_text, &config, parts.iter().map(ours)).expect("a text");
-            let config = TheirConfig::default().with_default_expand(their_expand);
-            their.update_spans(&their_text, config, parts.iter().map(theirs)).expect("a text");
-            let here: Vec<Part> = our.spans(&our_text).expect("a text").map(our_part).collect();
-            let there: Vec<Part> = their.spans(&their_text).expect("a text").map(their_part).collect();
-            assert_eq!(here, there, "seed {seed}, step {step}: {parts:?}");
-            // Each reads what the other one made.
-            let read = automerge::AutoCommit::load(&our.save()).expect("a document of ours");
-            let read: Vec<Part> = read.spans(&their_text).expect("a text").map(their_part).collect();
-            assert_eq!(read, here, "seed {seed}, step {step}");
+            hashmill.update_spans(&hashmill_text, &config, parts.iter().map(hashmill_span)).expect("a text");
+            let config = OfficialConfig::default().with_default_expand(official_expand);
+            official.update_spans(&official_text, config, parts.iter().map(official_span)).expect("a text");
+            let hashmill_parts: Vec<Part> =
+                hashmill.spans(&hashmill_text).expect("a text").map(part_from_hashmill).collect();
+            let official_parts: Vec<Part> =
+                official.spans(&official_text).expect("a text").map(part_from_official).collect();
+            assert_eq!(hashmill_parts, official_parts, "seed {seed}, step {step}: {parts:?}");
+            // The official crate reads Hashmill's file.
+            let loaded = automerge::AutoCommit::load(&hashmill.save()).expect("a valid document");
+            let loaded_parts: Vec<Part> =
+                loaded.spans(&official_text).expect("a text").map(part_from_official).collect();
+            assert_eq!(loaded_parts, hashmill_parts, "seed {seed}, step {step}");
         }
     }
 }

@@ -6,13 +6,13 @@ use hashmill_rivals::recording::{Commits, Recording, TYPIST};
 use hashmill_testkit::{Rng, skip};
 use hashmill_workloads::doc::{Hashmill, Shared as _, Texts};
 
-/// The recording, or a line that says why it was not typed.
+/// The recording, or `None` after a line with the reason of the skip.
 fn recording(name: &str, commits: Commits) -> Option<Recording> {
     let recording = match name {
         TYPIST => Recording::read(name, 2_000, commits),
-        _ => Recording::whole(name, commits),
+        _ => Recording::read_all(name, commits),
     };
-    recording.map_err(|why| skip(&format!("typing {name}"), &why.to_string())).ok()
+    recording.map_err(|error| skip(&format!("typing {name}"), &error.to_string())).ok()
 }
 
 #[test]
@@ -35,13 +35,16 @@ fn both_engines_write_the_same_history_and_read_each_other() {
         for commits in [Commits::One, Commits::Each] {
             let Some(recording) = recording(name, commits) else { continue };
             let trace = &recording.trace;
-            let (mut theirs, mut ours): (Official, Hashmill) = (recording.replay(), recording.replay());
-            assert!(theirs.heads() == ours.heads(), "{name} {commits}");
-            let (their_file, our_file) = (theirs.save(), ours.save());
-            assert!(Official::load(&our_file).text() == trace.end, "{name} {commits}, ours in theirs");
-            let mut loaded = Hashmill::load(&their_file);
-            assert!(loaded.text() == trace.end, "{name} {commits}, theirs in ours");
-            assert!(loaded.heads() == theirs.heads(), "{name} {commits}");
+            let (mut official, mut hashmill): (Official, Hashmill) = (recording.replay(), recording.replay());
+            assert!(official.heads() == hashmill.heads(), "{name} {commits}");
+            let (official_file, hashmill_file) = (official.save(), hashmill.save());
+            assert!(
+                Official::load(&hashmill_file).text() == trace.end,
+                "{name} {commits}, Hashmill's file in the official crate"
+            );
+            let mut loaded = Hashmill::load(&official_file);
+            assert!(loaded.text() == trace.end, "{name} {commits}, the official file in Hashmill");
+            assert!(loaded.heads() == official.heads(), "{name} {commits}");
         }
     }
 }
@@ -50,10 +53,10 @@ fn both_engines_write_the_same_history_and_read_each_other() {
 #[test]
 fn the_order_of_delivery_does_not_matter() {
     let Some(recording) = recording("friendsforever", Commits::Each) else { return };
-    let (base, updates) = &recording.session::<Hashmill>().expect("a folder to keep it in");
+    let (base, updates) = &recording.session::<Hashmill>().expect("a folder for the cache");
     let deliver = |order: &[Vec<u8>], part: usize| {
         let mut doc = Hashmill::load(base);
-        order.chunks(part).for_each(|part| doc.hear(part));
+        order.chunks(part).for_each(|part| doc.apply_updates(part));
         (doc.text(), doc.heads())
     };
     let expected = deliver(updates, updates.len());
@@ -66,6 +69,6 @@ fn the_order_of_delivery_does_not_matter() {
         assert!(deliver(&order, part) == expected, "in random order, {part} at a time");
     }
     let mut official = Official::load(base);
-    official.hear(updates);
+    official.apply_updates(updates);
     assert!((official.text(), official.heads()) == expected, "as the official crate merges them");
 }

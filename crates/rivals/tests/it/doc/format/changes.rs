@@ -10,26 +10,29 @@ use hashmill_testkit::Rng;
 use sha2::{Digest as _, Sha256};
 
 fn scripts() -> impl Iterator<Item = Vec<u8>> {
-    (0..60).flat_map(|seed| changes::<Official>(&Script::invent(seed, 60)))
+    (0..60).flat_map(|seed| changes::<Official>(&Script::random(seed, 60)))
 }
 
 #[test]
 fn a_change_is_read_and_written_byte_by_byte() {
     let mut count = 0;
     for bytes in scripts() {
-        let theirs = automerge::Change::from_bytes(bytes.clone()).expect("their own change");
-        let ours = Change::from_bytes(&bytes).unwrap_or_else(|error| panic!("{error}: {bytes:02x?}"));
-        assert_eq!(ours.raw_bytes(), bytes);
-        assert_eq!(ours.hash().to_string(), theirs.hash().to_string());
+        let official = automerge::Change::from_bytes(bytes.clone()).expect("a change of the official crate");
+        let change = Change::from_bytes(&bytes).unwrap_or_else(|error| panic!("{error}: {bytes:02x?}"));
+        assert_eq!(change.raw_bytes(), bytes);
+        assert_eq!(change.hash().to_string(), official.hash().to_string());
         assert_eq!(
-            (ours.len(), ours.seq(), ours.start_op()),
-            (theirs.len(), theirs.seq(), theirs.start_op().get())
+            (change.len(), change.seq(), change.start_op()),
+            (official.len(), official.seq(), official.start_op().get())
         );
-        assert_eq!((ours.timestamp(), ours.message()), (theirs.timestamp(), theirs.message()));
-        let packed = automerge::Change::from_bytes(ours.bytes()).expect("our packed form");
+        assert_eq!((change.timestamp(), change.message()), (official.timestamp(), official.message()));
+        let packed = automerge::Change::from_bytes(change.bytes()).expect("the packed form of Hashmill");
         assert_eq!(packed.raw_bytes(), bytes);
-        let mut theirs = theirs;
-        assert_eq!(Change::from_bytes(&theirs.bytes()).expect("their packed form").raw_bytes(), bytes);
+        let mut official = official;
+        assert_eq!(
+            Change::from_bytes(&official.bytes()).expect("the packed form of the official crate").raw_bytes(),
+            bytes
+        );
         count += 1;
     }
     assert!(count > 300, "{count} changes");
@@ -66,9 +69,9 @@ fn damage(rng: &mut Rng, body: &mut Vec<u8>) {
     }
 }
 
-/// The checksum is right: it is the content that must be refused.
+/// The checksum is correct, so the content must be refused.
 #[test]
-fn what_the_official_crate_refuses_is_refused() {
+fn changes_that_the_official_crate_refuses_are_refused() {
     let mut rng = Rng::new(1);
     let (mut refused, mut accepted) = (0, 0);
     for bytes in scripts() {
@@ -77,18 +80,19 @@ fn what_the_official_crate_refuses_is_refused() {
             let mut body = body(&bytes).to_vec();
             (0..1 + rng.below(2)).for_each(|_| damage(&mut rng, &mut body));
             let damaged = chunk(&body);
-            // The official crate panics on some; that is no acceptance.
-            let theirs = catch_unwind(|| automerge::Change::from_bytes(damaged.clone()));
-            let theirs = theirs.ok().and_then(Result::ok);
+            // The official crate panics on some of them, which counts as a refusal.
+            let official = catch_unwind(|| automerge::Change::from_bytes(damaged.clone()));
+            let official = official.ok().and_then(Result::ok);
             match Change::from_bytes(&damaged) {
                 Err(error) => {
                     assert!(!error.to_string().is_empty());
                     refused += 1;
                 }
-                Ok(ours) => {
-                    assert_eq!(ours.raw_bytes(), damaged);
-                    let theirs = theirs.unwrap_or_else(|| panic!("they refuse {damaged:02x?}"));
-                    assert_eq!(ours.hash().to_string(), theirs.hash().to_string());
+                Ok(change) => {
+                    assert_eq!(change.raw_bytes(), damaged);
+                    let official =
+                        official.unwrap_or_else(|| panic!("the official crate refuses {damaged:02x?}"));
+                    assert_eq!(change.hash().to_string(), official.hash().to_string());
                     accepted += 1;
                 }
             }

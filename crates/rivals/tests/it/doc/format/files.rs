@@ -3,7 +3,7 @@
 use hashmill_doc::{Document, LoadOptions, OpenCheck, ROOT, ReadDoc as _, Transactable as _, Verify};
 use hashmill_testkit::skip;
 
-/// The real documents that are there.
+/// The available real documents.
 fn documents() -> Vec<(&'static str, Vec<u8>)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/automerge");
     // Nine million operations take minutes without optimisation.
@@ -20,53 +20,58 @@ fn documents() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn deflated_files_are_as_short_as_theirs() {
+fn deflated_files_are_as_short_as_official_ones() {
     for (name, bytes) in documents() {
-        let mut ours = Document::load(&bytes).expect("a sound document");
-        // What was loaded and not changed since is put together from the columns it came in.
-        ours.transact(|tx| tx.put(ROOT, "one more", 1)).expect("the root takes keys");
-        let (deflated, plain) = (ours.save(), ours.save_nocompress());
-        let theirs = automerge::Automerge::load(&plain).expect("our own file").save();
-        assert!(deflated.len() * 100 <= theirs.len() * 101, "{name}: {} {}", deflated.len(), theirs.len());
+        let mut doc = Document::load(&bytes).expect("a valid document");
+        // Without a change, the save would reuse the loaded columns.
+        doc.transact(|tx| tx.put(ROOT, "one more", 1)).expect("the root takes keys");
+        let (deflated, plain) = (doc.save(), doc.save_nocompress());
+        let official = automerge::Automerge::load(&plain).expect("a file of Hashmill").save();
+        assert!(
+            deflated.len() * 100 <= official.len() * 101,
+            "{name}: {} {}",
+            deflated.len(),
+            official.len()
+        );
     }
 }
 
 #[test]
-fn what_did_not_change_is_saved_equal() {
+fn unchanged_documents_are_saved_equally() {
     for (name, bytes) in documents() {
-        let mut ours = Document::load(&bytes).expect("a sound document");
-        let heads = ours.get_heads();
-        let (first, plain) = (ours.save(), ours.save_nocompress());
+        let mut doc = Document::load(&bytes).expect("a valid document");
+        let heads = doc.get_heads();
+        let (first, plain) = (doc.save(), doc.save_nocompress());
         for file in [first, plain] {
-            let again = Document::load(&file).expect("our own file");
-            assert!(again.get_heads() == heads && again.hydrate(ROOT) == ours.hydrate(ROOT), "{name}");
+            let reloaded = Document::load(&file).expect("a file of Hashmill");
+            assert!(reloaded.get_heads() == heads && reloaded.hydrate(ROOT) == doc.hydrate(ROOT), "{name}");
         }
     }
 }
 
 #[test]
-fn what_is_opened_and_read_later_is_what_is_loaded_at_once() {
-    let (documents, mut named) = (documents(), 0);
+fn lazily_opened_documents_equal_loaded_ones() {
+    let (documents, mut files_with_heads) = (documents(), 0);
     for (name, bytes) in &documents {
-        let loaded = Document::load(bytes).expect("a sound document");
-        for opening in [OpenCheck::Checksums, OpenCheck::Frames] {
-            let options = LoadOptions::new().open_check(opening);
-            let mut opened = Document::open_with(bytes, options).expect("a sound document");
+        let loaded = Document::load(bytes).expect("a valid document");
+        for open_check in [OpenCheck::Checksums, OpenCheck::Frames] {
+            let options = LoadOptions::new().open_check(open_check);
+            let mut opened = Document::open_with(bytes, options).expect("a valid document");
             assert!(opened.save()[..] == bytes[..] && !opened.is_read(), "{name}");
-            // A file of several chunks names none.
+            // A file of several chunks has no heads.
             if let Some(heads) = opened.named_heads() {
                 assert_eq!(heads, loaded.get_heads(), "{name}");
-                named += 1;
+                files_with_heads += 1;
             }
-            let doc = opened.document().expect("a sound document");
+            let doc = opened.document().expect("a valid document");
             assert!(
                 doc.get_heads() == loaded.get_heads() && doc.hydrate(ROOT) == loaded.hydrate(ROOT),
                 "{name}"
             );
         }
-        let put_off = LoadOptions::new().verify(Verify::Later);
-        let put_off = Document::load_with(bytes, put_off).expect("a sound document");
-        assert_eq!((put_off.verify(), put_off.get_heads()), (Ok(()), loaded.get_heads()), "{name}");
+        let deferred = LoadOptions::new().verify(Verify::Later);
+        let deferred = Document::load_with(bytes, deferred).expect("a valid document");
+        assert_eq!((deferred.verify(), deferred.get_heads()), (Ok(()), loaded.get_heads()), "{name}");
     }
-    assert!(documents.is_empty() || named > 0, "no file is one document alone");
+    assert!(documents.is_empty() || files_with_heads > 0, "no file is one document alone");
 }

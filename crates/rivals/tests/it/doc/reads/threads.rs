@@ -8,10 +8,10 @@ use hashmill_doc::{Document, ObjType, ROOT, ReadDoc as _, Snapshot, Transactable
 use hashmill_testkit::Trace;
 
 /// A snapshot with its number of edits and its text.
-type Seen = (Snapshot, usize, String);
+type TakenSnapshot = (Snapshot, usize, String);
 
 #[test]
-fn a_snapshot_stays_what_it_was_while_the_writer_writes() {
+fn snapshots_do_not_change_while_the_writer_writes() {
     let trace = Trace::typed(5, 3_000);
     let mut doc = Document::new();
     let mut tx = doc.transaction();
@@ -19,29 +19,31 @@ fn a_snapshot_stays_what_it_was_while_the_writer_writes() {
     tx.commit();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let (senders, readers): (Vec<_>, Vec<_>) = (0..3).map(|_| mpsc::channel::<Seen>()).unzip();
+        let (senders, readers): (Vec<_>, Vec<_>) = (0..3).map(|_| mpsc::channel::<TakenSnapshot>()).unzip();
         let readers: Vec<_> = readers
             .into_iter()
             .map(|snapshots| {
                 let (text, done) = (&text, &done);
                 scope.spawn(move || {
-                    let mut kept: Vec<Seen> = Vec::new();
+                    let mut snapshots_taken: Vec<TakenSnapshot> = Vec::new();
                     let mut reads = 0;
                     loop {
-                        let over = done.load(Ordering::Acquire);
-                        kept.extend(snapshots.try_iter());
-                        for (snapshot, edits, expected) in &kept {
+                        let is_done = done.load(Ordering::Acquire);
+                        snapshots_taken.extend(snapshots.try_iter());
+                        for (snapshot, edits, expected) in &snapshots_taken {
                             assert_eq!(
                                 snapshot.text(text).expect("a text"),
                                 *expected,
                                 "after {edits} edits"
                             );
-                            let count =
-                                snapshot.get(ROOT, "edits").expect("the root").and_then(|got| got.0.as_i64());
+                            let count = snapshot
+                                .get(ROOT, "edits")
+                                .expect("the root")
+                                .and_then(|(value, _)| value.as_i64());
                             assert_eq!(count, Some(*edits as i64));
                             reads += 1;
                         }
-                        if over {
+                        if is_done {
                             return reads;
                         }
                     }
@@ -56,11 +58,11 @@ fn a_snapshot_stays_what_it_was_while_the_writer_writes() {
             tx.commit();
             hashmill_testkit::trace::apply(&mut plain, patch);
             if index % 100 == 0 {
-                let seen = (doc.snapshot(), index, plain.iter().collect());
-                senders[index / 100 % senders.len()].send(seen).expect("a reader that listens");
+                let taken = (doc.snapshot(), index, plain.iter().collect());
+                senders[index / 100 % senders.len()].send(taken).expect("a running reader");
             }
             if index % 500 == 0 {
-                // What shares the pages with the readers' snapshots: hashes, saves, forks.
+                // Hashes, saves and forks share pages with the snapshots of readers.
                 let mut fork = doc.fork();
                 assert_eq!(Document::load(&fork.save()).expect("its own file").get_heads(), doc.get_heads());
             }
@@ -72,9 +74,9 @@ fn a_snapshot_stays_what_it_was_while_the_writer_writes() {
     });
 }
 
-/// Hashes are computed on first use: several threads may ask at once, on documents that share them.
+/// Hashes are computed on first use: several threads may request them concurrently, on documents that share them.
 #[test]
-fn many_may_ask_for_the_same_hashes_at_once() {
+fn threads_may_request_the_same_hashes_concurrently() {
     let trace = Trace::typed(6, 500);
     let mut doc = Document::new();
     let mut tx = doc.transaction();
@@ -86,13 +88,13 @@ fn many_may_ask_for_the_same_hashes_at_once() {
         tx.commit();
     }
     let heads: Vec<_> = thread::scope(|scope| {
-        let ask = |_| {
+        let start_thread = |_| {
             let fork = doc.fork();
             scope.spawn(move || (fork.get_heads(), fork.get_changes(&[]).len()))
         };
-        let asking: Vec<_> = (0..4).map(ask).collect();
-        asking.into_iter().map(|asked| asked.join().expect("an answer")).collect()
+        let threads: Vec<_> = (0..4).map(start_thread).collect();
+        threads.into_iter().map(|thread| thread.join().expect("heads and changes")).collect()
     });
-    assert!(heads.iter().all(|answer| *answer == heads[0]));
+    assert!(heads.iter().all(|result| *result == heads[0]));
     assert_eq!(heads[0].0, doc.get_heads());
 }

@@ -1,7 +1,7 @@
 //! Hashmill's document engine.
 
 use super::case::{Case, keys, numbered, repeat};
-use super::engine::{HistoryReads, Objects, Patch, Rich, Shared, Synced, Texts, handed_out};
+use super::engine::{HistoryReads, Objects, Patch, Rich, Shared, Synced, Texts, count_items};
 use hashmill_doc::sync::{Message, State, SyncDoc as _};
 use hashmill_doc::{
     ActorId, Change, ChangeHash, Cursor, Document, EditError, ExpandMark, Limits, LoadOptions, Mark, ObjId,
@@ -9,7 +9,7 @@ use hashmill_doc::{
 };
 use std::thread;
 
-/// A document of our engine.
+/// A document of Hashmill's engine.
 #[derive(Debug)]
 pub struct Hashmill {
     doc: Document,
@@ -20,16 +20,16 @@ pub struct Hashmill {
 }
 
 impl Hashmill {
-    fn of(doc: Document) -> Self {
-        // A document without a key is not edited there.
+    fn from_document(doc: Document) -> Self {
+        // A document without one of the keys is not edited at it.
         let object = |key: &str| doc.get(ROOT, key).expect("the root is a map").map_or(ROOT, |(_, id)| id);
         let (text, map, list) = (object("text"), object("map"), object("list"));
         Self { doc, text, map, list, observer: None }
     }
 
     /// Writes later edits as another actor.
-    pub(super) fn write_as(&mut self, who: u8) {
-        self.doc.set_actor(ActorId::from([who; 16]));
+    pub(super) fn write_as(&mut self, actor: u8) {
+        self.doc.set_actor(ActorId::from([actor; 16]));
     }
 
     /// The hashes of the heads.
@@ -45,8 +45,8 @@ fn transact(doc: &mut Document, edit: impl FnOnce(&mut Transaction<'_>) -> Resul
 impl Texts for Hashmill {
     const NAME: &'static str = "hashmill";
 
-    fn blank(who: u8) -> Self {
-        let mut doc = Document::new().with_actor(ActorId::from([who; 16]));
+    fn blank(actor: u8) -> Self {
+        let mut doc = Document::new().with_actor(ActorId::from([actor; 16]));
         doc.transact(|tx| {
             for (key, kind) in [("text", ObjType::Text), ("map", ObjType::Map), ("list", ObjType::List)] {
                 tx.put_object(ROOT, key, kind)?;
@@ -54,7 +54,7 @@ impl Texts for Hashmill {
             Ok::<_, EditError>(())
         })
         .expect("new keys");
-        Self::of(doc)
+        Self::from_document(doc)
     }
 
     fn edit(&mut self, patches: &[Patch]) {
@@ -66,7 +66,7 @@ impl Texts for Hashmill {
         });
     }
 
-    fn settle(&mut self) {
+    fn complete_commits(&mut self) {
         self.doc.get_heads();
     }
 
@@ -87,13 +87,15 @@ impl Texts for Hashmill {
     }
 
     fn load(bytes: &[u8]) -> Self {
-        Self::of(Document::load(bytes).expect("a saved document").with_actor(ActorId::from([9; 16])))
+        Self::from_document(
+            Document::load(bytes).expect("a saved document").with_actor(ActorId::from([9; 16])),
+        )
     }
 
     fn load_deferred(bytes: &[u8]) -> Self {
         let options = LoadOptions::new().verify(Verify::Later);
         let doc = Document::load_with(bytes, options).expect("a saved document");
-        Self::of(doc.with_actor(ActorId::from([9; 16])))
+        Self::from_document(doc.with_actor(ActorId::from([9; 16])))
     }
 
     fn open(bytes: &[u8]) -> impl Sized {
@@ -106,18 +108,18 @@ impl Texts for Hashmill {
 }
 
 impl Shared for Hashmill {
-    fn fork(&mut self, who: u8) -> Self {
-        let doc = self.doc.fork().with_actor(ActorId::from([who; 16]));
+    fn fork(&mut self, actor: u8) -> Self {
+        let doc = self.doc.fork().with_actor(ActorId::from([actor; 16]));
         let (text, map, list) = (self.text.clone(), self.map.clone(), self.list.clone());
         Self { doc, text, map, list, observer: None }
     }
 
-    fn edit_and_tell(&mut self, patches: &[Patch]) -> Vec<u8> {
+    fn edit_and_export(&mut self, patches: &[Patch]) -> Vec<u8> {
         self.edit(patches);
         self.doc.get_last_local_change().expect("the change that was just made").raw_bytes()
     }
 
-    fn hear(&mut self, updates: &[Vec<u8>]) {
+    fn apply_updates(&mut self, updates: &[Vec<u8>]) {
         let changes = Change::from_each(updates, &Limits::default()).expect("changes");
         self.doc.apply_changes(changes).expect("changes in order");
     }
@@ -136,7 +138,7 @@ impl Objects for Hashmill {
     }
 
     fn keys(&self) -> usize {
-        handed_out(self.doc.keys(&self.map))
+        count_items(self.doc.keys(&self.map))
     }
 
     fn insert_all(&mut self, mut values: impl Iterator<Item = (usize, i64)>) {
@@ -188,32 +190,34 @@ impl Rich for Hashmill {
     }
 
     fn marks(&self) -> usize {
-        handed_out(self.doc.marks(&self.text).expect("a text").into_iter())
+        count_items(self.doc.marks(&self.text).expect("a text").into_iter())
     }
 
     fn spans(&self) -> usize {
-        handed_out(self.doc.spans(&self.text).expect("a text"))
+        count_items(self.doc.spans(&self.text).expect("a text"))
     }
 
-    fn edit_and_show(&mut self, patches: &[Patch]) -> usize {
+    fn edit_and_count_patches(&mut self, patches: &[Patch]) -> usize {
         let Self { doc, text, .. } = self;
         let edit = |tx: &mut Transaction<'_>| {
             let mut patches = patches.iter();
             patches
                 .try_for_each(|patch| tx.splice_text(&*text, patch.at, patch.delete as isize, &patch.insert))
         };
-        let ((), new) = doc.transact_with_patches(edit).expect("a sound edit");
-        handed_out(new.into_iter())
+        let ((), patches) = doc.transact_with_patches(edit).expect("a sound edit");
+        count_items(patches.into_iter())
     }
 
-    fn edit_and_hear(&mut self, patches: &[Patch]) -> usize {
+    fn edit_observed(&mut self, patches: &[Patch]) -> usize {
         self.observer.get_or_insert_with(|| Observer::from_current(&self.doc));
         self.edit(patches);
-        self.observer.as_mut().map_or(0, |observer| handed_out(observer.patches_since_last(&self.doc).iter()))
+        self.observer
+            .as_mut()
+            .map_or(0, |observer| count_items(observer.patches_since_last(&self.doc).iter()))
     }
 
     fn diff(&mut self, before: &Self::Version, after: &Self::Version) -> usize {
-        handed_out(self.doc.diff(before, after).expect("known heads").into_iter())
+        count_items(self.doc.diff(before, after).expect("known heads").into_iter())
     }
 }
 
@@ -224,35 +228,36 @@ impl Synced for Hashmill {
         std::hint::black_box(self.doc.generate_sync_message(peer)).is_some()
     }
 
-    fn say(&mut self, peer: &mut State) -> Option<Vec<u8>> {
+    fn next_message(&mut self, peer: &mut State) -> Option<Vec<u8>> {
         self.doc.generate_sync_message(peer).map(|message| message.encode())
     }
 
-    fn take(&mut self, peer: &mut State, message: &[u8]) {
+    fn receive(&mut self, peer: &mut State, message: &[u8]) {
         let message = Message::decode(message).expect("a message");
-        self.doc.receive_sync_message(peer, message).expect("what a peer wrote");
+        self.doc.receive_sync_message(peer, message).expect("a valid message");
     }
 
-    fn take_and_show(
+    fn receive_with_view(
         &mut self,
         peer: &mut State,
         message: &[u8],
         mut show: impl FnMut(usize, usize, usize),
     ) -> bool {
         self.observer.get_or_insert_with(|| Observer::from_current(&self.doc));
-        self.take(peer, message);
-        let news = self.observer.as_mut().map_or(&[][..], |observer| observer.patches_since_last(&self.doc));
-        for step in news {
+        self.receive(peer, message);
+        let new_patches =
+            self.observer.as_mut().map_or(&[][..], |observer| observer.patches_since_last(&self.doc));
+        for step in new_patches {
             match &step.action {
                 PatchAction::SpliceText { index, value, .. } => show(*index, 0, value.chars().count()),
                 PatchAction::DeleteSeq { index, length } => show(*index, *length, 0),
                 _ => {}
             }
         }
-        !news.is_empty()
+        !new_patches.is_empty()
     }
 
-    fn is_with(&mut self, other: &mut Self) -> bool {
+    fn has_same_changes(&mut self, other: &mut Self) -> bool {
         self.doc.get_heads() == other.doc.get_heads()
     }
 }

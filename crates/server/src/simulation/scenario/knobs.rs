@@ -5,43 +5,48 @@ use std::time::Duration;
 use hashmill_testkit::Rng;
 
 use crate::config::Config;
+use crate::simulation::client::Generation;
 
 /// Settings of a world. Probabilities are in percent.
 #[derive(Clone, Debug)]
-pub(super) struct Knobs {
-    pub(super) clients: usize,
-    pub(super) documents: usize,
+pub(in crate::simulation) struct Knobs {
+    /// One for each client.
+    pub(in crate::simulation) generations: Vec<Generation>,
+    pub(in crate::simulation) documents: usize,
     /// Number of operations of clients and faults.
-    pub(super) operations: usize,
+    pub(in crate::simulation) operations: usize,
     /// Maximum pause between two operations.
-    pub(super) pause_ms: usize,
+    pub(in crate::simulation) pause_ms: usize,
     /// Maximum size of a written value.
-    pub(super) value_bytes: usize,
+    pub(in crate::simulation) value_bytes: usize,
     /// Maximum delays.
-    pub(super) network_ms: usize,
-    pub(super) disk_ms: usize,
-    pub(super) work_ms: usize,
+    pub(in crate::simulation) network_ms: usize,
+    pub(in crate::simulation) disk_ms: usize,
+    pub(in crate::simulation) work_ms: usize,
     /// Of all operations.
-    pub(super) crashes: usize,
-    pub(super) outages: usize,
-    pub(super) cuts: usize,
-    pub(super) access_changes: usize,
-    pub(super) reading_pauses: usize,
-    pub(super) hostile_sockets: usize,
-    pub(super) broadcasts: usize,
+    pub(in crate::simulation) crashes: usize,
+    pub(in crate::simulation) outages: usize,
+    pub(in crate::simulation) cuts: usize,
+    pub(in crate::simulation) access_changes: usize,
+    pub(in crate::simulation) reading_pauses: usize,
+    pub(in crate::simulation) hostile_sockets: usize,
+    pub(in crate::simulation) broadcasts: usize,
+    pub(in crate::simulation) drains: usize,
+    /// A client ends, and starts again from its storage.
+    pub(in crate::simulation) client_restarts: usize,
     /// Of all writes.
-    pub(super) failed_writes: usize,
-    pub(super) unknown_writes: usize,
+    pub(in crate::simulation) failed_writes: usize,
+    pub(in crate::simulation) unknown_writes: usize,
     /// Of all loads.
-    pub(super) failed_loads: usize,
-    pub(super) damaged_loads: usize,
+    pub(in crate::simulation) failed_loads: usize,
+    pub(in crate::simulation) damaged_loads: usize,
     /// Of all bytes in flight at a crash: may parts of chunks be written?
-    pub(super) tears: bool,
-    pub(super) config: Config,
+    pub(in crate::simulation) tears: bool,
+    pub(in crate::simulation) config: Config,
 }
 
 impl Knobs {
-    pub(super) fn draw(rng: &mut Rng) -> Knobs {
+    pub(in crate::simulation) fn draw(rng: &mut Rng) -> Knobs {
         // Each class of faults is off in half of the worlds: what happens together in all of them hides what happens alone.
         let mut rate = |most: usize| if rng.below(2) == 0 { 0 } else { 1 + rng.below(most) };
         let [crashes, outages, cuts] = [rate(6), rate(4), rate(10)];
@@ -49,9 +54,10 @@ impl Knobs {
             [rate(10), rate(20), rate(10), rate(30)];
         let [failed_writes, unknown_writes] = [rate(30), rate(30)];
         let [failed_loads, damaged_loads] = [rate(30), rate(80)];
+        let [drains, client_restarts] = [rate(4), rate(6)];
         let mut config = Config::new("srv", "5638dcaa-8264-4cd2-a865-2a045e045ae2");
         config.queue_bytes = [1 << 11, 1 << 20][rng.below(2)];
-        config.max_queue_bytes = 16 * config.queue_bytes;
+        config.max_queue_bytes = [4, 16][rng.below(2)] * config.queue_bytes;
         config.inline_bytes = [0, 600, 1 << 20][rng.below(3)];
         config.max_chunks = [2, 8, 1000][rng.below(3)];
         config.idle_after = Duration::from_millis([50, 1000, 60_000][rng.below(3)]);
@@ -59,7 +65,7 @@ impl Knobs {
         config.staged_bytes = [500, 64 << 20][rng.below(2)];
         config.memory_bytes = [10_000, 1 << 30][rng.below(2)];
         Knobs {
-            clients: 2 + rng.below(3),
+            generations: (0..2 + rng.below(3)).map(|_| Generation::draw(rng)).collect(),
             documents: 1 + rng.below(3),
             operations: 40 + rng.below(160),
             pause_ms: [5, 50, 500][rng.below(3)],
@@ -74,6 +80,8 @@ impl Knobs {
             reading_pauses,
             hostile_sockets,
             broadcasts,
+            drains,
+            client_restarts,
             failed_writes,
             unknown_writes,
             failed_loads,

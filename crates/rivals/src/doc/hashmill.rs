@@ -8,28 +8,28 @@ use hashmill_doc::{
 
 use hashmill_doc::sync::{Message, State, SyncDoc as _};
 
-use super::peer::{CallResult, Hash, Marked, PatchText, Peer, Place, Pointer, Values, object_word};
+use super::peer::{CallResult, Hash, MarkSpec, PatchText, Peer, Pointer, PropRef, Values, object_text};
 use super::script::{Encoding, Expand, Kind, Scalar, Tree};
-use crate::doc::translate::{alike, vocabulary};
+use crate::doc::translate::{shared_functions, shared_methods};
 
-vocabulary!(
+shared_functions!(
     Prop<'_>, ScalarValue<'_>,
-    mark => mark_words(&mark.name, &mark.value, mark.start, mark.end),
+    mark => mark_text(&mark.name, &mark.value, mark.start, mark.end),
     text => text.clone()
 );
 
 /// A document of Hashmill's engine.
 #[derive(Debug)]
-pub struct Ours {
+pub struct Hashmill {
     doc: AutoCommit,
 }
 
-impl Ours {
-    fn of(doc: Document) -> Self {
+impl Hashmill {
+    fn from_document(doc: Document) -> Self {
         Self { doc: doc.into() }
     }
 
-    #[expect(clippy::unused_self, reason = "the other needs its document for it")]
+    #[expect(clippy::unused_self, reason = "the official crate needs its document for it")]
     fn object(&self, object: &str) -> CallResult<ObjId> {
         ObjId::parse(object).ok_or_else(|| format!("{object} names no object"))
     }
@@ -46,69 +46,77 @@ fn literal(value: &Tree) -> Literal {
     }
 }
 
-fn tree_words(value: &Literal) -> String {
+fn tree_text(value: &Literal) -> String {
     match value {
-        Literal::Scalar(value) => scalar_words(value),
+        Literal::Scalar(value) => scalar_text(value),
         Literal::Text(text) => format!("text {text:?}"),
-        Literal::List(values) => format!("{:?}", values.iter().map(tree_words).collect::<Vec<_>>()),
-        Literal::Map(entries) => map_words(entries.iter().map(|(key, value)| (key, tree_words(value)))),
+        Literal::List(values) => format!("{:?}", values.iter().map(tree_text).collect::<Vec<_>>()),
+        Literal::Map(entries) => map_text(entries.iter().map(|(key, value)| (key, tree_text(value)))),
     }
 }
 
-fn set_words(marks: &MarkSet<'_>) -> Vec<String> {
-    marks.iter().map(|(name, value)| format!("{name} {}", scalar_words(value))).collect()
+fn set_text(marks: &MarkSet<'_>) -> Vec<String> {
+    marks.iter().map(|(name, value)| format!("{name} {}", scalar_text(value))).collect()
 }
 
-fn span_words(span: Span<'_>) -> String {
+fn span_text(span: Span<'_>) -> String {
     match span {
-        Span::Text { text, marks } => format!("{text:?} {:?}", set_words(&marks)),
-        Span::Block(entries) => tree_words(&Literal::Map(entries)),
+        Span::Text { text, marks } => format!("{text:?} {:?}", set_text(&marks)),
+        Span::Block(entries) => tree_text(&Literal::Map(entries)),
     }
 }
 
-impl Peer for Ours {
-    alike!(mark => mark_words(&mark.name, &mark.value, mark.start, mark.end));
+impl Peer for Hashmill {
+    shared_methods!(mark => mark_text(&mark.name, &mark.value, mark.start, mark.end));
 
     fn blank(actor: &[u8], text: Encoding) -> Self {
-        Self::of(Document::with_encoding(encoding(text)).with_actor(ActorId::from(actor)))
+        Self::from_document(Document::with_encoding(encoding(text)).with_actor(ActorId::from(actor)))
     }
 
     fn load(bytes: &[u8], actor: &[u8], text: Encoding) -> CallResult<Self> {
         let options = LoadOptions::new().text_encoding(encoding(text)).actor(ActorId::from(actor));
-        call_result(Document::load_with(bytes, options)).map(Self::of)
+        call_result(Document::load_with(bytes, options)).map(Self::from_document)
     }
 
     fn set_actor(&mut self, actor: &[u8]) {
         self.doc.document().set_actor(ActorId::from(actor));
     }
 
-    fn splice(&mut self, of: &str, index: usize, delete: isize, values: &[Tree]) -> CallResult<()> {
-        call_result(self.doc.splice(self.object(of)?, index, delete, values.iter().map(literal)))
+    fn splice(&mut self, object: &str, index: usize, delete: isize, values: &[Tree]) -> CallResult<()> {
+        call_result(self.doc.splice(self.object(object)?, index, delete, values.iter().map(literal)))
     }
 
-    fn update_text(&mut self, of: &str, text: &str) -> CallResult<()> {
-        call_result(self.doc.update_text(self.object(of)?, text))
+    fn update_text(&mut self, object: &str, text: &str) -> CallResult<()> {
+        call_result(self.doc.update_text(self.object(object)?, text))
     }
 
-    fn update_object(&mut self, of: &str, value: &Tree) -> CallResult<()> {
-        call_result(self.doc.update_object(self.object(of)?, &literal(value)))
+    fn update_object(&mut self, object: &str, value: &Tree) -> CallResult<()> {
+        call_result(self.doc.update_object(self.object(object)?, &literal(value)))
     }
 
-    fn create(&mut self, to: &str, prop_ref: Place<'_>, value: &Tree, insert: bool) -> CallResult<String> {
+    fn create(
+        &mut self,
+        object: &str,
+        prop_ref: PropRef<'_>,
+        value: &Tree,
+        insert: bool,
+    ) -> CallResult<String> {
         if let Tree::Leaf(_) = value {
-            return Err("there they make objects only".to_owned());
+            return Err("the official crate creates objects only".to_owned());
         }
         let created = match prop_ref {
-            Place::Index(index) if insert => self.doc.insert_literal(self.object(to)?, index, literal(value)),
-            _ => self.doc.put_literal(self.object(to)?, prop(prop_ref), literal(value)),
+            PropRef::Index(index) if insert => {
+                self.doc.insert_literal(self.object(object)?, index, literal(value))
+            }
+            _ => self.doc.put_literal(self.object(object)?, prop(prop_ref), literal(value)),
         };
-        call_result(created)?.map(|id| id.to_string()).ok_or_else(|| "no object was made".to_owned())
+        call_result(created)?.map(|id| id.to_string()).ok_or_else(|| "no object was created".to_owned())
     }
 
-    fn mark(&mut self, of: &str, mark: &Marked<'_>, expand: Expand) -> CallResult<()> {
-        let Marked { name, value, start, end } = *mark;
+    fn mark(&mut self, object: &str, mark: &MarkSpec<'_>, expand: Expand) -> CallResult<()> {
+        let MarkSpec { name, value, start, end } = *mark;
         call_result(self.doc.mark(
-            self.object(of)?,
+            self.object(object)?,
             Mark::new(name, scalar(value), start, end),
             expand_mark(expand),
         ))
@@ -118,12 +126,12 @@ impl Peer for Ours {
         let options = CommitOptions::default().with_time(time);
         let options = message.iter().fold(options, |options, message| options.with_message(*message));
         let commit = self.doc.commit_with(&options)?;
-        Some(self.doc.document().hash(commit).expect("it was made here").0)
+        Some(self.doc.document().hash(commit).expect("the change was just made").0)
     }
 
     fn empty_change(&mut self, time: i64) -> Hash {
         let commit = self.doc.empty_commit(&CommitOptions::default().with_time(time));
-        self.doc.document().hash(commit).expect("it was made here").0
+        self.doc.document().hash(commit).expect("the change was just made").0
     }
 
     fn isolate(&mut self, heads: &[Hash]) -> CallResult<()> {
@@ -139,7 +147,7 @@ impl Peer for Ours {
     }
 
     fn missing(&mut self, heads: &[Hash]) -> Vec<Hash> {
-        plain(self.doc.document().get_missing_deps(&hashes(heads)))
+        plain_hashes(self.doc.document().get_missing_deps(&hashes(heads)))
     }
 
     fn apply(&mut self, changes: &[Vec<u8>]) -> CallResult<()> {
@@ -154,7 +162,7 @@ impl Peer for Ours {
 
     fn fork_at(&mut self, heads: &[Hash], actor: &[u8]) -> CallResult<Self> {
         let doc = call_result(self.doc.document().fork_at(&hashes(heads)))?;
-        Ok(Self::of(doc.with_actor(ActorId::from(actor))))
+        Ok(Self::from_document(doc.with_actor(ActorId::from(actor))))
     }
 
     fn save(&mut self) -> Vec<u8> {
@@ -181,48 +189,48 @@ impl Peer for Ours {
         self.doc.document().check(true);
     }
 
-    fn hear(&mut self, of: &mut State, message: &[u8]) -> CallResult<()> {
+    fn receive_message(&mut self, state: &mut State, message: &[u8]) -> CallResult<()> {
         let received =
-            call_result(self.doc.sync().receive_sync_message(of, call_result(Message::decode(message))?))?;
-        received.refused.first().map_or(Ok(()), |(_, why)| Err(why.to_string()))
+            call_result(self.doc.sync().receive_sync_message(state, call_result(Message::decode(message))?))?;
+        received.refused.first().map_or(Ok(()), |(_, reason)| Err(reason.to_string()))
     }
 
-    fn is_with(&mut self, known: &State) -> bool {
-        self.doc.sync().has_our_changes(known)
+    fn peer_has_all_changes(&mut self, state: &State) -> bool {
+        self.doc.sync().has_our_changes(state)
     }
 
-    fn keys(&self, of: &str, at: Option<&[Hash]>) -> Vec<String> {
-        match (self.object(of), at) {
+    fn keys(&self, object: &str, at: Option<&[Hash]>) -> Vec<String> {
+        match (self.object(object), at) {
             (Err(_), _) => Vec::new(),
             (Ok(object), None) => self.doc.keys(object).map(str::to_owned).collect(),
             (Ok(object), Some(at)) => self.doc.keys_at(object, &hashes(at)).unwrap_or_default(),
         }
     }
 
-    fn length(&self, of: &str, at: Option<&[Hash]>) -> usize {
-        match (self.object(of), at) {
+    fn length(&self, object: &str, at: Option<&[Hash]>) -> usize {
+        match (self.object(object), at) {
             (Err(_), _) => 0,
             (Ok(object), None) => self.doc.length(object),
             (Ok(object), Some(at)) => self.doc.length_at(object, &hashes(at)).unwrap_or(0),
         }
     }
 
-    /// What was at the one, with the patches, must be what was at the other.
+    /// Also checks that the patches turn the earlier value into the later one.
     fn diff(&mut self, before: &[Hash], after: &[Hash]) -> CallResult<Vec<PatchText>> {
         let (before, after) = (hashes(before), hashes(after));
         let patches = call_result(self.doc.diff(&before, &after))?;
         let doc = self.doc.document();
         let mut value = call_result(call_result(doc.at(&before))?.hydrate(ROOT))?;
-        let then = call_result(call_result(doc.at(&after))?.hydrate(ROOT))?;
+        let later = call_result(call_result(doc.at(&after))?.hydrate(ROOT))?;
         if doc.text_encoding() != TextEncoding::GraphemeCluster {
             call_result(value.apply_patches(&patches, doc.text_encoding()))?;
-            assert_eq!(value, then, "{before:?} with {patches:?}");
+            assert_eq!(value, later, "{before:?} with {patches:?}");
         }
         Ok(patches.iter().map(patch_text).collect())
     }
 
-    fn cursor(&self, of: &str, index: usize, before: bool, at: Option<&[Hash]>) -> CallResult<Pointer> {
-        let object = self.object(of)?;
+    fn cursor(&self, object: &str, index: usize, before: bool, at: Option<&[Hash]>) -> CallResult<Pointer> {
+        let object = self.object(object)?;
         let moving = if before { MoveCursor::Before } else { MoveCursor::After };
         let cursor = call_result(match at {
             None => self.doc.get_cursor_moving(object, index, moving),
@@ -231,8 +239,8 @@ impl Peer for Ours {
         Ok(Pointer { text: cursor.to_string(), bytes: cursor.to_bytes() })
     }
 
-    fn position(&self, of: &str, cursor: &Pointer, at: Option<&[Hash]>) -> CallResult<usize> {
-        let object = self.object(of)?;
+    fn position(&self, object: &str, cursor: &Pointer, at: Option<&[Hash]>) -> CallResult<usize> {
+        let object = self.object(object)?;
         let read: Cursor = call_result(cursor.text.parse())?;
         if call_result(Cursor::try_from(cursor.bytes.as_slice()))? != read {
             return Err(format!("{} has bytes of another cursor", cursor.text));

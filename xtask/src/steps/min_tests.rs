@@ -1,10 +1,10 @@
-//! Least numbers of tests of the steps that choose tests by parts of their names, or run on other machines.
+//! Minimum numbers of tests of the steps that choose tests by parts of their names, or run on other machines.
 //!
-//! A name that changes leaves such a selection silently, and the rest of the step still passes. Each number is a little below that of
-//! the last complete run, which CI prints.
+//! A renamed test leaves such a selection silently, and the step still passes. Each number is a little below the count that CI prints
+//! for a complete run.
 
-/// Steps with their least numbers.
-const LEAST: [(&str, usize); 13] = [
+/// Steps with their minimum numbers.
+const MIN_TESTS: [(&str, usize); 13] = [
     ("stack", 1),
     ("aarch64", 270),
     ("musl", 360),
@@ -21,9 +21,9 @@ const LEAST: [(&str, usize); 13] = [
     ("serve", 30),
 ];
 
-/// Least number of tests of a step that runs tests.
-pub(crate) fn of_step(name: &str) -> usize {
-    LEAST.iter().find(|(step, _)| *step == name).map_or(1, |(_, least)| *least)
+/// Minimum number of tests of a step that runs tests.
+pub(crate) fn for_step(name: &str) -> usize {
+    MIN_TESTS.iter().find(|(step, _)| *step == name).map_or(1, |(_, min)| *min)
 }
 
 #[cfg(test)]
@@ -35,11 +35,11 @@ mod tests {
 
     #[test]
     fn each_row_belongs_to_a_step_that_runs_tests() {
-        for (name, least) in LEAST {
+        for (name, min) in MIN_TESTS {
             assert!(steps::all().any(|step| step.name == name && step.filters), "{name}");
-            assert!(least > 0 && of_step(name) == least, "{name}");
+            assert!(min > 0 && for_step(name) == min, "{name}");
         }
-        assert_eq!(of_step("core"), 1);
+        assert_eq!(for_step("core"), 1);
     }
 
     #[test]
@@ -54,7 +54,7 @@ mod tests {
         for step in steps::all().filter(|step| step.filters && kinds.contains(&step.kind)) {
             let commands = (step.commands)(&setting).expect("commands");
             if commands.iter().filter_map(|command| command.tests.as_ref()).any(by_name) {
-                assert!(LEAST.iter().any(|(name, _)| *name == step.name), "{}", step.name);
+                assert!(MIN_TESTS.iter().any(|(name, _)| *name == step.name), "{}", step.name);
             }
         }
     }

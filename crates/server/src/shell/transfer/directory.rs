@@ -1,0 +1,215 @@
+//! The directory format of automerge-repo's file storage: `XX/REST/KIND/NAME`, where `XX` and `REST` are the id of a document.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use hashmill_repo::DocumentId;
+
+use super::TransferError;
+use crate::shell::store::{Entry, sync_folder};
+
+/// Path of the file with the id of the storage.
+const STORAGE_ID_PATH: &str = "st/orage-adapter-id";
+/// Longest id of a storage. The usual one has 36 bytes.
+const MAX_STORAGE_ID_BYTES: u64 = 200;
+/// Number of bytes of an id that name the outer directory.
+const PREFIX_BYTES: usize = 2;
+
+/// The directory of a document.
+pub(super) struct DocumentFolder {
+    pub(super) id: DocumentId,
+    path: PathBuf,
+}
+
+/// The documents of a directory, and what is none, with the reason.
+#[derive(Default)]
+pub(super) struct Documents {
+    pub(super) found: Vec<DocumentFolder>,
+    pub(super) ignored: Vec<(PathBuf, &'static str)>,
+}
+
+impl Documents {
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+}
+
+/// An entry of a directory. Its type is that of the entry itself: links are not followed.
+struct DirEntry {
+    name: Option<String>,
+    path: PathBuf,
+    kind: EntryKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EntryKind {
+    Folder,
+    File,
+    Other,
+}
+
+/// The id of the storage, if the directory has one.
+pub(super) fn read_storage_id(base: &Path) -> Result<Option<String>, TransferError> {
+    let path = base.join(STORAGE_ID_PATH);
+    match fs::symlink_metadata(&path) {
+        Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_STORAGE_ID_BYTES => {}
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(reason) => return Err(TransferError::File { path, reason }),
+    }
+    let bytes = fs::read(&path).map_err(at(&path))?;
+    // An empty file is left by a write that was interrupted.
+    let text = String::from_utf8(bytes).ok();
+    Ok(text.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())))
+}
+
+/// The documents of a directory, in the order of their ids.
+pub(super) fn documents(base: &Path) -> Result<Documents, TransferError> {
+    let mut documents = Documents::default();
+    for outer in list(base)? {
+        if outer.kind != EntryKind::Folder {
+            documents.ignored.push((outer.path, "it is no directory of documents"));
+            continue;
+        }
+        for inner in list(&outer.path)? {
+            let text = outer.name.as_deref().zip(inner.name.as_deref()).map(|(a, b)| format!("{a}{b}"));
+            let id = text.as_deref().and_then(|text| text.parse::<DocumentId>().ok());
+            match id {
+                _ if inner.path == base.join(STORAGE_ID_PATH) => {}
+                // Another text of the same id would be exported elsewhere.
+                Some(id) if inner.kind == EntryKind::Folder && Some(id.to_string()) == text => {
+                    documents.found.push(DocumentFolder { id, path: inner.path });
+                }
+                _ => documents.ignored.push((inner.path, "its name is no id of a document")),
+            }
+        }
+    }
+    documents.found.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(documents)
+}
+
+/// The entries of a document. What is none is added to `ignored`.
+pub(super) fn entries(
+    document: &DocumentFolder,
+    ignored: &mut Vec<(PathBuf, &'static str)>,
+) -> Result<Vec<Entry>, TransferError> {
+    let mut entries = Vec::new();
+    for kind in list(&document.path)? {
+        let Some(kind_name) = kind.name.filter(|_| kind.kind == EntryKind::Folder) else {
+            ignored.push((kind.path, "it is no directory of chunks"));
+            continue;
+        };
+        for chunk in list(&kind.path)? {
+            match chunk.name {
+                Some(name) if chunk.kind == EntryKind::File => {
+                    let bytes = fs::read(&chunk.path).map_err(at(&chunk.path))?;
+                    entries.push(Entry {
+                        document: document.id.to_string(),
+                        kind: kind_name.clone(),
+                        name,
+                        bytes,
+                    });
+                }
+                _ => ignored.push((chunk.path, "it is no file with a chunk")),
+            }
+        }
+    }
+    Ok(entries)
+}
+
+/// The path of an entry.
+pub(super) fn path_of(base: &Path, entry: &Entry) -> PathBuf {
+    folder_of(base, &entry.document).join(&entry.kind).join(&entry.name)
+}
+
+/// Creates a directory, or takes an empty one.
+pub(super) fn create_empty(base: &Path) -> Result<(), TransferError> {
+    match fs::create_dir(base) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            if list(base)?.is_empty() {
+                Ok(())
+            } else {
+                Err(TransferError::NotEmpty(base.to_owned()))
+            }
+        }
+        created => created.map_err(at(base)),
+    }
+}
+
+/// Writes the entries of a document durably.
+pub(super) fn write_document(
+    base: &Path,
+    document: &DocumentId,
+    entries: &[Entry],
+) -> Result<(), TransferError> {
+    let folder = folder_of(base, &document.to_string());
+    let outer = folder.parent().unwrap_or(base);
+    fs::create_dir_all(outer).map_err(at(outer))?;
+    match fs::create_dir(&folder) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Err(TransferError::IgnoresCase(folder));
+        }
+        created => created.map_err(at(&folder))?,
+    }
+    let mut kind_folder = PathBuf::new();
+    for entry in entries {
+        let path = path_of(base, entry);
+        if let Some(parent) = path.parent().filter(|parent| *parent != kind_folder) {
+            sync(&kind_folder)?;
+            fs::create_dir(parent).map_err(at(parent))?;
+            kind_folder = parent.to_owned();
+        }
+        write_file(&path, &entry.bytes)?;
+    }
+    [&*kind_folder, &folder, outer, base].into_iter().try_for_each(sync)
+}
+
+/// Writes the id of a storage durably. Last: a directory without one is an export that was interrupted.
+pub(super) fn write_storage_id(base: &Path, id: &str) -> Result<(), TransferError> {
+    let path = base.join(STORAGE_ID_PATH);
+    let folder = path.parent().unwrap_or(base);
+    fs::create_dir_all(folder).map_err(at(folder))?;
+    write_file(&path, id.as_bytes())?;
+    [folder, base].into_iter().try_for_each(sync)
+}
+
+fn sync(folder: &Path) -> Result<(), TransferError> {
+    // Before the first directory of chunks there is none.
+    if folder.as_os_str().is_empty() { Ok(()) } else { sync_folder(folder).map_err(at(folder)) }
+}
+
+fn folder_of(base: &Path, id: &str) -> PathBuf {
+    // Ids consist of ASCII characters.
+    let (prefix, rest) = id.split_at_checked(PREFIX_BYTES).unwrap_or((id, ""));
+    base.join(prefix).join(rest)
+}
+
+#[expect(clippy::disallowed_types, reason = "an export is made of files")]
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), TransferError> {
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(at(path))?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(path))
+}
+
+fn list(folder: &Path) -> Result<Vec<DirEntry>, TransferError> {
+    let failed = at(folder);
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(&failed)? {
+        let entry = entry.map_err(&failed)?;
+        let kind = entry.file_type().map_err(&failed)?;
+        let kind = match kind {
+            kind if kind.is_dir() => EntryKind::Folder,
+            kind if kind.is_file() => EntryKind::File,
+            _ => EntryKind::Other,
+        };
+        // A name that is no text is none of automerge-repo's.
+        entries.push(DirEntry { name: entry.file_name().into_string().ok(), path: entry.path(), kind });
+    }
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(entries)
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> TransferError + use<> {
+    let path = path.to_owned();
+    move |reason| TransferError::File { path: path.clone(), reason }
+}

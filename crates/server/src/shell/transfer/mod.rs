@@ -1,0 +1,229 @@
+//! Import from and export to the directory format of automerge-repo, and a check of all documents. The server does not run
+//! meanwhile: the storage is used by one process at a time.
+
+mod directory;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hashmill_doc::Limits;
+use hashmill_repo::{DocumentId, StorageId};
+
+use super::error::OpenError;
+use super::store::{Entry, Store};
+use crate::document::unreadable_chunks;
+use crate::event::IoFailure;
+
+/// Entries are stored together up to this size: each commit waits for the disk.
+const BATCH_BYTES: usize = 32 << 20;
+const BATCH_ENTRIES: usize = 10_000;
+
+/// Counts of an import, an export or a check.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TransferCounts {
+    /// Documents.
+    pub documents: u64,
+    /// Chunks of documents, and the states of clients.
+    pub chunks: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Chunks that cannot be read. They are copied, and documents consist of the others.
+    pub damaged: u64,
+    /// Files that are not part of a document.
+    pub ignored: u64,
+}
+
+/// A fact about a part of an import or a check.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TransferFact {
+    /// A chunk cannot be read.
+    Damaged {
+        /// The key of the chunk, or the path of its file.
+        chunk: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A file or directory that is not part of a document.
+    Ignored {
+        /// Its path.
+        path: PathBuf,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// The storage keeps its id, and clients that know the imported one start anew.
+    StorageIdKept {
+        /// The id of the storage.
+        kept: String,
+        /// The imported id.
+        imported: String,
+    },
+}
+
+/// Reason why an import, an export or a check ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransferError {
+    /// The storage cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// There is no storage of this server.
+    #[error("{0}: no storage of hashmill serve is there")]
+    NoStorage(PathBuf),
+    /// There is no storage of automerge-repo.
+    #[error("{0}: no storage of automerge-repo is there")]
+    NoDocuments(PathBuf),
+    /// The target of an export has entries.
+    #[error("{0}: it is not empty: name a new directory")]
+    NotEmpty(PathBuf),
+    /// Two ids differ in case only.
+    #[error(
+        "{0}: the file system does not distinguish upper and lower case, which document ids do: use another one"
+    )]
+    IgnoresCase(PathBuf),
+    /// A file or directory cannot be used.
+    #[error("{path}: {reason}")]
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// The reason.
+        reason: io::Error,
+    },
+    /// The storage failed.
+    #[error("{folder}: {reason}")]
+    Storage {
+        /// The directory of the storage.
+        folder: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+}
+
+/// Imports the documents of the directory `from` into the storage in `folder`, which is created if it does not exist. What is there
+/// stays: documents that are in both are merged. An import that was interrupted can be repeated.
+///
+/// A new storage takes over the id of the imported one, or gets `new_storage_id`.
+pub fn import(
+    from: &Path,
+    folder: &Path,
+    new_storage_id: [u8; 16],
+    report: &mut dyn FnMut(&TransferFact),
+) -> Result<TransferCounts, TransferError> {
+    let imported_id = directory::read_storage_id(from)?;
+    let new_id = match &imported_id {
+        Some(id) => id.clone(),
+        None => StorageId::from_random_bytes(new_storage_id).to_string(),
+    };
+    let mut documents = directory::documents(from)?;
+    if documents.is_empty() && imported_id.is_none() {
+        return Err(TransferError::NoDocuments(from.to_owned()));
+    }
+    let store = Store::open(folder, &new_id)?;
+    if let Some(imported) = imported_id.filter(|imported| imported != store.storage_id()) {
+        report(&TransferFact::StorageIdKept { kept: store.storage_id().to_owned(), imported });
+    }
+    let failed = |error: IoFailure| storage_error(folder, &error);
+    let (mut counts, mut batch, mut batch_bytes) = (TransferCounts::default(), Vec::new(), 0);
+    let mut ignored = std::mem::take(&mut documents.ignored);
+    for document in &documents.found {
+        for entry in directory::entries(document, &mut ignored)? {
+            if entry.bytes.is_empty() {
+                // What a write leaves that was interrupted.
+                let chunk = directory::path_of(from, &entry).display().to_string();
+                report(&TransferFact::Damaged { chunk, reason: "it is empty".to_owned() });
+                counts.damaged += 1;
+                continue;
+            }
+            counts.chunks += 1;
+            counts.bytes += entry.bytes.len() as u64;
+            batch_bytes += entry.bytes.len();
+            batch.push(entry);
+            if batch_bytes >= BATCH_BYTES || batch.len() >= BATCH_ENTRIES {
+                store.add(&std::mem::take(&mut batch)).map_err(failed)?;
+                batch_bytes = 0;
+            }
+        }
+        counts.documents += 1;
+    }
+    store.add(&batch).map_err(failed)?;
+    for (path, reason) in ignored {
+        counts.ignored += 1;
+        report(&TransferFact::Ignored { path, reason });
+    }
+    // As the server will read it, with what was there before.
+    for document in &documents.found {
+        let entries = store.entries(&document.id.to_string()).map_err(failed)?;
+        counts.damaged += report_damaged(&document.id, &entries, report);
+    }
+    Ok(counts)
+}
+
+/// Writes all entries of the storage in `folder` into the new or empty directory `to`, with the id of the storage.
+pub fn export(folder: &Path, to: &Path) -> Result<TransferCounts, TransferError> {
+    let store = open_existing(folder)?;
+    directory::create_empty(to)?;
+    let mut counts = TransferCounts::default();
+    each_document(&store, folder, |document, entries| {
+        directory::write_document(to, document, entries)?;
+        counts.documents += 1;
+        counts.chunks += entries.len() as u64;
+        counts.bytes += entries.iter().map(|entry| entry.bytes.len() as u64).sum::<u64>();
+        Ok(())
+    })?;
+    directory::write_storage_id(to, store.storage_id())?;
+    Ok(counts)
+}
+
+/// Reads all documents of the storage in `folder`, and reports what is damaged.
+pub fn check(folder: &Path, report: &mut dyn FnMut(&TransferFact)) -> Result<TransferCounts, TransferError> {
+    let store = open_existing(folder)?;
+    let mut counts = TransferCounts::default();
+    each_document(&store, folder, |document, entries| {
+        counts.documents += 1;
+        counts.chunks += entries.len() as u64;
+        counts.bytes += entries.iter().map(|entry| entry.bytes.len() as u64).sum::<u64>();
+        counts.damaged += report_damaged(document, entries, report);
+        Ok(())
+    })?;
+    Ok(counts)
+}
+
+fn open_existing(folder: &Path) -> Result<Store, TransferError> {
+    if !Store::exists(folder) {
+        return Err(TransferError::NoStorage(folder.to_owned()));
+    }
+    // The storage has its id.
+    Ok(Store::open(folder, "")?)
+}
+
+/// Passes each document with its entries to `visit`, in the order of their ids.
+fn each_document(
+    store: &Store,
+    folder: &Path,
+    mut visit: impl FnMut(&DocumentId, &[Entry]) -> Result<(), TransferError>,
+) -> Result<(), TransferError> {
+    let failed = |error: IoFailure| storage_error(folder, &error);
+    let mut next = store.document_after(None).map_err(failed)?;
+    while let Some(text) = next {
+        let id: DocumentId = text.parse().map_err(|_| TransferError::Storage {
+            folder: folder.to_owned(),
+            reason: format!("{text} is no id of a document"),
+        })?;
+        visit(&id, &store.entries(&text).map_err(failed)?)?;
+        next = store.document_after(Some(&text)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Reports damaged chunks of a document, and returns their number.
+fn report_damaged(document: &DocumentId, entries: &[Entry], report: &mut dyn FnMut(&TransferFact)) -> u64 {
+    let chunks = entries.iter().filter_map(Entry::to_chunk).collect();
+    let unreadable = unreadable_chunks(document, chunks, Limits::default());
+    for (key, reason) in &unreadable {
+        report(&TransferFact::Damaged { chunk: key.to_string(), reason: reason.clone() });
+    }
+    unreadable.len() as u64
+}
+
+fn storage_error(folder: &Path, error: &IoFailure) -> TransferError {
+    TransferError::Storage { folder: folder.to_owned(), reason: error.reason().to_owned() }
+}
