@@ -138,7 +138,7 @@ fn is_exact(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() <= MAX_EXACT && (number != 0.0 || number.is_sign_positive())
 }
 
-/// The time after so many seconds, if JavaScript has it.
+/// A number of seconds since 1970 as a time, if JavaScript has it.
 fn time(seconds: &Literal) -> Option<Literal> {
     let seconds = match seconds {
         Literal::Scalar(ScalarValue::Int(seconds)) => *seconds as f64,
@@ -148,7 +148,7 @@ fn time(seconds: &Literal) -> Option<Literal> {
     millis(seconds).map(|millis| Literal::Scalar(ScalarValue::Timestamp(millis)))
 }
 
-/// The milliseconds of so many seconds. `None` if their seconds are another time.
+/// Seconds in milliseconds. `None` if these, in seconds again, are another time.
 fn millis(seconds: f64) -> Option<i64> {
     let millis = (seconds * 1e3).round();
     (millis.abs() <= MAX_MILLIS && (millis / 1e3 * 1e3).round() == millis).then_some(millis as i64)

@@ -82,9 +82,9 @@ fn users_in_all_programs_see_each_other() {
 #[test]
 fn examples_of_the_package_run() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings/javascript-documents/README.md");
-    let said = said("engine/readme.mjs", [readme.to_str().expect("a path of Unicode")]);
+    let output = said("engine/readme.mjs", [readme.to_str().expect("a path of Unicode")]);
     let printed = "updated [ 'ada' ] { cursor: 3, name: 'Ada' }";
-    assert_eq!((&said["examples"], &said["said"]), (&json!(2), &json!([printed])));
+    assert_eq!((&output["examples"], &output["said"]), (&json!(2), &json!([printed])));
 }
 
 #[test]
