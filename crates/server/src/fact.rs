@@ -57,6 +57,18 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
+    /// A document takes no changes for a while, because changes of clients break a limit or a rule. It can be read.
+    Quarantined {
+        /// The document.
+        document: DocumentId,
+        /// The reason.
+        reason: String,
+    },
+    /// A client was not let in.
+    ClientRefused {
+        /// The reason.
+        reason: String,
+    },
     /// All sockets are closed and all received changes are stored, as was asked for.
     Drained,
 }
@@ -78,6 +90,10 @@ impl fmt::Display for Fact {
             Self::CompactionFailed { document, reason } => {
                 write!(f, "{document} could not be compacted: {reason}")
             }
+            Self::Quarantined { document, reason } => {
+                write!(f, "{document} takes no changes for a while, and can be read: {reason}")
+            }
+            Self::ClientRefused { reason } => write!(f, "a client was refused: {reason}"),
             Self::Drained => f.write_str("all received changes are stored"),
         }
     }

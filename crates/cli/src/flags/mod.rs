@@ -23,9 +23,11 @@ pub(crate) use commands::{
     StoredFlags, SumArgs, TuneArgs, UpgradeArgs, VerifyArgs,
 };
 #[cfg(feature = "serve")]
-pub(crate) use commands::{InitArgs, ServeArgs, ServeCommand};
+pub(crate) use commands::{InitArgs, ServeArgs, ServeCommand, TokenArgs};
 #[cfg(feature = "generate")]
 pub(crate) use parser::definition;
+#[cfg(feature = "serve")]
+pub(crate) use parser::nearest;
 pub(crate) use parser::{CommandLine, parse};
 pub(crate) use usage_error::UsageError;
 #[cfg(any(not(feature = "doc"), not(feature = "gpu"), not(feature = "lab"), not(feature = "serve")))]

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hashmill_doc::Limits;
 use hashmill_repo::DocumentId;
 
-use super::open::{Input, OpenDocument, Output};
+use super::open::{DocumentLimits, Input, OpenDocument, Output};
 use crate::chunk::{ChunkKey, StoredChunk};
 use crate::fact::Fact;
 use crate::ids::SocketId;
@@ -16,7 +15,7 @@ pub struct DocumentJob(Job);
 
 #[derive(Debug)]
 enum Job {
-    Open { id: DocumentId, chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32 },
+    Open { id: DocumentId, chunks: Vec<StoredChunk>, limits: DocumentLimits },
     Process { document: Box<OpenDocument>, inputs: Vec<Input>, full: BTreeSet<SocketId> },
 }
 
@@ -40,15 +39,10 @@ pub(crate) struct Opened {
 }
 
 impl DocumentJob {
-    pub(crate) fn open(
-        id: DocumentId,
-        mut chunks: Vec<StoredChunk>,
-        limits: Limits,
-        max_idle_messages: u32,
-    ) -> DocumentJob {
+    pub(crate) fn open(id: DocumentId, mut chunks: Vec<StoredChunk>, limits: DocumentLimits) -> DocumentJob {
         // Snapshots first: fewer changes wait for others.
         chunks.sort_by(|a, b| a.key.cmp(&b.key));
-        DocumentJob(Job::Open { id, chunks, limits, max_idle_messages })
+        DocumentJob(Job::Open { id, chunks, limits })
     }
 
     pub(crate) fn process(
@@ -62,9 +56,7 @@ impl DocumentJob {
     /// Does the work.
     pub fn run(self) -> WorkOutput {
         WorkOutput(match self.0 {
-            Job::Open { id, chunks, limits, max_idle_messages } => {
-                WorkResult::Opened(read_all(id, chunks, limits, max_idle_messages))
-            }
+            Job::Open { id, chunks, limits } => WorkResult::Opened(read_all(id, chunks, limits)),
             Job::Process { mut document, inputs, full } => {
                 let output = document.process(inputs, &full);
                 WorkResult::Processed(document, output)
@@ -74,8 +66,8 @@ impl DocumentJob {
 }
 
 /// Reads each chunk alone: a damaged one hides no other.
-fn read_all(id: DocumentId, chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32) -> Opened {
-    let mut document = Box::new(OpenDocument::new(id, limits, max_idle_messages));
+fn read_all(id: DocumentId, chunks: Vec<StoredChunk>, limits: DocumentLimits) -> Opened {
+    let mut document = Box::new(OpenDocument::new(id, limits));
     let (mut read, mut facts) = (Vec::new(), Vec::new());
     for StoredChunk { key, bytes } in chunks {
         match document.read_chunk(&bytes) {

@@ -7,4 +7,4 @@ mod peer;
 pub use job::{DocumentJob, WorkOutput};
 
 pub(crate) use job::{Opened, WorkResult};
-pub(crate) use open::{Input, OpenDocument, Output, PeerFrame, Record, SnapshotBytes};
+pub(crate) use open::{DocumentLimits, Input, OpenDocument, Output, PeerFrame, Record, SnapshotBytes};

@@ -13,36 +13,45 @@ pub(super) struct Peer {
     access: Access,
     /// A message may have to be sent.
     pub(super) is_due: bool,
+    /// Has it sent a message about the document, or may have?
+    pub(super) has_asked: bool,
     /// Number of consecutive messages that could not be read.
     failures: u32,
 }
 
 impl Peer {
-    pub(super) fn new(access: Access, is_degraded: bool) -> Peer {
-        let mut peer = Peer { conversation: Conversation::new(), access, is_due: false, failures: 0 };
-        peer.update_read_only(is_degraded);
+    pub(super) fn new(access: Access, refuses_changes: bool) -> Peer {
+        let conversation = Conversation::new();
+        let mut peer = Peer { conversation, access, is_due: false, has_asked: true, failures: 0 };
+        peer.update_read_only(refuses_changes);
         peer
     }
 
-    fn update_read_only(&mut self, is_degraded: bool) {
-        self.conversation.set_read_only(is_degraded || self.access != Access::Write);
+    /// A client that gets the document without asking.
+    pub(super) fn announced(access: Access, refuses_changes: bool) -> Peer {
+        Peer { is_due: true, has_asked: false, ..Peer::new(access, refuses_changes) }
+    }
+
+    fn update_read_only(&mut self, refuses_changes: bool) {
+        self.conversation.set_read_only(refuses_changes || self.access != Access::Write);
     }
 
     /// Starts the exchange from nothing, because messages of either side were lost together with what they were about. The next
     /// message tells the client to forget what it has sent.
-    pub(super) fn start_over(&mut self, is_degraded: bool) {
+    pub(super) fn start_over(&mut self, refuses_changes: bool) {
         // A conversation that accepts changes again forgets all but the abilities of the peer.
         self.conversation.set_read_only(true);
         self.conversation.set_read_only(false);
-        self.update_read_only(is_degraded);
+        self.update_read_only(refuses_changes);
         self.is_due = self.access != Access::Denied;
     }
 
     /// Changes the rights. A client that has none is not spoken to; messages from that time are lost.
-    pub(super) fn set_access(&mut self, access: Access, is_degraded: bool) {
+    pub(super) fn set_access(&mut self, access: Access, refuses_changes: bool) {
         if self.access != access {
+            self.has_asked = true;
             self.access = access;
-            self.start_over(is_degraded);
+            self.start_over(refuses_changes);
         }
     }
 
@@ -63,6 +72,7 @@ impl Peer {
         max_idle: u32,
     ) -> Result<ReceivedMessage, (SyncError, bool)> {
         self.is_due = true;
+        self.has_asked = true;
         let told_heads = self.conversation.state().last_sent_heads().to_vec();
         match self.conversation.receive(doc, data) {
             Ok(received) => {

@@ -15,13 +15,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::store::Store;
-use crate::access::Access;
 use crate::chunk::{ChunkKey, StoredChunk};
 use crate::config::Config;
 use crate::core::Core;
 use crate::document::DocumentJob;
 use crate::event::{Action, CloseReason, Event};
 use crate::fact::Fact;
+use crate::identity::Identity;
 use crate::ids::{BatchId, RequestId, SocketId, WorkId};
 
 /// Maximum number of threads for loads and large work.
@@ -43,10 +43,11 @@ pub(super) struct Outgoing {
 /// An input of the core's thread.
 enum Input {
     /// A new socket, with the queue of its frames.
-    Opened(SocketId, Access, SocketQueue),
+    Opened(SocketId, Arc<Identity>, SocketQueue),
     /// A frame. The permit returns when the core has processed it, so that a socket cannot send faster than the core reads.
     Frame(SocketId, Vec<u8>, OwnedSemaphorePermit),
     Event(Event),
+    Report(Fact),
 }
 
 enum StoreJob {
@@ -107,6 +108,7 @@ impl Driver {
         let mut core = CoreThread {
             core: Core::new(config),
             sockets: BTreeMap::new(),
+            paused: BTreeMap::new(),
             writes,
             works,
             health: Arc::clone(&health),
@@ -146,16 +148,29 @@ impl Driver {
 
 impl Handle {
     /// Registers a socket. Returns its id, and what the core has for it.
-    pub(super) fn open(&self, access: Access) -> (SocketId, Outgoing) {
+    pub(super) fn open(&self, identity: Arc<Identity>) -> (SocketId, Outgoing) {
         let socket = SocketId(self.last_socket.fetch_add(1, Ordering::Relaxed) + 1);
         let (frames, received_frames) = unbounded_channel();
         let (close, received_close) = watch::channel(None);
-        self.send(Input::Opened(socket, access, SocketQueue { frames, close }));
+        self.send(Input::Opened(socket, identity, SocketQueue { frames, close }));
         (socket, Outgoing { frames: received_frames, close: received_close })
     }
 
     pub(super) fn receive(&self, socket: SocketId, frame: Vec<u8>, permit: OwnedSemaphorePermit) {
         self.send(Input::Frame(socket, frame, permit));
+    }
+
+    /// Tells the operator.
+    pub(super) fn report(&self, fact: Fact) {
+        self.send(Input::Report(fact));
+    }
+
+    pub(super) fn change_rights(&self, socket: SocketId, identity: Arc<Identity>) {
+        self.send(Input::Event(Event::RightsChanged(socket, identity)));
+    }
+
+    pub(super) fn end_rights(&self, socket: SocketId) {
+        self.send(Input::Event(Event::RightsEnded(socket)));
     }
 
     pub(super) fn drained(&self, socket: SocketId, bytes: usize) {
@@ -187,6 +202,8 @@ impl Handle {
 struct CoreThread {
     core: Core,
     sockets: BTreeMap<SocketId, SocketQueue>,
+    /// Sockets that are not read, with the permits of frames that were read since.
+    paused: BTreeMap<SocketId, Vec<OwnedSemaphorePermit>>,
     writes: Sender<StoreJob>,
     works: Sender<WorkerJob>,
     health: Arc<Health>,
@@ -203,19 +220,24 @@ impl CoreThread {
                 None => inputs.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(at) => inputs.recv_timeout(at.saturating_sub(now)),
             };
-            let (event, _permit) = match input {
-                Ok(Input::Opened(socket, access, queue)) => {
+            let (event, permit) = match input {
+                Ok(Input::Opened(socket, identity, queue)) => {
                     self.sockets.insert(socket, queue);
-                    (Event::SocketOpened(socket, access), None)
+                    (Event::SocketOpened(socket, identity), None)
                 }
                 Ok(Input::Frame(socket, frame, permit)) => {
-                    (Event::FrameReceived(socket, frame), Some(permit))
+                    (Event::FrameReceived(socket, frame), Some((socket, permit)))
                 }
                 Ok(Input::Event(event)) => {
                     if let Event::SocketClosed(socket) = &event {
                         self.sockets.remove(socket);
+                        self.paused.remove(socket);
                     }
                     (event, None)
+                }
+                Ok(Input::Report(fact)) => {
+                    report(&fact);
+                    continue;
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     self.wake_at = self.wake_at.filter(|at| *at > self.start.elapsed());
@@ -226,6 +248,12 @@ impl CoreThread {
             self.core.step(self.start.elapsed(), event, &mut actions);
             for action in actions.drain(..) {
                 self.carry_out(action, report);
+            }
+            // Kept while the socket is paused, and given back otherwise.
+            if let Some((socket, permit)) = permit
+                && let Some(permits) = self.paused.get_mut(&socket)
+            {
+                permits.push(permit);
             }
             self.health.is_degraded.store(self.core.is_degraded(), Ordering::Release);
             if self.health.has_drained.load(Ordering::Acquire) {
@@ -243,10 +271,13 @@ impl CoreThread {
                 }
             }
             Action::Close(socket, reason) => {
+                self.paused.remove(&socket);
                 if let Some(queue) = self.sockets.remove(&socket) {
                     queue.close.send_replace(Some(reason));
                 }
             }
+            Action::PauseReads(socket) => drop(self.paused.insert(socket, Vec::new())),
+            Action::ResumeReads(socket) => drop(self.paused.remove(&socket)),
             Action::Append { batch, chunks } => drop(self.writes.send(StoreJob::Append(batch, chunks))),
             Action::PutSnapshot { request, chunk } => {
                 drop(self.writes.send(StoreJob::Put(request, chunk)));

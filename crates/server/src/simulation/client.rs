@@ -1,6 +1,7 @@
 //! Simulated clients, on the protocol library.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_doc::{ActorId, Change, Document, ROOT, Transactable as _};
@@ -8,6 +9,7 @@ use hashmill_repo::message::EphemeralBody;
 use hashmill_repo::{Client, DocumentId, Event, Message, PeerId};
 
 use crate::access::Access;
+use crate::identity::Identity;
 use crate::ids::SocketId;
 
 /// A client with copies of all documents.
@@ -15,7 +17,7 @@ pub(super) struct SimulatedClient {
     pub(super) client: Client,
     pub(super) peer: String,
     pub(super) socket: Option<SocketId>,
-    pub(super) access: Access,
+    pub(super) identity: Arc<Identity>,
     /// Does it read what arrives?
     pub(super) reads: bool,
     /// Number of edits.
@@ -30,7 +32,8 @@ impl SimulatedClient {
             let actor = ActorId::from([(number * ids.len() + place) as u8]);
             client.add(id.clone(), Document::new().with_actor(actor));
         }
-        SimulatedClient { client, peer, socket: None, access: Access::Write, reads: true, edits: 0 }
+        let identity = Arc::new(Identity::new(&peer, Access::Write));
+        SimulatedClient { client, peer, socket: None, identity, reads: true, edits: 0 }
     }
 
     /// Makes a change to a document.

@@ -15,6 +15,7 @@ pub(super) struct Probes {
     pub(super) degraded_steps: usize,
     pub(super) denied_frames: usize,
     pub(super) relayed: usize,
+    pub(super) pauses: usize,
     failed_writes: usize,
     unknown_writes: usize,
     unreadable_chunks: usize,
@@ -24,6 +25,8 @@ pub(super) struct Probes {
     malformed: usize,
     replaced: usize,
     slow: usize,
+    unauthorized: usize,
+    quarantines: usize,
 }
 
 impl Probes {
@@ -40,6 +43,7 @@ impl Probes {
             CloseReason::Malformed => self.malformed += 1,
             CloseReason::Replaced => self.replaced += 1,
             CloseReason::Slow => self.slow += 1,
+            CloseReason::Unauthorized => self.unauthorized += 1,
             _ => {}
         }
     }
@@ -49,13 +53,14 @@ impl Probes {
             Fact::ChunkUnreadable { .. } => self.unreadable_chunks += 1,
             Fact::LoadFailed { .. } => self.failed_loads += 1,
             Fact::Recovered => self.recoveries += 1,
+            Fact::Quarantined { .. } => self.quarantines += 1,
             Fact::MessageRefused { .. } => self.refused_messages += 1,
             _ => {}
         }
     }
 
     /// The counts by name.
-    fn counts(&self) -> [(&'static str, usize); 18] {
+    fn counts(&self) -> [(&'static str, usize); 21] {
         [
             ("appends", self.appends),
             ("snapshots", self.snapshots),
@@ -75,6 +80,9 @@ impl Probes {
             ("malformed", self.malformed),
             ("replaced", self.replaced),
             ("slow", self.slow),
+            ("unauthorized", self.unauthorized),
+            ("pauses", self.pauses),
+            ("quarantines", self.quarantines),
         ]
     }
 

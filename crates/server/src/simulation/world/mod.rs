@@ -4,6 +4,7 @@ mod checks;
 mod connections;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_repo::DocumentId;
@@ -16,7 +17,6 @@ use super::knobs::Knobs;
 use super::probes::Probes;
 use super::promise::Promise;
 use super::violation::Violation;
-use crate::access::Access;
 use crate::core::Core;
 use crate::core::defect::Defect;
 use crate::document::DocumentJob;
@@ -179,16 +179,16 @@ impl World {
                 let Some(connection) = self.connections.get_mut(&socket) else { return Ok(true) };
                 if self.core.is_some() {
                     connection.is_open_at_server = true;
-                    let access = connection.access;
-                    self.step(Event::SocketOpened(socket, access))?;
+                    connection.opened_at = self.now;
+                    let identity = Arc::clone(&connection.identity);
+                    self.step(Event::SocketOpened(socket, identity))?;
                 } else {
                     self.close_from_server(socket);
                 }
             }
             Happening::FrameToServer(socket) => {
-                let Some(connection) = self.connections.get_mut(&socket) else { return Ok(true) };
-                let frame = connection.to_server.pop_front();
-                if let Some(frame) = frame.filter(|_| connection.is_open_at_server) {
+                if let Some(frame) = self.take_frame(socket) {
+                    self.check_rate(socket, frame.len())?;
                     self.note_client_frame(socket, &frame)?;
                     self.step(Event::FrameReceived(socket, frame))?;
                 }
@@ -270,10 +270,7 @@ impl World {
                 self.schedule(pause, Happening::OutageEnds);
             }
             Some(2) => self.cut(client),
-            Some(3) => {
-                let access = [Access::Denied, Access::Read, Access::Write][self.rng.below(3)];
-                self.set_access(client, access)?;
-            }
+            Some(3) => self.change_rights(client)?,
             Some(4) => {
                 self.clients[client].reads = false;
                 let pause = self.rng.below(3000);
@@ -323,6 +320,11 @@ impl World {
                 self.check_close(socket, reason)?;
                 self.close_from_server(socket);
             }
+            Action::PauseReads(socket) => {
+                self.probes.pauses += 1;
+                self.connections.get_mut(&socket).into_iter().for_each(|there| there.is_paused = true);
+            }
+            Action::ResumeReads(socket) => self.read_socket(socket),
             Action::Append { batch, chunks } => {
                 self.probes.appends += 1;
                 if self.writes.keys().any(|id| matches!(id, WriteId::Batch(_))) {
