@@ -73,6 +73,42 @@ pub enum Fact {
     Drained,
 }
 
+impl Fact {
+    /// The name of the kind, for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::ChunkUnreadable { .. } => "chunk-unreadable",
+            Self::ChangeRefused { .. } => "change-refused",
+            Self::MessageRefused { .. } => "message-refused",
+            Self::AppendFailed { .. } => "append-failed",
+            Self::Degraded => "degraded",
+            Self::Recovered => "recovered",
+            Self::LoadFailed { .. } => "load-failed",
+            Self::CompactionFailed { .. } => "compaction-failed",
+            Self::Quarantined { .. } => "quarantined",
+            Self::ClientRefused { .. } => "client-refused",
+            Self::Drained => "drained",
+        }
+    }
+
+    /// The document that it is about.
+    pub fn document(&self) -> Option<&DocumentId> {
+        match self {
+            Self::ChunkUnreadable { key, .. } => Some(&key.document),
+            Self::ChangeRefused { document, .. }
+            | Self::MessageRefused { document, .. }
+            | Self::LoadFailed { document, .. }
+            | Self::CompactionFailed { document, .. }
+            | Self::Quarantined { document, .. } => Some(document),
+            Self::AppendFailed { .. }
+            | Self::Degraded
+            | Self::Recovered
+            | Self::ClientRefused { .. }
+            | Self::Drained => None,
+        }
+    }
+}
+
 impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

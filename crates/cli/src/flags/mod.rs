@@ -23,7 +23,7 @@ pub(crate) use commands::{
     StoredFlags, SumArgs, TuneArgs, UpgradeArgs, VerifyArgs,
 };
 #[cfg(feature = "serve")]
-pub(crate) use commands::{InitArgs, ServeArgs, ServeCommand, TokenArgs};
+pub(crate) use commands::{InitArgs, LogFormat, ServeArgs, ServeCommand, TokenArgs};
 #[cfg(feature = "generate")]
 pub(crate) use parser::definition;
 #[cfg(feature = "serve")]

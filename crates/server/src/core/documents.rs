@@ -98,7 +98,7 @@ impl Core {
                 self.documents.get_mut(document).into_iter().for_each(|entry| entry.push(Input::Resume));
             }
             WorkResult::Processed(open, output) => {
-                self.take_output(work, document, output);
+                self.take_output(work, document, *output);
                 // Only now can it be processed again: its frames keep their order.
                 if let Some(entry) = self.documents.get_mut(document) {
                     entry.residence = Residence::Idle(open);

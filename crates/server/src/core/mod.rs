@@ -179,7 +179,7 @@ impl Core {
             Event::FrameReceived(id, frame) => self.receive_frame(id, &frame),
             Event::SocketDrained(id, bytes) => self.drain_queue(id, bytes),
             Event::SocketClosed(id) => self.forget_socket(id),
-            Event::RightsChanged(id, identity) => self.change_rights(id, identity),
+            Event::RightsChanged(id, identity) => self.change_rights(id, &identity),
             Event::RightsEnded(id) => self.end_rights(id),
             Event::Appended(batch, result) => self.finish_append(batch, result),
             Event::Loaded(request, result) => self.finish_load(request, result),

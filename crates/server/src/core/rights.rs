@@ -14,11 +14,11 @@ use crate::ids::{RequestId, SocketId};
 
 impl Core {
     /// Applies new rights to all documents that a client has asked for.
-    pub(super) fn change_rights(&mut self, id: SocketId, identity: Arc<Identity>) {
+    pub(super) fn change_rights(&mut self, id: SocketId, identity: &Arc<Identity>) {
         if self.has(Defect::RightsAtOpenOnly) {
             return;
         }
-        let Some(before) = self.sockets.replace_identity(id, Arc::clone(&identity)) else { return };
+        let Some(before) = self.sockets.replace_identity(id, Arc::clone(identity)) else { return };
         let Some(socket) = self.sockets.get(id) else { return };
         let changed = |document: &&DocumentId| before.access_to(document) != identity.access_to(document);
         let documents = socket.documents.keys().chain(socket.denied.keys());

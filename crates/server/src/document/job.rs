@@ -26,7 +26,7 @@ pub struct WorkOutput(pub(crate) WorkResult);
 #[derive(Debug)]
 pub(crate) enum WorkResult {
     Opened(Opened),
-    Processed(Box<OpenDocument>, Output),
+    Processed(Box<OpenDocument>, Box<Output>),
 }
 
 /// A document that was read from the storage.
@@ -59,7 +59,7 @@ impl DocumentJob {
             Job::Open { id, chunks, limits } => WorkResult::Opened(read_all(id, chunks, limits)),
             Job::Process { mut document, inputs, full } => {
                 let output = document.process(inputs, &full);
-                WorkResult::Processed(document, output)
+                WorkResult::Processed(document, Box::new(output))
             }
         })
     }

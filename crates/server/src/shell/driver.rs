@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use hashmill_repo::DocumentId;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 
+use super::metrics::{ShellCounts, write_metrics};
 use super::store::Store;
 use crate::chunk::{ChunkKey, StoredChunk};
 use crate::config::Config;
@@ -48,6 +49,8 @@ enum Input {
     Frame(SocketId, Vec<u8>, OwnedSemaphorePermit),
     Event(Event),
     Report(Fact),
+    /// A request for metrics.
+    Metrics(oneshot::Sender<String>),
 }
 
 enum StoreJob {
@@ -82,6 +85,7 @@ pub(super) struct Driver {
 pub(super) struct Handle {
     inputs: Sender<Input>,
     health: Arc<Health>,
+    counts: Arc<ShellCounts>,
     last_socket: Arc<AtomicU64>,
 }
 
@@ -97,8 +101,10 @@ impl Driver {
         let health = Arc::new(Health::default());
         let (writes, write_queue) = channel();
         let (works, work_queue) = channel();
-        let writer = (Arc::clone(store), inputs.clone());
-        let mut threads = vec![spawn("store", move || run_writes(&write_queue, &writer.0, &writer.1))?];
+        let counts = Arc::new(ShellCounts::default());
+        let writer = (Arc::clone(store), inputs.clone(), Arc::clone(&counts));
+        let run_writes = move || run_writes(&write_queue, &writer.0, &writer.1, &writer.2);
+        let mut threads = vec![spawn("store", run_writes)?];
         let work_queue = Arc::new(Mutex::new(work_queue));
         let workers = thread::available_parallelism().map_or(1, |count| count.get().min(MAX_WORKERS));
         for _ in 0..workers {
@@ -112,6 +118,7 @@ impl Driver {
             writes,
             works,
             health: Arc::clone(&health),
+            counts: Arc::clone(&counts),
             start: Instant::now(),
             wake_at: None,
         };
@@ -120,7 +127,7 @@ impl Driver {
             let _ended = SetOnDrop(ended_sender);
             core.run(&received, &report);
         })?;
-        Ok(Driver { handle: Handle { inputs, health, last_socket: Arc::default() }, ended, threads })
+        Ok(Driver { handle: Handle { inputs, health, counts, last_socket: Arc::default() }, ended, threads })
     }
 
     /// Waits for the threads that use the storage, after the core has ended: it is then closed.
@@ -160,9 +167,17 @@ impl Handle {
         self.send(Input::Frame(socket, frame, permit));
     }
 
-    /// Tells the operator.
-    pub(super) fn report(&self, fact: Fact) {
-        self.send(Input::Report(fact));
+    /// Tells the operator that a client was not let in.
+    pub(super) fn note_refused_client(&self, reason: String) {
+        self.counts.refused_clients.fetch_add(1, Ordering::Relaxed);
+        self.send(Input::Report(Fact::ClientRefused { reason }));
+    }
+
+    /// The metrics, as text. `None` if the core has ended.
+    pub(super) async fn metrics(&self) -> Option<String> {
+        let (answer, received) = oneshot::channel();
+        self.send(Input::Metrics(answer));
+        received.await.ok()
     }
 
     pub(super) fn change_rights(&self, socket: SocketId, identity: Arc<Identity>) {
@@ -207,6 +222,7 @@ struct CoreThread {
     writes: Sender<StoreJob>,
     works: Sender<WorkerJob>,
     health: Arc<Health>,
+    counts: Arc<ShellCounts>,
     start: Instant,
     wake_at: Option<Duration>,
 }
@@ -234,6 +250,12 @@ impl CoreThread {
                         self.paused.remove(socket);
                     }
                     (event, None)
+                }
+                Ok(Input::Metrics(answer)) => {
+                    let text = write_metrics(&self.core.usage(), &self.core.counts(), &self.counts);
+                    // The request may have ended.
+                    let _ = answer.send(text);
+                    continue;
                 }
                 Ok(Input::Report(fact)) => {
                     report(&fact);
@@ -297,10 +319,15 @@ impl CoreThread {
 }
 
 /// Writes in order, each durable before its outcome is reported.
-fn run_writes(jobs: &Receiver<StoreJob>, store: &Store, inputs: &Sender<Input>) {
+fn run_writes(jobs: &Receiver<StoreJob>, store: &Store, inputs: &Sender<Input>, counts: &ShellCounts) {
     while let Ok(job) = jobs.recv() {
         let event = match job {
-            StoreJob::Append(batch, chunks) => Event::Appended(batch, store.put(&chunks)),
+            StoreJob::Append(batch, chunks) => {
+                let start = Instant::now();
+                let result = store.put(&chunks);
+                counts.note_commit(start.elapsed());
+                Event::Appended(batch, result)
+            }
             StoreJob::Put(request, chunk) => Event::Completed(request, store.put(&[chunk])),
             StoreJob::Delete(request, keys) => Event::Completed(request, store.delete(&keys)),
         };

@@ -51,8 +51,7 @@ impl Gate {
         token: Option<Zeroizing<String>>,
         core: &Handle,
     ) {
-        // The settings may have changed since the client was let in.
-        self.authentication.mark_changed();
+        // This receiver has not looked since the server started, so it also sees a change since the client was let in.
         loop {
             let left = admission.expires_at.map(|at| at.saturating_sub((self.unix_time)()));
             let pause = left.map(|seconds| Duration::from_secs(seconds).min(EXPIRY_INTERVAL));
@@ -71,7 +70,6 @@ impl Gate {
                 () = expiry => false,
             };
             if is_changed {
-                self.authentication.mark_unchanged();
                 match self.admit(token.as_ref().map(|token| token.as_str())) {
                     Ok(now) => {
                         if now.identity != admission.identity {

@@ -3,11 +3,13 @@
 //! The core runs on a thread of its own, which never waits for anything but the next event. Appends run on a second thread, loads and
 //! large work on further ones, sockets on tokio's.
 
+mod addresses;
 pub mod auth;
 mod driver;
 mod error;
 mod gate;
 mod http;
+mod metrics;
 mod socket;
 mod store;
 
@@ -57,6 +59,38 @@ pub struct Settings {
     pub memory_bytes: usize,
     /// Maximum number of open sockets.
     pub max_sockets: usize,
+    /// Limits of single clients.
+    pub limits: ClientLimits,
+    /// Answer requests for metrics?
+    pub has_metrics: bool,
+}
+
+/// Limits of single clients and documents.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientLimits {
+    /// Maximum number of sockets of one identity.
+    pub max_sockets_per_identity: usize,
+    /// Maximum number of connections of one address.
+    pub max_connections_per_address: usize,
+    /// Messages of a socket in a second. Faster ones are read later.
+    pub messages_per_second: Option<u64>,
+    /// Bytes of messages of a socket in a second. Faster ones are read later.
+    pub bytes_per_second: Option<u64>,
+    /// Maximum size of a document in the storage.
+    pub max_document_bytes: usize,
+}
+
+impl Default for ClientLimits {
+    /// No limits.
+    fn default() -> ClientLimits {
+        ClientLimits {
+            max_sockets_per_identity: usize::MAX,
+            max_connections_per_address: usize::MAX,
+            messages_per_second: None,
+            bytes_per_second: None,
+            max_document_bytes: usize::MAX,
+        }
+    }
 }
 
 /// A server that is ready to accept clients.
@@ -132,6 +166,11 @@ impl Server {
         let Server { runtime, listener, settings, store, stop, authentication, .. } = self;
         let mut config = Config::new(&settings.peer_id, store.storage_id());
         config.memory_bytes = settings.memory_bytes;
+        let limits = settings.limits;
+        config.max_sockets_per_identity = limits.max_sockets_per_identity;
+        config.messages_per_second = limits.messages_per_second;
+        config.bytes_per_second = limits.bytes_per_second;
+        config.max_document_bytes = limits.max_document_bytes;
         config.max_inbox_bytes = config.max_inbox_bytes.min(settings.max_frame_bytes);
         let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
         let result = runtime.block_on(async {

@@ -3,15 +3,16 @@
 mod fact_log;
 mod rights;
 mod settings;
+mod toml_file;
 
 use crate::flags::{InitArgs, ServeArgs, ServeCommand, TokenArgs, UsageError};
 use crate::os::SignalBlock;
-use crate::output::{self, display_path, error_chain, print_error, print_note};
+use crate::output::{self, display_path, error_chain, print_note};
 use anyhow::{Context as _, Result, anyhow, bail};
 use fact_log::FactLog;
+use hashmill_server::shell::Server;
 use hashmill_server::shell::auth::Authentication;
-use hashmill_server::shell::{Server, Settings};
-use rights::RightsSource;
+use settings::Resolved;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::thread;
@@ -28,10 +29,7 @@ pub(crate) fn run(flags: &ServeArgs) -> Result<()> {
     match &flags.command {
         Some(ServeCommand::Init(init)) => write_settings(init),
         Some(ServeCommand::Token(token)) => print_token(token),
-        None => {
-            let (settings, rights) = settings::resolve(flags)?;
-            serve(settings, rights)
-        }
+        None => serve(settings::resolve(flags)?),
     }
 }
 
@@ -65,15 +63,16 @@ fn print_token(flags: &TokenArgs) -> Result<()> {
 }
 
 /// Serves until a signal.
-fn serve(settings: Settings, mut rights: RightsSource) -> Result<()> {
+fn serve(resolved: Resolved) -> Result<()> {
+    let Resolved { settings, mut rights, log } = resolved;
     let mut signals = SignalBlock::ending().context("signals")?;
     let server = Server::open(settings)?;
     let stop = server.stop_handle();
     let rights_handle = server.rights_handle();
     let mut rights_read = Instant::now();
     output::print(&format!("listening on ws://{}, storage {}\n", server.address(), server.storage_id()))?;
-    let log = FactLog::new();
-    let server = thread::spawn(move || server.run(move |fact| log.note(fact)));
+    let facts = FactLog::new(log);
+    let server = thread::spawn(move || server.run(move |fact| facts.note(fact)));
     let mut is_stopping = false;
     while !server.is_finished() {
         if let Some((_, _)) = signals.next() {
@@ -81,17 +80,16 @@ fn serve(settings: Settings, mut rights: RightsSource) -> Result<()> {
                 bail!("stopped again before all changes were stored; they were not confirmed to clients");
             }
             is_stopping = true;
-            print_note("storing what was received, then stopping");
+            fact_log::print_event(log, "stopping", "info", "storing what was received, then stopping", None);
             stop.stop();
         }
         if rights_read.elapsed() >= RIGHTS_INTERVAL {
             match rights.read_changed() {
                 Some(Ok(changed)) => rights_handle.replace(changed),
                 Some(Err(error)) => {
-                    print_error(&format!(
-                        "{}: the earlier rights stay until it is repaired",
-                        error_chain(&error)
-                    ));
+                    let text =
+                        format!("{}: the earlier rights stay until it is repaired", error_chain(&error));
+                    fact_log::print_event(log, "rights-unreadable", "error", &text, None);
                 }
                 None => {}
             }

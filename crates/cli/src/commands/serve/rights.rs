@@ -1,5 +1,6 @@
 //! Rights of clients, from the settings file and the files that it names.
 
+use super::toml_file::parse_toml;
 use crate::flags::UsageError;
 use crate::output::display_path;
 use anyhow::{Context as _, Result, bail};
@@ -130,7 +131,7 @@ impl RightsSource {
         if let (Some(text), Some(path)) = (tokens, &self.tokens) {
             let text = contents(text)?;
             let name = display_path(path);
-            let file: TokensFile = super::settings::parse_toml(text).context(name.clone().into_owned())?;
+            let file: TokensFile = parse_toml(text).context(name.clone().into_owned())?;
             if file.identity.iter().any(|table| table.token.is_some()) {
                 check_private(path)?;
             }

@@ -1,14 +1,14 @@
 //! Settings of a server: flags, environment, settings file, defaults.
 
 use super::rights::{IdentityTable, RightsSource};
-use crate::flags::{ServeArgs, UsageError, nearest};
+use super::toml_file::parse_toml;
+use crate::flags::{LogFormat, ServeArgs, UsageError};
 use crate::output::display_path;
 use anyhow::{Context as _, Result, bail};
 use hashmill_repo::PeerId;
 use hashmill_server::Access;
-use hashmill_server::shell::Settings;
+use hashmill_server::shell::{ClientLimits, Settings};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -49,6 +49,20 @@ pub(super) const TEMPLATE: &str = "\
 # Maximum number of open connections.
 # max-connections = 10000
 
+# Limits of single clients; 0 is none. Faster messages are read later. A document that would become larger takes no changes for five
+# minutes. Clients of one proxy have one address, and clients without a token are one identity.
+# max-connections-per-identity = 0
+# max-connections-per-address = 0
+# max-messages-per-second = 0
+# max-kib-per-second = 0
+# max-document-mib = 0
+
+# Answer /metrics? By default only where other machines do not reach the server.
+# metrics = true
+
+# Form of messages on standard error: text, or json with one object in each line.
+# log = \"text\"
+
 # File of identities with static tokens, as below, where a token may be in clear: token = \"…\". Only its owner may read it then.
 # Changes of it act at once, also on open connections.
 # tokens = \"\"
@@ -87,6 +101,13 @@ struct SettingsFile {
     memory_mib: Option<usize>,
     max_message_mib: Option<usize>,
     max_connections: Option<usize>,
+    max_connections_per_identity: Option<usize>,
+    max_connections_per_address: Option<usize>,
+    max_messages_per_second: Option<u64>,
+    max_kib_per_second: Option<u64>,
+    max_document_mib: Option<usize>,
+    metrics: Option<bool>,
+    log: Option<LogFormat>,
     tokens: Option<PathBuf>,
     jwt_keys: Option<PathBuf>,
     jwt_secret: Option<PathBuf>,
@@ -96,8 +117,15 @@ struct SettingsFile {
     identity: Vec<IdentityTable>,
 }
 
+/// All that a server needs to start.
+pub(super) struct Resolved {
+    pub(super) settings: Settings,
+    pub(super) rights: RightsSource,
+    pub(super) log: LogFormat,
+}
+
 /// The settings of a server.
-pub(super) fn resolve(flags: &ServeArgs) -> Result<(Settings, RightsSource)> {
+pub(super) fn resolve(flags: &ServeArgs) -> Result<Resolved> {
     let file = match &flags.settings {
         Some(path) => {
             let text = fs::read_to_string(path).with_context(|| display_path(path).into_owned())?;
@@ -108,32 +136,12 @@ pub(super) fn resolve(flags: &ServeArgs) -> Result<(Settings, RightsSource)> {
     resolve_with(flags, file, env::var_os("PORT"), env::var_os("DATA_DIR"))
 }
 
-/// Parses a file, or says in one line what is wrong.
-pub(super) fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T> {
-    toml_edit::de::from_str(text).map_err(|error| {
-        let message = suggest_name(error.message()).unwrap_or_else(|| error.message().to_owned());
-        // One line: the place is in the message.
-        let message: Vec<&str> = message.lines().collect();
-        let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
-        let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        UsageError(format!("{line}{}", message.join(" "))).into()
-    })
-}
-
-/// The message about an unknown name, with the nearest known one in place of all.
-fn suggest_name(message: &str) -> Option<String> {
-    let (unknown, known) = message.split_once(", expected")?;
-    let typed = unknown.strip_prefix("unknown field `")?.strip_suffix('`')?;
-    let known = known.split('`').skip(1).step_by(2).map(str::to_owned);
-    Some(format!("{unknown}: did you mean `{}`?", nearest(typed, known)?))
-}
-
 fn resolve_with(
     flags: &ServeArgs,
     file: SettingsFile,
     port: Option<OsString>,
     folder: Option<OsString>,
-) -> Result<(Settings, RightsSource)> {
+) -> Result<Resolved> {
     let port = match port {
         Some(port) if !port.is_empty() => {
             let parsed = port.to_str().and_then(|port| port.parse::<u16>().ok());
@@ -157,7 +165,8 @@ fn resolve_with(
             "open-to-all would give all rights to everyone without a token: remove it, or set anonymous instead".to_owned()
         ));
     }
-    if !is_open && !rights.has_tokens() && addresses.iter().any(|address| !address.ip().is_loopback()) {
+    let is_local = addresses.iter().all(|address| address.ip().is_loopback());
+    if !is_open && !rights.has_tokens() && !is_local {
         bail!(UsageError(format!(
             "{listen}: other machines may reach this address, and clients need no token: set tokens (`hashmill serve token`) or keys of \
              issuers (jwt-keys), or add --open-to-all if everyone may read and change every document whose id they know"
@@ -170,6 +179,7 @@ fn resolve_with(
         None => PeerId::from_random_bytes("storage-server", random_bytes()?).to_string(),
     };
     let is_read_only = flags.read_only || file.read_only.unwrap_or(false);
+    let or_unlimited = |limit: Option<usize>| limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     let mib = |value: Option<usize>, default: usize| value.unwrap_or(default).saturating_mul(MIB);
     let settings = Settings {
         listen: addresses,
@@ -182,8 +192,20 @@ fn resolve_with(
         max_frame_bytes: mib(file.max_message_mib, 256).max(MIB),
         memory_bytes: mib(file.memory_mib, 1024),
         max_sockets: file.max_connections.unwrap_or(10_000).max(1),
+        limits: ClientLimits {
+            max_sockets_per_identity: or_unlimited(file.max_connections_per_identity),
+            max_connections_per_address: or_unlimited(file.max_connections_per_address),
+            messages_per_second: file.max_messages_per_second.filter(|rate| *rate > 0),
+            bytes_per_second: file
+                .max_kib_per_second
+                .filter(|rate| *rate > 0)
+                .map(|kib| kib.saturating_mul(1 << 10)),
+            max_document_bytes: or_unlimited(file.max_document_mib).saturating_mul(MIB),
+        },
+        has_metrics: file.metrics.unwrap_or(is_local),
     };
-    Ok((settings, rights))
+    let log = flags.log.or(file.log).unwrap_or(LogFormat::Text);
+    Ok(Resolved { settings, rights, log })
 }
 
 fn random_bytes<const N: usize>() -> Result<[u8; N]> {
@@ -204,12 +226,13 @@ mod tests {
             open_to_all: false,
             read_only: false,
             settings: None,
+            log: None,
         }
     }
 
     fn resolved(flags: &ServeArgs, file: &str, port: Option<&str>, folder: Option<&str>) -> Result<Settings> {
         let folder = folder.map(OsString::from);
-        Ok(resolve_with(flags, parse_toml(file)?, port.map(OsString::from), folder)?.0)
+        Ok(resolve_with(flags, parse_toml(file)?, port.map(OsString::from), folder)?.settings)
     }
 
     /// The names and values, without random ones.
@@ -226,7 +249,7 @@ mod tests {
         };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 13, "{all}");
+        assert_eq!(all.lines().count(), 20, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));

@@ -37,7 +37,7 @@ pub(crate) use password::{
     NeedsRehashArgs, PasswordArgs, PasswordCommand, PolicyFlags, StoredFlags, UpgradeArgs, VerifyArgs,
 };
 #[cfg(feature = "serve")]
-pub(crate) use serve::{InitArgs, ServeArgs, ServeCommand, TokenArgs};
+pub(crate) use serve::{InitArgs, LogFormat, ServeArgs, ServeCommand, TokenArgs};
 pub(crate) use sum::SumArgs;
 pub(crate) use tune::TuneArgs;
 

@@ -1,6 +1,7 @@
 //! The flags of `hashmill serve`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Deserialize;
 use std::path::PathBuf;
 
 /// Sync documents of automerge-repo's clients, and store them
@@ -40,9 +41,23 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) read_only: bool,
 
+    /// Form of messages on standard error [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) log: Option<LogFormat>,
+
     /// Settings file, see `hashmill serve init`
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
+}
+
+/// Form of messages.
+#[derive(ValueEnum, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    /// Lines for people
+    Text,
+    /// A JSON object in each line
+    Json,
 }
 
 /// The commands of `hashmill serve`.

@@ -1,6 +1,7 @@
 //! Tests of `hashmill serve`: the program as its users run it, with real sockets, files and signals.
 
 mod kills;
+mod limits;
 mod rights;
 mod starts;
 mod storage;
@@ -75,11 +76,17 @@ impl Server {
 
     /// The status code of a request.
     fn status(&self, path: &str) -> u16 {
+        let answer = self.get(path);
+        answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    /// The answer to a request.
+    fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("a server");
         write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").expect("a server");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
-        answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{answer}"))
+        answer
     }
 
     fn connect(&self) -> Socket {

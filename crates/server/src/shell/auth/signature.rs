@@ -11,7 +11,7 @@ mod with_graviola {
     /// A key that checks signatures of one algorithm.
     pub(crate) enum Key {
         EdDsa(Ed25519VerifyingKey),
-        Es256(VerifyingKey<P256>),
+        Es256(Box<VerifyingKey<P256>>),
         Hs256(Zeroizing<Vec<u8>>),
     }
 
@@ -22,7 +22,9 @@ mod with_graviola {
 
         /// From an uncompressed point of P-256.
         pub(crate) fn from_p256(point: &[u8]) -> Option<Key> {
-            is_supported().then(|| VerifyingKey::from_x962_uncompressed(point).ok().map(Key::Es256)).flatten()
+            is_supported()
+                .then(|| VerifyingKey::from_x962_uncompressed(point).ok().map(Box::new).map(Key::Es256))
+                .flatten()
         }
 
         pub(crate) fn from_secret(secret: &[u8]) -> Option<Key> {
