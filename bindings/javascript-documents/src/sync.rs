@@ -170,7 +170,9 @@ pub fn export_sync_state(state: &SyncState) -> Js {
     if !parts.refused.is_empty() {
         set(&object, "refused", &exports::hashes(&parts.refused))?;
     }
-    for (name, hashes) in [("refusedDeps", &parts.refused_deps), ("givenUp", &parts.given_up)] {
+    let lists =
+        [("refusedDeps", &parts.refused_deps), ("givenUp", &parts.given_up), ("waited", &parts.waited)];
+    for (name, hashes) in lists {
         if !hashes.is_empty() {
             set(&object, name, &exports::hashes(hashes))?;
         }
@@ -231,6 +233,7 @@ pub fn import_sync_state(value: &JsValue) -> Js<SyncState> {
     parts.refused = maybe("refused")?;
     parts.refused_deps = maybe("refusedDeps")?;
     parts.given_up = maybe("givenUp")?;
+    parts.waited = maybe("waited")?;
     if let Some(capabilities) = given(property(value, "theirCapabilities")?) {
         let capabilities = array(&capabilities, "theirCapabilities")?;
         let can = |name: &str| capabilities.includes(&name.into(), 0);

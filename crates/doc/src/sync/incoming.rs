@@ -81,7 +81,12 @@ pub(super) fn receive(
     let now = if came { heads_of(doc) } else { before.clone() };
     let refused = received.refused.iter().any(|(hash, _)| !state.has_refused(hash));
     let named = state.their_heads() != Some(&heads[..]);
-    let moved = is_resend_expected || refused || named || !received.waiting.is_empty() || now != before;
+    // A change that waited before is no progress: two sessions could else drop what waits for the other one without end.
+    let waits = received.waiting.iter().any(|hash| !state.has_waited(hash));
+    let moved = is_resend_expected || refused || named || waits || now != before;
+    received.waiting.iter().for_each(|hash| state.add_waited(*hash));
+    state.waited.retain(|hash| doc.state.row(hash).is_none());
+    state.waited.shrink_to_fit();
     received.refused.iter().for_each(|(hash, _)| state.refuse(*hash));
     missing::remember_deps(doc, state, refused_deps);
     if came && !state.read_only {
@@ -252,7 +257,8 @@ impl IncomingChunks<'_> {
         self.drop_arrived(doc);
         let is_new = |(hash, _): &(ChangeHash, ApplyError)| !self.state.has_refused(hash);
         let refused = self.received.refused.iter().any(is_new);
-        let moved = refused || !self.received.waiting.is_empty() || doc.state.history.len() > before;
+        let waits = self.received.waiting.iter().any(|hash| !self.state.has_waited(hash));
+        let moved = refused || waits || doc.state.history.len() > before;
         // A retry helps only if the state of the document has changed by then.
         let has_deferred = moved && self.deferred.iter().any(is_new);
         if !has_deferred && !self.deferred.is_empty() {

@@ -46,8 +46,10 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
         state.last_sent_heads.clone_from(&heads);
         return Some(reset(heads));
     }
-    // Hidden heads are told after the answer.
-    let hides = state.hid_heads && !state.in_flight;
+    // Hidden heads are told after the answer. A peer without changes takes them for equal and does not answer, so that one
+    // gets them at once.
+    let is_answered = state.theirs.as_ref().is_some_and(|theirs| !theirs.heads.is_empty());
+    let hides = state.hid_heads && !(state.in_flight && is_answered);
     let told = state.have_responded && state.last_sent_heads == heads && !hides;
     if told && state.in_flight {
         return None;

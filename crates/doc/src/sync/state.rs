@@ -10,8 +10,8 @@ use crate::types::small_list::SmallList;
 
 /// First byte of an encoded state.
 const KIND: u8 = 0x43;
-/// Maximum number of a peer's refused changes to remember, and likewise of their missing dependencies and of changes
-/// given up.
+/// Maximum number of a peer's refused changes to remember, and likewise of their missing dependencies, of changes given up, and of
+/// those that waited.
 pub(super) const MOST_REFUSED: usize = 1 << 12;
 
 /// What this side knows of a peer: shared changes, the peer's last message, and the changes sent. One for each peer and
@@ -54,6 +54,9 @@ pub struct State {
     pub(super) unanswered: u8,
     /// Requested changes that were not received, ascending. They are not requested again on this connection.
     pub(super) given_up: Vec<ChangeHash>,
+    /// Changes of the peer that waited for others after an earlier message and are not here yet, ascending. Another session may
+    /// have dropped them, because it had refused what they wait for.
+    pub(super) waited: Vec<ChangeHash>,
 }
 
 /// The parts of a peer's last message that describe the peer.
@@ -200,6 +203,7 @@ impl State {
         self.have_responded = false;
         self.told_reset = false;
         self.asked = false;
+        self.waited.clear();
     }
 
     /// As [`Self::restart`], for a state that takes the place of `earlier` on the same connection, with the same document or
@@ -249,6 +253,15 @@ impl State {
 
     pub(super) fn give_up(&mut self, hash: ChangeHash) {
         insert(&mut self.given_up, hash);
+    }
+
+    pub(super) fn add_waited(&mut self, hash: ChangeHash) {
+        insert(&mut self.waited, hash);
+    }
+
+    /// Did a change of the peer wait after an earlier message? For a full list, always true: then waiting is no progress.
+    pub(super) fn has_waited(&self, hash: &ChangeHash) -> bool {
+        contains(&self.waited, hash)
     }
 
     /// Is a missing change excluded from requests, because it was refused or because the peer does not send it? It is
@@ -303,7 +316,7 @@ mod tests {
             hashes(&theirs.heads) + hashes(&theirs.need) + theirs.have.allocated() + have.sum::<usize>()
         });
         let sent = hashes(&state.sent.upto) + state.sent.hashes.as_ref().map_or(0, HashSet::allocation_size);
-        let lists = [&state.refused, &state.refused_deps, &state.given_up];
+        let lists = [&state.refused, &state.refused_deps, &state.given_up, &state.waited];
         let refused = lists.map(|list| list.capacity() * size_of::<ChangeHash>()).iter().sum::<usize>();
         let known = hashes(&state.shared_heads) + hashes(&state.last_sent_heads) + refused;
         size_of::<State>() + theirs.sum::<usize>() + sent + known

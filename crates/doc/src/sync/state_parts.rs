@@ -58,6 +58,8 @@ pub struct StateParts {
     pub unanswered: u8,
     /// Requested changes that were not received.
     pub given_up: Vec<ChangeHash>,
+    /// Changes that waited for others after an earlier message and are not here yet.
+    pub waited: Vec<ChangeHash>,
 }
 
 impl From<&State> for StateParts {
@@ -89,6 +91,7 @@ impl From<&State> for StateParts {
             asked: state.asked,
             unanswered: state.unanswered,
             given_up: state.given_up.clone(),
+            waited: state.waited.clone(),
         }
     }
 }
@@ -116,6 +119,7 @@ impl From<StateParts> for State {
             asked: parts.asked,
             unanswered: parts.unanswered,
             given_up: vec![],
+            waited: vec![],
         };
         state.sent.upto = parts.sent_upto.sorted();
         state.sent.whole = parts.sent_whole;
@@ -123,6 +127,7 @@ impl From<StateParts> for State {
         parts.refused.into_iter().for_each(|hash| state.refuse(hash));
         parts.refused_deps.into_iter().for_each(|hash| state.add_refused_dep(hash));
         parts.given_up.into_iter().for_each(|hash| state.give_up(hash));
+        parts.waited.into_iter().for_each(|hash| state.add_waited(hash));
         state
     }
 }

@@ -228,11 +228,11 @@ fn text(report: &InfoReport) -> String {
     lines.extend([
         String::new(),
         "BLAKE3, by size of the input:".to_owned(),
-        format!("{:>9}  {:<12} {:<12} {:>5}  second thread  why", "bytes", "class", "kernel", "lanes"),
+        format!("{:>9}  {:<15} {:<12} {:>5}  second thread  why", "bytes", "class", "kernel", "lanes"),
     ]);
     for Size { bytes, class, kernel, lanes, parallel, why } in &report.sizes {
         let parallel = if *parallel { "yes" } else { "no" };
-        lines.push(format!("{bytes:>9}  {class:<12} {kernel:<12} {lanes:>5}  {parallel:<13}  {why}"));
+        lines.push(format!("{bytes:>9}  {class:<15} {kernel:<12} {lanes:>5}  {parallel:<13}  {why}"));
     }
     lines.push(String::new());
     let kernels: Vec<_> = report.kernels.iter().map(|kernel| kernel.name).collect();

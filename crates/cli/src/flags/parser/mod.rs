@@ -47,8 +47,7 @@ const EXAMPLES: &str = "\
 Examples:
   hashmill sum *.iso > SUMS && hashmill sum --check SUMS
   hashmill compare photos /backup/photos
-  hashmill password hash
-  hashmill sum --help          # for every command";
+  hashmill password hash";
 
 /// Only `sum`, whose start-up time matters most: defining the other commands takes longer than hashing a small file.
 #[derive(Subcommand, Debug)]

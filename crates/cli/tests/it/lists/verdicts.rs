@@ -1,12 +1,14 @@
 //! Verdicts of `--update`, `--audit` and `--xattr` compared with a small model, over random edits and runs.
 //!
-//! `VERDICT_RUNS` is the number of sequences, `VERDICT_SEED` the first seed.
+//! `VERDICT_RUNS` is the number of sequences, `VERDICT_SEED` the first seed, `VERDICT_NAMES` the number of names that random files
+//! have in each directory. The test prints the number of operations: edits, and verdicts that were compared with the model.
 
 use crate::world::World;
 use hashmill_testkit::rng::Rng;
-use hashmill_testkit::skip;
+use hashmill_testkit::{size, skip};
 use rustix::fs::{XattrFlags, setxattr};
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
@@ -60,13 +62,16 @@ impl Model {
     /// Verdicts on the files below directories, with moved and missing ones, against the list.
     fn compare(&self, directories: &[&str], reads_all: bool) -> BTreeMap<String, &'static str> {
         let there = self.in_directories(directories);
-        let is_there = |name: &String| there.iter().any(|(known, _)| known == name);
+        let there_by_name: BTreeMap<&String, usize> = there.iter().map(|(name, id)| (name, *id)).collect();
+        let is_there = |name: &String| there_by_name.contains_key(name);
         let mut gone: BTreeMap<&String, u64> = self
             .list
             .iter()
             .filter(|(name, _)| directories.contains(&&name[..1]) && !is_there(name))
             .map(|(name, (contents, _))| (name, *contents))
             .collect();
+        let by_contents: BTreeMap<u64, String> =
+            gone.iter().map(|(name, contents)| (*contents, (*name).clone())).collect();
         let mut verdicts = BTreeMap::new();
         for (name, id) in &there {
             let (now, stored) = (self.files[*id].0, self.list.get(name).copied());
@@ -74,10 +79,10 @@ impl Model {
                 Some(stored) if !reads_all && stored.1 == now.1 => "same",
                 stored => Model::verdict(stored, now),
             };
-            let from = gone.iter().find(|(_, contents)| **contents == now.0).map(|(name, _)| (*name).clone());
-            match from.filter(|_| verdict == "new") {
+            let from = by_contents.get(&now.0).filter(|from| verdict == "new" && gone.contains_key(from));
+            match from {
                 Some(from) => {
-                    gone.remove(&from);
+                    gone.remove(from);
                     verdicts.insert(name.clone(), "moved");
                 }
                 None => {
@@ -122,10 +127,9 @@ impl Model {
                 (_, None) => {}
             }
         }
-        let there = self.in_directories(directories);
-        self.list.retain(|name, _| {
-            !directories.contains(&&name[..1]) || there.iter().any(|(known, _)| known == name)
-        });
+        let there: BTreeSet<String> =
+            self.in_directories(directories).into_iter().map(|(name, _)| name).collect();
+        self.list.retain(|name, _| !directories.contains(&&name[..1]) || there.contains(name));
         Some(Model::expected(&verdicts, &["corrupt"]))
     }
 
@@ -159,14 +163,16 @@ fn set_time(world: &World, name: &str, time: u64) {
     file.set_modified(then).expect("our own file");
 }
 
-/// One random edit, in the world and in the model.
-fn edit(world: &World, model: &mut Model, rng: &mut Rng) {
+/// One random edit, in the world and in the model. Each directory has `names` names for new files.
+fn edit(world: &World, model: &mut Model, rng: &mut Rng, names: usize) {
     let there = model.in_directories(&["d", "e", "l"]);
     let any = |rng: &mut Rng| there.get(rng.below(there.len().max(1))).cloned();
     match rng.below(12) {
         0..=2 => {
             let directory = ["d", "e", "l"][rng.below(3)];
-            let name = format!("{directory}/{}", ["a", "b", "s/c", "s/d"][rng.below(4)]);
+            let number = rng.below(names);
+            // Every other one is in a directory below.
+            let name = format!("{directory}/{}{number}", ["", "s/"][number % 2]);
             if !model.unmounted.contains(directory) && !model.names.contains_key(&name) {
                 let state = (model.fresh(), model.fresh());
                 write(world, &name, state);
@@ -202,7 +208,7 @@ fn edit(world: &World, model: &mut Model, rng: &mut Rng) {
         9 => {
             // Another name, if it is not in a list.
             let Some((name, id)) = any(rng).filter(|(name, _)| name.starts_with('l')) else { return };
-            let to = format!("l/{}", model.fresh());
+            let to = format!("l/h{}", model.fresh());
             fs::hard_link(world.path(&name), world.path(&to)).expect("our own file");
             model.names.insert(to, id);
         }
@@ -221,8 +227,8 @@ fn edit(world: &World, model: &mut Model, rng: &mut Rng) {
     }
 }
 
-/// Runs `hashmill sum` and compares the printed files and the exit code.
-fn check(world: &World, args: &[&str], expected: &Expected, context: &str) {
+/// Runs `hashmill sum` and compares the printed files and the exit code. Returns the number of verdicts.
+fn check(world: &World, args: &[&str], expected: &Expected, context: &str) -> usize {
     let done = world.sum([args, &["--json", "-v"]].concat());
     let named: BTreeSet<(String, String)> = done
         .text()
@@ -241,14 +247,18 @@ fn check(world: &World, args: &[&str], expected: &Expected, context: &str) {
         of("corrupt"),
         "{context}"
     );
+    named.len()
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "a search tells what it did")]
 fn verdicts_match_the_model() {
     let number = |name, default| {
-        std::env::var(name).ok().map_or(default, |text| text.parse().expect("a number in the environment"))
+        env::var(name).ok().map_or(default, |text| text.parse().expect("a number in the environment"))
     };
-    let (runs, first): (u64, u64) = (number("VERDICT_RUNS", 6), number("VERDICT_SEED", 1));
+    let (runs, first) = (number("VERDICT_RUNS", size::of(6, 20)), number("VERDICT_SEED", 1));
+    let names = number("VERDICT_NAMES", size::of(4, 40)) as usize;
+    let mut operations = 0;
     for seed in first..first + runs {
         let world = World::new();
         world.write("d/a", "").write("e/a", "").write("l/a", "");
@@ -261,19 +271,27 @@ fn verdicts_match_the_model() {
         let (mut model, mut rng) = (Model::default(), Rng::new(seed));
         for step in 0..14 {
             let context = format!("seed {seed}, step {step}");
-            (0..=rng.below(5)).for_each(|_| edit(&world, &mut model, &mut rng));
+            // The first step fills the directories.
+            let edits = if step == 0 { 3 * names } else { 1 + rng.below(5 * names / 4) };
+            (0..edits).for_each(|_| edit(&world, &mut model, &mut rng, names));
+            operations += edits;
             let retag = rng.below(4) == 0;
             let retags: &[&str] = if retag { &["--retag"] } else { &[] };
             match rng.below(5) {
                 0 => {
                     let expected = model.tag(retag);
-                    check(&world, &[&["--xattr", "-r", "d", "e", "l"], retags].concat(), &expected, &context);
+                    operations += check(
+                        &world,
+                        &[&["--xattr", "-r", "d", "e", "l"], retags].concat(),
+                        &expected,
+                        &context,
+                    );
                 }
                 1 if !model.list.is_empty() => {
                     let verdicts = model.compare(&LISTED, true);
                     let failures = ["new", "moved", "outdated", "corrupt", "gone"];
                     let expected = Model::expected(&verdicts, &failures);
-                    check(&world, &["--audit", "SUMS", "d", "e"], &expected, &context);
+                    operations += check(&world, &["--audit", "SUMS", "d", "e"], &expected, &context);
                 }
                 _ => {
                     let (paranoid, allow_gone) = (rng.below(2) == 0, rng.below(4) == 0);
@@ -283,7 +301,7 @@ fn verdicts_match_the_model() {
                     args.extend(allow_gone.then_some("--allow-gone"));
                     let before = fs::read(world.path("SUMS")).ok();
                     match model.update(directories, paranoid, retag, allow_gone) {
-                        Some(expected) => check(&world, &args, &expected, &context),
+                        Some(expected) => operations += check(&world, &args, &expected, &context),
                         None => {
                             let done = world.sum(&args);
                             assert_eq!(done.code(), 1, "{context}: {args:?}");
@@ -296,4 +314,5 @@ fn verdicts_match_the_model() {
             }
         }
     }
+    println!("{operations} operations");
 }

@@ -224,12 +224,16 @@ fn all_other_changes_arrive_in_mixed_sessions() {
 }
 
 /// Seeds found by longer runs: a queued change received again with too little budget left, columns that become shorter,
-/// and an ancestor of a refused change that was a false positive of the summary.
+/// an ancestor of a refused change that was a false positive of the summary, and two sessions that dropped what waited for the
+/// other one.
 #[test]
 fn all_other_changes_arrive_for_regression_seeds() {
     for seed in [565, 851, 1417, 1496] {
         world(seed, false, Order::OneByOne);
         world(seed, true, Order::OneByOne);
+    }
+    for seed in [1996, 3215] {
+        world(seed, false, Order::Mixed);
     }
 }
 

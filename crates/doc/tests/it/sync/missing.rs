@@ -294,6 +294,47 @@ fn hidden_heads_are_told_after_the_answer() {
     }
 }
 
+/// A restart when no message of the peer has been received yet. It is not known whether the peer understands resets, and a peer
+/// without changes does not answer when heads are hidden from it.
+#[test]
+fn a_peer_that_was_not_heard_yet_is_synced_after_a_restart() {
+    for (has_changes, resets, first_arrives) in for_each_of_three_flags() {
+        let case = format!(
+            "peer has changes: {has_changes}, resets {resets}, first message arrives: {first_arrives}"
+        );
+        let (mut here, mut peer) = (doc(1), doc(2));
+        put(&mut here, 1);
+        if has_changes {
+            put(&mut peer, 2);
+        }
+        let (mut of_peer, mut of_here) = (State::new(), State::new());
+        let deliver = |doc: &mut Document, state: &mut State, mut message: Message| {
+            message.flags = message.flags.filter(|_| resets);
+            receive(doc, state, message);
+        };
+        let first = here.generate_sync_message(&mut of_peer).expect("heads are told");
+        if first_arrives {
+            deliver(&mut peer, &mut of_here, first);
+        }
+        // The peer's message is lost, with the changes in it.
+        peer.generate_sync_message(&mut of_here).expect("heads are told");
+        of_peer.restart();
+        for messages in 0.. {
+            assert!(messages < 20, "{case}: messages without end");
+            if let Some(message) = here.generate_sync_message(&mut of_peer) {
+                deliver(&mut peer, &mut of_here, message);
+            } else if let Some(message) = peer.generate_sync_message(&mut of_here) {
+                deliver(&mut here, &mut of_peer, message);
+            } else {
+                break;
+            }
+        }
+        assert_eq!(here.get_heads(), peer.get_heads(), "{case}");
+        assert_eq!(of_peer.their_heads(), Some(&here.get_heads()[..]), "{case}");
+        assert_eq!(of_here.their_heads(), Some(&here.get_heads()[..]), "{case}");
+    }
+}
+
 /// A program closes a document and opens it again, or another copy, on one connection. The peer believes that what it sent in
 /// between arrived. The new state may be empty or continue from shared heads, and the peer understands resets or not.
 #[test]
