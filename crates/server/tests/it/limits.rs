@@ -116,8 +116,7 @@ fn a_document_that_is_full_is_read_and_others_are_unharmed() {
 
 #[test]
 fn refused_changes_put_their_document_into_quarantine_alone() {
-    let mut limits = Limits::default();
-    limits.total = 5;
+    let limits = Limits { total: 5, ..Limits::default() };
     let mut server = Server::with(|config| config.document_limits = limits);
     let socket = server.open(1);
     let mut ann = client("ann", 8);
