@@ -1,9 +1,9 @@
-//! Rights of a socket.
+//! Access of a client to a document.
 
-/// Access of a socket to documents. Today one value for all documents; rights per document belong here.
+/// Access to a document.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Access {
-    /// Every document looks absent.
+    /// The document looks absent.
     Denied,
     /// Changes of the client are ignored, and it is told so.
     Read,

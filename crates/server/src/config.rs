@@ -35,6 +35,16 @@ pub struct Config {
     pub inline_bytes: usize,
     /// A document with this number of stored chunks is compacted.
     pub max_chunks: usize,
+    /// Maximum number of sockets with the same name of an identity.
+    pub max_sockets_per_identity: usize,
+    /// Messages of a socket in a second. Faster ones are read later.
+    pub messages_per_second: Option<u64>,
+    /// Bytes of messages of a socket in a second. Faster ones are read later.
+    pub bytes_per_second: Option<u64>,
+    /// Maximum size of a document in the storage. Changes beyond it are refused.
+    pub max_document_bytes: usize,
+    /// A document whose changes are refused takes no changes for this time.
+    pub quarantine_time: Duration,
     /// A client is disconnected after this number of consecutive messages without progress or with errors.
     pub max_idle_messages: u32,
 }
@@ -57,6 +67,11 @@ impl Config {
             degrade_after: Duration::from_secs(2),
             inline_bytes: 64 << 10,
             max_chunks: 64,
+            max_sockets_per_identity: usize::MAX,
+            messages_per_second: None,
+            bytes_per_second: None,
+            max_document_bytes: usize::MAX,
+            quarantine_time: Duration::from_secs(300),
             max_idle_messages: 32,
         }
     }

@@ -1,28 +1,31 @@
 //! Events that the core receives, and actions that it asks for.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 
-use crate::access::Access;
 use crate::chunk::{ChunkKey, StoredChunk};
 use crate::document::{DocumentJob, WorkOutput};
 use crate::fact::Fact;
+use crate::identity::Identity;
 use crate::ids::{BatchId, RequestId, SocketId, WorkId};
 
 /// An event.
 #[derive(Debug)]
 pub enum Event {
     /// A client has connected.
-    SocketOpened(SocketId, Access),
+    SocketOpened(SocketId, Arc<Identity>),
     /// A client sent a binary message.
     FrameReceived(SocketId, Vec<u8>),
     /// This number of bytes of sent frames left the queue of a socket.
     SocketDrained(SocketId, usize),
     /// A socket is closed, by the client or after [`Action::Close`].
     SocketClosed(SocketId),
-    /// The rights of a socket changed.
-    AccessChanged(SocketId, Access),
+    /// The rights of a client changed.
+    RightsChanged(SocketId, Arc<Identity>),
+    /// The rights of a client ended, such as by the expiry of its token.
+    RightsEnded(SocketId),
     /// Outcome of [`Action::Append`]. A success says that the chunks survive a power cut.
     Appended(BatchId, Result<(), IoFailure>),
     /// Outcome of [`Action::Load`]: all chunks of a document.
@@ -71,8 +74,12 @@ pub enum CloseReason {
     Slow,
     /// More messages or documents than the limits allow.
     TooMuch,
+    /// More sockets of one identity than the limits allow.
+    TooManySockets,
     /// Many messages without progress. A new connection starts the exchange again.
     NoProgress,
+    /// The rights of the client ended.
+    Unauthorized,
     /// The server ends.
     Draining,
 }
@@ -84,6 +91,10 @@ pub enum Action {
     Send(SocketId, Vec<u8>),
     /// Closes a socket after all that was sent before. [`Event::SocketClosed`] follows or not; both are fine.
     Close(SocketId, CloseReason),
+    /// Stops reading a socket, which sends too fast. Messages that were read already are passed on.
+    PauseReads(SocketId),
+    /// Reads a socket again.
+    ResumeReads(SocketId),
     /// Stores chunks, all or none. There is one append at a time. Chunks that are stored already are no error.
     Append {
         /// This attempt.

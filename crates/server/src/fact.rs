@@ -57,8 +57,56 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
+    /// A document takes no changes for a while, because changes of clients break a limit or a rule. It can be read.
+    Quarantined {
+        /// The document.
+        document: DocumentId,
+        /// The reason.
+        reason: String,
+    },
+    /// A client was not let in.
+    ClientRefused {
+        /// The reason.
+        reason: String,
+    },
     /// All sockets are closed and all received changes are stored, as was asked for.
     Drained,
+}
+
+impl Fact {
+    /// The name of the kind, for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::ChunkUnreadable { .. } => "chunk-unreadable",
+            Self::ChangeRefused { .. } => "change-refused",
+            Self::MessageRefused { .. } => "message-refused",
+            Self::AppendFailed { .. } => "append-failed",
+            Self::Degraded => "degraded",
+            Self::Recovered => "recovered",
+            Self::LoadFailed { .. } => "load-failed",
+            Self::CompactionFailed { .. } => "compaction-failed",
+            Self::Quarantined { .. } => "quarantined",
+            Self::ClientRefused { .. } => "client-refused",
+            Self::Drained => "drained",
+        }
+    }
+
+    /// The document that it is about.
+    pub fn document(&self) -> Option<&DocumentId> {
+        match self {
+            Self::ChunkUnreadable { key, .. } => Some(&key.document),
+            Self::ChangeRefused { document, .. }
+            | Self::MessageRefused { document, .. }
+            | Self::LoadFailed { document, .. }
+            | Self::CompactionFailed { document, .. }
+            | Self::Quarantined { document, .. } => Some(document),
+            Self::AppendFailed { .. }
+            | Self::Degraded
+            | Self::Recovered
+            | Self::ClientRefused { .. }
+            | Self::Drained => None,
+        }
+    }
 }
 
 impl fmt::Display for Fact {
@@ -78,6 +126,10 @@ impl fmt::Display for Fact {
             Self::CompactionFailed { document, reason } => {
                 write!(f, "{document} could not be compacted: {reason}")
             }
+            Self::Quarantined { document, reason } => {
+                write!(f, "{document} takes no changes for a while, and can be read: {reason}")
+            }
+            Self::ClientRefused { reason } => write!(f, "a client was refused: {reason}"),
             Self::Drained => f.write_str("all received changes are stored"),
         }
     }

@@ -17,6 +17,7 @@ mod core;
 mod document;
 mod event;
 mod fact;
+mod identity;
 mod ids;
 #[cfg(feature = "shell")]
 pub mod shell;
@@ -26,8 +27,9 @@ mod simulation;
 pub use access::Access;
 pub use chunk::{ChunkKey, ChunkKind, StoredChunk};
 pub use config::Config;
-pub use core::{Core, Usage};
+pub use core::{Core, Counts, Usage};
 pub use document::{DocumentJob, WorkOutput};
 pub use event::{Action, CloseReason, Event, IoFailure};
 pub use fact::Fact;
+pub use identity::{Identity, ParseRuleError, Rule};
 pub use ids::{BatchId, RequestId, SocketId, WorkId};

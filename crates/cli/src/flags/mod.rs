@@ -24,10 +24,13 @@ pub(crate) use commands::{
 };
 #[cfg(feature = "serve")]
 pub(crate) use commands::{
-    CheckStorageArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, ServeArgs, ServeCommand, StorageFlag,
+    CheckStorageArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, LogFormat, ServeArgs, ServeCommand,
+    StorageFlag, TokenArgs,
 };
 #[cfg(feature = "generate")]
 pub(crate) use parser::definition;
+#[cfg(feature = "serve")]
+pub(crate) use parser::nearest;
 pub(crate) use parser::{CommandLine, parse};
 pub(crate) use usage_error::UsageError;
 #[cfg(any(not(feature = "doc"), not(feature = "gpu"), not(feature = "lab"), not(feature = "serve")))]

@@ -46,6 +46,12 @@ pub(crate) fn print_b3sum_error(message: &str) {
     write_stderr(&format!("Error: {message}\n"));
 }
 
+/// Prints a line for programs on standard error.
+#[cfg(feature = "serve")]
+pub(crate) fn print_stderr_line(line: &str) {
+    write_stderr(&format!("{line}\n"));
+}
+
 /// Writes to standard error in one call: it is unbuffered, and other programs may write there too.
 fn write_stderr(text: &str) {
     // A failure here cannot be reported anywhere.

@@ -38,6 +38,7 @@ impl Core {
             // If the chunks are stored after all, storing them again changes nothing.
             Err(failure) => {
                 if self.commit.fail(batch, self.now) {
+                    self.counts.failed_commits += 1;
                     self.report(Fact::AppendFailed { reason: failure.reason().to_owned() });
                 }
             }
@@ -46,7 +47,9 @@ impl Core {
 
     fn release_batch(&mut self, batch: Batch) {
         let Batch { chunks, documents, held, .. } = batch;
+        self.counts.commits += 1;
         for chunk in chunks {
+            self.counts.committed_bytes += chunk.bytes.len() as u64;
             if let Some(entry) = self.documents.get_mut(&chunk.key.document) {
                 entry.ledger.add(chunk.key, chunk.bytes.len());
             }
@@ -95,8 +98,10 @@ impl Core {
     }
 
     fn recover(&mut self, chunks: Vec<StoredChunk>) {
+        self.counts.commits += 1;
         let mut records: BTreeMap<DocumentId, Vec<StoredChunk>> = BTreeMap::new();
         for chunk in chunks {
+            self.counts.committed_bytes += chunk.bytes.len() as u64;
             records.entry(chunk.key.document.clone()).or_default().push(chunk);
         }
         for (document, entry) in &mut self.documents {

@@ -55,6 +55,7 @@ impl Core {
         }
         match step {
             Some(Compaction::Storing { key, len, covered }) => {
+                self.counts.snapshots += 1;
                 entry.ledger.add(key, len);
                 entry.compaction = Some(Compaction::Deleting(covered.clone()));
                 let request = RequestId(self.next_number());

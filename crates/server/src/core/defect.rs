@@ -13,6 +13,12 @@ pub(crate) enum Defect {
     NoReset,
     /// Messages are made for clients that do not read.
     UnboundedQueue,
+    /// Rights are those of the time when the client connected.
+    RightsAtOpenOnly,
+    /// Sockets that send too fast are read as the others.
+    NoPause,
+    /// A quarantine never ends.
+    NoRelease,
     /// A compaction deletes chunks that its snapshot does not cover.
     DeletesUnread,
 }

@@ -11,7 +11,7 @@ use super::entry::{Entry, Residence};
 use super::group_commit::{HeldFrame, Hold};
 use crate::access::Access;
 use crate::chunk::{ChunkKey, StoredChunk};
-use crate::document::{DocumentJob, Input, Opened, Output, Record, WorkOutput, WorkResult};
+use crate::document::{DocumentJob, DocumentLimits, Input, Opened, Output, Record, WorkOutput, WorkResult};
 use crate::event::{Action, CloseReason, IoFailure};
 use crate::fact::Fact;
 use crate::ids::{RequestId, SocketId, WorkId};
@@ -50,7 +50,7 @@ impl Core {
     }
 
     pub(super) fn finish_load(&mut self, request: RequestId, result: Result<Vec<StoredChunk>, IoFailure>) {
-        let Some(document) = self.loads.remove(&request) else { return };
+        let Some(document) = self.loads.remove(&request) else { return self.finish_denied_load(request) };
         let chunks = match result {
             Ok(chunks) => chunks,
             Err(failure) => {
@@ -64,9 +64,9 @@ impl Core {
         {
             chunks.iter().for_each(|chunk| entry.ledger.add(chunk.key.clone(), chunk.bytes.len()));
         }
+        self.counts.loads += 1;
         let bytes: usize = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
-        let limits = self.config.document_limits;
-        let job = DocumentJob::open(document.clone(), chunks, limits, self.config.max_idle_messages);
+        let job = DocumentJob::open(document.clone(), chunks, DocumentLimits::new(&self.config));
         self.run(&document, job, bytes);
     }
 
@@ -141,13 +141,28 @@ impl Core {
     }
 
     fn take_output(&mut self, work: WorkId, document: &DocumentId, output: Output) {
-        let Output { record, frames, deferred, closes, facts, snapshot, read, memory_bytes } = output;
+        let Output {
+            record,
+            frames,
+            deferred,
+            closes,
+            facts,
+            snapshot,
+            read,
+            memory_bytes,
+            changes,
+            quarantine,
+        } = output;
+        self.counts.changes += changes;
         let stamp = work.0;
         self.set_memory(document, memory_bytes);
         if let Some(entry) = self.documents.get_mut(document) {
             read.into_iter().for_each(|(key, len)| entry.ledger.add(key, len));
         }
         facts.into_iter().for_each(|fact| self.report(fact));
+        if let Some(reason) = quarantine {
+            self.quarantine(document, reason);
+        }
         // The document has an input in its inbox that undoes the work from before.
         if stamp >= self.valid_since {
             if let Some(Record { bytes, heads, is_whole }) = record {
@@ -172,7 +187,7 @@ impl Core {
             self.resume(id);
         }
         for id in closes {
-            if self.sockets.get(id).is_some_and(|socket| stamp >= socket.since) {
+            if self.sockets.get(id).is_some_and(|socket| socket.expects(document, stamp)) {
                 self.close(id, CloseReason::NoProgress);
             }
         }
@@ -184,15 +199,14 @@ impl Core {
         let tells_early = self.has(Defect::TellBeforeDurable);
         let Some(frame) = frame else { return };
         let Some(socket) = self.sockets.get_mut(id) else { return };
-        let is_for_it = stamp >= socket.since && socket.documents.contains(document);
-        if !is_for_it || socket.access == Access::Denied {
+        if !socket.expects(document, stamp) || socket.access_to(document) == Access::Denied {
             return;
         }
         if hold == Hold::Nothing || tells_early {
             return self.send(id, frame);
         }
         socket.held_bytes += frame.len();
-        self.commit.hold(hold, HeldFrame { socket: id, stamp, frame });
+        self.commit.hold(hold, HeldFrame { socket: id, document: document.clone(), stamp, frame });
     }
 
     fn set_memory(&mut self, document: &DocumentId, bytes: usize) {
@@ -232,11 +246,15 @@ impl Core {
             if entry.is_at_rest() && is_stored {
                 self.set_memory(&document, 0);
                 self.documents.remove(&document);
+                self.counts.evictions += 1;
             }
         }
     }
 }
 
-fn pop_due(times: &mut BTreeSet<(Duration, DocumentId)>, now: Duration) -> Option<(Duration, DocumentId)> {
+pub(super) fn pop_due(
+    times: &mut BTreeSet<(Duration, DocumentId)>,
+    now: Duration,
+) -> Option<(Duration, DocumentId)> {
     if times.first()?.0 > now { None } else { times.pop_first() }
 }

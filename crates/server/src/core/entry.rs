@@ -45,6 +45,8 @@ pub(super) struct Entry {
     pub(super) compaction_at: Duration,
     /// Estimated memory.
     pub(super) memory_bytes: usize,
+    /// It takes no changes for a while.
+    pub(super) is_quarantined: bool,
     /// When it leaves memory, if it is idle.
     pub(super) idle_until: Option<Duration>,
 }
@@ -60,6 +62,7 @@ impl Entry {
             compaction: None,
             compaction_at: Duration::ZERO,
             memory_bytes: 0,
+            is_quarantined: false,
             idle_until: None,
         }
     }

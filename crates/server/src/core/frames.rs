@@ -18,10 +18,17 @@ use crate::ids::SocketId;
 impl Core {
     /// Processes a frame. One that cannot be read ends its socket alone; a message that others would ignore is ignored.
     pub(super) fn receive_frame(&mut self, id: SocketId, frame: &[u8]) {
-        let Some(socket) = self.sockets.get(id) else { return };
+        if self.sockets.get(id).is_none() {
+            return;
+        }
+        // Also while the server ends: what is not processed must be received as slowly.
+        self.charge(id, frame.len());
         if self.draining != super::Draining::No {
             return;
         }
+        self.counts.received_messages += 1;
+        self.counts.received_bytes += frame.len() as u64;
+        let Some(socket) = self.sockets.get(id) else { return };
         let Ok(envelope) = Envelope::decode(frame) else { return self.close(id, CloseReason::Malformed) };
         let is_join = envelope.kind() == "join";
         let is_own = match (&socket.peer, envelope.sender()) {
@@ -70,14 +77,15 @@ impl Core {
             version: PROTOCOL_VERSION.into(),
         };
         self.send(id, answer.encode());
+        self.announce(id);
     }
 
     fn receive_sync(&mut self, id: SocketId, body: SyncBody<'_>) {
         let Ok(document) = body.document.parse::<DocumentId>() else { return };
         let Some(socket) = self.sockets.get_mut(id) else { return };
-        let access = socket.access;
+        let access = socket.access_to(&document);
         let data = body.data.into_owned();
-        let is_new = !socket.documents.contains(&document) && !socket.denied.contains(&document);
+        let is_new = !socket.documents.contains_key(&document) && !socket.denied.contains_key(&document);
         let is_full = is_new
             && socket.documents.len() + socket.denied.len() >= self.config.max_documents_per_socket
             || socket.inbox_bytes > self.config.max_inbox_bytes;
@@ -85,17 +93,9 @@ impl Core {
             return self.close(id, CloseReason::TooMuch);
         }
         if access == Access::Denied {
-            // The message is lost, so the exchange starts over when access is given.
-            if socket.documents.contains(&document) {
-                socket.lost.insert(document.clone());
-            } else {
-                // A client that was told nothing yet sends no changes.
-                socket.denied.insert(document.clone());
-            }
-            let frame = self.unavailable(id, &document);
-            return self.send(id, frame);
+            return self.deny(id, &document);
         }
-        socket.documents.insert(document.clone());
+        socket.documents.entry(document.clone()).or_insert(0);
         socket.inbox_bytes += data.len();
         let entry = self.entry(&document);
         entry.sockets.insert(id);
@@ -107,7 +107,8 @@ impl Core {
     fn relay(&mut self, id: SocketId, body: &EphemeralBody<'_>) {
         let Ok(document) = body.document.parse::<DocumentId>() else { return };
         let Some(socket) = self.sockets.get(id) else { return };
-        let takes_part = socket.documents.contains(&document) && socket.access != Access::Denied;
+        let takes_part =
+            socket.documents.contains_key(&document) && socket.access_to(&document) != Access::Denied;
         if !takes_part || !self.filter.accept(&body.sender, &body.session, body.count) {
             return;
         }
@@ -117,7 +118,7 @@ impl Core {
             let Some(socket) = self.sockets.get(other) else { continue };
             // A client that does not read gets the next one instead.
             let is_full = socket.outgoing_bytes() >= self.config.queue_bytes;
-            if socket.access == Access::Denied || is_full {
+            if socket.access_to(&document) == Access::Denied || is_full {
                 continue;
             }
             let Some(target) = &socket.peer else { continue };
@@ -127,42 +128,13 @@ impl Core {
         }
     }
 
-    pub(super) fn change_access(&mut self, id: SocketId, access: Access) {
-        let number = self.next_number();
-        let Some(socket) = self.sockets.get_mut(id) else { return };
-        if socket.access == access {
-            return;
-        }
-        socket.access = access;
-        // Frames that were made before would reveal what is denied now.
-        socket.since = number;
-        let denied =
-            if access == Access::Denied { BTreeSet::new() } else { std::mem::take(&mut socket.denied) };
-        socket.documents.extend(denied.iter().cloned());
-        let lost = if access == Access::Denied { BTreeSet::new() } else { std::mem::take(&mut socket.lost) };
-        for document in socket.documents.clone() {
-            if access == Access::Denied {
-                let frame = self.unavailable(id, &document);
-                self.send(id, frame);
-            }
-            let no_reset = self.has(Defect::NoReset);
-            let entry = self.entry(&document);
-            entry.sockets.insert(id);
-            if !no_reset {
-                let has_lost_messages = lost.contains(&document);
-                entry.push(Input::Access { socket: id, access, has_lost_messages });
-            }
-            self.schedule(&document);
-        }
-    }
-
     /// Ends the part of a socket in all documents.
     pub(super) fn leave_documents(&mut self, id: SocketId) {
         let Some(socket) = self.sockets.get_mut(id) else { return };
         socket.deferred.clear();
         socket.denied.clear();
         socket.lost.clear();
-        for document in std::mem::take(&mut socket.documents) {
+        for document in std::mem::take(&mut socket.documents).into_keys() {
             let Some(entry) = self.documents.get_mut(&document) else { continue };
             entry.sockets.remove(&id);
             entry.push(Input::Leave(id));
@@ -183,7 +155,7 @@ impl Core {
         Some(Message::Sync(body).encode())
     }
 
-    fn unavailable(&self, id: SocketId, document: &DocumentId) -> Vec<u8> {
+    pub(super) fn unavailable(&self, id: SocketId, document: &DocumentId) -> Vec<u8> {
         let target = self.sockets.get(id).and_then(|socket| socket.peer.as_deref()).unwrap_or_default();
         let (sender, document) = (self.config.peer_id.as_str().into(), document.to_string().into());
         Message::DocUnavailable { sender, target: target.into(), document }.encode()
@@ -203,15 +175,17 @@ impl Core {
             return self.slow_sockets.push(id);
         }
         socket.queued_bytes += frame.len();
+        self.counts.sent_messages += 1;
+        self.counts.sent_bytes += frame.len() as u64;
         self.actions.push(Action::Send(id, frame));
     }
 
     /// Sends a frame whose batch is stored, unless the exchange has started again since.
     pub(super) fn release(&mut self, held: HeldFrame) {
-        let HeldFrame { socket: id, stamp, frame } = held;
+        let HeldFrame { socket: id, document, stamp, frame } = held;
         let Some(socket) = self.sockets.get_mut(id) else { return };
         socket.held_bytes = socket.held_bytes.saturating_sub(frame.len());
-        if stamp >= socket.since {
+        if socket.expects(&document, stamp) {
             self.send(id, frame);
         }
     }

@@ -17,6 +17,7 @@ const LAST_RETRY: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct HeldFrame {
     pub(super) socket: SocketId,
+    pub(super) document: DocumentId,
     /// The work that made it.
     pub(super) stamp: u64,
     pub(super) frame: Vec<u8>,

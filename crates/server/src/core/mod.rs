@@ -2,24 +2,31 @@
 
 mod commits;
 mod compactions;
+mod counts;
 pub(crate) mod defect;
 mod documents;
 mod entry;
 mod frames;
 mod group_commit;
 mod ledger;
+mod quarantine;
+pub(crate) mod rates;
+mod rights;
 mod sockets;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_repo::{DocumentId, EphemeralFilter};
 
-use crate::access::Access;
 use crate::config::Config;
 use crate::event::{Action, CloseReason, Event};
 use crate::fact::Fact;
+use crate::identity::Identity;
 use crate::ids::{RequestId, SocketId, WorkId};
+
+pub use counts::Counts;
 
 use defect::Defect;
 use entry::Entry;
@@ -39,6 +46,8 @@ pub struct Core {
     documents: BTreeMap<DocumentId, Entry>,
     /// Loads under way.
     loads: BTreeMap<RequestId, DocumentId>,
+    /// Loads that delay answers about documents without access.
+    denied_loads: BTreeMap<RequestId, (SocketId, DocumentId)>,
     /// Loads to be tried again.
     failed_loads: BTreeSet<(Duration, DocumentId)>,
     /// Snapshots and deletions under way.
@@ -52,6 +61,9 @@ pub struct Core {
     idle: BTreeSet<(Duration, DocumentId)>,
     /// Estimated memory of all documents.
     memory_bytes: usize,
+    /// Documents in quarantine, by the time at which it ends.
+    quarantines: BTreeSet<(Duration, DocumentId)>,
+    counts: Counts,
     filter: EphemeralFilter,
     /// Requests, batches, jobs and other work are numbered together, in order.
     last_number: u64,
@@ -84,6 +96,8 @@ pub struct Usage {
     pub document_bytes: usize,
     /// Frames that were not read by clients, and received messages that wait.
     pub socket_bytes: usize,
+    /// Number of documents in quarantine.
+    pub quarantined: usize,
     /// Changes that are not stored.
     pub staged_bytes: usize,
     /// Changes of clients are refused, because the storage fails.
@@ -100,6 +114,7 @@ impl Core {
             sockets: Sockets::default(),
             documents: BTreeMap::new(),
             loads: BTreeMap::new(),
+            denied_loads: BTreeMap::new(),
             failed_loads: BTreeSet::new(),
             compactions: BTreeMap::new(),
             works: BTreeMap::new(),
@@ -107,6 +122,8 @@ impl Core {
             waiting: BTreeSet::new(),
             idle: BTreeSet::new(),
             memory_bytes: 0,
+            quarantines: BTreeSet::new(),
+            counts: Counts::default(),
             filter: EphemeralFilter::new(),
             last_number: 0,
             valid_since: 0,
@@ -140,9 +157,15 @@ impl Core {
             documents: self.documents.len(),
             document_bytes: self.memory_bytes,
             socket_bytes: self.sockets.bytes(),
+            quarantined: self.documents.values().filter(|entry| entry.is_quarantined).count(),
             staged_bytes: self.commit.staged_bytes(),
             is_degraded: self.commit.is_degraded(),
         }
+    }
+
+    /// Counts since the start.
+    pub fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// Are changes of clients refused, because the storage fails?
@@ -152,11 +175,12 @@ impl Core {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::SocketOpened(id, access) => self.open_socket(id, access),
+            Event::SocketOpened(id, identity) => self.open_socket(id, identity),
             Event::FrameReceived(id, frame) => self.receive_frame(id, &frame),
             Event::SocketDrained(id, bytes) => self.drain_queue(id, bytes),
             Event::SocketClosed(id) => self.forget_socket(id),
-            Event::AccessChanged(id, access) => self.change_access(id, access),
+            Event::RightsChanged(id, identity) => self.change_rights(id, &identity),
+            Event::RightsEnded(id) => self.end_rights(id),
             Event::Appended(batch, result) => self.finish_append(batch, result),
             Event::Loaded(request, result) => self.finish_load(request, result),
             Event::Completed(request, result) => self.finish_compaction_step(request, result),
@@ -172,15 +196,19 @@ impl Core {
         self.last_number
     }
 
-    fn open_socket(&mut self, id: SocketId, access: Access) {
-        if self.draining == Draining::No {
-            self.sockets.open(id, access, self.now + self.config.join_timeout);
+    fn open_socket(&mut self, id: SocketId, identity: Arc<Identity>) {
+        if self.sockets.count_of(&identity.name) >= self.config.max_sockets_per_identity {
+            self.counts.closes += 1;
+            self.actions.push(Action::Close(id, CloseReason::TooManySockets));
+        } else if self.draining == Draining::No {
+            self.sockets.open(id, identity, self.now + self.config.join_timeout);
         } else {
             self.actions.push(Action::Close(id, CloseReason::Draining));
         }
     }
 
     fn close(&mut self, id: SocketId, reason: CloseReason) {
+        self.counts.closes += 1;
         self.actions.push(Action::Close(id, reason));
         self.forget_socket(id);
     }
@@ -191,6 +219,11 @@ impl Core {
     }
 
     fn report(&mut self, fact: Fact) {
+        match &fact {
+            Fact::ChangeRefused { .. } => self.counts.refused_changes += 1,
+            Fact::MessageRefused { .. } => self.counts.refused_messages += 1,
+            _ => {}
+        }
         self.actions.push(Action::Report(fact));
     }
 
@@ -198,6 +231,8 @@ impl Core {
         while let Some(id) = self.sockets.overdue(self.now) {
             self.close(id, CloseReason::NoJoin);
         }
+        self.resume_reads();
+        self.release_quarantines();
         self.retry_loads();
         self.degrade_if_stuck();
         self.evict();
@@ -227,6 +262,8 @@ impl Core {
             self.sockets.next_deadline(),
             first(&self.failed_loads),
             first(&self.idle),
+            first(&self.quarantines).filter(|_| !self.has(Defect::NoRelease)),
+            self.sockets.next_resume(),
             self.commit.retry_at(),
             degrade_at,
         ];

@@ -1,25 +1,27 @@
 //! Table of sockets, their peers and their queues.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 
 use crate::access::Access;
+use crate::identity::Identity;
 use crate::ids::SocketId;
 
 /// An open socket.
 #[derive(Debug)]
 pub(super) struct Socket {
-    pub(super) access: Access,
+    pub(super) identity: Arc<Identity>,
     /// The id of the client, after its join.
     pub(super) peer: Option<String>,
     /// Frames of earlier work are not for the current exchange.
     pub(super) since: u64,
-    /// The documents that it takes part in.
-    pub(super) documents: BTreeSet<DocumentId>,
-    /// The documents that it asked for without access.
-    pub(super) denied: BTreeSet<DocumentId>,
+    /// The documents that it takes part in. Frames of work before these numbers are not for it.
+    pub(super) documents: BTreeMap<DocumentId, u64>,
+    /// The documents that it asked for without access, with the number of its messages that are not answered yet.
+    pub(super) denied: BTreeMap<DocumentId, u32>,
     /// The documents that it took part in, with messages that were lost while it had no access.
     pub(super) lost: BTreeSet<DocumentId>,
     /// The documents with messages that wait until the queue has room.
@@ -32,6 +34,10 @@ pub(super) struct Socket {
     pub(super) inbox_bytes: usize,
     /// It is closed at the end of this step.
     pub(super) is_closing: bool,
+    /// The time up to which its rate is used.
+    pub(super) paid_at: Duration,
+    /// When it is read again, if it is not read.
+    resumes_at: Option<Duration>,
     join_deadline: Duration,
 }
 
@@ -39,6 +45,15 @@ impl Socket {
     /// Bytes that the client has not read yet.
     pub(super) fn outgoing_bytes(&self) -> usize {
         self.queued_bytes + self.held_bytes
+    }
+
+    pub(super) fn access_to(&self, document: &DocumentId) -> Access {
+        self.identity.access_to(document)
+    }
+
+    /// Is a frame about a document, made by work of this number, for the current exchange?
+    pub(super) fn expects(&self, document: &DocumentId, stamp: u64) -> bool {
+        stamp >= self.since && self.documents.get(document).is_some_and(|since| stamp >= *since)
     }
 }
 
@@ -49,23 +64,30 @@ pub(super) struct Sockets {
     by_peer: BTreeMap<String, SocketId>,
     /// Sockets without a join, by their deadlines.
     unjoined: BTreeSet<(Duration, SocketId)>,
+    /// Sockets that are not read, by the times at which they are again.
+    paused: BTreeSet<(Duration, SocketId)>,
+    /// Number of sockets by the names of their identities.
+    by_identity: BTreeMap<String, usize>,
 }
 
 impl Sockets {
-    pub(super) fn open(&mut self, id: SocketId, access: Access, join_deadline: Duration) {
+    pub(super) fn open(&mut self, id: SocketId, identity: Arc<Identity>, join_deadline: Duration) {
         self.unjoined.insert((join_deadline, id));
+        *self.by_identity.entry(identity.name.clone()).or_default() += 1;
         let socket = Socket {
-            access,
+            identity,
             peer: None,
             since: 0,
-            documents: BTreeSet::new(),
-            denied: BTreeSet::new(),
+            documents: BTreeMap::new(),
+            denied: BTreeMap::new(),
             lost: BTreeSet::new(),
             deferred: BTreeSet::new(),
             queued_bytes: 0,
             held_bytes: 0,
             inbox_bytes: 0,
             is_closing: false,
+            paid_at: Duration::ZERO,
+            resumes_at: None,
             join_deadline,
         };
         self.all.insert(id, socket);
@@ -110,6 +132,10 @@ impl Sockets {
 
     pub(super) fn remove(&mut self, id: SocketId) -> Option<Socket> {
         let socket = self.all.remove(&id)?;
+        self.forget_name(&socket.identity.name);
+        if let Some(at) = socket.resumes_at {
+            self.paused.remove(&(at, id));
+        }
         self.unjoined.remove(&(socket.join_deadline, id));
         if let Some(peer) = &socket.peer
             && self.by_peer.get(peer) == Some(&id)
@@ -117,6 +143,55 @@ impl Sockets {
             self.by_peer.remove(peer);
         }
         Some(socket)
+    }
+
+    /// Replaces the identity of a socket, and returns the previous one.
+    pub(super) fn replace_identity(
+        &mut self,
+        id: SocketId,
+        identity: Arc<Identity>,
+    ) -> Option<Arc<Identity>> {
+        let socket = self.all.get_mut(&id)?;
+        *self.by_identity.entry(identity.name.clone()).or_default() += 1;
+        let before = std::mem::replace(&mut socket.identity, identity);
+        self.forget_name(&before.name);
+        Some(before)
+    }
+
+    /// Number of sockets of an identity.
+    pub(super) fn count_of(&self, name: &str) -> usize {
+        self.by_identity.get(name).copied().unwrap_or(0)
+    }
+
+    fn forget_name(&mut self, name: &str) {
+        if let Some(count) = self.by_identity.get_mut(name) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_identity.remove(name);
+            }
+        }
+    }
+
+    /// Records that a socket is not read before this time. False if it is not read anyway.
+    pub(super) fn pause(&mut self, id: SocketId, until: Duration) -> bool {
+        let Some(socket) = self.all.get_mut(&id).filter(|socket| socket.resumes_at.is_none()) else {
+            return false;
+        };
+        socket.resumes_at = Some(until);
+        self.paused.insert((until, id))
+    }
+
+    /// When the next socket is read again.
+    pub(super) fn next_resume(&self) -> Option<Duration> {
+        self.paused.first().map(|(at, _)| *at)
+    }
+
+    /// Ends the pause of a socket whose time has come.
+    pub(super) fn pop_resumed(&mut self, now: Duration) -> Option<SocketId> {
+        let (_, id) = self.paused.first().copied().filter(|(at, _)| *at <= now)?;
+        self.paused.pop_first();
+        self.all.get_mut(&id)?.resumes_at = None;
+        Some(id)
     }
 
     /// When the next socket without a join is to be closed.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hashmill_doc::Limits;
 use hashmill_repo::DocumentId;
 
-use super::open::{Input, OpenDocument, Output};
+use super::open::{DocumentLimits, Input, OpenDocument, Output};
 use crate::chunk::{ChunkKey, StoredChunk};
 use crate::fact::Fact;
 use crate::ids::SocketId;
@@ -16,7 +15,7 @@ pub struct DocumentJob(Job);
 
 #[derive(Debug)]
 enum Job {
-    Open { id: DocumentId, chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32 },
+    Open { id: DocumentId, chunks: Vec<StoredChunk>, limits: DocumentLimits },
     Process { document: Box<OpenDocument>, inputs: Vec<Input>, full: BTreeSet<SocketId> },
 }
 
@@ -40,13 +39,8 @@ pub(crate) struct Opened {
 }
 
 impl DocumentJob {
-    pub(crate) fn open(
-        id: DocumentId,
-        chunks: Vec<StoredChunk>,
-        limits: Limits,
-        max_idle_messages: u32,
-    ) -> DocumentJob {
-        DocumentJob(Job::Open { id, chunks, limits, max_idle_messages })
+    pub(crate) fn open(id: DocumentId, chunks: Vec<StoredChunk>, limits: DocumentLimits) -> DocumentJob {
+        DocumentJob(Job::Open { id, chunks, limits })
     }
 
     pub(crate) fn process(
@@ -60,12 +54,10 @@ impl DocumentJob {
     /// Does the work.
     pub fn run(self) -> WorkOutput {
         WorkOutput(match self.0 {
-            Job::Open { id, chunks, limits, max_idle_messages } => {
-                WorkResult::Opened(read_all(id, chunks, limits, max_idle_messages))
-            }
+            Job::Open { id, chunks, limits } => WorkResult::Opened(read_all(id, chunks, limits)),
             Job::Process { mut document, inputs, full } => {
-                let output = Box::new(document.process(inputs, &full));
-                WorkResult::Processed(document, output)
+                let output = document.process(inputs, &full);
+                WorkResult::Processed(document, Box::new(output))
             }
         })
     }
@@ -76,9 +68,9 @@ impl DocumentJob {
 pub(crate) fn unreadable_chunks(
     id: &DocumentId,
     chunks: Vec<StoredChunk>,
-    limits: Limits,
+    limits: DocumentLimits,
 ) -> Vec<(ChunkKey, String)> {
-    let opened = read_all(id.clone(), chunks, limits, 0);
+    let opened = read_all(id.clone(), chunks, limits);
     let unreadable = |fact| match fact {
         Fact::ChunkUnreadable { key, reason } => Some((key, reason)),
         _ => None,
@@ -86,10 +78,10 @@ pub(crate) fn unreadable_chunks(
     opened.facts.into_iter().filter_map(unreadable).collect()
 }
 
-fn read_all(id: DocumentId, mut chunks: Vec<StoredChunk>, limits: Limits, max_idle_messages: u32) -> Opened {
+fn read_all(id: DocumentId, mut chunks: Vec<StoredChunk>, limits: DocumentLimits) -> Opened {
     // Snapshots first: fewer changes wait for others.
     chunks.sort_by(|a, b| a.key.cmp(&b.key));
-    let mut document = Box::new(OpenDocument::new(id, limits, max_idle_messages));
+    let mut document = Box::new(OpenDocument::new(id, limits));
     let mut facts = Vec::new();
     let read = document.read_chunks(chunks, &mut facts);
     Opened { document, read, facts }

@@ -9,4 +9,4 @@ pub use job::{DocumentJob, WorkOutput};
 #[cfg(feature = "shell")]
 pub(crate) use job::unreadable_chunks;
 pub(crate) use job::{Opened, WorkResult};
-pub(crate) use open::{Input, OpenDocument, Output, PeerFrame, Record, SnapshotBytes};
+pub(crate) use open::{DocumentLimits, Input, OpenDocument, Output, PeerFrame, Record, SnapshotBytes};

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hashmill_doc::sync::Message;
 use hashmill_doc::{Change, ChangeHash, Document, Limits, LoadOptions, SaveOptions, examine};
 use hashmill_repo::DocumentId;
 
 use super::peer::Peer;
 use crate::access::Access;
 use crate::chunk::{ChunkKey, StoredChunk};
+use crate::config::Config;
 use crate::fact::Fact;
 use crate::ids::SocketId;
 
@@ -35,8 +37,27 @@ pub(crate) struct OpenDocument {
     is_degraded: bool,
     /// Bytes of the chunks that the document consists of.
     content_bytes: usize,
-    limits: Limits,
+    /// Changes of clients broke a rule or a limit, so changes are refused for a while.
+    is_quarantined: bool,
+    limits: DocumentLimits,
+}
+
+/// Limits of a document and its clients.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DocumentLimits {
+    changes: Limits,
+    max_bytes: usize,
     max_idle_messages: u32,
+}
+
+impl DocumentLimits {
+    pub(crate) fn new(config: &Config) -> DocumentLimits {
+        DocumentLimits {
+            changes: config.document_limits,
+            max_bytes: config.max_document_bytes,
+            max_idle_messages: config.max_idle_messages,
+        }
+    }
 }
 
 /// An input of a document. Inputs are processed in order.
@@ -46,6 +67,8 @@ pub(crate) enum Input {
     Sync { socket: SocketId, access: Access, data: Vec<u8> },
     /// The rights of a client changed. A client that asked before is answered.
     Access { socket: SocketId, access: Access, has_lost_messages: bool },
+    /// A client that has not asked gets the document as soon as it has changes.
+    Announce { socket: SocketId, access: Access },
     /// A client takes no more part.
     Leave(SocketId),
     /// The queue of a client has room again.
@@ -56,6 +79,8 @@ pub(crate) enum Input {
     Degrade,
     /// The storage works again, and these changes are stored, too.
     Recover(Vec<StoredChunk>),
+    /// The quarantine ends: take changes again.
+    Release,
     /// Write a snapshot.
     Snapshot,
 }
@@ -100,21 +125,25 @@ pub(crate) struct Output {
     pub(crate) read: Vec<(ChunkKey, usize)>,
     /// Estimated memory of the document.
     pub(crate) memory_bytes: usize,
+    /// Number of changes of clients that it took.
+    pub(crate) changes: u64,
+    /// The document takes no more changes, for this reason.
+    pub(crate) quarantine: Option<String>,
 }
 
 impl OpenDocument {
     /// An empty document.
-    pub(super) fn new(id: DocumentId, limits: Limits, max_idle_messages: u32) -> OpenDocument {
+    pub(super) fn new(id: DocumentId, limits: DocumentLimits) -> OpenDocument {
         OpenDocument {
             id,
-            doc: empty(limits),
+            doc: empty(limits.changes),
             peers: BTreeMap::new(),
             durable_heads: Vec::new(),
             staged_heads: Vec::new(),
             is_degraded: false,
             content_bytes: 0,
+            is_quarantined: false,
             limits,
-            max_idle_messages,
         }
     }
 
@@ -157,7 +186,7 @@ impl OpenDocument {
 
     /// Are all changes of a chunk in the document, with all that they depend on?
     fn has_all(&self, bytes: &[u8]) -> bool {
-        examine(bytes, &self.limits).iter().all(|part| {
+        examine(bytes, &self.limits.changes).iter().all(|part| {
             let is_in = |change: &Change| self.doc.get_change_meta_by_hash(&change.hash()).is_some();
             part.changes.as_ref().is_ok_and(|changes| changes.iter().all(is_in))
         })
@@ -197,14 +226,15 @@ impl OpenDocument {
         match input {
             Input::Sync { socket, access, data } => self.receive(socket, access, &data, output),
             Input::Access { socket, access, has_lost_messages } => {
-                let is_degraded = self.is_degraded;
+                let refuses = self.refuses_changes();
                 // A client that was denied from the start is answered as if its lost request had come now.
-                let new = || Peer::new(Access::Denied, is_degraded);
-                self.peers.entry(socket).or_insert_with(new).set_access(
-                    access,
-                    is_degraded,
-                    has_lost_messages,
-                );
+                let new = || Peer::new(Access::Denied, refuses);
+                let peer = self.peers.entry(socket).or_insert_with(new);
+                peer.set_access(access, refuses, has_lost_messages);
+            }
+            Input::Announce { socket, access } => {
+                let refuses = self.refuses_changes();
+                self.peers.entry(socket).or_insert_with(|| Peer::announced(access, refuses));
             }
             Input::Leave(socket) => drop(self.peers.remove(&socket)),
             Input::Resume => {}
@@ -212,12 +242,16 @@ impl OpenDocument {
             Input::Degrade => {
                 self.is_degraded = true;
                 self.return_to_durable();
-                self.peers.values_mut().for_each(|peer| peer.start_over(true, false));
+                self.start_over();
             }
             Input::Recover(chunks) => {
                 self.is_degraded = false;
                 output.read.extend(self.read_chunks(chunks, &mut output.facts));
-                self.peers.values_mut().for_each(|peer| peer.start_over(false, false));
+                self.start_over();
+            }
+            Input::Release => {
+                self.is_quarantined = false;
+                self.start_over();
             }
             Input::Snapshot => {
                 let (heads, bytes) = (self.doc.get_heads(), self.save());
@@ -228,16 +262,29 @@ impl OpenDocument {
     }
 
     fn receive(&mut self, socket: SocketId, access: Access, data: &[u8], output: &mut Output) {
-        let peer = self.peers.entry(socket).or_insert_with(|| Peer::new(access, self.is_degraded));
-        match peer.receive(&mut self.doc, data, self.max_idle_messages) {
+        let refuses = self.refuses_changes();
+        if access == Access::Write && !refuses && self.is_too_large_with(data) {
+            let max = self.limits.max_bytes;
+            // The message is lost, and the exchange of this client starts over with those of the others.
+            self.peers.entry(socket).or_insert_with(|| Peer::new(access, refuses));
+            return self.quarantine(format!("it would become larger than {max} bytes"), output);
+        }
+        let max_idle_messages = self.limits.max_idle_messages;
+        let peer = self.peers.entry(socket).or_insert_with(|| Peer::new(access, refuses));
+        let mut reason = None;
+        match peer.receive(&mut self.doc, data, max_idle_messages) {
             Ok(received) => {
+                output.changes += received.changes;
+                if let Some((change, cause)) = received.refused.first() {
+                    reason = Some(format!("change {change} was refused: {cause}"));
+                }
                 let refused = received.refused.into_iter();
                 output.facts.extend(refused.map(|(change, reason)| Fact::ChangeRefused {
                     document: self.id.clone(),
                     change,
                     reason,
                 }));
-                if received.idle > self.max_idle_messages {
+                if received.idle > max_idle_messages {
                     output.closes.push(socket);
                 }
             }
@@ -253,6 +300,35 @@ impl OpenDocument {
             // Changes of clients may follow, so the conversation goes on.
             output.frames.push((socket, PeerFrame::Unavailable));
         }
+        if let Some(reason) = reason.filter(|_| !refuses) {
+            self.quarantine(reason, output);
+        }
+    }
+
+    /// Would the changes of a message make the document too large? Messages without changes never do.
+    fn is_too_large_with(&self, data: &[u8]) -> bool {
+        let is_too_large = |bytes: usize| self.content_bytes.saturating_add(bytes) > self.limits.max_bytes;
+        if !is_too_large(data.len()) {
+            return false;
+        }
+        let changes = Message::decode(data).map_or(0, |message| message.changes.iter().map(Vec::len).sum());
+        changes > 0 && is_too_large(changes)
+    }
+
+    /// Takes no more changes: clients would send those that were refused again and again.
+    fn quarantine(&mut self, reason: String, output: &mut Output) {
+        self.is_quarantined = true;
+        output.quarantine = Some(reason);
+        self.start_over();
+    }
+
+    fn refuses_changes(&self) -> bool {
+        self.is_degraded || self.is_quarantined
+    }
+
+    fn start_over(&mut self) {
+        let refuses = self.refuses_changes();
+        self.peers.values_mut().for_each(|peer| peer.start_over(refuses, false));
     }
 
     /// The whole document. Changes that wait for others are left out: no client was told that they are here.
@@ -263,7 +339,7 @@ impl OpenDocument {
     fn return_to_durable(&mut self) {
         if self.doc.get_heads() != self.durable_heads {
             self.doc = if self.durable_heads.is_empty() {
-                empty(self.limits)
+                empty(self.limits.changes)
             } else {
                 self.doc.fork_at(&self.durable_heads).expect("stored changes are in memory")
             };
@@ -273,7 +349,7 @@ impl OpenDocument {
 
     fn make_messages(&mut self, is_empty: bool, full: &BTreeSet<SocketId>, output: &mut Output) {
         for (socket, peer) in self.peers.iter_mut().filter(|(_, peer)| peer.is_due && !peer.is_denied()) {
-            if is_empty && peer.has_nothing() {
+            if is_empty && (peer.has_nothing() || !peer.has_asked) {
                 // An absent document looks like a denied one: there is no sync message about it.
                 peer.is_due = false;
             } else if full.contains(socket) {

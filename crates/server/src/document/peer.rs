@@ -13,23 +13,31 @@ pub(super) struct Peer {
     access: Access,
     /// A message may have to be sent.
     pub(super) is_due: bool,
+    /// Has it sent a message about the document, or may have?
+    pub(super) has_asked: bool,
     /// Number of consecutive messages that could not be read.
     failures: u32,
 }
 
 impl Peer {
-    pub(super) fn new(access: Access, is_degraded: bool) -> Peer {
-        let mut peer = Peer { conversation: Conversation::new(), access, is_due: false, failures: 0 };
-        peer.update_read_only(is_degraded);
+    pub(super) fn new(access: Access, refuses_changes: bool) -> Peer {
+        let conversation = Conversation::new();
+        let mut peer = Peer { conversation, access, is_due: false, has_asked: true, failures: 0 };
+        peer.update_read_only(refuses_changes);
         peer
     }
 
-    fn update_read_only(&mut self, is_degraded: bool) {
-        self.conversation.set_read_only(is_degraded || self.access != Access::Write);
+    /// A client that gets the document without asking.
+    pub(super) fn announced(access: Access, refuses_changes: bool) -> Peer {
+        Peer { is_due: true, has_asked: false, ..Peer::new(access, refuses_changes) }
+    }
+
+    fn update_read_only(&mut self, refuses_changes: bool) {
+        self.conversation.set_read_only(refuses_changes || self.access != Access::Write);
     }
 
     /// Starts the exchange from nothing, because the document lost changes, or messages of the client were lost.
-    pub(super) fn start_over(&mut self, is_degraded: bool, has_lost_messages: bool) {
+    pub(super) fn start_over(&mut self, refuses_changes: bool, has_lost_messages: bool) {
         let has_nothing = self.has_nothing();
         let earlier = std::mem::take(&mut self.conversation);
         // The next message tells the client to forget what it has sent. An older client learns that from a message without heads, which
@@ -37,21 +45,22 @@ impl Peer {
         if has_lost_messages || !has_nothing {
             self.conversation.restart_after(&earlier);
         }
-        self.update_read_only(is_degraded);
+        self.update_read_only(refuses_changes);
         self.is_due = self.access != Access::Denied;
     }
 
     /// Changes the rights. A client that has none is not spoken to; messages from that time are lost.
-    pub(super) fn set_access(&mut self, access: Access, is_degraded: bool, has_lost_messages: bool) {
+    pub(super) fn set_access(&mut self, access: Access, refuses_changes: bool, has_lost_messages: bool) {
         if self.access == access {
             return;
         }
+        self.has_asked = true;
         self.access = access;
         if access == Access::Denied {
             // What the client was told until now decides how the exchange starts over.
             self.is_due = false;
         } else {
-            self.start_over(is_degraded, has_lost_messages);
+            self.start_over(refuses_changes, has_lost_messages);
         }
     }
 
@@ -72,6 +81,7 @@ impl Peer {
         max_idle: u32,
     ) -> Result<ReceivedMessage, (SyncError, bool)> {
         self.is_due = true;
+        self.has_asked = true;
         let told_heads = self.conversation.state().last_sent_heads().to_vec();
         match self.conversation.receive(doc, data) {
             Ok(received) => {

@@ -12,16 +12,17 @@ use std::time::{Duration, Instant};
 
 use hashmill_repo::DocumentId;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 
+use super::metrics::{ShellCounts, write_metrics};
 use super::store::Store;
-use crate::access::Access;
 use crate::chunk::{ChunkKey, StoredChunk};
 use crate::config::Config;
 use crate::core::Core;
 use crate::document::DocumentJob;
 use crate::event::{Action, CloseReason, Event};
 use crate::fact::Fact;
+use crate::identity::Identity;
 use crate::ids::{BatchId, RequestId, SocketId, WorkId};
 
 /// Maximum number of threads for loads and large work.
@@ -43,10 +44,13 @@ pub(super) struct Outgoing {
 /// An input of the core's thread.
 enum Input {
     /// A new socket, with the queue of its frames.
-    Opened(SocketId, Access, SocketQueue),
+    Opened(SocketId, Arc<Identity>, SocketQueue),
     /// A frame. The permit returns when the core has processed it, so that a socket cannot send faster than the core reads.
     Frame(SocketId, Vec<u8>, OwnedSemaphorePermit),
     Event(Event),
+    Report(Fact),
+    /// A request for metrics.
+    Metrics(oneshot::Sender<String>),
 }
 
 enum StoreJob {
@@ -81,6 +85,7 @@ pub(super) struct Driver {
 pub(super) struct Handle {
     inputs: Sender<Input>,
     health: Arc<Health>,
+    counts: Arc<ShellCounts>,
     last_socket: Arc<AtomicU64>,
 }
 
@@ -96,8 +101,10 @@ impl Driver {
         let health = Arc::new(Health::default());
         let (writes, write_queue) = channel();
         let (works, work_queue) = channel();
-        let writer = (Arc::clone(store), inputs.clone());
-        let mut threads = vec![spawn("store", move || run_writes(&write_queue, &writer.0, &writer.1))?];
+        let counts = Arc::new(ShellCounts::default());
+        let writer = (Arc::clone(store), inputs.clone(), Arc::clone(&counts));
+        let run_writes = move || run_writes(&write_queue, &writer.0, &writer.1, &writer.2);
+        let mut threads = vec![spawn("store", run_writes)?];
         let work_queue = Arc::new(Mutex::new(work_queue));
         let workers = thread::available_parallelism().map_or(1, |count| count.get().min(MAX_WORKERS));
         for _ in 0..workers {
@@ -107,9 +114,11 @@ impl Driver {
         let mut core = CoreThread {
             core: Core::new(config),
             sockets: BTreeMap::new(),
+            paused: BTreeMap::new(),
             writes,
             works,
             health: Arc::clone(&health),
+            counts: Arc::clone(&counts),
             start: Instant::now(),
             wake_at: None,
         };
@@ -118,7 +127,7 @@ impl Driver {
             let _ended = SetOnDrop(ended_sender);
             core.run(&received, &report);
         })?;
-        Ok(Driver { handle: Handle { inputs, health, last_socket: Arc::default() }, ended, threads })
+        Ok(Driver { handle: Handle { inputs, health, counts, last_socket: Arc::default() }, ended, threads })
     }
 
     /// Waits for the threads that use the storage, after the core has ended: it is then closed.
@@ -146,16 +155,37 @@ impl Driver {
 
 impl Handle {
     /// Registers a socket. Returns its id, and what the core has for it.
-    pub(super) fn open(&self, access: Access) -> (SocketId, Outgoing) {
+    pub(super) fn open(&self, identity: Arc<Identity>) -> (SocketId, Outgoing) {
         let socket = SocketId(self.last_socket.fetch_add(1, Ordering::Relaxed) + 1);
         let (frames, received_frames) = unbounded_channel();
         let (close, received_close) = watch::channel(None);
-        self.send(Input::Opened(socket, access, SocketQueue { frames, close }));
+        self.send(Input::Opened(socket, identity, SocketQueue { frames, close }));
         (socket, Outgoing { frames: received_frames, close: received_close })
     }
 
     pub(super) fn receive(&self, socket: SocketId, frame: Vec<u8>, permit: OwnedSemaphorePermit) {
         self.send(Input::Frame(socket, frame, permit));
+    }
+
+    /// Tells the operator that a client was not let in.
+    pub(super) fn note_refused_client(&self, reason: String) {
+        self.counts.refused_clients.fetch_add(1, Ordering::Relaxed);
+        self.send(Input::Report(Fact::ClientRefused { reason }));
+    }
+
+    /// The metrics, as text. `None` if the core has ended.
+    pub(super) async fn metrics(&self) -> Option<String> {
+        let (answer, received) = oneshot::channel();
+        self.send(Input::Metrics(answer));
+        received.await.ok()
+    }
+
+    pub(super) fn change_rights(&self, socket: SocketId, identity: Arc<Identity>) {
+        self.send(Input::Event(Event::RightsChanged(socket, identity)));
+    }
+
+    pub(super) fn end_rights(&self, socket: SocketId) {
+        self.send(Input::Event(Event::RightsEnded(socket)));
     }
 
     pub(super) fn drained(&self, socket: SocketId, bytes: usize) {
@@ -187,9 +217,12 @@ impl Handle {
 struct CoreThread {
     core: Core,
     sockets: BTreeMap<SocketId, SocketQueue>,
+    /// Sockets that are not read, with the permits of frames that were read since.
+    paused: BTreeMap<SocketId, Vec<OwnedSemaphorePermit>>,
     writes: Sender<StoreJob>,
     works: Sender<WorkerJob>,
     health: Arc<Health>,
+    counts: Arc<ShellCounts>,
     start: Instant,
     wake_at: Option<Duration>,
 }
@@ -203,19 +236,30 @@ impl CoreThread {
                 None => inputs.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(at) => inputs.recv_timeout(at.saturating_sub(now)),
             };
-            let (event, _permit) = match input {
-                Ok(Input::Opened(socket, access, queue)) => {
+            let (event, permit) = match input {
+                Ok(Input::Opened(socket, identity, queue)) => {
                     self.sockets.insert(socket, queue);
-                    (Event::SocketOpened(socket, access), None)
+                    (Event::SocketOpened(socket, identity), None)
                 }
                 Ok(Input::Frame(socket, frame, permit)) => {
-                    (Event::FrameReceived(socket, frame), Some(permit))
+                    (Event::FrameReceived(socket, frame), Some((socket, permit)))
                 }
                 Ok(Input::Event(event)) => {
                     if let Event::SocketClosed(socket) = &event {
                         self.sockets.remove(socket);
+                        self.paused.remove(socket);
                     }
                     (event, None)
+                }
+                Ok(Input::Metrics(answer)) => {
+                    let text = write_metrics(&self.core.usage(), &self.core.counts(), &self.counts);
+                    // The request may have ended.
+                    let _ = answer.send(text);
+                    continue;
+                }
+                Ok(Input::Report(fact)) => {
+                    report(&fact);
+                    continue;
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     self.wake_at = self.wake_at.filter(|at| *at > self.start.elapsed());
@@ -226,6 +270,12 @@ impl CoreThread {
             self.core.step(self.start.elapsed(), event, &mut actions);
             for action in actions.drain(..) {
                 self.carry_out(action, report);
+            }
+            // Kept while the socket is paused, and given back otherwise.
+            if let Some((socket, permit)) = permit
+                && let Some(permits) = self.paused.get_mut(&socket)
+            {
+                permits.push(permit);
             }
             self.health.is_degraded.store(self.core.is_degraded(), Ordering::Release);
             if self.health.has_drained.load(Ordering::Acquire) {
@@ -243,10 +293,13 @@ impl CoreThread {
                 }
             }
             Action::Close(socket, reason) => {
+                self.paused.remove(&socket);
                 if let Some(queue) = self.sockets.remove(&socket) {
                     queue.close.send_replace(Some(reason));
                 }
             }
+            Action::PauseReads(socket) => drop(self.paused.insert(socket, Vec::new())),
+            Action::ResumeReads(socket) => drop(self.paused.remove(&socket)),
             Action::Append { batch, chunks } => drop(self.writes.send(StoreJob::Append(batch, chunks))),
             Action::PutSnapshot { request, chunk } => {
                 drop(self.writes.send(StoreJob::Put(request, chunk)));
@@ -266,10 +319,15 @@ impl CoreThread {
 }
 
 /// Writes in order, each durable before its outcome is reported.
-fn run_writes(jobs: &Receiver<StoreJob>, store: &Store, inputs: &Sender<Input>) {
+fn run_writes(jobs: &Receiver<StoreJob>, store: &Store, inputs: &Sender<Input>, counts: &ShellCounts) {
     while let Ok(job) = jobs.recv() {
         let event = match job {
-            StoreJob::Append(batch, chunks) => Event::Appended(batch, store.put(&chunks)),
+            StoreJob::Append(batch, chunks) => {
+                let start = Instant::now();
+                let result = store.put(&chunks);
+                counts.note_commit(start.elapsed());
+                Event::Appended(batch, result)
+            }
             StoreJob::Put(request, chunk) => Event::Completed(request, store.put(&[chunk])),
             StoreJob::Delete(request, keys) => Event::Completed(request, store.delete(&keys)),
         };

@@ -1,11 +1,15 @@
 //! HTTP: the upgrade to WebSocket, and requests for the health of the server.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONNECTION, HeaderMap, HeaderName, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, UPGRADE};
+use hyper::header::{
+    CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
+    SEC_WEBSOCKET_PROTOCOL, UPGRADE, WWW_AUTHENTICATE,
+};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -14,9 +18,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::Settings;
+use super::addresses::{AddressPermit, Addresses};
+use super::auth::{chosen_protocol, token_of};
 use super::driver::Handle;
+use super::gate::Gate;
 use super::socket;
-use crate::access::Access;
 
 /// Maximum time for the head of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,18 +35,29 @@ type Body = http_body_util::Full<Bytes>;
 #[derive(Clone)]
 pub(super) struct Http {
     core: Handle,
-    access: Access,
+    gate: Gate,
     max_frame_bytes: usize,
     sockets: Arc<Semaphore>,
+    addresses: Addresses,
+    has_metrics: bool,
+}
+
+/// A connection counts while these are held.
+struct Permits {
+    _all: OwnedSemaphorePermit,
+    /// `None`: its address has too many connections.
+    address: Option<AddressPermit>,
 }
 
 impl Http {
-    pub(super) fn new(core: Handle, settings: &Settings) -> Http {
+    pub(super) fn new(core: Handle, gate: Gate, settings: &Settings) -> Http {
         Http {
             core,
-            access: settings.access,
+            gate,
             max_frame_bytes: settings.max_frame_bytes,
             sockets: Arc::new(Semaphore::new(settings.max_sockets)),
+            addresses: Addresses::new(settings.limits.max_connections_per_address),
+            has_metrics: settings.has_metrics,
         }
     }
 
@@ -49,22 +66,23 @@ impl Http {
         loop {
             let Ok(permit) = Arc::clone(&self.sockets).acquire_owned().await else { return };
             match listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, address)) => {
                     let http = self.clone();
-                    tokio::spawn(async move { http.serve(stream, permit).await });
+                    let permits = Permits { _all: permit, address: self.addresses.acquire(address.ip()) };
+                    tokio::spawn(async move { http.serve(stream, permits).await });
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             }
         }
     }
 
-    async fn serve(self, stream: TcpStream, permit: OwnedSemaphorePermit) {
+    async fn serve(self, stream: TcpStream, permits: Permits) {
         // Sync messages are small and awaited.
         let _ = stream.set_nodelay(true);
-        let permit = Arc::new(permit);
+        let (http, permits) = (Arc::new(self), Arc::new(permits));
         let service = service_fn(move |request| {
-            let response = self.respond(request, &permit);
-            async move { Ok::<_, Infallible>(response) }
+            let (http, permits) = (Arc::clone(&http), Arc::clone(&permits));
+            async move { Ok::<_, Infallible>(http.respond(request, &permits).await) }
         });
         let mut server = hyper::server::conn::http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
@@ -72,26 +90,15 @@ impl Http {
         let _ = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
     }
 
-    fn respond(&self, mut request: Request<Incoming>, permit: &Arc<OwnedSemaphorePermit>) -> Response<Body> {
-        if let Some(key) = upgrade_key(&request) {
-            let upgrade = hyper::upgrade::on(&mut request);
-            let (core, access, max_frame_bytes) = (self.core.clone(), self.access, self.max_frame_bytes);
-            let permit = Arc::clone(permit);
-            tokio::spawn(async move {
-                if let Ok(upgraded) = upgrade.await {
-                    socket::serve(TokioIo::new(upgraded), &core, access, max_frame_bytes).await;
-                }
-                drop(permit);
-            });
-            let mut response = Response::new(Body::default());
-            *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-            let headers = response.headers_mut();
-            let values =
-                [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), (SEC_WEBSOCKET_ACCEPT, key.as_str())];
-            for (name, value) in values {
-                headers.insert(name, value.parse().expect("base 64 is a valid value"));
-            }
+    async fn respond(&self, request: Request<Incoming>, permits: &Arc<Permits>) -> Response<Body> {
+        if permits.address.is_none() {
+            let mut response =
+                text(StatusCode::TOO_MANY_REQUESTS, "too many connections from this address\n");
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             return response;
+        }
+        if let Some(key) = upgrade_key(&request) {
+            return self.upgrade(request, &key, permits);
         }
         match (request.method(), request.uri().path()) {
             (&Method::GET | &Method::HEAD, "/healthz") => text(StatusCode::OK, "alive\n"),
@@ -101,11 +108,55 @@ impl Http {
             (&Method::GET | &Method::HEAD, "/readyz") => {
                 text(StatusCode::SERVICE_UNAVAILABLE, "changes of clients are not stored now\n")
             }
+            (&Method::GET | &Method::HEAD, "/metrics") if self.has_metrics => match self.core.metrics().await
+            {
+                Some(metrics) => {
+                    let mut response = text(StatusCode::OK, metrics);
+                    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+                    response.headers_mut().insert(CONTENT_TYPE, kind);
+                    response
+                }
+                None => text(StatusCode::SERVICE_UNAVAILABLE, "the server ends\n"),
+            },
             (&Method::GET | &Method::HEAD, "/") => {
                 text(StatusCode::OK, "hashmill serve: connect with a client of automerge-repo\n")
             }
             _ => text(StatusCode::NOT_FOUND, "not found\n"),
         }
+    }
+
+    /// Lets a client in, or says why not.
+    fn upgrade(&self, request: Request<Incoming>, key: &str, permits: &Arc<Permits>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let token = token_of(&parts);
+        let admission = match self.gate.admit(token.as_ref().map(|token| token.as_str())) {
+            Ok(admission) => admission,
+            Err(error) => {
+                self.core.note_refused_client(error.to_string());
+                let mut response = text(StatusCode::UNAUTHORIZED, format!("{error}\n"));
+                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                return response;
+            }
+        };
+        let mut response = Response::new(Body::default());
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let headers = response.headers_mut();
+        let protocol = chosen_protocol(&parts.headers).map(|name| (SEC_WEBSOCKET_PROTOCOL, name));
+        let values = [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), (SEC_WEBSOCKET_ACCEPT, key)];
+        for (name, value) in values.into_iter().chain(protocol) {
+            headers.insert(name, value.parse().expect("base 64 and parts of other headers are valid values"));
+        }
+        let upgrade = hyper::upgrade::on(Request::from_parts(parts, body));
+        let (core, mut gate) = (self.core.clone(), self.gate.clone());
+        let (permits, max_frame_bytes) = (Arc::clone(permits), self.max_frame_bytes);
+        tokio::spawn(async move {
+            if let Ok(upgraded) = upgrade.await {
+                let client = socket::Client { admission, token, gate: &mut gate };
+                socket::serve(TokioIo::new(upgraded), &core, client, max_frame_bytes).await;
+            }
+            drop(permits);
+        });
+        response
     }
 }
 
@@ -126,8 +177,12 @@ fn has_word(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     values.flat_map(|value| value.split(',')).any(|there| there.trim().eq_ignore_ascii_case(word))
 }
 
-fn text(status: StatusCode, text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(text));
+fn text(status: StatusCode, text: impl Into<Cow<'static, str>>) -> Response<Body> {
+    let body = match text.into() {
+        Cow::Borrowed(text) => Body::from(text),
+        Cow::Owned(text) => Body::from(text),
+    };
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     response
 }

@@ -3,9 +3,13 @@
 //! The core runs on a thread of its own, which never waits for anything but the next event. Appends run on a second thread, loads and
 //! large work on further ones, sockets on tokio's.
 
+mod addresses;
+pub mod auth;
 mod driver;
 mod error;
+mod gate;
 mod http;
+mod metrics;
 mod socket;
 mod store;
 mod transfer;
@@ -27,7 +31,9 @@ use hashmill_repo::StorageId;
 pub use error::{OpenError, RunError};
 pub use transfer::{TransferCounts, TransferError, TransferFact, check, export, import};
 
+use auth::Authentication;
 use driver::Driver;
+use gate::Gate;
 use store::Store;
 
 /// Time for storing what was received, after a request to stop.
@@ -44,14 +50,50 @@ pub struct Settings {
     pub peer_id: String,
     /// Random bytes for the id of a new storage.
     pub new_storage_id: [u8; 16],
-    /// Rights of all clients.
-    pub access: Access,
+    /// Who may connect, and with which rights.
+    pub authentication: Authentication,
+    /// The most that any client may do.
+    pub max_access: Access,
+    /// The time in seconds since 1970, for tokens.
+    pub unix_time: fn() -> u64,
     /// Maximum size of a message of a client.
     pub max_frame_bytes: usize,
     /// Budget for documents in memory.
     pub memory_bytes: usize,
     /// Maximum number of open sockets.
     pub max_sockets: usize,
+    /// Limits of single clients.
+    pub limits: ClientLimits,
+    /// Answer requests for metrics?
+    pub has_metrics: bool,
+}
+
+/// Limits of single clients and documents.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientLimits {
+    /// Maximum number of sockets of one identity.
+    pub max_sockets_per_identity: usize,
+    /// Maximum number of connections of one address.
+    pub max_connections_per_address: usize,
+    /// Messages of a socket in a second. Faster ones are read later.
+    pub messages_per_second: Option<u64>,
+    /// Bytes of messages of a socket in a second. Faster ones are read later.
+    pub bytes_per_second: Option<u64>,
+    /// Maximum size of a document in the storage.
+    pub max_document_bytes: usize,
+}
+
+impl Default for ClientLimits {
+    /// No limits.
+    fn default() -> ClientLimits {
+        ClientLimits {
+            max_sockets_per_identity: usize::MAX,
+            max_connections_per_address: usize::MAX,
+            messages_per_second: None,
+            bytes_per_second: None,
+            max_document_bytes: usize::MAX,
+        }
+    }
 }
 
 /// A server that is ready to accept clients.
@@ -62,11 +104,23 @@ pub struct Server {
     settings: Settings,
     store: Arc<Store>,
     stop: watch::Sender<bool>,
+    authentication: watch::Sender<Arc<Authentication>>,
 }
 
 /// Asks a server to stop.
 #[derive(Clone)]
 pub struct StopHandle(watch::Sender<bool>);
+
+/// Changes who may connect to a running server.
+#[derive(Clone)]
+pub struct RightsHandle(watch::Sender<Arc<Authentication>>);
+
+impl RightsHandle {
+    /// Replaces tokens, keys and rights. Open connections get their new rights, or are closed if they have none.
+    pub fn replace(&self, authentication: Authentication) {
+        self.0.send_replace(Arc::new(authentication));
+    }
+}
 
 impl StopHandle {
     /// Asks the server to store what it has received, close all sockets, and return.
@@ -87,7 +141,8 @@ impl Server {
             .map_err(|reason| OpenError::Listen { address: settings.listen.first().copied(), reason })?;
         let address = listener.local_addr().map_err(|reason| OpenError::Listen { address: None, reason })?;
         let (stop, _) = watch::channel(false);
-        Ok(Server { runtime, listener, address, settings, store: Arc::new(store), stop })
+        let (authentication, _) = watch::channel(Arc::new(settings.authentication.clone()));
+        Ok(Server { runtime, listener, address, settings, store: Arc::new(store), stop, authentication })
     }
 
     /// The address that it listens on.
@@ -105,15 +160,26 @@ impl Server {
         StopHandle(self.stop.clone())
     }
 
+    /// A handle to change the rights of clients.
+    pub fn rights_handle(&self) -> RightsHandle {
+        RightsHandle(self.authentication.clone())
+    }
+
     /// Serves until it is stopped. Each fact is passed to `report`.
     pub fn run(self, report: impl Fn(&Fact) + Send + 'static) -> Result<(), RunError> {
-        let Server { runtime, listener, settings, store, stop, .. } = self;
+        let Server { runtime, listener, settings, store, stop, authentication, .. } = self;
         let mut config = Config::new(&settings.peer_id, store.storage_id());
         config.memory_bytes = settings.memory_bytes;
+        let limits = settings.limits;
+        config.max_sockets_per_identity = limits.max_sockets_per_identity;
+        config.messages_per_second = limits.messages_per_second;
+        config.bytes_per_second = limits.bytes_per_second;
+        config.max_document_bytes = limits.max_document_bytes;
         config.max_inbox_bytes = config.max_inbox_bytes.min(settings.max_frame_bytes);
         let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
         let result = runtime.block_on(async {
-            let http = http::Http::new(driver.handle(), &settings);
+            let gate = Gate::new(authentication.subscribe(), settings.max_access, settings.unix_time);
+            let http = http::Http::new(driver.handle(), gate, &settings);
             let mut stops = stop.subscribe();
             let mut ended = driver.ended();
             tokio::select! {

@@ -17,9 +17,11 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
+use zeroize::Zeroizing;
 
+use super::auth::Admission;
 use super::driver::{Handle, Outgoing};
-use crate::access::Access;
+use super::gate::Gate;
 use crate::event::CloseReason;
 use crate::ids::SocketId;
 
@@ -35,8 +37,15 @@ const READ_BUFFER_BYTES: usize = 4 << 10;
 
 type Socket<S> = WebSocketStream<Counting<S>>;
 
+/// A client that was let in.
+pub(super) struct Client<'g> {
+    pub(super) admission: Admission,
+    pub(super) token: Option<Zeroizing<String>>,
+    pub(super) gate: &'g mut Gate,
+}
+
 /// Serves a client until it or the core closes the socket.
-pub(super) async fn serve<S>(stream: S, core: &Handle, access: Access, max_frame_bytes: usize)
+pub(super) async fn serve<S>(stream: S, core: &Handle, client: Client<'_>, max_frame_bytes: usize)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -49,12 +58,14 @@ where
     let stream = Counting { stream, moved_bytes: Arc::clone(&moved_bytes) };
     let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
     let (sink, frames) = socket.split();
-    let (id, Outgoing { frames: outgoing, close }) = core.open(access);
+    let Client { admission, token, gate } = client;
+    let (id, Outgoing { frames: outgoing, close }) = core.open(Arc::clone(&admission.identity));
     tokio::select! {
         () = read(frames, id, core) => {}
         () = write(sink, id, outgoing, close.clone(), core) => {}
         () = linger(close) => {}
         () = stall(&moved_bytes) => {}
+        () = gate.watch(id, admission, token, core) => {}
     }
     core.closed(id);
 }
@@ -136,7 +147,9 @@ fn close_frame(reason: CloseReason) -> CloseFrame {
         CloseReason::Replaced => (CloseCode::Policy, "another connection has the same peer id"),
         CloseReason::Slow => (CloseCode::Policy, "messages are not read"),
         CloseReason::TooMuch => (CloseCode::Policy, "too many documents or messages"),
+        CloseReason::TooManySockets => (CloseCode::Policy, "too many connections of one identity"),
         CloseReason::NoProgress => (CloseCode::Policy, "the sync makes no progress"),
+        CloseReason::Unauthorized => (CloseCode::Policy, "the token has expired or was withdrawn"),
         CloseReason::Draining => (CloseCode::Away, "the server ends"),
     };
     CloseFrame { code, reason: reason.into() }

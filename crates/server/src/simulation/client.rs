@@ -1,6 +1,7 @@
 //! Simulated clients, on the protocol library.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_doc::sync::{Message as SyncMessage, MessageFlags};
@@ -10,6 +11,7 @@ use hashmill_repo::{Client, Conversation, DocumentId, Event, Message, PeerId};
 use hashmill_testkit::Rng;
 
 use crate::access::Access;
+use crate::identity::Identity;
 use crate::ids::SocketId;
 
 /// What a client knows of the sync protocol. The first two are older than this project's client, on which all are built.
@@ -57,7 +59,7 @@ pub(super) struct SimulatedClient {
     pub(super) client: Client,
     pub(super) peer: String,
     pub(super) socket: Option<SocketId>,
-    pub(super) access: Access,
+    pub(super) identity: Arc<Identity>,
     /// Does it read what arrives?
     pub(super) reads: bool,
     generation: Generation,
@@ -85,7 +87,7 @@ impl SimulatedClient {
             client: Client::new(PeerId::from(peer.as_str()), "session"),
             peer,
             socket: None,
-            access: Access::Write,
+            identity: Arc::new(Identity::new(&format!("client-{number}"), Access::Write)),
             reads: true,
             generation,
             number: number as u8,

@@ -1,5 +1,6 @@
 //! Frames of clients that break the protocol, from a list of inputs that ended or stopped other servers.
 
+use hashmill_doc::sync;
 use hashmill_repo::message::{PeerMetadata, SyncBody};
 use hashmill_repo::{DocumentId, Message};
 use hashmill_testkit::Rng;
@@ -25,7 +26,7 @@ fn frame(rng: &mut Rng, peer: &str, ids: &[DocumentId], seen: &[Vec<u8>]) -> Vec
         Message::Sync(SyncBody { sender, target, document: document.into(), data: data.into() }).encode()
     };
     let id = ids[rng.below(ids.len())].to_string();
-    match rng.below(12) {
+    match rng.below(13) {
         0 => vec![0xf6],
         1 => vec![0xf7],
         2 => vec![0x01],
@@ -39,6 +40,12 @@ fn frame(rng: &mut Rng, peer: &str, ids: &[DocumentId], seen: &[Vec<u8>]) -> Vec
         9 => Message::Leave { sender: peer.into() }.encode(),
         10 => {
             sync(DocumentId::from_random_bytes([rng.below(200) as u8; 16]).to_string(), &[0x42, 0, 0, 0, 0])
+        }
+        11 => {
+            let mut message = sync::Message::decode(&[0x42, 0, 0, 0, 0]).expect("a sound message");
+            // More than a document may have.
+            message.changes.push(vec![0; 2 << 20]);
+            sync(id, &message.encode())
         }
         _ => {
             // A sound frame of another client, with a changed byte.

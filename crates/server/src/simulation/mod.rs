@@ -93,6 +93,9 @@ fn known_mistakes_are_found() {
         (Defect::NoReset, &["exchange", "convergence"], 100),
         (Defect::UnboundedQueue, &["memory"], 200),
         (Defect::DeletesUnread, &["promise"], 600),
+        (Defect::RightsAtOpenOnly, &["rights"], 100),
+        (Defect::NoPause, &["rate"], 100),
+        (Defect::NoRelease, &["convergence"], 200),
     ] {
         let found =
             (0..most_seeds).find_map(|seed| Some((seed, run(&Scenario::new(seed), Some(defect)).1.err()?)));

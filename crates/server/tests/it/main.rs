@@ -1,16 +1,19 @@
 //! Integration tests of the core: the protocol as clients see it, with a storage that never fails.
 
 mod durability;
+mod limits;
 mod malformed;
 mod protocol;
+mod rights;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_doc::{ActorId, Document, ROOT, Transactable as _};
 use hashmill_repo::{Client, DocumentId, Message, PeerId};
 use hashmill_server::{
-    Access, Action, BatchId, ChunkKey, CloseReason, Config, Core, Event, Fact, IoFailure, SocketId,
+    Access, Action, BatchId, ChunkKey, CloseReason, Config, Core, Event, Fact, Identity, IoFailure, SocketId,
     StoredChunk,
 };
 
@@ -25,6 +28,8 @@ struct Server {
     sent: Vec<(SocketId, Vec<u8>)>,
     closed: Vec<(SocketId, CloseReason)>,
     facts: Vec<Fact>,
+    /// Sockets that are not read.
+    paused: BTreeSet<SocketId>,
     /// Appends wait here while `holds_appends` is set.
     appends: Vec<(BatchId, Vec<StoredChunk>)>,
     holds_appends: bool,
@@ -32,13 +37,21 @@ struct Server {
 
 impl Server {
     fn new() -> Server {
+        Server::with(|_| {})
+    }
+
+    /// A server whose configuration is changed.
+    fn with(change: impl FnOnce(&mut Config)) -> Server {
+        let mut config = Config::new("srv", "5638dcaa-8264-4cd2-a865-2a045e045ae2");
+        change(&mut config);
         Server {
-            core: Core::new(Config::new("srv", "5638dcaa-8264-4cd2-a865-2a045e045ae2")),
+            core: Core::new(config),
             now: Duration::ZERO,
             stored: BTreeMap::new(),
             sent: Vec::new(),
             closed: Vec::new(),
             facts: Vec::new(),
+            paused: BTreeSet::new(),
             appends: Vec::new(),
             holds_appends: false,
         }
@@ -90,14 +103,25 @@ impl Server {
             }
             Action::RunWork(work, job) => return Some(Event::WorkDone(work, job.run())),
             Action::WakeAt(_) => {}
+            Action::PauseReads(socket) => drop(self.paused.insert(socket)),
+            Action::ResumeReads(socket) => drop(self.paused.remove(&socket)),
             Action::Report(fact) => self.facts.push(fact),
         }
         None
     }
 
     fn open(&mut self, socket: u64) -> SocketId {
-        self.step(Event::SocketOpened(SocketId(socket), Access::Write));
+        self.open_with(socket, Identity::new("all", Access::Write))
+    }
+
+    fn open_with(&mut self, socket: u64, identity: Identity) -> SocketId {
+        self.step(Event::SocketOpened(SocketId(socket), Arc::new(identity)));
         SocketId(socket)
+    }
+
+    /// Changes the access of a client to all documents.
+    fn allow(&mut self, socket: SocketId, access: Access) {
+        self.step(Event::RightsChanged(socket, Arc::new(Identity::new("all", access))));
     }
 
     fn receive(&mut self, socket: SocketId, frame: &[u8]) {

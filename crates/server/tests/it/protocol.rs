@@ -1,10 +1,9 @@
 //! The protocol as clients see it.
 
-use hashmill_doc::sync::{Message as SyncMessage, MessageFlags};
 use hashmill_doc::{Document, ROOT, Transactable as _};
-use hashmill_repo::message::{EphemeralBody, PeerMetadata, SyncBody};
+use hashmill_repo::message::{EphemeralBody, PeerMetadata};
 use hashmill_repo::{DocumentId, Event as ClientEvent, Message, SyncStatus};
-use hashmill_server::{Access, CloseReason, Event, SocketId};
+use hashmill_server::{CloseReason, Event};
 
 use crate::{Server, client, edit, id};
 
@@ -40,115 +39,6 @@ fn an_absent_document_is_sent_when_it_appears() {
     assert!(!server.sent.is_empty(), "unasked");
     server.settle(first, &mut asker);
     assert_eq!(asker.status(&id()), Some(SyncStatus::InSync));
-}
-
-#[test]
-fn a_denied_document_looks_like_an_absent_one() {
-    let answers = |access: Access| {
-        let mut server = Server::new();
-        let (owner, other) = (server.open(1), server.open(2));
-        if access == Access::Denied {
-            server.settle(owner, &mut client("owner", 2));
-        }
-        server.step(Event::AccessChanged(other, access));
-        let mut asker = client("asker", 0);
-        while let Some(frame) = asker.to_send(server.now) {
-            server.receive(other, &frame);
-            if !asker.is_ready() {
-                for frame in server.frames(other) {
-                    asker.received(&frame, server.now).expect("no violation");
-                }
-            }
-        }
-        server.frames(other)
-    };
-    let [absent, denied] = [Access::Write, Access::Denied].map(answers);
-    assert_eq!(absent, denied);
-    assert_eq!(absent.len(), 1);
-}
-
-/// Official servers and clients then exchange messages without end.
-#[test]
-fn edits_without_access_arrive_when_it_returns() {
-    let mut server = Server::new();
-    let (socket, other) = (server.open(1), server.open(2));
-    let (mut ann, mut ben) = (client("ann", 1), client("ben", 0));
-    server.settle(socket, &mut ann);
-    server.settle(other, &mut ben);
-    server.step(Event::AccessChanged(socket, Access::Denied));
-    server.settle(socket, &mut ann);
-    edit(&mut ann, 5);
-    edit(&mut ben, 6);
-    server.settle(socket, &mut ann);
-    server.settle(other, &mut ben);
-    let conversation = ann.conversation(&id()).expect("it was added");
-    assert!(conversation.is_unavailable());
-    server.step(Event::AccessChanged(socket, Access::Write));
-    let frames = server.settle(socket, &mut ann);
-    assert!(frames < 10, "{frames} frames");
-    server.settle(other, &mut ben);
-    let [ann, ben] = [ann, ben].map(|client| client.document(&id()).expect("it was added").get_heads());
-    assert_eq!(ann, ben);
-}
-
-/// It has nothing that it could have sent in vain, so it would not answer a message that tells it to send that again.
-#[test]
-fn clients_without_changes_get_a_document_when_access_is_given() {
-    let mut server = Server::new();
-    let owner = server.open(1);
-    server.settle(owner, &mut client("owner", 2));
-    for access in [Access::Read, Access::Write] {
-        let socket = SocketId(2 + access as u64);
-        server.step(Event::SocketOpened(socket, Access::Denied));
-        let mut asker = client("asker", 0);
-        server.settle(socket, &mut asker);
-        assert!(asker.conversation(&id()).expect("it was added").is_unavailable());
-        server.step(Event::AccessChanged(socket, access));
-        server.settle(socket, &mut asker);
-        assert_eq!(asker.status(&id()), Some(SyncStatus::InSync), "{access:?}");
-    }
-}
-
-/// A message without heads tells an older client to send everything again, and one without changes does not answer it.
-#[test]
-fn older_clients_without_changes_get_a_document_after_lost_messages() {
-    let mut server = Server::new();
-    let (owner, older) = (server.open(1), server.open(2));
-    let (metadata, versions) = (PeerMetadata::default(), Some(vec!["1".into()]));
-    server.receive(older, &Message::Join { sender: "older".into(), metadata, versions }.encode());
-    let request = || {
-        let mut message = SyncMessage::default();
-        message.flags = Some(MessageFlags::new());
-        let data = message.encode();
-        let (sender, target, document) = ("older".into(), "srv".into(), id().to_string().into());
-        Message::Request(SyncBody { sender, target, document, data: data.into() }).encode()
-    };
-    server.receive(older, &request());
-    server.step(Event::AccessChanged(older, Access::Denied));
-    server.receive(older, &request());
-    server.settle(owner, &mut client("owner", 2));
-    server.frames(older);
-    server.step(Event::AccessChanged(older, Access::Write));
-    let names_heads = |frame: &Vec<u8>| match Message::decode(frame).expect("sound") {
-        Message::Sync(body) => !SyncMessage::decode(&body.data).expect("sound").heads.is_empty(),
-        other => panic!("{other:?}"),
-    };
-    assert!(server.frames(older).iter().any(names_heads));
-}
-
-#[test]
-fn clients_without_write_access_only_read() {
-    let mut server = Server::new();
-    let (socket, other) = (server.open(1), server.open(2));
-    server.step(Event::AccessChanged(socket, Access::Read));
-    let (mut reader, mut writer) = (client("reader", 2), client("writer", 1));
-    server.settle(socket, &mut reader);
-    server.settle(other, &mut writer);
-    server.settle(socket, &mut reader);
-    assert_eq!(reader.status(&id()), Some(SyncStatus::ReadOnlyPeer));
-    let changes =
-        |client: &hashmill_repo::Client| client.document(&id()).expect("it was added").stats().changes;
-    assert_eq!((changes(&reader), changes(&writer)), (3, 1));
 }
 
 #[test]

@@ -1,27 +1,35 @@
 //! `hashmill serve`: a sync server for automerge-repo's clients.
 
 mod fact_log;
+mod rights;
 mod settings;
+mod toml_file;
 mod transfer;
 
-use crate::flags::{InitArgs, ServeArgs, ServeCommand, UsageError};
+use crate::flags::{InitArgs, ServeArgs, ServeCommand, TokenArgs, UsageError};
 use crate::os::SignalBlock;
-use crate::output::{self, display_path, print_note};
+use crate::output::{self, display_path, error_chain, print_note};
 use anyhow::{Context as _, Result, anyhow, bail};
 use fact_log::FactLog;
-use hashmill_server::shell::{Server, Settings};
+use hashmill_server::shell::Server;
+use hashmill_server::shell::auth::Authentication;
+use settings::Resolved;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
 
 /// Polling interval for signals, and for the end of the server.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Polling interval for changes of files of tokens and keys.
+const RIGHTS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs the command.
 pub(crate) fn run(flags: &ServeArgs) -> Result<()> {
     match &flags.command {
         Some(ServeCommand::Init(init)) => write_settings(init),
+        Some(ServeCommand::Token(token)) => print_token(token),
         Some(ServeCommand::Import(import)) => transfer::import(import),
         Some(ServeCommand::Export(export)) => transfer::export(export),
         Some(ServeCommand::Check(check)) => transfer::check(check),
@@ -41,14 +49,34 @@ fn write_settings(flags: &InitArgs) -> Result<()> {
     file.write_all(settings::TEMPLATE.as_bytes()).with_context(|| name.to_string())
 }
 
+/// Makes a token, and the table that lets it in.
+fn print_token(flags: &TokenArgs) -> Result<()> {
+    let mut bytes = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut bytes[..])?;
+    let token = Zeroizing::new(format!("hm_{}", data_encoding::BASE64URL_NOPAD.encode(&bytes[..])));
+    let digest = data_encoding::HEXLOWER.encode(&Authentication::digest(&token));
+    let name = toml_edit::Value::from(flags.name.as_str()).to_string();
+    let name = name.trim();
+    // Beside the output, which is for a file: that is to hold no token.
+    print_note(&format!("token of {name}, shown this once: {}", &*token));
+    output::print(&format!(
+        "[[identity]]\nname = {}\ntoken-sha256 = \"{digest}\"\n\
+         documents = {{ \"*\" = \"write\" }}\n",
+        name,
+    ))
+}
+
 /// Serves until a signal.
-fn serve(settings: Settings) -> Result<()> {
+fn serve(resolved: Resolved) -> Result<()> {
+    let Resolved { settings, mut rights, log } = resolved;
     let mut signals = SignalBlock::ending().context("signals")?;
     let server = Server::open(settings)?;
     let stop = server.stop_handle();
+    let rights_handle = server.rights_handle();
+    let mut rights_read = Instant::now();
     output::print(&format!("listening on ws://{}, storage {}\n", server.address(), server.storage_id()))?;
-    let log = FactLog::new();
-    let server = thread::spawn(move || server.run(move |fact| log.note(fact)));
+    let facts = FactLog::new(log);
+    let server = thread::spawn(move || server.run(move |fact| facts.note(fact)));
     let mut is_stopping = false;
     while !server.is_finished() {
         if let Some((_, _)) = signals.next() {
@@ -56,8 +84,20 @@ fn serve(settings: Settings) -> Result<()> {
                 bail!("stopped again before all changes were stored; they were not confirmed to clients");
             }
             is_stopping = true;
-            print_note("storing what was received, then stopping");
+            fact_log::print_event(log, "stopping", "info", "storing what was received, then stopping", None);
             stop.stop();
+        }
+        if rights_read.elapsed() >= RIGHTS_INTERVAL {
+            match rights.read_changed() {
+                Some(Ok(changed)) => rights_handle.replace(changed),
+                Some(Err(error)) => {
+                    let text =
+                        format!("{}: the earlier rights stay until it is repaired", error_chain(&error));
+                    fact_log::print_event(log, "rights-unreadable", "error", &text, None);
+                }
+                None => {}
+            }
+            rights_read = Instant::now();
         }
         thread::sleep(POLL_INTERVAL);
     }

@@ -1,11 +1,13 @@
 //! Settings of a server: flags, environment, settings file, defaults.
 
-use crate::flags::{ServeArgs, StorageFlag, UsageError};
+use super::rights::{IdentityTable, RightsSource};
+use super::toml_file::parse_toml;
+use crate::flags::{LogFormat, ServeArgs, StorageFlag, UsageError};
 use crate::output::display_path;
 use anyhow::{Context as _, Result, bail};
 use hashmill_repo::PeerId;
 use hashmill_server::Access;
-use hashmill_server::shell::Settings;
+use hashmill_server::shell::{ClientLimits, Settings};
 use serde::Deserialize;
 use std::env;
 use std::ffi::OsString;
@@ -23,13 +25,13 @@ pub(super) const TEMPLATE: &str = "\
 # Settings of `hashmill serve --settings FILE`. Flags and the environment (PORT, DATA_DIR) go before them.
 # Each line shows a default: remove the # to change it.
 
-# Address and port. Other machines reach 0.0.0.0 and [::], which needs open-to-all.
+# Address and port. Other machines reach 0.0.0.0 and [::], which needs tokens or open-to-all.
 # listen = \"127.0.0.1:3030\"
 
 # Directory of the storage. One server uses it at a time.
 # data = \"hashmill-data\"
 
-# Everyone who reaches the server may read and change every document whose id they know.
+# Everyone who reaches the server may read and change every document whose id they know. Not together with tokens.
 # open-to-all = false
 
 # Take no changes.
@@ -46,6 +48,45 @@ pub(super) const TEMPLATE: &str = "\
 
 # Maximum number of open connections.
 # max-connections = 10000
+
+# Limits of single clients; 0 is none. Faster messages are read later. A document that would become larger takes no changes for five
+# minutes. Clients of one proxy have one address, and clients without a token are one identity.
+# max-connections-per-identity = 0
+# max-connections-per-address = 0
+# max-messages-per-second = 0
+# max-kib-per-second = 0
+# max-document-mib = 0
+
+# Answer /metrics? By default only where other machines do not reach the server.
+# metrics = true
+
+# Form of messages on standard error: text, or json with one object in each line.
+# log = \"text\"
+
+# File of identities with static tokens, as below, where a token may be in clear: token = \"…\". Only its owner may read it then.
+# Changes of it act at once, also on open connections.
+# tokens = \"\"
+
+# File of public keys of issuers of JSON Web Tokens: PEM, JWK or JWKS, for EdDSA, ES256 and HS256. Changes act at once. The
+# tokens need the claims sub, exp and documents: {\"*\": \"read\", \"ID\": \"write\"}.
+# jwt-keys = \"\"
+
+# File of a secret for HS256 that the issuer shares, of 32 bytes or more.
+# jwt-secret = \"\"
+
+# The claim aud that JSON Web Tokens must have.
+# jwt-audience = \"\"
+
+# Right of clients without a token on all documents: none, read or write. Empty: none if there are tokens, else write.
+# anonymous = \"\"
+
+# An identity. `hashmill serve token NAME` makes a token and this table. Rights: none, read, write, and announce, which is write and
+# sends the document without being asked. * is every document without an own line. The tables are the last part of this file.
+#
+#   [[identity]]
+#   name = \"ann\"
+#   token-sha256 = \"…\"
+#   documents = { \"*\" = \"read\", \"ID\" = \"write\" }
 ";
 
 /// A settings file.
@@ -60,28 +101,39 @@ struct SettingsFile {
     memory_mib: Option<usize>,
     max_message_mib: Option<usize>,
     max_connections: Option<usize>,
+    max_connections_per_identity: Option<usize>,
+    max_connections_per_address: Option<usize>,
+    max_messages_per_second: Option<u64>,
+    max_kib_per_second: Option<u64>,
+    max_document_mib: Option<usize>,
+    metrics: Option<bool>,
+    log: Option<LogFormat>,
+    tokens: Option<PathBuf>,
+    jwt_keys: Option<PathBuf>,
+    jwt_secret: Option<PathBuf>,
+    jwt_audience: Option<String>,
+    anonymous: Option<String>,
+    #[serde(default)]
+    identity: Vec<IdentityTable>,
+}
+
+/// All that a server needs to start.
+pub(super) struct Resolved {
+    pub(super) settings: Settings,
+    pub(super) rights: RightsSource,
+    pub(super) log: LogFormat,
 }
 
 /// The settings of a server.
-pub(super) fn resolve(flags: &ServeArgs) -> Result<Settings> {
+pub(super) fn resolve(flags: &ServeArgs) -> Result<Resolved> {
     let file = match &flags.settings {
         Some(path) => {
             let text = fs::read_to_string(path).with_context(|| display_path(path).into_owned())?;
-            parse(&text).with_context(|| display_path(path).into_owned())?
+            parse_toml(&text).with_context(|| display_path(path).into_owned())?
         }
         None => SettingsFile::default(),
     };
     resolve_with(flags, file, env::var_os("PORT"), env::var_os("DATA_DIR"))
-}
-
-fn parse(text: &str) -> Result<SettingsFile> {
-    toml_edit::de::from_str(text).map_err(|error| {
-        // One line: the place is in the message.
-        let message: Vec<&str> = error.message().lines().collect();
-        let line = error.span().map(|span| text[..span.start].lines().count().max(1));
-        let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        UsageError(format!("{line}{}", message.join(" "))).into()
-    })
 }
 
 fn resolve_with(
@@ -89,7 +141,7 @@ fn resolve_with(
     file: SettingsFile,
     port: Option<OsString>,
     folder: Option<OsString>,
-) -> Result<Settings> {
+) -> Result<Resolved> {
     let port = match port {
         Some(port) if !port.is_empty() => {
             let parsed = port.to_str().and_then(|port| port.parse::<u16>().ok());
@@ -106,10 +158,18 @@ fn resolve_with(
         Err(error) => bail!(UsageError(format!("{listen}: not an address such as 127.0.0.1:3030: {error}"))),
     };
     let is_open = flags.open_to_all || file.open_to_all.unwrap_or(false);
-    if !is_open && addresses.iter().any(|address| !address.ip().is_loopback()) {
+    let files = [file.tokens, file.jwt_keys, file.jwt_secret];
+    let mut rights = RightsSource::new(file.identity, files, file.jwt_audience, file.anonymous);
+    if is_open && rights.has_tokens() {
+        bail!(UsageError(
+            "open-to-all would give all rights to everyone without a token: remove it, or set anonymous instead".to_owned()
+        ));
+    }
+    let is_local = addresses.iter().all(|address| address.ip().is_loopback());
+    if !is_open && !rights.has_tokens() && !is_local {
         bail!(UsageError(format!(
-            "{listen}: other machines may reach this address, and clients need no password: add --open-to-all if everyone may \
-             read and change every document whose id they know"
+            "{listen}: other machines may reach this address, and clients need no token: set tokens (`hashmill serve token`) or keys of \
+             issuers (jwt-keys), or add --open-to-all if everyone may read and change every document whose id they know"
         )));
     }
     let folder = folder.filter(|folder| !folder.is_empty()).map(PathBuf::from);
@@ -119,17 +179,33 @@ fn resolve_with(
         None => PeerId::from_random_bytes("storage-server", random_bytes()?).to_string(),
     };
     let is_read_only = flags.read_only || file.read_only.unwrap_or(false);
+    let or_unlimited = |limit: Option<usize>| limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     let mib = |value: Option<usize>, default: usize| value.unwrap_or(default).saturating_mul(MIB);
-    Ok(Settings {
+    let settings = Settings {
         listen: addresses,
         folder,
         peer_id,
         new_storage_id: random_bytes()?,
-        access: if is_read_only { Access::Read } else { Access::Write },
+        authentication: rights.read()?,
+        max_access: if is_read_only { Access::Read } else { Access::Write },
+        unix_time: hashmill_machine::date::now_seconds,
         max_frame_bytes: mib(file.max_message_mib, 256).max(MIB),
         memory_bytes: mib(file.memory_mib, 1024),
         max_sockets: file.max_connections.unwrap_or(10_000).max(1),
-    })
+        limits: ClientLimits {
+            max_sockets_per_identity: or_unlimited(file.max_connections_per_identity),
+            max_connections_per_address: or_unlimited(file.max_connections_per_address),
+            messages_per_second: file.max_messages_per_second.filter(|rate| *rate > 0),
+            bytes_per_second: file
+                .max_kib_per_second
+                .filter(|rate| *rate > 0)
+                .map(|kib| kib.saturating_mul(1 << 10)),
+            max_document_bytes: or_unlimited(file.max_document_mib).saturating_mul(MIB),
+        },
+        has_metrics: file.metrics.unwrap_or(is_local),
+    };
+    let log = flags.log.or(file.log).unwrap_or(LogFormat::Text);
+    Ok(Resolved { settings, rights, log })
 }
 
 /// The directory of the storage for a command that does not serve.
@@ -156,11 +232,13 @@ mod tests {
             open_to_all: false,
             read_only: false,
             settings: None,
+            log: None,
         }
     }
 
     fn resolved(flags: &ServeArgs, file: &str, port: Option<&str>, folder: Option<&str>) -> Result<Settings> {
-        resolve_with(flags, parse(file)?, port.map(OsString::from), folder.map(OsString::from))
+        let folder = folder.map(OsString::from);
+        Ok(resolve_with(flags, parse_toml(file)?, port.map(OsString::from), folder)?.settings)
     }
 
     /// The names and values, without random ones.
@@ -171,15 +249,17 @@ mod tests {
 
     #[test]
     fn the_template_has_the_defaults() {
-        // Comments that explain have a space and a sentence; the others are settings.
-        let is_setting = |line: &&str| line.starts_with("# ") && line.contains(" = ");
+        // Comments that explain have no equals sign outside of examples; the others are settings.
+        let is_setting = |line: &&str| {
+            line.starts_with("# ") && line.split_once(" = ").is_some_and(|(name, _)| !name[2..].contains(' '))
+        };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 8, "{all}");
+        assert_eq!(all.lines().count(), 20, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));
-        assert!(parse(TEMPLATE).is_ok());
+        assert!(parse_toml::<SettingsFile>(TEMPLATE).is_ok());
     }
 
     #[test]
@@ -200,7 +280,15 @@ mod tests {
     #[test]
     fn wrong_settings_are_named() {
         for (file, port, expected) in [
-            ("lisen = \"x\"", None, "line 1: unknown field `lisen`"),
+            ("lisen = \"x\"", None, "line 1: unknown field `lisen`: did you mean `listen`?"),
+            (
+                "[[identity]]\nname = \"a\"\ntoken-sha = \"b\"",
+                None,
+                "line 3: unknown field `token-sha`: did you mean `token-sha256`?",
+            ),
+            ("zzz = 1", None, "line 1: unknown field `zzz`, expected one of `listen`, "),
+            ("anonymous = \"all\"", None, "anonymous: “all” is no right"),
+            ("anonymous = \"announce\"", None, "anonymous: “announce” needs the id of a document"),
             ("\nmemory-mib = \"x\"", None, "line 2: invalid type"),
             ("listen = ", None, "line 1: "),
             ("listen = \"nowhere\"", None, "nowhere: not an address such as 127.0.0.1:3030"),

@@ -38,7 +38,8 @@ pub(crate) use password::{
 };
 #[cfg(feature = "serve")]
 pub(crate) use serve::{
-    CheckStorageArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, ServeArgs, ServeCommand, StorageFlag,
+    CheckStorageArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, LogFormat, ServeArgs, ServeCommand,
+    StorageFlag, TokenArgs,
 };
 pub(crate) use sum::SumArgs;
 pub(crate) use tune::TuneArgs;

@@ -1,12 +1,13 @@
 //! The flags of `hashmill serve`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Deserialize;
 use std::path::PathBuf;
 
 /// Sync documents of automerge-repo's clients, and store them
 ///
-/// Clients are told that the server has a change only when the change is on the disk. Until `--open-to-all`, the server listens on
-/// this machine alone. PORT and DATA_DIR in the environment mean what they mean to automerge-repo-sync-server; flags go before
+/// Clients are told that the server has a change only when the change is on the disk. Until tokens are set or `--open-to-all`, the
+/// server listens on this machine alone. PORT and DATA_DIR in the environment mean what they mean to automerge-repo-sync-server; flags go before
 /// them, and they go before the settings file. SIGTERM and Ctrl-C store what was received and end the server. Exit codes: 0 stopped,
 /// 1 the server cannot start or failed, 2 the command line cannot be used.
 #[derive(Args, Debug)]
@@ -16,7 +17,8 @@ use std::path::PathBuf;
 Examples:
   hashmill serve
   hashmill serve --data /var/lib/hashmill --listen 127.0.0.1:3030
-  hashmill serve init && hashmill serve --settings hashmill-serve.toml
+  hashmill serve init && hashmill serve token ann >> hashmill-serve.toml
+  hashmill serve --settings hashmill-serve.toml --listen 0.0.0.0:3030
   hashmill doc sync notes.amrg ws://127.0.0.1:3030 --new"
 )]
 pub(crate) struct ServeArgs {
@@ -39,18 +41,47 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) read_only: bool,
 
+    /// Form of messages on standard error [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) log: Option<LogFormat>,
+
     /// Settings file, see `hashmill serve init`
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
+}
+
+/// Form of messages.
+#[derive(ValueEnum, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    /// Lines for people
+    Text,
+    /// A JSON object in each line
+    Json,
 }
 
 /// The commands of `hashmill serve`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum ServeCommand {
     Init(InitArgs),
+    Token(TokenArgs),
     Import(ImportStorageArgs),
     Export(ExportStorageArgs),
     Check(CheckStorageArgs),
+}
+
+/// Make a token for a client, and the lines of the settings file that let it in
+///
+/// The settings hold the digest of the token alone. Lines with other rights are in the file of `hashmill serve init`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve token ann
+  hashmill serve token ann >> hashmill-serve.toml")]
+pub(crate) struct TokenArgs {
+    /// Name of the client, for messages
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
 }
 
 /// Write a settings file with the defaults and their meaning

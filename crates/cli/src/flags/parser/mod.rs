@@ -8,6 +8,9 @@ mod help;
 mod operands;
 mod suggest;
 
+#[cfg(feature = "serve")]
+pub(crate) use suggest::nearest;
+
 use super::commands::{Command, SumArgs};
 use super::output_flags::{self, OutputFlags};
 use crate::exit_code::FAILED;

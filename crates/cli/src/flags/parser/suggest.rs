@@ -83,7 +83,7 @@ fn long_names(arg: &Arg) -> Vec<String> {
 }
 
 /// The nearest name: by edit distance, or as the only one with this prefix.
-fn nearest(typed: &str, names: impl Iterator<Item = String>) -> Option<String> {
+pub(crate) fn nearest(typed: &str, names: impl Iterator<Item = String>) -> Option<String> {
     let names: BTreeSet<String> = names.collect();
     let by_distance = |name: &&String| edit_distance(typed, name);
     let closest = names.iter().min_by_key(by_distance)?;

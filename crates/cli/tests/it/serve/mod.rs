@@ -1,6 +1,8 @@
 //! Tests of `hashmill serve`: the program as its users run it, with real sockets, files and signals.
 
 mod kills;
+mod limits;
+mod rights;
 mod starts;
 mod storage;
 #[cfg(target_os = "linux")]
@@ -16,7 +18,7 @@ use std::net::TcpStream;
 use std::process::{ChildStdout, Command};
 use std::time::{Duration, Instant};
 use tungstenite::protocol::WebSocketConfig;
-use tungstenite::{Error, Message, WebSocket};
+use tungstenite::{ClientRequestBuilder, Error, HandshakeError, Message, WebSocket};
 
 /// A running server on a free port, with its storage in the world's folder `store`.
 struct Server {
@@ -35,7 +37,11 @@ impl Server {
 
     /// Starts a command with further arguments.
     fn start_with(world: &World, command: &mut Command, args: &[&str]) -> Server {
-        command.args(["--listen", "127.0.0.1:0", "--data", "store"]).args(args);
+        Server::start_at(world, command, "127.0.0.1:0", args)
+    }
+
+    fn start_at(world: &World, command: &mut Command, address: &str, args: &[&str]) -> Server {
+        command.args(["--listen", address, "--data", "store"]).args(args);
         command.env_remove("PORT").env_remove("DATA_DIR");
         let mut child = world.start(command);
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -73,11 +79,17 @@ impl Server {
 
     /// The status code of a request.
     fn status(&self, path: &str) -> u16 {
+        let answer = self.get(path);
+        answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    /// The answer to a request.
+    fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).expect("a server");
         write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").expect("a server");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
-        answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{answer}"))
+        answer
     }
 
     fn connect(&self) -> Socket {
@@ -85,20 +97,39 @@ impl Server {
     }
 }
 
+/// Status and text of a refused WebSocket.
+type Refusal = (u16, String);
+
 /// A socket of a test.
 struct Socket(WebSocket<TcpStream>);
 
 impl Socket {
     fn open(address: &str) -> Socket {
+        Socket::try_open(address, "/", &[]).expect("a WebSocket")
+    }
+
+    /// Opens a socket with a path, a query and headers.
+    fn try_open(address: &str, path: &str, headers: &[(&str, &str)]) -> Result<Socket, Refusal> {
         let stream = TcpStream::connect(address).expect("a server");
         stream.set_nodelay(true).expect("a socket");
         let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
-        let url = format!("ws://{address}/");
-        let (socket, _) =
-            tungstenite::client::client_with_config(url, stream, Some(config)).expect("a WebSocket");
-        // The handshake takes its time on a busy machine.
-        socket.get_ref().set_read_timeout(Some(Duration::from_millis(10))).expect("a socket");
-        Socket(socket)
+        let url = format!("ws://{address}{path}").parse().expect("a URL");
+        let request = headers.iter().fold(ClientRequestBuilder::new(url), |request, (name, value)| {
+            request.with_header(*name, *value)
+        });
+        match tungstenite::client::client_with_config(request, stream, Some(config)) {
+            Ok((socket, _)) => {
+                // Only now: the handshake waits for a busy server.
+                let timeout = Some(Duration::from_millis(10));
+                socket.get_ref().set_read_timeout(timeout).expect("a socket");
+                Ok(Socket(socket))
+            }
+            Err(HandshakeError::Failure(Error::Http(response))) => {
+                let text = response.body().as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+                Err((response.status().as_u16(), text.into_owned()))
+            }
+            Err(error) => panic!("{error}"),
+        }
     }
 
     fn send(&mut self, frame: Vec<u8>) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 
 impl World {
-    fn serve(&self, args: &[&str]) -> crate::world::Done {
+    pub(super) fn serve(&self, args: &[&str]) -> crate::world::Done {
         let mut command = Command::new(hashmill());
         command.arg("serve").args(args).env_remove("PORT").env_remove("DATA_DIR");
         crate::world::finish(self.start(&mut command))

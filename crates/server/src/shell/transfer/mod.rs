@@ -6,12 +6,12 @@ mod directory;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hashmill_doc::Limits;
 use hashmill_repo::{DocumentId, StorageId};
 
 use super::error::OpenError;
 use super::store::{Entry, Store};
-use crate::document::unreadable_chunks;
+use crate::config::Config;
+use crate::document::{DocumentLimits, unreadable_chunks};
 use crate::event::IoFailure;
 
 /// Entries are stored together up to this size: each commit waits for the disk.
@@ -217,7 +217,7 @@ fn each_document(
 /// Reports damaged chunks of a document, and returns their number.
 fn report_damaged(document: &DocumentId, entries: &[Entry], report: &mut dyn FnMut(&TransferFact)) -> u64 {
     let chunks = entries.iter().filter_map(Entry::to_chunk).collect();
-    let unreadable = unreadable_chunks(document, chunks, Limits::default());
+    let unreadable = unreadable_chunks(document, chunks, DocumentLimits::new(&Config::new("", "")));
     for (key, reason) in &unreadable {
         report(&TransferFact::Damaged { chunk: key.to_string(), reason: reason.clone() });
     }

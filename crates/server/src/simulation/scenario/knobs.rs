@@ -64,7 +64,7 @@ impl Knobs {
         config.degrade_after = Duration::from_millis([200, 2000][rng.below(2)]);
         config.staged_bytes = [500, 64 << 20][rng.below(2)];
         config.memory_bytes = [10_000, 1 << 30][rng.below(2)];
-        Knobs {
+        let mut knobs = Knobs {
             generations: (0..2 + rng.below(3)).map(|_| Generation::draw(rng)).collect(),
             documents: 1 + rng.below(3),
             operations: 40 + rng.below(160),
@@ -88,6 +88,12 @@ impl Knobs {
             damaged_loads,
             tears: rng.below(2) == 0,
             config,
-        }
+        };
+        // Larger than all changes of clients that keep to the protocol.
+        knobs.config.max_document_bytes = 2 << 20;
+        knobs.config.quarantine_time = Duration::from_millis([100, 5000][rng.below(2)]);
+        knobs.config.messages_per_second = [None, Some(20)][rng.below(2)];
+        knobs.config.bytes_per_second = [None, Some(1 << 16)][rng.below(2)];
+        knobs
     }
 }

@@ -8,7 +8,9 @@ use hashmill_repo::{DocumentId, Message, SyncStatus};
 
 use super::{Happening, World};
 use crate::access::Access;
+use crate::core::rates::BURST;
 use crate::event::CloseReason;
+use crate::identity::Identity;
 use crate::ids::SocketId;
 use crate::simulation::violation::Violation;
 
@@ -31,7 +33,8 @@ impl World {
         self.start_server();
         for client in 0..self.clients.len() {
             self.read_again(client);
-            self.set_access(client, Access::Write)?;
+            let identity = Identity::new(&self.clients[client].peer, Access::Write);
+            self.set_rights(client, identity)?;
             self.connect(client);
         }
         self.run_for(HEAL_TIME)?;
@@ -91,6 +94,18 @@ impl World {
         Ok(())
     }
 
+    /// Checks that a socket was not read faster than its rate allows.
+    pub(super) fn check_rate(&mut self, socket: SocketId, bytes: usize) -> Result<(), Violation> {
+        let Some(connection) = self.connections.get_mut(&socket) else { return Ok(()) };
+        let allowed = BURST + (self.now - connection.opened_at);
+        // The last message may exceed it, and is paid for before the next one.
+        if connection.spent > allowed {
+            return Err(Violation::new("rate", format!("{socket:?}: {:?} of {allowed:?}", connection.spent)));
+        }
+        connection.spent += self.knobs.config.message_cost(bytes);
+        Ok(())
+    }
+
     fn frames_in_flight(&self, socket: SocketId) -> usize {
         let connection = self.connections.get(&socket);
         connection.map_or(0, |connection| connection.to_server.len() + connection.to_client.len())
@@ -128,13 +143,20 @@ impl World {
         if !connection.is_open_at_server {
             return wrong("a frame for a closed socket");
         }
-        let (access, client) = (connection.access, connection.client);
+        let client = connection.client;
         let queued: usize = connection.to_client.iter().map(Vec::len).sum();
         // Jobs of several documents may each find room.
         let most = self.knobs.config.queue_bytes + (self.ids.len() - 1) * self.longest_frame + SMALL_FRAMES;
         let message = Message::decode(frame).map_err(|error| Violation::new("form", error.to_string()))?;
-        let reveals = matches!(message, Message::Sync(_) | Message::Request(_) | Message::Ephemeral(_));
-        if access == Access::Denied && reveals {
+        let document = match &message {
+            Message::Sync(body) | Message::Request(body) => Some(&body.document),
+            Message::Ephemeral(body) => Some(&body.document),
+            Message::DocUnavailable { document, .. } => Some(document),
+            _ => None,
+        };
+        let document = document.map(|document| document.parse().expect("the server names documents"));
+        let is_denied = document.is_some_and(|id| connection.identity.access_to(&id) == Access::Denied);
+        if is_denied && !matches!(message, Message::DocUnavailable { .. }) {
             return Err(Violation::new("rights", format!("{socket:?}: {message:?}")));
         }
         match message {
@@ -154,7 +176,7 @@ impl World {
                 }
             }
             Message::DocUnavailable { .. } => {
-                if access == Access::Denied {
+                if is_denied {
                     self.probes.count("denied frames");
                 }
             }
@@ -168,8 +190,11 @@ impl World {
     pub(super) fn check_close(&self, socket: SocketId, reason: CloseReason) -> Result<(), Violation> {
         let connection = self.connections.get(&socket);
         let is_sound = connection.is_some_and(|connection| connection.client.is_some());
-        let is_good = matches!(reason, CloseReason::Replaced | CloseReason::Slow | CloseReason::Draining);
-        if is_sound && !is_good {
+        let is_expected = matches!(
+            reason,
+            CloseReason::Replaced | CloseReason::Slow | CloseReason::Draining | CloseReason::Unauthorized
+        );
+        if is_sound && !is_expected {
             return Err(Violation::new("form", format!("{socket:?}: closed, {reason:?}")));
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Connections of the world: delays, order, cuts, clients that do not read.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_testkit::Rng;
@@ -8,6 +9,7 @@ use hashmill_testkit::Rng;
 use super::{Happening, World};
 use crate::access::Access;
 use crate::event::Event;
+use crate::identity::{Identity, Rule};
 use crate::ids::SocketId;
 use crate::simulation::hostile;
 use crate::simulation::violation::Violation;
@@ -21,25 +23,35 @@ const MAX_SILENCE_MS: usize = 20_000;
 pub(super) struct Connection {
     /// `None`: a hostile client.
     pub(super) client: Option<usize>,
-    pub(super) access: Access,
+    pub(super) identity: Arc<Identity>,
     pub(super) to_server: VecDeque<Vec<u8>>,
     pub(super) to_client: VecDeque<Vec<u8>>,
     pub(super) is_open_at_server: bool,
+    /// The server does not read it. Frames that arrived meanwhile are counted.
+    pub(super) is_paused: bool,
+    held_frames: usize,
+    /// Time that its messages have used of its rate, and when it was opened at the server.
+    pub(super) spent: Duration,
+    pub(super) opened_at: Duration,
     /// The latest arrival in each direction: frames of a connection keep their order.
     last_at_server: Duration,
     last_at_client: Duration,
 }
 
 impl World {
-    fn open(&mut self, client: Option<usize>, access: Access) -> SocketId {
+    fn open(&mut self, client: Option<usize>, identity: Arc<Identity>) -> SocketId {
         self.count += 1;
         let socket = SocketId(self.count);
         let connection = Connection {
             client,
-            access,
+            identity,
             to_server: VecDeque::new(),
             to_client: VecDeque::new(),
             is_open_at_server: false,
+            is_paused: false,
+            held_frames: 0,
+            spent: Duration::ZERO,
+            opened_at: self.now,
             last_at_server: self.now,
             last_at_client: self.now,
         };
@@ -70,7 +82,7 @@ impl World {
         if self.clients[client].socket.is_some() || !self.reconnects {
             return;
         }
-        let socket = self.open(Some(client), self.clients[client].access);
+        let socket = self.open(Some(client), Arc::clone(&self.clients[client].identity));
         self.clients[client].socket = Some(socket);
         self.clients[client].client.connect();
         self.send_from_client(client);
@@ -78,7 +90,7 @@ impl World {
 
     pub(super) fn connect_hostile(&mut self, rng: &mut Rng) {
         let frames = hostile::frames(rng, &self.ids, &self.seen);
-        let socket = self.open(None, Access::Write);
+        let socket = self.open(None, Arc::new(Identity::new("hostile", Access::Write)));
         frames.into_iter().for_each(|frame| self.send_to_server(socket, frame));
         self.arrive_at_server(socket, Happening::ClosesAtServer(socket));
     }
@@ -95,6 +107,33 @@ impl World {
         let Some(connection) = self.connections.get_mut(&socket) else { return };
         connection.to_server.push_back(frame);
         self.arrive_at_server(socket, Happening::FrameToServer(socket));
+    }
+
+    /// The next frame at the server, if it reads the socket.
+    pub(super) fn take_frame(&mut self, socket: SocketId) -> Option<Vec<u8>> {
+        let connection = self.connections.get_mut(&socket).filter(|there| there.is_open_at_server)?;
+        if connection.is_paused {
+            connection.held_frames += 1;
+            return None;
+        }
+        connection.to_server.pop_front()
+    }
+
+    pub(super) fn read_socket(&mut self, socket: SocketId) {
+        let Some(connection) = self.connections.get_mut(&socket) else { return };
+        connection.is_paused = false;
+        self.read_held_frame(socket);
+    }
+
+    /// Lets the server read the next of the frames that arrived during a pause. One at a time: the first may cause the next pause.
+    pub(super) fn read_held_frame(&mut self, socket: SocketId) {
+        let Some(connection) = self.connections.get_mut(&socket).filter(|there| !there.is_paused) else {
+            return;
+        };
+        if let Some(rest) = connection.held_frames.checked_sub(1) {
+            connection.held_frames = rest;
+            self.schedule(0, Happening::FrameToServer(socket));
+        }
     }
 
     pub(super) fn send_to_client(&mut self, socket: SocketId, frame: Vec<u8>) {
@@ -184,15 +223,40 @@ impl World {
         (0..behind).for_each(|_| self.probes.count("documents behind their sync"));
     }
 
-    pub(super) fn set_access(&mut self, client: usize, access: Access) -> Result<(), Violation> {
-        self.clients[client].access = access;
-        let socket = self.clients[client].socket;
-        let Some(connection) = socket.and_then(|socket| self.connections.get_mut(&socket)) else {
-            return Ok(());
-        };
-        connection.access = access;
+    /// Changes the rights of a client on some documents, or ends them.
+    pub(super) fn change_rights(&mut self, client: usize, rng: &mut Rng) -> Result<(), Violation> {
+        let draw = |rng: &mut Rng| [Access::Denied, Access::Read, Access::Write][rng.below(3)];
+        let mut identity = Identity::new(&self.clients[client].peer, draw(rng));
+        for id in &self.ids {
+            let (access, is_announced) = (draw(rng), rng.below(3) == 0);
+            identity.rules.insert(id.clone(), Rule { access, is_announced });
+        }
+        match rng.below(8) {
+            0 => self.end_rights(client),
+            1..4 => {
+                identity.rules.clear();
+                self.set_rights(client, identity)
+            }
+            _ => self.set_rights(client, identity),
+        }
+    }
+
+    pub(super) fn set_rights(&mut self, client: usize, identity: Identity) -> Result<(), Violation> {
+        let identity = Arc::new(identity);
+        self.clients[client].identity = Arc::clone(&identity);
+        let Some(socket) = self.clients[client].socket else { return Ok(()) };
+        let Some(connection) = self.connections.get_mut(&socket) else { return Ok(()) };
+        connection.identity = Arc::clone(&identity);
         if connection.is_open_at_server {
-            self.step(Event::AccessChanged(socket.expect("it is connected"), access))?;
+            self.step(Event::RightsChanged(socket, identity))?;
+        }
+        Ok(())
+    }
+
+    fn end_rights(&mut self, client: usize) -> Result<(), Violation> {
+        let Some(socket) = self.clients[client].socket else { return Ok(()) };
+        if self.connections.get(&socket).is_some_and(|connection| connection.is_open_at_server) {
+            self.step(Event::RightsEnded(socket))?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ mod checks;
 mod connections;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_repo::DocumentId;
@@ -16,7 +17,6 @@ use super::promise::Promise;
 use super::scenario::{Knobs, Scenario, Streams};
 use super::trace::Trace;
 use super::violation::Violation;
-use crate::access::Access;
 use crate::core::Core;
 use crate::core::defect::Defect;
 use crate::document::DocumentJob;
@@ -175,18 +175,19 @@ impl World {
                 let Some(connection) = self.connections.get_mut(&socket) else { return Ok(true) };
                 if self.core.is_some() {
                     connection.is_open_at_server = true;
-                    let access = connection.access;
-                    self.step(Event::SocketOpened(socket, access))?;
+                    connection.opened_at = self.now;
+                    let identity = Arc::clone(&connection.identity);
+                    self.step(Event::SocketOpened(socket, identity))?;
                 } else {
                     self.close_from_server(socket);
                 }
             }
             Happening::FrameToServer(socket) => {
-                let Some(connection) = self.connections.get_mut(&socket) else { return Ok(true) };
-                let frame = connection.to_server.pop_front();
-                if let Some(frame) = frame.filter(|_| connection.is_open_at_server) {
+                if let Some(frame) = self.take_frame(socket) {
+                    self.check_rate(socket, frame.len())?;
                     self.note_client_frame(socket, &frame)?;
                     self.step(Event::FrameReceived(socket, frame))?;
+                    self.read_held_frame(socket);
                 }
             }
             Happening::ClosesAtServer(socket) => {
@@ -283,9 +284,8 @@ impl World {
                 self.cut(client, &mut rng);
             }
             Some(3) => {
-                let access = [Access::Denied, Access::Read, Access::Write][rng.below(3)];
-                self.note(|| format!("operation {number}: client {client} may {access:?}"));
-                self.set_access(client, access)?;
+                self.note(|| format!("operation {number}: the rights of client {client} change"));
+                self.change_rights(client, &mut rng)?;
             }
             Some(4) => {
                 self.probes.count("reading pauses");
@@ -365,6 +365,11 @@ impl World {
                 self.check_close(socket, reason)?;
                 self.close_from_server(socket);
             }
+            Action::PauseReads(socket) => {
+                self.probes.count("pauses");
+                self.connections.get_mut(&socket).into_iter().for_each(|there| there.is_paused = true);
+            }
+            Action::ResumeReads(socket) => self.read_socket(socket),
             Action::Append { batch, chunks } => {
                 if self.writes.keys().any(|id| matches!(id, WriteId::Batch(_))) {
                     return Err(Violation::new("form", "two appends at a time"));

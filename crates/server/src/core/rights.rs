@@ -1,0 +1,112 @@
+//! Rights of clients: changes on open sockets, documents without access, and announced documents.
+
+use std::sync::Arc;
+
+use hashmill_repo::DocumentId;
+
+use super::Core;
+use super::defect::Defect;
+use crate::access::Access;
+use crate::document::Input;
+use crate::event::{Action, CloseReason};
+use crate::identity::Identity;
+use crate::ids::{RequestId, SocketId};
+
+impl Core {
+    /// Applies new rights to all documents that a client has asked for.
+    pub(super) fn change_rights(&mut self, id: SocketId, identity: &Arc<Identity>) {
+        if self.has(Defect::RightsAtOpenOnly) {
+            return;
+        }
+        let Some(before) = self.sockets.replace_identity(id, Arc::clone(identity)) else { return };
+        let Some(socket) = self.sockets.get(id) else { return };
+        let changed = |document: &&DocumentId| before.access_to(document) != identity.access_to(document);
+        let documents = socket.documents.keys().chain(socket.denied.keys());
+        for document in documents.filter(changed).cloned().collect::<Vec<_>>() {
+            self.change_access(id, &document, identity.access_to(&document));
+        }
+        self.announce(id);
+    }
+
+    fn change_access(&mut self, id: SocketId, document: &DocumentId, access: Access) {
+        let number = self.next_number();
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        // Frames that were made before would reveal what is denied now.
+        socket.documents.insert(document.clone(), number);
+        socket.denied.remove(document);
+        let has_lost_messages = access != Access::Denied && socket.lost.remove(document);
+        if access == Access::Denied {
+            let frame = self.unavailable(id, document);
+            self.send(id, frame);
+        }
+        let no_reset = self.has(Defect::NoReset);
+        let entry = self.entry(document);
+        entry.sockets.insert(id);
+        if !no_reset {
+            entry.push(Input::Access { socket: id, access, has_lost_messages });
+        }
+        self.schedule(document);
+    }
+
+    pub(super) fn end_rights(&mut self, id: SocketId) {
+        if self.sockets.get(id).is_some() {
+            self.close(id, CloseReason::Unauthorized);
+        }
+    }
+
+    /// Answers a message about a document without access, as if the document were absent. The message is lost. If the client took
+    /// part in the document before, the exchange starts over when access is given; one that was told nothing yet sends no changes.
+    pub(super) fn deny(&mut self, id: SocketId, document: &DocumentId) {
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        if socket.documents.contains_key(document) {
+            socket.lost.insert(document.clone());
+        }
+        if let Some(unanswered @ 1..) = socket.denied.get_mut(document) {
+            *unanswered += 1;
+        } else if socket.denied.contains_key(document) || socket.documents.contains_key(document) {
+            let frame = self.unavailable(id, document);
+            self.send(id, frame);
+        } else {
+            // An absent document is looked for in the storage before it is reported. An answer at once would differ from that.
+            socket.denied.insert(document.clone(), 1);
+            let request = RequestId(self.next_number());
+            self.denied_loads.insert(request, (id, document.clone()));
+            self.actions.push(Action::Load(request, absent_like(document)));
+        }
+    }
+
+    /// Answers the messages that waited for a load. A load that failed tells nothing, so they are answered as well.
+    pub(super) fn finish_denied_load(&mut self, request: RequestId) {
+        let Some((id, document)) = self.denied_loads.remove(&request) else { return };
+        // The client may have joined again or got access since: its messages are then answered elsewhere.
+        let socket = self.sockets.get_mut(id);
+        let Some(unanswered) = socket.and_then(|socket| socket.denied.get_mut(&document)) else { return };
+        for _ in 0..std::mem::take(unanswered) {
+            let frame = self.unavailable(id, &document);
+            self.send(id, frame);
+        }
+    }
+
+    /// Lets a client take part in the documents that it gets without asking.
+    pub(super) fn announce(&mut self, id: SocketId) {
+        let Some(socket) = self.sockets.get_mut(id).filter(|socket| socket.peer.is_some()) else { return };
+        let identity = Arc::clone(&socket.identity);
+        for document in identity.announced() {
+            let Some(socket) = self.sockets.get_mut(id) else { return };
+            if socket.documents.contains_key(document) {
+                continue;
+            }
+            socket.documents.insert(document.clone(), 0);
+            let entry = self.entry(document);
+            entry.sockets.insert(id);
+            entry.push(Input::Announce { socket: id, access: identity.access_to(document) });
+            self.schedule(document);
+        }
+    }
+}
+
+/// An id that no client uses, because it is longer, in place of another. The longest id has none, and is read in vain.
+fn absent_like(document: &DocumentId) -> DocumentId {
+    let longer = DocumentId::from_bytes(&[document.as_bytes(), &[0]].concat());
+    longer.unwrap_or_else(|| document.clone())
+}

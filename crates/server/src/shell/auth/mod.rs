@@ -1,0 +1,112 @@
+//! Authentication of clients: tokens, and the rights that they carry.
+
+mod claims;
+mod credentials;
+mod error;
+mod keys;
+mod rules;
+mod signature;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::identity::Identity;
+
+pub use error::{KeyError, RuleError, TokenError};
+pub use keys::TokenKeys;
+pub use rules::identity_from_rules;
+
+pub(super) use credentials::{chosen_protocol, token_of};
+
+/// Maximum length of a token, which is part of a request's head.
+const MAX_TOKEN_BYTES: usize = 16 << 10;
+
+/// SHA-256 of a static token.
+pub type TokenDigest = [u8; 32];
+
+/// Who may connect, and with which rights.
+#[derive(Clone, Default)]
+pub struct Authentication {
+    /// Static tokens by their digests: the server never knows the tokens of others.
+    pub tokens: BTreeMap<TokenDigest, Identity>,
+    /// Keys of issuers of JSON Web Tokens. `None`: there are no issuers.
+    pub keys: Option<TokenKeys>,
+    /// The claim `aud` that JSON Web Tokens must have. `None`: they must have none.
+    pub audience: Option<String>,
+    /// Identity of clients without a token. `None`: they are refused.
+    pub anonymous: Option<Identity>,
+}
+
+/// A client that was let in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Admission {
+    pub(super) identity: Arc<Identity>,
+    /// End of the rights, in seconds since 1970.
+    pub(super) expires_at: Option<u64>,
+}
+
+impl Authentication {
+    /// Everyone has this identity.
+    pub fn open_to(identity: Identity) -> Authentication {
+        Authentication { anonymous: Some(identity), ..Authentication::default() }
+    }
+
+    /// The digest of a static token.
+    pub fn digest(token: &str) -> TokenDigest {
+        Sha256::digest(token).into()
+    }
+
+    /// The identity and the expiry of a client with this token, at this time in seconds since 1970.
+    pub(super) fn admit(&self, token: Option<&str>, now: u64) -> Result<Admission, TokenError> {
+        let Some(token) = token else {
+            let identity = self.anonymous.clone().ok_or(TokenError::Missing)?;
+            return Ok(Admission { identity: Arc::new(identity), expires_at: None });
+        };
+        if let Some(identity) = self.tokens.get(&Authentication::digest(token)) {
+            return Ok(Admission { identity: Arc::new(identity.clone()), expires_at: None });
+        }
+        match &self.keys {
+            Some(keys) if token.len() <= MAX_TOKEN_BYTES => {
+                claims::admit(token, keys, self.audience.as_deref(), now)
+            }
+            _ => Err(TokenError::Unknown),
+        }
+    }
+}
+
+/// Without secrets.
+impl fmt::Debug for Authentication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authentication")
+            .field("tokens", &self.tokens.values().collect::<Vec<_>>())
+            .field("keys", &self.keys)
+            .field("audience", &self.audience)
+            .field("anonymous", &self.anonymous)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Access;
+
+    #[test]
+    fn static_tokens_are_found_by_their_digests() {
+        let mut authentication = Authentication::default();
+        let ann = Identity::new("ann", Access::Read);
+        authentication.tokens.insert(Authentication::digest("a long secret"), ann.clone());
+        let admitted = authentication.admit(Some("a long secret"), 0).expect("a known token");
+        assert_eq!((&*admitted.identity, admitted.expires_at), (&ann, None));
+        assert_eq!(authentication.admit(Some("another"), 0), Err(TokenError::Unknown));
+        assert_eq!(authentication.admit(None, 0), Err(TokenError::Missing));
+        authentication.anonymous = Some(Identity::new("guest", Access::Read));
+        assert_eq!(authentication.admit(None, 0).expect("guests may").identity.name, "guest");
+        // A wrong token is an error of its owner, who would not notice the rights of a guest.
+        assert_eq!(authentication.admit(Some("another"), 0), Err(TokenError::Unknown));
+        assert!(!format!("{authentication:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,92 @@
+//! The gate: lets clients in, and follows the rights of those that are in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::sleep;
+use zeroize::Zeroizing;
+
+use super::auth::{Admission, Authentication, TokenError};
+use super::driver::Handle;
+use crate::access::Access;
+use crate::ids::SocketId;
+
+/// Maximum time between two looks at the clock of tokens, which may be set meanwhile.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Admission of clients.
+#[derive(Clone)]
+pub(super) struct Gate {
+    authentication: watch::Receiver<Arc<Authentication>>,
+    max_access: Access,
+    unix_time: fn() -> u64,
+}
+
+impl Gate {
+    pub(super) fn new(
+        authentication: watch::Receiver<Arc<Authentication>>,
+        max_access: Access,
+        unix_time: fn() -> u64,
+    ) -> Gate {
+        Gate { authentication, max_access, unix_time }
+    }
+
+    /// The rights of a client with this token now.
+    pub(super) fn admit(&self, token: Option<&str>) -> Result<Admission, TokenError> {
+        let authentication = Arc::clone(&self.authentication.borrow());
+        let mut admission = authentication.admit(token, (self.unix_time)())?;
+        if self.max_access < Access::Write {
+            let identity = Arc::unwrap_or_clone(admission.identity).limited_to(self.max_access);
+            admission.identity = Arc::new(identity);
+        }
+        Ok(admission)
+    }
+
+    /// Tells the core when the rights of a client change or end. Never returns: the core closes the socket.
+    pub(super) async fn watch(
+        &mut self,
+        id: SocketId,
+        mut admission: Admission,
+        token: Option<Zeroizing<String>>,
+        core: &Handle,
+    ) {
+        // This receiver has not looked since the server started, so it also sees a change since the client was let in.
+        loop {
+            let left = admission.expires_at.map(|at| at.saturating_sub((self.unix_time)()));
+            let pause = left.map(|seconds| Duration::from_secs(seconds).min(EXPIRY_INTERVAL));
+            let expiry = async {
+                match pause {
+                    Some(pause) => sleep(pause).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let is_changed = tokio::select! {
+                changed = self.authentication.changed() => match changed {
+                    Ok(()) => true,
+                    // The server ends.
+                    Err(_) => break,
+                },
+                () = expiry => false,
+            };
+            if is_changed {
+                match self.admit(token.as_ref().map(|token| token.as_str())) {
+                    Ok(now) => {
+                        if now.identity != admission.identity {
+                            core.change_rights(id, Arc::clone(&now.identity));
+                        }
+                        admission = now;
+                    }
+                    Err(_) => {
+                        core.end_rights(id);
+                        break;
+                    }
+                }
+            } else if admission.expires_at.is_some_and(|at| at <= (self.unix_time)()) {
+                core.end_rights(id);
+                break;
+            }
+        }
+        std::future::pending::<()>().await;
+    }
+}
