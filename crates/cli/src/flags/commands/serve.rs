@@ -16,10 +16,8 @@ use std::path::PathBuf;
     after_help = "\
 Examples:
   hashmill serve
-  hashmill serve --data /var/lib/hashmill --listen 127.0.0.1:3030
   hashmill serve init && hashmill serve token ann >> hashmill-serve.toml
-  hashmill serve --settings hashmill-serve.toml --listen 0.0.0.0:3030
-  hashmill doc sync notes.amrg ws://127.0.0.1:3030 --new"
+  hashmill serve --settings hashmill-serve.toml --listen 0.0.0.0:3030"
 )]
 pub(crate) struct ServeArgs {
     #[command(subcommand)]
@@ -29,20 +27,24 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
 
-    /// Directory of the storage, created if it does not exist [default: hashmill-data]
+    /// Directory of the storage [default: hashmill-data]
+    ///
+    /// It is created if it does not exist.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Let everyone who reaches the server read and change every document whose id they know
+    /// Let everyone who reaches the server read and change all documents
+    ///
+    /// A client needs the id of a document.
     #[arg(long)]
     pub(crate) open_to_all: bool,
 
     /// Take no changes
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) read_only: bool,
 
     /// Form of messages on standard error [default: text]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", hide_short_help = true)]
     pub(crate) log: Option<LogFormat>,
 
     /// Settings file, see `hashmill serve init`
