@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// Sync documents of automerge-repo's clients, and store them
 ///
 /// Clients are told that the server has a change only when the change is on the disk. Until tokens are set or `--open-to-all`, the
-/// server listens on this machine alone. PORT and DATA_DIR in the environment mean what they mean to automerge-repo-sync-server; flags go before
-/// them, and they go before the settings file. SIGTERM and Ctrl-C store what was received and end the server. Exit codes: 0 stopped,
-/// 1 the server cannot start or failed, 2 the command line cannot be used.
+/// server listens on this machine alone. PORT and DATA_DIR in the environment mean what they mean to automerge-repo-sync-server;
+/// flags go before them, and they go before the settings file. SIGTERM and Ctrl-C store what was received and end the server. Exit
+/// codes: 0 stopped, 1 the server cannot start or failed, 2 the command line cannot be used.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
