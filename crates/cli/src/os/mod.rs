@@ -51,6 +51,19 @@ pub(crate) fn open_fd(_: u32) -> io::Result<File> {
     Err(io::Error::new(ErrorKind::Unsupported, "file descriptors have no names on this system"))
 }
 
+/// May users of this machine use a file who are neither its owner nor of its group?
+#[cfg(all(feature = "serve", unix))]
+pub(crate) fn is_open_to_others(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o007 != 0
+}
+
+/// Rights of files are kept elsewhere, and a user's files are private by default.
+#[cfg(all(feature = "serve", not(unix)))]
+pub(crate) fn is_open_to_others(_: &Metadata) -> bool {
+    false
+}
+
 /// The folder for persistent program state of the user: neither settings nor cache.
 pub(crate) fn state_folder() -> Option<PathBuf> {
     // A relative path would depend on the current directory.

@@ -9,9 +9,7 @@ mod entry;
 mod frames;
 mod group_commit;
 mod ledger;
-mod quarantine;
-pub(crate) mod rates;
-mod rights;
+pub(crate) mod rules;
 mod sockets;
 
 use std::collections::{BTreeMap, BTreeSet};

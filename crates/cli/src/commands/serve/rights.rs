@@ -2,6 +2,7 @@
 
 use super::toml_file::parse_toml;
 use crate::flags::UsageError;
+use crate::os;
 use crate::output::display_path;
 use anyhow::{Context as _, Result, bail};
 use hashmill_server::Identity;
@@ -11,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -222,23 +223,11 @@ fn digest(files: &[Option<Result<Zeroizing<String>>>]) -> [u8; 32] {
 /// Refuses a file with secrets that every user of the machine may read.
 fn check_private(path: &Path) -> Result<()> {
     let metadata = fs::metadata(path).with_context(|| display_path(path).into_owned())?;
-    if is_public(&metadata) {
+    if os::is_open_to_others(&metadata) {
         bail!(UsageError(format!(
             "{}: every user of this machine may read its secrets: chmod 600 it",
             display_path(path)
         )));
     }
     Ok(())
-}
-
-#[cfg(unix)]
-fn is_public(metadata: &Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    metadata.permissions().mode() & 0o007 != 0
-}
-
-/// Rights of files are kept elsewhere, and a user's files are private by default.
-#[cfg(not(unix))]
-fn is_public(_: &Metadata) -> bool {
-    false
 }

@@ -1,4 +1,4 @@
-//! Where a request has its token: header, subprotocol or query.
+//! Token of a request: from its header, a subprotocol or the query.
 
 use hyper::header::{AUTHORIZATION, HeaderMap, SEC_WEBSOCKET_PROTOCOL};
 use hyper::{Uri, http};

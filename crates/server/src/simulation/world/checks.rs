@@ -8,7 +8,7 @@ use hashmill_repo::{DocumentId, Message, SyncStatus};
 
 use super::{Happening, World};
 use crate::access::Access;
-use crate::core::rates::BURST;
+use crate::core::rules::BURST;
 use crate::event::CloseReason;
 use crate::identity::Identity;
 use crate::ids::SocketId;

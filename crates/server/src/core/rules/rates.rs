@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::Core;
-use super::defect::Defect;
 use crate::config::Config;
+use crate::core::Core;
+use crate::core::defect::Defect;
 use crate::event::Action;
 use crate::ids::SocketId;
 
@@ -25,7 +25,7 @@ impl Config {
 
 impl Core {
     /// Charges a socket for a message. Asks the caller to stop reading if the socket is ahead of its rate.
-    pub(super) fn charge(&mut self, id: SocketId, bytes: usize) {
+    pub(in crate::core) fn charge(&mut self, id: SocketId, bytes: usize) {
         let cost = self.config.message_cost(bytes);
         let Some(socket) = self.sockets.get_mut(id).filter(|_| !cost.is_zero()) else { return };
         socket.paid_at = socket.paid_at.max(self.now) + cost;
@@ -37,7 +37,7 @@ impl Core {
     }
 
     /// Asks the caller to read sockets again whose rates allow it.
-    pub(super) fn resume_reads(&mut self) {
+    pub(in crate::core) fn resume_reads(&mut self) {
         while let Some(id) = self.sockets.pop_resumed(self.now) {
             // Messages that were read before the pause took effect are charged as well.
             let resumes_at = self.sockets.get(id).map(|socket| socket.paid_at.saturating_sub(BURST));

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use hashmill_repo::DocumentId;
 
-use super::Core;
-use super::defect::Defect;
 use crate::access::Access;
+use crate::core::Core;
+use crate::core::defect::Defect;
 use crate::document::Input;
 use crate::event::{Action, CloseReason};
 use crate::identity::Identity;
@@ -14,7 +14,7 @@ use crate::ids::{RequestId, SocketId};
 
 impl Core {
     /// Applies new rights to all documents that a client has asked for.
-    pub(super) fn change_rights(&mut self, id: SocketId, identity: &Arc<Identity>) {
+    pub(in crate::core) fn change_rights(&mut self, id: SocketId, identity: &Arc<Identity>) {
         if self.has(Defect::RightsAtOpenOnly) {
             return;
         }
@@ -48,7 +48,7 @@ impl Core {
         self.schedule(document);
     }
 
-    pub(super) fn end_rights(&mut self, id: SocketId) {
+    pub(in crate::core) fn end_rights(&mut self, id: SocketId) {
         if self.sockets.get(id).is_some() {
             self.close(id, CloseReason::Unauthorized);
         }
@@ -56,7 +56,7 @@ impl Core {
 
     /// Answers a message about a document without access, as if the document were absent. The message is lost. If the client took
     /// part in the document before, the exchange starts over when access is given; one that was told nothing yet sends no changes.
-    pub(super) fn deny(&mut self, id: SocketId, document: &DocumentId) {
+    pub(in crate::core) fn deny(&mut self, id: SocketId, document: &DocumentId) {
         let Some(socket) = self.sockets.get_mut(id) else { return };
         if socket.documents.contains_key(document) {
             socket.lost.insert(document.clone());
@@ -76,7 +76,7 @@ impl Core {
     }
 
     /// Answers the messages that waited for a load. A load that failed tells nothing, so they are answered as well.
-    pub(super) fn finish_denied_load(&mut self, request: RequestId) {
+    pub(in crate::core) fn finish_denied_load(&mut self, request: RequestId) {
         let Some((id, document)) = self.denied_loads.remove(&request) else { return };
         // The client may have joined again or got access since: its messages are then answered elsewhere.
         let socket = self.sockets.get_mut(id);
@@ -88,7 +88,7 @@ impl Core {
     }
 
     /// Lets a client take part in the documents that it gets without asking.
-    pub(super) fn announce(&mut self, id: SocketId) {
+    pub(in crate::core) fn announce(&mut self, id: SocketId) {
         let Some(socket) = self.sockets.get_mut(id).filter(|socket| socket.peer.is_some()) else { return };
         let identity = Arc::clone(&socket.identity);
         for document in identity.announced() {

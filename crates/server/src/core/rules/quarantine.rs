@@ -2,15 +2,15 @@
 
 use hashmill_repo::DocumentId;
 
-use super::Core;
-use super::defect::Defect;
-use super::documents::pop_due;
+use crate::core::Core;
+use crate::core::defect::Defect;
+use crate::core::documents::pop_due;
 use crate::document::Input;
 use crate::fact::Fact;
 
 impl Core {
     /// Records that a document takes no more changes.
-    pub(super) fn quarantine(&mut self, document: &DocumentId, reason: String) {
+    pub(in crate::core) fn quarantine(&mut self, document: &DocumentId, reason: String) {
         let until = self.now + self.config.quarantine_time;
         let Some(entry) = self.documents.get_mut(document) else { return };
         entry.is_quarantined = true;
@@ -20,7 +20,7 @@ impl Core {
     }
 
     /// Lets documents take changes again. Clients send what was refused, so a document may come back at once.
-    pub(super) fn release_quarantines(&mut self) {
+    pub(in crate::core) fn release_quarantines(&mut self) {
         if self.has(Defect::NoRelease) {
             return;
         }
