@@ -261,7 +261,7 @@ impl World {
 
 #[test]
 fn all_converge_after_faults() {
-    for seed in 0..size::of(150, 20_000) {
+    for seed in 0..size::of(150, 10_000) {
         let mut world = World::new(seed, 2, 3);
         let context = format!("seed {seed}");
         for _ in 0..world.rng.below(120) {

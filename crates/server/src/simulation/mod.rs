@@ -56,7 +56,7 @@ fn explain(world: &World, scenario: &Scenario, violation: &Violation) -> String 
 #[test]
 #[expect(clippy::print_stdout, reason = "a record has the numbers")]
 fn no_world_breaks_an_invariant() {
-    let worlds = size::of(150, 2000);
+    let worlds = size::of(150, 1000);
     let (mut probes, mut events) = (Probes::default(), 0);
     for seed in 0..worlds {
         let scenario = Scenario::new(seed);
@@ -75,7 +75,7 @@ fn no_world_breaks_an_invariant() {
 /// The same seed makes the same world, event by event: otherwise a violation could not be repeated.
 #[test]
 fn worlds_repeat_themselves() {
-    let (mut hashes, seeds) = (BTreeSet::new(), size::of(30, 500));
+    let (mut hashes, seeds) = (BTreeSet::new(), size::of(30, 200));
     for seed in 0..seeds {
         let [first, second] = [(); 2].map(|()| run(&Scenario::new(seed), None).0);
         assert_eq!(first.trace.hash(), second.trace.hash(), "seed {seed}");
