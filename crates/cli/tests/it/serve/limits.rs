@@ -1,9 +1,9 @@
 //! Limits of clients, metrics, and messages for programs.
 
-use super::{Server, Socket};
+use super::{Server, Socket, client, put, wait_for};
 use crate::world::{World, hashmill};
-use hashmill_doc::{Document, ROOT, Transactable as _};
-use hashmill_repo::{Client, DocumentId, PeerId, SyncStatus};
+use hashmill_doc::Document;
+use hashmill_repo::{DocumentId, SyncStatus};
 use hashmill_testkit::{Rng, wait};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,25 +13,6 @@ fn start(world: &World, settings: &str, args: &[&str]) -> Server {
     world.write("settings.toml", settings);
     let args = [&["--settings", "settings.toml"], args].concat();
     Server::start_with(world, Command::new(hashmill()).arg("serve"), &args)
-}
-
-fn client(name: &str, id: &DocumentId) -> Client {
-    let mut client = Client::new(PeerId::from(name), "session");
-    client.add(id.clone(), Document::new());
-    client.connect();
-    client
-}
-
-fn put(client: &mut Client, id: &DocumentId, value: Vec<u8>) {
-    let doc = client.document_mut(id).expect("it was added");
-    doc.transact(|tx| tx.put(ROOT, "a", value)).expect("there is room");
-}
-
-fn wait_for(socket: &mut Socket, client: &mut Client, id: &DocumentId, status: SyncStatus) {
-    wait::until("a status", || {
-        socket.exchange(client).expect("an open socket");
-        client.status(id) == Some(status)
-    });
 }
 
 /// The samples of `/metrics` without labels.

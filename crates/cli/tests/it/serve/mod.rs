@@ -11,7 +11,8 @@ mod sync;
 mod transfer;
 
 use crate::world::{Done, World, finish, hashmill};
-use hashmill_repo::Client;
+use hashmill_doc::{Document, ROOT, Transactable as _};
+use hashmill_repo::{Client, DocumentId, PeerId, SyncStatus};
 use hashmill_testkit::wait::{self, Running};
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -168,4 +169,26 @@ impl Socket {
         }
         Ok(())
     }
+}
+
+/// A client with an empty document.
+fn client(name: &str, id: &DocumentId) -> Client {
+    let mut client = Client::new(PeerId::from(name), "session");
+    client.add(id.clone(), Document::new());
+    client.connect();
+    client
+}
+
+/// Edits a document.
+fn put(client: &mut Client, id: &DocumentId, value: Vec<u8>) {
+    let doc = client.document_mut(id).expect("it was added");
+    doc.transact(|tx| tx.put(ROOT, "a", value)).expect("there is room");
+}
+
+/// Exchanges messages until the document has a status.
+fn wait_for(socket: &mut Socket, client: &mut Client, id: &DocumentId, status: SyncStatus) {
+    wait::until("a status", || {
+        socket.exchange(client).expect("an open socket");
+        client.status(id) == Some(status)
+    });
 }

@@ -1,30 +1,10 @@
 //! A storage that fails: nothing is confirmed, reads go on, and it recovers without a restart.
 
-use super::{Server, Socket};
+use super::{Server, client, put, wait_for};
 use crate::world::{World, hashmill};
-use hashmill_doc::{Document, ROOT, Transactable as _};
-use hashmill_repo::{Client, DocumentId, PeerId, SyncStatus};
-use hashmill_testkit::{Rng, wait};
+use hashmill_repo::{DocumentId, SyncStatus};
+use hashmill_testkit::Rng;
 use std::process::Command;
-
-fn client(name: &str, id: &DocumentId) -> Client {
-    let mut client = Client::new(PeerId::from(name), "session");
-    client.add(id.clone(), Document::new());
-    client.connect();
-    client
-}
-
-fn put(client: &mut Client, id: &DocumentId, value: Vec<u8>) {
-    let doc = client.document_mut(id).expect("it was added");
-    doc.transact(|tx| tx.put(ROOT, "a", value)).expect("there is room");
-}
-
-fn wait_for(socket: &mut Socket, client: &mut Client, id: &DocumentId, status: SyncStatus) {
-    wait::until("a status", || {
-        socket.exchange(client).expect("an open socket");
-        client.status(id) == Some(status)
-    });
-}
 
 /// The file may not grow beyond a limit, as on a full disk, until the limit is lifted.
 #[test]

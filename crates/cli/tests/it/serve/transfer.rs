@@ -1,26 +1,19 @@
 //! Import, export and check of a storage, and the directory format of automerge-repo.
 
 use super::Server;
-use crate::world::{Done, World, finish, hashmill};
+use crate::world::World;
 use hashmill_doc::{Document, ROOT, Transactable as _};
 use hashmill_repo::{Client, DocumentId, PeerId, SyncStatus};
 use hashmill_testkit::{Rng, wait};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 const STORAGE_ID: &str = "5638dcaa-8264-4cd2-a865-2a045e045ae2";
 const STORAGE_ID_PATH: &str = "st/orage-adapter-id";
 
 /// Files by their paths below a directory.
 type Files = BTreeMap<String, Vec<u8>>;
-
-fn serve(world: &World, args: &[&str]) -> Done {
-    let mut command = Command::new(hashmill());
-    command.arg("serve").args(args).env_remove("DATA_DIR");
-    finish(world.start(&mut command))
-}
 
 fn folder_of(id: &DocumentId) -> String {
     let id = id.to_string();
@@ -103,15 +96,15 @@ fn imported_documents_are_served_and_exported() {
         write_all(&world, "official", &found);
         let counts = format!("{} documents, {} chunks, ", documents.len(), found.len() - 1);
         for _ in 0..2 {
-            let done = serve(&world, &["import", "official", "--data", "store"]);
+            let done = world.serve(&["import", "official", "--data", "store"]);
             assert!(
                 done.quiet_success().starts_with(&format!("imported into store: {counts}")),
                 "{seed}: {done:?}"
             );
         }
-        let done = serve(&world, &["check", "--data", "store"]);
+        let done = world.serve(&["check", "--data", "store"]);
         assert!(done.quiet_success().starts_with(&format!("checked store: {counts}")), "{seed}: {done:?}");
-        let done = serve(&world, &["export", "copy", "--data", "store"]);
+        let done = world.serve(&["export", "copy", "--data", "store"]);
         assert!(done.quiet_success().starts_with(&format!("exported to copy: {counts}")), "{seed}: {done:?}");
         assert_eq!(files(&world.path("copy")), found, "{seed}");
         let server = Server::start(&world);
@@ -138,8 +131,8 @@ fn imports_into_one_storage_are_merged() {
         world.write(format!("{folder}/{}/snapshot/same", folder_of(&id)), doc.save());
         world.write(format!("{folder}/{STORAGE_ID_PATH}"), storage_id);
     }
-    serve(&world, &["import", "first", "--data", "store"]).quiet_success();
-    let done = serve(&world, &["import", "second", "--data", "store"]);
+    world.serve(&["import", "first", "--data", "store"]).quiet_success();
+    let done = world.serve(&["import", "second", "--data", "store"]);
     assert!(done.err.contains("keeps its id first-id") && done.err.contains("second-id"), "{done:?}");
     assert_eq!(done.code(), 0, "{done:?}");
     let server = Server::start(&world);
@@ -165,7 +158,7 @@ fn damaged_chunks_are_named_and_hide_nothing() {
         let link = world.path(format!("official/{folder}/snapshot/link"));
         std::os::unix::fs::symlink(world.path("secret"), link).expect("room");
     }
-    let done = serve(&world, &["import", "official", "--data", "store"]);
+    let done = world.serve(&["import", "official", "--data", "store"]);
     assert_eq!(done.code(), 1, "{done:?}");
     assert!(done.text().contains(", 3 damaged, "), "{done:?}");
     for named in [
@@ -179,7 +172,7 @@ fn damaged_chunks_are_named_and_hide_nothing() {
         assert_eq!(done.err.lines().filter(|line| line.contains(ignored)).count(), 1, "{ignored}: {done:?}");
     }
     assert_eq!(cfg!(unix), done.err.contains("link: ignored"), "{done:?}");
-    let done = serve(&world, &["check", "--data", "store"]);
+    let done = world.serve(&["check", "--data", "store"]);
     assert_eq!((done.code(), done.err.lines().count()), (1, 2), "{done:?}");
     let server = Server::start(&world);
     for (id, doc) in &documents {
@@ -187,7 +180,7 @@ fn damaged_chunks_are_named_and_hide_nothing() {
     }
     // The server stores a snapshot of what it read, and deletes no damaged chunk.
     server.stop();
-    serve(&world, &["export", "copy", "--data", "store"]).quiet_success();
+    world.serve(&["export", "copy", "--data", "store"]).quiet_success();
     let copy = files(&world.path("copy"));
     for name in ["snapshot/a-cut", "incremental/a-noise"] {
         let name = format!("{folder}/{name}");
@@ -199,23 +192,35 @@ fn damaged_chunks_are_named_and_hide_nothing() {
 fn directories_that_cannot_be_used_are_refused() {
     let world = World::new();
     world.write("none/notes", "a note").write("full/notes", "a note");
-    serve(&world, &["import", "none", "--data", "store"])
+    world
+        .serve(&["import", "none", "--data", "store"])
         .failure(1, &["none: no storage of automerge-repo is there"]);
-    serve(&world, &["import", "absent", "--data", "store"])
+    world
+        .serve(&["import", "absent", "--data", "store"])
         .failure(1, &["absent: No such file or directory (os error 2)"]);
     assert!(!world.path("store").exists(), "nothing was created");
-    serve(&world, &["export", "copy", "--data", "none"])
+    world.write("damaged/st/orage-adapter-id", "");
+    let why = "it has no id of a storage: move it away to import without it, clients then start anew";
+    let path = world.path("damaged/st/orage-adapter-id");
+    let path = path.strip_prefix(world.path("")).expect("below it").display().to_string();
+    world.serve(&["import", "damaged", "--data", "store"]).failure(1, &[&format!("{path}: {why}")]);
+    assert!(!world.path("store").exists(), "nothing was created");
+    world
+        .serve(&["export", "copy", "--data", "none"])
         .failure(1, &["none: no storage of hashmill serve is there"]);
-    serve(&world, &["check", "--data", "none"]).failure(1, &["none: no storage of hashmill serve is there"]);
+    world.serve(&["check", "--data", "none"]).failure(1, &["none: no storage of hashmill serve is there"]);
     let (found, _) = random_storage(&mut Rng::new(1));
     write_all(&world, "official", &found);
-    serve(&world, &["import", "official", "--data", "store"]).quiet_success();
-    serve(&world, &["export", "full", "--data", "store"])
+    world.serve(&["import", "official", "--data", "store"]).quiet_success();
+    world
+        .serve(&["export", "full", "--data", "store"])
         .failure(1, &["full: it is not empty: name a new directory"]);
     let server = Server::start(&world);
-    serve(&world, &["import", "official", "--data", "store"])
+    world
+        .serve(&["import", "official", "--data", "store"])
         .failure(1, &["store: another server uses this directory: stop it, or choose another one"]);
-    serve(&world, &["check", "--data", "store"])
+    world
+        .serve(&["check", "--data", "store"])
         .failure(1, &["store: another server uses this directory: stop it, or choose another one"]);
     server.kill();
 }

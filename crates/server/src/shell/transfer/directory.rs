@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use hashmill_repo::DocumentId;
 
@@ -49,19 +49,21 @@ enum EntryKind {
     Other,
 }
 
-/// The id of the storage, if the directory has one.
+/// The id of the storage, if the directory has one. What is no id, such as the empty file of a write that was interrupted, is an
+/// error: clients would start anew without a word.
 pub(super) fn read_storage_id(base: &Path) -> Result<Option<String>, TransferError> {
     let path = base.join(STORAGE_ID_PATH);
     match fs::symlink_metadata(&path) {
         Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_STORAGE_ID_BYTES => {}
-        Ok(_) => return Ok(None),
+        Ok(_) => return Err(TransferError::StorageId(path)),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(reason) => return Err(TransferError::File { path, reason }),
     }
     let bytes = fs::read(&path).map_err(at(&path))?;
-    // An empty file is left by a write that was interrupted.
-    let text = String::from_utf8(bytes).ok();
-    Ok(text.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())))
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Some(text)),
+        _ => Err(TransferError::StorageId(path)),
+    }
 }
 
 /// The documents of a directory, in the order of their ids.
@@ -154,6 +156,10 @@ pub(super) fn write_document(
     }
     let mut kind_folder = PathBuf::new();
     for entry in entries {
+        // A storage may come from elsewhere: no name leads out of the directory.
+        if !is_file_name(&entry.kind) || !is_file_name(&entry.name) {
+            return Err(TransferError::Name(format!("{document}/{}/{}", entry.kind, entry.name)));
+        }
         let path = path_of(base, entry);
         if let Some(parent) = path.parent().filter(|parent| *parent != kind_folder) {
             sync(&kind_folder)?;
@@ -172,6 +178,11 @@ pub(super) fn write_storage_id(base: &Path, id: &str) -> Result<(), TransferErro
     fs::create_dir_all(folder).map_err(at(folder))?;
     write_file(&path, id.as_bytes())?;
     [folder, base].into_iter().try_for_each(sync)
+}
+
+fn is_file_name(text: &str) -> bool {
+    let mut parts = Path::new(text).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == text)
 }
 
 fn sync(folder: &Path) -> Result<(), TransferError> {
@@ -212,4 +223,19 @@ fn list(folder: &Path) -> Result<Vec<DirEntry>, TransferError> {
 fn at(path: &Path) -> impl Fn(io::Error) -> TransferError + use<> {
     let path = path.to_owned();
     move |reason| TransferError::File { path: path.clone(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_in_their_directory() {
+        for name in ["snapshot", "a.b", "..a", "4301ba13"] {
+            assert!(is_file_name(name), "{name}");
+        }
+        for name in ["", ".", "..", "/", "/a", "a/b", "a/", "../a", "./a"] {
+            assert!(!is_file_name(name), "{name}");
+        }
+    }
 }

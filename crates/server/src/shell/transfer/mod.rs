@@ -27,7 +27,7 @@ pub struct TransferCounts {
     pub chunks: u64,
     /// Bytes of these.
     pub bytes: u64,
-    /// Chunks that cannot be read. They are copied, and documents consist of the others.
+    /// Chunks that cannot be read, and documents consist of the others. They are copied, except for empty files.
     pub damaged: u64,
     /// Files that are not part of a document.
     pub ignored: u64,
@@ -72,6 +72,12 @@ pub enum TransferError {
     /// There is no storage of automerge-repo.
     #[error("{0}: no storage of automerge-repo is there")]
     NoDocuments(PathBuf),
+    /// The file with the id of the storage has none.
+    #[error("{0}: it has no id of a storage: move it away to import without it, clients then start anew")]
+    StorageId(PathBuf),
+    /// A key of the storage is no path of a file.
+    #[error("{0:?}: this key cannot be a file")]
+    Name(String),
     /// The target of an export has entries.
     #[error("{0}: it is not empty: name a new directory")]
     NotEmpty(PathBuf),
