@@ -54,7 +54,7 @@ impl Presence {
     /// The channels of this user, as others see them.
     #[wasm_bindgen(getter)]
     pub fn ours(&self) -> Js {
-        let channels = channel_map(self.0.borrow().ours());
+        let channels = channel_map(self.0.borrow().own_channels());
         exports::literal(channels, &Types::default())
     }
 

@@ -80,7 +80,7 @@ impl Presence {
     /// The channels of this user, as others see them.
     #[getter]
     fn ours<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let channels = self.call(py, |state| channel_map(state.ours()))?;
+        let channels = self.call(py, |state| channel_map(state.own_channels()))?;
         plain(py, &channels)
     }
 
