@@ -117,10 +117,11 @@ impl Presence {
         let id = text(id, "the id of a user")?;
         let presence = self.0.borrow();
         let Some(peer) = presence.peer(&id) else { return Ok(JsValue::NULL) };
-        let (channels, seen, active) = (channel_map(peer.channels()), peer.last_seen(), peer.last_active());
+        let (channels, last_seen, active) =
+            (channel_map(peer.channels()), peer.last_seen(), peer.last_active());
         let peer = object([
             ("channels", exports::literal(channels, &Types::default())?),
-            ("lastSeen", milliseconds(seen).into()),
+            ("lastSeen", milliseconds(last_seen).into()),
             ("lastActive", milliseconds(active).into()),
         ])?;
         Ok(peer.into())
