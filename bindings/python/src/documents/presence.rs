@@ -145,8 +145,8 @@ impl Presence {
             let peer = state.peer(id)?;
             Some((channel_map(peer.channels()), peer.last_seen(), peer.last_active()))
         })?;
-        let Some((channels, seen, active)) = peer else { return Ok(None) };
-        new_result(py, "Peer", (plain(py, &channels)?, seconds(seen), seconds(active))).map(Some)
+        let Some((channels, last_seen, active)) = peer else { return Ok(None) };
+        new_result(py, "Peer", (plain(py, &channels)?, seconds(last_seen), seconds(active))).map(Some)
     }
 
     /// Prepares for a new connection: the others are told to forget this user and then of all channels, and answer with theirs.
