@@ -87,7 +87,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).expect("a folder");
         let counts = match counts {
             Ok(counts) => counts,
-            Err(why) => return crate::skip("counting instructions", why),
+            Err(reason) => return crate::skip("counting instructions", reason),
         };
         assert_eq!(counts.len(), lengths.len(), "{counts:?}");
         assert_eq!(counts[0], counts[2], "{counts:?}");

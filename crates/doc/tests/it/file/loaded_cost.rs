@@ -169,7 +169,7 @@ fn work_costs_are_independent_of_the_origin_of_a_document() {
     let folder = tempfile::tempdir().expect("a folder");
     let counts = match callgrind::counts(NAME, folder.path()) {
         Ok(counts) => counts,
-        Err(why) => return skip(WHAT, why),
+        Err(reason) => return skip(WHAT, reason),
     };
     let mut dearer = vec![];
     assert_eq!(counts.len(), WORKS.len() * KINDS.len());

@@ -62,7 +62,7 @@ fn verification_instruction_count_is_independent_of_the_difference() {
     let folder = tempfile::tempdir().expect("a folder");
     let counts = match callgrind::counts(NAME, folder.path()) {
         Ok(counts) => counts,
-        Err(why) => return skip(WHAT, why),
+        Err(reason) => return skip(WHAT, reason),
     };
     assert_eq!(counts.len(), 3 * DIFFERING_BYTES.len());
     let (checks, rest) = counts.split_at(DIFFERING_BYTES.len());

@@ -190,7 +190,7 @@ macro_rules! columns {
             /// See [`Wide::uniform`].
             #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
             pub(super) unsafe fn uniform(job: &UniformLanes) {
-                let (lanes, blocks) = (&mut [$(Lanes::of(&job.group($group))),+], job.blocks);
+                let (lanes, blocks) = (&mut [$(Lanes::from_job(&job.group($group))),+], job.blocks);
                 advance!($file, $scratch, lanes, blocks);
             }
         }
