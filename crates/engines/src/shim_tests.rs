@@ -12,7 +12,6 @@ use crate::event::{EngineEvent, EventSink};
 use crate::failure::{EngineFailure, FailureCause};
 use crate::nonces::NonceMember;
 use crate::set::EngineSet;
-use crate::tags::TagEngine as _;
 use hashmill_gpu::cuda::Driver;
 use hashmill_gpu::{Device, Error, Selector};
 use hashmill_hash::argon2::pow::{HitChecker, Order, Pow, Recipe};

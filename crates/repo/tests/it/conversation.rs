@@ -8,8 +8,8 @@ use crate::{document, put};
 
 /// Two conversations about documents that are in step.
 fn in_step(changes: i64) -> [(Document, Conversation); 2] {
-    let mut sides =
-        [changes, 0].map(|changes| (document(1 + changes as u8, "key", changes), Conversation::new()));
+    let side = |(actor, changes)| (document(actor, "key", changes), Conversation::new());
+    let mut sides = [(1, changes), (2, 0)].map(side);
     exchange(&mut sides);
     sides
 }
