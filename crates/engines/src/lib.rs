@@ -6,6 +6,7 @@
 //! | inputs of Argon2 | [`EngineSet::batches`], a [`TagEngine`] |
 //! | passwords to hash or to verify | [`EnginePasswords`], which checks each result |
 //! | files to hash on a device | [`EngineSet::subtrees`] |
+//! | nonces to search | [`EngineSet::nonces`], a [`NonceMember`] per engine |
 //! | engines that fail now and then | [`Quarantine`] |
 //! | memory that several engines share | [`Budget`] |
 //! | names of engines with each call | [`EngineCache`] |
@@ -21,9 +22,12 @@ mod cache;
 mod device;
 mod event;
 mod failure;
+mod nonces;
 mod passwords;
 mod quarantine;
 mod set;
+#[cfg(all(test, feature = "gpu", target_os = "linux"))]
+mod shim_tests;
 mod spec;
 mod tags;
 mod tune_file;
@@ -34,6 +38,7 @@ pub use cache::EngineCache;
 pub use device::OpenDevice;
 pub use event::{EngineEvent, EventSink};
 pub use failure::{EngineFailure, FailureCause};
+pub use nonces::NonceMember;
 pub use passwords::{EnginePasswords, HashProgress, OnProgress, PasswordFailure};
 pub use quarantine::{Admission, Quarantine, QuarantineTimes};
 pub use set::{EngineSet, OpenError};

@@ -190,6 +190,11 @@ impl State {
         self.in_flight
     }
 
+    /// Makes the next message tell our heads, although the peer named them in its last message and so counts as told.
+    pub fn tell_heads_again(&mut self) {
+        self.last_sent_heads.clear();
+    }
+
     /// Starts the exchange again on the same connection, after a message of either side was refused, dropped or lost.
     ///
     /// What this side has sent counts as unsent, and the next message tells the peer to do the same. Otherwise both could
