@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use clap::{Args, Parser, Subcommand};
 use hashmill_rivals::cli::{self, RivalRequest};
 use hashmill_rivals::doc::differential::Total;
+use hashmill_rivals::serve::{self, ServeRequest};
 use hashmill_rivals::{doc, lab};
 
 /// Competitors beside Hashmill, measured in pairs.
@@ -30,6 +31,8 @@ enum Command {
     B3sum(RivalRequest),
     /// Other engines for documents: the official `automerge` crate, loro, yrs and diamond-types.
     Doc(RivalRequest),
+    /// Automerge's sync server, and any other of the protocol, under the load of the same bots.
+    Serve(ServeRequest),
     /// The lab with rivals in it: comparisons, gates and claims that name them.
     #[command(disable_help_flag = true)]
     Lab(LabArgs),
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::B3sum(request) => run_gates("b3sum", &request),
         Command::Doc(request) => run_gates("doc", &request),
         Command::Differ(DifferArgs { calls, steps, seed }) => differ(calls, steps, seed),
+        Command::Serve(request) => load_servers(&request),
         Command::Lab(lab_args) => Ok(ExitCode::from(lab::run(lab_args.args))),
     };
     result.unwrap_or_else(|error| {
@@ -92,6 +96,15 @@ fn differ(calls: usize, steps: usize, seed: u64) -> anyhow::Result<ExitCode> {
     };
     std::io::stdout().write_all(text.as_bytes()).context("printing the result")?;
     Ok(code)
+}
+
+/// Measures sync servers. A round that did not reach its state makes the run a failure.
+fn load_servers(request: &ServeRequest) -> anyhow::Result<ExitCode> {
+    let start = Instant::now();
+    let progress = |text: &str| print_progress(&format!("{:6.1} s  {text}", start.elapsed().as_secs_f64()));
+    let (text, is_complete) = serve::run(request, progress)?;
+    std::io::stdout().write_all(text.as_bytes()).context("printing the result")?;
+    Ok(if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Prints a line to standard error. A closed terminal must not end a measurement.

@@ -76,6 +76,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hashmill-hash",
             "hashmill-lab",
             "hashmill-machine",
+            "hashmill-repo",
             "hashmill-testkit",
             "hashmill-workloads",
         ],

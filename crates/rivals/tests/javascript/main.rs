@@ -4,6 +4,8 @@
 mod browser;
 mod engine;
 mod files;
+#[cfg(target_os = "linux")]
+mod load;
 mod node;
 mod say;
 mod servers;

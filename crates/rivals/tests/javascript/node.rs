@@ -23,13 +23,18 @@ pub(crate) fn hashmill() -> Command {
     command
 }
 
-/// The program that users have, beside the folder of the tests.
+/// The program that users have.
 fn program() -> Command {
+    Command::new(program_path())
+}
+
+/// The program, beside the folder of the tests.
+pub(crate) fn program_path() -> PathBuf {
     let test = env::current_exe().expect("a path");
     let folder = test.ancestors().nth(2).expect("a folder");
     let program = folder.join(format!("hashmill{}", env::consts::EXE_SUFFIX));
     assert!(program.exists(), "`cargo xtask javascript` builds {} first", program.display());
-    Command::new(program)
+    program
 }
 
 fn node(script: &str) -> Command {
@@ -126,7 +131,7 @@ fn says<const N: usize>(mut node: Command, script: &str, args: [&str; N]) -> Val
 
 /// A sync server, which ends with this value.
 pub(crate) struct Server {
-    _child: Running,
+    child: Running,
     pub(crate) port: u16,
 }
 
@@ -175,7 +180,11 @@ impl Server {
         });
         // Drain the output: a full pipe would block the server.
         thread::spawn(move || lines.for_each(drop));
-        Some(Server { _child: child, port: port? })
+        Some(Server { child, port: port? })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn url(&self) -> String {
