@@ -177,15 +177,15 @@ impl Conversation {
     pub fn receive(&mut self, doc: &mut Document, data: &[u8]) -> Result<ReceivedMessage, SyncError> {
         let message = Message::decode(data)?;
         let before = doc.stats().changes;
-        let is_told = |state: &State, doc: &Document| state.last_sent_heads() == doc.get_heads();
-        let was_told = is_told(&self.state, doc);
+        let are_heads_sent = |state: &State, doc: &Document| state.last_sent_heads() == doc.get_heads();
+        let were_sent = are_heads_sent(&self.state, doc);
         let is_answer = self.state.in_flight();
         let is_reset = message.flags.is_some_and(|flags| flags.contains(MessageFlags::SYNC_RESET));
         let mut received = doc.receive_sync_message(&mut self.state, message)?;
-        // The protocol takes a peer that names our heads for one that was told them. If they come from changes in an earlier message
-        // that is not answered yet, the peer has made them itself, and waits to be told that they are here.
-        if !was_told && is_told(&self.state, doc) {
-            self.state.tell_heads_again();
+        // The protocol sends nothing to a peer that names our heads: it takes that for an answer to them. If they come from changes in
+        // an earlier message that is not answered yet, the peer has created them itself, and waits for their confirmation.
+        if !were_sent && are_heads_sent(&self.state, doc) {
+            self.state.resend_heads();
         }
         self.is_unavailable = false;
         let mut further_refusals = 0;

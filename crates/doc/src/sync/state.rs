@@ -190,8 +190,8 @@ impl State {
         self.in_flight
     }
 
-    /// Makes the next message tell our heads, although the peer named them in its last message and so counts as told.
-    pub fn tell_heads_again(&mut self) {
+    /// Makes the next message contain our heads, although the peer named them in its last message and needs no answer by the protocol.
+    pub fn resend_heads(&mut self) {
         self.last_sent_heads.clear();
     }
 

@@ -40,7 +40,7 @@ fn greeting(doc: &Document) -> Vec<u8> {
 }
 
 #[test]
-fn a_peer_that_names_heads_before_it_was_told_them_is_told_once() {
+fn a_peer_that_names_heads_before_it_were_sent_them_are_heads_sent_once() {
     for has_shared in [false, true] {
         let mut sides = in_step(i64::from(has_shared));
         let [(ours, here), (theirs, there)] = &mut sides;
