@@ -22,12 +22,9 @@ mod cache;
 mod device;
 mod event;
 mod failure;
-mod nonces;
 mod passwords;
 mod quarantine;
 mod set;
-#[cfg(all(test, feature = "gpu", target_os = "linux"))]
-mod shim_tests;
 mod spec;
 mod tags;
 mod tune_file;
@@ -38,10 +35,9 @@ pub use cache::EngineCache;
 pub use device::OpenDevice;
 pub use event::{EngineEvent, EventSink};
 pub use failure::{EngineFailure, FailureCause};
-pub use nonces::NonceMember;
 pub use passwords::{EnginePasswords, HashProgress, OnProgress, PasswordFailure};
 pub use quarantine::{Admission, Quarantine, QuarantineTimes};
-pub use set::{EngineSet, OpenError};
+pub use set::{EngineSet, NonceMember, OpenError};
 pub use spec::{EngineList, EngineListError, EngineName, EngineSpec};
 pub use tags::{EngineShare, RequestedEngine, TagEngine};
 pub use tune_file::{

@@ -116,9 +116,9 @@ fn a_restart_sends_one_message_but_two_to_an_older_peer_without_changes() {
             .map(|message| Message::decode(&message.data).expect("a message"))
             .collect();
         assert_eq!(messages.len(), expected, "resets: {resets}, has changes: {has_changes}");
-        let told: Vec<bool> =
+        let have_heads: Vec<bool> =
             messages.iter().map(|message| message.heads[..] == ours.get_heads()[..]).collect();
         let expected = if resets { &[true][..] } else { &[false, true][..expected] };
-        assert_eq!(told, expected, "resets: {resets}, has changes: {has_changes}");
+        assert_eq!(have_heads, expected, "resets: {resets}, has changes: {has_changes}");
     }
 }

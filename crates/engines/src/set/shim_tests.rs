@@ -3,15 +3,15 @@
 //! Unsafe code opens the driver, a library that the test has built.
 #![allow(unsafe_code, reason = "a library of C functions, built by the test")]
 
-#[path = "../../gpu/tests/shim/mod.rs"]
+#[path = "../../../gpu/tests/shim/mod.rs"]
 mod shim;
 
 use crate::budget::Budget;
 use crate::device::OpenDevice;
 use crate::event::{EngineEvent, EventSink};
 use crate::failure::{EngineFailure, FailureCause};
-use crate::nonces::NonceMember;
 use crate::set::EngineSet;
+use crate::set::NonceMember;
 use hashmill_gpu::cuda::Driver;
 use hashmill_gpu::{Device, Error, Selector};
 use hashmill_hash::argon2::pow::{HitChecker, Order, Pow, Recipe};

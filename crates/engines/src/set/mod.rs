@@ -1,11 +1,16 @@
 //! Sets of open engines: batches of Argon2, subtrees of files, searches for nonces.
 
+mod nonces;
+#[cfg(all(test, feature = "gpu", target_os = "linux"))]
+mod shim_tests;
+
+pub use nonces::NonceMember;
+
 use crate::budget::Budget;
 #[cfg(feature = "gpu")]
 use crate::device::OpenDevice;
 use crate::event::{EngineEvent, EventSink};
 use crate::failure::{EngineFailure, FailureCause};
-use crate::nonces::{NonceMember, NonceOpener};
 use crate::spec::{EngineList, EngineListError, EngineName};
 #[cfg(feature = "gpu")]
 use crate::tags::{AutoEngine, DeviceEntry, DeviceTags};
@@ -15,6 +20,7 @@ use hashmill_hash::argon2::Plan;
 use hashmill_hash::argon2::pow::Pow;
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::SubtreeEngine;
+use nonces::NonceOpener;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;

@@ -1,7 +1,9 @@
 //! Paired delta of a session from its samples.
 
-use super::order::median;
-use super::ratio::log_ratio;
+pub(crate) mod rounds;
+
+use crate::stats::order::median;
+use crate::stats::ratio::log_ratio;
 
 /// Sample with its session and side. Samples come in the order of their rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! Ratio of a quantity of two sides, for programs that measure both in rounds of their own.
 
-use super::MAX_SESSIONS;
-use super::order::median;
-use super::paired::session_delta;
-use super::signed_rank::hodges_lehmann;
-use super::verdict::Rule;
+use super::session_delta;
+use crate::stats::MAX_SESSIONS;
+use crate::stats::order::median;
+use crate::stats::signed_rank::hodges_lehmann;
+use crate::stats::verdict::Rule;
 
 /// Ratio of a baseline to a candidate. Above 1, the candidate needs less.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +61,7 @@ mod tests {
     fn the_interval_is_that_of_one_look() {
         let rounds: Vec<(f64, f64)> = (1..=12).map(|round| (1.0 + 0.1 * f64::from(round), 1.0)).collect();
         let deltas: Vec<f64> = rounds.iter().filter_map(|round| session_delta(&[*round])).collect();
-        let (low, high) = super::super::signed_rank::interval(&deltas, 0.99).expect("twelve rounds");
+        let (low, high) = crate::stats::signed_rank::interval(&deltas, 0.99).expect("twelve rounds");
         assert_eq!(paired_ratio(&rounds).and_then(|ratio| ratio.interval), Some((low.exp(), high.exp())));
     }
 
