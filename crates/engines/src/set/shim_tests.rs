@@ -29,7 +29,7 @@ const HEADER: &[u8] = b"a header";
 const SMALL: u32 = 64;
 const LARGE: u32 = 256;
 /// Memory of each card: of thirty large hashes.
-const CARD_BYTES: u64 = 30 * (LARGE as u64) << 10;
+const CARD_BYTES: u64 = (30 * (LARGE as u64)) << 10;
 const ONE: NonZero<usize> = NonZero::new(1).expect("one");
 
 /// Two simulated cards, locked for one test.
@@ -200,7 +200,7 @@ fn no_account_exceeds_its_budget_while_all_engines_run_at_once() {
     let _limit = hashmill_testkit::wait::limit("searches that wait for memory");
     let before = cards.shim.allocated();
     // Two large hashes with their overhead, where six threads want up to eight.
-    let limit = 3 * u64::from(LARGE) << 10;
+    let limit = (3 * u64::from(LARGE)) << 10;
     let budget = Budget::new(limit);
     let done: Vec<AtomicUsize> = WORKS.iter().map(|_| AtomicUsize::new(0)).collect();
     let refused = AtomicUsize::new(0);

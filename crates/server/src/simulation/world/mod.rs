@@ -215,10 +215,10 @@ impl World {
                     match id {
                         WriteId::Batch(batch) => self.step(Event::Appended(batch, result.map(drop)))?,
                         WriteId::Request(request) if is_command => {
-                            self.step(Event::Executed(request, result))?
+                            self.step(Event::Executed(request, result))?;
                         }
                         WriteId::Request(request) => {
-                            self.step(Event::Completed(request, result.map(drop)))?
+                            self.step(Event::Completed(request, result.map(drop)))?;
                         }
                     }
                 }
