@@ -15,7 +15,7 @@ use hashmill_testkit::{callgrind, size, skip};
 
 use crate::Rng;
 
-const NAME: &str = "loaded_cost::work_costs_are_independent_of_the_origin_of_a_document";
+const NAME: &str = concat!(module_path!(), "::work_costs_are_independent_of_the_origin_of_a_document");
 const WHAT: &str = "instructions of work on loaded documents";
 
 /// Keystrokes of each typist before the receivers are made, and afterwards.
