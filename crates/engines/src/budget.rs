@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 ///
 /// The sum of all reservations never exceeds the limit of a memory, with one exception: an engine that has a memory for itself. It may
 /// take more of a card than the limit, and a batch on a device gets the memory of one hash even if the limit is smaller. Not in the
-/// account: tiles of files, the hashes by which the CPU checks results of batches, and the hash by which the CPU goes on when no engine
-/// of a group has memory for one.
+/// account: tiles of files, the hashes by which the CPU checks results of batches, the hash by which the CPU goes on when no engine of a
+/// group has memory for one, and what the last large page of a hash has beyond it, less than 2 MiB.
 #[derive(Clone)]
 pub struct Budget(Arc<Shared>);
 

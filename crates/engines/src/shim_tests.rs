@@ -197,20 +197,25 @@ impl Work {
 #[test]
 fn no_account_exceeds_its_budget_while_all_engines_run_at_once() {
     let Some(cards) = Cards::new("engines that share an account") else { return };
+    let _limit = hashmill_testkit::wait::limit("searches that wait for memory");
     let before = cards.shim.allocated();
     // Two large hashes with their overhead, where six threads want up to eight.
     let limit = 3 * u64::from(LARGE) << 10;
     let budget = Budget::new(limit);
     let done: Vec<AtomicUsize> = WORKS.iter().map(|_| AtomicUsize::new(0)).collect();
+    let refused = AtomicUsize::new(0);
     let round = |number: usize, seed: u64| {
         let mut rng = Rng::new(seed);
-        for _ in 0..hashmill_testkit::size::of(10, 100) {
+        // Batches end, and so leave memory to searches that lack it.
+        while done[number].load(Ordering::Relaxed) < hashmill_testkit::size::of(10, 100) {
             match WORKS[number].run(&cards, &budget, &mut rng) {
                 Ok(()) => {
                     done[number].fetch_add(1, Ordering::Relaxed);
                 }
                 Err(failure) => {
                     assert!(WORKS[number].may_fail(&failure.cause), "{:?}: {failure}", WORKS[number]);
+                    refused.fetch_add(1, Ordering::Relaxed);
+                    thread::yield_now();
                 }
             }
         }
@@ -221,8 +226,7 @@ fn no_account_exceeds_its_budget_while_all_engines_run_at_once() {
             scope.spawn(move || round(number, number as u64));
         }
     });
-    let done: Vec<usize> = done.into_iter().map(AtomicUsize::into_inner).collect();
-    assert!(done.iter().all(|count| *count > 0), "{done:?}");
+    assert!(refused.into_inner() > 0, "memory was never short");
     let (host, of_cards) = budget.peaks();
     assert!((limit / 2..=limit).contains(&host), "{host} of {limit}");
     assert!(
