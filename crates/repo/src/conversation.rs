@@ -177,15 +177,15 @@ impl Conversation {
     pub fn receive(&mut self, doc: &mut Document, data: &[u8]) -> Result<ReceivedMessage, SyncError> {
         let message = Message::decode(data)?;
         let before = doc.stats().changes;
-        let is_told = |state: &State, doc: &Document| state.last_sent_heads() == doc.get_heads();
-        let was_told = is_told(&self.state, doc);
+        let is_sent = |state: &State, doc: &Document| state.last_sent_heads() == doc.get_heads();
+        let was_sent = is_sent(&self.state, doc);
         let is_answer = self.state.in_flight();
         let is_reset = message.flags.is_some_and(|flags| flags.contains(MessageFlags::SYNC_RESET));
         let mut received = doc.receive_sync_message(&mut self.state, message)?;
-        // The protocol takes a peer that names our heads for one that was told them. If they come from changes in an earlier message
-        // that is not answered yet, the peer has made them itself, and waits to be told that they are here.
-        if !was_told && is_told(&self.state, doc) {
-            self.state.tell_heads_again();
+        // The protocol takes heads that the peer names as sent to it. If they come from changes in an earlier message that is not answered
+        // yet, the peer has created them itself, and waits for their confirmation.
+        if !was_sent && is_sent(&self.state, doc) {
+            self.state.send_heads_again();
         }
         self.is_unavailable = false;
         let mut further_refusals = 0;
@@ -261,12 +261,12 @@ impl Conversation {
 
     /// The status, which is final when [`next_message`](Self::next_message) has no message.
     pub fn status(&self, doc: &Document) -> SyncStatus {
-        let Some(theirs) = self.state.their_heads() else { return SyncStatus::InProgress };
+        let Some(their_heads) = self.state.their_heads() else { return SyncStatus::InProgress };
         let heads = doc.get_heads();
-        if theirs == heads {
+        if their_heads == heads {
             return if heads.is_empty() { SyncStatus::InProgress } else { SyncStatus::InSync };
         }
-        let missing = doc.get_missing_deps(theirs);
+        let missing = doc.get_missing_deps(their_heads);
         if missing.is_empty() && self.state.is_peer_read_only() {
             SyncStatus::ReadOnlyPeer
         } else if missing.is_empty() {
@@ -286,6 +286,6 @@ impl Conversation {
     /// Changes that the peer names and this document lacks.
     pub fn missing_changes(&self, doc: &Document) -> Vec<ChangeHash> {
         // Before its first message a peer names nothing.
-        self.state.their_heads().map_or_else(Vec::new, |theirs| doc.get_missing_deps(theirs))
+        self.state.their_heads().map_or_else(Vec::new, |their_heads| doc.get_missing_deps(their_heads))
     }
 }

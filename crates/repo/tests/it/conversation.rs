@@ -34,13 +34,13 @@ fn exchange(sides: &mut [(Document, Conversation); 2]) -> usize {
 
 /// The first message of a new state names heads, and has no changes. The peer sends it when it opens the document again.
 fn greeting(doc: &Document) -> Vec<u8> {
-    let message = doc.generate_sync_message(&mut State::new()).expect("heads are told");
+    let message = doc.generate_sync_message(&mut State::new()).expect("heads are sent");
     assert!(message.changes.is_empty());
     message.encode()
 }
 
 #[test]
-fn a_peer_that_names_heads_before_it_was_told_them_is_told_once() {
+fn heads_that_a_peer_names_before_they_were_sent_to_it_are_confirmed_once() {
     for has_shared in [false, true] {
         let mut sides = in_step(i64::from(has_shared));
         let [(ours, here), (theirs, there)] = &mut sides;
@@ -64,7 +64,7 @@ fn a_peer_that_names_heads_before_it_was_told_them_is_told_once() {
         there.receive(theirs, &answer.data).expect("a sound message");
         assert_eq!(there.status(theirs), SyncStatus::InSync);
         assert_eq!((here.next_message(ours), there.next_message(theirs)), (None, None));
-        // It was told, so that the same message again needs no answer.
+        // The heads were sent, so that the same message again needs no answer.
         here.receive(ours, &greeting(theirs)).expect("a sound message");
         assert_eq!(here.next_message(ours), None);
         // Later changes flow both ways.
@@ -105,8 +105,8 @@ fn a_restart_sends_one_message_but_two_to_an_older_peer_without_changes() {
     {
         let (mut ours, theirs) = (document(1, "key", 3), document(2, "other", i64::from(has_changes)));
         let mut here = Conversation::new();
-        here.next_message(&ours).expect("heads are told");
-        let mut first = theirs.generate_sync_message(&mut State::new()).expect("heads are told");
+        here.next_message(&ours).expect("heads are sent");
+        let mut first = theirs.generate_sync_message(&mut State::new()).expect("heads are sent");
         if !resets {
             first.flags = None;
         }
@@ -116,9 +116,9 @@ fn a_restart_sends_one_message_but_two_to_an_older_peer_without_changes() {
             .map(|message| Message::decode(&message.data).expect("a message"))
             .collect();
         assert_eq!(messages.len(), expected, "resets: {resets}, has changes: {has_changes}");
-        let told: Vec<bool> =
+        let has_heads: Vec<bool> =
             messages.iter().map(|message| message.heads[..] == ours.get_heads()[..]).collect();
         let expected = if resets { &[true][..] } else { &[false, true][..expected] };
-        assert_eq!(told, expected, "resets: {resets}, has changes: {has_changes}");
+        assert_eq!(has_heads, expected, "resets: {resets}, has changes: {has_changes}");
     }
 }

@@ -12,8 +12,8 @@ pub(super) struct Peer {
     access: Access,
     /// A message may have to be sent.
     pub(super) is_due: bool,
-    /// Has it sent a message about the document, or may have?
-    pub(super) has_asked: bool,
+    /// The client has sent a message about the document, or may have.
+    pub(super) has_requested: bool,
     /// Number of consecutive messages that could not be read.
     failures: u32,
 }
@@ -21,14 +21,14 @@ pub(super) struct Peer {
 impl Peer {
     pub(super) fn new(access: Access, refuses_changes: bool) -> Peer {
         let conversation = Conversation::new();
-        let mut peer = Peer { conversation, access, is_due: false, has_asked: true, failures: 0 };
+        let mut peer = Peer { conversation, access, is_due: false, has_requested: true, failures: 0 };
         peer.update_read_only(refuses_changes);
         peer
     }
 
     /// A client that gets the document without asking.
     pub(super) fn announced(access: Access, refuses_changes: bool) -> Peer {
-        Peer { is_due: true, has_asked: false, ..Peer::new(access, refuses_changes) }
+        Peer { is_due: true, has_requested: false, ..Peer::new(access, refuses_changes) }
     }
 
     fn update_read_only(&mut self, refuses_changes: bool) {
@@ -53,10 +53,10 @@ impl Peer {
         if self.access == access {
             return;
         }
-        self.has_asked = true;
+        self.has_requested = true;
         self.access = access;
         if access == Access::Denied {
-            // What the client was told until now decides how the exchange starts over.
+            // The last message to the client decides how the exchange starts over.
             self.is_due = false;
         } else {
             self.start_over(refuses_changes, has_lost_messages);
@@ -80,7 +80,7 @@ impl Peer {
         max_idle: u32,
     ) -> Result<ReceivedMessage, (SyncError, bool)> {
         self.is_due = true;
-        self.has_asked = true;
+        self.has_requested = true;
         match self.conversation.receive(doc, data) {
             Ok(received) => {
                 self.failures = 0;
