@@ -105,7 +105,6 @@ enum WithoutRoom {
     /// Nothing is reserved.
     Nothing,
     /// One hash is reserved beyond the limit, if nothing else of the memory is reserved.
-    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only devices need it"))]
     OneHashAlone,
 }
 
