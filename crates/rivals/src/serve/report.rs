@@ -1,6 +1,7 @@
 //! Rounds of all sides, and the table of their medians, ratios and intervals.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fmt::Write as _;
 
 use hashmill_lab::{median_of_rounds, paired_ratio};
@@ -27,6 +28,17 @@ impl Sample {
     /// Adds a number that describes the round.
     pub(super) fn describe(&mut self, name: &'static str, value: f64) {
         self.0.push(Metric { name, value, is_compared: false });
+    }
+}
+
+impl fmt::Display for Sample {
+    /// One line for the progress, so that a run that is interrupted has said something.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, metric) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{} {}", metric.name, digits(metric.value))?;
+        }
+        Ok(())
     }
 }
 
