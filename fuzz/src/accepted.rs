@@ -11,10 +11,10 @@ use hashmill_doc::{
 };
 use hashmill_testkit::mutate::chunk;
 
-/// Elements of a sequence that are read one by one.
+/// Maximum number of elements of a sequence that are read one by one.
 const ELEMENTS: usize = 24;
 
-/// Earlier versions that are compared.
+/// Maximum number of earlier versions that are compared.
 const MOMENTS: usize = 8;
 
 /// Shorter files have no column that is long enough to deflate, in bytes.
@@ -57,7 +57,7 @@ pub fn accepted(doc: &Document) {
     }
     assert_eq!(one_by_one.get_heads(), doc.get_heads(), "other heads, change by change");
     same_views(&doc.view(), &one_by_one.view());
-    // And with all shortcuts or with none, in turn: they have twice the time that way.
+    // With all shortcuts or with none, in turn, to halve the time.
     let shortcuts = [Shortcuts::Always, Shortcuts::Never][saved.len() % 2];
     let mut other = load_by(&saved, shortcuts);
     assert!(other.save_nocompress() == saved, "another file by other shortcuts");
@@ -69,7 +69,7 @@ pub fn accepted(doc: &Document) {
     same_views(&doc.view(), &merged.view());
 }
 
-/// Panics unless all changes go into a bundle and come out, or are too much for one.
+/// Panics unless all changes round-trip through a bundle, or exceed its limits.
 fn bundled(doc: &Document, changes: &[Change]) {
     let bundle = match doc.bundle(changes.iter().map(Change::hash)) {
         Ok(bundle) => bundle,
@@ -108,7 +108,7 @@ fn at(doc: &Document, hash: ChangeHash) -> View<'_> {
     }
 }
 
-/// Every object that can be reached, its values and all that is in conflict with them.
+/// Every reachable object with its values and their conflicts.
 pub fn same_views(a: &View<'_>, b: &View<'_>) {
     let mut open = vec![ROOT];
     while let Some(object) = open.pop() {
@@ -146,7 +146,7 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
                     // As text, because NaN is not equal to itself.
                     let marks = |view: &View<'_>| format!("{:?}", view.marks(&object));
                     assert_eq!(marks(a), marks(b), "other marks in {object}");
-                    // As many marks may hold at each place as there are places.
+                    // Each position may have as many marks as there are positions.
                     let spans = |view: &View<'_>| match view.spans(&object) {
                         Ok(spans) => format!("{:?}", spans.take(ELEMENTS).collect::<Vec<_>>()),
                         Err(error) => panic!("no spans of a text: {error}"),
@@ -165,7 +165,7 @@ pub fn same_views(a: &View<'_>, b: &View<'_>) {
 /// Result of a read.
 type Found<'a> = Result<Vec<(Value<'a>, ObjId)>, EditError>;
 
-/// All values at a place. The last of them is the winner, which is found without asking for conflicts.
+/// All values of a key or element. The last is the winner, which is also read without its conflicts.
 fn same_conflicts(left: &Found<'_>, right: &Found<'_>, open: &mut Vec<ObjId>) {
     match (left, right) {
         (Ok(left), Ok(right)) => {

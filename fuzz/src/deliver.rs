@@ -8,21 +8,23 @@ use hashmill_doc::{ApplyError, Change, ChangeHash, Document};
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     results: HashMap<ChangeHash, Option<String>>,
-    /// A delivery ran into a limit. Limits are those of a call, and what one call is asked for depends on the order.
+    /// A delivery reached a limit. Limits apply to a call, and the work of a call depends on the order.
     pub(crate) limited: bool,
 }
 
 impl Ledger {
-    /// Whether the change was taken; if not, why.
-    pub(crate) fn note(&mut self, hash: ChangeHash, why: Option<String>) {
+    /// Was the change accepted? If not, the reason.
+    pub(crate) fn note(&mut self, hash: ChangeHash, reason: Option<String>) {
         match self.results.get(&hash) {
-            None => drop(self.results.insert(hash, why)),
-            Some(before) if before.is_some() == why.is_some() => {}
-            Some(before) => panic!("acceptance depends on the order: {hash} gives {before:?}, then {why:?}"),
+            None => drop(self.results.insert(hash, reason)),
+            Some(before) if before.is_some() == reason.is_some() => {}
+            Some(before) => {
+                panic!("acceptance depends on the order: {hash} gives {before:?}, then {reason:?}")
+            }
         }
     }
 
-    /// Hands a change to a document.
+    /// Delivers a change to a document.
     pub(crate) fn deliver(&mut self, doc: &mut Document, change: &Change) {
         let there = |doc: &Document, hash: &ChangeHash| doc.get_change_meta_by_hash(hash).is_some();
         loop {
@@ -32,7 +34,7 @@ impl Ledger {
             assert!(result.is_ok() || doc.stats() == before, "what is refused leaves something");
             match result {
                 Ok(()) if ready => return self.note(change.hash(), None),
-                // It waits.
+                // The change waits for dependencies.
                 Ok(()) => return,
                 Err(ApplyError::Fault { hash, fault }) => {
                     assert!(
@@ -43,7 +45,7 @@ impl Ledger {
                     if hash == change.hash() {
                         return;
                     }
-                    // Another one had waited for it, and is gone now.
+                    // A change that waited for it is refused with it.
                 }
                 // Two writers with one actor: the first change is accepted.
                 Err(ApplyError::DuplicateSeq { .. }) => return,

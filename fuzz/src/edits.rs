@@ -1,11 +1,11 @@
-//! Random edits: small, many at the same places.
+//! Random small edits, many of them at the same keys and indexes.
 
 use hashmill_doc::{
     Document, EditError, ExpandMark, Mark, ObjId, ObjType, ROOT, ReadDoc, ScalarValue, Transactable, Value,
 };
 use hashmill_testkit::Rng;
 
-/// Makes a change of a few edits. Those that cannot be done leave nothing behind.
+/// Commits a change of a few edits. Refused edits have no effect.
 pub(crate) fn edit(doc: &mut Document, rng: &mut Rng) {
     let mut transaction = doc.transaction();
     edits(&mut transaction, rng);
@@ -15,7 +15,7 @@ pub(crate) fn edit(doc: &mut Document, rng: &mut Rng) {
 /// A few edits.
 pub(crate) fn edits(tx: &mut impl Transactable, rng: &mut Rng) {
     for _ in 0..1 + rng.below(3) {
-        // What cannot be done is not done: the property sees whether something stays of it.
+        // Refused edits have no effect; the property would show one.
         let _: Result<(), EditError> = one(tx, rng);
     }
 }
@@ -66,7 +66,7 @@ fn one(tx: &mut impl Transactable, rng: &mut Rng) -> Result<(), EditError> {
     }
 }
 
-/// The root, most often, or an object in it, or one in that.
+/// Mostly the root, or an object below it, or one below that.
 fn any_object(doc: &impl ReadDoc, rng: &mut Rng) -> ObjId {
     let mut object = ROOT;
     for _ in 0..2 {

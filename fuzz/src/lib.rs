@@ -1,7 +1,7 @@
 //! Fuzz targets as plain functions: libFuzzer calls them with new inputs, `tests/replay.rs` with the seeds under `corpus`.
 //!
-//! For BLAKE3 an input is a short script (see [`script`]): it does the same work whatever bytes it hashes, so a fuzzer
-//! should look for lengths, splits and orders of calls, not for contents.
+//! For BLAKE3 an input is a short script (see [`script`]). Hashing does the same work for all contents, so a fuzzer should
+//! vary lengths, splits and orders of calls.
 #![forbid(unsafe_code)]
 
 pub mod accepted;
@@ -26,7 +26,7 @@ pub use targets::phc::phc;
 pub use targets::repo_frames::repo_frames;
 pub use verdict::Verdict;
 
-/// The body of a target: it must return, whatever the input.
+/// The body of a target. It must return for every input.
 pub type Body = fn(&[u8]);
 
 /// Every target by name.

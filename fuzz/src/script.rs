@@ -1,19 +1,18 @@
 //! Inputs as scripts: bytes are read from the front, and are zero after the end.
 //!
-//! Every input is a valid script, and one that is longer only goes on where the shorter one stopped. Numbers are
-//! little-endian.
+//! Every input is a valid script, and a longer one continues where its prefix ends. Numbers are little-endian.
 
-/// What is left of an input.
+/// The unread rest of an input.
 #[derive(Debug)]
 pub struct Script<'a>(&'a [u8]);
 
 impl<'a> Script<'a> {
-    /// The whole of an input.
+    /// A whole input.
     pub fn new(input: &'a [u8]) -> Self {
         Self(input)
     }
 
-    /// The next byte, or `None` at the end: what to do next.
+    /// The next byte, which selects a step; `None` at the end.
     pub fn step(&mut self) -> Option<u8> {
         let (&first, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -25,7 +24,7 @@ impl<'a> Script<'a> {
         self.step().unwrap_or(0)
     }
 
-    /// All that is left.
+    /// All unread bytes.
     pub fn rest(self) -> &'a [u8] {
         self.0
     }
@@ -46,7 +45,7 @@ impl<'a> Script<'a> {
         u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
     }
 
-    /// The next bytes, as many as the first of them says and there are.
+    /// The next bytes: the first one is their number, unless fewer are left.
     pub fn text(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte()).min(self.0.len());
         let (text, rest) = self.0.split_at(len);

@@ -1,5 +1,5 @@
-//! The seeds for documents, and what becomes of them when some bytes change, in a process that may not have much memory:
-//! the allocator gives none beyond the limit, and then the process ends.
+//! Seeds of the document targets, intact and damaged, in a process with a memory limit: allocations beyond it fail, which
+//! ends the process.
 
 use std::alloc::System;
 use std::fs;
@@ -12,8 +12,8 @@ use hashmill_testkit::{Rng, size};
 #[global_allocator]
 static LIMITED: Cap<System> = Cap::new(System, usize::MAX);
 
-/// What a target for documents may need at once. Its limits let an input inflate to 1 MiB, and each operation takes a few
-/// dozen bytes in each of the documents that the target holds.
+/// Memory limit of a document target. Its limits let an input inflate to 1 MiB, and each operation takes a few dozen bytes
+/// in each document of the target.
 const ROOM: usize = 96 << 20;
 
 fn damage(rng: &mut Rng, bytes: &mut Vec<u8>) {
@@ -25,14 +25,14 @@ fn damage(rng: &mut Rng, bytes: &mut Vec<u8>) {
         0 => drop(bytes.remove(at)),
         1 => bytes.insert(at, rng.next_u64() as u8),
         2 => bytes[at] ^= 1 << rng.below(8),
-        // A length or a count of a run that stands for gigabytes.
+        // A length or a run's count that encodes gigabytes.
         3 => drop(bytes.splice(at..at, [0xff, 0xff, 0xff, 0xff, 0x7f])),
         4 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][rng.below(5)],
         _ => bytes.truncate(at),
     }
 }
 
-/// Tells what was tried where it ended in a panic.
+/// Prints the input of a panic.
 struct Tried<'a> {
     seed: &'a Path,
     round: usize,
@@ -53,7 +53,7 @@ fn no_seed_needs_more_memory_than_its_limits_say() {
     let targets: Vec<&(&str, Body)> = TARGETS.iter().filter(|(name, _)| name.starts_with("doc_")).collect();
     assert_eq!(targets.len(), 10);
     let mut rng = Rng::new(1);
-    // How often each seed is damaged.
+    // Number of damaged copies of each seed.
     let rounds = size::of(40, 300);
     for (name, body) in targets {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);

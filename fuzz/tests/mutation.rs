@@ -1,4 +1,4 @@
-//! A short piece of the mutation search, the same each time: `cargo xtask mutate` goes on from here.
+//! A short, deterministic part of the mutation search; `cargo xtask mutate` runs longer ones.
 
 use std::collections::BTreeMap;
 use std::panic;
@@ -8,10 +8,10 @@ use std::thread;
 use hashmill_fuzz::hunt::{self, TARGETS, Tally, Target, run_block, shrink};
 use hashmill_testkit::{hex, size};
 
-/// Decides every input.
+/// Seed of all inputs.
 const SEED: u64 = 20_261_122;
 
-/// Inputs of each target at least. Conversations and orders are many deliveries each.
+/// Minimum number of inputs of each target. Conversations and orders are many deliveries each.
 fn least(target: &Target) -> u64 {
     match target.name {
         "doc_converse" | "doc_orders" => size::of(300, 1_500),
@@ -19,7 +19,7 @@ fn least(target: &Target) -> u64 {
     }
 }
 
-/// What was found, in words, once for each kind.
+/// Messages of the findings, one for each kind.
 fn search(target: &Target) -> (Tally, BTreeMap<String, String>) {
     let (mut tally, mut found) = (Tally::default(), BTreeMap::new());
     for number in 0.. {
@@ -40,8 +40,8 @@ fn search(target: &Target) -> (Tally, BTreeMap<String, String>) {
 }
 
 #[test]
-fn mutated_inputs_are_refused_or_kept() {
-    // Panics are findings until all is done, and are told then.
+fn mutated_inputs_are_refused_or_accepted() {
+    // Panics are findings while the search runs, and are reported at its end.
     hunt::quietly();
     let (targets, results) = (Mutex::new(TARGETS.iter()), Mutex::new(vec![]));
     thread::scope(|scope| {

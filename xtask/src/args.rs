@@ -45,13 +45,14 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn parse(mut parser: lexopt::Parser) -> anyhow::Result<Self> {
         let mut positional = Vec::new();
-        let (mut changed, mut verbose, mut overlap) = (None, false, false);
+        let (mut changed, mut verbose, mut overlap, mut no_run) = (None, false, false, false);
         while let Some(arg) = parser.next()? {
             match arg {
                 Short('h') | Long("help") => return Ok(Self::Help),
                 Long("changed") => changed = Some(parser.value()?.string()?),
                 Short('v') | Long("verbose") => verbose = true,
                 Long("overlap") => overlap = true,
+                Long("no-run") => no_run = true,
                 // The rest are arguments of another program.
                 Value(value) if positional.is_empty() && value == "mutate" => {
                     return Ok(Self::Mutate(parser.raw_args()?.collect()));
@@ -68,6 +69,9 @@ impl Command {
         }
         if overlap && name != "test" {
             bail!("`--overlap` belongs to `cargo xtask test`");
+        }
+        if no_run && !steps::all().any(|step| step.name == name && step.filters) {
+            bail!("`--no-run` belongs to a step that runs tests");
         }
         match (name.as_str(), rest.as_slice()) {
             ("help", []) => Ok(Self::Help),
@@ -104,8 +108,14 @@ impl Command {
             })),
             (name, filter) => match steps::all().find(|step| step.name == name) {
                 Some(step) if filter.is_empty() || step.filters => {
-                    let (filter, not_run) = (filter.to_vec(), Vec::new());
-                    Ok(Self::Suite(Request { steps: vec![step], filter, verbose, overlap: false, not_run }))
+                    let filter = filter.to_vec();
+                    Ok(Self::Suite(Request {
+                        steps: vec![step],
+                        filter,
+                        verbose,
+                        no_run,
+                        ..Request::default()
+                    }))
                 }
                 _ => bail!("no such command: {name} {}(see `cargo xtask help`)", spaced(filter)),
             },
@@ -136,7 +146,7 @@ fn parse_kinds(names: &[String]) -> anyhow::Result<Vec<Kind>> {
 pub(crate) fn request(kinds: &[Kind], verbose: bool) -> Request {
     let steps = steps::all().filter(|step| kinds.contains(&step.kind)).collect();
     let not_run = Kind::ALL.into_iter().filter(|kind| !kinds.contains(kind)).collect();
-    Request { steps, filter: Vec::new(), verbose, overlap: false, not_run }
+    Request { steps, verbose, not_run, ..Request::default() }
 }
 
 fn spaced(arguments: &[String]) -> String {
@@ -158,6 +168,7 @@ pub(crate) fn help() -> String {
          \x20 test [KIND…]              steps of these kinds that this machine can run; without KIND: core\n\
          \x20 test --changed REV        steps of the kinds that files changed since REV can affect\n\
          \x20 test --overlap …          platforms and sanitizers beside the other kinds\n\
+         \x20 STEP --no-run             build the tests of one step\n\
          \n\
          Kinds of tests:\n{kinds}\x20 all                       every kind\n\
          \n\
@@ -232,6 +243,15 @@ mod tests {
         };
         assert!(overlaps(&["test", "--overlap", "gpu", "slow"]) && !overlaps(&["test", "gpu"]));
         assert!(parse(&["core", "--overlap"]).is_err());
+    }
+
+    #[test]
+    fn tests_of_a_step_can_be_built_and_not_run() {
+        let Ok(Command::Suite(request)) = parse(&["core", "--no-run"]) else { panic!("a suite") };
+        assert!(request.no_run && !request.overlap);
+        for refused in [&["test", "--no-run"][..], &["format", "--no-run"], &["tidy", "--no-run"]] {
+            assert!(parse(refused).is_err_and(|error| error.to_string().contains("--no-run")), "{refused:?}");
+        }
     }
 
     #[test]

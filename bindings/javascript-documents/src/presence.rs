@@ -54,7 +54,7 @@ impl Presence {
     /// The channels of this user, as others see them.
     #[wasm_bindgen(getter)]
     pub fn ours(&self) -> Js {
-        let channels = channel_map(self.0.borrow().ours());
+        let channels = channel_map(self.0.borrow().own_channels());
         exports::literal(channels, &Types::default())
     }
 
@@ -117,10 +117,11 @@ impl Presence {
         let id = text(id, "the id of a user")?;
         let presence = self.0.borrow();
         let Some(peer) = presence.peer(&id) else { return Ok(JsValue::NULL) };
-        let (channels, seen, active) = (channel_map(peer.channels()), peer.last_seen(), peer.last_active());
+        let (channels, last_seen, active) =
+            (channel_map(peer.channels()), peer.last_seen(), peer.last_active());
         let peer = object([
             ("channels", exports::literal(channels, &Types::default())?),
-            ("lastSeen", milliseconds(seen).into()),
+            ("lastSeen", milliseconds(last_seen).into()),
             ("lastActive", milliseconds(active).into()),
         ])?;
         Ok(peer.into())

@@ -182,13 +182,13 @@ pub fn export_sync_state(state: &SyncState) -> Js {
         ("hidHeads", parts.hid_heads),
         ("sentWhole", parts.sent_whole),
         ("byChange", parts.by_change),
-        ("toldReset", parts.told_reset),
-        ("asked", parts.asked),
+        ("toldReset", parts.has_sent_reset),
+        ("asked", parts.has_requested),
     ];
     for (name, _) in facts.into_iter().filter(|(_, is)| *is) {
         set(&object, name, &JsValue::TRUE)?;
     }
-    for (name, count) in [("askedForChanges", parts.asked_for_changes), ("unanswered", parts.unanswered)] {
+    for (name, count) in [("askedForChanges", parts.change_requests), ("unanswered", parts.unanswered)] {
         if count > 0 {
             set(&object, name, &count.into())?;
         }
@@ -221,14 +221,14 @@ pub fn import_sync_state(value: &JsValue) -> Js<SyncState> {
     parts.hid_heads = flag(value, "hidHeads")?;
     parts.sent_whole = flag(value, "sentWhole")?;
     parts.by_change = flag(value, "byChange")?;
-    parts.told_reset = flag(value, "toldReset")?;
-    parts.asked = flag(value, "asked")?;
+    parts.has_sent_reset = flag(value, "toldReset")?;
+    parts.has_requested = flag(value, "asked")?;
     let count = |name: &str| match given(property(value, name)?).map(|count| count.as_f64()) {
         None => Ok(0),
         Some(Some(count)) if (0.0..=255.0).contains(&count) => Ok(count as u8),
         Some(_) => Err(thrown(format_args!("{name} is no count"))),
     };
-    parts.asked_for_changes = count("askedForChanges")?;
+    parts.change_requests = count("askedForChanges")?;
     parts.unanswered = count("unanswered")?;
     parts.refused = maybe("refused")?;
     parts.refused_deps = maybe("refusedDeps")?;

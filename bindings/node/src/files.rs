@@ -116,7 +116,7 @@ impl FilesJob {
             let files =
                 running.begin(engines::files(&engine, function, options)?).ok_or_else(Failure::stopped)?;
             let answers = hash(&files, paths, length)?;
-            if answers.failures.iter().any(|place| place.failure.is_engine()) {
+            if answers.failures.iter().any(|failed| failed.failure.is_engine()) {
                 engines::close(&engine);
             }
             Ok(answers)

@@ -93,13 +93,13 @@ impl Argon2 {
 
     /// Computes a step; returns whether more are left.
     pub(crate) fn step(&mut self) -> bool {
-        let work = self.0.as_mut().expect(BEGUN);
+        let work = self.0.as_mut().expect(HAS_STARTED);
         let step = work.steps.step().expect(NO_FORK);
         step.is_some_and(|step| step.done < step.of)
     }
 
     pub(crate) fn finish(&mut self, encoded: bool) -> Vec<u8> {
-        let Work { steps, stored, tag_len } = self.0.take().expect(BEGUN);
+        let Work { steps, stored, tag_len } = self.0.take().expect(HAS_STARTED);
         let tag = finish(steps, tag_len);
         if !encoded {
             return tag;
@@ -109,12 +109,12 @@ impl Argon2 {
     }
 
     pub(crate) fn matches(&mut self) -> bool {
-        let Work { steps, stored, tag_len } = self.0.take().expect(BEGUN);
+        let Work { steps, stored, tag_len } = self.0.take().expect(HAS_STARTED);
         stored.matches(&finish(steps, tag_len))
     }
 }
 
-const BEGUN: &str = "a hash was begun";
+const HAS_STARTED: &str = "a hash was started";
 const NO_FORK: &str = "nothing forks here";
 
 fn finish(steps: Steps, tag_len: usize) -> Vec<u8> {

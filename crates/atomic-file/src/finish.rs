@@ -38,7 +38,7 @@ pub(crate) trait Steps {
     /// Compares the target with what the caller expects.
     fn check(&mut self) -> Result<(), Error>;
     /// Puts the new file under the name of the target.
-    fn put_in_place(&mut self) -> Result<(), Error>;
+    fn install(&mut self) -> Result<(), Error>;
     /// Writes the names of the folder to the medium.
     fn sync_folder(&mut self) -> io::Result<()>;
 }
@@ -50,7 +50,7 @@ pub(crate) fn finish(steps: &mut impl Steps) -> Result<Finished, Error> {
     steps.sync_file()?;
     // As late as possible.
     steps.check()?;
-    steps.put_in_place()?;
+    steps.install()?;
     // The rename itself is in the folder's data.
     steps.sync_folder().map_err(Error::Unsynced)?;
     Ok(finished)
@@ -131,7 +131,7 @@ mod tests {
             Ok(self.run(|model| assert!(!model.placed, "too late for a check"))?)
         }
 
-        fn put_in_place(&mut self) -> Result<(), Error> {
+        fn install(&mut self) -> Result<(), Error> {
             Ok(self.run(|model| model.placed = true)?)
         }
 

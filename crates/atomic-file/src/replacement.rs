@@ -250,7 +250,7 @@ impl Steps for Disk<'_> {
         if is_as_expected { Ok(()) } else { Err(Error::Changed) }
     }
 
-    fn put_in_place(&mut self) -> Result<(), Error> {
+    fn install(&mut self) -> Result<(), Error> {
         let is_new = matches!(self.expected, Expected::Absent);
         // A link is refused where something exists, which a rename would replace.
         if is_new && self.new.state == State::Nameless {

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_by_other_programs_are_kept() {
+    fn changes_by_other_programs_are_preserved() {
         let (folder, path) = folder_with("one\n");
         let locked = LockedFile::open(&path, 100).expect("a file");
         fs::write(&path, "two\n").expect("a file");

@@ -74,12 +74,12 @@ fn largest(kind: usize, size: usize) -> Result<(Vec<u8>, usize), Box<dyn std::er
         // Extrapolated from the last file, less one percent.
         let fits = count.saturating_mul(size) / file.len();
         count = (fits - fits / 100).min(most);
-        let made = Command::new(std::env::current_exe()?)
+        let output = Command::new(std::env::current_exe()?)
             .args(["make", &kind.to_string(), &count.to_string()])
             .stderr(Stdio::inherit())
             .output()?;
-        file = made.stdout;
-        if !made.status.success() {
+        file = output.stdout;
+        if !output.status.success() {
             return Err("no such file can be made here".into());
         }
         if file.len() <= size {

@@ -31,15 +31,15 @@ fn changes(recording: &serde_json::Value) -> Result<Vec<Change>, Error> {
         let doc = &mut people[who];
         for parent in step["parents"].as_array().into_iter().flatten() {
             // All changes that the author had received by then: a recording has each step after its parents.
-            let mut heard: BTreeSet<usize> = BTreeSet::new();
+            let mut received: BTreeSet<usize> = BTreeSet::new();
             let mut missing = vec![last[parent.as_u64().unwrap_or_default() as usize]];
             while let Some(number) = missing.pop() {
                 let change: &Change = &changes[number];
-                if doc.get_change_by_hash(&change.hash()).is_none() && heard.insert(number) {
+                if doc.get_change_by_hash(&change.hash()).is_none() && received.insert(number) {
                     missing.extend(change.deps().iter().map(|hash| number_of[hash]));
                 }
             }
-            doc.apply_changes(heard.into_iter().map(|number| changes[number].clone()))?;
+            doc.apply_changes(received.into_iter().map(|number| changes[number].clone()))?;
         }
         for patch in step["patches"].as_array().into_iter().flatten() {
             let number = |at: usize| patch[at].as_u64().unwrap_or_default() as usize;

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn free_memory_is_asked_for_when_nothing_is_reserved() {
+    fn free_memory_is_read_when_nothing_is_reserved() {
         let budget = Budget::of_free_memory();
         let first = budget.reserve_on_cpu(params(8), 1);
         assert_eq!(first.hashes(), 1);

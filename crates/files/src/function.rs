@@ -37,27 +37,27 @@ enum Serial {
 impl Function {
     /// BLAKE3.
     pub fn blake3() -> Function {
-        Function::of(Kind::Blake3)
+        Function::from_kind(Kind::Blake3)
     }
 
     /// BLAKE3 under a secret key. The key is wiped with the last clone of this value.
     pub fn keyed(key: Zeroizing<[u8; KEY_LEN]>) -> Function {
-        Function::of(Kind::Keyed(key))
+        Function::from_kind(Kind::Keyed(key))
     }
 
     /// BLAKE3 as a key derivation: the file is the key material.
     pub fn derive_key(context: &str) -> Function {
-        Function::of(Kind::DeriveKey(hazmat::hash_derive_key_context(context)))
+        Function::from_kind(Kind::DeriveKey(hazmat::hash_derive_key_context(context)))
     }
 
     /// SHA-256, for lists made by other programs. One thread per file: its rounds depend on each other.
     pub fn sha256() -> Function {
-        Function::of(Kind::Serial(Serial::Sha256))
+        Function::from_kind(Kind::Serial(Serial::Sha256))
     }
 
     /// The function of a checksum list, in its usual mode.
     pub fn by(algorithm: Algorithm) -> Function {
-        Function::of(match algorithm {
+        Function::from_kind(match algorithm {
             Algorithm::Blake3 => Kind::Blake3,
             Algorithm::Sha256 => Kind::Serial(Serial::Sha256),
             Algorithm::Sha512 => Kind::Serial(Serial::Sha512),
@@ -66,7 +66,7 @@ impl Function {
         })
     }
 
-    fn of(kind: Kind) -> Function {
+    fn from_kind(kind: Kind) -> Function {
         Function { kind, plan: Plan::host(), extended: false }
     }
 

@@ -148,7 +148,10 @@ impl fmt::Display for Error {
             Error::NoDevice { found } => write!(f, "no device of this number: there are {found}, from 0 on"),
             Error::Selector { requested, matches: 0, found } => {
                 let are = if *found == 1 { "is" } else { "are" };
-                write!(f, "no device has {requested:?} as its number, id, place or name: there {are} {found}")
+                write!(
+                    f,
+                    "no device has {requested:?} as its number, id, bus address or name: there {are} {found}"
+                )
             }
             Error::Selector { requested, matches, .. } => {
                 write!(f, "{matches} devices have {requested:?} in their names or ids: choose by number")

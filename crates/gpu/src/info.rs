@@ -45,7 +45,7 @@ impl Info {
     /// Do both describe the same device, perhaps through different interfaces? `false` if neither the ids nor the bus
     /// addresses of both are known.
     pub fn is_same(&self, other: &Info) -> bool {
-        let both = |mine: &Option<String>, other: &Option<String>| Some(mine.as_ref()? == other.as_ref()?);
+        let both = |own: &Option<String>, other: &Option<String>| Some(own.as_ref()? == other.as_ref()?);
         both(&self.id, &other.id).or_else(|| both(&self.bus, &other.bus)).unwrap_or(false)
     }
 
@@ -169,8 +169,8 @@ pub fn best(devices: &[Info]) -> Option<usize> {
     usable.min_by_key(|(_, device)| device.kind).map(|(number, _)| number)
 }
 
-/// The reason why bytes in host memory or files are hashed by the processor unless a device is requested.
-pub fn why_processor(devices: &[Info]) -> &'static str {
+/// Reason why the processor hashes bytes in host memory or files unless a device is requested.
+pub fn reason_for_processor(devices: &[Info]) -> &'static str {
     match best(devices).map(|number| devices[number].kind) {
         None => "there is no device",
         Some(Kind::Software) => "the only device is the processor itself",
@@ -289,10 +289,10 @@ mod tests {
 
     #[test]
     fn every_kind_has_its_reason() {
-        let why = |kind| why_processor(&[device(kind, None)]);
-        assert_eq!(why_processor(&[]), "there is no device");
-        assert!(why(Kind::Software).contains("processor itself"));
-        assert!(why(Kind::Integrated).contains("shares"));
-        assert!(why(Kind::Discrete).contains("bus"));
+        let reason = |kind| reason_for_processor(&[device(kind, None)]);
+        assert_eq!(reason_for_processor(&[]), "there is no device");
+        assert!(reason(Kind::Software).contains("processor itself"));
+        assert!(reason(Kind::Integrated).contains("shares"));
+        assert!(reason(Kind::Discrete).contains("bus"));
     }
 }

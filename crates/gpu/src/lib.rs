@@ -46,7 +46,7 @@ pub mod wgpu;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use device::{Argon2, BackEnd, Blake3, Buffer, Device, Nonces, Pending};
 pub use error::{Error, Fault, Refusal};
-pub use info::{Info, Kind, Selector, best, why_processor};
+pub use info::{Info, Kind, Selector, best, reason_for_processor};
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
 pub use tiles::Tiles;
 #[cfg(any(feature = "cuda", feature = "wgpu"))]

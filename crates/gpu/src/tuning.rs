@@ -156,7 +156,7 @@ mod tests {
         let line = tuning.to_string();
         assert_eq!(line, "hashes=66 strip-us=4000 ahead=1056 grow=no pairs=yes shared=no");
         assert_eq!(line.parse(), Ok(tuning));
-        for (from, to, why) in [
+        for (from, to, reason) in [
             ("hashes=66", "hashes=0", "hashes is 0"),
             ("hashes=66", "hashes=-1", "hashes is no number"),
             ("hashes=66 ", "", "hashes is missing"),
@@ -167,7 +167,7 @@ mod tests {
             ("shared=no", "shared=no more", "there is more"),
         ] {
             let error = line.replace(from, to).parse::<Tuning>().unwrap_err();
-            assert!(error.to_string().contains(why), "{from} {to}: {error}");
+            assert!(error.to_string().contains(reason), "{from} {to}: {error}");
         }
     }
 

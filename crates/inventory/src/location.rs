@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_folder_may_end_with_a_slash_and_be_a_bucket() {
         let folder = |url: &str| {
-            Location::from_path(path::Path::new(url)).map(|place| match place {
+            Location::from_path(path::Path::new(url)).map(|location| match location {
                 Location::Object(object) => object.to_string(),
                 Location::File(path) => path.display().to_string(),
             })
@@ -213,7 +213,7 @@ mod tests {
             ("out", "out"),
             ("http://h/a?secret", "http://h/a"),
         ] {
-            assert_eq!(folder(url).expect("a place"), name);
+            assert_eq!(folder(url).expect("a location"), name);
         }
         for url in ["s3://", "s3://b/a//b", "ftp://h/x", "file://nowhere/x"] {
             assert!(folder(url).is_err(), "{url}");

@@ -138,11 +138,11 @@ mod tests {
 
     #[test]
     fn kinds_are_counted_in_their_order() {
-        for (place, kind) in FailureKind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, place);
+        for (index, kind) in FailureKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, index);
             let mut summary = Summary::default();
             summary.add(&RowResult { url: None, result: Err(Failure::new(kind, "x")), matches: None });
-            assert_eq!(summary.failed.iter().position(|count| *count == 1), Some(place));
+            assert_eq!(summary.failed.iter().position(|count| *count == 1), Some(index));
         }
     }
 }

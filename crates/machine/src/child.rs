@@ -272,7 +272,7 @@ mod system {
             loop {
                 let mut is_settled = true;
                 for id in own() {
-                    match Orphan::of(id, mark) {
+                    match Orphan::classify(id, mark) {
                         Orphan::Other => {}
                         Orphan::Unsettled => {
                             is_settled = false;
@@ -308,10 +308,10 @@ mod system {
         }
 
         impl Orphan {
-            fn of(id: Pid, mark: &str) -> Orphan {
+            fn classify(id: Pid, mark: &str) -> Orphan {
                 // Empty if unreadable: a process of another user has no word of this program.
                 let read = |name| read(format!("/proc/{}/{name}", id.as_raw_nonzero())).unwrap_or_default();
-                let (Some(it), Some(own)) = (State::of(&id.as_raw_nonzero()), State::of(&"self")) else {
+                let (Some(it), Some(own)) = (State::read(&id.as_raw_nonzero()), State::read(&"self")) else {
                     // It has been reaped, or cannot be examined and is left alone.
                     return Orphan::Other;
                 };
@@ -342,7 +342,7 @@ mod system {
         }
 
         impl State {
-            fn of(id: &dyn Display) -> Option<Self> {
+            fn read(id: &dyn Display) -> Option<Self> {
                 let stat = read_to_string(format!("/proc/{id}/stat")).ok()?;
                 // The preceding name may contain any character.
                 let mut fields = stat.rsplit(')').next()?.split_whitespace();
@@ -474,14 +474,14 @@ mod system {
                     }
                     None if group != 0 => {
                         let limit = self.limit.is_some_and(|limit| self.begin.elapsed() >= limit);
-                        let why = if limit {
+                        let reason = if limit {
                             Some(KillReason::Limit)
                         } else {
                             (self.stop)().then_some(KillReason::StopRequested)
                         };
-                        if let Some(why) = why {
+                        if let Some(reason) = reason {
                             end_group(group, Signal::TERM);
-                            cut = Some((why, Instant::now()));
+                            cut = Some((reason, Instant::now()));
                         }
                     }
                     _ => {}
@@ -647,7 +647,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_ended_when_that_is_asked() {
+    fn a_child_is_ended_on_request() {
         let (_, run) = run("sleep 1000", None, &|| true);
         assert_eq!(run.end, ChildEnd::Stopped);
     }
@@ -679,7 +679,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_daemon_is_ended_and_said() {
+    fn a_daemon_is_ended_and_reported() {
         if !can_look_up("daemons that run") {
             return;
         }
@@ -741,7 +741,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_told_and_what_does_not_exist_does_not_start() {
+    fn a_signal_is_reported_and_a_missing_program_does_not_start() {
         let (_, run) = run("kill -9 $$", None, &|| false);
         let ChildEnd::Ended(status) = run.end else { panic!("{run:?}") };
         assert_eq!((status.code(), ended_by_signal(status)), (None, Some(9)));

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripted_time_passes_exactly_as_told() {
+    fn scripted_time_passes_exactly() {
         let clock = ScriptedClock::default();
         let worker = clock.clone();
         let start = clock.now_ns();

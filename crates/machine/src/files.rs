@@ -130,7 +130,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn programs_scripts_and_pipes_are_told_from_other_files() {
+    fn programs_scripts_and_pipes_are_recognized() {
         assert!(is_program(Path::new("/bin/sh")) && !is_program(Path::new("/")));
         assert!(!is_pipe(Path::new("/dev/null")) && !is_pipe(Path::new("/nowhere")));
         let folder = tempfile::tempdir().expect("a folder");

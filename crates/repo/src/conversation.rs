@@ -253,12 +253,12 @@ impl Conversation {
 
     /// The status, which is final when [`next_message`](Self::next_message) has no message.
     pub fn status(&self, doc: &Document) -> SyncStatus {
-        let Some(theirs) = self.state.their_heads() else { return SyncStatus::InProgress };
+        let Some(their_heads) = self.state.their_heads() else { return SyncStatus::InProgress };
         let heads = doc.get_heads();
-        if theirs == heads {
+        if their_heads == heads {
             return if heads.is_empty() { SyncStatus::InProgress } else { SyncStatus::InSync };
         }
-        let missing = doc.get_missing_deps(theirs);
+        let missing = doc.get_missing_deps(their_heads);
         if missing.is_empty() && self.state.is_peer_read_only() {
             SyncStatus::ReadOnlyPeer
         } else if missing.is_empty() {
@@ -278,6 +278,6 @@ impl Conversation {
     /// Changes that the peer names and this document lacks.
     pub fn missing_changes(&self, doc: &Document) -> Vec<ChangeHash> {
         // Before its first message a peer names nothing.
-        self.state.their_heads().map_or_else(Vec::new, |theirs| doc.get_missing_deps(theirs))
+        self.state.their_heads().map_or_else(Vec::new, |their_heads| doc.get_missing_deps(their_heads))
     }
 }

@@ -34,7 +34,7 @@ pub enum Event {
     Completed(RequestId, Result<(), IoFailure>),
     /// Outcome of [`Action::RunWork`].
     WorkDone(WorkId, WorkOutput),
-    /// The time that was asked for last has come. Late and additional calls are harmless.
+    /// The time of the last request for a wake-up has come. Late and additional calls are harmless.
     TimerFired,
     /// The server shall end: store what was received, and close all sockets.
     DrainRequested,
@@ -64,7 +64,7 @@ impl IoFailure {
 pub enum CloseReason {
     /// A frame is not a message.
     Malformed,
-    /// The client speaks another version of the protocol. It was told so.
+    /// The client speaks another version of the protocol. The server sent it an error.
     Version,
     /// No join in time.
     NoJoin,

@@ -9,8 +9,8 @@ use std::io::Write as _;
 ///
 /// # Panics
 /// When everything is required.
-pub fn skip(what: &str, why: &str) {
-    let line = format!("SKIPPED: {what}: {why}");
+pub fn skip(what: &str, reason: &str) {
+    let line = format!("SKIPPED: {what}: {reason}");
     assert!(std::env::var_os("REQUIRE_ALL").is_none_or(|all| all != "1"), "{line} (and REQUIRE_ALL=1)");
     // One write, so that lines of parallel tests do not mix. A closed stderr is no reason to fail a test.
     let _ = std::io::stderr().lock().write_all((line + "\n").as_bytes());

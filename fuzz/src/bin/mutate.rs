@@ -1,6 +1,6 @@
 //! `mutate`: a mutation fuzzer for the document targets. It counts inputs and saves findings.
 //!
-//! The main process only supervises: each job is a process of its own, so that hangs, exhausted memory and crashes become
+//! The main process supervises. Each job is a separate process, so that hangs, exhausted memory and crashes become
 //! findings. `cargo xtask mutate` builds and calls it.
 #![forbid(unsafe_code)]
 
@@ -13,8 +13,8 @@ use hashmill_fuzz::hunt::parent::{self, Request};
 use hashmill_fuzz::hunt::{TARGETS, Target};
 use lexopt::prelude::*;
 
-/// What one job may hold. An input inflates to a mebibyte at most; beyond this limit the allocator gives nothing and the
-/// process ends, which is a finding.
+/// Memory limit of one job. An input inflates to at most 1 MiB. Beyond the limit allocations fail and the process ends,
+/// which is a finding.
 const ROOM: usize = 512 << 20;
 
 #[global_allocator]
@@ -80,7 +80,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
             Long("out") => request.out = parser.value()?.into(),
             Long("record") => request.record = Some(parser.value()?.into()),
             Long("replay") => replay = true,
-            // How this program calls itself.
+            // Arguments of a job: this program starts itself.
             Long("part") => part = Some(parser.value()?.string()?),
             Value(word) => words.push(word.string()?),
             _ => return Err(arg.unexpected()),

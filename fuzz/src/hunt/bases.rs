@@ -8,8 +8,8 @@ use hashmill_testkit::mutate::forge::{ForgeStrictness, KnownOps};
 use crate::edits::edit;
 use crate::targets::doc::{LIMITS, small, within};
 
-/// Files that no edit makes: marks, bundles, authors, deflated changes, values of every type.
-const KEPT: [&[u8]; 7] = [
+/// Files that edits do not produce: marks, bundles, authors, deflated changes, values of every type.
+const CORPUS_FILES: [&[u8]; 7] = [
     include_bytes!("../../corpus/doc_load/mark-document"),
     include_bytes!("../../corpus/doc_load/bundle"),
     include_bytes!("../../corpus/doc_load/exemplar"),
@@ -19,7 +19,7 @@ const KEPT: [&[u8]; 7] = [
     include_bytes!("../../corpus/doc_load/put-document"),
 ];
 
-/// A few people who edited and told each other most of it. The first has everything.
+/// Documents of a few users who edited and exchanged most of their changes. The first has all changes.
 pub(super) fn people(start: &Document, rng: &mut Rng) -> Vec<Document> {
     let mut docs: Vec<Document> = (0..[1, 1, 1, 2, 2, 3][rng.below(6)])
         .map(|person| start.fork().with_actor(ActorId::from([person as u8 + 1; 2])))
@@ -32,13 +32,13 @@ pub(super) fn people(start: &Document, rng: &mut Rng) -> Vec<Document> {
         }
     }
     (1..docs.len()).for_each(|from| tell(&mut docs, from, 0));
-    // A forger, for operations that no edit makes, such as marks.
+    // Forged changes, for operations that edits do not produce, such as marks.
     for writer in 0..[0, 0, 0, 1, 1, 2][rng.below(6)] {
         let mut universe = universe(&docs[0]);
         let heads = docs[0].get_heads().iter().map(|hash| hash.0).collect();
         let forged = universe.forge(&[0xe0, writer as u8], heads, ForgeStrictness::Great, rng);
         if let Ok(change) = Change::from_bytes_with(&forged.bytes(), &LIMITS) {
-            // What is refused is not there: nothing else is asked of it here.
+            // A refused change is left out; its refusal is not checked here.
             drop(docs[0].apply_changes([change]));
         }
     }
@@ -52,17 +52,17 @@ fn tell(docs: &mut [Document], from: usize, to: usize) {
     }
 }
 
-/// What the changes of a document hold.
+/// The known operations of a document's changes.
 pub(super) fn universe(doc: &Document) -> KnownOps {
     let changes: Vec<Vec<u8>> = doc.get_changes(&[]).iter().map(Change::raw_bytes).collect();
-    KnownOps::of(changes.iter().map(Vec::as_slice))
+    KnownOps::from_files(changes.iter().map(Vec::as_slice))
 }
 
-/// A file of one of several forms.
+/// A file in one of several encodings.
 pub(super) fn file(rng: &mut Rng) -> (Vec<Chunk>, KnownOps) {
     if rng.below(4) == 0 {
-        let kept = &KEPT[rng.below(KEPT.len())][1..];
-        return (split(kept), KnownOps::of([kept]));
+        let bytes = &CORPUS_FILES[rng.below(CORPUS_FILES.len())][1..];
+        return (split(bytes), KnownOps::from_files([bytes]));
     }
     let docs = people(&within(LIMITS), rng);
     let mut doc = docs[0].clone();
@@ -71,7 +71,7 @@ pub(super) fn file(rng: &mut Rng) -> (Vec<Chunk>, KnownOps) {
         0..=4 => doc.save_nocompress(),
         5 => doc.save(),
         6 => doc.save_after(&[]),
-        // What one of them had, and the rest behind it.
+        // The document of one user, followed by the missing changes.
         _ => {
             let mut part = docs[docs.len() - 1].clone();
             let rest = part.get_changes_added(&doc);
@@ -83,7 +83,7 @@ pub(super) fn file(rng: &mut Rng) -> (Vec<Chunk>, KnownOps) {
     (split(&bytes), universe)
 }
 
-/// Changes on top of [`small`], and what is known then.
+/// Changes on top of [`small`], and the known operations after them.
 pub(super) fn news(rng: &mut Rng) -> (Vec<Chunk>, KnownOps) {
     let small = small();
     let docs = people(&small, rng);

@@ -7,7 +7,7 @@ thread_local! {
     static LAST: RefCell<Option<Finding>> = const { RefCell::new(None) };
 }
 
-/// A panic: its place and message.
+/// Location and message of a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// File and line.
@@ -17,8 +17,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// What findings of one kind have in common: the place, and the first line of the message without what
-    /// holds a digit.
+    /// The kind of a finding: the location, and the first line of the message without words that contain a
+    /// digit.
     pub fn kind(&self) -> String {
         let mut words: Vec<&str> =
             self.message.lines().next().unwrap_or("").split_whitespace().take(24).collect();
@@ -45,7 +45,7 @@ pub fn quietly() {
 /// Runs `deed`; returns its panic as an error.
 pub(super) fn run<T>(deed: impl FnOnce() -> T) -> Result<T, Finding> {
     catch_unwind(AssertUnwindSafe(deed)).map_err(|_| {
-        // A thread that is not the caller's keeps its own words.
+        // A panic of another thread is recorded there, so its message is unknown here.
         let elsewhere = || Finding { location: "another thread".to_owned(), message: "a panic".to_owned() };
         LAST.with(|last| last.borrow_mut().take()).unwrap_or_else(elsewhere)
     })

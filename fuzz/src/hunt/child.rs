@@ -19,11 +19,11 @@ pub struct Part {
     pub seed: u64,
     /// Its first block.
     pub first: u64,
-    /// How far it is from there to its next one.
+    /// Distance from one of its blocks to the next.
     pub step: u64,
-    /// How long it goes on; none is one block, each input of which is written down before it runs.
+    /// Duration. `None`: a single block, and each input is written to a file before it runs.
     pub time: Option<Duration>,
-    /// Where findings go.
+    /// Folder for findings.
     pub out: PathBuf,
 }
 
@@ -49,13 +49,13 @@ impl Part {
         Some(Self { target, seed, first, step, time, out: words.next()?.into() })
     }
 
-    /// Where the input is that runs now, when each is written down.
+    /// File of the running input, if inputs are written.
     pub fn last(&self) -> PathBuf {
         self.out.join(format!("{}-last-{}", self.target.name, self.first))
     }
 }
 
-/// Does the work. Each block gives two lines: `block NUMBER` before it, `done EXECUTIONS ACCEPTED REFUSED FINDINGS` after it.
+/// Runs the job. Each block prints two lines: `block NUMBER` before it, `done EXECUTIONS ACCEPTED REFUSED FINDINGS` after it.
 /// `finding COUNT FILE` comes at the end for each kind of finding.
 pub fn work(part: &Part) -> io::Result<()> {
     catch::quietly();
@@ -91,8 +91,8 @@ pub fn work(part: &Part) -> io::Result<()> {
                 &finding,
                 &format!("seed {}, block {number}", part.seed),
             )?;
-            if let Some((_, kept_file)) = kinds.get_mut(&finding.kind()) {
-                *kept_file = file;
+            if let Some((_, recorded_file)) = kinds.get_mut(&finding.kind()) {
+                *recorded_file = file;
             }
         }
         let super::Tally { executions, accepted, refused, findings } = tally;
@@ -108,7 +108,7 @@ pub fn work(part: &Part) -> io::Result<()> {
     writeln!(lines, "end")
 }
 
-/// Writes down what was found: the input, and beside it what went wrong. One of the same kind stays if it is smaller.
+/// Writes a finding: its input, and a file with the message. An earlier finding of the kind stays if it is smaller.
 pub(super) fn keep(
     out: &Path,
     target: &Target,
@@ -133,7 +133,7 @@ pub(super) fn keep(
     Ok(file)
 }
 
-/// Runs inputs once more; gives whether the property holds for all of them.
+/// Runs inputs again. Does the property hold for all of them?
 pub fn replay(target: &Target, files: &[PathBuf]) -> io::Result<bool> {
     catch::quietly();
     let mut clean = true;

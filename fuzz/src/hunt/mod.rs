@@ -1,7 +1,7 @@
 //! Search for inputs that break an invariant: targets, generated inputs, findings.
 //!
-//! Inputs come in blocks. A block is decided by the seed of the run and its number alone: it starts from a few documents of
-//! its own, and what is accepted is mutated further.
+//! Inputs come in blocks. The seed of the run and the number of a block determine all its inputs: it starts from a few
+//! documents of its own, and accepted inputs are mutated further.
 
 mod bases;
 mod catch;
@@ -14,19 +14,19 @@ pub use catch::{Finding, quietly};
 pub use shrink::shrink;
 pub use targets::{TARGETS, Target};
 
-/// Inputs of a block, those made to repair others not counted.
+/// Inputs of a block, without those that repair others.
 pub const BLOCK: usize = 512;
 
 /// Counts of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Inputs that were handed to the engine.
+    /// Inputs that the engine processed.
     pub executions: u64,
-    /// Of these, those it took something of.
+    /// Inputs of which the engine accepted a part.
     pub accepted: u64,
-    /// Those it took nothing of.
+    /// Inputs of which the engine accepted nothing.
     pub refused: u64,
-    /// Those for which the property did not hold.
+    /// Inputs that broke the property.
     pub findings: u64,
 }
 
@@ -39,7 +39,7 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// Runs one block of a target. `before` sees each input, `found` what is wrong with it.
+/// Runs one block of a target. `before` gets each input, and `found` gets its finding.
 pub fn run_block(
     target: &Target,
     seed: u64,

@@ -19,29 +19,29 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// A search.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// One after the other.
+    /// Targets, in order.
     pub targets: Vec<&'static Target>,
-    /// For each of them.
+    /// Duration for each target.
     pub seconds: u64,
-    /// Processes at once.
+    /// Number of concurrent processes.
     pub jobs: u64,
-    /// Decides every input.
+    /// Seed of all inputs.
     pub seed: u64,
-    /// Where findings go.
+    /// Folder for findings.
     pub out: PathBuf,
     /// A table to which a row is added for each target.
     pub record: Option<PathBuf>,
 }
 
-/// What one target gave.
+/// Results of one target.
 #[derive(Debug, Default)]
 struct Report {
     tally: Tally,
-    /// How often each kind was found, by file.
+    /// Number of findings of each kind, by file.
     kinds: BTreeMap<PathBuf, u64>,
 }
 
-/// Runs a search; gives whether nothing was found.
+/// Runs a search. Was nothing found?
 pub fn search(request: &Request) -> io::Result<bool> {
     let commit = commit();
     let mut clean = true;
@@ -76,7 +76,7 @@ pub fn search(request: &Request) -> io::Result<bool> {
     Ok(clean)
 }
 
-/// The commit that is searched, with a mark when something was changed since.
+/// The commit of the search, marked if the work tree differs from it.
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let out = Command::new("git").current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).output();
@@ -119,13 +119,13 @@ fn job_search(request: &Request, target: &'static Target, first: u64, end: Insta
         out: request.out.clone(),
     };
     loop {
-        let why = match watch(&part, &mut report)? {
+        let reason = match watch(&part, &mut report)? {
             Ended::Well => return Ok(report),
             Ended::Hanging { block } => (block, "it does not end"),
             Ended::Dead { block } => (block, "the process died: of memory, of its stack, or by a signal"),
         };
-        // Once more, alone and slowly.
-        let (block, what) = why;
+        // Again, alone, with each input written before it runs.
+        let (block, what) = reason;
         let slow = Part { first: block, time: None, ..part.clone() };
         fs::create_dir_all(&slow.out)?;
         let again = watch(&slow, &mut Report::default())?;
@@ -186,7 +186,7 @@ fn watch(part: &Part, report: &mut Report) -> io::Result<Ended> {
         }
     };
     if !matches!(ended, Ended::Well) {
-        // It may have ended by itself.
+        // The job may have ended already.
         let _ = child.kill();
     }
     child.wait()?;

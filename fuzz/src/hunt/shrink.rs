@@ -8,10 +8,10 @@ use super::{Finding, catch};
 use crate::Verdict;
 use crate::targets::doc_limits;
 
-/// Runs that making an input smaller may take.
+/// Maximum number of runs of a minimisation.
 const MOST: usize = 4000;
 
-/// A smaller input of which the same is said.
+/// A smaller input with the same finding.
 pub fn shrink(target: &Target, input: &[u8], finding: &Finding) -> Vec<u8> {
     let mut runs = 0;
     let mut best = input.to_vec();
@@ -75,7 +75,7 @@ fn candidates(target: &Target, input: &[u8]) -> Vec<Vec<u8>> {
         "doc_change" => {
             let body =
                 |chunk: Chunk| if let Chunk::Change(change) = chunk { Some(change.body()) } else { None };
-            smaller_chunks(&Chunk::of(1, input)).into_iter().filter_map(body).collect()
+            smaller_chunks(&Chunk::from_body(1, input)).into_iter().filter_map(body).collect()
         }
         _ => {
             let (head, file) = input.split_at(head(target).min(input.len()));
@@ -104,7 +104,7 @@ fn smaller_chunks(chunk: &Chunk) -> Vec<Chunk> {
     match chunk {
         Chunk::Change(change) => {
             let mut actors = Actors::default();
-            if let Some(draft) = Draft::of(change, &mut actors) {
+            if let Some(draft) = Draft::from_change(change, &mut actors) {
                 let rows = draft.ops.len();
                 let halves = [0..rows / 2, rows / 2..rows];
                 for rows in halves.into_iter().chain((0..rows.min(64)).map(|row| row..row + 1)) {

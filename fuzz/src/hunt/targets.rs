@@ -13,7 +13,7 @@ use crate::{
     doc_orders, doc_rescue, doc_sync,
 };
 
-/// Runs an input; nothing is known of what it broke.
+/// Runs an input.
 pub(super) type Run<'a> = &'a mut dyn FnMut(&[u8]) -> Option<Verdict>;
 
 /// One search.
@@ -23,11 +23,11 @@ pub struct Target {
     pub name: &'static str,
     /// The property, for one input.
     pub body: fn(&[u8]) -> Verdict,
-    /// Makes the inputs of a block and runs them.
+    /// Generates and runs the inputs of a block.
     pub(super) block: fn(u64, Run<'_>),
 }
 
-/// Every target that mutation makes inputs for.
+/// Targets with mutated inputs.
 pub const TARGETS: &[Target] = &[
     Target { name: "doc_change", body: doc_change, block: changes },
     Target { name: "doc_converse", body: doc_converse, block: scripts },
@@ -41,17 +41,17 @@ pub const TARGETS: &[Target] = &[
     Target { name: "doc_sync", body: doc_sync, block: messages },
 ];
 
-/// Inputs that go on being mutated.
+/// Maximum number of inputs that are mutated further.
 const POOL: usize = 6;
 
-/// Inputs that do not, because they only grow slow.
+/// Larger inputs are not mutated further: they only become slow.
 const LONG: usize = 600;
 
 /// Files that are mutated, and mutated further where they were accepted.
 struct Pool {
     files: Vec<Vec<Chunk>>,
     universe: KnownOps,
-    /// How often one is mutated at most before it runs: seldom gets far, often shows what several faults do together.
+    /// Maximum number of mutations before a run: few get past early checks, many combine faults.
     most: usize,
 }
 
@@ -71,13 +71,13 @@ impl Pool {
         if self.files.len() < POOL {
             self.files.push(file);
         } else if rng.below(4) == 0 {
-            // The first stays: the others lead away from it.
+            // The first input stays, since the others differ more and more from it.
             self.files[1 + rng.below(POOL - 1)] = file;
         }
     }
 }
 
-/// Mutates files; `head` writes what comes before them. Where only its heads are wrong, a document gets the right ones.
+/// Mutates files; `head` writes the bytes before them. A document with wrong heads alone gets the right ones.
 fn each_file(pool: &mut Pool, rng: &mut Rng, mut head: impl FnMut(&mut Rng, &mut Vec<u8>), run: Run<'_>) {
     let mut input = vec![];
     for _ in 0..BLOCK {
@@ -99,7 +99,7 @@ fn each_file(pool: &mut Pool, rng: &mut Rng, mut head: impl FnMut(&mut Rng, &mut
     }
 }
 
-/// Lets the first document of a file name these heads.
+/// Writes these heads into the first document of a file.
 pub(super) fn lead(file: &mut [Chunk], heads: &[ChangeHash]) {
     let document = file.iter_mut().find_map(|chunk| match chunk {
         Chunk::Document(document) => Some(document),
@@ -113,13 +113,13 @@ pub(super) fn lead(file: &mut [Chunk], heads: &[ChangeHash]) {
 fn files(seed: u64, run: Run<'_>) {
     let rng = &mut Rng::new(seed);
     let mut pool = Pool::new(bases::file(rng), rng);
-    // Strictly, most often; for whatever is good; rarely beside another thread, which takes long to wake.
-    let way = |rng: &mut Rng, out: &mut Vec<u8>| match rng.below(256) {
+    // Most loads are strict, some ignore what is damaged, and few use a second thread, which takes long to wake.
+    let add_mode = |rng: &mut Rng, out: &mut Vec<u8>| match rng.below(256) {
         0 => out.push(3 * FRAMES),
         1..=31 => out.push(2 * FRAMES),
         _ => out.push(FRAMES),
     };
-    each_file(&mut pool, rng, way, run);
+    each_file(&mut pool, rng, add_mode, run);
 }
 
 fn wrecks(seed: u64, run: Run<'_>) {
@@ -141,7 +141,7 @@ fn limited(seed: u64, run: Run<'_>) {
     let base = if load { bases::file(rng) } else { bases::news(rng) };
     let mut pool = Pool::new(base, rng);
     let head = |rng: &mut Rng, out: &mut Vec<u8>| {
-        // Inflated bytes, operations, total, changes and steps; most of them as high as they go.
+        // Inflated bytes, operations, total, changes and steps; most of them at their maximum.
         for _ in 0..4 {
             out.push(if rng.below(4) == 0 { rng.next_u64() as u8 } else { 0 });
         }
@@ -151,7 +151,7 @@ fn limited(seed: u64, run: Run<'_>) {
     each_file(&mut pool, rng, head, run);
 }
 
-/// Changes on what everybody has: mutated ones and forged ones.
+/// Mutated and forged changes on top of a common document.
 fn changes(seed: u64, run: Run<'_>) {
     let rng = &mut Rng::new(seed);
     let (file, mut universe) = bases::news(rng);
@@ -179,7 +179,7 @@ fn changes(seed: u64, run: Run<'_>) {
     }
 }
 
-/// Changes of a conversation with one among them that is forged or mutated.
+/// Changes of a conversation, one of them forged or mutated.
 fn orders(seed: u64, run: Run<'_>) {
     let rng = &mut Rng::new(seed);
     let docs = bases::people(&crate::targets::doc::within(crate::targets::doc::LIMITS), rng);
@@ -232,26 +232,26 @@ fn scripts(seed: u64, run: Run<'_>) {
 }
 
 fn cursors(seed: u64, run: Run<'_>) {
-    const KEPT: [&[u8]; 4] = [
+    const SAMPLES: [&[u8]; 4] = [
         include_bytes!("../../corpus/doc_cursor/letter"),
         include_bytes!("../../corpus/doc_cursor/letter-as-text"),
         include_bytes!("../../corpus/doc_cursor/letter-before"),
         include_bytes!("../../corpus/doc_cursor/start"),
     ];
-    damaged(&KEPT, 2, &mut Rng::new(seed), run);
+    damaged(&SAMPLES, 2, &mut Rng::new(seed), run);
 }
 
-/// Inputs that are not made of chunks, each damaged in some places.
-fn damaged(kept: &[&[u8]], most: usize, rng: &mut Rng, run: Run<'_>) {
+/// Inputs without chunks, each with a few damaged bytes.
+fn damaged(samples: &[&[u8]], most: usize, rng: &mut Rng, run: Run<'_>) {
     for _ in 0..BLOCK {
-        let mut input = kept[rng.below(kept.len())].to_vec();
+        let mut input = samples[rng.below(samples.len())].to_vec();
         (0..1 + rng.below(most)).for_each(|_| values::damage(&mut input, rng));
         run(&input);
     }
 }
 
 fn messages(seed: u64, run: Run<'_>) {
-    const KEPT: [&[u8]; 4] = [
+    const SAMPLES: [&[u8]; 4] = [
         include_bytes!("../../corpus/doc_sync/first"),
         include_bytes!("../../corpus/doc_sync/answer"),
         include_bytes!("../../corpus/doc_sync/changes"),
@@ -263,7 +263,7 @@ fn messages(seed: u64, run: Run<'_>) {
         let mut pool = Pool::new(base, rng);
         return each_file(&mut pool, rng, |rng, out| out.push([1, 3][rng.below(2)]), run);
     }
-    damaged(&KEPT, 3, rng, run);
+    damaged(&SAMPLES, 3, rng, run);
 }
 
 /// A value in JSON, of few keys and few levels.
@@ -304,8 +304,8 @@ fn json(rng: &mut Rng, levels: usize, out: &mut String) {
     out.push_str(end);
 }
 
-/// A way of few steps, most of which lead somewhere.
-fn way(rng: &mut Rng) -> String {
+/// A JSON Pointer with few tokens, most of which exist.
+fn pointer(rng: &mut Rng) -> String {
     const USUAL: [&str; 8] = ["/a", "/a", "/b", "/b", "/0", "/0", "/1", "/-"];
     const STRANGE: [&str; 4] = ["/", "/~0~1", "/01", "/~"];
     let token = |rng: &mut Rng| match rng.below(10) {
@@ -329,7 +329,7 @@ fn jsons(seed: u64, run: Run<'_>) {
             for number in 0..rng.below(5) {
                 input.push_str(if number > 0 { "," } else { "" });
                 let op = ["add", "remove", "replace", "move", "copy", "test", "add", "jump"][rng.below(8)];
-                let (path, from) = (way(rng), way(rng));
+                let (path, from) = (pointer(rng), pointer(rng));
                 input.push_str(&format!(r#"{{"op":"{op}","path":"{path}","from":"{from}","value":"#));
                 json(rng, 2, &mut input);
                 input.push('}');

@@ -6,12 +6,12 @@ use hashmill_hash::blake3::{Hash, Hasher, batch};
 use crate::script::Script;
 use crate::subject::Subject;
 
-/// The bytes that one script may hash, all steps together.
+/// Maximum number of bytes that all steps of a script hash.
 const BUDGET: usize = 256 * 1024;
-/// Longest output that is looked at.
+/// Maximum length of a compared output.
 const OUTPUT_LIMIT: usize = 2048;
 
-/// Each step of the script does one of the things above on one mode and plan.
+/// Each step of the script runs one of these operations with one mode and plan.
 pub fn blake3_modes(data: &[u8]) {
     let mut script = Script::new(data);
     let subject = Subject::choose(&mut script);
@@ -25,7 +25,7 @@ pub fn blake3_modes(data: &[u8]) {
             2 => subtree_anywhere(&subject, &mut script),
             _ => tree_from_subtrees(&subject, &mut script),
         };
-        // Something is used up even by the empty input, so that long scripts end too.
+        // Even an empty input has a cost, so that long scripts end.
         budget = budget.saturating_sub(used + 64);
     }
 }
@@ -59,7 +59,7 @@ fn output_from_anywhere(subject: &Subject, script: &mut Script<'_>) -> usize {
     input.len() + output.len()
 }
 
-/// A subtree whose chunks have any numbers, up to the last that an input can have.
+/// A subtree at any chunk number up to the maximum.
 fn subtree_anywhere(subject: &Subject, script: &mut Script<'_>) -> usize {
     let chunk = script.long() >> 10;
     let longest = hazmat::max_subtree_len(chunk * 1024).unwrap_or(u64::MAX).min(40 * 1024) as usize;

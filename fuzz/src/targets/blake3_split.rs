@@ -5,9 +5,9 @@ use hashmill_hash::blake3::{BufferedHasher, Hasher};
 use crate::script::Script;
 use crate::subject::Subject;
 
-/// Longest input between two resets: past every lane count of every kernel, with a tail.
+/// Maximum input between two resets: more than the lanes of every kernel, with a tail.
 const INPUT_LIMIT: usize = 96 * 1024;
-/// The oracle is slow: it answers this often.
+/// Maximum number of comparisons with the oracle, which is slow.
 const ANSWERS: usize = 4;
 
 /// Each step of the script updates, finishes, resets or clones a [`Hasher`] and a [`BufferedHasher`].
@@ -70,7 +70,7 @@ impl<'a> Run<'a> {
         assert_eq!(self.buffered.count(), self.input.len() as u64);
     }
 
-    /// Goes on with a clone; what happens to the original must not show.
+    /// Continues with a clone. Changes to the original must not affect it.
     fn fork(&mut self) {
         let copy = self.hasher.clone();
         self.hasher.update(b"another way").reset();

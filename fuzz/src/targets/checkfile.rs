@@ -18,7 +18,7 @@ pub fn checkfile(data: &[u8]) {
         let style = ListFormat { algorithm, ..style };
         for frame in [LineTemplate::plain(&entry.path, style), LineTemplate::tagged(&entry.path, style)] {
             let written = render(&frame, &entry.digest);
-            // Escapes can make a name that just fitted longer than any line may be.
+            // Escapes can make the line of a name exceed the maximum length.
             if written.len() > LINE_LIMIT {
                 continue;
             }
@@ -31,7 +31,7 @@ pub fn checkfile(data: &[u8]) {
     }
 }
 
-/// The entries of a list. Whatever else is in it has a reason that can be shown.
+/// The entries of a list. Every other line has a reason that can be formatted.
 fn read(list: &[u8], style: ListFormat) -> Vec<Entry> {
     let mut lines = LineReader::new(list, style);
     let mut entries = Vec::new();
@@ -53,7 +53,7 @@ fn read(list: &[u8], style: ListFormat) -> Vec<Entry> {
     entries
 }
 
-/// The same as a list of whatever kind: what is in it has the form of an entry, or a reason.
+/// As above, with detection of the kind of list: each line is an entry or has a reason.
 fn whole(list: &[u8], style: ListFormat) {
     let mut list = ListReader::new(list, style);
     while let Some((_, parsed)) = list.next_line().expect("memory does not fail") {

@@ -12,7 +12,7 @@ use hashmill_testkit::mutate::chunk;
 use crate::accepted::{accepted, same};
 use crate::verdict::Verdict;
 
-/// What one input may ask for: a hundredth of what a fuzzer's process has.
+/// Limits of one input: a hundredth of the resources of a fuzzer's process.
 pub(crate) const LIMITS: Limits = Limits {
     inflated_bytes: 1 << 20,
     operations: 1 << 16,
@@ -23,19 +23,19 @@ pub(crate) const LIMITS: Limits = Limits {
     shortcuts: Shortcuts::DEFAULT,
 };
 
-/// The same for threads that read side by side and for shortcuts, however little there is to gain.
+/// The same limits, with parallel reads and shortcuts for inputs of any size.
 const TOGETHER: Limits = Limits { parallel_from: 0, shortcuts: Shortcuts::Always, ..LIMITS };
 
 pub(crate) fn options() -> LoadOptions {
     LoadOptions::new().limits(LIMITS).actor(ActorId::from([7; 4]))
 }
 
-/// How many ways there are to frame an input; see [`framed`]. The first byte divided by it says which of some ways to load
-/// is tried, 0 all of them.
+/// Number of framings of an input; see [`framed`]. The first byte divided by it selects the load method; 0 tries all of
+/// them.
 pub(crate) const FRAMES: u8 = 5;
 
-/// The first byte says what the rest is: a file, or the body of a chunk of one type, whose checksum is made right so that
-/// the fuzzer need not guess it.
+/// The first byte selects the meaning of the rest: a file, or the body of a chunk of one type. The checksum is computed here,
+/// because a fuzzer cannot guess it.
 pub fn doc_load(data: &[u8]) -> Verdict {
     let Some((&first, rest)) = data.split_first() else { return Verdict::Refused };
     let bytes = framed(first, rest);
@@ -69,7 +69,7 @@ fn load_by_itself(bytes: &[u8], partial: OnPartialLoad) -> Verdict {
     }
 }
 
-/// What is opened and read later is what is loaded at once, errors too.
+/// A document that is opened and parsed later equals one that is loaded at once, or gives the same error.
 fn open_and_ask(bytes: &[u8], partial: OnPartialLoad) {
     let options = options().on_partial_load(partial);
     let loaded = Document::load_with(bytes, options.clone());
@@ -84,7 +84,7 @@ fn open_and_ask(bytes: &[u8], partial: OnPartialLoad) {
     }
 }
 
-/// What several threads read, one reads.
+/// Parallel and sequential loads give the same result.
 fn load_side_by_side(bytes: &[u8], partial: OnPartialLoad) {
     let options = options().on_partial_load(partial);
     let together = Document::load_with(bytes, options.clone().limits(TOGETHER));
@@ -98,7 +98,7 @@ fn load_side_by_side(bytes: &[u8], partial: OnPartialLoad) {
     }
 }
 
-/// As [`doc_load`], added to a document that has something in it; what is refused must leave it as it was.
+/// As [`doc_load`], added to a document with contents, which a refused input must leave unchanged.
 pub fn doc_incremental(data: &[u8]) -> Verdict {
     let Some((&first, rest)) = data.split_first() else { return Verdict::Refused };
     let bytes = framed(first, rest);
@@ -120,14 +120,14 @@ fn incremental(bytes: &[u8], mut doc: Document) -> Verdict {
     }
 }
 
-/// Something was accepted into a document, or nothing was there to accept.
+/// Verdict for an input without an error: accepted if it added anything.
 fn extended(doc: &Document, before: &Document) -> Verdict {
     accepted(doc);
     let waiting = doc.get_missing_deps(&[]).len() > before.get_missing_deps(&[]).len();
     if waiting || doc.get_heads() != before.get_heads() { Verdict::Accepted } else { Verdict::Refused }
 }
 
-/// Nothing was: there is a reason, and the document is as it was, without the actors of what was refused.
+/// Checks a refusal: it has a reason, and the document is unchanged, without actors of the refused input.
 pub(crate) fn refused(doc: &Document, before: &Document, error: &impl ToString) -> Verdict {
     assert!(!error.to_string().is_empty());
     doc.check(true);
@@ -136,8 +136,8 @@ pub(crate) fn refused(doc: &Document, before: &Document, error: &impl ToString) 
     Verdict::Refused
 }
 
-/// As [`doc_load`], for files that do not load: what is had of them is a document, and the report names every byte that is
-/// not in it, in the order of the file.
+/// As [`doc_load`], for files that do not load: the rescued part is a document, and the report names every other byte, in
+/// the order of the file.
 pub fn doc_rescue(data: &[u8]) -> Verdict {
     let Some((&first, rest)) = data.split_first() else { return Verdict::Refused };
     let bytes = framed(first, rest);
@@ -158,7 +158,7 @@ pub fn doc_rescue(data: &[u8]) -> Verdict {
     if rescue.document.is_empty() { Verdict::Refused } else { Verdict::Accepted }
 }
 
-/// The body of one change, applied to an empty document where it depends on nothing, and to one that has something in it.
+/// The body of one change, applied to an empty document if it has no dependencies, and to one with contents.
 pub fn doc_change(data: &[u8]) -> Verdict {
     let bytes = framed(2, data);
     let Ok(change) = Change::from_bytes_with(&bytes, &LIMITS) else { return Verdict::Refused };
@@ -181,7 +181,7 @@ pub fn doc_change(data: &[u8]) -> Verdict {
     verdict
 }
 
-/// A cursor as bytes, or as text where the first byte says so, looked for in a document that has something in it.
+/// A cursor as bytes or as text, selected by the first byte, resolved in a document with contents.
 pub fn doc_cursor(data: &[u8]) -> Verdict {
     let Some((&first, rest)) = data.split_first() else { return Verdict::Refused };
     let read = match (first & 1, str::from_utf8(rest)) {
@@ -213,7 +213,7 @@ pub fn doc_cursor(data: &[u8]) -> Verdict {
     Verdict::Accepted
 }
 
-/// A file as it is, or a chunk around a body.
+/// An unchanged file, or a chunk around a body.
 pub(crate) fn framed(first: u8, rest: &[u8]) -> Cow<'_, [u8]> {
     let Some(kind) = (first % FRAMES).checked_sub(1) else { return rest.into() };
     let mut framed = vec![];
@@ -226,35 +226,35 @@ pub(crate) fn within(limits: Limits) -> Document {
     Document::load_with(&[], options().limits(limits)).expect("nothing at all is a document")
 }
 
-/// What [`small`] has, within limits that have room for it.
+/// The contents of [`small`] in a document with these limits, which permit them.
 pub(crate) fn small_within(limits: Limits) -> Document {
     thread_local! {
-        static MADE: [(Limits, Document); 2] = [LIMITS, TOGETHER].map(|limits| (limits, small_made(limits)));
+        static DOCUMENTS: [(Limits, Document); 2] = [LIMITS, TOGETHER].map(|limits| (limits, new_small(limits)));
     }
-    MADE.with(|made| match made.iter().find(|(of, _)| *of == limits) {
+    DOCUMENTS.with(|documents| match documents.iter().find(|(known_limits, _)| *known_limits == limits) {
         Some((_, doc)) => doc.clone(),
-        None => small_made(limits),
+        None => new_small(limits),
     })
 }
 
-fn small_made(limits: Limits) -> Document {
+fn new_small(limits: Limits) -> Document {
     let mut doc = within(limits);
     doc.merge(&small()).expect("a new document takes everything");
     doc
 }
 
-/// A document with a text, a list and a counter, by the actor that many seeds have as well.
+/// A document with a text, a list and a counter, by an actor that many seeds use.
 pub(crate) fn small() -> Document {
     let actor: [u8; 16] = std::array::from_fn(|i| i as u8 * 0x11);
     let mut doc = Document::new().with_actor(ActorId::from(actor));
     let mut tx = doc.transaction();
-    let made = tx.put(ROOT, "k", 1_i64).and_then(|()| {
+    let result = tx.put(ROOT, "k", 1_i64).and_then(|()| {
         let text = tx.put_object(ROOT, "text", ObjType::Text)?;
         tx.splice_text(&text, 0, 0, "hello")?;
         let list = tx.put_object(ROOT, "list", ObjType::List)?;
         tx.insert(&list, 0, 1_i64)
     });
-    made.expect("a new document takes everything");
+    result.expect("a new document takes everything");
     tx.commit();
     doc
 }

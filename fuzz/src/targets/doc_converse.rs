@@ -18,19 +18,19 @@ use crate::verdict::Verdict;
 
 const PEERS: usize = 3;
 
-/// Steps that a conversation may have.
+/// Maximum number of steps of a conversation.
 const MOST: usize = 24;
 
 struct Talk {
     peers: Vec<Document>,
     ledger: Ledger,
     universe: KnownOps,
-    /// What is in the universe, by name.
+    /// Known operations, by name.
     learnt: Vec<[u8; 32]>,
     forged: Vec<Change>,
 }
 
-/// An input is a script: each step is two bytes that say who does what, and how.
+/// An input is a script. Each step has two bytes: the peer and the action, and its argument.
 pub fn doc_converse(data: &[u8]) -> Verdict {
     let mut script = Script::new(data);
     let peer = |at: usize| within(LIMITS).with_actor(ActorId::from([at as u8 + 1; 2]));
@@ -61,13 +61,13 @@ pub fn doc_converse(data: &[u8]) -> Verdict {
 }
 
 impl Talk {
-    /// One peer sends what the other lacks, change by change.
+    /// One peer sends the changes that the other lacks, one by one.
     fn send(&mut self, from: usize, to: usize) {
         let changes = self.peers[from].get_changes(&self.peers[to].get_heads());
         changes.iter().for_each(|change| self.ledger.deliver(&mut self.peers[to], change));
     }
 
-    /// The same as bytes in one go.
+    /// As above, as bytes of all changes at once.
     fn append(&mut self, from: usize, to: usize) {
         let bytes = self.peers[from].save_after(&self.peers[to].get_heads());
         loop {
@@ -79,7 +79,7 @@ impl Talk {
         }
     }
 
-    /// The same without bytes in between.
+    /// As above, by a merge without bytes.
     fn merge(&mut self, from: usize, to: usize) {
         let other = self.peers[from].clone();
         while let Err(error) = self.peers[to].merge(&other) {
@@ -87,7 +87,7 @@ impl Talk {
         }
     }
 
-    /// Something forged had waited for what one peer told another, and is gone now. Nothing else may be wrong with that.
+    /// A forged change that waited for a received one may have been refused with it. No other error is allowed.
     fn only_forged(&mut self, error: ApplyError) {
         match error {
             ApplyError::Fault { hash, fault } if self.forged.iter().any(|change| change.hash() == hash) => {
@@ -97,7 +97,7 @@ impl Talk {
         }
     }
 
-    /// A peer goes back to some change, finds there what it sees from here, and edits.
+    /// A peer forks at an earlier change, compares the contents with the view at its heads, and edits.
     fn look_back(&mut self, who: usize, rng: &mut Rng) {
         let doc = &mut self.peers[who];
         let changes: Vec<_> = doc.get_changes_meta(&[]).iter().map(|change| change.hash).collect();
@@ -115,7 +115,7 @@ impl Talk {
         done.expect("edits that cannot be done are left out");
     }
 
-    /// A peer starts anew from its file.
+    /// A peer restarts from its file.
     fn reload(&mut self, who: usize) {
         let actor = self.peers[who].get_actor().clone();
         let bytes = self.peers[who].save();

@@ -9,7 +9,7 @@ use crate::accepted::accepted;
 use crate::targets::doc::LIMITS;
 use crate::verdict::Verdict;
 
-/// The first byte says the form of values and whether the patch is a merge patch; up to a byte 0 follows a document, then the
+/// The first byte selects the encoding of values and the kind of patch. A document up to a zero byte follows, then the
 /// patch.
 pub fn doc_json(data: &[u8]) -> Verdict {
     let Some((&first, rest)) = data.split_first() else { return Verdict::Refused };
@@ -26,7 +26,7 @@ pub fn doc_json(data: &[u8]) -> Verdict {
     let tagged = text(&doc.view(), ScalarEncoding::Tagged);
     match read(tagged.as_bytes(), ScalarEncoding::Tagged) {
         Ok(again) => assert_eq!(format!("{again:?}"), format!("{value:?}"), "another value comes back"),
-        // Types are said in objects of their own: what was as deep as may be is deeper now.
+        // Tagged types are nested objects, so a value of the maximum depth becomes deeper.
         Err(error) => assert!(error.to_string().contains("recursion limit"), "{error}: {tagged}"),
     }
     let (before, saved) = (doc.get_heads(), doc.save());
@@ -37,9 +37,9 @@ pub fn doc_json(data: &[u8]) -> Verdict {
         },
         _ => merge(patch, form, &mut doc, &CommitOptions::default()).map_err(|error| error.to_string()),
     };
-    if let Err(why) = changed {
-        assert!(!why.is_empty());
-        assert!(doc.save() == saved, "a refused patch leaves something: {why}");
+    if let Err(reason) = changed {
+        assert!(!reason.is_empty());
+        assert!(doc.save() == saved, "a refused patch leaves something: {reason}");
         return Verdict::Refused;
     }
     accepted(&doc);

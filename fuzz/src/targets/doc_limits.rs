@@ -8,16 +8,16 @@ use crate::script::Script;
 use crate::targets::doc::{FRAMES, LIMITS, framed, options, refused, small_within};
 use crate::verdict::Verdict;
 
-/// The first bytes say how low the limits are and what is done within them, the rest is an input of
+/// The first bytes choose the limits and the mode, the rest is an input of
 /// [`doc_load`](crate::doc_load).
 pub fn doc_limits(data: &[u8]) -> Verdict {
     let mut script = Script::new(data);
-    let (limits, way) = (lowered(&mut script), script.byte());
-    let bytes = framed(way % FRAMES, script.rest());
-    if (way / FRAMES).is_multiple_of(2) { load(&bytes, limits) } else { incremental(&bytes, limits) }
+    let (limits, mode) = (lowered(&mut script), script.byte());
+    let bytes = framed(mode % FRAMES, script.rest());
+    if (mode / FRAMES).is_multiple_of(2) { load(&bytes, limits) } else { incremental(&bytes, limits) }
 }
 
-/// How many bytes [`doc_limits`] reads before the way and the file.
+/// Number of bytes that [`doc_limits`] reads before the mode and the file.
 pub(crate) const HEAD: usize = 5;
 
 fn lowered(script: &mut Script<'_>) -> Limits {
@@ -43,18 +43,18 @@ fn load(bytes: &[u8], limits: Limits) -> Verdict {
             accepted(&low);
             if low.is_empty() { Verdict::Refused } else { Verdict::Accepted }
         }
-        (Ok(_), Err(error)) => panic!("less room takes what more room refuses: {error}"),
+        (Ok(_), Err(error)) => panic!("lower limits accept what higher limits refuse: {error}"),
         (Err(error), Err(_)) if is_limit(&error) => Verdict::Refused,
         (Err(error), Ok(_)) if is_limit(&error) => Verdict::Refused,
         (Err(low), Err(high)) => {
-            // More room may get further, to the heads or to another fault.
+            // With higher limits the reader may reach the heads or another fault.
             assert!(!low.to_string().is_empty() && !high.to_string().is_empty());
             match high {
                 LoadError::Heads { computed, .. } => Verdict::OtherHeads(computed),
                 _ => Verdict::Refused,
             }
         }
-        (Err(error), Ok(_)) => panic!("less room finds a fault that is none: {error}"),
+        (Err(error), Ok(_)) => panic!("lower limits report a fault that does not exist: {error}"),
     }
 }
 
@@ -71,7 +71,7 @@ fn incremental(bytes: &[u8], limits: Limits) -> Verdict {
         Ok(_) => {
             let mut high = base;
             if let Err(error) = high.load_incremental(bytes) {
-                panic!("less room takes what more room refuses: {error}");
+                panic!("lower limits accept what higher limits refuse: {error}");
             }
             same(&low, &high);
             accepted(&low);

@@ -10,7 +10,7 @@ use crate::deliver::Ledger;
 use crate::targets::doc::{LIMITS, within};
 use crate::verdict::Verdict;
 
-/// Changes that are looked at; more of them make no other mistakes.
+/// Maximum number of used changes: more of them show no other errors.
 const MOST: usize = 10;
 
 /// Maximum number of changes of which every order is tried.
@@ -46,7 +46,7 @@ pub fn doc_orders(data: &[u8]) -> Verdict {
         match &first {
             Some(first) => same(first, &doc),
             None => {
-                // What is too much for one call may be enough for several.
+                // Work that exceeds the limits of one call may be within those of several.
                 if whole {
                     same(&batch, &doc);
                 } else {

@@ -11,7 +11,7 @@ use crate::verdict::Verdict;
 /// Maximum number of rounds until a sync ends.
 const ROUNDS: usize = 12;
 
-/// The first byte says whether the rest is a message or the chunks in one, and whether the receiver spoke first.
+/// The first byte selects whether the rest is a message or its chunks, and whether the receiver sends first.
 pub fn doc_sync(data: &[u8]) -> Verdict {
     let Some((&first, rest)) = data.split_first() else { return Verdict::Refused };
     let message = if first % 2 == 0 {
@@ -37,21 +37,21 @@ pub fn doc_sync(data: &[u8]) -> Verdict {
             "the first message says which heads there are"
         );
     }
-    let (before, said) = (doc.clone(), state.clone());
+    let (before, state_before) = (doc.clone(), state.clone());
     let received = match doc.receive_sync_message(&mut state, message) {
         Ok(received) => received,
         Err(error) => {
-            assert_eq!(state, said, "what cannot be read leaves something");
+            assert_eq!(state, state_before, "an unreadable message changes the state");
             return refused(&doc, &before, &error);
         }
     };
     accepted(&doc);
-    // Whatever was said, there is an answer to it or none.
+    // An answer, if there is one, can be encoded and decoded.
     if let Some(answer) = doc.generate_sync_message(&mut state) {
         assert_eq!(Message::decode(&answer.encode()), Ok(answer));
     }
     assert_eq!(State::decode(&state.encode()).map(|state| state.encode()), Ok(state.encode()));
-    let limited = received.refused.iter().any(|(_, why)| matches!(why, ApplyError::Limit(_)));
+    let limited = received.refused.iter().any(|(_, reason)| matches!(reason, ApplyError::Limit(_)));
     if !limited {
         meet(&mut doc);
     }
@@ -62,7 +62,7 @@ pub fn doc_sync(data: &[u8]) -> Verdict {
     }
 }
 
-/// Syncs with a peer who has something else that is new.
+/// Syncs with a peer that has another new change.
 fn meet(doc: &mut Document) {
     let mut peer = small_within(LIMITS).with_actor(ActorId::from([0xee; 5]));
     peer.transact(|tx| tx.put(ROOT, "met", true)).expect("there is room");
@@ -86,12 +86,12 @@ fn meet(doc: &mut Document) {
     panic!("two peers talk without end");
 }
 
-/// Gives whether a limit was reached: what is too much for one call may have been enough for several.
+/// Was a limit reached? Work that exceeds the limits of one call may have been within those of several.
 fn hear(doc: &mut Document, state: &mut State, message: Message) -> bool {
     let before = doc.clone();
     match doc.receive_sync_message(state, message) {
         Ok(received) => {
-            let limit = |(_, why): &(ChangeHash, ApplyError)| matches!(why, ApplyError::Limit(_));
+            let limit = |(_, reason): &(ChangeHash, ApplyError)| matches!(reason, ApplyError::Limit(_));
             let limited = received.refused.iter().any(limit);
             assert!(limited || received.refused.is_empty(), "what one took another refuses: {received:?}");
             limited

@@ -25,12 +25,12 @@ pub fn phc(data: &[u8]) {
     if phc.is_some_and(|phc| phc.has_version) {
         assert_eq!(written.as_bytes(), text, "a strict string with a version is the canonical one");
     }
-    // Shorter tags may look like one of the numbers.
+    // Shorter tags may equal one of the numbers.
     let (_, tag) = written.rsplit_once('$').expect("a tag");
     assert!(tag.len() <= 10 || !format!("{hash:?}").contains(tag));
 }
 
-/// What the oracle reads, if it can be and is allowed.
+/// The result of the oracle, if the string is valid and within the limits.
 fn expected(text: &[u8], syntax: Syntax, limits: &Limits) -> Option<PasswordHash> {
     let phc = oracle::read(text, syntax == Syntax::Lenient)?;
     let [m, t, p] = phc.costs;

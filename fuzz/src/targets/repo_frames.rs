@@ -69,6 +69,6 @@ fn check_meaning(frame: &[u8]) {
     let Ok(item) = CborItem::from_bytes(frame.to_vec()) else { return };
     let value = item.to_literal();
     let again = CborItem::from_literal(&value).expect("a value that was received").to_literal();
-    // What is no number is not equal to itself.
+    // NaN is not equal to itself.
     assert_eq!(format!("{again:?}"), format!("{value:?}"), "another value");
 }

@@ -1,7 +1,8 @@
 //! Steps for other processors and systems: builds, and their runners.
 //!
-//! All of them build into the ordinary target folder: build scripts and procedural macros are compiled there already, and flags for
-//! a target do not reach them. A warning is an error: no other step compiles this code.
+//! All of them build into a target folder of their own. In the ordinary one they would share build scripts and procedural macros with
+//! other steps, half a minute of compiling, but Cargo locks a folder while it compiles: with `--overlap` one of two steps would wait.
+//! A warning is an error: no other step compiles this code.
 
 use std::env::consts;
 use std::path::Path;
@@ -10,6 +11,9 @@ use super::step::{Graph, Setting, Step, everywhere};
 use crate::command::{Cmd, Selection};
 use crate::steps::kind::Kind;
 use crate::steps::needs::Need;
+
+/// Target folder of these steps.
+const FOLDER: &str = "target/platforms";
 
 /// Tools to build for a target and to run the programs.
 struct Target {
@@ -223,7 +227,8 @@ pub(super) const STEPS: &[Step] = &[
         runner: None,
         // With all features they ran in core, and each feature alone was linted; `doc` without its own is tested by `i686`.
         commands: |setting| {
-            let hash = Cmd::cargo(&["test", "--locked", "-p", "hashmill-hash", "--no-default-features"]);
+            let test = ["test", "--locked", "--target-dir", FOLDER, "-p", "hashmill-hash"];
+            let hash = Cmd::cargo(&[&test[..], &["--no-default-features"]].concat());
             Ok(vec![setting.tests(hash, Selection::default())])
         },
     },
@@ -288,7 +293,8 @@ fn documents(target: &Target, excluded: &[&str], setting: &Setting<'_>) -> Cmd {
 
 /// A `cargo test` for a target, without a selection of tests.
 fn test(target: &Target, packages: &[&str], options: &[&str]) -> Cmd {
-    let mut args = vec!["test", "--locked", "--target", target.triple, "--test", "it"];
+    let mut args =
+        vec!["test", "--locked", "--target-dir", FOLDER, "--target", target.triple, "--test", "it"];
     packages.iter().for_each(|package| args.extend(["-p", package]));
     args.extend(options);
     let lower = target.triple.replace('-', "_");
@@ -334,21 +340,32 @@ fn probe(target: &str, crates: &[&str], kind: &str, out: &str, source: &str) -> 
     let mut args = vec!["--edition=2024".to_owned(), format!("--target={target}"), "-Dwarnings".to_owned()];
     args.push(format!("--crate-type={kind}"));
     for name in crates {
-        args.push(format!("--extern={name}=target/{target}/debug/lib{name}.rlib"));
+        args.push(format!("--extern={name}={FOLDER}/{target}/debug/lib{name}.rlib"));
     }
     // Derive macros are compiled for this machine.
-    args.push(format!("-Ldependency=target/{target}/debug/deps"));
-    args.push("-Ldependency=target/debug/deps".to_owned());
-    args.extend(["-o".to_owned(), format!("target/{target}/{out}"), format!("xtask/probes/{source}")]);
+    args.push(format!("-Ldependency={FOLDER}/{target}/debug/deps"));
+    args.push(format!("-Ldependency={FOLDER}/debug/deps"));
+    args.extend(["-o".to_owned(), format!("{FOLDER}/{target}/{out}"), format!("xtask/probes/{source}")]);
     Cmd::new("rustc", &args.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn wasm(runs: bool) -> Vec<Cmd> {
-    let build = ["build", "--locked", "--target", WASM.triple, "-p", ENGINES[0], "-p", ENGINES[1]];
+    let build = [
+        "build",
+        "--locked",
+        "--target-dir",
+        FOLDER,
+        "--target",
+        WASM.triple,
+        "-p",
+        ENGINES[0],
+        "-p",
+        ENGINES[1],
+    ];
     // A module has one thread; `doc` must not need another.
     let features = ["--no-default-features", "--features", "hashmill-hash/std"];
     let crates = ["hashmill_hash", "hashmill_doc"];
-    let module = format!("target/{}/probe.wasm", WASM.triple);
+    let module = format!("{FOLDER}/{}/probe.wasm", WASM.triple);
     let mut cmds = vec![
         Cmd::cargo(&[&build[..], &features].concat()).with("RUSTFLAGS", &flags(&WASM)),
         probe(WASM.triple, &crates, "cdylib", "probe.wasm", "wasm.rs"),
@@ -378,7 +395,8 @@ fn no_std() -> Vec<Cmd> {
 
 /// Only a final link shows it; then the program is run.
 fn bare(runs: bool) -> Vec<Cmd> {
-    let mut build = vec!["build", "--locked", "-p", ENGINES[0], "--no-default-features"];
+    let mut build =
+        vec!["build", "--locked", "--target-dir", FOLDER, "-p", ENGINES[0], "--no-default-features"];
     BARE.iter().for_each(|(target, _)| build.extend(["--target", target]));
     let mut cmds = vec![Cmd::cargo(&build).with("RUSTFLAGS", "-Dwarnings")];
     for (target, runner) in BARE {
@@ -387,7 +405,7 @@ fn bare(runs: bool) -> Vec<Cmd> {
         link.args
             .extend(["-Cpanic=abort", "-Crelocation-model=static", "-Ccode-model=small"].map(str::to_owned));
         cmds.push(link);
-        let file = format!("target/{target}/bare");
+        let file = format!("{FOLDER}/{target}/bare");
         match runner {
             None => cmds.push(Cmd::new(&file, &[])),
             Some(runner) if runs => cmds.push(Cmd::new(runner, &[&file])),

@@ -16,17 +16,21 @@ use anyhow::Context;
 
 use self::output::StepResult;
 use self::report::{Outcome, Summary};
+use crate::command::Cmd;
 use crate::steps::kind::Kind;
 use crate::steps::needs::Need;
 use crate::steps::{Setting, Step, min_tests};
 
 /// The steps to run, and how.
+#[derive(Default)]
 pub(crate) struct Request {
     pub(crate) steps: Vec<&'static Step>,
     pub(crate) filter: Vec<String>,
     pub(crate) verbose: bool,
     /// Runs platforms and sanitizers beside the others: one step runs tests while another compiles or links on one processor.
     pub(crate) overlap: bool,
+    /// Builds the tests and does not run them.
+    pub(crate) no_run: bool,
     /// Kinds that are not run, for the closing lines.
     pub(crate) not_run: Vec<Kind>,
 }
@@ -119,6 +123,7 @@ fn run_step(root: &Path, step: &Step, request: &Request) -> anyhow::Result<StepR
     let missing = step.runner.as_ref().and_then(Need::missing);
     let setting = Setting { root, filter: &request.filter, runs: missing.is_none() };
     let commands = match (step.commands)(&setting) {
+        Ok(commands) if request.no_run => builds(commands),
         Ok(commands) => commands,
         // The other steps still run.
         Err(error) => return step::without_commands(root, step.name, &error),
@@ -126,10 +131,21 @@ fn run_step(root: &Path, step: &Step, request: &Request) -> anyhow::Result<StepR
     let mut result = step::run(root, step.name, &commands, request.verbose)?;
     result.test_counts.skipped.extend(missing.map(|reason| format!("built and not run: {reason}")));
     // A step may choose its tests by parts of their names, and names change.
-    if step.filters && setting.runs && setting.filter.is_empty() {
+    if step.filters && setting.runs && setting.filter.is_empty() && !request.no_run {
         result.require_tests(min_tests::for_step(step.name));
     }
     Ok(result)
+}
+
+/// The commands that build the tests of a step.
+fn builds(commands: Vec<Cmd>) -> Vec<Cmd> {
+    let tests = commands.into_iter().filter(|command| command.tests.is_some());
+    let build = |mut command: Cmd| {
+        command.tests = None;
+        command.args.push("--no-run".to_owned());
+        command
+    };
+    tests.map(build).collect()
 }
 
 #[cfg(test)]
@@ -137,6 +153,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::command::Selection;
     use crate::steps::Graph;
 
     const fn step(needs: &'static [Need]) -> Step {
@@ -176,12 +193,18 @@ mod tests {
     }
 
     #[test]
+    fn tests_are_built_by_the_commands_that_run_them() {
+        let tests = Cmd { tests: Some(Selection::default()), ..Cmd::cargo(&["test", "--locked"]) };
+        let built = builds(vec![tests, Cmd::cargo(&["test", "--doc"])]);
+        assert_eq!(built.iter().map(Cmd::shell_line).collect::<Vec<_>>(), ["cargo test --locked --no-run"]);
+        assert!(built[0].tests.is_none(), "a command that cargo runs as it is");
+    }
+
+    #[test]
     fn a_step_whose_commands_cannot_be_determined_has_failed() {
         let root = env::temp_dir().join(format!("xtask-suite-{}", std::process::id()));
         let step = Step { commands: |_| anyhow::bail!("no environment"), ..step(&[]) };
-        let request =
-            Request { steps: vec![], filter: vec![], verbose: false, overlap: false, not_run: vec![] };
-        let result = run_step(&root, &step, &request).expect("the result of a step");
+        let result = run_step(&root, &step, &Request::default()).expect("the result of a step");
         assert_eq!(result.failure.as_deref(), Some("no environment"));
         assert!(fs::read_to_string(&result.log).is_ok_and(|log| log.contains("no environment")));
         fs::remove_dir_all(&root).expect("the folder of this test");

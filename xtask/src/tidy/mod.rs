@@ -8,6 +8,7 @@ mod circles;
 mod crate_graph;
 mod folders;
 mod imports;
+mod names;
 mod pages;
 mod source;
 mod text;
@@ -68,6 +69,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<Fault>> {
         faults.extend(text::check(file));
         if file.path.ends_with(".rs") {
             faults.extend(source::check(file));
+            faults.extend(names::check(file));
         }
         // Paths in other pages may be those of other projects.
         if file.path.ends_with(".md") && (!file.path.contains('/') || file.path.starts_with("docs/")) {

@@ -148,7 +148,7 @@ impl hm_bytes {
 
 /// Checks for plausible memory: not NULL, aligned, and not longer than an allocation can be.
 fn check<T>(first: *const T, len: usize, what: &str) -> Result<(), hm_error> {
-    let why = if first.is_null() {
+    let reason = if first.is_null() {
         "NULL"
     } else if !first.is_aligned() {
         "not aligned"
@@ -157,7 +157,7 @@ fn check<T>(first: *const T, len: usize, what: &str) -> Result<(), hm_error> {
     } else {
         return Ok(());
     };
-    Err(hm_error::new(HM_ARGUMENT, format!("{what}, with {len} in it, is {why}")))
+    Err(hm_error::new(HM_ARGUMENT, format!("{what}, with {len} in it, is {reason}")))
 }
 
 /// The elements of a caller's array, for the duration of the call.

@@ -45,7 +45,7 @@ fn package(name: &str, what: &str) -> Option<PathBuf> {
 }
 
 /// The output of a program, which must succeed.
-fn said(command: &mut Command) -> String {
+fn output_of(command: &mut Command) -> String {
     let output = hashmill_testkit::wait::output(command);
     let Output { status, stdout, stderr } = output.unwrap_or_else(|e| panic!("{command:?}: {e}"));
     let text = String::from_utf8_lossy(&stdout).into_owned();
@@ -65,6 +65,6 @@ fn cc() -> Command {
 
 /// Compiles and links a program.
 fn compile<S: AsRef<OsStr>>(program: &Path, args: impl IntoIterator<Item = S>) -> PathBuf {
-    said(cc().arg("-o").arg(program).args(args));
+    output_of(cc().arg("-o").arg(program).args(args));
     program.to_owned()
 }

@@ -80,7 +80,7 @@ impl Presence {
     /// The channels of this user, as others see them.
     #[getter]
     fn ours<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let channels = self.call(py, |state| channel_map(state.ours()))?;
+        let channels = self.call(py, |state| channel_map(state.own_channels()))?;
         plain(py, &channels)
     }
 
@@ -145,8 +145,8 @@ impl Presence {
             let peer = state.peer(id)?;
             Some((channel_map(peer.channels()), peer.last_seen(), peer.last_active()))
         })?;
-        let Some((channels, seen, active)) = peer else { return Ok(None) };
-        new_result(py, "Peer", (plain(py, &channels)?, seconds(seen), seconds(active))).map(Some)
+        let Some((channels, last_seen, active)) = peer else { return Ok(None) };
+        new_result(py, "Peer", (plain(py, &channels)?, seconds(last_seen), seconds(active))).map(Some)
     }
 
     /// Prepares for a new connection: the others are told to forget this user and then of all channels, and answer with theirs.

@@ -168,7 +168,7 @@ impl Shared {
         by: EditOrigin<'_>,
         edit: impl FnOnce(&mut Inner) -> Result<R, DeferredError>,
     ) -> PyResult<R> {
-        let mut inner = self.lock_when_mine(py, by)?;
+        let mut inner = self.lock_when_owner(py, by)?;
         let result = if inner.frozen { Err(DeferredError::Frozen) } else { edit(&mut inner) };
         if inner.open.is_none() {
             match &result {
@@ -265,7 +265,7 @@ impl Shared {
         Ok(true)
     }
 
-    fn lock_when_mine(&self, py: Python<'_>, by: EditOrigin<'_>) -> PyResult<RwLockWriteGuard<'_, Inner>> {
+    fn lock_when_owner(&self, py: Python<'_>, by: EditOrigin<'_>) -> PyResult<RwLockWriteGuard<'_, Inner>> {
         self.lock_when(py, |inner| match (&inner.open, by) {
             (None, EditOrigin::Thread) => Ok(true),
             (Some(open), EditOrigin::Thread) => Ok(open.owner == Some(this_thread())),

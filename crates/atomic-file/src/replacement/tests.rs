@@ -113,7 +113,7 @@ fn nothing_is_overwritten_where_nothing_was_expected() {
         let path = dir.path().join("list");
         let mut new = written(begin, &path, "new");
         fs::write(&path, "other").expect("a file");
-        let placed = Disk { new: &mut new, expected: Expected::Absent }.put_in_place();
+        let placed = Disk { new: &mut new, expected: Expected::Absent }.install();
         assert!(matches!(placed, Err(Error::Exists)), "{placed:?}");
         drop(new);
         assert_eq!((fs::read(&path).expect("a file"), entries(dir.path())), (b"other".to_vec(), 1));
@@ -128,7 +128,7 @@ mod unix {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     #[test]
-    fn permissions_are_kept_and_other_names_are_counted() {
+    fn permissions_are_preserved_and_other_names_are_counted() {
         for begin in BOTH {
             let dir = tempfile::tempdir().expect("a directory");
             let [path, other] = ["list", "other"].map(|name| dir.path().join(name));
@@ -212,7 +212,7 @@ mod linux {
     }
 
     #[test]
-    fn access_control_lists_are_kept() {
+    fn access_control_lists_are_preserved() {
         use rustix::fs::{XattrFlags, getxattr, setxattr};
         const NAME: &str = "system.posix_acl_access";
         // Version 2; then tag, permissions and number of: owner, a user, group, mask, others.

@@ -13,7 +13,7 @@ use hashmill_files::checksum_list::{self, AuditEntry};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Which verdicts are printed, and in which form.
+/// Printed verdicts and their form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Show {
     pub(crate) json: bool,

@@ -49,7 +49,7 @@ pub(crate) struct Failed {
     pub(crate) unreadable: Option<Unreadable>,
 }
 
-/// Where a file could not be read.
+/// Unreadable range of a file.
 #[derive(Serialize)]
 pub(crate) struct Unreadable {
     /// The first unreadable range, or with `--keep-going` all, up to a limit.

@@ -135,7 +135,7 @@ impl fmt::Display for ReportedError {
 
 impl std::error::Error for ReportedError {}
 
-/// How a command ended.
+/// End of a command.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CommandOutcome {

@@ -4,7 +4,7 @@
 pub(super) const ROT16: usize = 320;
 pub(super) const ROT8: usize = 384;
 
-/// How a word is rotated right.
+/// Method to rotate a word right.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rotate {
     /// Whole bytes by a shuffle, other counts by two shifts and an or.
@@ -15,7 +15,7 @@ pub(super) enum Rotate {
     Fused,
 }
 
-/// How the next block is prepared during the rounds of this one.
+/// Method to prepare the next block during the rounds of this one.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Ahead {
     /// Not at all: every register is busy.

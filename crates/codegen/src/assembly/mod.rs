@@ -64,6 +64,7 @@ fn files() -> Vec<(PathBuf, String)> {
         "xof/few/avx512_xof1_fused.s",
         row::xof(&[isa::Isa { rotate: isa::Rotate::Fused, ..isa::AVX512_ROW }]),
     );
+    add("xof/few/avx512_xof2.s", row::xof(&[pair]));
     add("xof/few/avx512_xof2_fused.s", row::xof(&[isa::Isa { rotate: isa::Rotate::Fused, ..pair }]));
     add("xof/few/avx512_xof2x2.s", row::xof(&[pair, isa::Isa { first: 16, ..pair }]));
     add("xof/few/avx512_xof4.s", row::xof(&[isa::Isa { letter: 'z', lanes: 16, ..isa::AVX512_ROW }]));

@@ -43,8 +43,8 @@ impl Program {
 }
 
 /// Adds an instruction that stores a value in memory.
-pub(super) fn store(lines: &mut Vec<Line>, name: &'static str, value: Value, place: String) {
-    lines.push(Line { name, to: None, from: vec![value], memory: Some(place), number: None });
+pub(super) fn store(lines: &mut Vec<Line>, name: &'static str, value: Value, address: String) {
+    lines.push(Line { name, to: None, from: vec![value], memory: Some(address), number: None });
 }
 
 /// Adds an instruction that copies the first word of a value to a general register.

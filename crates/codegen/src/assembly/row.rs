@@ -30,9 +30,9 @@ const WORDS: [u8; 4] = [4, 5, 6, 7];
 const NEXT: [u8; 4] = [8, 9, 10, 11];
 const TEMP: u8 = 12;
 const ROTATE_TEMP: u8 = 13;
-/// Kept from block to block: the counter (of one message) or row d, and the IV.
-const KEPT_D: u8 = 14;
-const KEPT_IV: u8 = 15;
+/// Carried from block to block: the counter (of one message) or row d, and the IV.
+const CARRIED_D: u8 = 14;
+const CARRIED_IV: u8 = 15;
 
 // `LaterRows`, see kernel/x86_64/avx512.rs in crates/hash/src/blake3.
 const D_MIDDLE: usize = 0;
@@ -92,7 +92,7 @@ fn first_words(isa: &Isa) -> Vec<String> {
     code
 }
 
-/// The words of the next round from those of this one. With `s[i]` the word in place i of the schedule,
+/// The words of the next round from those of this one. With `s[i]` the word at position i of the schedule,
 /// `x = s[0 2 4 6]`, `y = s[1 3 5 7]`, `dx = s[14 8 10 12]`, `dy = s[15 9 11 13]`, and the next `s[i]` is `s[P[i]]`.
 fn carry_words(isa: &Isa, [x, y, dx, dy]: [u8; 4], [nx, ny, ndx, ndy]: [u8; 4]) -> Vec<String> {
     let mut code = Vec::new();
@@ -123,8 +123,8 @@ pub(super) fn run(isa: &Isa) -> String {
     let mut code = vec![
         isa.load_any(A, "[rdi]"),
         isa.load_any(B, "[rdi + 16]"),
-        isa.from_general(KEPT_D, "rcx"),
-        isa.load_any(KEPT_IV, &format!("[r11 + {}]", crate::assembly::column::IV_ROW)),
+        isa.from_general(CARRIED_D, "rcx"),
+        isa.load_any(CARRIED_IV, &format!("[r11 + {}]", crate::assembly::column::IV_ROW)),
     ];
     code.extend(
         [
@@ -179,8 +179,8 @@ fn last_block(isa: &Isa) -> Vec<String> {
 /// Rows c and d of the next block: counter, length in `rcx`, flags in `rdi`.
 fn rows_c_d(isa: &Isa) -> Vec<String> {
     let mut code = vec!["shl rdi, 32".into(), "or rdi, rcx".into(), isa.from_general(TEMP, "rdi")];
-    code.extend(isa.op3("punpcklqdq", D, KEPT_D, &format!("xmm{TEMP}")));
-    code.push(isa.copy(C, KEPT_IV));
+    code.extend(isa.op3("punpcklqdq", D, CARRIED_D, &format!("xmm{TEMP}")));
+    code.push(isa.copy(C, CARRIED_IV));
     code
 }
 
@@ -226,7 +226,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Where this stream's part of each row is: `quad` counts 16 bytes.
+    /// Address of this stream's part of each row: `quad` counts 16 bytes.
     fn lane(&self, quad: usize) -> usize {
         self.index * self.isa.lanes / 4 + quad
     }
@@ -245,15 +245,15 @@ impl Stream {
 
     fn keep(&self) -> Vec<String> {
         let mut code =
-            vec![self.isa.repeat_quad(KEPT_IV, &format!("[r11 + {}]", crate::assembly::column::IV_ROW))];
+            vec![self.isa.repeat_quad(CARRIED_IV, &format!("[r11 + {}]", crate::assembly::column::IV_ROW))];
         if self.index > 0 {
-            code.push(format!("vextracti64x4 {}, zmm14, 1", self.isa.r(KEPT_D)));
+            code.push(format!("vextracti64x4 {}, zmm14, 1", self.isa.r(CARRIED_D)));
         }
         code
     }
 
     fn later_row(&self, which: usize) -> Vec<String> {
-        vec![self.isa.load(KEPT_D, &format!("[r10 + {}]", which + self.index * self.isa.width()))]
+        vec![self.isa.load(CARRIED_D, &format!("[r10 + {}]", which + self.index * self.isa.width()))]
     }
 
     fn block(&self) -> Vec<String> {
@@ -263,8 +263,8 @@ impl Stream {
             let address = |quad: usize| format!("[{} + r9 + {}]", pointers[self.lane(quad)], 16 * i);
             code.extend(self.isa.load_quads(register, address));
         }
-        code.push(self.isa.copy(C, KEPT_IV));
-        code.push(self.isa.copy(D, KEPT_D));
+        code.push(self.isa.copy(C, CARRIED_IV));
+        code.push(self.isa.copy(D, CARRIED_D));
         code.extend(rounds(&self.isa));
         code
     }
@@ -273,15 +273,15 @@ impl Stream {
         let mut code = Vec::new();
         for row in [A, B] {
             for quad in 0..self.isa.lanes / 4 {
-                let place = format!("[rdi + {}]", 32 * self.lane(quad) + 16 * usize::from(row));
-                code.push(self.isa.store_quad(&place, row, quad));
+                let address = format!("[rdi + {}]", 32 * self.lane(quad) + 16 * usize::from(row));
+                code.push(self.isa.store_quad(&address, row, quad));
             }
         }
         code
     }
 }
 
-/// Where the message words of [`four`] are, behind the rows d of later blocks, and how many turns are left.
+/// Offsets of the message words of [`four`], behind the rows d of later blocks, and of the number of turns that are left.
 const FOUR_WORDS: usize = 128;
 const FOUR_TURNS: usize = 640;
 
@@ -347,7 +347,7 @@ impl Quarters {
         self.isa.load(self.rows[3], &format!("[r10 + {}]", which + self.index * self.isa.width()))
     }
 
-    /// Where the chaining value of a lane is.
+    /// Address of the chaining value of a lane.
     fn cv(&self, row: usize, lane: usize) -> String {
         format!("[rdi + {}]", 64 * self.index + 32 * lane + 16 * row)
     }
@@ -474,7 +474,7 @@ pub(super) fn xof(streams: &[Isa]) -> String {
     file(&format!("BLAKE3 output, {blocks} blocks in rows, {}.", streams[0].name), &code)
 }
 
-/// Where rows a and b of the chaining value of [`xof`] are.
+/// Offsets of rows a and b of the chaining value of [`xof`].
 const XOF_CV: [usize; 2] = [64, 80];
 
 fn xof_rows(index: usize, isa: &Isa) -> Vec<String> {
@@ -504,8 +504,8 @@ fn xof_end(index: usize, isa: &Isa) -> Vec<String> {
     let first = index * isa.lanes / 4;
     for row in [A, B, C, D] {
         for lane in 0..isa.lanes / 4 {
-            let place = format!("[rcx + {}]", 64 * (first + lane) + 16 * usize::from(row));
-            code.push(isa.store_quad(&place, row, lane));
+            let address = format!("[rcx + {}]", 64 * (first + lane) + 16 * usize::from(row));
+            code.push(isa.store_quad(&address, row, lane));
         }
     }
     code

@@ -64,7 +64,7 @@ pub(super) fn run() -> String {
     let mut code = Vec::from(enter);
     let keep =
         [(INPUT, "rsi"), (LEFT, "rdx"), (OUT, "r9"), (LAST, "r10"), (LAST_LEN, "rax"), (COUNTER, "rcx")];
-    code.extend(keep.map(|(place, register)| format!("mov {}, {register}", at(place))));
+    code.extend(keep.map(|(offset, register)| format!("mov {}, {register}", at(offset))));
     code.push(format!("mov {}, r8", at(FLAGS)));
     code.push("mov rax, rdi".into());
     code.extend(["movzx edi, r8b", "movzx ecx, r8w", "shr ecx, 8", "or edi, ecx", "2:"].map(String::from));
@@ -111,7 +111,7 @@ pub(super) fn xof() -> String {
     let (enter, leave) = frame();
     let mut code = Vec::from(enter);
     let keep = [(INPUT, "rdi"), (COUNTER, "rsi"), (OUT, "rdx")];
-    code.extend(keep.map(|(place, register)| format!("mov {}, {register}", at(place))));
+    code.extend(keep.map(|(offset, register)| format!("mov {}, {register}", at(offset))));
     // By quarters, as the job was probably stored: a load across several stores waits until all have left the store queue.
     for quarter in 0..4 {
         code.push(format!("vmovdqu xmm{quarter}, [rdi + {}]", 16 * quarter));
@@ -209,8 +209,8 @@ impl State {
 
     /// The chaining value, each word where its first half is.
     fn feed_forward(&self, code: &mut Vec<String>) {
-        let place = |word: usize| self.0[word].map_or_else(|| slot(word), str::to_owned);
-        code.extend((0..8).map(|word| format!("xor {}, {}", place(word), place(word + 8))));
+        let operand = |word: usize| self.0[word].map_or_else(|| slot(word), str::to_owned);
+        code.extend((0..8).map(|word| format!("xor {}, {}", operand(word), operand(word + 8))));
     }
 
     /// The chaining value into its slots.

@@ -103,10 +103,10 @@ impl BloomFilter {
         // Below 2^31, so that sums do not overflow.
         let add = move |a: u32, b: u32| if a + b < bits { a + b } else { a + b - bits };
         (0..self.probes).map(move |_| {
-            let place = x;
+            let probe = x;
             x = add(x, y);
             y = add(y, z);
-            place as usize
+            probe as usize
         })
     }
 

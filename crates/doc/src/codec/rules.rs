@@ -21,7 +21,7 @@
 //!   insertions; marks are insertions; only marks have a name or expand.
 //! - Every reference is to a smaller counter. Predecessors ascend, without duplicates.
 //!
-//! An operation **against the document**: [`place`], [`supersedes`], [`text_alone_has_marks`], [`predecessor`],
+//! An operation **against the document**: [`key_kind`], [`supersedes`], [`text_alone_has_marks`], [`predecessor`],
 //! [`ancestor`].
 //! - Its object exists and takes this kind of key; its element exists in that object, and is not a mark if it is
 //!   updated; each predecessor is a value or an increment of the same key or element.
@@ -126,7 +126,7 @@ pub(crate) fn predecessors(ids: &[OpId], order: impl Fn(OpId, OpId) -> Ordering)
 
 /// Checks that the kind of object takes the kind of key.
 #[inline]
-pub(crate) fn place(kind: ObjType, row: &Row<'_>) -> Result<(), OpFault> {
+pub(crate) fn key_kind(kind: ObjType, row: &Row<'_>) -> Result<(), OpFault> {
     match row.key {
         RawKey::Map(_) if kind.is_map() => Ok(()),
         RawKey::Elem(_) if kind.is_sequence() => Ok(()),

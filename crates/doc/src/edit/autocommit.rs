@@ -187,9 +187,9 @@ impl AutoCommit {
             (before, HistoryPoint::At(now)) => diff(&state, &before.clock(&state), now, Scope::ALL),
         };
         drop(state);
-        let told = tell(patches)?;
+        let result = tell(patches)?;
         self.see(now);
-        Ok(told)
+        Ok(result)
     }
 
     /// Records the points between calls from now on, for [`Self::recorded_patches`]. Costs a few bytes for each call
@@ -226,9 +226,9 @@ impl AutoCommit {
         let row = self.doc.state.history.next();
         let open = self.open.as_ref().filter(|open| open.len() > 0).map(PendingChange::next_op);
         let edge = RecordPoint { row, open };
-        let is_seen =
-            matches!(self.reported.moment, HistoryPoint::Before(seen) if seen == row) && open.is_none();
-        if edges.last() != Some(&edge) && !(edges.is_empty() && is_seen) {
+        let is_reported =
+            matches!(self.reported.moment, HistoryPoint::Before(known) if known == row) && open.is_none();
+        if edges.last() != Some(&edge) && !(edges.is_empty() && is_reported) {
             edges.push(edge);
         }
     }

@@ -598,10 +598,10 @@ impl Editor<'_> {
             let mark = &self.state.log.marks[span.at as usize];
             let begin = OpId::new(span.id.ctr - 1, span.id.actor);
             if mark.name.is_none()
-                && let Some(place) = numbers.get(&begin)
-                && places.get(*place).is_some_and(|(_, id)| *id == begin)
+                && let Some(index) = numbers.get(&begin)
+                && places.get(*index).is_some_and(|(_, id)| *id == begin)
             {
-                places.truncate(*place);
+                places.truncate(*index);
                 continue;
             }
             if mark.name.is_some() == mark.expand {

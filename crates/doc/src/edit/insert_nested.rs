@@ -141,7 +141,7 @@ impl Editor<'_> {
             };
             let inside = match step {
                 Step::Update(prop, value) => {
-                    self.update_place(obj, &prop, value)?.map(|created| (created, value))
+                    self.update_prop(obj, &prop, value)?.map(|created| (created, value))
                 }
                 Step::Insert(index, value) => {
                     self.insert_one(obj, index, value)?.map(|created| (created, value))
@@ -204,7 +204,7 @@ impl Editor<'_> {
     }
 
     /// The object at a key or index if it is to be updated, or a new one there; a scalar is put there directly.
-    fn update_place(
+    fn update_prop(
         &mut self,
         obj: &ObjId,
         prop: &Prop<'_>,

@@ -16,7 +16,7 @@ pub struct Loss {
     pub bytes: Range<usize>,
     /// The error that prevented loading it.
     pub reason: LoadError,
-    /// What was recovered from it.
+    /// Recovered part.
     pub recovered: RecoveryLevel,
 }
 

@@ -40,9 +40,9 @@ impl Document {
         let state = self.committed_state();
         let mut pieces = FragmentBuilder::new(&state, Budget::of_call(&self.limits))?;
         let mut all = vec![];
-        for place in 0..pieces.ends.len() {
-            if levels.contains(&pieces.ends[place].level) {
-                all.push(pieces.fragment(place)?);
+        for index in 0..pieces.ends.len() {
+            if levels.contains(&pieces.ends[index].level) {
+                all.push(pieces.fragment(index)?);
             }
         }
         if levels.contains(&0) {

@@ -185,7 +185,7 @@ impl Document {
         let mut losses = vec![];
         if let Err(stop) = doc.read(bytes, options.verify) {
             if options.partial == OnPartialLoad::Error {
-                return Err(stop.why);
+                return Err(stop.reason);
             }
             (doc, losses) = doc.salvage(bytes, stop.at, stop.number);
         }
@@ -210,8 +210,8 @@ impl Document {
         let (mut number, mut budget) = (0, Budget::of_call(&self.limits));
         while !reader.is_empty() {
             let at = reader.offset();
-            self.read_chunk(&mut reader, number, verify, &mut budget).map_err(|why| Stop {
-                why,
+            self.read_chunk(&mut reader, number, verify, &mut budget).map_err(|reason| Stop {
+                reason,
                 at,
                 number,
             })?;
@@ -310,13 +310,13 @@ impl Document {
         }
         let mut loaded = Self::from_state(DocumentState::new(self.state.encoding), self.limits);
         let mut losses = vec![];
-        if let Err(Stop { why, at, number }) = loaded.read(bytes, Verify::Now) {
-            if !is_damage(&why) {
-                return Err(why);
+        if let Err(Stop { reason, at, number }) = loaded.read(bytes, Verify::Now) {
+            if !is_damage(&reason) {
+                return Err(reason);
             }
             losses = loaded.read_past_damage(bytes, at, number)?;
             if loaded.is_empty() {
-                return Err(why);
+                return Err(reason);
             }
         }
         self.state = loaded.state;
@@ -531,19 +531,19 @@ impl Document {
 
 /// In a file, queued changes that waited for a later chunk are included.
 fn all_of(applied: Result<Vec<(ChangeHash, ApplyError)>, ApplyError>) -> Result<(), ApplyError> {
-    applied?.into_iter().next().map_or(Ok(()), |(_, why)| Err(why))
+    applied?.into_iter().next().map_or(Ok(()), |(_, reason)| Err(reason))
 }
 
 /// Position and reason at which reading a file stopped.
 struct Stop {
-    why: LoadError,
+    reason: LoadError,
     at: usize,
     number: usize,
 }
 
 /// Is a chunk damaged? Valid chunks that exceed a limit or cannot be applied are not.
-fn is_damage(why: &LoadError) -> bool {
-    matches!(why, LoadError::Format(_) | LoadError::Heads { .. })
+fn is_damage(reason: &LoadError) -> bool {
+    matches!(reason, LoadError::Format(_) | LoadError::Heads { .. })
 }
 
 /// Error of loading one chunk: a fault whose position in the file is to be added, or an error of the whole.

@@ -89,8 +89,8 @@ impl Salvage {
     /// Recovers the chunk at `at`, or the bytes before the next one; returns the length.
     fn chunk(&mut self, bytes: &[u8], at: usize, number: usize) -> usize {
         let rest = &bytes[at..];
-        if let Some(why) = self.passes.are_over() {
-            self.lose(at..bytes.len(), why, RecoveryLevel::Nothing);
+        if let Some(reason) = self.passes.are_over() {
+            self.lose(at..bytes.len(), reason, RecoveryLevel::Nothing);
             return rest.len();
         }
         let mut reader = Reader::new(rest);
@@ -108,9 +108,9 @@ impl Salvage {
             return self.unsound(&chunk, rest, at, number, reader.offset());
         }
         let len = reader.offset();
-        if let Err(why) = self.doc.take_chunk(&chunk, number, at, Verify::Now, &mut self.budget) {
-            let recovered = self.remains(&chunk, &why);
-            self.lose(at..at + len, why, recovered);
+        if let Err(reason) = self.doc.take_chunk(&chunk, number, at, Verify::Now, &mut self.budget) {
+            let recovered = self.remains(&chunk, &reason);
+            self.lose(at..at + len, reason, recovered);
         }
         len
     }
@@ -126,18 +126,18 @@ impl Salvage {
             (distance_to_next(rest), RecoveryLevel::Nothing)
         };
         let position = crate::types::error::InputPosition { chunk: number, offset: at, column: None };
-        let why = FormatError { position, rule: Rule::Checksum };
-        self.lose(at..at + len, why.into(), recovered);
+        let reason = FormatError { position, rule: Rule::Checksum };
+        self.lose(at..at + len, reason.into(), recovered);
         len
     }
 
     /// Recovers what is possible from a valid chunk that was refused.
-    fn remains(&mut self, chunk: &Chunk<'_>, why: &LoadError) -> RecoveryLevel {
+    fn remains(&mut self, chunk: &Chunk<'_>, reason: &LoadError) -> RecoveryLevel {
         if chunk.kind != ChunkType::Document {
             return RecoveryLevel::Nothing;
         }
         let (encoding, limits) = (self.doc.state.encoding, self.doc.limits);
-        if let LoadError::Heads { .. } = why
+        if let LoadError::Heads { .. } = reason
             && let Ok(state) = load_unverified(chunk, encoding, &limits, &mut self.budget)
             && self.doc.adopt_state(state.into(), &mut self.budget).is_ok()
         {

@@ -11,14 +11,14 @@ use crate::store::memory::byte_arena::Bytes;
 use crate::store::state::DocumentState;
 use crate::types::{ActorIdx, OpId, ScalarValue};
 
-/// A begun mark, ordered by its operation: counter, rank of the actor, and actor.
-type Begun = (u32, u32, ActorIdx);
+/// The start of a mark, ordered by its operation: counter, rank of the actor, and actor.
+type MarkStart = (u32, u32, ActorIdx);
 
 /// Marks of one name.
 struct Name<'a> {
     name: &'a str,
-    /// Begun marks if many overlap, the newest first. Ended ones are removed when they reach the front.
-    begins: BinaryHeap<Begun>,
+    /// Starts of marks if many overlap, the newest first. Ended ones are removed when they reach the front.
+    begins: BinaryHeap<MarkStart>,
     /// Value of the newest mark if it has one, and its index in [`ActiveMarks::holding`].
     holds: Option<(StoredValue, usize)>,
 }
@@ -26,7 +26,7 @@ struct Name<'a> {
 /// A mark that has not ended.
 #[derive(Clone, Copy)]
 struct OpenMark {
-    begins: Begun,
+    begins: MarkStart,
     name: usize,
     val: StoredValue,
 }
@@ -92,14 +92,14 @@ impl<'a> ActiveMarks<'a> {
                 name.holds = Some((new, self.holding.len()));
                 self.holding.push(number);
             }
-            (Some((_, place)), None) => {
-                let place = *place;
+            (Some((_, index)), None) => {
+                let index = *index;
                 name.holds = None;
-                self.holding.swap_remove(place);
-                if let Some(moved) = self.holding.get(place)
+                self.holding.swap_remove(index);
+                if let Some(moved) = self.holding.get(index)
                     && let Some((_, known)) = &mut self.names[*moved].holds
                 {
-                    *known = place;
+                    *known = index;
                 }
             }
         }
@@ -121,7 +121,7 @@ impl<'a> ActiveMarks<'a> {
     #[inline]
     fn end(&mut self, id: OpId) -> Option<usize> {
         match self.few.iter().position(|open| open.id() == id) {
-            Some(place) => Some(self.few.swap_remove(place).name),
+            Some(index) => Some(self.few.swap_remove(index).name),
             None if self.many.is_empty() => None,
             None => self.many.remove(&id).map(|(name, _)| name),
         }

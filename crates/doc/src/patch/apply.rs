@@ -21,7 +21,7 @@ pub enum PatchError {
     },
     /// The object has no such key or index.
     #[error("step {step}: object {obj} has no key or index {prop}")]
-    NoPlace {
+    MissingProp {
         /// Index of the step, from 0.
         step: usize,
         /// The object.
@@ -34,7 +34,7 @@ pub enum PatchError {
 /// Reason why a patch does not fit.
 enum PatchMismatch {
     NotThere,
-    NoPlace(Prop<'static>),
+    MissingProp(Prop<'static>),
 }
 
 impl Literal {
@@ -51,7 +51,7 @@ impl Literal {
                 let obj = patch.obj.clone();
                 match misfit {
                     PatchMismatch::NotThere => PatchError::NotThere { step, obj },
-                    PatchMismatch::NoPlace(prop) => PatchError::NoPlace { step, obj, prop },
+                    PatchMismatch::MissingProp(prop) => PatchError::MissingProp { step, obj, prop },
                 }
             })?;
         }
@@ -83,7 +83,7 @@ fn apply_patch(root: &mut Literal, patch: &Patch, encoding: TextEncoding) -> Res
 }
 
 fn missing_target(prop: impl Into<Prop<'static>>) -> PatchMismatch {
-    PatchMismatch::NoPlace(prop.into())
+    PatchMismatch::MissingProp(prop.into())
 }
 
 /// An empty value.

@@ -113,17 +113,17 @@ fn was_there(state: &DocumentState, clock: &Clock, obj: ObjIdx) -> bool {
 fn touched(state: &DocumentState, moments: BeforeAfter<'_>) -> Vec<(ObjIdx, Touched)> {
     let BeforeAfter { before, after, .. } = moments;
     let mut touched = vec![];
-    // Most operations are on the same object as the one before: cache it, and how many more of its places are worth
+    // Most operations are on the same object as the one before: cache it, and how many more of its keys or elements are worth
     // storing.
     let mut last = (None, 0);
-    state.between(before, after, |obj, place| {
+    state.between(before, after, |obj, key| {
         if last.0 != Some(obj) {
             let stays = was_there(state, before, obj) && was_there(state, after, obj);
             last = (Some(obj), if stays { max_touched(state, obj) } else { 0 });
         }
         if last.1 > 0 {
             last.1 -= 1;
-            touched.push((obj, place));
+            touched.push((obj, key));
         }
     });
     touched.sort_by_key(|(obj, _)| *obj);

@@ -48,13 +48,13 @@ impl<'a> ObjectPaths<'a> {
             at = self.state.objects[at].parent;
         };
         for obj in path.into_iter().rev() {
-            stays = stays && self.keeps_its_place(obj);
+            stays = stays && self.stays_in_parent(obj);
             self.stay.insert(obj, stays);
         }
         stays
     }
 
-    fn keeps_its_place(&self, obj: ObjIdx) -> bool {
+    fn stays_in_parent(&self, obj: ObjIdx) -> bool {
         let id = self.state.objects[obj].id;
         let before = self.values(obj, self.moments.before);
         let after = self.values(obj, self.moments.after);
@@ -70,7 +70,7 @@ impl<'a> ObjectPaths<'a> {
     /// The values at the place of an object at a clock.
     fn values(&self, obj: ObjIdx, clock: &Clock) -> Values {
         let (state, parent) = (self.state, self.state.objects[obj].parent);
-        match state.place_of(obj) {
+        match state.containing_key(obj) {
             Some(Key::Map(key)) => {
                 let entry = state.map(parent).and_then(|map| map.get(state.heap.text(key), &state.heap));
                 entry.map_or_else(Values::new, |entry| state.values_at(entry.last, clock))
@@ -119,7 +119,7 @@ impl<'a> ObjectPaths<'a> {
         if !is_shown(state, obj) || winner(&self.values(obj, self.moments.after)) != Some(id) {
             return None;
         }
-        match state.place_of(obj)? {
+        match state.containing_key(obj)? {
             Key::Map(key) => Some(Prop::Map(Cow::Owned(state.heap.text(key).to_owned()))),
             Key::Elem(elem) if self.now => {
                 let seq = state.seq(parent)?;

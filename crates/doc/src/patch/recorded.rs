@@ -8,7 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use super::diff::{Scope, diff};
 use super::{Patch, PatchAction};
 use crate::mark::Mark;
-use crate::patch::text_fast_path::way;
+use crate::patch::text_fast_path::object_path;
 use crate::store::seq::Seq;
 use crate::store::state::DocumentState;
 use crate::store::versions::clock::Clock;
@@ -72,7 +72,7 @@ pub(crate) fn recorded_patches(
         }
         let path = paths
             .entry(step.obj.clone())
-            .or_insert_with(|| state.resolve(&step.obj).ok().and_then(|obj| way(state, obj)));
+            .or_insert_with(|| state.resolve(&step.obj).ok().and_then(|obj| object_path(state, obj)));
         // A deleted object has no path.
         if let Some(path) = path {
             of_objects.push(Patch { path: path.clone(), ..step });

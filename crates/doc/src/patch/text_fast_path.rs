@@ -177,13 +177,13 @@ fn owned(state: &DocumentState, value: &Visible) -> (Value<'static>, ObjId) {
 impl SinglePatch<'_> {
     /// The patch with the path to its object; `None` if the object is not visible.
     pub(crate) fn patch(self, state: &DocumentState) -> Option<Patch> {
-        let path = way(state, self.obj)?;
+        let path = object_path(state, self.obj)?;
         Some(Patch { obj: state.obj_id(self.obj), path, action: self.step.action(state) })
     }
 }
 
 /// The current path from the root to an object; `None` if the object is not visible.
-pub(super) fn way(state: &DocumentState, obj: ObjIdx) -> Option<Path> {
+pub(super) fn object_path(state: &DocumentState, obj: ObjIdx) -> Option<Path> {
     let (mut at, mut steps) = (obj, SmallVec::<[(ObjIdx, Prop<'static>); 4]>::new());
     while at != ROOT {
         let parent = state.objects[at].parent;
@@ -200,7 +200,7 @@ fn prop_in_parent(state: &DocumentState, obj: ObjIdx, parent: ObjIdx) -> Option<
     if !is_shown(state, obj) {
         return None;
     }
-    match state.place_of(obj)? {
+    match state.containing_key(obj)? {
         Key::Map(key) => {
             let key = state.heap.text(key);
             let entry = state.map(parent)?.get(key, &state.heap)?;

@@ -3,7 +3,7 @@
 use crate::store::register::Visible;
 use crate::types::OpId;
 
-/// How the visible values changed.
+/// Change of the visible values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ValueChange {
     /// No visible difference.

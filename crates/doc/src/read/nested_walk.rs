@@ -32,7 +32,7 @@ fn dismantle(mut todo: Vec<Literal>) {
     }
 }
 
-/// Contents of a place, as reported to [`build`].
+/// Contents of a target, as reported to [`build`].
 pub(crate) enum Found<I> {
     /// A value without contents.
     Leaf(Literal),
@@ -62,10 +62,10 @@ impl<I> Half<I> {
     }
 }
 
-/// Builds a value from the results of `look`, first for `place`, then for the places it returns.
-pub(crate) fn build<I, E>(place: I, mut look: impl FnMut(I) -> Result<Found<I>, E>) -> Result<Literal, E> {
+/// Builds a value from the results of `look`, first for `target`, then for the targets in its results.
+pub(crate) fn build<I, E>(target: I, mut look: impl FnMut(I) -> Result<Found<I>, E>) -> Result<Literal, E> {
     let mut halves: Vec<Half<I>> = Vec::new();
-    let mut next = place;
+    let mut next = target;
     loop {
         let mut built = match look(next)? {
             Found::Leaf(value) => Some(value),
@@ -84,9 +84,9 @@ pub(crate) fn build<I, E>(place: I, mut look: impl FnMut(I) -> Result<Found<I>, 
             };
             half.done.extend(built.take());
             match half.todo.next() {
-                Some(place) => {
+                Some(target) => {
                     halves.push(half);
-                    break place;
+                    break target;
                 }
                 None => built = Some(half.finish()),
             }

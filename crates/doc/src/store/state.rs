@@ -55,7 +55,7 @@ pub(crate) struct Object {
     pub(crate) body: CowBox<Body>,
 }
 
-/// What a document was loaded from.
+/// Source of a loaded document.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     /// End of the log at the load, and the first later change.

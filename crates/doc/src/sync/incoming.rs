@@ -22,8 +22,8 @@ use crate::types::{ChangeHash, ChangeIdx};
 /// Maximum size in bytes of the stored summary of a peer that is in step.
 const LONG: usize = 1 << 10;
 
-/// How often a peer is asked for changes instead of a document. The first answers may be from before the request.
-const MOST_ASKED: u8 = 3;
+/// Maximum number of requests for changes instead of a document. The first answers may be from before the request.
+const MAX_CHANGE_REQUESTS: u8 = 3;
 
 /// Maximum number of shared heads beyond those that the peer names: after one of its heads was refused, each message
 /// adds some.
@@ -64,14 +64,14 @@ pub(super) fn receive(
     let outcome = if takes { apply_chunks(doc, state, &message.changes)? } else { Outcome::default() };
     let Outcome { mut received, has_deferred, refused_deps } = outcome;
     let is_resend_expected =
-        has_deferred || !received.unread.is_empty() && state.asked_for_changes < MOST_ASKED;
-    if let Some(why) = received.unread.last().filter(|_| state.asked_for_changes >= MOST_ASKED) {
+        has_deferred || !received.unread.is_empty() && state.change_requests < MAX_CHANGE_REQUESTS;
+    if let Some(reason) = received.unread.last().filter(|_| state.change_requests >= MAX_CHANGE_REQUESTS) {
         let lost = |hash: &&ChangeHash| doc.state.row(hash).is_none() && !doc.queue.contains(hash);
-        let refuse = |hash: &ChangeHash| (*hash, ApplyError::unreadable(*hash, why.clone()));
+        let refuse = |hash: &ChangeHash| (*hash, ApplyError::unreadable(*hash, reason.clone()));
         received.refused.extend(message.heads.iter().filter(lost).map(refuse));
     } else if has_deferred || !received.unread.is_empty() {
         state.needs_reset = true;
-        state.asked_for_changes += u8::from(!received.unread.is_empty());
+        state.change_requests += u8::from(!received.unread.is_empty());
     }
     // Nothing fails from here on.
     let Message { heads, need, mut have, flags, .. } = message;
@@ -118,7 +118,7 @@ pub(super) fn receive(
             state.shared_heads = without_ancestors(doc, &state.shared_heads);
         }
     }
-    state.theirs = Some(PeerMessage { heads, need, have });
+    state.last_received = Some(PeerMessage { heads, need, have });
     missing::count_answer(doc, state, moved);
     Ok(received)
 }
@@ -183,15 +183,15 @@ impl IncomingChunks<'_> {
         let mut refused_before = vec![];
         while !reader.is_empty() {
             let base = reader.offset();
-            let place = |error: ChunkError| LoadError::from(error.at_chunk(number, base));
-            match Chunk::read_or_name(&mut reader, &doc.limits, &mut hashable).map_err(place)? {
+            let at_chunk = |error: ChunkError| LoadError::from(error.at_chunk(number, base));
+            match Chunk::read_or_name(&mut reader, &doc.limits, &mut hashable).map_err(at_chunk)? {
                 Ok(chunk) if self.state.has_refused(&chunk.hash) => {
                     refused_before.push((chunk, number, base));
                 }
                 Ok(chunk) => self.chunk(doc, &chunk, number, base),
                 Err(chunk) => {
                     self.note_deps(doc, deps_of(&chunk.start));
-                    self.refuse(chunk.is_change, chunk.hash, place(chunk.why));
+                    self.refuse(chunk.is_change, chunk.hash, at_chunk(chunk.reason));
                 }
             }
             number += 1;
@@ -215,8 +215,8 @@ impl IncomingChunks<'_> {
                     result = read(&mut self.work.budget);
                 }
                 None if is_change => {
-                    let why = result.err().map(|why| ApplyError::unreadable(chunk.hash, why));
-                    return self.deferred.extend(why.map(|why| (chunk.hash, why)));
+                    let reason = result.err().map(|reason| ApplyError::unreadable(chunk.hash, reason));
+                    return self.deferred.extend(reason.map(|reason| (chunk.hash, reason)));
                 }
                 None => {}
             }
@@ -224,15 +224,15 @@ impl IncomingChunks<'_> {
         match (result, self.parts.last_mut()) {
             (Ok(Part::Changes(changes)), Some(Part::Changes(before))) => before.extend(changes),
             (Ok(part), _) => self.parts.push(part),
-            (Err(why), _) => self.refuse(is_change, chunk.hash, why),
+            (Err(reason), _) => self.refuse(is_change, chunk.hash, reason),
         }
     }
 
-    fn refuse(&mut self, is_change: bool, hash: ChangeHash, why: LoadError) {
+    fn refuse(&mut self, is_change: bool, hash: ChangeHash, reason: LoadError) {
         if is_change {
-            self.received.refused.push((hash, ApplyError::unreadable(hash, why)));
+            self.received.refused.push((hash, ApplyError::unreadable(hash, reason)));
         } else {
-            self.received.unread.push(why);
+            self.received.unread.push(reason);
         }
     }
 
@@ -280,9 +280,9 @@ impl IncomingChunks<'_> {
         let refused = self.received.refused.iter().map(|(hash, _)| hash).chain(&self.state.refused);
         let dependents = doc.queue.refuse_waiting_for(refused.copied().collect());
         self.received.waiting.retain(|hash| doc.queue.contains(hash));
-        for (change, why) in dependents {
+        for (change, reason) in dependents {
             self.note_deps(doc, change.deps().iter().copied());
-            self.received.refused.push((change.hash(), why));
+            self.received.refused.push((change.hash(), reason));
         }
     }
 
@@ -292,10 +292,11 @@ impl IncomingChunks<'_> {
         let refused: HashSet<ChangeHash> = applied.refused.iter().map(|(hash, _)| *hash).collect();
         let came = changes.iter().filter(|change| refused.contains(&change.hash()));
         self.note_deps(doc, came.flat_map(Change::deps).copied().chain(applied.waited_deps));
-        for (hash, why) in applied.refused {
-            let is = |kind: fn(&LimitError) -> bool| matches!(&why, ApplyError::Limit(limit) if kind(limit));
+        for (hash, reason) in applied.refused {
+            let is =
+                |kind: fn(&LimitError) -> bool| matches!(&reason, ApplyError::Limit(limit) if kind(limit));
             if !is(LimitError::is_passing) {
-                self.received.refused.push((hash, why));
+                self.received.refused.push((hash, reason));
                 continue;
             }
             let retry = self.work.for_retry(self.state, &hash).filter(|_| is(LimitError::is_of_work));
@@ -309,7 +310,7 @@ impl IncomingChunks<'_> {
                     self.received.refused.extend(applied.refused);
                     self.note_deps(doc, applied.waited_deps);
                 }
-                None => self.deferred.push((hash, why)),
+                None => self.deferred.push((hash, reason)),
             }
         }
     }
@@ -337,8 +338,8 @@ fn acknowledge(doc: &Document, sent: &mut Sent, known: &[(ChangeHash, ChangeIdx)
     if known.is_empty() || sent.is_empty() {
         return;
     }
-    let theirs: Vec<ChangeIdx> = known.iter().map(|(_, row)| *row).collect();
-    let lacked = doc.state.rows_since(&theirs);
+    let known_rows: Vec<ChangeIdx> = known.iter().map(|(_, row)| *row).collect();
+    let lacked = doc.state.rows_since(&known_rows);
     if lacked.is_empty() {
         *sent = Sent::default();
         return;

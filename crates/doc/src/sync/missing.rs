@@ -58,10 +58,10 @@ pub(super) fn remember_deps(doc: &Document, state: &mut State, deps: Vec<ChangeH
 
 /// Counts messages that do not answer a request. Without a bound, both sides would answer each other for ever.
 pub(super) fn count_answer(doc: &Document, state: &mut State, moved: bool) {
-    let asked = std::mem::take(&mut state.asked);
+    let has_requested = std::mem::take(&mut state.has_requested);
     if moved {
         state.unanswered = 0;
-    } else if asked {
+    } else if has_requested {
         state.unanswered = state.unanswered.saturating_add(1);
         if state.unanswered == MOST_UNANSWERED {
             // It may have sent them before, and they were dropped here with the changes that depend on them.

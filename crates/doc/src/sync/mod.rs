@@ -79,7 +79,7 @@ pub trait SyncDoc {
 fn heads_of(doc: &Document) -> SmallList<ChangeHash> {
     let history = &doc.state.history;
     match (history.sync_summary(), history.heads.rows()) {
-        (Some(told), _) => told.heads.clone(),
+        (Some(summary), _) => summary.heads.clone(),
         (None, [row]) => SmallList::one(doc.state.hash(*row)),
         (None, _) => doc.get_heads().into(),
     }

@@ -37,8 +37,8 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
     let need = missing.into_all();
     let lost = lost_shared(doc, state);
     if !lost {
-        state.told_reset = false;
-    } else if !std::mem::replace(&mut state.told_reset, true) {
+        state.has_sent_reset = false;
+    } else if !std::mem::replace(&mut state.has_sent_reset, true) {
         // They were last in step with a document that had more than this one, so their answer must start anew. This is
         // sent once: if they insist on a change that is refused here, the rest is requested by hash.
         state.have_responded = true;
@@ -46,16 +46,16 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
         state.last_sent_heads.clone_from(&heads);
         return Some(reset(heads));
     }
-    // Hidden heads are told after the answer. A peer without changes takes them for equal and does not answer, so that one
+    // Hidden heads are sent after the answer. A peer without changes takes them for equal and does not answer, so that one
     // gets them at once.
-    let is_answered = state.theirs.as_ref().is_some_and(|theirs| !theirs.heads.is_empty());
+    let is_answered = state.last_received.as_ref().is_some_and(|peer| !peer.heads.is_empty());
     let hides = state.hid_heads && !(state.in_flight && is_answered);
-    let told = state.have_responded && state.last_sent_heads == heads && !hides;
-    if told && state.in_flight {
+    let heads_were_sent = state.have_responded && state.last_sent_heads == heads && !hides;
+    if heads_were_sent && state.in_flight {
         return None;
     }
     let payload = payload(doc, state);
-    if told && payload.is_nothing() && (state.read_only || in_step(doc, state, &heads, &need)) {
+    if heads_were_sent && payload.is_nothing() && (state.read_only || in_step(doc, state, &heads, &need)) {
         return None;
     }
     let have =
@@ -67,26 +67,26 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
     let (version, changes) = write(doc, state, payload, &heads);
     state.have_responded = true;
     state.in_flight = true;
-    state.asked = !need.is_empty();
+    state.has_requested = !need.is_empty();
     state.last_sent_heads.clone_from(&heads);
     state.hid_heads = false;
-    let mut told = heads;
+    let mut sent_heads = heads;
     if std::mem::take(&mut state.needs_reset) {
         match state.can {
             Some(can) if can.reset => flags.set(MessageFlags::SYNC_RESET),
             // An older peer forgets what it has sent when this one seems to have lost everything.
             _ => {
-                state.hid_heads = !told.is_empty();
-                told.clear();
+                state.hid_heads = !sent_heads.is_empty();
+                sent_heads.clear();
             }
         }
     }
-    Some(Message { heads: told, need: need.into(), have, changes, flags: Some(flags), version })
+    Some(Message { heads: sent_heads, need: need.into(), have, changes, flags: Some(flags), version })
 }
 
 /// Was the peer in step with changes that are missing here?
 fn lost_shared(doc: &Document, state: &State) -> bool {
-    let have = state.theirs.as_ref().and_then(|theirs| theirs.have.first());
+    let have = state.last_received.as_ref().and_then(|peer| peer.have.first());
     have.is_some_and(|have| have.last_sync.iter().any(|hash| doc.state.row(hash).is_none()))
 }
 
@@ -102,19 +102,19 @@ fn reset(heads: SmallList<ChangeHash>) -> Message {
 /// valgrind reports in programs that use the library.
 #[inline(never)]
 fn peer_has_all(state: &State, hashes: &[ChangeHash]) -> bool {
-    let Some(theirs) = &state.theirs else { return hashes.is_empty() };
-    hashes.iter().all(|hash| theirs.heads.binary_search(hash).is_ok())
+    let Some(peer) = &state.last_received else { return hashes.is_empty() };
+    hashes.iter().all(|hash| peer.heads.binary_search(hash).is_ok())
 }
 
 /// Do both have the same changes, or does this side have all that it can get?
 fn in_step(doc: &Document, state: &State, heads: &[ChangeHash], need: &[ChangeHash]) -> bool {
-    let Some(theirs) = &state.theirs else { return false };
+    let Some(peer) = &state.last_received else { return false };
     let refused = || !(state.refused.is_empty() && state.given_up.is_empty()) && need.is_empty();
     // A queued change that waits only for refused or missing changes will never be applied.
     let taken = |hash: &ChangeHash| {
         state.has_given_up(hash) || doc.queue.contains(hash) || doc.state.row(hash).is_some()
     };
-    theirs.heads == heads || refused() && theirs.heads.iter().all(taken)
+    peer.heads == heads || refused() && peer.heads.iter().all(taken)
 }
 
 /// Maximum length of a cached summary for peers with no shared history.
@@ -124,9 +124,9 @@ const SHORT: usize = 1 << 10;
 fn summary(doc: &Document, last_sync: &SmallList<ChangeHash>, heads: &SmallList<ChangeHash>) -> Have {
     let state = &doc.state;
     if last_sync.is_empty()
-        && let Some(told) = state.history.sync_summary()
+        && let Some(cached) = state.history.sync_summary()
     {
-        return Have { last_sync: SmallList::new(), bloom: told.bloom.clone() };
+        return Have { last_sync: SmallList::new(), bloom: cached.bloom.clone() };
     }
     let filter = |count: usize, rows: &mut dyn Iterator<Item = ChangeIdx>| {
         let mut bloom = BloomFilter::with_room(count);
@@ -157,14 +157,14 @@ fn rows_after(doc: &Document, hashes: &[ChangeHash]) -> Vec<ChangeIdx> {
 
 /// The changes of the document that the peer needs.
 fn payload(doc: &Document, state: &State) -> Payload {
-    let Some(theirs) = state.theirs.as_ref().filter(|_| !state.peer_read_only) else {
+    let Some(peer) = state.last_received.as_ref().filter(|_| !state.peer_read_only) else {
         return Payload::Nothing;
     };
     let whole = state.can.is_some() && !state.by_change;
-    if theirs.heads.is_empty() && whole {
+    if peer.heads.is_empty() && whole {
         return if doc.state.history.len() == 0 { Payload::Nothing } else { Payload::Whole };
     }
-    let changes = lacked(doc, theirs, &state.sent);
+    let changes = lacked(doc, peer, &state.sent);
     if whole && changes.len() > doc.state.history.len() as usize / 3 {
         return Payload::Whole;
     }
@@ -173,22 +173,21 @@ fn payload(doc: &Document, state: &State) -> Payload {
 
 /// The changes that the peer lacks, by its summaries and requests, and that were not sent yet. Requested ones first,
 /// then ascending.
-fn lacked(doc: &Document, theirs: &PeerMessage, sent: &Sent) -> Vec<(ChangeIdx, ChangeHash)> {
+fn lacked(doc: &Document, peer: &PeerMessage, sent: &Sent) -> Vec<(ChangeIdx, ChangeHash)> {
     let mut found: Vec<(ChangeIdx, ChangeHash)> = vec![];
-    if !theirs.have.is_empty() {
-        let last_sync: Vec<ChangeHash> =
-            theirs.have.iter().flat_map(|have| &have.last_sync).copied().collect();
+    if !peer.have.is_empty() {
+        let last_sync: Vec<ChangeHash> = peer.have.iter().flat_map(|have| &have.last_sync).copied().collect();
         let rows = rows_after(doc, &last_sync);
         // A peer that lacks a change lacks all its descendants, whatever the summaries say.
         doc.state.each_hash(rows, |row, hash| {
-            let unknown = theirs.have.iter().all(|have| !have.bloom.contains_hash(&hash));
+            let unknown = peer.have.iter().all(|have| !have.bloom.contains_hash(&hash));
             let deps = || doc.state.history.at(row).deps();
             if unknown || deps().iter().any(|dep| is_among(&found, *dep)) {
                 found.push((row, hash));
             }
         });
     }
-    let named = theirs.need.iter().filter_map(|hash| Some((doc.state.row(hash)?, *hash)));
+    let named = peer.need.iter().filter_map(|hash| Some((doc.state.row(hash)?, *hash)));
     let mut all: Vec<(ChangeIdx, ChangeHash)> = named.filter(|(row, _)| !is_among(&found, *row)).collect();
     if all.is_empty() {
         all = found;

@@ -52,9 +52,9 @@ impl Progress {
         let mut moment = DefaultHasher::new();
         doc.get_heads().hash(&mut moment);
         doc.queue.len().hash(&mut moment);
-        if let Some(theirs) = &state.theirs {
-            theirs.heads[..].hash(&mut moment);
-            theirs.need[..].hash(&mut moment);
+        if let Some(peer) = &state.last_received {
+            peer.heads[..].hash(&mut moment);
+            peer.need[..].hash(&mut moment);
         }
         let moved = self.moments.len() < MOST_MOMENTS && self.moments.insert(moment.finish());
         self.idle = if moved { 0 } else { self.idle.saturating_add(1) };

@@ -25,7 +25,7 @@ pub struct State {
     pub(super) shared_heads: SmallList<ChangeHash>,
     pub(super) last_sent_heads: SmallList<ChangeHash>,
     /// The peer's last message.
-    pub(super) theirs: Option<PeerMessage>,
+    pub(super) last_received: Option<PeerMessage>,
     pub(super) sent: Sent,
     /// Is an answer awaited?
     pub(super) in_flight: bool,
@@ -41,15 +41,15 @@ pub struct State {
     /// Did the peer ignore the whole document, so that it gets individual changes?
     pub(super) by_change: bool,
     /// How often the changes of a peer's whole document were requested because it could not be read.
-    pub(super) asked_for_changes: u8,
+    pub(super) change_requests: u8,
     /// Changes of the peer that broke a rule or a limit, ascending. They are not requested again on this connection.
     pub(super) refused: Vec<ChangeHash>,
     /// Missing dependencies of refused changes, ascending.
     pub(super) refused_deps: Vec<ChangeHash>,
-    /// Was the peer told that this document lacks shared changes?
-    pub(super) told_reset: bool,
+    /// Did a message inform the peer that this document lacks shared changes?
+    pub(super) has_sent_reset: bool,
     /// Did the last message request changes by hash?
-    pub(super) asked: bool,
+    pub(super) has_requested: bool,
     /// Number of consecutive messages without progress after requests by hash.
     pub(super) unanswered: u8,
     /// Requested changes that were not received, ascending. They are not requested again on this connection.
@@ -177,7 +177,7 @@ impl State {
 
     /// The heads last received from the peer.
     pub fn their_heads(&self) -> Option<&[ChangeHash]> {
-        self.theirs.as_ref().map(|theirs| &theirs.heads[..])
+        self.last_received.as_ref().map(|peer| &peer.heads[..])
     }
 
     /// The heads last sent to the peer.
@@ -196,13 +196,13 @@ impl State {
     /// wait for each other, or ask each other without end: each believes that the other has the lost changes. Shared heads
     /// are kept.
     pub fn restart(&mut self) {
-        // A peer that was told nothing has sent no changes.
+        // A peer that received no message has sent no changes.
         self.needs_reset |= self.have_responded || self.can.is_some();
         self.sent = Sent::default();
         self.in_flight = false;
         self.have_responded = false;
-        self.told_reset = false;
-        self.asked = false;
+        self.has_sent_reset = false;
+        self.has_requested = false;
         self.waited.clear();
     }
 
@@ -211,12 +211,12 @@ impl State {
     pub fn restart_after(&mut self, earlier: &State) {
         self.can = self.can.or(earlier.can);
         self.peer_read_only = earlier.peer_read_only;
-        // A peer does not tell its heads again while they are the same. Its summary and requests are from before.
-        if let Some(theirs) = &earlier.theirs {
-            self.theirs = Some(PeerMessage { heads: theirs.heads.clone(), ..PeerMessage::default() });
+        // A peer does not send its heads again while they are the same. Its summary and requests are from before.
+        if let Some(peer) = &earlier.last_received {
+            self.last_received = Some(PeerMessage { heads: peer.heads.clone(), ..PeerMessage::default() });
         }
         self.restart();
-        // A new state alone does not know that the peer was told something.
+        // A new state alone does not know that the peer received a message.
         self.needs_reset |= earlier.needs_reset || earlier.have_responded || earlier.can.is_some();
     }
 
@@ -224,7 +224,7 @@ impl State {
     /// of this one by [`Self::restart_after`] then knows what the peer has.
     pub fn note_ignored(&mut self, message: Message) {
         message.flags.into_iter().for_each(|flags| self.set_flags(flags));
-        self.theirs = Some(PeerMessage { heads: message.heads.sorted(), ..PeerMessage::default() });
+        self.last_received = Some(PeerMessage { heads: message.heads.sorted(), ..PeerMessage::default() });
         self.needs_reset = true;
     }
 
@@ -309,17 +309,17 @@ mod tests {
     use crate::{ActorId, Document, ROOT, Transactable as _};
 
     /// Memory of a state and all that it owns, in bytes.
-    fn held(state: &State) -> usize {
+    fn memory_bytes(state: &State) -> usize {
         let hashes = |hashes: &SmallList<ChangeHash>| hashes.allocated();
-        let theirs = state.theirs.iter().map(|theirs| {
-            let have = theirs.have.iter().map(|have| hashes(&have.last_sync) + have.bloom.len());
-            hashes(&theirs.heads) + hashes(&theirs.need) + theirs.have.allocated() + have.sum::<usize>()
+        let peer = state.last_received.iter().map(|peer| {
+            let have = peer.have.iter().map(|have| hashes(&have.last_sync) + have.bloom.len());
+            hashes(&peer.heads) + hashes(&peer.need) + peer.have.allocated() + have.sum::<usize>()
         });
         let sent = hashes(&state.sent.upto) + state.sent.hashes.as_ref().map_or(0, HashSet::allocation_size);
         let lists = [&state.refused, &state.refused_deps, &state.given_up, &state.waited];
         let refused = lists.map(|list| list.capacity() * size_of::<ChangeHash>()).iter().sum::<usize>();
         let known = hashes(&state.shared_heads) + hashes(&state.last_sent_heads) + refused;
-        size_of::<State>() + theirs.sum::<usize>() + sent + known
+        size_of::<State>() + peer.sum::<usize>() + sent + known
     }
 
     fn receive(doc: &mut Document, state: &mut State, message: Option<Message>) -> bool {
@@ -345,7 +345,7 @@ mod tests {
                 | receive(&mut a, &mut of_b, b.generate_sync_message(&mut of_a))
             {}
             assert_eq!(a.get_heads(), b.get_heads());
-            let bytes = [held(&of_a), held(&of_b)];
+            let bytes = [memory_bytes(&of_a), memory_bytes(&of_b)];
             assert!(bytes.iter().all(|bytes| *bytes <= 4096), "{round}: {bytes:?}");
         }
     }
@@ -363,12 +363,12 @@ mod tests {
                 receive(&mut hub, at_hub, doc.generate_sync_message(of_hub));
             }
             loop {
-                let mut said = false;
+                let mut was_sent = false;
                 for (doc, of_hub, at_hub) in &mut peers {
-                    said |= receive(doc, of_hub, hub.generate_sync_message(at_hub));
-                    said |= receive(&mut hub, at_hub, doc.generate_sync_message(of_hub));
+                    was_sent |= receive(doc, of_hub, hub.generate_sync_message(at_hub));
+                    was_sent |= receive(&mut hub, at_hub, doc.generate_sync_message(of_hub));
                 }
-                if !said {
+                if !was_sent {
                     break;
                 }
             }
@@ -385,7 +385,7 @@ mod tests {
             }
             for (doc, _, at_hub) in &peers {
                 assert_eq!(doc.get_heads(), hub.get_heads());
-                let bytes = held(at_hub);
+                let bytes = memory_bytes(at_hub);
                 let most = if hub.get_heads().len() == 1 { 4096 } else { 4096 * 2 };
                 assert!(bytes <= most, "{round}: {bytes} bytes, {} heads", hub.get_heads().len());
             }

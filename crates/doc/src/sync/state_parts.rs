@@ -44,16 +44,16 @@ pub struct StateParts {
     pub hid_heads: bool,
     /// Did the peer ignore the whole document, so that it gets individual changes?
     pub by_change: bool,
-    /// How often the peer was asked for changes because a whole document could not be read.
-    pub asked_for_changes: u8,
+    /// Number of requests for changes because a whole document could not be read.
+    pub change_requests: u8,
     /// Refused changes of the peer.
     pub refused: Vec<ChangeHash>,
     /// Missing dependencies of refused changes.
     pub refused_deps: Vec<ChangeHash>,
-    /// Was the peer told that this document lacks shared changes?
-    pub told_reset: bool,
+    /// Did a message inform the peer that this document lacks shared changes?
+    pub has_sent_reset: bool,
     /// Did the last message request changes by hash?
-    pub asked: bool,
+    pub has_requested: bool,
     /// Number of consecutive messages without progress after requests by hash.
     pub unanswered: u8,
     /// Requested changes that were not received.
@@ -64,9 +64,9 @@ pub struct StateParts {
 
 impl From<&State> for StateParts {
     fn from(state: &State) -> Self {
-        let theirs = state.theirs.clone();
-        let their_heads = theirs.as_ref().map(|theirs| theirs.heads.clone());
-        let PeerMessage { need, have, .. } = theirs.unwrap_or_default();
+        let peer = state.last_received.clone();
+        let their_heads = peer.as_ref().map(|peer| peer.heads.clone());
+        let PeerMessage { need, have, .. } = peer.unwrap_or_default();
         Self {
             shared_heads: state.shared_heads.clone(),
             last_sent_heads: state.last_sent_heads.clone(),
@@ -84,11 +84,11 @@ impl From<&State> for StateParts {
             needs_reset: state.needs_reset,
             hid_heads: state.hid_heads,
             by_change: state.by_change,
-            asked_for_changes: state.asked_for_changes,
+            change_requests: state.change_requests,
             refused: state.refused.clone(),
             refused_deps: state.refused_deps.clone(),
-            told_reset: state.told_reset,
-            asked: state.asked,
+            has_sent_reset: state.has_sent_reset,
+            has_requested: state.has_requested,
             unanswered: state.unanswered,
             given_up: state.given_up.clone(),
             waited: state.waited.clone(),
@@ -102,7 +102,7 @@ impl From<StateParts> for State {
         let mut state = Self {
             shared_heads: parts.shared_heads.sorted(),
             last_sent_heads: parts.last_sent_heads.sorted(),
-            theirs: parts.their_heads.map(|heads| PeerMessage { heads: heads.sorted(), need, have }),
+            last_received: parts.their_heads.map(|heads| PeerMessage { heads: heads.sorted(), need, have }),
             sent: Sent::default(),
             in_flight: parts.in_flight,
             have_responded: parts.have_responded,
@@ -112,11 +112,11 @@ impl From<StateParts> for State {
             needs_reset: parts.needs_reset,
             hid_heads: parts.hid_heads,
             by_change: parts.by_change,
-            asked_for_changes: parts.asked_for_changes,
+            change_requests: parts.change_requests,
             refused: vec![],
             refused_deps: vec![],
-            told_reset: parts.told_reset,
-            asked: parts.asked,
+            has_sent_reset: parts.has_sent_reset,
+            has_requested: parts.has_requested,
             unanswered: parts.unanswered,
             given_up: vec![],
             waited: vec![],

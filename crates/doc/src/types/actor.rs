@@ -80,7 +80,7 @@ impl ActorId {
 /// than a fork, and most forks are only read.
 #[derive(Debug)]
 pub(crate) enum Writer {
-    Said(ActorId),
+    Given(ActorId),
     /// Random, not generated before it is requested.
     Random(OnceLock<ActorId>),
 }
@@ -95,7 +95,7 @@ impl Writer {
     #[inline]
     pub(crate) fn id(&self) -> &ActorId {
         match self {
-            Self::Said(id) => id,
+            Self::Given(id) => id,
             Self::Random(id) => id.get_or_init(ActorId::random),
         }
     }
@@ -103,7 +103,7 @@ impl Writer {
 
 impl From<ActorId> for Writer {
     fn from(actor: ActorId) -> Self {
-        Self::Said(actor)
+        Self::Given(actor)
     }
 }
 

@@ -73,7 +73,7 @@ impl<'a> Audit<'a> {
     pub fn leave_out(&mut self, exists: impl Fn(&[u8]) -> bool) -> Vec<u32> {
         let is_left_out = |number: &u32| {
             let name = self.old.name(*number);
-            !self.is_seen(*number) && !self.shut.holds(name) && exists(name)
+            !self.is_found(*number) && !self.shut.holds(name) && exists(name)
         };
         let left_out: Vec<u32> = (0..self.old.len() as u32).filter(is_left_out).collect();
         left_out.iter().for_each(|&number| self.see(number));
@@ -84,7 +84,7 @@ impl<'a> Audit<'a> {
         self.found[number as usize / 64] |= 1 << (number % 64);
     }
 
-    fn is_seen(&self, number: u32) -> bool {
+    fn is_found(&self, number: u32) -> bool {
         self.found[number as usize / 64] >> (number % 64) & 1 == 1
     }
 
@@ -109,7 +109,7 @@ impl<'a> Audit<'a> {
         let mut gone: Vec<u32> = (0..self.old.len() as u32)
             .filter(|&number| {
                 let name = self.old.name(number);
-                !self.is_seen(number) && counts(name) && !self.shut.holds(name)
+                !self.is_found(number) && counts(name) && !self.shut.holds(name)
             })
             .collect();
         let mut fresh: Vec<u32> = (0..self.fresh.len() as u32).collect();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_kept_their_name_are_paired_first() {
+    fn files_of_equal_names_are_paired_first() {
         // Files with equal digests, such as empty files.
         assert_eq!(
             audit(&[("a/x", 0), ("a/y", 0), ("a/z", 0)], &[("b/y", 0), ("b/q", 0)], &[]),

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_beyond_the_limit_is_passed_over_without_being_kept() {
+    fn a_line_beyond_the_limit_is_skipped_and_not_stored() {
         let mut input = vec![b'x'; LINE_LIMIT];
         input.push(b'\n');
         input.extend(vec![b'y'; LINE_LIMIT + 1]);

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_every_name_and_says_what_it_is() {
+    fn json_has_every_name_and_its_kind() {
         let line = |more: &str| format!(r#"{{"path":"a\nb","digest":"{HEX}","algorithm":"blake3"{more}}}"#);
         let [entry] = &entries(&line(r#","mode":"keyed","seek":5,"size":3,"extra":[1]"#))[..] else {
             panic!("one entry")

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lose_what_says_nothing() {
+    fn redundant_parts_of_names_are_dropped() {
         for (name, tidied) in [
             ("a/b", "a/b"),
             ("./a//b/./c/", "a/b/c"),

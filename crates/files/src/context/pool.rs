@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_threads_than_asked_for_and_never_a_flood() {
+    fn threads_are_bounded_by_the_request_and_a_maximum() {
         let threads = |requested| Pool::new(NonZero::new(requested)).threads();
         assert_eq!([1, 7, MOST_THREADS].map(threads), [1, 7, MOST_THREADS]);
         assert_eq!(threads(usize::MAX), threads(0).max(MOST_THREADS));

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_for_smaller_tiles_is_rounded_and_kept_within_bounds() {
+    fn a_request_for_smaller_tiles_is_rounded_and_bounded() {
         let with = |strategy, most: usize, threads| {
             let facts = FileFacts { most: NonZero::new(most), ..facts(1 << 30, threads) };
             match route(strategy, facts) {

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_goes_on_behind_a_bad_place_and_tells_it() {
+    fn a_reader_continues_behind_a_bad_range_and_reports_it() {
         let bad = [4608..5120, 70_144..70_656];
         for size in [100, 4096, 65_536, 1 << 20] {
             let mut disk = Disk::new(200_000, &bad);

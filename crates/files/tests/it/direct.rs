@@ -66,7 +66,7 @@ fn files_in_memory_have_their_digests_too() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_system_that_refuses_is_read_through_the_cache_and_that_is_told() {
+fn a_file_system_that_refuses_is_read_through_the_cache_and_reported() {
     // Files that the kernel makes, of one tile and of several, and those that report their sizes.
     let all = ["/sys/kernel/boot_params/data", "/sys/kernel/notes", "/sys/kernel/btf/vmlinux"];
     let mut read_files = 0;

@@ -7,7 +7,7 @@ use hashmill_hash::argon2::{HashError, Job, Params, Plan, Stop};
 /// Argon2 with fixed parameters on a device `L`.
 pub(crate) struct Argon2<L> {
     pub(crate) params: Params,
-    /// How the processor makes first blocks.
+    /// The plan by which the processor computes first blocks.
     pub(crate) plan: Plan,
     pub(crate) tuning: Tuning,
     pub(crate) lanes: L,

@@ -25,7 +25,7 @@ pub(crate) type Words = [u64; 128];
 /// The maximum number of ranges in a submission.
 pub(crate) const MAX_RANGES: usize = 32;
 
-/// The longest time of two submissions, on a device that is as slow as the processor.
+/// Bound of the time of two submissions, on a device that is as slow as the processor.
 pub(crate) const STOP_LATENCY: Duration = Duration::from_millis(100);
 
 /// Pending hashes of the same parameters.
@@ -335,7 +335,7 @@ pub(crate) fn self_test(
     Ok(())
 }
 
-/// First blocks of `hashes` hashes; `make` writes those of one hash, given its number.
+/// First blocks of `hashes` hashes; `make` computes those of one hash, given its number.
 pub(crate) fn first_blocks(
     params: Params,
     hashes: usize,
@@ -374,7 +374,7 @@ pub(crate) fn try_for_each_parallel<T: Send>(
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let helpers = all.len().div_ceil(per_turn).min(threads).saturating_sub(1);
     let parts = Mutex::new(all.chunks_mut(per_turn).zip((0..).step_by(per_turn)));
-    // Parts are handed out in order, so the part with the first error has begun before any later part fails.
+    // Parts are handed out in order, so the part with the first error starts before any later part fails.
     let work = || {
         loop {
             let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();

@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// Tries nonces of `supply` by the function of `checker`, which checks hits on another thread. `name` is the
-/// device's, `plan` is for first blocks.
+/// Tries nonces of `supply` with the function of `checker`, which checks hits on another thread. `name` is the
+/// name of the device, and `plan` computes first blocks.
 pub(crate) fn run(
     device: &mut impl Device,
     (name, plan): (&str, Plan),
@@ -30,7 +30,7 @@ pub(crate) fn run(
 
 /// Nonces of leases, those in flight and the next ones.
 pub(crate) struct NonceSource<'q, 'a> {
-    /// How the processor makes first blocks.
+    /// The plan by which the processor computes first blocks.
     plan: Plan,
     pow: Pow,
     supply: &'a dyn Supply,

@@ -222,13 +222,13 @@ mod tests {
                 .skip(2)
                 .collect();
             for most in [1, 2, 3, 100, u32::MAX] {
-                let (mut ranges, mut seen) = (SegmentRanges::new(params), Vec::new());
+                let (mut ranges, mut covered) = (SegmentRanges::new(params), Vec::new());
                 while let Some(range) = ranges.next(most) {
                     assert!((1..=most).contains(&range.len()), "{range:?}");
                     assert!(!ranges.is_at_slice_group(), "all passes share one table");
-                    seen.extend((range.from..range.to).map(|index| (range.pass, range.slice, index)));
+                    covered.extend((range.from..range.to).map(|index| (range.pass, range.slice, index)));
                 }
-                assert_eq!(seen, expected, "{params:?}, {most} at a time");
+                assert_eq!(covered, expected, "{params:?}, {most} at a time");
                 assert_eq!(ranges.next(most), None, "the sequence has ended");
             }
         }

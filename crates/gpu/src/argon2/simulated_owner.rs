@@ -60,7 +60,7 @@ impl KnownHashes {
     }
 }
 
-/// Another one for each work: hashes are found by their first block.
+/// A different header for each work, because hashes are found by their first block.
 fn header(work: usize) -> [u8; 12] {
     let mut header = *b"a header of ";
     header[4..].copy_from_slice(&(work as u64).to_le_bytes());

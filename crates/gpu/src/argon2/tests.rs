@@ -168,7 +168,7 @@ fn range<'a>(
     RangeSearch::new(&NonceJob::new(b"a header", target), Order::BigEndian, nonces, monitor, hit)
 }
 
-/// A device whose first result is a wrong hit. Its later results, after the check has failed, are no hits.
+/// A device whose first result is a wrong hit. Its later results, after the check has failed, are not hits.
 struct FailedDevice<'q, 'a>(&'q HitQueue<'a>);
 
 impl Device for FailedDevice<'_, '_> {
@@ -203,7 +203,7 @@ const HALF: [u8; 32] = {
     target
 };
 
-/// Otherwise a lease with wrong results would end as searched, and its hits would be lost.
+/// Results after a failed check must not end a lease as searched: its hits would be lost.
 #[test]
 fn results_after_a_wrong_hit_do_not_count_and_another_engine_finds_their_hits() {
     let pow = simulated_owner::pow(8);

@@ -49,7 +49,7 @@ const STOP_POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Speed of a software device on a slow processor: bounds the time of a submitted tile.
 const BYTES_PER_MILLISECOND: usize = 100_000;
 
-/// The engine of such a device. It belongs to the process that made it: in a forked child it returns an
+/// The engine of such a device. It belongs to the process that created it: in a forked child it returns an
 /// error.
 pub(crate) struct Engine<S: Slots> {
     slots: S,
@@ -95,7 +95,7 @@ pub(crate) fn check(tile: usize, in_flight: usize, binding: u64) -> Result<(), E
 }
 
 impl<S: Slots> Engine<S> {
-    /// Makes an engine with one staged slot per buffer, and free slots for tiles that are computed in place.
+    /// Creates an engine with one staged slot per buffer, and free slots for tiles that are computed in place.
     /// Tests it with known values.
     pub(crate) fn new(
         slots: S,
@@ -120,7 +120,7 @@ impl<S: Slots> Engine<S> {
         let engine = Engine { slots, name: name.to_owned(), limits, buffers, work: PerProcess::new(work) };
         match self_test(&engine, mode).and_then(|()| engine.large_test(mode)) {
             Ok(()) => Ok(engine),
-            // The device's own error says who is at fault.
+            // The device's own error names the party at fault.
             Err(error) => Err(engine.failure().unwrap_or_else(|| error.into())),
         }
     }
@@ -246,11 +246,11 @@ impl<S: Slots> SubtreeEngine for Engine<S> {
         let room = if self.buffers.owns(&staging) { staging.len() } else { 0 };
         tile.check(room)?;
         if !stop.is_set() {
-            let begun = {
+            let started = {
                 let mut slot = lock(&work.staged[staging.number()]);
                 self.slots.begin_staged(&mut slot, tile, &staging[..tile.len])
             };
-            let submission = work.check(begun)?;
+            let submission = work.check(started)?;
             lock(&work.in_flight).tiles.push_back((tile, submission, staging));
             work.changed.notify_all();
         }

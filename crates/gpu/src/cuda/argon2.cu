@@ -8,7 +8,7 @@
 // In the card's memory the words of a block are in the order in which threads hold them for rows. So within
 // its own lane a thread reads only what it wrote itself, and needs no barrier for that.
 //
-// The host decides the order of the computation, as in ../argon2/schedule.rs: strips, parts of a slice, of
+// The host decides the order of the computation, as in ../argon2/schedule.rs: ranges, parts of a slice, of
 // all lanes. Measurements of alternatives are in bench/journal/*-devices-h200.md.
 
 #include "device.h"
@@ -46,7 +46,7 @@ struct Params {
     u32 known;
     // A block is added to the one that it replaces.
     u32 adds;
-    // The number of the strip.
+    // The number of the range.
     u32 step;
     // Further input of address blocks.
     u32 blocks;
@@ -69,7 +69,7 @@ struct Grow {
 };
 static_assert(sizeof(Grow) == 32, "as the host writes it");
 
-// Work of one growing lane in a launch.
+// Work of one growing lane in a launch: a range.
 struct Strip {
     u32 from;
     u32 to;
@@ -157,7 +157,7 @@ struct Member {
     // Offset of its words in a block, in bytes.
     u32 offset;
     // Byte offsets of its words, by rows and by columns, and the same while they are rotated along diagonals:
-    // words are not rotated back, but stored where they belong.
+    // words are not rotated back, but stored at their own addresses.
     u32 row[4], column[4], row_turned[4], column_turned[4];
 
     INLINE_MEMBER Member(u64 *words) : thread(threadIdx.x % WARP), words(words) {
@@ -181,7 +181,7 @@ struct Member {
         return *reinterpret_cast<u64 *>(reinterpret_cast<char *>(words) + byte);
     }
 
-    // Stores words in one place and loads others from another. Threads synchronise twice: for words that
+    // Stores words at some addresses and loads from others. Threads synchronise twice: for words that
     // others store, and before the next words replace those that others load. The second barrier could be
     // omitted, since each word stored then depends on all words that its quad loaded; but it costs nothing on
     // an H200, and with it race checkers have nothing to report.
@@ -547,7 +547,7 @@ template <class Where> struct Lane {
     }
 };
 
-// A lane that was skipped by the strip before leaves no mark.
+// A lane that the range before skipped gets no mark.
 INLINE void mark(u32 *mark, u32 step, u32 thread) {
     if (thread == 0 && *mark == step) {
         *mark = step + 1;
@@ -597,7 +597,7 @@ template <bool MANY> INLINE void fill(const Params &p, u64 *memory, const u32 *t
 } // namespace argon2
 
 // Stores the first two blocks of each lane, which come in the order of the standard; marks that no lane has
-// finished a strip.
+// finished a range.
 KERNEL __launch_bounds__(WARP) argon2_first(argon2::Params p, const u64 *blocks, u64 *memory, u32 *marks) {
     using namespace argon2;
     u32 stream = blockIdx.x, thread = threadIdx.x;
@@ -655,7 +655,7 @@ KERNEL __launch_bounds__(WARP) argon2_references(argon2::Params p, u32 *table) {
 // The number of thread blocks per multiprocessor is given for these three kernels: it determines the
 // registers of each thread, and without it ptxas sometimes assigns too few and spills.
 
-// A strip of all lanes of all hashes, a warp for each lane: for many lanes, 28 per multiprocessor.
+// A range of all lanes of all hashes, a warp for each lane: for many lanes, 28 per multiprocessor.
 KERNEL __launch_bounds__(4 * WARP, 7)
     argon2_fill(argon2::Params p, u64 *memory, const u32 *table, u32 *marks, const u32 *stop) {
     SHARED(u64, words);
@@ -678,7 +678,7 @@ KERNEL __launch_bounds__(WARP) argon2_last(argon2::Params p, const u64 *memory, 
 }
 
 // Growing lanes, of hashes with one lane and one pass, which get memory granule by granule as they advance.
-// Each is at its own position and has its own strip; first and last blocks are in the order of the standard.
+// Each is at its own position and has its own range; first and last blocks are in the order of the standard.
 KERNEL __launch_bounds__(WARP, 8) argon2_grow(argon2::Grow p, u64 *pool, const u32 *pages, const u32 *table, const argon2::Strip *strips,
                                            const u64 *first, u64 *last, u32 *marks, const u32 *flag) {
     using namespace argon2;

@@ -279,7 +279,7 @@ impl Scratch {
         counter: u64,
     ) -> Result<(), Error> {
         let Scratch { stream, rows, values, values_host } = self;
-        // Values of an earlier input must not pass for results.
+        // Values of an earlier input must not be taken for results.
         stream.clear(rows, 0, split.tiles() * split.row() * VALUE_BYTES)?;
         stream.clear(values, 0, split.tiles() * VALUE_BYTES)?;
         for window in split.windows() {
@@ -431,7 +431,7 @@ impl BatchBuffers {
         bytes[..len].copy_from_slice(&batch.bytes);
         bytes[len..len + jobs.len()].copy_from_slice(jobs);
         stream.upload(input, 0, &input_host.source(), len + jobs.len())?;
-        // Values of an earlier batch must not pass for results.
+        // Values of an earlier batch must not be taken for results.
         stream.clear(values, 0, count * VALUE_BYTES)?;
         let params = params.bytes([0, count, 0, 0, 0, 0]);
         let (bytes, jobs) = (Arg::At(input, 0), Arg::At(input, len as u64));

@@ -1,7 +1,7 @@
 //! CUDA back end: devices of NVIDIA's driver, which is loaded at run time.
 //!
 //! Building needs no toolkit and no driver: the kernels are part of the program, and the driver is loaded by
-//! name. Callers use [`Device`](crate::Device); public here is what only NVIDIA's driver has.
+//! name. Callers use [`Device`](crate::Device); the public items here exist for NVIDIA's driver alone.
 
 mod argon2;
 mod blake3;

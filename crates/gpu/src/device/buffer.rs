@@ -30,7 +30,7 @@ impl Buffer {
         }
     }
 
-    /// Wraps a buffer that the caller has made on this device.
+    /// Wraps a buffer that the caller has created on this device.
     ///
     /// # Errors
     /// [`Error::Unfit`] if the device is not one of wgpu.
@@ -103,7 +103,7 @@ impl Device {
     /// unless the back end is CUDA; errors of the driver.
     ///
     /// # Safety
-    /// The memory lives and is not written until every value that was made from it is dropped: clones of the
+    /// The memory lives and is not written until every value that refers to it is dropped: clones of the
     /// buffer, and digests in flight.
     #[allow(unsafe_code, reason = "memory of another library, by its address")]
     pub unsafe fn borrow(&self, address: u64, bytes: u64) -> Result<Buffer, Error> {

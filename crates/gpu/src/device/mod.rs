@@ -78,7 +78,7 @@ impl fmt::Display for BackEnd {
 
 /// An open device. Clones are the same device; threads share it.
 ///
-/// Every engine that it makes is tested with known answers first, in the mode and with the kernels that it uses.
+/// It tests every engine with known answers first, in the mode and with the kernels that the engine uses.
 #[derive(Clone)]
 pub struct Device(Inner);
 
@@ -136,7 +136,7 @@ impl Device {
         wgpu::Device::from_parts(device, queue).map(|device| Device(Inner::Wgpu(device)))
     }
 
-    /// The device and queue of wgpu, for callers that make buffers: `None` for another back end.
+    /// The device and queue of wgpu, for callers that create buffers: `None` for another back end.
     #[cfg(feature = "wgpu")]
     pub fn as_wgpu(&self) -> Option<(&wgpu::api::Device, &wgpu::api::Queue)> {
         match &self.0 {
@@ -204,7 +204,7 @@ impl Device {
         }
     }
 
-    /// The error of a request to another back end for what only NVIDIA's driver has.
+    /// The error if an operation of NVIDIA's driver is requested from another back end.
     #[cfg(all(feature = "cuda", feature = "wgpu"))]
     fn lacks_cuda(&self) -> Error {
         Error::Unfit { device: self.info().name.clone(), lacks: "NVIDIA's driver".to_owned() }
@@ -222,7 +222,7 @@ impl Device {
     /// again for tiles that are computed in place. Tests the device with known values.
     ///
     /// CUDA fetches tiles in the engine's own staging memory directly; all others are copied. The engine belongs
-    /// to the process that made it: in a forked child it returns an error.
+    /// to the process that created it: in a forked child it returns an error.
     ///
     /// # Errors
     /// [`Error::Engine`] for no tiles or too many, and for tiles that are no power of two of chunks or larger than
@@ -243,7 +243,7 @@ impl Device {
     }
 
     /// Argon2 with fixed parameters, for at most `most` hashes side by side, and at least one: as many as the
-    /// device has memory for, and no more than make it faster; see [`Argon2::width`]. Tests the device with known
+    /// device has memory for, but no more than increase its speed; see [`Argon2::width`]. Tests the device with known
     /// tags.
     ///
     /// # Errors
@@ -294,7 +294,7 @@ impl Device {
     }
 
     /// Tests BLAKE3, and Argon2 by every kernel that hashes of these parameters may use: the tests that engines
-    /// pass when they are made, and two hashes with these parameters. For a device that has failed.
+    /// pass when they are created, and two hashes with these parameters. For a device that has failed.
     ///
     /// # Errors
     /// As for [`blake3`](Device::blake3) and [`argon2`](Device::argon2).

@@ -98,14 +98,14 @@ impl Blake3 {
         let kernels = self.device.kernels()?;
         let requested = batch.bytes.len() as u64 + count * 80;
         let (back, readback) = guarded(device, requested, || {
-            let made = |size: usize, usage| buffer(device, size as u64, usage);
+            let new_buffer = |size: usize, usage| buffer(device, size as u64, usage);
             let storage = BufferUsages::STORAGE;
-            let params = made(Params::LEN, BufferUsages::UNIFORM | BufferUsages::COPY_DST);
-            let input = made(batch.bytes.len(), storage | BufferUsages::COPY_DST);
-            let jobs = made(batch.jobs.len() * 16, storage | BufferUsages::COPY_DST);
+            let params = new_buffer(Params::LEN, BufferUsages::UNIFORM | BufferUsages::COPY_DST);
+            let input = new_buffer(batch.bytes.len(), storage | BufferUsages::COPY_DST);
+            let jobs = new_buffer(batch.jobs.len() * 16, storage | BufferUsages::COPY_DST);
             // New buffers are zero.
-            let digests = made(batch.jobs.len() * 32, VALUE_USAGES);
-            let back = made(batch.jobs.len() * 32, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+            let digests = new_buffer(batch.jobs.len() * 32, VALUE_USAGES);
+            let back = new_buffer(batch.jobs.len() * 32, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
             queue.write_buffer(&params, 0, &*self.params.bytes([0, count, 0, 0, 0, 0]));
             queue.write_buffer(&input, 0, &batch.bytes);
             queue.write_buffer(&jobs, 0, batch.jobs.as_flattened().as_flattened());
@@ -181,7 +181,7 @@ fn check(buffer: &::wgpu::Buffer, offset: u64, len: u64) -> Result<(), Error> {
     }
     let needs = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
     if !buffer.usage().contains(needs) {
-        return Err(buffer_error("it was made without the usages STORAGE and COPY_SRC".to_owned()));
+        return Err(buffer_error("it lacks the usages STORAGE and COPY_SRC".to_owned()));
     }
     Ok(())
 }

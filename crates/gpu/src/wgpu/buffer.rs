@@ -6,7 +6,7 @@ use crate::Error;
 use crate::blake3::{buffer_error, check_range};
 use ::wgpu::{BufferUsages, PollType};
 
-/// Bytes of one copy: the driver keeps as much memory of the host.
+/// Bytes of one copy: the driver allocates host memory of this size.
 const COPY_BYTES: usize = 64 << 20;
 
 /// Copies begin and end at multiples of this number of bytes.
@@ -35,7 +35,7 @@ impl Device {
 }
 
 impl Buffer {
-    /// Wraps a buffer that the caller has made on this device.
+    /// Wraps a buffer that the caller has created on this device.
     pub(crate) fn from_raw(device: &Device, raw: ::wgpu::Buffer) -> Buffer {
         Buffer { len: raw.size(), raw, device: device.clone() }
     }

@@ -166,8 +166,8 @@ impl Device {
         if let Some(kernels) = self.0.kernels.get() {
             return Ok(kernels);
         }
-        let made = guarded(&self.0.device, 0, || Kernels::new(&self.0.device, TEXT))?;
-        Ok(self.0.kernels.get_or_init(|| made))
+        let kernels = guarded(&self.0.device, 0, || Kernels::new(&self.0.device, TEXT))?;
+        Ok(self.0.kernels.get_or_init(|| kernels))
     }
 
     /// The Argon2 kernels, compiled on first use.
@@ -176,8 +176,8 @@ impl Device {
             return Ok(kernels);
         }
         let (device, options) = (&self.0.device, argon2::KernelOptions::from_device(&self.0.device));
-        let made = guarded(device, 0, || argon2::Kernels::new(device, &options.text()))?;
-        Ok(self.0.argon2.get_or_init(|| made))
+        let kernels = guarded(device, 0, || argon2::Kernels::new(device, &options.text()))?;
+        Ok(self.0.argon2.get_or_init(|| kernels))
     }
 
     /// The same device with other BLAKE3 kernels, such as broken ones.

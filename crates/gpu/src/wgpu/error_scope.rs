@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-/// Polls a future to its end. The futures of wgpu are ready at once, except in a browser.
+/// Polls a future to its end. Futures of wgpu are ready immediately, except in a browser.
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
     loop {

@@ -107,7 +107,7 @@ impl Scratch {
             let mut encoder =
                 self.device.create_command_encoder(&::wgpu::CommandEncoderDescriptor::default());
             let mut at = 0;
-            // Values of an earlier input must not pass for results.
+            // Values of an earlier input must not be taken for results.
             encoder.clear_buffer(&self.rows, 0, Some(split.tiles() * split.row() * VALUE_BYTES));
             encoder.clear_buffer(&self.values, 0, Some(split.tiles() * VALUE_BYTES));
             for window in split.windows() {

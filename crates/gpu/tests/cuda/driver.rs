@@ -94,7 +94,7 @@ fn two_devices_work_side_by_side() {
     exclusive.shim.devices(2);
     let [first, second] =
         [0, 1].map(|number| Device::open_by_driver(&exclusive.driver, Selector::Number(number)).unwrap());
-    let held = first.buffer(1 << 20).unwrap();
+    let allocated = first.buffer(1 << 20).unwrap();
     assert_eq!(second.free_memory(), Ok(Some(1 << 30)));
     assert_eq!(first.free_memory(), Ok(Some((1 << 30) - (1 << 20))));
     let input = vec![7; 300_000];
@@ -104,7 +104,7 @@ fn two_devices_work_side_by_side() {
     exclusive.shim.lose(0);
     assert!(hash(&first).unwrap_err().is_lost());
     assert_eq!(hash(&second), Ok(right));
-    let refused = second.blake3(&Mode::Hash).unwrap().hash_buffer(&held, 0, 100);
+    let refused = second.blake3(&Mode::Hash).unwrap().hash_buffer(&allocated, 0, 100);
     assert!(matches!(refused, Err(Error::Buffer { .. })), "{refused:?}");
 }
 
@@ -146,7 +146,7 @@ fn errors_have_the_drivers_name_and_description() {
     let error = Device::open_by_driver(&exclusive.driver, Selector::Best).map(|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the driver refuses: cuCtxPushCurrent_v2 gave a code without a name (12345), the driver has no words for it"
+        "the driver refuses: cuCtxPushCurrent_v2 gave a code without a name (12345), the driver has no description of it"
     );
 }
 
@@ -185,10 +185,10 @@ fn excessive_memory_is_an_error_and_freed_memory_is_available() {
     for _ in 0..2 {
         let free = free_bytes(&device);
         let bytes = free / 16 * 10;
-        let held = device.buffer(bytes).unwrap();
+        let allocated = device.buffer(bytes).unwrap();
         assert!(free_bytes(&device) <= free - bytes);
         assert_eq!(device.buffer(bytes).map(|_| ()), Err(Error::OutOfMemory { bytes }));
-        drop(held);
+        drop(allocated);
     }
 }
 

@@ -240,8 +240,8 @@ fn a_kernel_killed_by_a_watchdog_is_named_and_the_device_is_lost() {
     exclusive.shim.fail("cuEventSynchronize", 0, 702);
     for _ in 0..2 {
         let error = inputs(&device).unwrap_err();
-        let said = "the device is gone: cuEventSynchronize gave CUDA_ERROR_LAUNCH_TIMEOUT (702), the launch timed out";
-        assert!(error.is_lost() && error.to_string().starts_with(said), "{error}");
+        let message = "the device is gone: cuEventSynchronize gave CUDA_ERROR_LAUNCH_TIMEOUT (702), the launch timed out";
+        assert!(error.is_lost() && error.to_string().starts_with(message), "{error}");
     }
 }
 

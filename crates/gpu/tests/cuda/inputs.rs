@@ -100,10 +100,10 @@ fn a_buffer_of_another_back_end_is_refused() {
         Ok(other) => other,
         Err(error) => return hashmill_testkit::skip("buffers of another back end", &error.to_string()),
     };
-    let (ours, theirs) = (device.buffer(4096).unwrap(), other.buffer(4096).unwrap());
+    let (own, other_buffer) = (device.buffer(4096).unwrap(), other.buffer(4096).unwrap());
     let refused = [
-        device.blake3(&Mode::Hash).unwrap().hash_buffer(&theirs, 0, 4096),
-        other.blake3(&Mode::Hash).unwrap().hash_buffer(&ours, 0, 4096),
+        device.blake3(&Mode::Hash).unwrap().hash_buffer(&other_buffer, 0, 4096),
+        other.blake3(&Mode::Hash).unwrap().hash_buffer(&own, 0, 4096),
     ];
     for refused in refused {
         assert!(
@@ -114,7 +114,7 @@ fn a_buffer_of_another_back_end_is_refused() {
     let registered = other.registered(&[0; 64], |_| ());
     assert_eq!(registered.map_err(|error| error.fault()), Err(Fault::Machine));
     assert_eq!((device.back_end(), other.back_end()), (BackEnd::Cuda, BackEnd::Wgpu));
-    assert_eq!((theirs.cuda_address(), ours.as_wgpu().is_none()), (None, true));
+    assert_eq!((other_buffer.cuda_address(), own.as_wgpu().is_none()), (None, true));
 }
 
 /// As memory of another library.
@@ -124,22 +124,25 @@ fn memory_of_other_libraries_is_hashed_by_its_address() {
     let Some(device) = device("memory of others") else { return };
     let blake3 = device.blake3(&Mode::KeyedHash(KEY)).unwrap();
     let (input, offset) = (paint(10_000), 32);
-    let theirs = buffer(&device, &input, offset);
-    let address = theirs.cuda_address().unwrap() + offset as u64;
-    // SAFETY: `theirs` lives to the end.
+    let owner = buffer(&device, &input, offset);
+    let address = owner.cuda_address().unwrap() + offset as u64;
+    // SAFETY: `owner` lives to the end.
     let borrow = |address, bytes| unsafe { device.borrow(address, bytes) };
-    let ours = borrow(address, 10_000).unwrap();
+    let borrowed = borrow(address, 10_000).unwrap();
     let right = portable(&Mode::KeyedHash(KEY), &input).finalize();
-    assert_eq!(blake3.hash_buffer(&ours, 0, 10_000), Ok(right));
-    drop(ours);
-    assert_eq!(blake3.hash_buffer(&theirs, offset as u64, 10_000), Ok(right), "it was not freed");
-    for (address, bytes, why) in [
+    assert_eq!(blake3.hash_buffer(&borrowed, 0, 10_000), Ok(right));
+    drop(borrowed);
+    assert_eq!(blake3.hash_buffer(&owner, offset as u64, 10_000), Ok(right), "it was not freed");
+    for (address, bytes, expected) in [
         (address, 1 << 50, "are more than its "),
         (8, 1, "no address"),
         (input.as_ptr() as u64, 1, "no address"),
     ] {
         let refused = borrow(address, bytes).map(|_| ());
-        assert!(matches!(&refused, Err(Error::Buffer { reason }) if reason.contains(why)), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(Error::Buffer { reason }) if reason.contains(expected)),
+            "{refused:?}"
+        );
     }
     let refused = blake3.hash_buffer(&borrow(address + 8, 100).unwrap(), 0, 100);
     assert!(
@@ -156,12 +159,12 @@ fn memory_of_another_device_is_refused() {
     exclusive.shim.devices(2);
     let [first, second] =
         [0, 1].map(|number| Device::open_by_driver(&exclusive.driver, Selector::Number(number)).unwrap());
-    let theirs = second.buffer(4096).unwrap();
+    let owner = second.buffer(4096).unwrap();
     for pools in [false, true] {
         exclusive.shim.pools(pools);
-        // SAFETY: `theirs` lives to the end.
+        // SAFETY: `owner` lives to the end.
         let borrow =
-            |device: &Device, len| unsafe { device.borrow(theirs.cuda_address().unwrap(), len) }.map(|_| ());
+            |device: &Device, len| unsafe { device.borrow(owner.cuda_address().unwrap(), len) }.map(|_| ());
         assert_eq!(borrow(&second, 4096), Ok(()));
         let refused = borrow(&second, 4097);
         let matches = |reason: &String| reason.contains("are more than its 4096");

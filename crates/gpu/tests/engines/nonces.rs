@@ -124,7 +124,7 @@ fn a_device_and_the_processor_search_together() {
 
 /// Engines take the memory for checks when they are made: a search takes none.
 #[test]
-fn engines_share_the_checker_that_they_were_made_with() {
+fn engines_share_the_checker_that_they_were_given() {
     let Some(device) = device("a checker of hits that is shared") else { return };
     let (checker, stop) = (checker(salted(64, 1)), Stop::new());
     let [mut first, mut second] = [(); 2].map(|()| device.nonces(Arc::clone(&checker), 2).unwrap());

@@ -168,9 +168,9 @@ fn invalid_tiles_are_refused_without_losing_memory() {
 #[test]
 fn invalid_tile_lengths_and_counts_are_refused() {
     let Some(device) = device("engines that are refused") else { return };
-    let made = |tile, in_flight| device.subtrees(&Mode::Hash, tile, in_flight).map(|_| ());
-    assert!(matches!(made(TILE, 0), Err(Error::Engine(EngineError::InFlight { given: 0, .. }))));
+    let open = |tile, in_flight| device.subtrees(&Mode::Hash, tile, in_flight).map(|_| ());
+    assert!(matches!(open(TILE, 0), Err(Error::Engine(EngineError::InFlight { given: 0, .. }))));
     for tile in [0, 512, 3072, 1 << 40] {
-        assert!(matches!(made(tile, 1), Err(Error::Engine(EngineError::Tile { .. }))), "{tile}");
+        assert!(matches!(open(tile, 1), Err(Error::Engine(EngineError::Tile { .. }))), "{tile}");
     }
 }

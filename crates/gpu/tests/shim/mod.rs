@@ -72,8 +72,8 @@ pub(crate) fn library(what: &str) -> Option<&'static Path> {
     static LIBRARY: OnceLock<Result<PathBuf, &'static str>> = OnceLock::new();
     match LIBRARY.get_or_init(build_library) {
         Ok(path) => Some(path),
-        Err(why) => {
-            skip(what, why);
+        Err(reason) => {
+            skip(what, reason);
             None
         }
     }

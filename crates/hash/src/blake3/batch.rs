@@ -41,7 +41,7 @@ pub fn hash_all(mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
 /// # Panics
 /// If `out` and `messages` differ in length.
 pub fn hash_all_with(plan: Plan, mode: &Mode<'_>, messages: &[&[u8]], out: &mut [Hash]) {
-    assert_eq!(messages.len(), out.len(), "one place for each digest");
+    assert_eq!(messages.len(), out.len(), "one output for each message");
     if matches!(mode, Mode::Hash) {
         hash_each(plan, mode, messages, out);
     } else {
@@ -182,13 +182,13 @@ impl ChunkBatch {
     fn level(&mut self, plan: Plan, key: &Key, slots: &mut [Cv; SLOTS], out: &mut [Hash]) {
         let trees = &mut self.trees[..self.tree_count];
         let mut blocks = [[0; BLOCK_LEN]; SLOTS / 2];
-        let mut pairs = [(0, 0); SLOTS / 2]; // tree, place in its next level
+        let mut pairs = [(0, 0); SLOTS / 2]; // tree, position in its next level
         let mut count = 0;
         for (index, tree) in trees.iter().enumerate() {
             let values = &slots[tree.first..tree.first + tree.count];
-            for (place, children) in values.as_chunks::<2>().0.iter().enumerate() {
+            for (position, children) in values.as_chunks::<2>().0.iter().enumerate() {
                 blocks[count] = lanes::parent_block(children);
-                pairs[count] = (index, place);
+                pairs[count] = (index, position);
                 count += 1;
             }
         }
@@ -203,11 +203,11 @@ impl ChunkBatch {
             end: if is_root(tree) { ROOT } else { 0 },
         });
         lanes::run_jobs(plan, key, 0, jobs, |id, cv| {
-            let (index, place) = pairs[id];
+            let (index, position) = pairs[id];
             if is_root(index) {
                 out[trees[index].message] = Hash::from_words(cv);
             } else {
-                slots[trees[index].first + place] = *cv;
+                slots[trees[index].first + position] = *cv;
             }
         });
         for tree in trees {

@@ -110,7 +110,7 @@ struct Ragged<'a> {
 impl<'a> Ragged<'a> {
     fn new(key: &'a Key, start: u8) -> Ragged<'a> {
         let every = RunFlags::new(key.flags, 0, 0);
-        let words = Words::of(every, 0, false);
+        let words = Words::uniform(every, 0, false);
         let lanes = Lanes { input: [ptr::null(); GROUP], words, cv: ptr::null_mut(), key: ptr::null() };
         let job = core::array::from_fn(|_| Job { id: 0, input: &[], counter: 0, end: 0 });
         let (started, cv) = ([false; GROUP], [[0; 8]; GROUP]);
@@ -293,7 +293,8 @@ fn tail_pass(wide: &Wide, key: &Key, input: &[u8], counter: u64, tail_lane: usiz
         cv: out.as_mut_ptr(),
     };
     let groups = wide.lanes.div_ceil(GROUP);
-    let mut lanes: ArrayVec<Lanes, GROUPS> = (0..groups).map(|index| Lanes::of(&job.group(index))).collect();
+    let mut lanes: ArrayVec<Lanes, GROUPS> =
+        (0..groups).map(|index| Lanes::from_job(&job.group(index))).collect();
     let (group, lane) = (tail_lane / GROUP, tail_lane % GROUP);
     lanes[group].input[lane] = tail.as_ptr();
 
@@ -394,7 +395,7 @@ impl<'a, const GROUPS: usize> EvenPasses<'a, GROUPS> {
     #[inline(always)]
     pub(super) fn new(plan: Plan, key: &'a Key, copies: &'a mut CopiedBlocks) -> EvenPasses<'a, GROUPS> {
         assert!(plan.lanes() <= GROUPS * GROUP);
-        let words = Words::of(RunFlags::new(key.flags, CHUNK_START, CHUNK_END | ROOT), 0, false);
+        let words = Words::uniform(RunFlags::new(key.flags, CHUNK_START, CHUNK_END | ROOT), 0, false);
         let lanes = || Lanes { input: [ptr::null(); GROUP], words, cv: ptr::null_mut(), key: ptr::null() };
         let ends = (words.first[0], words.last[0], BLOCK_LEN);
         let lanes = core::array::from_fn(|_| lanes());
@@ -451,14 +452,14 @@ impl<'a, const GROUPS: usize> EvenPasses<'a, GROUPS> {
         self.lanes[0].cv = cv;
         self.lanes[0].key = &self.key.words;
         let is_copied = len == 0 || tail_len > 0;
-        let in_place = if !is_copied {
+        let direct_blocks = if !is_copied {
             blocks
         } else if blocks * messages.len() <= self.copies.capacity() {
             0
         } else {
             blocks - 1
         };
-        if in_place > 0 {
+        if direct_blocks > 0 {
             self.set_ends(start, if is_copied { every } else { end }, BLOCK_LEN);
             self.set_inputs(wide, messages, |message| {
                 assert!(message.len() == len);
@@ -466,13 +467,13 @@ impl<'a, const GROUPS: usize> EvenPasses<'a, GROUPS> {
             });
             // SAFETY: the kernel runs here (see `run`); every lane has `in_place` readable blocks; the caller
             // promises the rest.
-            unsafe { (wide.advance)(&mut self.lanes, in_place) };
+            unsafe { (wide.advance)(&mut self.lanes, direct_blocks) };
             self.lanes[0].key = ptr::null();
         }
         if is_copied {
-            let copied = blocks - in_place;
-            self.copy_blocks(messages, len, in_place, copied);
-            self.set_ends(if in_place > 0 { every } else { start }, end, tail_len);
+            let copied = blocks - direct_blocks;
+            self.copy_blocks(messages, len, direct_blocks, copied);
+            self.set_ends(if direct_blocks > 0 { every } else { start }, end, tail_len);
             let copies = self.copies.as_ptr();
             let mut index = 0;
             self.set_inputs(wide, messages, |_| {
@@ -485,7 +486,7 @@ impl<'a, const GROUPS: usize> EvenPasses<'a, GROUPS> {
     }
 
     /// Copies all blocks of each message behind the first `in_place`; the last one is short.
-    fn copy_blocks(&mut self, messages: &[&[u8]], len: usize, in_place: usize, copied: usize) {
+    fn copy_blocks(&mut self, messages: &[&[u8]], len: usize, direct_blocks: usize, copied: usize) {
         let tail_len = len % BLOCK_LEN;
         if (self.copied_blocks, self.copied_tail) != (copied, tail_len) {
             self.copies.clear();
@@ -496,7 +497,7 @@ impl<'a, const GROUPS: usize> EvenPasses<'a, GROUPS> {
         }
         for (message, blocks) in messages.iter().zip(self.copies.chunks_exact_mut(copied)) {
             assert!(message.len() == len);
-            let (whole, tail) = message[in_place * BLOCK_LEN..].as_chunks::<BLOCK_LEN>();
+            let (whole, tail) = message[direct_blocks * BLOCK_LEN..].as_chunks::<BLOCK_LEN>();
             let (last, before) = blocks.split_last_mut().expect("at least one block");
             for (to, from) in before.iter_mut().zip(whole) {
                 *to = *from;

@@ -317,7 +317,7 @@ const fn cheapest(table: &Table) -> Passes {
 /// use hashmill_hash::blake3::{Kernel, Plan, hash};
 ///
 /// let choice = Plan::host().explain(1 << 20);
-/// println!("1 MiB: {} in {} lanes, because {}", choice.kernel.name(), choice.lanes, choice.why);
+/// println!("1 MiB: {} in {} lanes, because {}", choice.kernel.name(), choice.lanes, choice.reason);
 /// // Every kernel that runs here gives the same digest.
 /// assert!(Kernel::all().all(|kernel| Plan::for_kernel(kernel).hash(b"abc") == hash(b"abc")));
 /// ```
@@ -384,7 +384,7 @@ impl Plan {
     /// The choice for an input of `len` bytes, and its reason.
     pub fn explain(self, len: usize) -> Choice {
         let row = self.0;
-        let (class, kernel, lanes, why) = match len {
+        let (class, kernel, lanes, reason) = match len {
             0..=64 => ("one block", row.block, 1, "a single block"),
             65..=CHUNK_LEN => ("one chunk", row.chunk, 1, "each block needs the one before it"),
             _ => {
@@ -404,7 +404,7 @@ impl Plan {
             class,
             kernel: proven(kernel),
             lanes,
-            why,
+            reason,
             parallel: len >= row.parallel_from,
             kind: row.kind,
             basis: row.basis,
@@ -534,7 +534,7 @@ pub struct Choice {
     /// The number of chunks that it hashes at once.
     pub lanes: usize,
     /// The reason for this number.
-    pub why: &'static str,
+    pub reason: &'static str,
     /// Does `update_parallel` use a second thread?
     pub parallel: bool,
     /// The kind of processor that the choice was made for.

@@ -117,21 +117,21 @@ mod tests {
     }
 
     #[test]
-    fn lent_staging_returns_unchanged() {
+    fn staging_returns_to_the_pool_unchanged() {
         let pool = pool();
-        let mut lent: Vec<_> = (0..2).map(|_| pool.lend().unwrap().expect("two")).collect();
+        let mut staging: Vec<_> = (0..2).map(|_| pool.lend().unwrap().expect("two")).collect();
         assert!(pool.lend().unwrap().is_none());
-        lent[0][3] = 9;
-        let number = lent[0].number();
-        drop(lent.swap_remove(0));
+        staging[0][3] = 9;
+        let number = staging[0].number();
+        drop(staging.swap_remove(0));
         let again = pool.lend().unwrap().expect("one");
         assert_eq!((again.number(), again[3]), (number, 9));
         assert!(pool.owns(&again) && !self::pool().owns(&again));
     }
 
     #[test]
-    fn a_buffer_may_outlive_what_lent_it() {
-        let lent = pool().lend().unwrap().expect("one");
-        assert_eq!(lent.len(), 8);
+    fn a_buffer_may_outlive_its_pool() {
+        let staging = pool().lend().unwrap().expect("one");
+        assert_eq!(staging.len(), 8);
     }
 }

@@ -158,9 +158,8 @@ impl SubtreeLimits {
 const OFFSETS: [u64; 2] = [0, 1 << 50];
 
 /// Compares an engine's values of subtrees of many lengths, staged and in place, with those of the portable
-/// kernel. `mode` is the mode that the engine was made with. Every device is tested so before its digests are
-/// used. The engine must not be used by others during the test.
-/// may use the engine meanwhile.
+/// kernel. `mode` is the mode that the engine was created with. Every device is tested so before its digests are
+/// used. No other thread may use the engine during the test.
 ///
 /// # Errors
 /// [`EngineError::SelfTest`] if a value is wrong, missing, or returned twice; errors of the engine.
@@ -181,7 +180,7 @@ pub fn self_test(engine: &dyn SubtreeEngine, mode: &Mode<'_>) -> Result<(), Engi
         Subtree::new(tile, hasher.finalize_non_root())
     };
     let wrong = || EngineError::SelfTest { engine: engine.name().to_owned() };
-    let (never, mut asked) = (Stop::new(), Vec::new());
+    let (never, mut submitted) = (Stop::new(), Vec::new());
     engine.abandon()?;
     loop {
         // As many at once as it accepts, then all of them are taken.
@@ -196,18 +195,18 @@ pub fn self_test(engine: &dyn SubtreeEngine, mode: &Mode<'_>) -> Result<(), Engi
             if engine.compute(tile, &bytes[..tile.len])? != right(tile) {
                 return Err(wrong());
             }
-            asked.push(tile);
+            submitted.push(tile);
         }
-        if asked.is_empty() {
+        if submitted.is_empty() {
             return if tiles.next().is_none() { Ok(()) } else { Err(wrong()) };
         }
         while let Some(subtree) = engine.take(&never)? {
-            let at = asked.iter().position(|tile| *tile == subtree.tile).ok_or_else(wrong)?;
-            if subtree != right(asked.swap_remove(at)) {
+            let at = submitted.iter().position(|tile| *tile == subtree.tile).ok_or_else(wrong)?;
+            if subtree != right(submitted.swap_remove(at)) {
                 return Err(wrong());
             }
         }
-        if !asked.is_empty() {
+        if !submitted.is_empty() {
             return Err(wrong());
         }
     }

@@ -430,7 +430,7 @@ mod tests {
                 all.into_iter().map(stopped_verify).collect()
             },
         ];
-        let held = passwords.pool.lease(64, 1, &NEVER).unwrap();
+        let whole_pool = passwords.pool.lease(64, 1, &NEVER).unwrap();
         for call in calls {
             let before = passwords.pool.calls();
             let stop = Stop::new();
@@ -445,7 +445,7 @@ mod tests {
             });
             assert!(ended.iter().all(|error| *error == HashError::Stopped), "{ended:?}");
         }
-        drop(held);
+        drop(whole_pool);
         assert!(passwords.hash(b"x", salt).is_ok());
     }
 

@@ -241,7 +241,7 @@ mod tests {
         let pool = Pool::new(10).with_budget(20);
         let order = Mutex::new(Vec::new());
         thread::scope(|scope| {
-            let held = lease(&pool, 10, 1);
+            let first_lease = lease(&pool, 10, 1);
             scope.spawn(|| {
                 let lease = lease(&pool, 20, 1);
                 order.lock().unwrap().push(20);
@@ -255,7 +255,7 @@ mod tests {
                 drop(lease);
             });
             await_calls(&pool, 3);
-            drop(held);
+            drop(first_lease);
         });
         assert_eq!(order.into_inner().unwrap(), [20, 10]);
     }
@@ -265,7 +265,7 @@ mod tests {
         let pool = Pool::new(10).with_budget(20);
         let stop = Stop::new();
         thread::scope(|scope| {
-            let held = lease(&pool, 10, 1);
+            let first_lease = lease(&pool, 10, 1);
             let stopped = scope.spawn(|| pool.lease(20, 1, &stop).err());
             await_calls(&pool, 2);
             let next = scope.spawn(|| lease(&pool, 10, 1).kib);
@@ -276,7 +276,7 @@ mod tests {
             assert_eq!(stopped.join().unwrap(), Some(HashError::Stopped));
             assert_eq!(last.join().unwrap(), Some(HashError::Stopped));
             assert_eq!(next.join().unwrap(), 10);
-            drop(held);
+            drop(first_lease);
         });
         let state = pool.shared.get_or(Shared::default).state();
         assert_eq!((state.used_kib, state.waiting.len()), (0, 0));
@@ -291,11 +291,11 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..50 {
-                        let held = lease(&pool, 10, 1);
+                        let first_lease = lease(&pool, 10, 1);
                         most.fetch_max(used.fetch_add(10, Ordering::SeqCst) + 10, Ordering::SeqCst);
                         thread::yield_now();
                         used.fetch_sub(10, Ordering::SeqCst);
-                        drop(held);
+                        drop(first_lease);
                     }
                 });
             }

@@ -37,13 +37,13 @@ impl Budget {
 impl Lease {
     /// Bytes that hold the lease until the last slice of them is dropped.
     pub(super) fn hold(self, bytes: impl AsRef<[u8]> + Send + 'static) -> Bytes {
-        struct Held<T>(T, #[expect(dead_code, reason = "dropped with the bytes")] Lease);
-        impl<T: AsRef<[u8]>> AsRef<[u8]> for Held<T> {
+        struct Leased<T>(T, #[expect(dead_code, reason = "dropped with the bytes")] Lease);
+        impl<T: AsRef<[u8]>> AsRef<[u8]> for Leased<T> {
             fn as_ref(&self) -> &[u8] {
                 self.0.as_ref()
             }
         }
-        Bytes::from_owner(Held(bytes, self))
+        Bytes::from_owner(Leased(bytes, self))
     }
 }
 

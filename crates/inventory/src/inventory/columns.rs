@@ -148,7 +148,7 @@ fn is_digest(of: &DataType) -> bool {
 /// The rows of a batch: as many, in their order.
 ///
 /// # Errors
-/// What is wrong with its columns, in words.
+/// An error in its columns.
 pub fn rows(batch: &RecordBatch, columns: &Columns) -> Result<Vec<Row>, String> {
     let schema = batch.schema();
     let chosen = columns.chosen(&schema)?;

@@ -161,10 +161,11 @@ fn check_fingerprint(
     let (rows, part_rows) = (inventory.len(), part_rows.get());
     let fingerprint = RunFingerprint { format: 1, rows, part_rows, verify, inventory: inventory_of };
     let path = out.path(FINGERPRINT_NAME);
-    let ours = serde_json::to_vec(&fingerprint).map_err(|error| Error::Io(path.clone(), error.into()))?;
-    out.create(FINGERPRINT_NAME, ours.clone())?;
+    let own_bytes =
+        serde_json::to_vec(&fingerprint).map_err(|error| Error::Io(path.clone(), error.into()))?;
+    out.create(FINGERPRINT_NAME, own_bytes.clone())?;
     // A concurrent run may have written its own first.
-    if out.fingerprint()?.is_some_and(|existing| existing == ours) {
+    if out.fingerprint()?.is_some_and(|existing| existing == own_bytes) {
         return Ok(());
     }
     let what = "answers of another inventory, in parts of another size, or of hash where this is verify are here: \

@@ -112,7 +112,7 @@ fn listed_server_may_have_any_address() {
         let digest = found(&format!("http://{host}:{}/k", listener.port)).expect(host).blake3;
         assert_eq!(digest, *hash(b"body").as_bytes());
     }
-    let asked = listener.requests();
+    let requests_before = listener.requests();
     let other = Listener::new();
     for url in [
         format!("http://localhost:{}/k", listener.port),
@@ -124,7 +124,7 @@ fn listed_server_may_have_any_address() {
     ] {
         assert_eq!(found(&url).expect_err(&url).kind, FailureKind::Denied, "{url}");
     }
-    assert_eq!((listener.requests(), other.requests()), (asked, 0));
+    assert_eq!((listener.requests(), other.requests()), (requests_before, 0));
 }
 
 #[test]
@@ -217,10 +217,10 @@ fn link_does_not_lead_out_of_a_listed_folder() {
 #[test]
 fn only_listed_locations_get_requests() {
     let listeners: Vec<Listener> = (0..3).map(|_| Listener::new()).collect();
-    let asked = Arc::new(Mutex::new(Vec::<String>::new()));
-    let seen = Arc::clone(&asked);
+    let requested = Arc::new(Mutex::new(Vec::<String>::new()));
+    let recorder = Arc::clone(&requested);
     let store = Server::start(move |request, _| {
-        seen.lock().expect("a list").push(request.path.clone());
+        recorder.lock().expect("a list").push(request.path.clone());
         Reply::object(request, b"body", "t")
     });
     let hosts =
@@ -247,7 +247,7 @@ fn only_listed_locations_get_requests() {
             options.store.insert(name.to_owned(), value);
         }
         let before: Vec<usize> = listeners.iter().map(Listener::requests).collect();
-        asked.lock().expect("a list").clear();
+        requested.lock().expect("a list").clear();
         let mut rows = Vec::new();
         for _ in 0..60 {
             let (host, bucket) = (hosts[rng.below(hosts.len())], buckets[rng.below(buckets.len())]);
@@ -267,7 +267,7 @@ fn only_listed_locations_get_requests() {
             assert!(requests == 0 || servers.contains(&index), "{seed}: {entries:?}");
             count += requests;
         }
-        for path in asked.lock().expect("a list").iter() {
+        for path in requested.lock().expect("a list").iter() {
             let bucket = path.trim_start_matches('/').split('/').next().unwrap_or_default();
             assert!(listed.contains(&bucket), "{seed}: {path} by {entries:?}");
             count += 1;

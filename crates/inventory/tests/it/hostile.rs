@@ -67,8 +67,8 @@ enum PageKind {
 /// A page of a required column: its header fields and its bytes.
 struct RawPage {
     kind: PageKind,
-    says_values: i32,
-    says_len: usize,
+    declared_values: i32,
+    declared_len: usize,
     encoding: Encoding,
     body: Vec<u8>,
 }
@@ -82,11 +82,11 @@ impl RawPage {
             _ => 0,
         };
         let (kind, head, numbers) = match self.kind {
-            PageKind::V1 => (0, 0x2c, vec![self.says_values, encoding, 3, 3]),
-            PageKind::Dictionary => (2, 0x4c, vec![self.says_values, encoding]),
-            PageKind::V2 => (3, 0x5c, vec![self.says_values, 0, self.says_values, encoding, 0, 0]),
+            PageKind::V1 => (0, 0x2c, vec![self.declared_values, encoding, 3, 3]),
+            PageKind::Dictionary => (2, 0x4c, vec![self.declared_values, encoding]),
+            PageKind::V2 => (3, 0x5c, vec![self.declared_values, 0, self.declared_values, encoding, 0, 0]),
         };
-        fields(&[kind, self.says_len as i32, self.body.len() as i32], to);
+        fields(&[kind, self.declared_len as i32, self.body.len() as i32], to);
         to.push(head);
         fields(&numbers, to);
         to.extend([0, 0]);
@@ -95,7 +95,7 @@ impl RawPage {
 }
 
 /// Writes a file of one row group, with the given metadata.
-fn file(path: &Path, rows: i64, says_len: i64, columns: &[(&str, Compression, Vec<RawPage>)]) {
+fn file(path: &Path, rows: i64, declared_len: i64, columns: &[(&str, Compression, Vec<RawPage>)]) {
     let names: String = columns.iter().map(|(name, ..)| format!("required binary {name} (UTF8); ")).collect();
     let schema = parse_message_type(&format!("message inventory {{ {names} }}")).expect("a schema");
     let schema = Arc::new(SchemaDescriptor::new(Arc::new(schema)));
@@ -114,14 +114,14 @@ fn file(path: &Path, rows: i64, says_len: i64, columns: &[(&str, Compression, Ve
             .set_compression(*compression)
             .set_num_values(rows)
             .set_total_compressed_size(bytes.len() as i64 - start)
-            .set_total_uncompressed_size(says_len)
+            .set_total_uncompressed_size(declared_len)
             .set_data_page_offset(data)
             .set_dictionary_page_offset((data != start).then_some(start));
         chunks.push(chunk.build().expect("a chunk"));
     }
     let group = RowGroupMetaData::builder(Arc::clone(&schema))
         .set_num_rows(rows)
-        .set_total_byte_size(says_len)
+        .set_total_byte_size(declared_len)
         .set_column_metadata(chunks)
         .build()
         .expect("a row group");
@@ -179,8 +179,8 @@ fn equal_numbers(value: i32, count: u64) -> Vec<u8> {
 fn hostile(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     let mut add =
-        |name: String, rows: i64, says_len: usize, columns: &[(&str, Compression, Vec<RawPage>)]| {
-            file(&folder.join(&name), rows, says_len as i64, columns);
+        |name: String, rows: i64, declared_len: usize, columns: &[(&str, Compression, Vec<RawPage>)]| {
+            file(&folder.join(&name), rows, declared_len as i64, columns);
             names.push(name);
         };
     let zstd = Compression::ZSTD(ZstdLevel::default());
@@ -198,8 +198,8 @@ fn hostile(folder: &Path) -> Vec<String> {
             for (metadata, header) in [(len, len), (1000, len), (1000, 1000)] {
                 let mut pages = vec![RawPage {
                     kind,
-                    says_values: 1,
-                    says_len: header,
+                    declared_values: 1,
+                    declared_len: header,
                     encoding: Encoding::PLAIN,
                     body: body.clone(),
                 }];
@@ -207,8 +207,8 @@ fn hostile(folder: &Path) -> Vec<String> {
                     let body = indexes(30);
                     pages.push(RawPage {
                         kind: PageKind::V2,
-                        says_values: 30,
-                        says_len: body.len(),
+                        declared_values: 30,
+                        declared_len: body.len(),
                         encoding: Encoding::RLE_DICTIONARY,
                         body,
                     });
@@ -221,8 +221,8 @@ fn hostile(folder: &Path) -> Vec<String> {
     // Enough rows to allow any length: the pages of all columns together exceed the budget.
     let page = |kind, values: i32, len: usize| RawPage {
         kind,
-        says_values: values,
-        says_len: len,
+        declared_values: values,
+        declared_len: len,
         encoding: Encoding::PLAIN,
         body: compressed(zstd, len),
     };
@@ -232,12 +232,12 @@ fn hostile(folder: &Path) -> Vec<String> {
         add(format!("pages-of-{}", names[0]), many.into(), 150 << 20, &columns);
     }
     add("one-page".to_owned(), many.into(), LARGE, &[("url", zstd, vec![page(PageKind::V1, many, LARGE)])]);
-    let dictionary = RawPage { says_values: i32::MAX, ..page(PageKind::Dictionary, 0, 1 << 20) };
+    let dictionary = RawPage { declared_values: i32::MAX, ..page(PageKind::Dictionary, 0, 1 << 20) };
     for rows in [30, i64::from(i32::MAX)] {
         let uncompressed = Compression::UNCOMPRESSED;
         let raw = |encoding, body: Vec<u8>, values: i64| {
-            let (says_values, says_len) = (values as i32, body.len());
-            vec![RawPage { kind: PageKind::V1, says_values, says_len, encoding, body }]
+            let (declared_values, declared_len) = (values as i32, body.len());
+            vec![RawPage { kind: PageKind::V1, declared_values, declared_len, encoding, body }]
         };
         let huge = equal_numbers(0, i32::MAX as u64 - 127);
         let lengths = raw(Encoding::DELTA_LENGTH_BYTE_ARRAY, huge.clone(), rows);
@@ -250,8 +250,8 @@ fn hostile(folder: &Path) -> Vec<String> {
             RawPage { body: dictionary.body.clone(), ..dictionary },
             RawPage {
                 kind: PageKind::V1,
-                says_values: 30,
-                says_len: 3,
+                declared_values: 30,
+                declared_len: 3,
                 encoding: Encoding::RLE_DICTIONARY,
                 body: indexes(30),
             },
@@ -263,15 +263,15 @@ fn hostile(folder: &Path) -> Vec<String> {
     let mut body = prefixes_after_the_first(shared, 2000);
     body.extend(suffixes_after_the_first(shared, 2000));
     body.extend(vec![b'y'; shared as usize]);
-    let says_len = body.len();
+    let declared_len = body.len();
     let pages = vec![RawPage {
         kind: PageKind::V1,
-        says_values: 2000,
-        says_len,
+        declared_values: 2000,
+        declared_len,
         encoding: Encoding::DELTA_BYTE_ARRAY,
         body,
     }];
-    add("shared".to_owned(), 2000, says_len, &[("url", Compression::UNCOMPRESSED, pages)]);
+    add("shared".to_owned(), 2000, declared_len, &[("url", Compression::UNCOMPRESSED, pages)]);
     names
 }
 
@@ -321,16 +321,16 @@ fn honest(folder: &Path) -> Vec<(String, u64)> {
         page.extend((len as u32).to_le_bytes());
         page.extend(vec![b'y'; len]);
     }
-    let says_len = page.len();
+    let declared_len = page.len();
     let body = zstd::bulk::compress(&page, 1).expect("a frame");
     let pages = vec![RawPage {
         kind: PageKind::V1,
-        says_values: rows as i32,
-        says_len,
+        declared_values: rows as i32,
+        declared_len,
         encoding: Encoding::PLAIN,
         body,
     }];
-    file(&folder.join("duck"), rows as i64, says_len as i64, &[("url", zstd, pages)]);
+    file(&folder.join("duck"), rows as i64, declared_len as i64, &[("url", zstd, pages)]);
     vec![("duck".to_owned(), rows)]
 }
 
@@ -353,12 +353,12 @@ fn memory_is_bounded_for_hostile_files() {
     let mut expected: Vec<String> = hostile.iter().map(|name| format!("{name}: refused")).collect();
     expected.extend(honest.iter().map(|(name, rows)| format!("{name}: {rows} rows")));
     expected.sort();
-    let said: Vec<&str> = output.lines().collect();
-    let missing: Vec<&String> = expected.iter().filter(|line| !said.contains(&line.as_str())).collect();
+    let lines: Vec<&str> = output.lines().collect();
+    let missing: Vec<&String> = expected.iter().filter(|line| !lines.contains(&line.as_str())).collect();
     assert!(missing.is_empty(), "{missing:#?}\n{output}");
     assert_eq!(
         expected.len(),
-        said.iter().filter(|line| line.ends_with(" rows") || line.ends_with(": refused")).count()
+        lines.iter().filter(|line| line.ends_with(" rows") || line.ends_with(": refused")).count()
     );
 }
 

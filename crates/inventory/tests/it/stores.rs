@@ -302,7 +302,7 @@ fn request_to_a_silent_server_can_be_stopped() {
     std::thread::scope(|scope| {
         let work = scope.spawn(|| hasher.hash_rows(vec![Row::from_url(url)], &stop));
         // The client has connected, so it waits now.
-        let _held = silent.accept().expect("a connection");
+        let _connection = silent.accept().expect("a connection");
         stop.stop();
         assert!(matches!(work.join().expect("no panic"), Err(Error::Stopped)));
     });
@@ -398,9 +398,9 @@ fn secret_query_is_in_no_error() {
 #[test]
 fn secret_query_is_not_sent_on_redirects() {
     let came = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&came);
+    let recorder = Arc::clone(&came);
     let last = Server::start(move |request, _| {
-        seen.lock().expect("a list").push(request.fields.contains_key("referer"));
+        recorder.lock().expect("a list").push(request.fields.contains_key("referer"));
         if request.path.starts_with("/good") {
             return Reply::object(request, b"body", "t");
         }
@@ -466,11 +466,11 @@ fn failed_conditional_write_is_not_repeated_unconditionally() {
     let path = folder.path().join("inventory.parquet");
     crate::write(&path, &crate::table(vec![("url", texts(["nothing here"]))]), 1);
     let conditions = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&conditions);
+    let recorder = Arc::clone(&conditions);
     let server = Server::start(move |request, _| {
         let condition = request.fields.get("if-none-match").cloned();
         if request.fields.contains_key("content-length") {
-            seen.lock().expect("a list").push(condition.clone());
+            recorder.lock().expect("a list").push(condition.clone());
         }
         Reply::error(if condition.is_some() { 400 } else { 404 })
     });

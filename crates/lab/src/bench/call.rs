@@ -85,6 +85,6 @@ pub(super) fn fingerprint<O: Debug + 'static>(output: &O) -> Digest {
     } else if let Some(text) = any.downcast_ref::<String>() {
         Digest::new(text.as_bytes())
     } else {
-        Digest::of(output)
+        Digest::from_debug(output)
     }
 }

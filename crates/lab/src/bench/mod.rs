@@ -161,7 +161,7 @@ impl<I: 'static> Inputs<'_, I> {
         assert!(benches.cases.iter().all(|other| other.key != key), "the case `{name}` is defined twice");
         let recipe =
             Rc::new(CaseDefinition { make, expected, call, units, working_set, limits: benches.limits });
-        benches.registry.ready_made(&key, move |seed| recipe.prepare(seed), timed::driver::<I, C>);
+        benches.registry.self_contained(&key, move |seed| recipe.prepare(seed), timed::driver::<I, C>);
         benches.cases.push(NamedCase { name, key });
     }
 }

@@ -81,7 +81,7 @@ impl<I: 'static, C: Call<I>> BenchDriver<I, C> {
     }
 
     /// Calls that share inputs; results are checked and dropped between timed intervals.
-    fn time_kept(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<Digest>) {
+    fn time_with_drops(&mut self, clock: &dyn Clock, iterations: u64) -> (u64, Option<Digest>) {
         let BenchDriver { ready, at, outputs, .. } = self;
         let PreparedCase { recipe, pool } = &**ready;
         let (mut ns, mut left, mut looks) = (0, iterations, ResultChecks::default());
@@ -133,7 +133,7 @@ impl<I: 'static, C: Call<I>> Drive for BenchDriver<I, C> {
         let iterations = iterations.max(1);
         let (ns, digest) = match (C::CONSUMES, std::mem::needs_drop::<C::Output>()) {
             (true, _) => self.time_fresh(clock, iterations),
-            (false, true) => self.time_kept(clock, iterations),
+            (false, true) => self.time_with_drops(clock, iterations),
             (false, false) => self.time_shared(clock, iterations),
         };
         let digest = digest.ok_or_else(|| CaseError::failed("no call was made"))?;

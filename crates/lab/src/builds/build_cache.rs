@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Part of the name of a program in the cache; older programs without link inputs do not have it.
-const KEPT_SINCE: &str = "links/2";
+/// Version of the cache's entries, a part of their names; entries without it lack link inputs.
+const FORMAT_TAG: &str = "links/2";
 
 /// Age after which the relinked programs of a run are abandoned; while a run measures, each session touches their
 /// folder.
@@ -150,7 +150,7 @@ impl BuildCache {
     ) -> Result<BuiltProgram, BuildError> {
         let prefix = snapshot.prefix.to_string_lossy();
         let settings = recipe.settings().join("\n");
-        let key = [&snapshot.tree, &*prefix, &snapshot.compiler, &settings, KEPT_SINCE].join("\n\n");
+        let key = [&snapshot.tree, &*prefix, &snapshot.compiler, &settings, FORMAT_TAG].join("\n\n");
         let home = self.folder("programs")?.join(short(&key));
         let mut built = match self.found(&home) {
             Some(built) => built,
@@ -254,7 +254,7 @@ impl BuildCache {
         let program = self.program_of(home);
         let sound = sha256_file(&program).ok()? == build.program_sha256;
         let links = match home.join("link").try_exists() {
-            Ok(false) => Err(LinkError::NotKept),
+            Ok(false) => Err(LinkError::NotCaptured),
             // If this cannot be determined, opening it gives the error.
             Ok(true) | Err(_) => LinkInputs::open(&home.join("link")),
         };

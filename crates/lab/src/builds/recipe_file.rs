@@ -26,7 +26,7 @@ pub(crate) struct RecipeFile {
 
 impl RecipeFile {
     /// Reads the given file, or that of the repository of `source`, if any.
-    pub(crate) fn of(named: Option<&Path>, source: &Source) -> Result<Option<Self>, BuildError> {
+    pub(crate) fn find(named: Option<&Path>, source: &Source) -> Result<Option<Self>, BuildError> {
         let path = match (named, source) {
             (Some(path), _) => path.to_owned(),
             (None, Source::Program(_)) => return Ok(None),
@@ -169,18 +169,19 @@ mod tests {
     fn finds_the_recipe_at_the_top_or_at_the_given_path() {
         let folder = tempfile::tempdir().expect("a folder");
         let source = Source::Directory(folder.path().to_owned());
-        assert_eq!(RecipeFile::of(None, &source).expect("none is needed"), None);
+        assert_eq!(RecipeFile::find(None, &source).expect("none is needed"), None);
         let named = folder.path().join("other.toml");
-        assert!(RecipeFile::of(Some(&named), &source).is_err(), "one that was named must be there");
+        assert!(RecipeFile::find(Some(&named), &source).is_err(), "one that was named must be there");
         fs::write(folder.path().join(NAME), "bin = 'top'").expect("a writable folder");
         fs::write(&named, "bin = 'other'").expect("a writable folder");
-        let of = |named| RecipeFile::of(named, &source).expect("sound").map(|file| file.settings[0].clone());
+        let of =
+            |named| RecipeFile::find(named, &source).expect("sound").map(|file| file.settings[0].clone());
         assert_eq!(of(None).as_deref(), Some("bin=top"));
         assert_eq!(of(Some(&named)).as_deref(), Some("bin=other"));
         let program = Source::Program(named.clone());
-        assert_eq!(RecipeFile::of(None, &program).expect("programs are there already"), None);
+        assert_eq!(RecipeFile::find(None, &program).expect("programs are there already"), None);
         fs::write(&named, "bin = 7").expect("a writable folder");
-        let error = RecipeFile::of(Some(&named), &source).expect_err("no number").to_string();
+        let error = RecipeFile::find(Some(&named), &source).expect_err("no number").to_string();
         assert!(error.contains("other.toml: `bin` must be"), "{error}");
     }
 }

@@ -35,7 +35,7 @@ pub(crate) enum LinkError {
     #[error("its link inputs are unknown")]
     Unknown,
     #[error("its build did not link with $LAB_LINKER")]
-    NotKept,
+    NotCaptured,
     /// Only linkers for ELF can shuffle.
     #[error("programs of {0} cannot be linked again")]
     System(&'static str),
@@ -118,7 +118,7 @@ fn write_executable(path: &Path, text: &str) -> io::Result<()> {
 /// Folder in `links` with the inputs of the program with this hash.
 pub(super) fn find(links: &Path, program_sha256: &str) -> Result<PathBuf, LinkError> {
     let homes = match fs::read_dir(links) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Err(LinkError::NotKept),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(LinkError::NotCaptured),
         homes => homes.map_err(at(links))?,
     };
     for home in homes {
@@ -135,7 +135,7 @@ pub(super) fn find(links: &Path, program_sha256: &str) -> Result<PathBuf, LinkEr
             return Ok(home);
         }
     }
-    Err(LinkError::NotKept)
+    Err(LinkError::NotCaptured)
 }
 
 /// Captured inputs of a link.
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(code("again"), code("program-c"));
         cc(&["-O0", "main.c", "-o", "whole"]);
         assert!(
-            matches!(find(&folder.path().join("kept-c"), &print("whole")), Err(LinkError::NotKept)),
+            matches!(find(&folder.path().join("kept-c"), &print("whole")), Err(LinkError::NotCaptured)),
             "main.c may be another by then"
         );
     }
@@ -366,7 +366,7 @@ mod tests {
         }
         for links in ["kept", "nowhere"] {
             let found = find(&folder.path().join(links), &"0".repeat(64));
-            assert!(matches!(found, Err(LinkError::NotKept)), "{links}: {found:?}");
+            assert!(matches!(found, Err(LinkError::NotCaptured)), "{links}: {found:?}");
         }
     }
 
@@ -385,7 +385,7 @@ mod tests {
         fs::create_dir_all(&program).expect("folders");
         assert!(is_of(find(&folder.path().join("links"), &print), &program), "no file");
         fs::remove_dir(&program).expect("a folder");
-        assert!(matches!(find(&folder.path().join("links"), &print), Err(LinkError::NotKept)));
+        assert!(matches!(find(&folder.path().join("links"), &print), Err(LinkError::NotCaptured)));
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Drop for Folder {
 impl RelinkInputs {
     /// Collects and tests the link inputs of all `sides`, with the layout that reports state for each. If one side
     /// cannot be linked again, none is: a comparison of many layouts with one layout would depend on that one.
-    pub(crate) fn of(
+    pub(crate) fn from_builds(
         build_cache: &BuildCache,
         sides: Vec<BuiltProgram>,
         wanted: bool,

@@ -240,14 +240,14 @@ fn prove(lab: &LabSetup<'_>, args: &Prove, file: &Path, console: &mut Console<'_
     let refused = |error: ClaimError| Error::Refused(error.to_string());
     let evidence = claim.evidence(&root).map_err(refused)?;
     let claimed = claim.find(&evidence).map_err(refused)?;
-    let [ours, rival] = claim.keys().map_err(|error| Error::Usage(error.to_string()))?;
-    lab.registry.select(&[ours.to_string(), rival.to_string()])?;
+    let [own, rival] = claim.keys().map_err(|error| Error::Usage(error.to_string()))?;
+    lab.registry.select(&[own.to_string(), rival.to_string()])?;
     let plan = args.measuring.plan();
-    let group = duel(&rival, &ours, plan.control != Control::Off)?;
-    let job = Job::of(Kind::Engines, own_program(lab)?, vec![group], plan);
+    let group = duel(&rival, &own, plan.control != Control::Off)?;
+    let job = Job::new(Kind::Engines, own_program(lab)?, vec![group], plan);
     let (report, folder) = measure(lab, job, args.measuring.out.as_deref())?;
     let exit = exit_of(&report, false);
-    let view = View::of(&report);
+    let view = View::from_report(&report);
     let mut lines = of_banner(&view);
     if exit != Exit::Ok {
         writeln!(console.out, "{}: the run itself did not succeed, see {}", claim.id, folder.display())?;

@@ -48,8 +48,8 @@ pub(crate) fn main(lab: &LabSetup<'_>, args: &List, console: &mut Console<'_>) -
     for key in keys {
         writeln!(console.out, "{key}")?;
     }
-    for (names, why) in lab.registry.absences().iter().filter(|_| args.patterns.is_empty()) {
-        writeln!(std::io::stderr(), "{}: no rows of {names} here: {why}", lab.name)?;
+    for (names, reason) in lab.registry.absences().iter().filter(|_| args.patterns.is_empty()) {
+        writeln!(std::io::stderr(), "{}: no rows of {names} here: {reason}", lab.name)?;
     }
     Ok(Exit::Ok)
 }

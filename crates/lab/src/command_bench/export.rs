@@ -3,7 +3,7 @@
 
 use super::command_runner::BenchCommand;
 use super::process::RunResult;
-use super::resource_usage::{BLOCK, all_told, column};
+use super::resource_usage::{BLOCK, all_reported, column};
 use crate::report::render::markdown::escape;
 use crate::report::schema::{Comparison, Row};
 use crate::report::sections::cells::speed;
@@ -68,7 +68,7 @@ const FIELDS: [&str; 7] = ["mean", "stddev", "median", "user", "system", "min", 
 fn seconds(runs: &[RunResult]) -> [Option<f64>; 7] {
     let times = times(runs);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let used = |of: fn(&ChildUsage) -> f64| all_told(runs, of).map(|values| mean(&values));
+    let used = |of: fn(&ChildUsage) -> f64| all_reported(runs, of).map(|values| mean(&values));
     [
         Some(mean(&times)),
         Some(standard_deviation(&times)),
@@ -95,13 +95,13 @@ fn json(row: &Row, all: &[Measured<'_>]) -> String {
         put("command", json!(subject.name));
         FIELDS.iter().zip(seconds(runs)).for_each(|(name, value)| put(name, json!(value)));
         let counts = |of: fn(&ChildUsage) -> f64| {
-            json!(all_told(runs, of).map(|values| values.iter().map(|n| *n as u64).collect::<Vec<_>>()))
+            json!(all_reported(runs, of).map(|values| values.iter().map(|n| *n as u64).collect::<Vec<_>>()))
         };
         put("times", json!(times(runs)));
         put("memory_usage_byte", counts(|usage| usage.peak_bytes as f64));
         put("exit_codes", runs.iter().map(|ran| ran.code).collect());
-        put("user_times", json!(all_told(runs, |usage| usage.user.as_secs_f64())));
-        put("system_times", json!(all_told(runs, |usage| usage.system.as_secs_f64())));
+        put("user_times", json!(all_reported(runs, |usage| usage.user.as_secs_f64())));
+        put("system_times", json!(all_reported(runs, |usage| usage.system.as_secs_f64())));
         put("bytes_read", counts(|usage| usage.blocks_read as f64 * BLOCK));
         put("bytes_written", counts(|usage| usage.blocks_written as f64 * BLOCK));
         put("major_faults", counts(|usage| usage.major_faults as f64));
@@ -154,7 +154,7 @@ fn csv(row: &Row, all: &[Measured<'_>]) -> String {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         let value =
             |name: &&str| subject.choice.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
-        let usual = |of: fn(&ChildUsage) -> f64| number(all_told(runs, of).map(|values| median(&values)));
+        let usual = |of: fn(&ChildUsage) -> f64| number(all_reported(runs, of).map(|values| median(&values)));
         let mut cells = vec![subject.name.clone()];
         cells.extend(seconds(runs).map(number));
         cells.extend(names.iter().map(|name| value(name).unwrap_or_default()));

@@ -14,7 +14,7 @@ pub(crate) fn column(runs: &[RunResult], of: impl Fn(&ChildUsage) -> f64) -> Vec
 }
 
 /// The same, if the system reported it for every run.
-pub(crate) fn all_told(runs: &[RunResult], of: impl Fn(&ChildUsage) -> f64) -> Option<Vec<f64>> {
+pub(crate) fn all_reported(runs: &[RunResult], of: impl Fn(&ChildUsage) -> f64) -> Option<Vec<f64>> {
     runs.iter().map(|ran| ran.usage.as_ref().map(&of)).collect()
 }
 

@@ -91,7 +91,7 @@ fn rounds(plan: &Plan, run_options: RunOptions, alone: bool, round_ns: u64) -> u
 mod tests {
     use super::*;
 
-    fn of(run_options: RunOptions, alone: bool, round_ms: u64) -> (usize, Vec<usize>, usize) {
+    fn counts(run_options: RunOptions, alone: bool, round_ms: u64) -> (usize, Vec<usize>, usize) {
         let plan = plan(&Plan::default(), run_options, alone, round_ms * 1_000_000);
         plan.validate().expect("can be followed");
         assert!((plan.rule.alpha() - 0.01).abs() < 1e-12, "all that may be spent");
@@ -102,44 +102,48 @@ mod tests {
     #[test]
     fn default_run_counts_depend_on_speed() {
         let none = RunOptions::default();
-        assert_eq!(of(none, false, 3), (25, vec![10, 20, 40], 10));
-        assert_eq!(of(none, false, 30), (5, vec![10, 20, 40], 10));
-        assert_eq!(of(none, false, 60_000), (1, vec![10, 20, 40], 10));
-        assert_eq!(of(none, true, 1), (300, vec![10, 20, 40], 10));
-        assert_eq!(of(none, true, 1000), (1, vec![10, 20, 40], 10));
+        assert_eq!(counts(none, false, 3), (25, vec![10, 20, 40], 10));
+        assert_eq!(counts(none, false, 30), (5, vec![10, 20, 40], 10));
+        assert_eq!(counts(none, false, 60_000), (1, vec![10, 20, 40], 10));
+        assert_eq!(counts(none, true, 1), (300, vec![10, 20, 40], 10));
+        assert_eq!(counts(none, true, 1000), (1, vec![10, 20, 40], 10));
     }
 
     #[test]
     fn an_exact_number_of_runs_is_analysed_once() {
         let exactly = |runs| RunOptions { exactly: Some(runs), ..RunOptions::default() };
-        assert_eq!(of(exactly(7), false, 3), (1, vec![7], 7));
-        assert_eq!(of(exactly(400), false, 3), (1, vec![400], 400));
-        assert_eq!(of(exactly(1000), true, 3), (3, vec![334], 334), "the exact tables end at 400 sessions");
+        assert_eq!(counts(exactly(7), false, 3), (1, vec![7], 7));
+        assert_eq!(counts(exactly(400), false, 3), (1, vec![400], 400));
+        assert_eq!(
+            counts(exactly(1000), true, 3),
+            (3, vec![334], 334),
+            "the exact tables end at 400 sessions"
+        );
     }
 
     #[test]
     fn bounds_keep_the_looks_between_them() {
         let least = |runs| RunOptions { least: Some(runs), ..RunOptions::default() };
         let most = |runs| RunOptions { most: Some(runs), ..RunOptions::default() };
-        assert_eq!(of(least(15), false, 1000), (1, vec![20, 40], 15));
-        assert_eq!(of(least(50), false, 1000), (1, vec![50], 50));
-        assert_eq!(of(most(20), false, 1000), (1, vec![10, 20], 10));
-        assert_eq!(of(most(5), false, 1), (1, vec![5], 5));
-        assert_eq!(of(most(100), false, 1), (10, vec![10], 10), "of many rounds few enough");
-        assert_eq!(of(least(1000), true, 1000), (3, vec![334], 334));
+        assert_eq!(counts(least(15), false, 1000), (1, vec![20, 40], 15));
+        assert_eq!(counts(least(50), false, 1000), (1, vec![50], 50));
+        assert_eq!(counts(most(20), false, 1000), (1, vec![10, 20], 10));
+        assert_eq!(counts(most(5), false, 1), (1, vec![5], 5));
+        assert_eq!(counts(most(100), false, 1), (10, vec![10], 10), "of many rounds few enough");
+        assert_eq!(counts(least(1000), true, 1000), (3, vec![334], 334));
         let between = RunOptions { least: Some(12), most: Some(15), ..RunOptions::default() };
-        assert_eq!(of(between, false, 1000), (1, vec![15], 12));
+        assert_eq!(counts(between, false, 1000), (1, vec![15], 12));
     }
 
     #[test]
     fn a_budget_is_spent_on_rounds_and_never_exceeded() {
         let budget =
             |seconds| RunOptions { budget: Some(Duration::from_secs(seconds)), ..RunOptions::default() };
-        assert_eq!(of(budget(60), false, 30), (50, vec![10, 20, 40], 10));
-        assert_eq!(of(budget(20), false, 1000), (1, vec![10, 20], 10));
-        assert_eq!(of(budget(15), false, 1000), (1, vec![10, 15], 10));
-        assert_eq!(of(budget(5), false, 1000), (1, vec![5], 5), "too few to prove anything");
-        assert_eq!(of(budget(1), false, 60_000), (1, vec![1], 1));
-        assert_eq!(of(budget(60), true, 100), (60, vec![10], 10));
+        assert_eq!(counts(budget(60), false, 30), (50, vec![10, 20, 40], 10));
+        assert_eq!(counts(budget(20), false, 1000), (1, vec![10, 20], 10));
+        assert_eq!(counts(budget(15), false, 1000), (1, vec![10, 15], 10));
+        assert_eq!(counts(budget(5), false, 1000), (1, vec![5], 5), "too few to prove anything");
+        assert_eq!(counts(budget(1), false, 60_000), (1, vec![1], 1));
+        assert_eq!(counts(budget(60), true, 100), (60, vec![10], 10));
     }
 }

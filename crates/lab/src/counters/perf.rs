@@ -60,11 +60,11 @@ pub(crate) fn functions(file: &Path, watched: &Watched) -> Result<Vec<(f64, Stri
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let shares = shares(&text, &edges(watched));
-    if shares.is_empty() { Err(why_none(&text, watched)) } else { Ok(shares) }
+    if shares.is_empty() { Err(reason_for_none(&text, watched)) } else { Ok(shares) }
 }
 
 /// Reason why no function has a share.
-fn why_none(text: &str, watched: &Watched) -> String {
+fn reason_for_none(text: &str, watched: &Watched) -> String {
     match text.lines().filter_map(sample).count() {
         _ if watched.begin_ns.is_none() => "the session has another clock than perf".to_owned(),
         0 => "perf took no sample".to_owned(),
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(shares(text, &edges(&watched)), expected);
         let unknown = Watched { begin_ns: None, ..watched };
         assert_eq!(shares(text, &edges(&unknown)), [], "by another clock, nothing is known");
-        assert!(why_none(text, &unknown).contains("another clock"));
+        assert!(reason_for_none(text, &unknown).contains("another clock"));
     }
 
     /// Random samples and intervals: either there are shares that add up, or one line with the reason why there are
@@ -170,8 +170,8 @@ mod tests {
             assert_eq!(found.is_empty(), !times.iter().any(|time| is_timed(*time)), "{round}: {text}");
             let sum: f64 = found.iter().map(|(share, _)| share).sum();
             assert!(found.is_empty() || (sum - 100.0).abs() < 1e-9, "{round}: {sum}");
-            let why = why_none(&text, &watched);
-            assert!(!why.is_empty() && !why.contains('\n'), "{round}: {why}");
+            let reason = reason_for_none(&text, &watched);
+            assert!(!reason.is_empty() && !reason.contains('\n'), "{round}: {reason}");
         }
     }
 }

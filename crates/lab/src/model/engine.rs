@@ -161,7 +161,7 @@ impl Digest {
     /// Digest of a value's `Debug` text. That text usually describes the whole value, floating-point numbers to the
     /// last digit.
     #[must_use]
-    pub fn of(value: &impl fmt::Debug) -> Self {
+    pub fn from_debug(value: &impl fmt::Debug) -> Self {
         Digest::new(format!("{value:?}").as_bytes())
     }
 }
@@ -275,7 +275,7 @@ mod tests {
         let [long, other] = [[1_u8; 1000], [2; 1000]].map(|bytes| Digest::new(&bytes));
         assert_eq!(long.to_string().len(), 64, "a hash");
         assert_ne!(long, other);
-        assert_ne!(Digest::of(&1.0), Digest::of(&f64::from_bits(1.0_f64.to_bits() + 1)));
-        assert_eq!(Digest::of(&vec![7; 100]), Digest::of(&vec![7; 100]));
+        assert_ne!(Digest::from_debug(&1.0), Digest::from_debug(&f64::from_bits(1.0_f64.to_bits() + 1)));
+        assert_eq!(Digest::from_debug(&vec![7; 100]), Digest::from_debug(&vec![7; 100]));
     }
 }

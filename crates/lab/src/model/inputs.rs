@@ -112,7 +112,7 @@ impl<I> Pool<I> {
         let (wanted, right) = (self.expected[index], self.right());
         match found == wanted {
             true => right,
-            false if found == right => Digest::of(&format!("{found} instead of {wanted}")),
+            false if found == right => Digest::from_debug(&format!("{found} instead of {wanted}")),
             false => found,
         }
     }
@@ -162,7 +162,7 @@ mod tests {
     use std::convert::Infallible;
 
     fn number(seed: u64) -> PreparedInput<u64> {
-        PreparedInput { input: Some(seed), right: Digest::of(&seed), found: None }
+        PreparedInput { input: Some(seed), right: Digest::from_debug(&seed), found: None }
     }
 
     #[test]
@@ -210,10 +210,12 @@ mod tests {
     #[test]
     fn the_right_result_of_another_input_is_wrong() {
         let pool = Pool::fill(1, 2, Limits::UNLIMITED, |seed| Ok(number(seed))).expect("numbers");
-        let [first, second] = [0, 1].map(|index| Digest::of(&pool.inputs[index]));
+        let [first, second] = [0, 1].map(|index| Digest::from_debug(&pool.inputs[index]));
         assert_eq!(pool.right(), first);
         assert_eq!([pool.judge(0, first), pool.judge(1, second)], [first; 2]);
-        for wrong in [pool.judge(1, first), pool.judge(0, second), pool.judge(1, Digest::of(&"other"))] {
+        for wrong in
+            [pool.judge(1, first), pool.judge(0, second), pool.judge(1, Digest::from_debug(&"other"))]
+        {
             assert_ne!(wrong, first);
         }
     }

@@ -53,7 +53,7 @@ impl BoundKind {
 impl MinimalWork {
     /// Work of one kind.
     #[must_use]
-    pub fn of(&self, bound: BoundKind) -> u64 {
+    pub fn amount(&self, bound: BoundKind) -> u64 {
         match bound {
             BoundKind::Memory => self.memory_bytes,
             BoundKind::Ports => self.vector_bytes,
@@ -81,6 +81,6 @@ mod tests {
     #[test]
     fn each_kind_is_counted_for_itself() {
         let work = MinimalWork { memory_bytes: 1, vector_bytes: 2, chain: 3 };
-        assert_eq!(BoundKind::ALL.map(|bound| work.of(bound)), [1, 2, 3]);
+        assert_eq!(BoundKind::ALL.map(|bound| work.amount(bound)), [1, 2, 3]);
     }
 }

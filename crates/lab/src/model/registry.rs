@@ -63,7 +63,7 @@ struct WorkloadEntry {
     work: Box<CountWork>,
     engines: Vec<EngineEntry>,
     /// Whether its sizes and threads are fixed.
-    ready_made: bool,
+    self_contained: bool,
 }
 
 struct EngineEntry {
@@ -244,13 +244,21 @@ impl Registry {
         let (prepare, work) = (Box::new(prepare), Box::new(work));
         let input = TypeId::of::<W::Input>();
         let engines = Vec::new();
-        self.workloads.push(WorkloadEntry { name, sizes, input, prepare, work, engines, ready_made: false });
+        self.workloads.push(WorkloadEntry {
+            name,
+            sizes,
+            input,
+            prepare,
+            work,
+            engines,
+            self_contained: false,
+        });
         let entry = self.workloads.last_mut().expect("just pushed");
         AddEngines { entry, input: PhantomData }
     }
 
     /// Registers a case that makes its own inputs and has its own driver, under the names in `key`.
-    pub(crate) fn ready_made(
+    pub(crate) fn self_contained(
         &mut self,
         key: &Key,
         prepare: impl Fn(u64) -> Result<Prepared, CaseError> + 'static,
@@ -273,7 +281,7 @@ impl Registry {
             prepare: Box::new(move |_, seed, _| prepare(seed)),
             work: Box::new(|_| None),
             engines: vec![engine],
-            ready_made: true,
+            self_contained: true,
         });
     }
 
@@ -321,8 +329,8 @@ impl Registry {
     }
 
     /// Records why workloads or engines of these names (`*` matches any text) are absent on this machine.
-    pub fn absent(&mut self, names: &str, why: &str) {
-        self.absent.push((names.to_owned(), why.to_owned()));
+    pub fn absent(&mut self, names: &str, reason: &str) {
+        self.absent.push((names.to_owned(), reason.to_owned()));
     }
 
     /// Absent workloads and engines with the reason.
@@ -383,9 +391,9 @@ impl Registry {
     /// Adds the reason if the segment names something that only other machines have.
     fn or_absent(&self, mut error: SelectError) -> SelectError {
         if let SelectError::NoMatch { segment, hint, .. } = &mut error
-            && let Some((names, why)) = self.absent.iter().find(|(names, _)| matches(names, segment))
+            && let Some((names, reason)) = self.absent.iter().find(|(names, _)| matches(names, segment))
         {
-            *hint = format!(" ({names} is not here: {why})");
+            *hint = format!(" ({names} is not here: {reason})");
         }
         error
     }
@@ -430,7 +438,7 @@ impl Registry {
         let is_it = |w: &&WorkloadEntry| {
             let own = |e: &EngineEntry| e.offer.threads.contains(&key.threads);
             w.name == key.workload
-                && (!w.ready_made || w.sizes.contains(&key.size) && w.engines.iter().any(own))
+                && (!w.self_contained || w.sizes.contains(&key.size) && w.engines.iter().any(own))
         };
         let workload = self.workloads.iter().find(is_it);
         let pair = workload.and_then(|w| Some((w, w.engines.iter().find(|e| e.name == key.engine)?)));
@@ -706,7 +714,7 @@ mod tests {
             Ok(seed)
         }
         fn reference(&self, _: &Spec, input: &u64) -> Result<Digest, CaseError> {
-            Ok(Digest::of(input))
+            Ok(Digest::from_debug(input))
         }
     }
 
@@ -714,7 +722,11 @@ mod tests {
     fn only_warm_sessions_have_several_inputs() {
         let mut registry = registry();
         let offer = EngineOffer::classes(&["kernel", "cold"]);
-        registry.workload(Numbers, &[1]).engine("echo", function("echo", |n: &u64| *n, Digest::of), offer);
+        registry.workload(Numbers, &[1]).engine(
+            "echo",
+            function("echo", |n: &u64| *n, Digest::from_debug),
+            offer,
+        );
         let pool = |case: &str| {
             let key: Key = case.parse().expect("a key");
             let prepared = registry.prepare_within(Limits::UNLIMITED, &key, 7).expect("numbers");

@@ -153,9 +153,9 @@ fn row(measured: &GroupResult, work: Option<MinimalWork>) -> Row {
         status: match &measured.outcome {
             Outcome::Complete => Status::Ok,
             Outcome::Running | Outcome::Interrupted => Status::Unfinished,
-            Outcome::Skipped(why) => Status::Skipped(why.clone()),
-            Outcome::Incorrect(why) => Status::Incorrect(why.clone()),
-            Outcome::Failed(why) => Status::Failed(why.clone()),
+            Outcome::Skipped(reason) => Status::Skipped(reason.clone()),
+            Outcome::Incorrect(reason) => Status::Incorrect(reason.clone()),
+            Outcome::Failed(reason) => Status::Failed(reason.clone()),
         },
         sides: sides.collect(),
         sessions: measured.sessions.iter().map(|session| memory(group, session)).collect(),
@@ -163,7 +163,7 @@ fn row(measured: &GroupResult, work: Option<MinimalWork>) -> Row {
         retried: measured
             .retried
             .iter()
-            .map(|(session, why)| Retry { session: *session, why: why.clone() })
+            .map(|(session, reason)| Retry { session: *session, why: reason.clone() })
             .collect(),
         comparisons: Vec::new(),
         instructions: Vec::new(),
@@ -185,7 +185,7 @@ fn is_large(side: &campaign::Side) -> bool {
 fn classes(groups: &[CaseGroup]) -> Vec<TimingClass> {
     let mut classes: Vec<TimingClass> = Vec::new();
     for group in groups {
-        let class = TimingClass::of(&group.sides[0].key.class);
+        let class = TimingClass::from_class(&group.sides[0].key.class);
         if !classes.contains(&class) {
             classes.push(class);
         }
@@ -194,7 +194,7 @@ fn classes(groups: &[CaseGroup]) -> Vec<TimingClass> {
 }
 
 impl TimingClass {
-    pub(crate) fn of(class: &Class) -> Self {
+    pub(crate) fn from_class(class: &Class) -> Self {
         TimingClass { name: class.to_string(), includes: class.includes(), excludes: class.excludes() }
     }
 }

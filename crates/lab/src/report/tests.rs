@@ -9,7 +9,7 @@ use super::schema::*;
 use super::{check, store};
 use crate::fingerprint::sha256_hex;
 use crate::measure::campaign::{RowEvidence, SampleWork};
-use crate::measure::plan::Plan as Asked;
+use crate::measure::plan::Plan as MeasurePlan;
 use crate::model::class::Class;
 use crate::model::key::Key;
 use crate::model::lower_bound::BoundKind;
@@ -55,7 +55,7 @@ pub(crate) fn row(title: &str, case: &str, sessions: usize, sides: &[Sketch<'_>]
     }
     let work = SampleWork { iterations: vec![iterations; sessions], units: key.size.0 };
     let work = vec![work; sides.len()];
-    let row_evidence = RowEvidence::of(class, samples.into_iter(), sessions, &work);
+    let row_evidence = RowEvidence::from_samples(class, samples.into_iter(), sessions, &work);
     let quiet = Memory::default();
     Row {
         title: title.to_owned(),
@@ -101,7 +101,7 @@ fn classes(rows: &[Row]) -> Vec<TimingClass> {
     let mut names: Vec<&str> = rows.iter().map(|row| &*row.class).collect();
     names.sort_unstable();
     names.dedup();
-    names.iter().map(|name| TimingClass::of(&name.parse().expect("a class"))).collect()
+    names.iter().map(|name| TimingClass::from_class(&name.parse().expect("a class"))).collect()
 }
 
 /// One of everything that a report can say.
@@ -141,7 +141,8 @@ pub(crate) fn report() -> Report {
     rows.push(wrong);
     rows.push(broken(alone("2MiB", 1.0), Status::Skipped("no such device".to_owned())));
     let family = rows.iter().flat_map(|row| &row.sides).filter(|side| side.role == Role::Candidate).count();
-    let plan = super::assemble::wire_plan(&Asked { rounds: 2, ..Asked::default() }, family, false);
+    let plan =
+        super::assemble::wire_plan(&MeasurePlan { rounds: 2, ..MeasurePlan::default() }, family, false);
     conclude(&plan, &mut rows);
     let load = |average| Load { average: Some(average), ..Load::default() };
     let mut report = Report {
@@ -207,7 +208,7 @@ fn all_forms_of_a_report_match_the_golden_files() {
     golden("tests/golden/report.md", &markdown::render(&report));
 }
 
-/// Where a number lies on the page: `left:12.50%`.
+/// Position of a number on the page: `left:12.50%`.
 fn left(html: &str) -> f64 {
     let after = html.split_once("left:").expect("a place").1;
     after.split_once('%').expect("in percent").0.parse().expect("a number")
@@ -397,7 +398,7 @@ fn numbers(value: &serde_json::Value, pointer: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whatever number is changed shows in the seal; and where it is a conclusion, a new seal does not hide it.
+/// A changed number breaks the seal. If it is a conclusion, a new seal does not hide the change.
 #[test]
 fn every_changed_number_is_detected() {
     let mut report = report();

@@ -81,7 +81,7 @@ pub(crate) fn span([low, high]: [f64; 2]) -> String {
 }
 
 impl Tone {
-    pub(crate) fn of(verdict: Verdict) -> Self {
+    pub(crate) fn from_verdict(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Faster => Tone::Good,
             Verdict::Slower => Tone::Bad,

@@ -150,8 +150,8 @@ pub(crate) enum ClaimError {
     Twice(String),
     #[error("there is no claim `{id}`{hint}")]
     Unknown { id: String, hint: String },
-    #[error("claim `{id}`: {why}")]
-    Wrong { id: String, why: String },
+    #[error("claim `{id}`: {reason}")]
+    Wrong { id: String, reason: String },
     #[error("claim `{id}`: {}: {source}", path.display())]
     Read { id: String, path: PathBuf, source: ReadError },
     #[error("claim `{id}`: {source}")]
@@ -178,7 +178,7 @@ impl Proven {
         format!("{:.2}×", self.ratio)
     }
 
-    fn of(comparison: &Comparison) -> Option<Self> {
+    fn from_comparison(comparison: &Comparison) -> Option<Self> {
         Some(Proven { ratio: comparison.ratio, interval: comparison.interval? })
     }
 }
@@ -210,7 +210,7 @@ impl Claims {
 
 /// Reads the report of a claim, and checks that it is the claimed one, correct and not expired.
 fn evidence(id: &str, path: &Path, sha256: &str, expires: &str) -> Result<Report, ClaimError> {
-    let wrong = |why: String| ClaimError::Wrong { id: id.to_owned(), why };
+    let wrong = |reason: String| ClaimError::Wrong { id: id.to_owned(), reason };
     let last = parse_utc(&format!("{expires}T23:59:59Z"));
     let last = last.ok_or_else(|| wrong(format!("`{expires}` is not a date like 2027-01-31")))?;
     if last < now_seconds() {
@@ -234,9 +234,9 @@ impl VerdictTable {
     pub(crate) fn prove(&self, root: &Path, registry: &Registry) -> Result<String, ClaimError> {
         let report = evidence(&self.id, &root.join(&self.report), &self.report_sha256, &self.expires)?;
         let path = root.join(&self.gates);
-        let wrong = |why: &dyn std::fmt::Display| ClaimError::Wrong {
+        let wrong = |reason: &dyn std::fmt::Display| ClaimError::Wrong {
             id: self.id.clone(),
-            why: format!("{}: {why}", path.display()),
+            reason: format!("{}: {reason}", path.display()),
         };
         let text = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
         let gates = gate::parse(&text).map_err(|error| wrong(&error))?;
@@ -293,7 +293,7 @@ fn line(gate: &Gate, demands: &[&Demand], judged: &[&Judged]) -> Option<String> 
         ("too few sessions", judged.iter().filter(|j| j.ratio.is_some() && j.interval.is_none()).count()),
     ];
     let left_out = left_out.iter().filter(|(_, count)| *count > 0);
-    let left_out = left_out.map(|(why, count)| format!("{count} of {} left out: {why}", judged.len()));
+    let left_out = left_out.map(|(reason, count)| format!("{count} of {} left out: {reason}", judged.len()));
     let left_out: Vec<String> = left_out.collect();
     if high == 0.0 {
         return (!left_out.is_empty()).then(|| format!("| {} | | | {} |\n", gate.name, left_out.join("; ")));
@@ -324,8 +324,8 @@ fn line(gate: &Gate, demands: &[&Demand], judged: &[&Judged]) -> Option<String> 
 }
 
 impl Claim {
-    fn wrong(&self, why: impl Into<String>) -> ClaimError {
-        ClaimError::Wrong { id: self.id.clone(), why: why.into() }
+    fn wrong(&self, reason: impl Into<String>) -> ClaimError {
+        ClaimError::Wrong { id: self.id.clone(), reason: reason.into() }
     }
 
     /// Text of the number in a document.
@@ -359,9 +359,9 @@ impl Claim {
     fn recorded(&self, root: &Path) -> Result<Recorded, ClaimError> {
         let report = self.evidence(root)?;
         let proven = self.find(&report)?;
-        let [ours, rival] = self.keys()?;
+        let [own, rival] = self.keys()?;
         Ok(Recorded {
-            case: ours.to_string(),
+            case: own.to_string(),
             engine: rival.engine,
             processor: report.machine.processor(),
             date: report.created.split('T').next().unwrap_or_default().to_owned(),
@@ -389,16 +389,16 @@ impl Claim {
 
     /// Finds the comparison of the claim in a valid report.
     pub(crate) fn find(&self, report: &Report) -> Result<Proven, ClaimError> {
-        let [ours, rival] = self.keys()?.map(|key| key.to_string());
+        let [own, rival] = self.keys()?.map(|key| key.to_string());
         let found = report.rows.iter().find_map(|row| {
             let comparison = row.comparisons.iter().find(|comparison| {
                 let side = &row.sides[comparison.side];
-                side.role == Role::Candidate && side.key == ours && row.sides[0].key == rival
+                side.role == Role::Candidate && side.key == own && row.sides[0].key == rival
             });
             Some((row, comparison?))
         });
         let Some((row, comparison)) = found else {
-            return Err(self.wrong(format!("its report does not compare {ours} with {rival}")));
+            return Err(self.wrong(format!("its report does not compare {own} with {rival}")));
         };
         if row.status != Status::Ok {
             return Err(self.wrong(format!("{} was not measured completely", row.title)));
@@ -409,7 +409,8 @@ impl Claim {
         if comparison.verdict == Verdict::Inconclusive && !self.unproven {
             return Err(self.wrong("its report proves nothing: the verdict is inconclusive"));
         }
-        Proven::of(comparison).ok_or_else(|| self.wrong("its report has too few sessions for an interval"))
+        Proven::from_comparison(comparison)
+            .ok_or_else(|| self.wrong("its report has too few sessions for an interval"))
     }
 
     /// Our key and the rival's.
@@ -439,9 +440,9 @@ impl Conditions {
     }
 
     pub(crate) fn words(&self) -> String {
-        let [ours, other] = &self.kernels;
+        let [own, other] = &self.kernels;
         let load = self.load.map_or_else(|| "load unknown".to_owned(), |load| format!("load {load:.1}"));
-        format!("{}, kernels {ours} and {other}, {load} on {} processors", self.processor, self.cores)
+        format!("{}, kernels {own} and {other}, {load} on {} processors", self.processor, self.cores)
     }
 
     /// Explains to a reader how the conditions or the code differ from the claimed ones.

@@ -150,10 +150,10 @@ impl Measure {
     }
 }
 
-/// Our case and the other one.
+/// The case of this program and that of its rival.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
-    pub(crate) ours: Key,
+    pub(crate) own: Key,
     /// The other case; none if builds are compared.
     pub(crate) rival: Option<Key>,
 }
@@ -162,7 +162,7 @@ impl Demand {
     /// Name in tables.
     pub(crate) fn about(&self) -> String {
         let of = match &self.pairs[..] {
-            [pair] => pair.ours.to_string(),
+            [pair] => pair.own.to_string(),
             pairs => format!("mean of {} cases", pairs.len()),
         };
         match &self.measure {
@@ -184,8 +184,8 @@ pub(crate) enum GateError {
     Empty,
     #[error("gate `{gate}`: must is {value}, but a ratio is a finite number above 0")]
     Bar { gate: String, value: f64 },
-    #[error("gate `{gate}`: {why}")]
-    Key { gate: String, why: String },
+    #[error("gate `{gate}`: {reason}")]
+    Key { gate: String, reason: String },
     #[error("gate `{gate}`: {source}")]
     Absent { gate: String, source: Box<SelectError> },
 }
@@ -238,7 +238,7 @@ fn is_picture(line: &str) -> bool {
 
 impl Gate {
     fn validate(&self) -> Result<(), GateError> {
-        let wrong = |why: &str| GateError::Key { gate: self.name.clone(), why: why.to_owned() };
+        let wrong = |reason: &str| GateError::Key { gate: self.name.clone(), reason: reason.to_owned() };
         if self.cases.is_empty() {
             return Err(wrong("it names no cases"));
         }
@@ -295,12 +295,12 @@ impl Gate {
         let mut demands: Vec<Demand> = Vec::new();
         for (pattern, must) in self.patterns()? {
             let keys = registry.select(&[&pattern]).map_err(|source| self.absent(source))?;
-            for ours in keys {
-                let rival = self.rival.as_ref().map(|engine| Key { engine: engine.clone(), ..ours.clone() });
+            for own in keys {
+                let rival = self.rival.as_ref().map(|engine| Key { engine: engine.clone(), ..own.clone() });
                 if let Some(rival) = &rival {
                     registry.select(&[rival.to_string()]).map_err(|source| self.absent(source))?;
                 }
-                let pair = Pair { ours, rival };
+                let pair = Pair { own, rival };
                 match demands.last_mut() {
                     Some(all) if self.judge == Judge::Mean => all.pairs.push(pair),
                     _ => demands.push(Demand {
@@ -341,7 +341,7 @@ impl Gate {
             let bar = self.must.as_ref().and_then(Thresholds::one);
             return Ok(self.cases.iter().map(|case| (case.clone(), bar)).collect());
         }
-        let wrong = |why: String| GateError::Key { gate: self.name.clone(), why };
+        let wrong = |reason: String| GateError::Key { gate: self.name.clone(), reason };
         let mut patterns = Vec::new();
         for (size, bar) in sizes {
             let size: Size =

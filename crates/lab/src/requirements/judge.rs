@@ -35,8 +35,8 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    fn missing(why: impl Into<String>) -> Self {
-        Judged { verdict: Verdict::Missing(why.into()), ratio: None, interval: None }
+    fn missing(reason: impl Into<String>) -> Self {
+        Judged { verdict: Verdict::Missing(reason.into()), ratio: None, interval: None }
     }
 }
 
@@ -138,22 +138,23 @@ fn comparisons<'a>(
     pair: &'a Pair,
     report: &'a Report,
 ) -> impl Iterator<Item = (usize, &'a Row, &'a Comparison)> {
-    let ours = pair.ours.to_string();
-    let rival = pair.rival.as_ref().map_or_else(|| ours.clone(), ToString::to_string);
+    let own = pair.own.to_string();
+    let rival = pair.rival.as_ref().map_or_else(|| own.clone(), ToString::to_string);
     // Without a rival, the case is compared between two builds.
     let kind = pair.rival.is_some() != (report.kind == Kind::Builds);
     let rows =
         report.rows.iter().filter(move |row| kind && row.sides.first().is_some_and(|s| s.key == rival));
     rows.filter_map(move |row| {
-        let is_ours = |side: &Side| side.role == Role::Candidate && side.key == ours;
-        let comparison = row.comparisons.iter().find(|comparison| is_ours(&row.sides[comparison.side]))?;
+        let is_own_side = |side: &Side| side.role == Role::Candidate && side.key == own;
+        let comparison =
+            row.comparisons.iter().find(|comparison| is_own_side(&row.sides[comparison.side]))?;
         Some((row.sides[comparison.side].build, row, comparison))
     })
 }
 
 /// Our side of a pair in all rows; of two builds, ours.
 fn own_sides<'a>(pair: &'a Pair, report: &'a Report) -> impl Iterator<Item = (usize, &'a Row, &'a Side)> {
-    let key = pair.ours.to_string();
+    let key = pair.own.to_string();
     let sides = report.rows.iter().flat_map(|row| row.sides.iter().map(move |side| (side.build, row, side)));
     let other = if report.kind == Kind::Builds { Role::Baseline } else { Role::Control };
     sides.filter(move |(_, _, side)| ![other, Role::Control].contains(&side.role) && side.key == key)
@@ -163,7 +164,9 @@ fn own_sides<'a>(pair: &'a Pair, report: &'a Report) -> impl Iterator<Item = (us
 fn broken(row: &Row) -> Option<Judged> {
     match &row.status {
         Status::Ok | Status::Unfinished => None,
-        Status::Skipped(why) | Status::Incorrect(why) | Status::Failed(why) => Some(Judged::missing(why)),
+        Status::Skipped(reason) | Status::Incorrect(reason) | Status::Failed(reason) => {
+            Some(Judged::missing(reason))
+        }
     }
 }
 
@@ -220,7 +223,7 @@ fn in_build<'a>(demand: &'a Demand, report: &'a Report, build: usize, family: us
     let mut unfinished = false;
     for pair in &demand.pairs {
         let Some((_, row, comparison)) = comparisons(pair, report).find(|(b, ..)| *b == build) else {
-            return Judged::missing(format!("no report compares {}", pair.ours));
+            return Judged::missing(format!("no report compares {}", pair.own));
         };
         if let Some(judged) = broken(row) {
             return judged;
@@ -318,7 +321,7 @@ mod tests {
         let pair = |engine: &str| format!("hash/{engine}/kernel/4KiB/t1").parse().expect("a key");
         let demand = Demand {
             gate: 0,
-            pairs: vec![Pair { ours: pair("ours"), rival: Some(pair("rival")) }],
+            pairs: vec![Pair { own: pair("ours"), rival: Some(pair("rival")) }],
             measure: Measure::Time,
             must: Some(1.0),
             aim: None,
@@ -340,7 +343,7 @@ mod tests {
             let pair = |engine: &str| format!("hash/{engine}/kernel/{size}/t1").parse().expect("a key");
             Demand {
                 gate: 0,
-                pairs: vec![Pair { ours: pair("ours"), rival: Some(pair("rival")) }],
+                pairs: vec![Pair { own: pair("ours"), rival: Some(pair("rival")) }],
                 measure: Measure::Time,
                 must: Some(1.0),
                 aim: None,
@@ -373,7 +376,7 @@ mod tests {
             let rival = (!measure.is_alone()).then(|| pair("rival"));
             let demand = Demand {
                 gate: 0,
-                pairs: vec![Pair { ours: pair("ours"), rival }],
+                pairs: vec![Pair { own: pair("ours"), rival }],
                 measure,
                 must: Some(must),
                 aim: None,
@@ -411,7 +414,7 @@ mod tests {
             let pair = |engine: &str| format!("hash/{engine}/kernel/64/t1").parse().expect("a key");
             let demand = Demand {
                 gate: 0,
-                pairs: vec![Pair { ours: pair("ours"), rival: Some(pair("rival")) }],
+                pairs: vec![Pair { own: pair("ours"), rival: Some(pair("rival")) }],
                 measure: Measure::Time,
                 must: Some(1.0),
                 aim: None,
@@ -419,7 +422,7 @@ mod tests {
             };
             judge(&[&demand], reports).remove(0).verdict
         };
-        let missing = |why: &str| Verdict::Missing(why.to_owned());
+        let missing = |reason: &str| Verdict::Missing(reason.to_owned());
         let both = std::slice::from_ref(&two);
         assert_eq!(judged(&[], both), Verdict::Pass, "the program itself");
         assert_eq!(judged(&["shuffled"], both), Verdict::Fail);

@@ -55,7 +55,7 @@ pub(crate) fn tighten(
 }
 
 fn is_of(demand: &Demand, size: Option<&str>) -> bool {
-    size.is_none_or(|size| size.parse::<Size>().is_ok_and(|size| size == demand.pairs[0].ours.size))
+    size.is_none_or(|size| size.parse::<Size>().is_ok_and(|size| size == demand.pairs[0].own.size))
 }
 
 /// Highest threshold that all of them pass, to two decimals; none if one did not pass or there is none.
@@ -87,10 +87,10 @@ mod tests {
     const TEXT: &str = "# why\n[[gate]]\nname = \"a\"\ncases = [\"lab.cpu/probe/kernel/*/t1\"]\nmust = { 64 = 1.0, 128 = 1.5 } # as of May\n";
 
     fn demand(size: u64, must: f64) -> Demand {
-        let ours = format!("lab.cpu/probe/kernel/{size}/t1").parse().expect("a key");
+        let own = format!("lab.cpu/probe/kernel/{size}/t1").parse().expect("a key");
         Demand {
             gate: 0,
-            pairs: vec![Pair { ours, rival: None }],
+            pairs: vec![Pair { own, rival: None }],
             measure: Measure::Time,
             must: Some(must),
             aim: None,

@@ -22,7 +22,7 @@ pub(crate) enum CacheLevel {
 
 impl CacheLevel {
     /// From the bytes that an iteration passes over. 0 means unknown, which gets the stricter rule.
-    pub(crate) fn of(working_set: u64) -> Self {
+    pub(crate) fn from_working_set(working_set: u64) -> Self {
         if (1..OWN_CACHES).contains(&working_set) { CacheLevel::Near } else { CacheLevel::Far }
     }
 
@@ -38,8 +38,8 @@ mod tests {
 
     #[test]
     fn data_in_a_cores_own_caches_are_near() {
-        assert_eq!([1, (1 << 20) - 1].map(CacheLevel::of), [CacheLevel::Near; 2]);
-        assert_eq!([1 << 20, u64::MAX].map(CacheLevel::of), [CacheLevel::Far; 2]);
-        assert_eq!(CacheLevel::of(0), CacheLevel::Far, "what is not known may be anywhere");
+        assert_eq!([1, (1 << 20) - 1].map(CacheLevel::from_working_set), [CacheLevel::Near; 2]);
+        assert_eq!([1 << 20, u64::MAX].map(CacheLevel::from_working_set), [CacheLevel::Far; 2]);
+        assert_eq!(CacheLevel::from_working_set(0), CacheLevel::Far, "what is not known may be anywhere");
     }
 }

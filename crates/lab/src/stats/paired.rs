@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_kept_apart() {
+    fn sessions_are_separate() {
         let samples = [(0, 0, 10.0), (0, 1, 20.0), (1, 1, 50.0), (1, 0, 10.0), (2, 0, 1.0)];
         let samples = samples.map(|(session, side, ns)| Placed { session, side, ns });
         let group = |side| by_session(samples.into_iter(), 2, side);

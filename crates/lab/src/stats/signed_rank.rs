@@ -12,7 +12,7 @@ use super::order::median_of_sorted;
 /// Zeros are dropped (Wilcoxon's method); tied magnitudes share their mean rank, and the null distribution is that of
 /// exactly these ranks. 1 if nothing remains.
 pub(crate) fn p_value(values: &[f64]) -> f64 {
-    let Ranks { doubled, positive } = Ranks::of(values);
+    let Ranks { doubled, positive } = Ranks::from_values(values);
     let null = subset_sums(&doubled);
     let lower: f64 = null[..=positive].iter().sum();
     let upper: f64 = null[positive..].iter().sum();
@@ -47,7 +47,7 @@ pub(crate) fn interval(values: &[f64], level: f64) -> Option<(f64, f64)> {
 
 /// Sum of the ranks that contradict a positive centre.
 pub(super) fn against(values: &[f64]) -> usize {
-    let Ranks { doubled, positive } = Ranks::of(values);
+    let Ranks { doubled, positive } = Ranks::from_values(values);
     (doubled.iter().sum::<usize>() - positive) / 2
 }
 
@@ -70,7 +70,7 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn of(values: &[f64]) -> Self {
+    fn from_values(values: &[f64]) -> Self {
         let mut signed: Vec<f64> = values.iter().copied().filter(|v| *v != 0.0).collect();
         signed.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
         let mut doubled = Vec::with_capacity(signed.len());

@@ -284,8 +284,8 @@ impl Rule {
             let Some(deltas) = evidence.deltas.get(..look.sessions) else {
                 return Some(look.sessions);
             };
-            let claimed =
-                p_value(deltas) < look.alpha / family.max(1) as f64 && self.is_seen(deltas, evidence.reach);
+            let claimed = p_value(deltas) < look.alpha / family.max(1) as f64
+                && self.exceeds_layout_effect(deltas, evidence.reach);
             if claimed || self.is_same(deltas) {
                 return None;
             }
@@ -377,7 +377,7 @@ impl Rule {
     }
 
     /// Whether more sessions would add nothing: the difference exists, whatever its cause.
-    fn is_seen(&self, deltas: &[f64], reach: CacheLevel) -> bool {
+    fn exceeds_layout_effect(&self, deltas: &[f64], reach: CacheLevel) -> bool {
         hodges_lehmann(deltas).abs() >= self.least_in_layouts(reach).ln_1p()
     }
 

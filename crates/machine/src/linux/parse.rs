@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn reserved_pages_are_told_apart_by_their_size() {
+    fn reserved_pages_are_distinguished_by_their_size() {
         let mapping = |page: u64, private: u64, shared: u64| {
             format!(
                 "7f0000000000-7f0040000000 rw-p 00000000 00:0f 7      /anon_hugepage (deleted)\n\

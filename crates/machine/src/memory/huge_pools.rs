@@ -15,14 +15,14 @@ pub struct HugePool {
     pub page_bytes: u64,
     /// Pages that are reserved.
     pub reserved: u64,
-    /// Those of them that no process uses.
+    /// Pages that no process uses.
     pub free: u64,
 }
 
 /// All pools, by node and size. Empty where the system has none.
 ///
 /// # Errors
-/// Those of reading the system's files.
+/// Errors of reading the system's files.
 pub fn huge_pools() -> io::Result<Vec<HugePool>> {
     pools_below(Path::new("/"))
 }
@@ -67,7 +67,7 @@ impl HugePageReservation {
     /// Gives the pages back, with the system's answer.
     ///
     /// # Errors
-    /// Those of reading and writing the setting.
+    /// Errors of reading and writing the setting.
     pub fn release(mut self) -> io::Result<()> {
         self.give_back()
     }
@@ -325,9 +325,9 @@ mod tests {
         let mut counts = PageCounts::read(folder)?;
         let persistent = counts.persistent();
         if count > persistent {
-            let made_persistent = counts.surplus.min(count - persistent);
-            counts.surplus -= made_persistent;
-            let new = (count - persistent - made_persistent).min(MOST_PAGES.saturating_sub(counts.all));
+            let newly_persistent = counts.surplus.min(count - persistent);
+            counts.surplus -= newly_persistent;
+            let new = (count - persistent - newly_persistent).min(MOST_PAGES.saturating_sub(counts.all));
             (counts.all, counts.free) = (counts.all + new, counts.free + new);
         } else {
             let committed = read_count(&folder.join(COMMITTED))?;
@@ -377,8 +377,8 @@ mod tests {
                 match reserve_below(root.path(), 0, 2 * MIB, pages, simulated_kernel) {
                     Ok(reservation) => {
                         assert!(counts(&folder)[1] >= pages + committed, "{what}: as many are free");
-                        let made_persistent = if missing == 0 { 0 } else { surplus };
-                        assert_eq!(reservation.added_pages(), missing + made_persistent, "{what}");
+                        let newly_persistent = if missing == 0 { 0 } else { surplus };
+                        assert_eq!(reservation.added_pages(), missing + newly_persistent, "{what}");
                         granted += 1;
                     }
                     Err(error) => {
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_others_add_meanwhile_stay_theirs() {
+    fn pages_added_by_other_programs_stay() {
         /// Another program adds two pages as soon as ours were added.
         fn with_others(path: &Path, count: u64) -> io::Result<()> {
             let before = PageCounts::read(path.parent().expect("a folder"))?.persistent();

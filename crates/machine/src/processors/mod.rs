@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn packages_are_nodes_and_nothing_is_said_of_other_systems() {
+    fn packages_are_nodes_and_other_systems_report_none() {
         let files = [
             ("system/node/online", "0,2"),
             ("system/node/node0/cpulist", "0-1"),

@@ -104,9 +104,9 @@ mod tests {
             assert_eq!(id.url().parse(), Ok(id.clone()));
             assert_eq!((id.as_bytes().len(), id.as_bytes()[6] >> 4), (16, 4));
         }
-        let made = DocumentId::from_random_bytes([0xff; 16]);
-        assert_eq!(made.to_string().parse(), Ok(made.clone()));
-        assert_eq!((made.as_bytes()[6], made.as_bytes()[8]), (0x4f, 0xbf));
+        let random_id = DocumentId::from_random_bytes([0xff; 16]);
+        assert_eq!(random_id.to_string().parse(), Ok(random_id.clone()));
+        assert_eq!((random_id.as_bytes()[6], random_id.as_bytes()[8]), (0x4f, 0xbf));
         // Some programs choose ids of other lengths.
         for bytes in [&[7][..], &[0; 32], &[9; 64]] {
             let id = DocumentId::from_bytes(bytes).expect("a length in range");
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn rejects_other_text() {
         let long = "1".repeat(1000);
-        for (word, why) in [
+        for (word, reason) in [
             ("", ParseIdError::Form),
             ("automerge:", ParseIdError::Form),
             ("4NMNnkMhL8jXrdJ9jamS58PAVdXv", ParseIdError::Checksum),
@@ -129,7 +129,7 @@ mod tests {
             ("4NMNnkMhL8jXrdJ9jamS58PAVdXu/todos/0", ParseIdError::Path),
             (&long, ParseIdError::Form),
         ] {
-            assert_eq!(word.parse::<DocumentId>(), Err(why), "{word}");
+            assert_eq!(word.parse::<DocumentId>(), Err(reason), "{word}");
         }
     }
 }

@@ -52,9 +52,9 @@ impl FromStr for DocumentUrl {
 
     fn from_str(text: &str) -> Result<Self, ParseUrlError> {
         let text = text.strip_prefix(SCHEME).ok_or(ParseUrlError::Scheme)?;
-        let (place, version) =
-            text.split_once('#').map_or((text, None), |(place, heads)| (place, Some(heads)));
-        let (id, path) = place.split_once('/').map_or((place, None), |(id, path)| (id, Some(path)));
+        let (address, version) =
+            text.split_once('#').map_or((text, None), |(address, heads)| (address, Some(heads)));
+        let (id, path) = address.split_once('/').map_or((address, None), |(id, path)| (id, Some(path)));
         let mut heads = Vec::new();
         for (index, head) in version.iter().flat_map(|heads| heads.split('|')).enumerate() {
             heads.push(parse_head(head).ok_or(ParseUrlError::Head(index + 1))?);

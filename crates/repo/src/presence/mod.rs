@@ -65,13 +65,14 @@ impl Default for PresenceTimes {
 pub struct Presence {
     times: PresenceTimes,
     now: Duration,
-    ours: BTreeMap<String, CborItem>,
+    /// The channels of this user.
+    own_channels: BTreeMap<String, CborItem>,
     /// Channels with values that were not sent.
     changed: BTreeSet<String>,
     /// Since when nothing was sent. `None` before the first snapshot of a connection.
     last_sent: Option<Duration>,
-    /// The others have heard of this user.
-    was_heard: bool,
+    /// A payload of this user was sent, on this or an earlier connection.
+    has_sent_before: bool,
     /// Changes were sent since the last snapshot, so that the next heartbeat is one.
     is_snapshot_due: bool,
     announce_at: Option<Duration>,
@@ -177,10 +178,10 @@ impl Presence {
         Presence {
             times,
             now: Duration::ZERO,
-            ours: BTreeMap::new(),
+            own_channels: BTreeMap::new(),
             changed: BTreeSet::new(),
             last_sent: None,
-            was_heard: false,
+            has_sent_before: false,
             is_snapshot_due: false,
             announce_at: None,
             leaving: Leaving::No,
@@ -192,22 +193,23 @@ impl Presence {
     /// Sets a channel of this user. Until it is sent, a later value replaces it.
     pub fn set(&mut self, channel: &str, value: impl Into<CborItem>) -> Result<(), PresenceError> {
         let value = value.into();
-        let replaced = self.ours.get(channel).map(|old| entry_bytes(channel, old.as_bytes()));
-        let bytes: usize = self.ours.iter().map(|(name, value)| entry_bytes(name, value.as_bytes())).sum();
+        let replaced = self.own_channels.get(channel).map(|old| entry_bytes(channel, old.as_bytes()));
+        let bytes: usize =
+            self.own_channels.iter().map(|(name, value)| entry_bytes(name, value.as_bytes())).sum();
         check_limit(
             bytes - replaced.unwrap_or(0) + entry_bytes(channel, value.as_bytes()),
             MAX_PEER_BYTES,
             "bytes",
         )?;
-        check_limit(self.ours.len() + usize::from(replaced.is_none()), MAX_CHANNELS, "channels")?;
-        self.ours.insert(channel.to_owned(), value);
+        check_limit(self.own_channels.len() + usize::from(replaced.is_none()), MAX_CHANNELS, "channels")?;
+        self.own_channels.insert(channel.to_owned(), value);
         self.changed.insert(channel.to_owned());
         Ok(())
     }
 
     /// The channels of this user.
-    pub fn ours(&self) -> impl Iterator<Item = (&str, &CborItem)> {
-        self.ours.iter().map(|(channel, value)| (channel.as_str(), value))
+    pub fn own_channels(&self) -> impl Iterator<Item = (&str, &CborItem)> {
+        self.own_channels.iter().map(|(channel, value)| (channel.as_str(), value))
     }
 
     /// The other users, by id.
@@ -222,7 +224,7 @@ impl Presence {
 
     /// Tells the others that this user leaves. Nothing is sent after that.
     pub fn leave(&mut self) {
-        self.leaving = if self.was_heard { Leaving::ForGood } else { Leaving::Done };
+        self.leaving = if self.has_sent_before { Leaving::ForGood } else { Leaving::Done };
     }
 
     /// Was the last payload of this user sent?
@@ -234,7 +236,7 @@ impl Presence {
     /// theirs, of which some may have been lost.
     pub fn reconnect(&mut self) {
         self.last_sent = None;
-        if self.leaving == Leaving::No && self.was_heard {
+        if self.leaving == Leaving::No && self.has_sent_before {
             self.leaving = Leaving::ForReconnect;
         }
     }
@@ -258,11 +260,11 @@ impl Presence {
             self.announce_at.take_if(|at| *at <= now);
             self.changed.clear();
             self.is_snapshot_due = false;
-            let state = self.ours.iter().map(|(channel, value)| (channel.into(), value.as_bytes()));
+            let state = self.own_channels.iter().map(|(channel, value)| (channel.into(), value.as_bytes()));
             Payload::Snapshot(state.collect()).encode()
         } else if let Some(channel) = self.changed.pop_first() {
             self.is_snapshot_due = true;
-            let value = self.ours.get(&channel).expect("a changed channel has a value");
+            let value = self.own_channels.get(&channel).expect("a changed channel has a value");
             Payload::Update(channel.as_str().into(), value.as_bytes()).encode()
         } else if is_idle {
             Payload::Heartbeat.encode()
@@ -270,7 +272,7 @@ impl Presence {
             return None;
         };
         self.last_sent = Some(now);
-        self.was_heard = true;
+        self.has_sent_before = true;
         Some(payload)
     }
 
@@ -309,7 +311,7 @@ impl Presence {
         Ok(ReceivedPresence::Event(PresenceEvent::Updated { peer: sender.clone(), channels, is_new }))
     }
 
-    /// Forgets the users of whom nothing was heard for too long.
+    /// Forgets the users whose last message is too old.
     pub fn expire(&mut self, now: Duration) -> Vec<PresenceEvent> {
         let now = self.advance(now);
         let is_silent = |peer: &PeerPresence| peer.last_seen.saturating_add(self.times.expiry) <= now;

@@ -93,14 +93,14 @@ fn sync_message(frame: &[u8]) -> (SyncMessage, bool) {
 #[test]
 fn ephemeral_messages_do_not_end_a_sync() {
     let mut client = greeted(document(1, "mine", 200));
-    let (mut theirs, mut state) = (document(2, "theirs", 300), State::new());
+    let (mut server_doc, mut state) = (document(2, "theirs", 300), State::new());
     let mut count = 0;
     for round in 0.. {
         assert!(round < 20, "the sync does not end");
         while let Some(frame) = client.to_send(NOW) {
             let (message, is_request) = sync_message(&frame);
             assert!(!is_request);
-            theirs.receive_sync_message(&mut state, message).expect("sound");
+            server_doc.receive_sync_message(&mut state, message).expect("sound");
         }
         for _ in 0..1_500 {
             count += 1;
@@ -118,11 +118,11 @@ fn ephemeral_messages_do_not_end_a_sync() {
         if client.status(&id()) == Some(SyncStatus::InSync) {
             break;
         }
-        let message = theirs.generate_sync_message(&mut state).expect("an answer");
+        let message = server_doc.generate_sync_message(&mut state).expect("an answer");
         client.received(&sync(&message), NOW).expect("sound");
     }
-    let ours = client.document(&id()).expect("it was added");
-    assert_eq!((ours.get_heads(), ours.stats().changes), (theirs.get_heads(), 500));
+    let client_doc = client.document(&id()).expect("it was added");
+    assert_eq!((client_doc.get_heads(), client_doc.stats().changes), (server_doc.get_heads(), 500));
 }
 
 /// A server that repeats a message is left, independent of timeouts.
@@ -149,9 +149,9 @@ fn absent_documents_are_reported_and_may_still_come() {
     assert_eq!(events(&mut client), [Event::Unavailable { document: id(), was_known: false }]);
     assert!(client.conversation(&id()).expect("it was added").is_unavailable());
     // Another client brings it later.
-    let (mut theirs, mut state) = (document(2, "theirs", 3), State::new());
-    theirs.receive_sync_message(&mut state, message).expect("sound");
-    let answer = theirs.generate_sync_message(&mut state).expect("the document");
+    let (mut server_doc, mut state) = (document(2, "theirs", 3), State::new());
+    server_doc.receive_sync_message(&mut state, message).expect("sound");
+    let answer = server_doc.generate_sync_message(&mut state).expect("the document");
     client.received(&sync(&answer), NOW).expect("sound");
     assert_eq!(events(&mut client), [Event::Changed { document: id(), changes: 3 }]);
     assert!(!client.conversation(&id()).expect("it was added").is_unavailable());
@@ -166,13 +166,13 @@ fn absent_documents_are_reported_and_may_still_come() {
 }
 
 /// Exchanges all messages with a server. It sends what was ignored again because it is told to, not after several vain requests.
-fn settle(client: &mut Client, theirs: &mut Document, state: &mut State) {
+fn settle(client: &mut Client, server_doc: &mut Document, state: &mut State) {
     for round in 0.. {
         assert!(round < 3, "the sync takes {round} messages of the server");
         while let Some(frame) = client.to_send(NOW) {
-            theirs.receive_sync_message(state, sync_message(&frame).0).expect("sound");
+            server_doc.receive_sync_message(state, sync_message(&frame).0).expect("sound");
         }
-        let Some(message) = theirs.generate_sync_message(state) else { break };
+        let Some(message) = server_doc.generate_sync_message(state) else { break };
         client.received(&sync(&message), NOW).expect("sound");
     }
 }
@@ -181,38 +181,38 @@ fn settle(client: &mut Client, theirs: &mut Document, state: &mut State) {
 #[test]
 fn removed_documents_can_be_added_again() {
     let mut client = greeted(document(1, "mine", 3));
-    let (mut theirs, mut state) = (document(2, "theirs", 3), State::new());
-    settle(&mut client, &mut theirs, &mut state);
+    let (mut server_doc, mut state) = (document(2, "theirs", 3), State::new());
+    settle(&mut client, &mut server_doc, &mut state);
     for round in 0..3 {
         let doc = client.remove(&id()).expect("it was added");
         assert_eq!((client.status(&id()), client.document(&id()).is_none()), (None, true));
-        crate::put(&mut theirs, "theirs", 9 + round);
-        settle(&mut client, &mut theirs, &mut state);
-        assert_ne!(doc.get_heads(), theirs.get_heads());
+        crate::put(&mut server_doc, "theirs", 9 + round);
+        settle(&mut client, &mut server_doc, &mut state);
+        assert_ne!(doc.get_heads(), server_doc.get_heads());
         client.add(id(), doc);
-        settle(&mut client, &mut theirs, &mut state);
+        settle(&mut client, &mut server_doc, &mut state);
         assert_eq!(client.status(&id()), Some(SyncStatus::InSync));
-        assert_eq!(client.document(&id()).map(Document::get_heads), Some(theirs.get_heads()));
+        assert_eq!(client.document(&id()).map(Document::get_heads), Some(server_doc.get_heads()));
     }
     // Another copy replaces the document.
     let replaced = client.add(id(), document(3, "other", 1));
-    assert_eq!(replaced.map(|doc| doc.get_heads()), Some(theirs.get_heads()));
-    settle(&mut client, &mut theirs, &mut state);
-    assert_eq!(client.document(&id()).map(Document::get_heads), Some(theirs.get_heads()));
+    assert_eq!(replaced.map(|doc| doc.get_heads()), Some(server_doc.get_heads()));
+    settle(&mut client, &mut server_doc, &mut state);
+    assert_eq!(client.document(&id()).map(Document::get_heads), Some(server_doc.get_heads()));
 }
 
 /// A program closes a document and opens a copy that got the server's next change elsewhere. The server has told its heads in the
 /// meantime, so it does not answer.
 #[test]
-fn heads_that_were_told_while_a_document_was_closed_are_known() {
+fn heads_announced_while_a_document_was_closed_are_known() {
     let mut client = greeted(document(1, "mine", 3));
-    let (mut theirs, mut state) = (document(2, "theirs", 3), State::new());
-    settle(&mut client, &mut theirs, &mut state);
+    let (mut server_doc, mut state) = (document(2, "theirs", 3), State::new());
+    settle(&mut client, &mut server_doc, &mut state);
     client.remove(&id()).expect("it was added");
-    crate::put(&mut theirs, "theirs", 9);
-    settle(&mut client, &mut theirs, &mut state);
-    client.add(id(), theirs.clone());
-    settle(&mut client, &mut theirs, &mut state);
+    crate::put(&mut server_doc, "theirs", 9);
+    settle(&mut client, &mut server_doc, &mut state);
+    client.add(id(), server_doc.clone());
+    settle(&mut client, &mut server_doc, &mut state);
     assert_eq!(client.status(&id()), Some(SyncStatus::InSync));
 }
 
@@ -225,16 +225,16 @@ fn violations_of_the_protocol_are_errors() {
         client.to_send(NOW).expect("the first frame");
         client
     };
-    let check = |mut client: Client, frame: &[u8], why: &str| {
+    let check = |mut client: Client, frame: &[u8], reason: &str| {
         client.start_presence(&id(), Presence::new(PresenceTimes::default())).expect("it was added");
         client.broadcast(&id(), b"hello".to_vec());
-        assert_eq!(client.received(frame, NOW).expect_err(why).to_string(), why);
-        assert_disconnected(&mut client, why);
+        assert_eq!(client.received(frame, NOW).expect_err(reason).to_string(), reason);
+        assert_disconnected(&mut client, reason);
     };
     let long = "é".repeat(500);
     let reported =
         |message: &str| Message::Error { sender: None, target: None, message: message.into() }.encode();
-    for (frame, why) in [
+    for (frame, reason) in [
         (hex::decode("a1"), "sends data that is not a message of automerge-repo"),
         (greeting("me?", "1"), "sends a message with a wrong sender or receiver"),
         (
@@ -247,7 +247,7 @@ fn violations_of_the_protocol_are_errors() {
         (unavailable(ID), "sends messages before its greeting"),
         (ephemeral("x", ID, 1), "sends messages before its greeting"),
     ] {
-        check(joined(), &frame, why);
+        check(joined(), &frame, reason);
     }
     let mut garbage = sync(&document(2, "theirs", 1).generate_sync_message(&mut State::new()).expect("one"));
     garbage.truncate(garbage.len() - 1);
@@ -255,7 +255,7 @@ fn violations_of_the_protocol_are_errors() {
     *damaged.last_mut().expect("bytes") ^= 1;
     let mut message = SyncMessage::default();
     message.changes = vec![damaged];
-    for (frame, why) in [
+    for (frame, reason) in [
         (greeting("us", "1"), "sends a second greeting"),
         (sync_frame("x", "us", b"x"), "sends a message with a wrong sender or receiver"),
         (sync_frame("srv", "x", b"x"), "sends a message with a wrong sender or receiver"),
@@ -265,7 +265,7 @@ fn violations_of_the_protocol_are_errors() {
         (garbage, "sends data that is not a message of automerge-repo"),
         (reported("go"), "reports an error: \"go\""),
     ] {
-        check(greeted(document(1, "mine", 1)), &frame, why);
+        check(greeted(document(1, "mine", 1)), &frame, reason);
     }
     // A greeting before the first frame of the client, and frames without a connection.
     let mut client = Client::new("us".into(), "session");
@@ -363,8 +363,8 @@ fn refused_changes_are_reported_once_and_end_the_sync() {
     let options = LoadOptions::new().limits(Limits { operations: 10, ..Limits::default() });
     let doc = Document::load_with(&document(1, "mine", 1).save(), options).expect("sound");
     client.add(id(), doc);
-    let mut theirs = document(2, "theirs", 1);
-    theirs
+    let mut server_doc = document(2, "theirs", 1);
+    server_doc
         .transact(|tx| (0..20).try_for_each(|value| tx.put(ROOT, format!("key {value}"), value)))
         .expect("there is room");
     let mut refused = 0;
@@ -376,9 +376,9 @@ fn refused_changes_are_reported_once_and_end_the_sync() {
         for round in 0.. {
             assert!(round < 20, "the sync does not end");
             while let Some(frame) = client.to_send(NOW) {
-                theirs.receive_sync_message(&mut state, sync_message(&frame).0).expect("sound");
+                server_doc.receive_sync_message(&mut state, sync_message(&frame).0).expect("sound");
             }
-            let Some(message) = theirs.generate_sync_message(&mut state) else { break };
+            let Some(message) = server_doc.generate_sync_message(&mut state) else { break };
             client.received(&sync(&message), NOW).expect("sound");
         }
         assert_eq!(client.status(&id()), Some(SyncStatus::Refused));
@@ -400,18 +400,18 @@ fn refused_changes_beyond_those_named_are_counted() {
     client.to_send(NOW).expect("the first frame");
     client.received(&greeting("us", "1"), NOW).expect("sound");
     // The first change is beyond the limit, and all others depend on it.
-    let mut theirs = Document::new().with_actor(ActorId::from([2]));
-    theirs
+    let mut server_doc = Document::new().with_actor(ActorId::from([2]));
+    server_doc
         .transact(|tx| (0..20).try_for_each(|key| tx.put(ROOT, format!("{key}"), 1)))
         .expect("there is room");
-    (1..5_000).for_each(|value| crate::put(&mut theirs, "theirs", value));
+    (1..5_000).for_each(|value| crate::put(&mut server_doc, "theirs", value));
     let mut state = State::new();
     for round in 0.. {
         assert!(round < 20, "the sync does not end");
         while let Some(frame) = client.to_send(NOW) {
-            theirs.receive_sync_message(&mut state, sync_message(&frame).0).expect("sound");
+            server_doc.receive_sync_message(&mut state, sync_message(&frame).0).expect("sound");
         }
-        let Some(message) = theirs.generate_sync_message(&mut state) else { break };
+        let Some(message) = server_doc.generate_sync_message(&mut state) else { break };
         client.received(&sync(&message), NOW).expect("sound");
     }
     let (mut named, mut further) = (BTreeSet::new(), 0);
@@ -431,10 +431,10 @@ fn refused_changes_beyond_those_named_are_counted() {
 #[test]
 fn a_sync_goes_on_after_a_refusal_while_only_the_server_lacks_changes() {
     let options = LoadOptions::new().limits(Limits { operations: 10, ..Limits::default() });
-    let mut ours = Document::load_with(&document(1, "mine", 1).save(), options).expect("sound");
+    let mut client_doc = Document::load_with(&document(1, "mine", 1).save(), options).expect("sound");
     let mut conversation = Conversation::new();
-    let receive = |ours: &mut Document, conversation: &mut Conversation, message: &SyncMessage| {
-        conversation.receive(ours, &message.encode()).expect("sound")
+    let receive = |client_doc: &mut Document, conversation: &mut Conversation, message: &SyncMessage| {
+        conversation.receive(client_doc, &message.encode()).expect("sound")
     };
     // A change beyond the limit, in a message of a peer whose heads do not name it.
     let mut large = document(2, "theirs", 1);
@@ -444,19 +444,19 @@ fn a_sync_goes_on_after_a_refusal_while_only_the_server_lacks_changes() {
     let mut message = SyncMessage::default();
     message.changes = large.get_changes(&[]).iter().map(|change| change.raw_bytes()).collect();
     message.heads = document(2, "theirs", 1).get_heads().into();
-    let received = receive(&mut ours, &mut conversation, &message);
+    let received = receive(&mut client_doc, &mut conversation, &message);
     assert_eq!((received.changes, received.refused.len()), (1, 1));
-    assert!(conversation.missing_changes(&ours).is_empty());
-    assert_eq!(conversation.status(&ours), SyncStatus::InProgress);
+    assert!(conversation.missing_changes(&client_doc).is_empty());
+    assert_eq!(conversation.status(&client_doc), SyncStatus::InProgress);
     // The server answers with all heads, and then names the refused change.
     message.changes.clear();
-    message.heads = ours.get_heads().into();
-    receive(&mut ours, &mut conversation, &message);
-    assert_eq!(conversation.status(&ours), SyncStatus::InSync);
+    message.heads = client_doc.get_heads().into();
+    receive(&mut client_doc, &mut conversation, &message);
+    assert_eq!(conversation.status(&client_doc), SyncStatus::InSync);
     message.heads = large.get_heads().into();
-    receive(&mut ours, &mut conversation, &message);
-    assert_eq!(conversation.missing_changes(&ours), large.get_heads());
-    assert_eq!(conversation.status(&ours), SyncStatus::Refused);
+    receive(&mut client_doc, &mut conversation, &message);
+    assert_eq!(conversation.missing_changes(&client_doc), large.get_heads());
+    assert_eq!(conversation.status(&client_doc), SyncStatus::Refused);
 }
 
 /// A server names a head and never sends it.
@@ -527,8 +527,8 @@ fn changes_that_a_server_does_not_take_end_the_sync() {
     }
     assert_eq!(client.status(&id()), Some(SyncStatus::Unaccepted));
     // A new change is sent, and counted anew.
-    let ours = client.document_mut(&id()).expect("it was added");
-    ours.transact(|tx| tx.put(ROOT, "later", 1)).expect("there is room");
+    let client_doc = client.document_mut(&id()).expect("it was added");
+    client_doc.transact(|tx| tx.put(ROOT, "later", 1)).expect("there is room");
     assert_eq!(client.status(&id()), Some(SyncStatus::InProgress));
     assert!(server.answer(&mut client));
     assert_eq!(unchanged_answers(&client), 0);
@@ -632,7 +632,7 @@ fn damaged_frames_leave_a_client_that_still_syncs() {
             events(&mut client);
         }
         // A sound server then brings its changes.
-        let (mut theirs, mut state) = (document(3, "sound", 2), State::new());
+        let (mut server_doc, mut state) = (document(3, "sound", 2), State::new());
         client.connect();
         client.to_send(NOW).expect("the first frame");
         client.received(&greeting("us", "1"), NOW).expect("sound");
@@ -641,14 +641,14 @@ fn damaged_frames_leave_a_client_that_still_syncs() {
             while let Some(frame) = client.to_send(NOW) {
                 if let Ok(Message::Sync(body) | Message::Request(body)) = Message::decode(&frame) {
                     let message = SyncMessage::decode(&body.data).expect("sound");
-                    theirs.receive_sync_message(&mut state, message).expect("sound");
+                    server_doc.receive_sync_message(&mut state, message).expect("sound");
                 }
             }
-            let Some(message) = theirs.generate_sync_message(&mut state) else { break };
+            let Some(message) = server_doc.generate_sync_message(&mut state) else { break };
             client.received(&sync(&message), NOW).expect("sound");
         }
-        let ours = client.document(&id()).expect("it was added");
-        assert_eq!(ours.get_heads(), theirs.get_heads(), "seed {seed}");
+        let client_doc = client.document(&id()).expect("it was added");
+        assert_eq!(client_doc.get_heads(), server_doc.get_heads(), "seed {seed}");
     }
     assert!(errors > 100 && receipts > 100, "{errors} errors, {receipts} receipts");
 }

@@ -180,17 +180,17 @@ fn recorded_exchange_brings_the_document() {
     let (mut doc, mut conversation) = (Document::new(), Conversation::new());
     conversation.receive(&mut doc, &data("create-1-sync")).expect("sound");
     let ask = conversation.next_message(&doc).expect("an answer");
-    let [ours, recorded] =
+    let [sent, recorded] =
         [&ask.data[..], &data("create-2-sync")].map(|data| SyncMessage::decode(data).expect("sound"));
-    assert_eq!((ours.heads, ours.need), (recorded.heads, recorded.need));
+    assert_eq!((sent.heads, sent.need), (recorded.heads, recorded.need));
     let received = conversation.receive(&mut doc, &data("create-3-sync")).expect("sound");
     assert_eq!((received.changes, received.refused.len()), (1, 0));
     assert_eq!(doc.get_heads()[0].to_string(), HEAD);
     assert!(doc.get(hashmill_doc::ROOT, "hello").expect("a map").is_some());
     assert_eq!(conversation.status(&doc), SyncStatus::InSync);
     let done = conversation.next_message(&doc).expect("an answer");
-    let [ours, recorded] =
+    let [sent, recorded] =
         [&done.data[..], &data("create-4-sync")].map(|data| SyncMessage::decode(data).expect("sound"));
-    assert_eq!((ours.heads, ours.need, ours.changes), (recorded.heads, recorded.need, recorded.changes));
+    assert_eq!((sent.heads, sent.need, sent.changes), (recorded.heads, recorded.need, recorded.changes));
     assert_eq!(conversation.next_message(&doc), None);
 }

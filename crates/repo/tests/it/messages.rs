@@ -135,17 +135,17 @@ fn tolerates_what_peers_leave_out() {
 
 #[test]
 fn rejects_missing_and_excess_data() {
-    let why = |frame: &[u8]| Message::decode(frame).expect_err("not sound").to_string();
-    assert_eq!(why(&hex::decode("a0")), "it lacks the field type");
-    assert_eq!(why(&hex::decode("a16474797065f7")), "it lacks the field type");
-    assert_eq!(why(&hex::decode("a164747970656473796e63")), "it lacks the field senderId");
-    assert_eq!(why(&hex::decode("a2647479706561786474797065617a")), "it has the field \"type\" twice");
+    let error_text = |frame: &[u8]| Message::decode(frame).expect_err("not sound").to_string();
+    assert_eq!(error_text(&hex::decode("a0")), "it lacks the field type");
+    assert_eq!(error_text(&hex::decode("a16474797065f7")), "it lacks the field type");
+    assert_eq!(error_text(&hex::decode("a164747970656473796e63")), "it lacks the field senderId");
+    assert_eq!(error_text(&hex::decode("a2647479706561786474797065617a")), "it has the field \"type\" twice");
     let field = |value: &[u8]| [&hex::decode("a16178")[..], value].concat();
     let deep = "it has more than 64 nested values";
-    assert_eq!(why(&field(&[0x9f; 1000])), deep);
-    assert_eq!(why(&field(&[0xc1; 1000])), deep);
+    assert_eq!(error_text(&field(&[0x9f; 1000])), deep);
+    assert_eq!(error_text(&field(&[0xc1; 1000])), deep);
     let many: Vec<u8> = (0..100).flat_map(|number| [0x61, number, 0]).collect();
-    assert_eq!(why(&[&[0xbf][..], &many].concat()), "it has more than 64 fields");
+    assert_eq!(error_text(&[&[0xbf][..], &many].concat()), "it has more than 64 fields");
     // Those that end official servers are the first.
     for frame in ["f6", "f7", "01", "", "ffff", "00", "80", "ff", "a1", "a101", "bf", "a16178ff"] {
         assert!(Message::decode(&hex::decode(frame)).is_err(), "{frame}");

@@ -165,8 +165,8 @@ struct User {
     is_connected: bool,
     /// What the user has set, in order: an entry is a channel's value.
     set: BTreeMap<String, Vec<i32>>,
-    /// The place in `set` of the newest value that this user has seen of another user's channel.
-    seen: BTreeMap<(String, String), usize>,
+    /// Index in `set` of the newest value that this user has received of another user's channel.
+    newest_received: BTreeMap<(String, String), usize>,
     to_server: VecDeque<Vec<u8>>,
     to_client: VecDeque<Vec<u8>>,
 }
@@ -197,7 +197,7 @@ impl World {
                 rate: 900 + rng.below(201) as u64,
                 is_connected: false,
                 set: BTreeMap::new(),
-                seen: BTreeMap::new(),
+                newest_received: BTreeMap::new(),
                 to_server: VecDeque::new(),
                 to_client: VecDeque::new(),
             }
@@ -323,7 +323,7 @@ impl World {
             let author = self.users.iter().find(|user| user.name == peer).expect("a user");
             assert_ne!(author.name, self.users[user].name, "a user is no peer of itself");
             assert!(value < author.set[&channel].len(), "a value that was never set");
-            let newest = self.users[user].seen.entry((peer, channel)).or_insert(0);
+            let newest = self.users[user].newest_received.entry((peer, channel)).or_insert(0);
             assert!(*newest <= value, "{newest} before {value}");
             *newest = value;
         }

@@ -90,7 +90,7 @@ pub fn search(seed: u64, files: usize) -> Result<Counts, Box<Finding>> {
 fn search_script(seed: u64, counts: &mut Counts) -> Result<(), Box<Finding>> {
     let mut rng = Rng::new(seed);
     let changes = runner::changes::<Hashmill>(&Script::random(seed, 6));
-    let mut known_ops = KnownOps::of(changes.iter().map(Vec::as_slice));
+    let mut known_ops = KnownOps::from_files(changes.iter().map(Vec::as_slice));
     let heads = known_ops.heads();
     let forged = known_ops.forge(&[0xe0], heads, ForgeStrictness::Great, &mut rng).bytes();
     let mut doc = Document::new();

@@ -46,7 +46,7 @@ impl Core {
     }
 
     fn release_batch(&mut self, batch: Batch) {
-        let Batch { chunks, documents, held, .. } = batch;
+        let Batch { chunks, documents, pending_frames, .. } = batch;
         self.counts.commits += 1;
         for chunk in chunks {
             self.counts.committed_bytes += chunk.bytes.len() as u64;
@@ -60,8 +60,8 @@ impl Core {
             }
         }
         // All before any new frame, so that messages keep their order.
-        let sockets: BTreeSet<SocketId> = held.iter().map(|frame| frame.socket).collect();
-        held.into_iter().for_each(|frame| self.release(frame));
+        let sockets: BTreeSet<SocketId> = pending_frames.iter().map(|frame| frame.socket).collect();
+        pending_frames.into_iter().for_each(|frame| self.release(frame));
         sockets.into_iter().for_each(|socket| self.resume(socket));
         // All that came meanwhile goes into the next batch.
         documents.keys().for_each(|document| self.schedule(document));
@@ -88,7 +88,7 @@ impl Core {
         }
         for frame in self.commit.give_up() {
             if let Some(socket) = self.sockets.get_mut(frame.socket) {
-                socket.held_bytes = socket.held_bytes.saturating_sub(frame.frame.len());
+                socket.pending_bytes = socket.pending_bytes.saturating_sub(frame.frame.len());
             }
         }
         self.valid_since = self.next_number();

@@ -8,7 +8,7 @@ use hashmill_repo::DocumentId;
 use super::Core;
 use super::defect::Defect;
 use super::entry::{Entry, Residence};
-use super::group_commit::{HeldFrame, Hold};
+use super::group_commit::{Hold, PendingFrame};
 use crate::access::Access;
 use crate::chunk::{ChunkKey, StoredChunk};
 use crate::document::{DocumentJob, DocumentLimits, Input, Opened, Output, Record, WorkOutput, WorkResult};
@@ -205,8 +205,8 @@ impl Core {
         if hold == Hold::Nothing || tells_early {
             return self.send(id, frame);
         }
-        socket.held_bytes += frame.len();
-        self.commit.hold(hold, HeldFrame { socket: id, document: document.clone(), stamp, frame });
+        socket.pending_bytes += frame.len();
+        self.commit.hold(hold, PendingFrame { socket: id, document: document.clone(), stamp, frame });
     }
 
     fn set_memory(&mut self, document: &DocumentId, bytes: usize) {

@@ -8,7 +8,7 @@ use crate::chunk::ChunkKey;
 use crate::document::{Input, OpenDocument};
 use crate::ids::SocketId;
 
-/// Where a document is.
+/// Residence of a document.
 #[derive(Debug)]
 pub(super) enum Residence {
     /// It is being loaded, or the next attempt is awaited.

@@ -9,7 +9,7 @@ use hashmill_repo::{DocumentId, Message};
 use super::Core;
 use super::defect::Defect;
 use super::entry::Entry;
-use super::group_commit::HeldFrame;
+use super::group_commit::PendingFrame;
 use crate::access::Access;
 use crate::document::{Input, PeerFrame};
 use crate::event::{Action, CloseReason};
@@ -181,10 +181,10 @@ impl Core {
     }
 
     /// Sends a frame whose batch is stored, unless the exchange has started again since.
-    pub(super) fn release(&mut self, held: HeldFrame) {
-        let HeldFrame { socket: id, document, stamp, frame } = held;
+    pub(super) fn release(&mut self, pending: PendingFrame) {
+        let PendingFrame { socket: id, document, stamp, frame } = pending;
         let Some(socket) = self.sockets.get_mut(id) else { return };
-        socket.held_bytes = socket.held_bytes.saturating_sub(frame.len());
+        socket.pending_bytes = socket.pending_bytes.saturating_sub(frame.len());
         if socket.expects(&document, stamp) {
             self.send(id, frame);
         }

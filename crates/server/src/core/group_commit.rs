@@ -13,12 +13,12 @@ use crate::ids::{BatchId, SocketId};
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 const LAST_RETRY: Duration = Duration::from_secs(2);
 
-/// A frame that reveals changes of a batch.
+/// A frame that reveals changes of a batch, and waits until it is stored.
 #[derive(Debug)]
-pub(super) struct HeldFrame {
+pub(super) struct PendingFrame {
     pub(super) socket: SocketId,
     pub(super) document: DocumentId,
-    /// The work that made it.
+    /// The number of the job that encoded it.
     pub(super) stamp: u64,
     pub(super) frame: Vec<u8>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Batch {
     pub(super) chunks: Vec<StoredChunk>,
     /// The documents of the chunks, with the heads that the chunks lead to.
     pub(super) documents: BTreeMap<DocumentId, Vec<ChangeHash>>,
-    pub(super) held: Vec<HeldFrame>,
+    pub(super) pending_frames: Vec<PendingFrame>,
     bytes: usize,
 }
 
@@ -85,7 +85,7 @@ impl GroupCommit {
         self.open.chunks.push(chunk);
     }
 
-    /// What frames about a document wait for.
+    /// The batch that frames about a document wait for.
     pub(super) fn hold_of(&self, document: &DocumentId) -> Hold {
         let is_in = |batch: &Batch| batch.documents.contains_key(document);
         if is_in(&self.open) {
@@ -98,12 +98,12 @@ impl GroupCommit {
     }
 
     /// Keeps a frame until its batch is stored.
-    pub(super) fn hold(&mut self, hold: Hold, frame: HeldFrame) {
+    pub(super) fn hold(&mut self, hold: Hold, frame: PendingFrame) {
         let batch = match hold {
             Hold::InFlight => self.in_flight.as_mut().unwrap_or(&mut self.open),
             Hold::Open | Hold::Nothing => &mut self.open,
         };
-        batch.held.push(frame);
+        batch.pending_frames.push(frame);
     }
 
     /// Is an append under way, or a retry awaited?
@@ -170,13 +170,13 @@ impl GroupCommit {
     }
 
     /// Gives up all batches. Their chunks are still to be stored; the returned frames are not to be sent.
-    pub(super) fn give_up(&mut self) -> Vec<HeldFrame> {
+    pub(super) fn give_up(&mut self) -> Vec<PendingFrame> {
         let (first, second) = (self.in_flight.take().unwrap_or_default(), std::mem::take(&mut self.open));
         if let Some(attempt) = &mut self.attempt {
             attempt.is_stale = true;
         }
         self.given_up = Some([first.chunks, second.chunks].concat());
-        first.held.into_iter().chain(second.held).collect()
+        first.pending_frames.into_iter().chain(second.pending_frames).collect()
     }
 
     /// Since when the storage has not taken the current chunks.

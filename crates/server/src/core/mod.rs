@@ -34,7 +34,7 @@ use sockets::Sockets;
 /// A sync server without sockets, storage, threads and clock.
 ///
 /// The caller passes each event to [`step`](Self::step) with the time since any fixed start, and carries out the actions in order.
-/// A new core on the same storage continues after a crash: all that was told is there.
+/// A new core on the same storage continues after a crash: all confirmed changes are in it.
 #[derive(Debug)]
 pub struct Core {
     config: Config,

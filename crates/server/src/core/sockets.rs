@@ -29,7 +29,7 @@ pub(super) struct Socket {
     /// Bytes of frames that were sent and have not left the queue.
     pub(super) queued_bytes: usize,
     /// Bytes of frames that wait until a batch is stored.
-    pub(super) held_bytes: usize,
+    pub(super) pending_bytes: usize,
     /// Bytes of received messages that wait to be processed.
     pub(super) inbox_bytes: usize,
     /// It is closed at the end of this step.
@@ -44,7 +44,7 @@ pub(super) struct Socket {
 impl Socket {
     /// Bytes that the client has not read yet.
     pub(super) fn outgoing_bytes(&self) -> usize {
-        self.queued_bytes + self.held_bytes
+        self.queued_bytes + self.pending_bytes
     }
 
     pub(super) fn access_to(&self, document: &DocumentId) -> Access {
@@ -83,7 +83,7 @@ impl Sockets {
             lost: BTreeSet::new(),
             deferred: BTreeSet::new(),
             queued_bytes: 0,
-            held_bytes: 0,
+            pending_bytes: 0,
             inbox_bytes: 0,
             is_closing: false,
             paid_at: Duration::ZERO,

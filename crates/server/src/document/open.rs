@@ -331,7 +331,7 @@ impl OpenDocument {
         self.peers.values_mut().for_each(|peer| peer.start_over(refuses, false));
     }
 
-    /// The whole document. Changes that wait for others are left out: no client was told that they are here.
+    /// The whole document. Changes that wait for others are left out: they were confirmed to no client.
     fn save(&mut self) -> Vec<u8> {
         self.doc.save_with(SaveOptions { retain_orphans: false, ..SaveOptions::default() })
     }
@@ -349,7 +349,7 @@ impl OpenDocument {
 
     fn make_messages(&mut self, is_empty: bool, full: &BTreeSet<SocketId>, output: &mut Output) {
         for (socket, peer) in self.peers.iter_mut().filter(|(_, peer)| peer.is_due && !peer.is_denied()) {
-            if is_empty && (peer.has_nothing() || !peer.has_asked) {
+            if is_empty && (peer.has_nothing() || !peer.has_requested) {
                 // An absent document looks like a denied one: there is no sync message about it.
                 peer.is_due = false;
             } else if full.contains(socket) {

@@ -13,8 +13,8 @@ pub(super) struct Peer {
     access: Access,
     /// A message may have to be sent.
     pub(super) is_due: bool,
-    /// Has it sent a message about the document, or may have?
-    pub(super) has_asked: bool,
+    /// The client has sent a message about the document, or may have.
+    pub(super) has_requested: bool,
     /// Number of consecutive messages that could not be read.
     failures: u32,
 }
@@ -22,14 +22,14 @@ pub(super) struct Peer {
 impl Peer {
     pub(super) fn new(access: Access, refuses_changes: bool) -> Peer {
         let conversation = Conversation::new();
-        let mut peer = Peer { conversation, access, is_due: false, has_asked: true, failures: 0 };
+        let mut peer = Peer { conversation, access, is_due: false, has_requested: true, failures: 0 };
         peer.update_read_only(refuses_changes);
         peer
     }
 
     /// A client that gets the document without asking.
     pub(super) fn announced(access: Access, refuses_changes: bool) -> Peer {
-        Peer { is_due: true, has_asked: false, ..Peer::new(access, refuses_changes) }
+        Peer { is_due: true, has_requested: false, ..Peer::new(access, refuses_changes) }
     }
 
     fn update_read_only(&mut self, refuses_changes: bool) {
@@ -54,10 +54,10 @@ impl Peer {
         if self.access == access {
             return;
         }
-        self.has_asked = true;
+        self.has_requested = true;
         self.access = access;
         if access == Access::Denied {
-            // What the client was told until now decides how the exchange starts over.
+            // The last message to the client decides how the exchange starts over.
             self.is_due = false;
         } else {
             self.start_over(refuses_changes, has_lost_messages);
@@ -81,12 +81,12 @@ impl Peer {
         max_idle: u32,
     ) -> Result<ReceivedMessage, (SyncError, bool)> {
         self.is_due = true;
-        self.has_asked = true;
-        let told_heads = self.conversation.state().last_sent_heads().to_vec();
+        self.has_requested = true;
+        let last_sent_before = self.conversation.state().last_sent_heads().to_vec();
         match self.conversation.receive(doc, data) {
             Ok(received) => {
                 self.failures = 0;
-                self.owe_confirmation(doc, &told_heads);
+                self.owe_confirmation(doc, &last_sent_before);
                 Ok(received)
             }
             Err(error) => {
@@ -100,12 +100,12 @@ impl Peer {
     }
 
     /// The protocol sends nothing to a client that names our heads: it takes that for an answer to them. A client whose changes
-    /// arrived in an earlier message that is not answered yet has made these heads itself, and waits to be told that they are here.
-    fn owe_confirmation(&mut self, doc: &Document, told_heads: &[ChangeHash]) {
+    /// arrived in an earlier message that is not answered yet has created these heads itself, and waits for their confirmation.
+    fn owe_confirmation(&mut self, doc: &Document, last_sent_before: &[ChangeHash]) {
         let state = self.conversation.state();
         let heads = doc.get_heads();
-        let is_taken_for_told = state.last_sent_heads() == heads && told_heads != heads;
-        if is_taken_for_told && StateParts::from(state).have_responded {
+        let is_taken_as_sent = state.last_sent_heads() == heads && last_sent_before != heads;
+        if is_taken_as_sent && StateParts::from(state).have_responded {
             self.conversation.restart();
         }
     }

@@ -24,8 +24,8 @@ impl ShellCounts {
     /// Records the duration of an append.
     pub(super) fn note_commit(&self, duration: Duration) {
         let us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-        let place = BOUNDS_US.iter().position(|bound| us <= *bound).unwrap_or(BOUNDS_US.len());
-        self.commits[place].fetch_add(1, Ordering::Relaxed);
+        let bucket = BOUNDS_US.iter().position(|bound| us <= *bound).unwrap_or(BOUNDS_US.len());
+        self.commits[bucket].fetch_add(1, Ordering::Relaxed);
         self.commit_us.fetch_add(us, Ordering::Relaxed);
     }
 }
@@ -96,10 +96,10 @@ fn write_durations(out: &mut String, shell: &ShellCounts) {
     let name = "commit_duration_seconds";
     write_head(out, name, "histogram", "Time until a group of changes was durable, or had failed.");
     let mut count = 0;
-    for (place, commits) in shell.commits.iter().enumerate() {
+    for (bucket, commits) in shell.commits.iter().enumerate() {
         count += commits.load(Ordering::Relaxed);
         let bound =
-            BOUNDS_US.get(place).map_or_else(|| "+Inf".to_owned(), |us| (*us as f64 / 1e6).to_string());
+            BOUNDS_US.get(bucket).map_or_else(|| "+Inf".to_owned(), |us| (*us as f64 / 1e6).to_string());
         let _ = writeln!(out, "hashmill_{name}_bucket{{le=\"{bound}\"}} {count}");
     }
     let sum = shell.commit_us.load(Ordering::Relaxed) as f64 / 1e6;

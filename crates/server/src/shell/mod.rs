@@ -50,7 +50,7 @@ pub struct Settings {
     pub peer_id: String,
     /// Random bytes for the id of a new storage.
     pub new_storage_id: [u8; 16],
-    /// Who may connect, and with which rights.
+    /// Accepted clients and their rights.
     pub authentication: Authentication,
     /// The most that any client may do.
     pub max_access: Access,

@@ -114,12 +114,12 @@ impl Store {
             let mut entries = Vec::new();
             for entry in table.range((document, "", "")..)? {
                 let (key, bytes) = entry?;
-                let (of, kind, name) = key.value();
-                if of != document {
+                let (entry_document, kind, name) = key.value();
+                if entry_document != document {
                     break;
                 }
                 let (kind, name, bytes) = (kind.to_owned(), name.to_owned(), bytes.value().to_vec());
-                entries.push(Entry { document: of.to_owned(), kind, name, bytes });
+                entries.push(Entry { document: entry_document.to_owned(), kind, name, bytes });
             }
             Ok(entries)
         })

@@ -106,10 +106,10 @@ impl SimulatedClient {
         self.starts += 1;
         let session = format!("session {}", self.starts);
         self.client = Client::new(PeerId::from(self.peer.as_str()), &session);
-        for (place, (id, saved)) in self.saved.iter().enumerate() {
+        for (index, (id, saved)) in self.saved.iter().enumerate() {
             let doc = Document::load(&saved.document).expect("it was saved");
             // Changes that were not saved are lost, so the actor is a new one.
-            let doc = doc.with_actor(ActorId::from([self.number, place as u8, self.starts]));
+            let doc = doc.with_actor(ActorId::from([self.number, index as u8, self.starts]));
             let state = saved.state.as_ref();
             let conversation =
                 state.map(|state| Conversation::from_state(state).expect("it was saved")).unwrap_or_default();

@@ -119,8 +119,8 @@ impl Disk {
             let at = rng.below(chunks.len());
             let bytes = &mut chunks[at].bytes;
             if !bytes.is_empty() {
-                let place = rng.below(bytes.len());
-                bytes[place] ^= 1 << rng.below(8);
+                let offset = rng.below(bytes.len());
+                bytes[offset] ^= 1 << rng.below(8);
             }
         }
         Ok(chunks)

@@ -41,15 +41,15 @@ impl Exchanges {
     ) -> Result<(), Violation> {
         let exchange = self.all.entry((socket, document.clone())).or_default();
         let shared = message.have.iter().flat_map(|have| &have.last_sync).copied().collect();
-        let said = [message.heads.to_vec(), message.need.to_vec(), shared];
+        let content = [message.heads.to_vec(), message.need.to_vec(), shared];
         let last = &mut exchange.last[usize::from(is_server)];
-        if last.as_ref() == Some(&said) {
+        if last.as_ref() == Some(&content) {
             exchange.idle += 1;
             exchange.in_flight = exchange.in_flight.max(in_flight);
         } else {
             (exchange.idle, exchange.in_flight) = (0, in_flight);
         }
-        *last = Some(said);
+        *last = Some(content);
         let most = MAX_IDLE_FRAMES + IDLE_FRAMES_IN_FLIGHT * exchange.in_flight;
         if exchange.idle > most {
             return Err(Violation::new("exchange", format!("{document}: {most} idle frames")));

@@ -5,8 +5,8 @@ use hashmill_repo::message::{PeerMetadata, SyncBody};
 use hashmill_repo::{DocumentId, Message};
 use hashmill_testkit::Rng;
 
-/// The frames of one hostile socket. `seen` are sound frames of others.
-pub(super) fn frames(rng: &mut Rng, ids: &[DocumentId], seen: &[Vec<u8>]) -> Vec<Vec<u8>> {
+/// The frames of one hostile socket. `sound_frames` are from other clients.
+pub(super) fn frames(rng: &mut Rng, ids: &[DocumentId], sound_frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let peer = format!("hostile-{}", rng.below(2));
     let mut frames = Vec::new();
     if rng.below(3) > 0 {
@@ -15,12 +15,12 @@ pub(super) fn frames(rng: &mut Rng, ids: &[DocumentId], seen: &[Vec<u8>]) -> Vec
         frames.push(Message::Join { sender, metadata, versions }.encode());
     }
     for _ in 0..1 + rng.below(6) {
-        frames.push(frame(rng, &peer, ids, seen));
+        frames.push(frame(rng, &peer, ids, sound_frames));
     }
     frames
 }
 
-fn frame(rng: &mut Rng, peer: &str, ids: &[DocumentId], seen: &[Vec<u8>]) -> Vec<u8> {
+fn frame(rng: &mut Rng, peer: &str, ids: &[DocumentId], sound_frames: &[Vec<u8>]) -> Vec<u8> {
     let sync = |document: String, data: &[u8]| {
         let (sender, target) = (peer.into(), "srv".into());
         Message::Sync(SyncBody { sender, target, document: document.into(), data: data.into() }).encode()
@@ -49,10 +49,11 @@ fn frame(rng: &mut Rng, peer: &str, ids: &[DocumentId], seen: &[Vec<u8>]) -> Vec
         }
         _ => {
             // A sound frame of another client, with a changed byte.
-            let mut frame = seen.get(rng.below(seen.len().max(1))).cloned().unwrap_or_default();
+            let mut frame =
+                sound_frames.get(rng.below(sound_frames.len().max(1))).cloned().unwrap_or_default();
             if !frame.is_empty() {
-                let place = rng.below(frame.len());
-                frame[place] ^= 1 << rng.below(8);
+                let offset = rng.below(frame.len());
+                frame[offset] ^= 1 << rng.below(8);
             }
             frame
         }

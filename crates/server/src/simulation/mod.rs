@@ -122,9 +122,9 @@ fn violations_are_reduced() {
         let events = fails(&reduced).expect("it still fails");
         let operations = reduced.operations.clone().expect("a list");
         assert!(operations.len() <= most_operations, "{events} of {} events: {reduced}", world.events);
-        for place in 0..operations.len() {
+        for index in 0..operations.len() {
             let mut fewer = reduced.clone();
-            fewer.operations.as_mut().expect("a list").remove(place);
+            fewer.operations.as_mut().expect("a list").remove(index);
             assert_eq!(fails(&fewer), None, "{fewer}");
         }
     }

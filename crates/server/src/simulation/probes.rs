@@ -53,7 +53,7 @@ const LEAST: [(&str, usize); 44] = [
     ("unreadable chunks", 10),
 ];
 
-/// How often each of them happened.
+/// Number of occurrences of each.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Probes {
     counts: BTreeMap<&'static str, usize>,
@@ -122,7 +122,7 @@ impl Probes {
         other.counts.iter().for_each(|(name, count)| *self.counts.entry(name).or_default() += count);
     }
 
-    /// What a number of worlds reached too rarely, with the number of times and the least one.
+    /// Probes that a number of worlds reached too rarely, with their number and the minimum.
     pub(super) fn too_rare(&self, worlds: u64) -> Vec<(&'static str, usize, usize)> {
         let least =
             LEAST.into_iter().map(|(name, least)| (name, (least as u64 * worlds).div_ceil(100) as usize));

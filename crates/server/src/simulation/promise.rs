@@ -8,7 +8,7 @@ use hashmill_repo::DocumentId;
 use super::violation::Violation;
 use crate::chunk::StoredChunk;
 
-/// What clients made, what they were told, and what is stored.
+/// Changes that clients created, that were confirmed to them, and that are stored.
 #[derive(Default)]
 pub(super) struct Promise {
     documents: BTreeMap<DocumentId, Changes>,
@@ -16,32 +16,32 @@ pub(super) struct Promise {
 
 #[derive(Default)]
 struct Changes {
-    /// All changes that clients made, with their dependencies.
-    made: BTreeMap<ChangeHash, Vec<ChangeHash>>,
+    /// All changes that clients created, with their dependencies.
+    created: BTreeMap<ChangeHash, Vec<ChangeHash>>,
     /// Number of stored chunks with each change.
     stored: BTreeMap<ChangeHash, usize>,
-    /// Changes that clients were told are there, with all ancestors.
-    told: BTreeSet<ChangeHash>,
+    /// Changes that were confirmed to clients, with all ancestors.
+    confirmed: BTreeSet<ChangeHash>,
 }
 
 impl Promise {
-    pub(super) fn note_made(&mut self, document: &DocumentId, hash: ChangeHash, deps: &[ChangeHash]) {
-        self.documents.entry(document.clone()).or_default().made.insert(hash, deps.to_vec());
+    pub(super) fn note_created(&mut self, document: &DocumentId, hash: ChangeHash, deps: &[ChangeHash]) {
+        self.documents.entry(document.clone()).or_default().created.insert(hash, deps.to_vec());
     }
 
-    /// Checks that clients made all of these.
-    pub(super) fn check_made(&self, document: &DocumentId, heads: &[ChangeHash]) -> Result<(), Violation> {
-        let made = |hash: &ChangeHash| {
-            self.documents.get(document).is_some_and(|changes| changes.made.contains_key(hash))
+    /// Checks that clients created all of these.
+    pub(super) fn check_created(&self, document: &DocumentId, heads: &[ChangeHash]) -> Result<(), Violation> {
+        let created = |hash: &ChangeHash| {
+            self.documents.get(document).is_some_and(|changes| changes.created.contains_key(hash))
         };
-        match heads.iter().find(|hash| !made(hash)) {
+        match heads.iter().find(|hash| !created(hash)) {
             Some(hash) => Err(Violation::new("nothing invented", format!("{document}: {hash}"))),
             None => Ok(()),
         }
     }
 
-    /// Notes that a client was told of changes, and checks that they are stored.
-    pub(super) fn tell(
+    /// Notes that changes were confirmed to a client, and checks that they are stored.
+    pub(super) fn note_confirmed(
         &mut self,
         document: &DocumentId,
         hashes: impl IntoIterator<Item = ChangeHash>,
@@ -49,13 +49,13 @@ impl Promise {
         let changes = self.documents.entry(document.clone()).or_default();
         let mut waiting: Vec<ChangeHash> = hashes.into_iter().collect();
         while let Some(hash) = waiting.pop() {
-            if !changes.told.insert(hash) {
+            if !changes.confirmed.insert(hash) {
                 continue;
             }
             if !changes.stored.contains_key(&hash) {
-                return Err(Violation::new("promise", format!("{document}: told {hash}, not stored")));
+                return Err(Violation::new("promise", format!("{document}: confirmed {hash}, not stored")));
             }
-            waiting.extend(changes.made.get(&hash).into_iter().flatten());
+            waiting.extend(changes.created.get(&hash).into_iter().flatten());
         }
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Promise {
         hashes(&chunk.bytes).for_each(|hash| *changes.stored.entry(hash).or_default() += 1);
     }
 
-    /// Notes that a chunk is gone, and checks that its changes were not told or are elsewhere.
+    /// Notes that a chunk is gone, and checks that its changes were not confirmed, or are stored elsewhere.
     pub(super) fn note_deleted(&mut self, chunk: &StoredChunk) -> Result<(), Violation> {
         let changes = self.documents.entry(chunk.key.document.clone()).or_default();
         for hash in hashes(&chunk.bytes) {
@@ -84,7 +84,7 @@ impl Promise {
             *count -= 1;
             if *count == 0 {
                 changes.stored.remove(&hash);
-                if changes.told.contains(&hash) {
+                if changes.confirmed.contains(&hash) {
                     return Err(Violation::new("promise", format!("{}: lost {hash}", chunk.key)));
                 }
             }

@@ -8,7 +8,7 @@ use hashmill_server::{Event, Fact};
 use crate::{Server, client, edit, failure, id};
 
 #[test]
-fn nothing_is_told_before_it_is_stored() {
+fn nothing_is_confirmed_before_it_is_stored() {
     let mut server = Server::new();
     let (first, second) = (server.open(1), server.open(2));
     let (mut ann, mut ben) = (client("ann", 1), client("ben", 0));

@@ -84,15 +84,15 @@ fn changed_frames_are_survived() {
     }
     let step = size::of(7, 1);
     for frame in &recorded {
-        for place in (0..frame.len()).step_by(step) {
+        for offset in (0..frame.len()).step_by(step) {
             let mut server = Server::new();
             let socket = server.open(1);
             server.receive(socket, &join("bad"));
-            server.receive(socket, &frame[..place]);
+            server.receive(socket, &frame[..offset]);
             let socket = server.open(2);
             server.receive(socket, &join("bad"));
             let mut changed = frame.clone();
-            changed[place] ^= 0x11;
+            changed[offset] ^= 0x11;
             server.receive(socket, &changed);
             server.receive(socket, &join("bad"));
             assert!(server.core.usage().sockets <= 2);

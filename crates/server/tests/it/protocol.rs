@@ -112,8 +112,8 @@ fn messages_between_users_reach_all_others_once() {
     assert!(server.sent.is_empty());
     // An echo is dropped before it is decoded: its count is no number.
     let mut echo = ephemeral("ann", 1);
-    let place = echo.windows(5).position(|bytes| bytes == b"count").expect("a count") + 5;
-    echo[place] = 0xf6;
+    let offset = echo.windows(5).position(|bytes| bytes == b"count").expect("a count") + 5;
+    echo[offset] = 0xf6;
     server.receive(sockets[1], &echo);
     assert!(server.closed.is_empty());
     server.receive(sockets[0], &echo);

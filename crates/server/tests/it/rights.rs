@@ -172,9 +172,9 @@ fn each_document_has_its_own_right() {
         let mut cat = client_of_two("cat", 0);
         let owner = server.open(3);
         server.settle(owner, &mut cat);
-        for (document, (seen, stored)) in [id(), other_id()].iter().zip(expected) {
+        for (document, (received, stored)) in [id(), other_id()].iter().zip(expected) {
             // A denied client has its own change alone.
-            assert_eq!(changes(&ben, document), seen.max(1), "{first} {second}");
+            assert_eq!(changes(&ben, document), received.max(1), "{first} {second}");
             assert_eq!(changes(&cat, document), stored, "{first} {second}");
         }
     }

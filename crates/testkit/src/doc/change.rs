@@ -30,7 +30,7 @@ pub struct Change {
     pub message: String,
     /// Its operations: their counters follow each other.
     pub ops: Vec<Op>,
-    /// What follows the columns.
+    /// Bytes after the columns.
     pub extra: Vec<u8>,
 }
 

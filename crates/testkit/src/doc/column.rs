@@ -71,7 +71,9 @@ impl Columns {
     ) -> Result<Vec<T>, Refused> {
         let values = match self.get(spec) {
             [] => vec![null; rows],
-            bytes => read(bytes, self.most).map_err(|why| why.of(format!("column {spec:#x}")))?,
+            bytes => {
+                read(bytes, self.most).map_err(|reason| reason.in_context(format!("column {spec:#x}")))?
+            }
         };
         if values.len() == rows {
             Ok(values)
@@ -96,13 +98,13 @@ impl Columns {
         self.whole(spec, rows, false, flags)
     }
 
-    /// How many rows a table has, by the column that every row of it has a value in.
+    /// Number of rows of a table, from the column with a value in every row.
     pub(super) fn rows(&self, spec: u32) -> Result<usize, Refused> {
         Ok(numbers(self.get(spec), self.most)?.len())
     }
 }
 
-/// What must be there.
+/// The value, or an error if it is missing.
 pub(super) fn need<T>(value: Option<T>, what: &str) -> Result<T, Refused> {
     value.ok_or_else(|| refuse("a value is missing", what))
 }
@@ -214,7 +216,7 @@ pub(super) fn put_flags(values: &[bool]) -> Vec<u8> {
     out
 }
 
-/// Which columns follow. Those that say nothing are left out, there and among their bytes.
+/// The list of columns that follow. Blank columns are left out of it and have no bytes.
 pub(super) fn put_layout(columns: &[(u32, Vec<u8>)]) -> Vec<u8> {
     let columns: Vec<_> = columns.iter().filter(|(_, bytes)| !bytes.is_empty()).collect();
     let mut out = vec![];

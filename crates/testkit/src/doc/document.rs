@@ -76,8 +76,8 @@ impl Document {
         let mut history = History::new();
         for change in self.changes()? {
             history.deliver(change);
-            if let Some((_, why)) = history.refused().first_key_value() {
-                return Err(why.clone());
+            if let Some((_, reason)) = history.refused().first_key_value() {
+                return Err(reason.clone());
             }
         }
         if history.heads() != self.heads {
@@ -167,7 +167,7 @@ impl Document {
     }
 
     /// A document of these changes, each after what it was made after.
-    pub fn of(changes: &[Change]) -> Self {
+    pub fn from_changes(changes: &[Change]) -> Self {
         let ops = rows(changes);
         let mut actors: BTreeSet<Actor> = changes.iter().map(|change| change.actor.clone()).collect();
         actors.extend(

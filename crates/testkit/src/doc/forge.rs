@@ -121,7 +121,7 @@ impl Forge {
     /// Adds one edit, as one or more operations.
     fn write(&mut self, ops: &mut Vec<Op>, before: usize, actor: &Actor, start: u64) {
         let known: Vec<&Op> = ops.iter().collect();
-        let state = State::of(known.iter().copied(), vec![]);
+        let state = State::from_ops(known.iter().copied(), vec![]);
         let objects: Vec<(Option<Id>, Kind)> =
             state.objects.iter().map(|(id, object)| (id.clone(), object.kind)).collect();
         // Mostly the newest ones.

@@ -56,8 +56,8 @@ impl History {
             for change in changes {
                 history.deliver(change);
             }
-            if let Some((_, why)) = history.refused.pop_first() {
-                return Err(why);
+            if let Some((_, reason)) = history.refused.pop_first() {
+                return Err(reason);
             }
         }
         match history.waiting.first() {
@@ -99,7 +99,7 @@ impl History {
                     self.accept(change, past);
                     self.refuse_names();
                 }
-                Err(why) => drop(self.refused.insert(change.hash, why)),
+                Err(reason) => drop(self.refused.insert(change.hash, reason)),
             }
         }
     }
@@ -142,7 +142,7 @@ impl History {
         Ok(self.changes.iter().filter(known).collect())
     }
 
-    /// What was inserted into a list or text before these heads, in its order: what was deleted, too, and the boundaries of
+    /// The elements inserted into a list or text up to these heads, in its order, including deleted ones and the boundaries of
     /// marks.
     pub fn order(&self, obj: &Id, heads: &[Hash]) -> Result<Vec<&Op>, Refused> {
         let ops = self.before(heads)?.into_iter().flat_map(|change| &change.ops);
@@ -155,7 +155,7 @@ impl History {
         self.by_op.get(id).map(|(change, op)| &self.changes[*change].ops[*op])
     }
 
-    /// What is known when these changes are.
+    /// The operations of these changes and their ancestors.
     fn past(&self, heads: &[Hash]) -> Result<Past, Refused> {
         let mut past = Past::new();
         for head in heads {
@@ -202,7 +202,7 @@ impl History {
     /// The current document.
     pub fn state(&self) -> State {
         let ops = self.changes.iter().flat_map(|change| &change.ops);
-        State::of(ops, self.heads())
+        State::from_ops(ops, self.heads())
     }
 
     /// The document at these heads.
@@ -210,7 +210,7 @@ impl History {
         let ops = self.before(heads)?.into_iter().flat_map(|change| &change.ops);
         let mut heads = heads.to_vec();
         heads.sort_unstable();
-        Ok(State::of(ops, heads))
+        Ok(State::from_ops(ops, heads))
     }
 }
 

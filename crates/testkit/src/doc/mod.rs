@@ -113,7 +113,7 @@ impl Refused {
     }
 
     /// The error with its context.
-    fn of(self, whole: impl fmt::Display) -> Self {
+    fn in_context(self, whole: impl fmt::Display) -> Self {
         Self { what: format!("{whole}: {}", self.what), ..self }
     }
 }

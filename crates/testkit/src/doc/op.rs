@@ -16,7 +16,7 @@ pub enum Key {
     Element(Id),
 }
 
-/// What an operation does. The numbers are those of the format.
+/// Action of an operation, with the numbers of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are those of the format")]
 pub enum Action {
@@ -55,7 +55,7 @@ impl Action {
     }
 }
 
-/// What an object is.
+/// Kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are those of the format")]
 pub enum Kind {
@@ -79,11 +79,11 @@ pub struct Op {
     pub id: Id,
     /// The object that it changes; none is the root.
     pub obj: Option<Id>,
-    /// Where in the object.
+    /// Its key or element.
     pub key: Key,
     /// Whether it makes a new element after `key`.
     pub insert: bool,
-    /// What it does there.
+    /// Its action.
     pub action: Action,
     /// The value of a set, the amount of an increment, the value of a mark.
     pub value: Value,
@@ -91,7 +91,7 @@ pub struct Op {
     pub expand: bool,
     /// The name of a mark, where it begins.
     pub mark: Option<String>,
-    /// What it supersedes, ascending. Rows of documents have none.
+    /// Superseded operations, ascending. Rows of documents have none.
     pub preds: Vec<Id>,
 }
 
@@ -136,7 +136,7 @@ impl Op {
     }
 }
 
-/// What differs between the operation columns of the kinds of chunks.
+/// Differences between the operation columns of the kinds of chunks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form<'a> {
     /// Ids count up from this one; predecessors.
@@ -166,7 +166,7 @@ pub(super) fn read(columns: &Columns, actors: &[Actor], form: Form<'_>) -> Resul
 
     let obj_actor = columns.numbers(0x01, rows)?;
     let obj_ctr: Vec<Option<u64>> = match form {
-        // What is negative is no counter either way.
+        // A negative number is never a counter.
         Form::Bundle(_) => {
             columns.deltas(0x03, rows)?.into_iter().map(|ctr| ctr.map(|ctr| ctr as u64)).collect()
         }

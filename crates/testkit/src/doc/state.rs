@@ -17,7 +17,7 @@ pub struct State {
 /// Content of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The keys that have values, of a map or table.
     pub keys: BTreeMap<String, Vec<Entry>>,
@@ -30,11 +30,11 @@ pub struct Object {
 pub struct Entry {
     /// The operation; of an object its name too.
     pub id: Id,
-    /// What it put there.
+    /// The value that it put.
     pub value: Content,
 }
 
-/// What a value is.
+/// Content of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A scalar. A counter has grown.
@@ -53,7 +53,7 @@ pub struct Element {
 }
 
 impl State {
-    pub(super) fn of<'a>(ops: impl Iterator<Item = &'a Op>, heads: Vec<Hash>) -> Self {
+    pub(super) fn from_ops<'a>(ops: impl Iterator<Item = &'a Op>, heads: Vec<Hash>) -> Self {
         let ops: Vec<&Op> = ops.collect();
         let over = successors(&ops);
         let mut objects = BTreeMap::from([(None, Kind::Map)]);
@@ -177,7 +177,7 @@ pub(super) fn order<'a>(ops: &[&'a Op]) -> Vec<&'a Op> {
     ops.iter().filter(|op| op.insert).for_each(|op| after.entry(&op.key).or_default().push(op));
     after.values_mut().for_each(|ops| ops.sort_unstable_by_key(|op| &op.id));
     let mut order = vec![];
-    // What is to come, the next at the end.
+    // Remaining items, the next one last.
     let mut open = after.remove(&Key::Head).unwrap_or_default();
     while let Some(op) = open.pop() {
         order.push(op);

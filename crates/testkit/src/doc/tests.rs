@@ -37,15 +37,16 @@ fn golden_changes_and_documents_have_equal_states() {
     for (n, (change, doc)) in GOLDEN.iter().enumerate() {
         let (change, doc) = (decode(change), decode(doc));
         let before = if n == 2 { decode(GOLDEN[1].0) } else { vec![] };
-        let state = judge(&[before, change.clone()].concat()).unwrap_or_else(|why| panic!("{n}: {why}"));
-        assert_eq!(judge(&doc).unwrap_or_else(|why| panic!("{n}: {why}")), state, "{n}");
+        let state =
+            judge(&[before, change.clone()].concat()).unwrap_or_else(|reason| panic!("{n}: {reason}"));
+        assert_eq!(judge(&doc).unwrap_or_else(|reason| panic!("{n}: {reason}")), state, "{n}");
         // The checksum of a change is the beginning of its hash.
         assert_eq!(state.heads[0][..4], change[4..8], "{n}");
         // Both are written again as they were.
         let read = document(&chunks(&doc).unwrap()[0]);
         assert_eq!(read.bytes(), doc, "{n}");
         assert_eq!(read.changes().unwrap().last().unwrap().bytes(), change, "{n}");
-        assert_eq!(Document::of(&read.changes().unwrap()), read, "{n}");
+        assert_eq!(Document::from_changes(&read.changes().unwrap()), read, "{n}");
     }
 }
 
@@ -71,14 +72,14 @@ fn valid_changes_are_accepted_in_every_order_and_round_trip() {
         let mut changes: Vec<Change> = (0..20).map(|_| forge.change(3, 0)).collect();
         assert!(forge.history.refused().is_empty(), "{seed}: {:?}", forge.history.refused());
         let state = forge.history.state();
-        let doc = Document::of(forge.history.changes());
-        assert_eq!(judge(&doc.bytes()).unwrap_or_else(|why| panic!("{seed}: {why}")), state, "{seed}");
+        let doc = Document::from_changes(forge.history.changes());
+        assert_eq!(judge(&doc.bytes()).unwrap_or_else(|reason| panic!("{seed}: {reason}")), state, "{seed}");
         Rng::new(seed).shuffle(&mut changes);
         let mut again = History::new();
         for change in changes {
             let body = &chunks(&change.bytes()).unwrap()[0].body;
             assert_eq!(
-                Change::read(body, MOST).unwrap_or_else(|why| panic!("{seed}: {why}")),
+                Change::read(body, MOST).unwrap_or_else(|reason| panic!("{seed}: {reason}")),
                 change,
                 "{seed}"
             );
@@ -99,8 +100,8 @@ fn acceptance_does_not_depend_on_the_order() {
             // The first of two with one name is taken: which one that is depends on the order.
             continue;
         }
-        for why in forge.history.refused().values() {
-            *rules.entry(why.rule).or_insert(0) += 1;
+        for reason in forge.history.refused().values() {
+            *rules.entry(reason.rule).or_insert(0) += 1;
         }
         Rng::new(seed).shuffle(&mut changes);
         let mut again = History::new();
@@ -157,7 +158,7 @@ fn marks_end_behind_their_begin_and_in_texts() {
         ];
         let change = Forge::new(0, History::new()).change_by(&Forge::actor(0), vec![]);
         let change = Change { start: 1, ops, ..change }.seal();
-        let found = judge(&change.bytes()).err().map(|why| why.rule);
+        let found = judge(&change.bytes()).err().map(|reason| reason.rule);
         assert_eq!(found, expected, "{make:?}, {third:?}, {end:?}");
     }
 }

@@ -107,7 +107,7 @@ impl Trace {
     }
 }
 
-/// What the next key does at `at`.
+/// Effect of the next key at `at`.
 fn stroke(rng: &mut Rng, text: &[char], at: usize) -> Patch {
     // Letters of one to four bytes, and one that needs two units of UTF-16.
     const LETTERS: [char; 9] = ['e', 't', 'a', ' ', 'n', 'ß', '字', '😀', '\n'];
@@ -206,7 +206,7 @@ mod tests {
         for name in ["sveltecomponent", "friendsforever_flat"] {
             match Trace::read(name) {
                 Ok(trace) => assert_eq!(replay(&trace), trace.end, "{name}"),
-                Err(why) => crate::skip(&format!("the recording {name}"), &why),
+                Err(reason) => crate::skip(&format!("the recording {name}"), &reason),
             }
         }
     }

@@ -98,7 +98,7 @@ impl Cells {
         }
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub fn len(&self) -> usize {
         each!(self, list => list.len())
     }
@@ -108,8 +108,8 @@ impl Cells {
         self.len() == 0
     }
 
-    /// Whether every cell says nothing, so that writers leave the column out.
-    pub fn says_nothing(&self) -> bool {
+    /// Are all cells null, so that writers leave the column out?
+    pub fn is_blank(&self) -> bool {
         match self {
             Cells::Numbers(cells) => cells.iter().all(Option::is_none),
             Cells::Steps(cells) => cells.iter().all(Option::is_none),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_written_as_the_format_says() {
+    fn columns_are_written_as_the_format_requires() {
         let n = |value: u64| Some(value);
         assert_eq!(back(2, &Cells::Numbers(vec![n(5)])), [0x7f, 5]);
         assert_eq!(

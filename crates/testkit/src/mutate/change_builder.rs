@@ -6,7 +6,7 @@ use crate::mutate::chunk::{Change, Column, Hash};
 /// An operation: its counter, and the number of its actor among all that are known.
 pub type Id = (u64, usize);
 
-/// Where an operation acts in its object.
+/// Target of an operation in its object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Key {
     /// A key of a map.
@@ -26,13 +26,13 @@ pub struct Op {
     pub key: Key,
     /// Whether it puts a new element there.
     pub insert: bool,
-    /// What it does.
+    /// Its action.
     pub action: u64,
     /// The type of its value.
     pub code: u64,
     /// The bytes of its value.
     pub value: Vec<u8>,
-    /// What it replaces.
+    /// Superseded operations.
     pub preds: Vec<Id>,
     /// Whether a mark grows.
     pub expand: bool,
@@ -55,9 +55,9 @@ pub struct Draft {
     pub time: i64,
     /// Why.
     pub message: Vec<u8>,
-    /// What it does.
+    /// Its action.
     pub ops: Vec<Op>,
-    /// What follows.
+    /// Bytes after the columns.
     pub extra: Vec<u8>,
 }
 
@@ -82,7 +82,7 @@ impl Actors {
         &self.0[number]
     }
 
-    /// How many there are.
+    /// Number of operations.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -95,7 +95,7 @@ impl Actors {
 
 impl Draft {
     /// The operations of a change; nothing where a column is broken.
-    pub fn of(change: &Change, actors: &mut Actors) -> Option<Self> {
+    pub fn from_change(change: &Change, actors: &mut Actors) -> Option<Self> {
         let local: Vec<usize> =
             [&change.actor].into_iter().chain(&change.others).map(|name| actors.number(name)).collect();
         let column = |spec: u64| {
@@ -207,7 +207,7 @@ impl Draft {
         let always = |spec| matches!(spec, 0x34 | 0x42 | 0x56 | 0x70);
         let written = columns
             .into_iter()
-            .filter(|(spec, cells)| !ops.is_empty() && (always(*spec) || !cells.says_nothing()));
+            .filter(|(spec, cells)| !ops.is_empty() && (always(*spec) || !cells.is_blank()));
         let column = |(spec, cells): (u64, Cells)| {
             let mut data = vec![];
             cells.write(&mut data);
@@ -268,7 +268,7 @@ mod tests {
         let vector = crate::hex::decode(VECTORS[0]);
         let [Chunk::Change(change)] = &chunk::split(&vector)[..] else { panic!("a change") };
         let mut actors = Actors::default();
-        let draft = Draft::of(change, &mut actors).unwrap();
+        let draft = Draft::from_change(change, &mut actors).unwrap();
         assert_eq!((draft.ops.len(), draft.id(5)), (6, (6, 0)));
         assert_eq!(draft.ops[0].key, Key::Map(b"text".to_vec()));
         assert_eq!(draft.ops[5].value, b"o");

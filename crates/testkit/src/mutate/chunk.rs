@@ -13,7 +13,7 @@ use crate::format::numbers::{Input, put_prefixed, put_signed, put_unsigned};
 /// The bit of a specification that says that the column is deflated.
 const DEFLATED: u64 = 8;
 
-/// What a deflated chunk or column may hold.
+/// Maximum inflated size of a chunk or column.
 const MOST: u64 = 1 << 16;
 
 /// Minimum bytes of a deflated column.
@@ -37,11 +37,11 @@ pub enum Chunk {
     Change(Change),
     /// A bundle, type 3.
     Bundle(Bundle),
-    /// What is none of these, or broken inside.
+    /// Any other chunk, or one with a broken body.
     Other {
         /// The type.
         kind: u8,
-        /// What is in it.
+        /// Its contents.
         body: Vec<u8>,
     },
 }
@@ -57,7 +57,7 @@ pub struct Document {
     pub changes: Vec<Column>,
     /// The columns of its operations.
     pub ops: Vec<Column>,
-    /// What follows the columns: the rows of the heads.
+    /// Bytes after the columns: the rows of the heads.
     pub rest: Vec<u8>,
 }
 
@@ -80,7 +80,7 @@ pub struct Change {
     pub others: Vec<Vec<u8>>,
     /// Its operations.
     pub ops: Vec<Column>,
-    /// What follows them.
+    /// Bytes after them.
     pub extra: Vec<u8>,
     /// Whether the chunk is written deflated.
     pub deflated: bool,
@@ -89,7 +89,7 @@ pub struct Change {
 /// The parts of a bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bundle {
-    /// What its changes were made after and is not in it.
+    /// Dependencies of its changes that it does not contain.
     pub deps: Vec<Hash>,
     /// Actors.
     pub actors: Vec<Vec<u8>>,
@@ -131,12 +131,12 @@ pub fn join(chunks: &[Chunk]) -> Vec<u8> {
 
 fn next(input: &mut Input<'_>) -> Option<Chunk> {
     let (kind, body) = read_frame(input)?;
-    Some(Chunk::of(kind, body))
+    Some(Chunk::from_body(kind, body))
 }
 
 impl Chunk {
     /// A chunk of a type and a body.
-    pub fn of(kind: u8, body: &[u8]) -> Self {
+    pub fn from_body(kind: u8, body: &[u8]) -> Self {
         let known = match kind {
             0 => Document::read(body).map(Chunk::Document),
             1 => Change::read(body).map(Chunk::Change),

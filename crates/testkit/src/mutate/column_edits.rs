@@ -182,7 +182,7 @@ fn rewrite(column: &mut Column, cells: &Cells) {
     cells.write(&mut column.data);
 }
 
-/// How many rows the table has: as many as the column that says something of each of them.
+/// Number of rows of the table, from the column with a value in each of them.
 fn rows(columns: &[Column]) -> usize {
     let counts = |column: &Column| {
         let cells = matches!(column.spec, 0x42 | 0x56 | 0x01).then(|| Cells::read(column.spec, &column.data));

@@ -8,7 +8,7 @@ use crate::mutate::values;
 /// Keys of maps: few, so that they meet.
 const KEYS: [&[u8]; 5] = [b"a", b"k", b"text", b"list", "é".as_bytes()];
 
-/// How strictly forged operations follow the rules.
+/// Strictness with which forged operations follow the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgeStrictness {
     /// Every operation follows the rules, as far as is known here.
@@ -20,7 +20,7 @@ pub enum ForgeStrictness {
 /// Operations of known changes, which new ones may refer to.
 #[derive(Clone, Debug, Default)]
 pub struct KnownOps {
-    /// Who is named anywhere.
+    /// All named actors.
     pub actors: Actors,
     changes: Vec<(Hash, Draft)>,
     /// Objects: who made them, and whether they are sequences, and whether texts.
@@ -32,8 +32,8 @@ pub struct KnownOps {
 }
 
 impl KnownOps {
-    /// What the changes of some files hold. Documents and bundles among them are passed over.
-    pub fn of<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Self {
+    /// Operations of the changes in some files. Documents and bundles among them are skipped.
+    pub fn from_files<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut universe = Self::default();
         for chunk in files.into_iter().flat_map(split) {
             if let Chunk::Change(change) = chunk {
@@ -45,7 +45,7 @@ impl KnownOps {
 
     /// Takes a change in, unless a column of it is broken.
     pub fn learn(&mut self, change: &Change) {
-        let Some(draft) = Draft::of(change, &mut self.actors) else { return };
+        let Some(draft) = Draft::from_change(change, &mut self.actors) else { return };
         for (row, op) in draft.ops.iter().enumerate() {
             let id = draft.id(row);
             if let 0 | 2 | 4 | 6 = op.action {
@@ -111,7 +111,7 @@ impl KnownOps {
 
     /// A change with some of its operations twisted; as it was where a column of it is broken.
     pub fn twisted(&mut self, change: &Change, rng: &mut Rng) -> Change {
-        let Some(mut draft) = Draft::of(change, &mut self.actors) else { return change.clone() };
+        let Some(mut draft) = Draft::from_change(change, &mut self.actors) else { return change.clone() };
         (0..1 + rng.below(3)).for_each(|_| self.twist(&mut draft, rng));
         Change { deflated: change.deflated, ..draft.change(&self.actors) }
     }
@@ -193,9 +193,9 @@ impl KnownOps {
 
     /// The begin of a mark, or the end where one has begun.
     fn mark(&self, op: Op, draft: &Draft, rng: &mut Rng) -> Op {
-        let has_begun = draft.ops.last().is_some_and(|last| last.action == 7 && last.mark.is_some());
+        let is_open = draft.ops.last().is_some_and(|last| last.action == 7 && last.mark.is_some());
         let op = Op { action: 7, code: 0, value: vec![], expand: rng.below(2) == 0, ..op };
-        if has_begun {
+        if is_open {
             let row = draft.ops.len() - 1;
             let key = if rng.below(2) == 0 { Key::Element(draft.id(row)) } else { op.key.clone() };
             return Op { key, ..op };
@@ -203,7 +203,7 @@ impl KnownOps {
         Op { mark: Some(b"bold".to_vec()), code: 2, ..op }
     }
 
-    /// What an operation does to something that may be there.
+    /// An action on a target that may exist.
     fn act(&self, op: Op, rng: &mut Rng) -> Op {
         let nothing = |action, op| Op { action, code: 0, value: vec![], ..op };
         match rng.below(12) {

@@ -54,7 +54,7 @@ fn mutate_chunk(chunk: &mut Chunk, universe: &mut KnownOps, rng: &mut Rng) {
             let mut body = body.to_vec();
             values::damage(&mut body, rng);
             let kind = if rng.below(4) == 0 { rng.below(5) as u8 } else { kind };
-            *chunk = Chunk::of(kind, &body);
+            *chunk = Chunk::from_body(kind, &body);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::Rng;
 use crate::format::numbers::{put_signed, put_unsigned};
 
-/// Where numbers change their length or their sign, or stop fitting.
+/// Numbers around changes of length and sign, and around limits.
 const EDGES: [u64; 14] = [
     63,
     64,

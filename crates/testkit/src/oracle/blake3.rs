@@ -18,7 +18,7 @@ const DERIVE_KEY_MATERIAL: u32 = 1 << 6;
 const IV: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// How the message words move between two rounds.
+/// Permutation of the message words between two rounds.
 const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
 /// The columns and then the diagonals of the 4×4 state.
@@ -33,7 +33,7 @@ const QUARTERS: [[usize; 4]; 8] = [
     [3, 4, 9, 14],
 ];
 
-/// What a mode changes: the key words that every chunk starts from, and a flag on every compression.
+/// Effect of a mode: the initial key words of every chunk, and a flag on every compression.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle {
     key: [u32; 8],

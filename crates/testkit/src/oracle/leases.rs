@@ -36,7 +36,7 @@ struct OpenLease {
     hits: BTreeSet<u64>,
 }
 
-/// What changes with a call of an engine.
+/// Change during a call of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// The work with this number has another bound.
@@ -49,7 +49,7 @@ pub enum Change {
     StopEngine,
 }
 
-/// What a test found in the end.
+/// Result of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeaseCount {
     /// Nonces that count as searched.

@@ -15,18 +15,19 @@ pub fn is_counting() -> bool {
 
 /// Instructions of each call of a function called `counted_*` in the module of `test`, in the order of the calls.
 /// They must be called by name: what takes one as an argument of its type has its name, too, and would be counted.
-/// `test` is the path of the calling test, and `folder` an empty folder for the files of callgrind.
+/// `test` is the path of the calling test with its crate, from `module_path!`, and `folder` an empty folder for the files of callgrind.
 ///
 /// # Errors
 /// The reason why nothing can be counted here, for [`skip`](crate::skip()).
 ///
 /// # Panics
-/// If the second process fails, or a file of callgrind has no total.
+/// If the second process fails or has no such test, or a file of callgrind has no total.
 pub fn counts(test: &str, folder: &Path) -> Result<Vec<u64>, &'static str> {
     if std::env::var_os("ASAN_OPTIONS").is_some() {
         return Err("what a sanitizer adds would be counted, too");
     }
     let program = std::env::current_exe().map_err(|_| "this program cannot be started again")?;
+    let (_, test) = test.split_once("::").expect("a test in a crate");
     let (modules, _) = test.rsplit_once("::").expect("a test in a module");
     let module = modules.rsplit("::").next().unwrap_or(modules);
     let out = folder.join("out");
@@ -39,9 +40,10 @@ pub fn counts(test: &str, folder: &Path) -> Result<Vec<u64>, &'static str> {
     let output = output.map_err(|_| "no valgrind: apt-get install valgrind")?;
     let words = String::from_utf8_lossy(&output.stdout);
     // Programs of other processors do not run under it.
-    if !words.contains("running 1 test") {
+    if !words.contains("\nrunning ") {
         return Err("this program does not run under valgrind");
     }
+    assert!(words.contains("\nrunning 1 test"), "no test is called `{test}`: {words}");
     assert!(output.status.success() && words.contains("1 passed"), "{words}");
     // Callgrind numbers its files from one on; the one without a number is about the rest of the program.
     let files = (1..).map(|number: u32| out.with_extension(number.to_string()));
@@ -61,7 +63,7 @@ fn total(path: &Path) -> u64 {
 mod tests {
     use std::hint::black_box;
 
-    const NAME: &str = "callgrind::tests::calls_are_counted_in_their_order";
+    const NAME: &str = concat!(module_path!(), "::calls_are_counted_in_their_order");
 
     #[inline(never)]
     fn counted_sum(numbers: u64) -> u64 {
@@ -87,7 +89,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).expect("a folder");
         let counts = match counts {
             Ok(counts) => counts,
-            Err(why) => return crate::skip("counting instructions", why),
+            Err(reason) => return crate::skip("counting instructions", reason),
         };
         assert_eq!(counts.len(), lengths.len(), "{counts:?}");
         assert_eq!(counts[0], counts[2], "{counts:?}");

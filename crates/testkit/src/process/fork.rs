@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 
-/// How a child ended.
+/// End of a child process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Child {
     /// Its work gave `true`.
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_told_apart() {
+    fn ends_are_distinguished() {
         assert_eq!(in_child(|| true), Child::Agreed);
         assert_eq!(in_child(|| false), Child::Refused);
         // A panic with the usual words would take the lock of standard error, which another test may hold.

@@ -168,10 +168,10 @@ mod tests {
     use super::*;
 
     const CHILD: &str = "HASHMILL_TEST_HANGS";
-    const NAME: &str = "process::wait::tests::a_hang_ends_with_its_children_and_says_what_it_waited_for";
+    const NAME: &str = "process::wait::tests::a_hang_ends_with_its_children_and_names_its_event";
 
     #[test]
-    fn a_hang_ends_with_its_children_and_says_what_it_waited_for() {
+    fn a_hang_ends_with_its_children_and_names_its_event() {
         if std::env::var_os(CHILD).is_some() {
             // The shell's child keeps standard error open. The limit begins when it is there: where a test hangs, its children are.
             let mut shell = Command::new("sh");

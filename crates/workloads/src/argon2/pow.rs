@@ -88,7 +88,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    pub(crate) fn of(spec: &Spec, plan: Plan) -> Result<Setting, CaseError> {
+    pub(crate) fn from_spec(spec: &Spec, plan: Plan) -> Result<Setting, CaseError> {
         if !spec.size.is_multiple_of(1024) {
             return Err(CaseError::failed("the memory must be a whole number of KiB"));
         }
@@ -139,12 +139,12 @@ impl Workload for Nonces {
 
     fn units(&self, spec: &Spec) -> Units {
         let nonces =
-            plan(spec).and_then(|plan| Setting::of(spec, plan)).map_or(1, |setting| setting.nonces());
+            plan(spec).and_then(|plan| Setting::from_spec(spec, plan)).map_or(1, |setting| setting.nonces());
         Units::Hashes(nonces)
     }
 
     fn work(&self, spec: &Spec) -> Option<MinimalWork> {
-        let setting = Setting::of(spec, plan(spec).ok()?).ok()?;
+        let setting = Setting::from_spec(spec, plan(spec).ok()?).ok()?;
         let params = setting.pow.params();
         Some(lower_bounds::argon2_batch(setting.nonces(), params.blocks(), params.passes().into()))
     }
@@ -160,7 +160,7 @@ impl Workload for Nonces {
 
 /// Correct digests of the first nonces, at most four, computed on the CPU or published.
 pub(crate) fn right(spec: &Spec, count: usize) -> Result<Vec<[u8; 32]>, CaseError> {
-    let params = Setting::of(spec, Plan::host())?.pow.params();
+    let params = Setting::from_spec(spec, Plan::host())?.pow.params();
     if (params.memory_kib(), params.passes()) == (2 << 20, 1) {
         return BLOCKNET.iter().take(count).map(|digits| digest(digits)).collect();
     }
@@ -214,7 +214,7 @@ struct Search {
 
 struct Pool {
     workers: ThreadPool,
-    made_for: Setting,
+    setting: Setting,
     plan: Plan,
 }
 
@@ -260,7 +260,7 @@ impl Search {
         let Setting { pow, pages, threads, in_flight, bound } = handle.setting;
         let mut shared = self.shared.borrow_mut();
         let fits = shared.as_ref().is_some_and(|pool| {
-            let most = &pool.made_for;
+            let most = &pool.setting;
             pool.plan.kernel() == handle.plan.kernel()
                 && (most.pow, most.pages, most.bound) == (pow, pages, bound)
                 && most.threads >= threads
@@ -269,7 +269,7 @@ impl Search {
         if !fits {
             // With the same work, keep enough threads for the earlier cases. Free the old memory before allocating new memory.
             let before =
-                shared.take().map(|pool| pool.made_for).filter(|most| most.pow == pow && most.pages == pages);
+                shared.take().map(|pool| pool.setting).filter(|most| most.pow == pow && most.pages == pages);
             let more = |ask: usize, had: fn(&Setting) -> usize| {
                 before.as_ref().map_or(ask, |most| ask.max(had(most)))
             };
@@ -278,8 +278,8 @@ impl Search {
                 in_flight: more(in_flight, |most| most.in_flight),
                 ..handle.setting
             };
-            let made_for = if room(both.memory_kib()).is_ok() { both } else { handle.setting };
-            *shared = Some(Pool { workers: start(&made_for, handle.plan)?, made_for, plan: handle.plan });
+            let setting = if room(both.memory_kib()).is_ok() { both } else { handle.setting };
+            *shared = Some(Pool { workers: start(&setting, handle.plan)?, setting, plan: handle.plan });
         }
         let pool = shared.as_mut().ok_or_else(|| CaseError::failed("no threads"))?;
         pool.workers.limit(threads, in_flight).map_err(refused)?;
@@ -295,7 +295,7 @@ impl Engine for Search {
 
     fn init(&self, spec: &Spec) -> Result<PoolHandle, CaseError> {
         let plan = plan(spec)?;
-        let setting = Setting::of(spec, plan)?;
+        let setting = Setting::from_spec(spec, plan)?;
         let mut handle = PoolHandle { setting, plan, own: None };
         if spec.class.to_string() == "end-to-end" {
             handle.own = Some(start(&setting, plan)?);

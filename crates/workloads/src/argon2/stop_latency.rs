@@ -126,7 +126,7 @@ impl Engine for Stopping {
 
     fn init(&self, spec: &Spec) -> Result<Seat, CaseError> {
         let plan = plan(spec)?;
-        let setting = Setting::of(spec, plan)?;
+        let setting = Setting::from_spec(spec, plan)?;
         Ok(Seat { setting, plan, state: State::Idle(start(&setting, plan)?), moments: 0 })
     }
 

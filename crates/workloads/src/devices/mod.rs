@@ -17,17 +17,18 @@ use hashmill_lab::model::registry::Registry;
 pub(crate) fn register(registry: &mut Registry, looks: bool) {
     let absence = |back_end: BackEnd| if looks { absence(back_end) } else { None };
     let all: Vec<_> = BackEnd::ALL.iter().map(|back_end| (*back_end, absence(*back_end))).collect();
-    if all.iter().all(|(_, why)| why.is_some()) {
-        let reasons = all.iter().filter_map(|(back_end, why)| Some(format!("{back_end}: {}", why.as_ref()?)));
-        let why = format!("no device: {}", reasons.collect::<Vec<_>>().join("; "));
-        return registry.absent("device-*", &why);
+    if all.iter().all(|(_, reason)| reason.is_some()) {
+        let reasons =
+            all.iter().filter_map(|(back_end, reason)| Some(format!("{back_end}: {}", reason.as_ref()?)));
+        let reason = format!("no device: {}", reasons.collect::<Vec<_>>().join("; "));
+        return registry.absent("device-*", &reason);
     }
     blake3::register(registry);
     argon2::register(registry);
     nonces::register(registry);
     for (back_end, absence) in all {
-        if let Some(why) = absence {
-            registry.absent(back_end.name(), &why);
+        if let Some(reason) = absence {
+            registry.absent(back_end.name(), &reason);
             continue;
         }
         registry.known_answers(back_end.name(), move || known_answers::check(back_end));

@@ -27,7 +27,7 @@ pub(super) fn register(registry: &mut Registry) {
     };
     let init = |spec: &Spec| {
         let plan = plan(spec)?;
-        let mut pool = start(&Setting::of(spec, plan)?, plan)?;
+        let mut pool = start(&Setting::from_spec(spec, plan)?, plan)?;
         Ok(Workers { first: first(&mut pool)?, pool, nonces: nonces(spec)? })
     };
     let name = |_: &Workers| "all threads".to_owned();
@@ -78,7 +78,7 @@ impl Workload for Nonces {
     }
 
     fn work(&self, spec: &Spec) -> Option<MinimalWork> {
-        let params = Setting::of(spec, plan(spec).ok()?).ok()?.pow().params();
+        let params = Setting::from_spec(spec, plan(spec).ok()?).ok()?.pow().params();
         Some(lower_bounds::argon2_batch(nonces(spec).ok()?, params.blocks(), params.passes().into()))
     }
 
@@ -115,8 +115,8 @@ fn first(engine: &mut dyn NonceEngine) -> Result<[u8; 32], CaseError> {
 struct Firsts(RefCell<Vec<(Pow, [u8; 32])>>);
 
 impl Firsts {
-    fn of(&self, pow: Pow, engine: &mut dyn NonceEngine) -> Result<[u8; 32], CaseError> {
-        if let Some((_, digest)) = self.0.borrow().iter().find(|(of, _)| *of == pow) {
+    fn digest(&self, pow: Pow, engine: &mut dyn NonceEngine) -> Result<[u8; 32], CaseError> {
+        if let Some((_, digest)) = self.0.borrow().iter().find(|(known, _)| *known == pow) {
             return Ok(*digest);
         }
         let digest = first(engine)?;
@@ -144,7 +144,7 @@ impl Engine for OnDevice {
     type Output = [u8; 32];
 
     fn init(&self, spec: &Spec) -> Result<Opened, CaseError> {
-        let (pow, nonces) = (Setting::of(spec, plan(spec)?)?.pow(), nonces(spec)?);
+        let (pow, nonces) = (Setting::from_spec(spec, plan(spec)?)?.pow(), nonces(spec)?);
         let device = open(self.back_end).map_err(case_error)?;
         room(pow.params().blocks())?;
         Ok(Opened { device, checker: Arc::new(HitChecker::new(pow).map_err(refused)?), nonces })
@@ -157,7 +157,7 @@ impl Engine for OnDevice {
     fn reserve(&self, opened: &mut Opened, _: &[u8; 32]) -> Result<Self::Buffer, CaseError> {
         let Opened { device, checker, nonces } = opened;
         let mut engine = device.nonces(Arc::clone(checker), *nonces as usize).map_err(case_error)?;
-        let first = self.firsts.of(checker.pow(), &mut engine)?;
+        let first = self.firsts.digest(checker.pow(), &mut engine)?;
         Ok((engine, first))
     }
 
@@ -232,10 +232,10 @@ mod tests {
 
     /// A run that allocated a checker would be timed with that.
     #[test]
-    fn the_checker_of_hits_is_made_when_the_device_is_opened() {
+    fn the_checker_of_hits_is_created_when_the_device_is_opened() {
         for &back_end in BackEnd::ALL {
-            if let Some(why) = crate::devices::absence(back_end) {
-                hashmill_testkit::skip(&format!("a checker of hits beside {back_end}"), &why);
+            if let Some(reason) = crate::devices::absence(back_end) {
+                hashmill_testkit::skip(&format!("a checker of hits beside {back_end}"), &reason);
                 continue;
             }
             let (spec, on_device) = (spec(), OnDevice { firsts: Firsts::default(), back_end });
@@ -259,12 +259,12 @@ mod tests {
         let spec = spec();
         let right = Nonces.prepare(&spec, 0).expect("a hash");
         let right = Nonces.reference(&spec, &right).expect("a digest");
-        let pow = Setting::of(&spec, Plan::host()).expect("a case").pow();
+        let pow = Setting::from_spec(&spec, Plan::host()).expect("a case").pow();
         let first = |bend| {
             let single = SingleThread::new(pow, Plan::host(), PagePolicy::Transparent, 1).expect("memory");
             let mut engine = Bent(single, bend);
             search(&mut engine, 4).expect("nothing shows there");
-            Firsts::default().of(pow, &mut engine).map(|digest| Digest::new(&digest))
+            Firsts::default().digest(pow, &mut engine).map(|digest| Digest::new(&digest))
         };
         assert_eq!(first(Some), Ok(right));
         let wrong = first(|mut hit| {

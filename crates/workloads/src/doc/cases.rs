@@ -166,7 +166,7 @@ fn rich<E: Rich + Shared>(named: WorkloadName, size: usize) -> Option<Case> {
             repeat(move || doc.spans())
         }
         WorkloadName::TextObserved => observed_appends(size, E::edit_and_count_patches),
-        WorkloadName::TextHeard => observed_appends(size, E::edit_observed),
+        WorkloadName::TextObserver => observed_appends(size, E::edit_observed),
         WorkloadName::DiffOne => {
             let mut doc = E::blank(1);
             doc.edit(&[Patch { at: 0, delete: 0, insert: letters(size) }]);

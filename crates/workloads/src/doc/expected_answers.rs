@@ -25,7 +25,7 @@ impl WorkloadName {
             WorkloadName::MarksPut
             | WorkloadName::MarksRead
             | WorkloadName::TextObserved
-            | WorkloadName::TextHeard => size.into(),
+            | WorkloadName::TextObserver => size.into(),
             // Each marked part and the unmarked one after it.
             WorkloadName::SpansRead => (2 * size).into(),
             // One insertion forwards, one deletion backwards.

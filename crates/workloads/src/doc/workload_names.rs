@@ -42,7 +42,7 @@ pub enum WorkloadName {
     MarksRead,
     SpansRead,
     TextObserved,
-    TextHeard,
+    TextObserver,
     DiffOne,
     DiffAll,
     SyncGenerateMessage,
@@ -95,7 +95,7 @@ const NAMED: [(WorkloadName, &str, &[u64]); 49] = [
     (WorkloadName::MarksRead, "marks_read", &[10_000]),
     (WorkloadName::SpansRead, "spans_read", &[10_000]),
     (WorkloadName::TextObserved, "transact_with_patches_text", &[10_000]),
-    (WorkloadName::TextHeard, "observer_text", &[10_000]),
+    (WorkloadName::TextObserver, "observer_text", &[10_000]),
     (WorkloadName::DiffOne, "diff_one_edit", &[100_000]),
     (WorkloadName::DiffAll, "diff_first_last", &[10_000]),
     (WorkloadName::SyncGenerateMessage, "sync_generate_message", &[50]),
@@ -158,10 +158,10 @@ impl WorkloadName {
     /// Whether only engines of Automerge's format have the workload: rich texts, patches and sync.
     #[must_use]
     pub fn needs_automerge_format(self) -> bool {
-        use WorkloadName::{DiffAll, DiffOne, MarksPut, MarksRead, SpansRead, TextHeard, TextObserved};
+        use WorkloadName::{DiffAll, DiffOne, MarksPut, MarksRead, SpansRead, TextObserved, TextObserver};
         use WorkloadName::{SyncDiverged, SyncFullRoundTrip, SyncGenerateMessage, SyncUpdate};
         use WorkloadName::{Typists, TypistsEverybody};
-        matches!(self, MarksPut | MarksRead | SpansRead | TextObserved | TextHeard | DiffOne | DiffAll)
+        matches!(self, MarksPut | MarksRead | SpansRead | TextObserved | TextObserver | DiffOne | DiffAll)
             || matches!(self, SyncGenerateMessage | SyncFullRoundTrip | SyncUpdate | SyncDiverged)
             || matches!(self, Typists | TypistsEverybody)
             || self.is_loaded()

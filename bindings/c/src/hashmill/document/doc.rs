@@ -369,14 +369,14 @@ pub extern "C" fn hm_doc_commit_by(
     hash: Option<&mut MaybeUninit<hm_change_hash>>,
 ) -> Option<Box<hm_error>> {
     call(|| {
-        let (made, hash) =
-            (made.map(|out| out.write(false)), hash.map(|out| out.write(hm_change_hash::NONE)));
+        let (has_edits, hash) =
+            (has_edits.map(|out| out.write(false)), hash.map(|out| out.write(hm_change_hash::NONE)));
         let (options, author) = (commit_options(message, time)?, author.bytes("author")?);
         let options = if author.is_empty() { options } else { options.with_author(author) };
         edit(doc, |doc| {
             let Some(commit) = doc.commit_with(&options) else { return Ok(()) };
-            if let Some(made) = made {
-                *made = true;
+            if let Some(has_edits) = has_edits {
+                *has_edits = true;
             }
             if let (Some(out), Some(hash)) = (hash, doc.hash(commit)) {
                 *out = hm_change_hash::from_hash(&hash);

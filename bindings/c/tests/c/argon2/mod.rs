@@ -1,6 +1,6 @@
 //! Tests of libargon2: the reference implementation's own test and program, and a comparison with it.
 
-use crate::{cc, compile, has, package, prefix, said, scratch, source};
+use crate::{cc, compile, has, output_of, package, prefix, scratch, source};
 use hashmill_testkit::skip;
 use std::fs;
 use std::io::Write as _;
@@ -47,7 +47,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 }
 
 /// The built reference implementation.
-fn theirs(reference: &Path, folder: &Path) -> PathBuf {
+fn reference_library(reference: &Path, folder: &Path) -> PathBuf {
     let files = ["argon2.c", "core.c", "blake2/blake2b.c", "thread.c", "encoding.c", "ref.c"];
     let files = names(&files.map(|file| reference.join("src").join(file)));
     let include = format!("-I{}", reference.join("include").display());
@@ -62,7 +62,7 @@ fn abi_is_that_of_compiled_programs() {
     let include = format!("-I{}", prefix().join("include").display());
     for language in [["-xc", "-std=c89"], ["-xc", "-std=c17"], ["-xc++", "-std=c++20"]] {
         let strict = ["-fsyntax-only", "-pedantic", "-Wall", "-Wextra", "-Werror"];
-        said(cc().args(language).args(strict).args([&include, &file]));
+        output_of(cc().args(language).args(strict).args([&include, &file]));
     }
     let wrong = folder.join("wrong.c");
     let text = fs::read_to_string(source("argon2/layout.c")).unwrap();
@@ -77,7 +77,7 @@ fn shared_library_exports_the_reference_names_only() {
         return skip("names of libargon2.so.1", "no `nm` and `readelf` (Debian package binutils)");
     }
     let library = prefix().join("lib/libargon2.so.1");
-    let listed = said(Command::new("nm").args(["-D", "--defined-only"]).arg(&library));
+    let listed = output_of(Command::new("nm").args(["-D", "--defined-only"]).arg(&library));
     let listed: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().last()).collect();
     let header = fs::read_to_string(prefix().join("include/argon2.h")).unwrap();
     let mut declared: Vec<_> = header
@@ -88,7 +88,7 @@ fn shared_library_exports_the_reference_names_only() {
     declared.sort_unstable();
     assert_eq!(listed, declared);
     assert_eq!(listed.len(), 22);
-    let dynamic = said(Command::new("readelf").arg("-d").arg(&library));
+    let dynamic = output_of(Command::new("readelf").arg("-d").arg(&library));
     assert!(dynamic.contains("Library soname: [libargon2.so.1]"), "{dynamic}");
 }
 
@@ -99,7 +99,7 @@ fn suite_of_the_reference_implementation_passes() {
     let file = reference.join("src/test.c").display().to_string();
     for (name, link) in [("shared", shared().to_vec()), ("fixed", fixed().to_vec())] {
         let program = compile(&folder.join(name), [&file].into_iter().chain(&link));
-        let text = said(&mut Command::new(program));
+        let text = output_of(&mut Command::new(program));
         assert!(text.matches("PASS").count() >= 34 && !text.contains("FAIL"), "{name}:\n{text}");
     }
 }
@@ -124,13 +124,13 @@ fn reference_program_has_equal_output_with_this_library() {
     let run = reference.join("src/run.c").display().to_string();
     // The program also needs a function that only the static library exports.
     let wipe = source("argon2/wipe.c").display().to_string();
-    let ours = [
+    let own_programs = [
         compile(&folder.join("shared"), [&run, &wipe].into_iter().chain(&shared())),
         compile(&folder.join("fixed"), [&run].into_iter().chain(&fixed())),
     ];
-    let library = theirs(&reference, &folder).display().to_string();
+    let library = reference_library(&reference, &folder).display().to_string();
     let include = format!("-I{}", reference.join("include").display());
-    let theirs = compile(&folder.join("theirs"), [&run, &include, &library]);
+    let reference_program = compile(&folder.join("theirs"), [&run, &include, &library]);
     let flags: [&[&str]; 12] = [
         &[],
         &["-id"],
@@ -148,9 +148,9 @@ fn reference_program_has_equal_output_with_this_library() {
     for salt in ["somesalt", "short"] {
         for flags in flags {
             let args = [&[salt], flags].concat();
-            let theirs = program(&theirs, &args, "password");
-            for ours in &ours {
-                assert_eq!(program(ours, &args, "password"), theirs, "{} {args:?}", ours.display());
+            let expected = program(&reference_program, &args, "password");
+            for own in &own_programs {
+                assert_eq!(program(own, &args, "password"), expected, "{} {args:?}", own.display());
             }
         }
     }
@@ -163,11 +163,11 @@ fn results_equal_those_of_the_reference_implementation() {
     let include = format!("-I{}", prefix().join("include").display());
     let differential = compile(&folder.join("differential"), ["-O1", &include, &file, "-ldl"]);
     let run = |other: &Path| {
-        let ours = prefix().join("lib/libargon2.so.1");
-        said(Command::new(&differential).args([ours.as_path(), other]).arg(CASES));
+        let own_library = prefix().join("lib/libargon2.so.1");
+        output_of(Command::new(&differential).args([own_library.as_path(), other]).arg(CASES));
     };
     if let Some(reference) = reference("libargon2 beside the reference implementation") {
-        run(&theirs(&reference, &folder));
+        run(&reference_library(&reference, &folder));
     }
     // The library of the distribution, which must not be ours.
     let folders = ["/usr/lib", "/usr/lib64", "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu"];
@@ -184,13 +184,13 @@ fn allocators_flags_and_wiping_follow_the_header() {
     let file = source("argon2/contract.c").display().to_string();
     let link = [vec!["-O1".into(), "-g".into(), "-pthread".into(), file], shared().to_vec()].concat();
     let contract = compile(&folder.join("contract"), link);
-    assert_eq!(said(&mut Command::new(&contract)), "kept\n");
+    assert_eq!(output_of(&mut Command::new(&contract)), "kept\n");
     if !has("valgrind") {
         return skip("memory of libargon2", "no `valgrind` (Debian package valgrind)");
     }
     let watch = ["--quiet", "--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite,indirect"];
     let errors = "--errors-for-leak-kinds=definite,indirect";
-    let text = said(Command::new("valgrind").args(watch).arg(errors).arg(&contract).arg("watched"));
+    let text = output_of(Command::new("valgrind").args(watch).arg(errors).arg(&contract).arg("watched"));
     assert_eq!(text, "kept\n");
 }
 
@@ -207,7 +207,7 @@ fn argon2_cffi_runs_with_this_library() {
         );
     }
     let lib = prefix().join("lib");
-    let text = said(Command::new("/usr/bin/python3").arg(script).arg(&lib).env("LD_LIBRARY_PATH", &lib));
+    let text = output_of(Command::new("/usr/bin/python3").arg(script).arg(&lib).env("LD_LIBRARY_PATH", &lib));
     assert_eq!(text, "verified\n");
 }
 
@@ -223,12 +223,12 @@ fn readme_example_runs() {
     let folder = scratch("readme");
     fs::write(folder.join("example.c"), example).unwrap();
     let config = prefix().join("lib/pkgconfig");
-    let flags = said(
+    let flags = output_of(
         Command::new("pkg-config").args(["--cflags", "--libs", "libargon2"]).env("PKG_CONFIG_PATH", config),
     );
     let file = folder.join("example.c").display().to_string();
     let program =
         compile(&folder.join("example"), [file.as_str()].into_iter().chain(flags.split_whitespace()));
-    let text = said(Command::new(program).env("LD_LIBRARY_PATH", prefix().join("lib")));
+    let text = output_of(Command::new(program).env("LD_LIBRARY_PATH", prefix().join("lib")));
     assert!(text.starts_with("$argon2id$v=19$m=65536,t=3,p=4$"), "{text}");
 }

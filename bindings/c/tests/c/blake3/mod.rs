@@ -1,6 +1,6 @@
 //! Tests of libblake3 against the official C implementation.
 
-use crate::{compile, has, package, prefix, said, scratch, source};
+use crate::{compile, has, output_of, package, prefix, scratch, source};
 use hashmill_testkit::skip;
 use std::process::Command;
 
@@ -12,10 +12,10 @@ const CASES: &str = "3000";
 
 #[test]
 fn results_equal_those_of_the_official_implementation() {
-    let Some(theirs) = package(PACKAGE, "libblake3 beside the official implementation") else { return };
-    let theirs = theirs.join("c");
+    let Some(official) = package(PACKAGE, "libblake3 beside the official implementation") else { return };
+    let official = official.join("c");
     let folder = scratch("blake3");
-    let files = ["blake3.c", "blake3_dispatch.c", "blake3_portable.c"].map(|file| theirs.join(file));
+    let files = ["blake3.c", "blake3_dispatch.c", "blake3_portable.c"].map(|file| official.join(file));
     let files = files.map(|file| file.display().to_string());
     // Only its portable code: its faster code is compared elsewhere, and differs by processor.
     let portable =
@@ -26,23 +26,25 @@ fn results_equal_those_of_the_official_implementation() {
     let file = source("blake3/differential.c").display().to_string();
     let include = format!("-I{}", prefix().join("include").display());
     // A program compiled with their header runs with our library.
-    for include in [include, format!("-I{}", theirs.display())] {
+    for include in [include, format!("-I{}", official.display())] {
         let differential = compile(&folder.join("differential"), ["-O1", &include, &file, "-ldl"]);
-        said(Command::new(differential).arg(prefix().join("lib/libblake3.so.0")).arg(&library).arg(CASES));
+        output_of(
+            Command::new(differential).arg(prefix().join("lib/libblake3.so.0")).arg(&library).arg(CASES),
+        );
     }
 }
 
 /// Their example, compiled against our header and linked with ours.
 #[test]
 fn official_example_runs_with_this_library() {
-    let Some(theirs) = package(PACKAGE, "the example of the official implementation") else { return };
+    let Some(official) = package(PACKAGE, "the example of the official implementation") else { return };
     let folder = scratch("blake3-example");
-    let file = theirs.join("c/example.c").display().to_string();
+    let file = official.join("c/example.c").display().to_string();
     let include = format!("-I{}", prefix().join("include").display());
     let library = prefix().join("lib/libblake3.a").display().to_string();
     let program =
         compile(&folder.join("example"), [&include, &file, &library, "-lgcc_s", "-lpthread", "-lm"]);
-    let text = said(Command::new(program).stdin(std::fs::File::open(&file).expect("the file")));
+    let text = output_of(Command::new(program).stdin(std::fs::File::open(&file).expect("the file")));
     let digest = hashmill_hash::blake3::hash(&std::fs::read(&file).expect("the file"));
     assert_eq!(text, format!("{digest}\n"));
 }
@@ -73,7 +75,7 @@ fn secrets_are_wiped_from_the_stack() {
     let program = compile(&folder.join("wiped"), [include, source].iter().chain(&libraries).chain(&needs));
     let file = folder.join("file");
     for (name, value) in COPIES {
-        assert_eq!(said(Command::new(&program).arg(&file).env(name, value)), "done\n", "{name}={value}");
+        assert_eq!(output_of(Command::new(&program).arg(&file).env(name, value)), "done\n", "{name}={value}");
     }
     if !cfg!(target_arch = "x86_64") || !has("qemu-x86_64") {
         return skip(
@@ -84,7 +86,7 @@ fn secrets_are_wiped_from_the_stack() {
     for processor in PROCESSORS {
         let mut emulated = Command::new("qemu-x86_64");
         let emulated = emulated.args(["-cpu", processor]).arg(&program).arg(&file);
-        assert_eq!(said(emulated), "done\n", "{processor}");
+        assert_eq!(output_of(emulated), "done\n", "{processor}");
     }
 }
 
@@ -94,5 +96,5 @@ fn threads_survive_forks_and_unloading() {
     let file = source("blake3/threads.c").display().to_string();
     let include = format!("-I{}", prefix().join("include").display());
     let program = compile(&folder.join("threads"), ["-O1", &include, &file, "-ldl"]);
-    assert_eq!(said(Command::new(program).arg(prefix().join("lib/libblake3.so.0"))), "done\n");
+    assert_eq!(output_of(Command::new(program).arg(prefix().join("lib/libblake3.so.0"))), "done\n");
 }

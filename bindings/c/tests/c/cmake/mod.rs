@@ -1,6 +1,6 @@
 //! Tests with a CMake project that finds all libraries.
 
-use crate::{has, prefix, said, scratch, source};
+use crate::{has, output_of, prefix, scratch, source};
 use hashmill_hash::argon2::{Hasher, Input, Params};
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ fn version_requests_follow_cmake_rules() {
         .arg(define("BUILD", &build))
         .arg("-P")
         .arg(source("cmake/versions.cmake"));
-    assert_eq!(said(&mut ask).trim_end(), "-- 558 requests");
+    assert_eq!(output_of(&mut ask).trim_end(), "-- 558 requests");
 }
 
 #[test]
@@ -28,12 +28,12 @@ fn cmake_project_finds_all_libraries() {
     }
     let build = scratch("cmake");
     let prefix = format!("-DCMAKE_PREFIX_PATH={}", prefix().display());
-    said(Command::new("cmake").arg("-S").arg(source("cmake")).arg("-B").arg(&build).arg(prefix));
-    said(Command::new("cmake").arg("--build").arg(&build));
+    output_of(Command::new("cmake").arg("-S").arg(source("cmake")).arg("-B").arg(&build).arg(prefix));
+    output_of(Command::new("cmake").arg("--build").arg(&build));
     let input = Input::new(b"password", b"sixteen bytes ok");
     let tag: [u8; 32] = Hasher::new(Params::new(64, 1, 1).expect("small ones")).hash(&input).expect("memory");
     let digest = format!("{}\n", hashmill_hash::blake3::hash(&tag));
     for program in ["both", "both-static"] {
-        assert_eq!(said(&mut Command::new(build.join(program))), digest, "{program}");
+        assert_eq!(output_of(&mut Command::new(build.join(program))), digest, "{program}");
     }
 }

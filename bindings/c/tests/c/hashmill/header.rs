@@ -1,7 +1,7 @@
 //! Checks of every function of hashmill.h. They are read from the header, so that none is forgotten.
 
 use super::{done, for_c};
-use crate::{has, prefix, said, scratch, source};
+use crate::{has, output_of, prefix, scratch, source};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -77,7 +77,7 @@ fn header_list_and_library_have_equal_functions_with_comments() {
         return hashmill_testkit::skip("names of libhashmill.so.0", "no `nm` (Debian package binutils)");
     }
     let library = prefix().join("lib/libhashmill.so.0");
-    let found = said(Command::new("nm").args(["-D", "--defined-only"]).arg(library));
+    let found = output_of(Command::new("nm").args(["-D", "--defined-only"]).arg(library));
     let found: Vec<_> = found.lines().filter_map(|line| line.split_whitespace().last()).collect();
     assert_eq!(found, names);
 }
@@ -91,7 +91,7 @@ fn header_and_library_have_the_package_version() {
         return hm_version() != HM_VERSION;\n}\n";
     fs::write(&program, text).expect("a file");
     for compiler in for_c() {
-        let version = said(&mut Command::new(compiler.compile(&program)));
+        let version = output_of(&mut Command::new(compiler.compile(&program)));
         assert_eq!(version.trim_end(), env!("CARGO_PKG_VERSION"));
     }
 }
@@ -114,12 +114,12 @@ fn cpp_header_covers_all_functions() {
 fn automerge_c_page_is_complete() {
     let (page, header) = (read("automerge-c.md"), read("include/hashmill.h"));
     let words: Vec<_> = page.split('`').skip(1).step_by(2).collect();
-    let mut theirs: Vec<_> =
+    let mut automerge_names: Vec<_> =
         words.iter().filter(|word| word.starts_with("AM") && **word != "AMresult").collect();
-    theirs.sort_unstable();
-    let count = theirs.len();
-    theirs.dedup();
-    assert_eq!((count, theirs.len()), (168, 168));
+    automerge_names.sort_unstable();
+    let count = automerge_names.len();
+    automerge_names.dedup();
+    assert_eq!((count, automerge_names.len()), (168, 168));
     let known =
         |name: &str| header.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
     let unknown: Vec<_> = words.iter().filter(|word| word.starts_with("hm_") && !known(word)).collect();
@@ -259,13 +259,17 @@ fn reserved(kind: &str) -> Vec<String> {
 fn call(
     text: &mut String,
     function: &Function,
-    place: usize,
-    (argument, code, says): &(String, &str, String),
+    position: usize,
+    (argument, code, message): &(String, &str, String),
 ) {
     let outs = || function.parameters.iter().filter(|parameter| is_out(&parameter.kind));
     let arguments = function.parameters.iter().enumerate();
-    let arguments = arguments
-        .map(|(at, parameter)| if at == place { argument.clone() } else { right(&function.name, parameter) });
+    let arguments =
+        arguments.map(
+            |(at, parameter)| {
+                if at == position { argument.clone() } else { right(&function.name, parameter) }
+            },
+        );
     let arguments: Vec<_> = arguments.collect();
     let mut line = || -> std::fmt::Result {
         write!(text, "  {{ ")?;
@@ -276,9 +280,13 @@ fn call(
         }
         let (name, arguments) = (&function.name, arguments.join(", "));
         write!(text, "hm_error *error = {name}({arguments}); ")?;
-        writeln!(text, "bool failed = seen(error, {code}, {says:?}, {:?});", format!("{name}({arguments})"))?;
+        writeln!(
+            text,
+            "bool failed = seen(error, {code}, {message:?}, {:?});",
+            format!("{name}({arguments})")
+        )?;
         for (at, Parameter { kind, name }) in function.parameters.iter().enumerate() {
-            if is_out(kind) && at == place {
+            if is_out(kind) && at == position {
                 write!(text, "    (void)_{name};")?;
             } else if let Some(kind) = kind.strip_suffix("**") {
                 let kind = kind.trim();
@@ -305,9 +313,9 @@ fn wrong_arguments_are_errors_without_results() {
             count += parameters.len();
             continue;
         }
-        for (place, parameter) in parameters.iter().enumerate() {
+        for (position, parameter) in parameters.iter().enumerate() {
             for case in wrong(name, parameter) {
-                call(&mut text, &function, place, &case);
+                call(&mut text, &function, position, &case);
                 count += 1;
             }
         }

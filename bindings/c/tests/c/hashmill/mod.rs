@@ -2,7 +2,7 @@
 
 mod header;
 
-use crate::{has, prefix, said, scratch, source};
+use crate::{has, output_of, prefix, scratch, source};
 use hashmill_doc::{ActorId, AutoCommit, CommitOptions, EditError, ObjType, ROOT, ScalarValue, Transactable};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,14 +66,14 @@ impl Compiler {
         command.args(&self.options).arg("-I").arg(include).arg(file).arg("-o").arg(&program);
         // Used by programs that read it.
         let other = prefix().join("lib/libargon2.a");
-        said(command.args([library, other]).args(NEEDS));
+        output_of(command.args([library, other]).args(NEEDS));
         program
     }
 }
 
 /// Runs a program that prints "done".
 fn done(program: &Path, arguments: &[&Path]) {
-    assert_eq!(said(Command::new(program).args(arguments)), "done\n");
+    assert_eq!(output_of(Command::new(program).args(arguments)), "done\n");
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn documents_edited_in_c_equal_those_of_the_crate() {
         done(&compiler.compile(&source("hashmill/documents/documents.c")), &[&file]);
         let mut doc = AutoCommit::new().with_actor(ActorId::from(*b"sixteen bytes ok"));
         edit(&mut doc).expect("edits that are right");
-        let mut theirs = AutoCommit::load(&fs::read(&file).expect("the file")).expect("a document");
-        assert_eq!(theirs.get_heads(), doc.get_heads());
+        let mut loaded = AutoCommit::load(&fs::read(&file).expect("the file")).expect("a document");
+        assert_eq!(loaded.get_heads(), doc.get_heads());
         assert_eq!(fs::read(&file).expect("the file"), doc.save());
     }
 }
@@ -182,7 +182,7 @@ fn repeated_calls_do_not_grow_memory() {
         Compiler { name: for_c()[0].name, options: vec!["-O1", "-Wall", "-Wextra", "-Werror", "-std=gnu11"] };
     let mut program = Command::new(compiler.compile_as("loops", &source("hashmill/loops.c")));
     let tunables = "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0";
-    assert_eq!(said(program.arg("20000").env("GLIBC_TUNABLES", tunables)), "done\n");
+    assert_eq!(output_of(program.arg("20000").env("GLIBC_TUNABLES", tunables)), "done\n");
 }
 
 /// Checks by valgrind, which also covers the code of the library itself.
@@ -203,7 +203,7 @@ fn valgrind_reports_no_error() {
             "--errors-for-leak-kinds=definite,indirect,possible",
             &known,
         ]);
-        assert_eq!(said(valgrind.arg("--error-exitcode=9").arg(program)), "done\n");
+        assert_eq!(output_of(valgrind.arg("--error-exitcode=9").arg(program)), "done\n");
     }
 }
 
@@ -217,7 +217,7 @@ fn readme_example_runs_with_libhashmill() {
     fs::write(&file, format!("#include <hashmill.h>{}", example.expect("an example"))).expect("a file");
     let mut text = None;
     for compiler in for_c() {
-        text = Some(said(&mut Command::new(compiler.compile(&file))));
+        text = Some(output_of(&mut Command::new(compiler.compile(&file))));
     }
     assert_eq!(text.as_deref(), Some("Hello to all of you\n"));
 }
@@ -253,7 +253,7 @@ fn units_of_two_standards_link_into_one_program() {
                 .arg("-I")
                 .arg(include)
                 .arg(source("hashmill/mixed.cpp"));
-            said(command.arg("-o").arg(&file));
+            output_of(command.arg("-o").arg(&file));
             file
         };
         for (first, second) in [(&["-std=c++20"][..], &newer[..]), (&newer[..], &["-std=c++20"][..])] {
@@ -264,7 +264,7 @@ fn units_of_two_standards_link_into_one_program() {
                 let program = folder.join("program");
                 let mut link = Command::new(compiler.name);
                 link.args(units).arg("-o").arg(&program).arg(prefix().join("lib/libhashmill.a")).args(NEEDS);
-                said(&mut link);
+                output_of(&mut link);
                 done(&program, &[]);
             }
         }
@@ -280,13 +280,13 @@ fn committed_header_equals_generated_header() {
     let mut write = Command::new(committed.join("header"));
     let output = write.args(files.map(|(_, file)| folder.join(file))).output().expect("bash");
     if output.status.code() == Some(3) {
-        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return hashmill_testkit::skip("the header beside what cbindgen makes", &why);
+        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return hashmill_testkit::skip("the header beside what cbindgen makes", &reason);
     }
     assert!(output.status.success(), "{output:?}");
-    for (ours, made) in files {
+    for (committed_file, generated_file) in files {
         let read = |path: PathBuf| fs::read_to_string(path).expect("a file");
-        let same = read(committed.join(ours)) == read(folder.join(made));
-        assert!(same, "{ours} is not what the source says: run bindings/c/header");
+        let same = read(committed.join(committed_file)) == read(folder.join(generated_file));
+        assert!(same, "{committed_file} is not what the source says: run bindings/c/header");
     }
 }

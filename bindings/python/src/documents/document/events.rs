@@ -25,7 +25,7 @@ fn new_event<'py>(
     module.bind(py).getattr(name)?.call1(parts)
 }
 
-pub(crate) fn made_mark<'py>(py: Python<'py>, mark: &Mark<'_>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn new_mark<'py>(py: Python<'py>, mark: &Mark<'_>) -> PyResult<Bound<'py, PyAny>> {
     new_event(py, "Mark", (mark.start, mark.end, &*mark.name, from_scalar(py, &mark.value)?))
 }
 
@@ -83,7 +83,7 @@ fn event<'py>(py: Python<'py>, patch: &Patch) -> PyResult<Bound<'py, PyAny>> {
         PatchAction::DeleteMap { key: name } => new_event(py, "Delete", (key(name)?, 1)),
         PatchAction::DeleteSeq { index, length } => new_event(py, "Delete", (at(*index)?, *length)),
         PatchAction::Mark { marks } => {
-            let marks: Vec<_> = marks.iter().map(|mark| made_mark(py, mark)).collect::<PyResult<_>>()?;
+            let marks: Vec<_> = marks.iter().map(|mark| new_mark(py, mark)).collect::<PyResult<_>>()?;
             new_event(py, "Marked", (PyTuple::new(py, &parents)?, PyTuple::new(py, marks)?))
         }
     }

@@ -364,8 +364,8 @@ impl Document {
             .0
             .change_whole(py, |doc| Ok(doc.sync().receive_sync_message(&mut *state.lock()?, message)?))?;
         let refused = PyDict::new(py);
-        for (hash, why) in received.refused {
-            refused.set_item(hash.to_string(), why.to_string())?;
+        for (hash, reason) in received.refused {
+            refused.set_item(hash.to_string(), reason.to_string())?;
         }
         Ok(refused)
     }

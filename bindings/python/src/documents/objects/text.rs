@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::documents::classes::{Map, Text, TextSource};
-use crate::documents::document::events::{made_mark, marks_dict};
+use crate::documents::document::events::{marks_dict, new_mark};
 use crate::documents::document::hashes::elements;
 use crate::documents::errors::DeferredError;
 use crate::documents::objects::slices::{IndexOrSlice, Indexes, at, gap_in, index_in};
@@ -212,7 +212,7 @@ impl Text {
         })?;
         let list = PyList::empty(py);
         for mark in marks {
-            list.append(made_mark(py, &mark)?)?;
+            list.append(new_mark(py, &mark)?)?;
         }
         Ok(list)
     }

@@ -121,12 +121,17 @@ struct LostPart {
 
 impl LostPart {
     fn from_loss(loss: &Loss) -> LostPart {
-        let kept = match loss.recovered {
+        let recovered = match loss.recovered {
             RecoveryLevel::Nothing => "nothing",
             RecoveryLevel::Values => "values",
             RecoveryLevel::Contents => "contents",
         };
-        LostPart { from: loss.bytes.start, to: loss.bytes.end, error: loss.reason.to_string(), kept }
+        LostPart {
+            from: loss.bytes.start,
+            to: loss.bytes.end,
+            error: loss.reason.to_string(),
+            kept: recovered,
+        }
     }
 
     /// The loss as text.

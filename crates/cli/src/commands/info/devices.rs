@@ -78,7 +78,7 @@ impl Devices {
             wgpu: best.1.map(|number| before + number),
             no_wgpu,
             auto: "cpu",
-            why: hashmill_gpu::why_processor(&found),
+            why: hashmill_gpu::reason_for_processor(&found),
         }
     }
 
@@ -129,11 +129,11 @@ impl Devices {
         if self.found.is_empty() {
             lines.push("devices    none: no driver offers one".to_owned());
         }
-        if let Some(why) = &self.no_cuda {
-            lines.push(format!("           none from NVIDIA's driver: {why}"));
+        if let Some(reason) = &self.no_cuda {
+            lines.push(format!("           none from NVIDIA's driver: {reason}"));
         }
-        if let Some(why) = &self.no_wgpu {
-            lines.push(format!("           none from wgpu: {why}"));
+        if let Some(reason) = &self.no_wgpu {
+            lines.push(format!("           none from wgpu: {reason}"));
         }
         lines.push(format!("           sum --engine auto uses the CPU: {}", self.why));
         // A software device would take CPU time from the CPU engine.

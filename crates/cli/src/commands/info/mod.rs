@@ -118,7 +118,7 @@ fn gather() -> InfoReport {
             kernel,
             lanes: choice.lanes,
             parallel: choice.parallel,
-            why: choice.why,
+            why: choice.reason,
         }
     };
     InfoReport {
@@ -155,8 +155,8 @@ fn choice(found: &TuneFileState, measured: bool) -> Choice {
     match found {
         TuneFileState::Missing => built_in,
         TuneFileState::Disabled => Choice { ignored: Some("HASHMILL_TUNE is off".to_owned()), ..built_in },
-        TuneFileState::Ignored(path, why) => {
-            Choice { file: name(path), ignored: Some(why.clone()), ..built_in }
+        TuneFileState::Ignored(path, reason) => {
+            Choice { file: name(path), ignored: Some(reason.clone()), ..built_in }
         }
         TuneFileState::Valid(path, TunedChoices { choice, faults, .. }) => {
             let (date, faults) = (choice.as_ref().map(|choice| choice.date().to_owned()), faults.clone());
@@ -182,8 +182,8 @@ impl Choice {
                 "built in, not measured on this kind of CPU: 'hashmill tune' measures it".to_owned()
             }
         };
-        let ignored = ignored.as_ref().map(|why| {
-            format!("           {} is ignored: {why}", file.unwrap_or("the choice of 'hashmill tune'"))
+        let ignored = ignored.as_ref().map(|reason| {
+            format!("           {} is ignored: {reason}", file.unwrap_or("the choice of 'hashmill tune'"))
         });
         let faults = faults
             .iter()

@@ -35,7 +35,7 @@ enum UpgradeOutcome {
     /// The password matches; this string replaces the old one.
     Replaced(String),
     /// The password matches; the hash meets the requested costs.
-    Kept,
+    UpToDate,
     NoMatch,
     /// No password was given.
     NotGiven,
@@ -132,7 +132,7 @@ fn upgrade_one(
     };
     let new = match &outcome {
         UpgradeOutcome::Replaced(new) => Some(&**new),
-        UpgradeOutcome::Kept => Some(&*old),
+        UpgradeOutcome::UpToDate => Some(&*old),
         _ => None,
     };
     if flags.json {
@@ -144,7 +144,7 @@ fn upgrade_one(
         print(&format!("{new}\n"))?;
     }
     match &outcome {
-        UpgradeOutcome::Unknown(why) if !flags.json => output::print_error(why),
+        UpgradeOutcome::Unknown(reason) if !flags.json => output::print_error(reason),
         UpgradeOutcome::NoMatch if !flags.json => output::print_error("no match"),
         _ => {}
     }
@@ -298,7 +298,7 @@ fn compute(
         for row in &mut *batch {
             match (verifier.decode(&row.entry.field), row.password) {
                 (EntryState::Locked, _) => row.outcome = UpgradeOutcome::Locked,
-                (EntryState::Unusable(why), Some(_)) => row.outcome = UpgradeOutcome::Unknown(why),
+                (EntryState::Unusable(reason), Some(_)) => row.outcome = UpgradeOutcome::Unknown(reason),
                 (EntryState::Unusable(_), None) => {}
                 (EntryState::Hash(hash), _) => {
                     row.from = Some(stored_hash::description(&hash));
@@ -314,7 +314,7 @@ fn compute(
                 continue;
             };
             row.outcome = outcome_of(result);
-            if row.outcome == UpgradeOutcome::Kept && service.wants_upgrade(hash) {
+            if row.outcome == UpgradeOutcome::UpToDate && service.wants_upgrade(hash) {
                 row.outcome = UpgradeOutcome::Replaced(String::new());
                 wanted.push((salt(service)?, password));
             }
@@ -349,9 +349,9 @@ fn salt(service: &PasswordService) -> Result<Vec<u8>> {
 
 fn outcome_of(result: Result<(), Refusal>) -> UpgradeOutcome {
     match result {
-        Ok(()) => UpgradeOutcome::Kept,
+        Ok(()) => UpgradeOutcome::UpToDate,
         Err(Refusal::Mismatch) => UpgradeOutcome::NoMatch,
-        Err(Refusal::Unknown(why)) => UpgradeOutcome::Unknown(why),
+        Err(Refusal::Unknown(reason)) => UpgradeOutcome::Unknown(reason),
     }
 }
 
@@ -399,7 +399,7 @@ fn exit_code<'a>(outcomes: impl Iterator<Item = &'a UpgradeOutcome>) -> u8 {
     let (mut yes, mut no, mut unknown) = (0, 0, 0);
     for outcome in outcomes {
         match outcome {
-            UpgradeOutcome::Replaced(_) | UpgradeOutcome::Kept => yes += 1,
+            UpgradeOutcome::Replaced(_) | UpgradeOutcome::UpToDate => yes += 1,
             UpgradeOutcome::NoMatch => no += 1,
             UpgradeOutcome::Unknown(_) => unknown += 1,
             UpgradeOutcome::NotGiven | UpgradeOutcome::Locked => {}
@@ -417,7 +417,7 @@ fn report<'a>(outcome: &'a UpgradeOutcome, from: Option<&'a str>) -> Report<'a> 
         line: None,
         name: None,
         matches: match outcome {
-            UpgradeOutcome::Replaced(_) | UpgradeOutcome::Kept => Some(true),
+            UpgradeOutcome::Replaced(_) | UpgradeOutcome::UpToDate => Some(true),
             UpgradeOutcome::NoMatch => Some(false),
             UpgradeOutcome::NotGiven | UpgradeOutcome::Locked | UpgradeOutcome::Unknown(_) => None,
         },
@@ -426,7 +426,7 @@ fn report<'a>(outcome: &'a UpgradeOutcome, from: Option<&'a str>) -> Report<'a> 
         hash: None,
         locked: *outcome == UpgradeOutcome::Locked,
         error: match outcome {
-            UpgradeOutcome::Unknown(why) => Some(why),
+            UpgradeOutcome::Unknown(reason) => Some(reason),
             _ => None,
         },
     }
@@ -449,11 +449,11 @@ fn print_report(
             let from = row.from.as_deref().unwrap_or_default();
             out.print(|out| match &row.outcome {
                 UpgradeOutcome::Replaced(_) => writeln!(out, "{label}: match, replaced ({from})"),
-                UpgradeOutcome::Kept => writeln!(out, "{label}: match, kept ({from})"),
+                UpgradeOutcome::UpToDate => writeln!(out, "{label}: match, kept ({from})"),
                 UpgradeOutcome::NoMatch => writeln!(out, "{label}: no match"),
                 UpgradeOutcome::NotGiven => writeln!(out, "{label}: no password given"),
                 UpgradeOutcome::Locked => writeln!(out, "{label}: locked"),
-                UpgradeOutcome::Unknown(why) => writeln!(out, "{label}: no answer ({why})"),
+                UpgradeOutcome::Unknown(reason) => writeln!(out, "{label}: no answer ({reason})"),
             })?;
         }
     }

@@ -51,7 +51,7 @@ impl FactLog {
     }
 }
 
-/// How urgent a fact is.
+/// Urgency of a fact.
 fn level(fact: &Fact) -> &'static str {
     match fact {
         Fact::Recovered | Fact::Drained => "info",

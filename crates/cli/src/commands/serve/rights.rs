@@ -57,7 +57,7 @@ struct TokensFile {
     identity: Vec<IdentityTable>,
 }
 
-/// Where rights come from. The files may change while the server runs.
+/// Sources of rights. The files may change while the server runs.
 #[derive(Debug)]
 pub(super) struct RightsSource {
     pub(super) identities: Vec<IdentityTable>,

@@ -32,8 +32,10 @@ fn print_fact(fact: &TransferFact) {
         TransferFact::Ignored { path, reason } => {
             print_note(&format!("{}: ignored: {reason}", display_path(path)));
         }
-        TransferFact::StorageIdKept { kept, imported } => {
-            print_note(&format!("the storage keeps its id {kept}; that of the imported one was {imported}"));
+        TransferFact::StorageIdUnchanged { current, imported } => {
+            print_note(&format!(
+                "the storage keeps its id {current}; that of the imported one was {imported}"
+            ));
         }
     }
 }

@@ -118,16 +118,18 @@ fn print_summary(path: &Path, entries: &EntryCounts, findings: &Findings, show: 
     if show.quiet {
         return;
     }
-    let (EntryCounts { files, hashed, kept }, counts) = (*entries, &findings.counts);
+    let (EntryCounts { files, hashed, reused }, counts) = (*entries, &findings.counts);
     let list = display_path(path).into_owned();
     let _: ControlFlow<StdoutClosed> = if show.json {
-        out.print(|out| json::line(out, &json::Updated { manifest: list, files, hashed, kept, counts }))
+        out.print(|out| {
+            json::line(out, &json::Updated { manifest: list, files, hashed, kept: reused, counts })
+        })
     } else {
         let json::Counts { new, changed, gone, moved, .. } = counts;
         let nonzero = findings.nonzero_counts(&[(*moved, "moved")]);
         let noun = if files == 1 { "file" } else { "files" };
         let line = format!(
-            "{list}: {files} {noun}, {hashed} hashed, {kept} kept; {new} new, {changed} changed, {gone} gone{nonzero}"
+            "{list}: {files} {noun}, {hashed} hashed, {reused} kept; {new} new, {changed} changed, {gone} gone{nonzero}"
         );
         out.print(|out| writeln!(out, "{line}"))
     };
@@ -175,7 +177,7 @@ fn with_state(
 struct EntryCounts {
     files: u64,
     hashed: u64,
-    kept: u64,
+    reused: u64,
 }
 
 struct ListUpdater<'a> {
@@ -258,7 +260,7 @@ impl ListUpdater<'_> {
             if selects(&self.audit, number, row.name) {
                 update.keep_number(number)?;
                 self.counts.files += 1;
-                self.counts.kept += 1;
+                self.counts.reused += 1;
             }
         }
         Ok(())
@@ -291,7 +293,7 @@ impl ListUpdater<'_> {
                 // The old entry is the best information there is.
                 if update.keep_old(&name)? {
                     self.counts.files += 1;
-                    self.counts.kept += 1;
+                    self.counts.reused += 1;
                 }
                 return Ok(());
             }
@@ -303,7 +305,7 @@ impl ListUpdater<'_> {
         let row = TableEntry { name: &name, digest: &bytes, size: Some(digest.len), modified };
         self.counts.files += 1;
         let verdict = if state.as_ref().is_some_and(|state| state.is_unchanged) {
-            self.counts.kept += 1;
+            self.counts.reused += 1;
             update.keep(row)?
         } else {
             self.counts.hashed += 1;

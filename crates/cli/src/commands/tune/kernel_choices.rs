@@ -85,7 +85,7 @@ fn second_thread(threads: &Result<Group, String>) -> (u64, ChoiceLine) {
             chosen if chosen == built_in => (chosen, "built in".to_owned()),
             chosen => (chosen, format!("built in is {}", from(built_in))),
         },
-        Err(why) => (built_in, format!("built in; not measured: {why}")),
+        Err(reason) => (built_in, format!("built in; not measured: {reason}")),
     };
     (
         chosen,

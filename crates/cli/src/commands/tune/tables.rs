@@ -24,8 +24,8 @@ pub(super) fn tables(measurements: &Measurements) -> String {
         }
         text += &rows(group);
     }
-    if let Err(why) = &measurements.threads {
-        let _ = writeln!(text, "threads: not measured: {why}");
+    if let Err(reason) = &measurements.threads {
+        let _ = writeln!(text, "threads: not measured: {reason}");
     }
     text
 }

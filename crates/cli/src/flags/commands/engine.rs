@@ -225,9 +225,9 @@ mod tests {
             (&[Cuda], &["0", "cuda:0"], "--device cuda:0: the same device twice"),
             (&[Cuda, Wgpu], &["0"], "--device 0: name its engine, as cuda:0 or wgpu:0"),
         ];
-        for (engines, devices, why) in cases {
+        for (engines, devices, reason) in cases {
             let message = each(engines, devices).expect_err("bad flags");
-            assert!(message.starts_with(why), "{message}");
+            assert!(message.starts_with(reason), "{message}");
         }
     }
 }

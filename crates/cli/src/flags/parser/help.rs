@@ -28,9 +28,9 @@ mod tests {
     /// Every command by its path, except those of the lab.
     fn all(mut command: Command) -> Vec<(String, Command)> {
         fn below(path: String, command: &Command, all: &mut Vec<(String, Command)>) {
-            let is_ours =
+            let is_listed =
                 |inner: &Command| !inner.is_hide_set() && !["help", "lab"].contains(&inner.get_name());
-            for inner in command.get_subcommands().filter(|inner| is_ours(inner)) {
+            for inner in command.get_subcommands().filter(|inner| is_listed(inner)) {
                 below(format!("{path} {}", inner.get_name()), inner, all);
             }
             all.push((path, command.clone()));

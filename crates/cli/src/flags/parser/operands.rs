@@ -21,7 +21,7 @@ pub(super) fn take_out(
     let mut remaining: Vec<OsString> = args.by_ref().take(words).collect();
     let valued = ValuedFlags::from_definition(program, command);
     let mut operands = Vec::new();
-    let mut seen_operand = false;
+    let mut has_operand = false;
     let mut flags_ended = false;
     while let Some(arg) = args.next() {
         let bytes = arg.as_encoded_bytes();
@@ -30,12 +30,12 @@ pub(super) fn take_out(
             remaining.push(arg);
         } else if flags_ended || bytes == b"-" || !bytes.starts_with(b"-") {
             // An empty operand is a usage error, which clap reports.
-            if seen_operand && !bytes.is_empty() {
+            if has_operand && !bytes.is_empty() {
                 operands.push(arg);
             } else {
                 remaining.push(arg);
             }
-            seen_operand = true;
+            has_operand = true;
         } else {
             let takes_next = valued.takes_next(bytes);
             remaining.push(arg);

@@ -156,8 +156,8 @@ fn tagged_export_round_trips() {
     world.doc_with(import, flat.as_bytes()).quiet_success();
     assert_eq!(world.doc(["export", "flat.amrg", "--tagged"]).quiet_success(), tagged);
     let import = ["import", "-", "--output", "bad.amrg", "--flat"];
-    let why = "standard input: /a has a value, and other pointers lead inside it";
-    world.doc_with(import, br#"{"/a":1,"/a/b":2}"#).failure(1, &[why]);
+    let reason = "standard input: /a has a value, and other pointers lead inside it";
+    world.doc_with(import, br#"{"/a":1,"/a/b":2}"#).failure(1, &[reason]);
 }
 
 #[test]

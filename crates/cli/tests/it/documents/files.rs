@@ -35,10 +35,10 @@ fn special_files_are_not_replaced() {
     {
         use std::os::unix::fs::FileTypeExt as _;
         assert_eq!(world.shell("mkfifo pipe").code(), 0);
-        let why = "pipe: not a regular file, so it cannot be replaced";
-        world.in_doc(["put", "pipe", "/a", "1"]).failure(1, &[why]);
-        world.in_doc(["merge", "pipe", "folder"]).failure(1, &[why]);
-        world.in_doc(["sync", "pipe", "pipe"]).failure(1, &[why]);
+        let reason = "pipe: not a regular file, so it cannot be replaced";
+        world.in_doc(["put", "pipe", "/a", "1"]).failure(1, &[reason]);
+        world.in_doc(["merge", "pipe", "folder"]).failure(1, &[reason]);
+        world.in_doc(["sync", "pipe", "pipe"]).failure(1, &[reason]);
         world.in_doc(["new", "pipe"]).failure(1, &["pipe: it exists already"]);
         assert!(fs::metadata(world.path("pipe")).expect("a pipe").file_type().is_fifo());
         // Files that cannot be replaced can be read.
@@ -67,10 +67,10 @@ fn standard_input_is_read_once() {
 #[test]
 fn endless_input_is_refused() {
     let world = World::new();
-    let why = "chunk 0, byte 0: not an Automerge document: no chunk starts here, its first bytes must be 85 6f 4a 83";
-    world.in_doc(["show", "/dev/zero"]).failure(1, &[&format!("/dev/zero: {why}")]);
+    let reason = "chunk 0, byte 0: not an Automerge document: no chunk starts here, its first bytes must be 85 6f 4a 83";
+    world.in_doc(["show", "/dev/zero"]).failure(1, &[&format!("/dev/zero: {reason}")]);
     let done = world.shell("yes | hashmill doc check -");
-    done.failure(1, &[&format!("standard input: {why}")]);
+    done.failure(1, &[&format!("standard input: {reason}")]);
 }
 
 #[test]
@@ -151,8 +151,8 @@ fn full_disk_leaves_only_the_old_file() {
         "trap '' XFSZ; ulimit -f 8; hashmill doc put a.amrg /long \"$(cat words)\" --string; \
          hashmill doc import words.json -o new.amrg; hashmill doc fork a.amrg b.amrg",
     );
-    let why = "not written: File too large (os error 27)";
-    done.failure(0, &[&format!("a.amrg: {why}"), &format!("new.amrg: {why}")]);
+    let reason = "not written: File too large (os error 27)";
+    done.failure(0, &[&format!("a.amrg: {reason}"), &format!("new.amrg: {reason}")]);
     assert_eq!(fs::read(world.path("a.amrg")).expect("a file"), before);
     assert_eq!(world.names(), ["a.amrg", "b.amrg", "words", "words.json"]);
 }

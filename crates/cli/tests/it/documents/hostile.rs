@@ -93,7 +93,7 @@ fn mutated(count: usize) -> Vec<(String, Vec<u8>)> {
     let changes: Vec<Vec<u8>> = doc.get_changes(&[]).iter().map(Change::raw_bytes).collect();
     let mut bases = vec![split(&doc.save()), split(&changes.concat())];
     bases.extend(automerge_samples().iter().map(|(_, bytes)| split(bytes)));
-    let mut universe = KnownOps::of(changes.iter().map(Vec::as_slice));
+    let mut universe = KnownOps::from_files(changes.iter().map(Vec::as_slice));
     let mut one = |number: usize| {
         // Our own documents more often, as they have more content.
         let base = if rng.below(4) == 0 { rng.below(bases.len()) } else { rng.below(2) };

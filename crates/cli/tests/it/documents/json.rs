@@ -142,7 +142,7 @@ fn values_have_types() {
 fn json_and_document_cannot_share_an_output() {
     let world = World::new();
     world.json_of(&["new", "a.amrg"]);
-    let why = "--json: standard output cannot take both the document and the JSON object";
+    let reason = "--json: standard output cannot take both the document and the JSON object";
     for args in [
         &["new", "-", "--json"][..],
         &["put", "-", "/a", "1", "--json"],
@@ -151,7 +151,7 @@ fn json_and_document_cannot_share_an_output() {
         &["merge", "a.amrg", "a.amrg", "-o", "-", "--json"],
     ] {
         let done = world.run(&hashmill(), ["doc"].iter().chain(args), b"");
-        assert_eq!((done.failure(2, &[why]), done.out.len()), (String::new(), 0), "{args:?}");
+        assert_eq!((done.failure(2, &[reason]), done.out.len()), (String::new(), 0), "{args:?}");
     }
     // Commands that always print JSON accept --json.
     assert_eq!(world.json_of(&["export", "a.amrg"]), json!({}));

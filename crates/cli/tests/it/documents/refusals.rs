@@ -1,6 +1,6 @@
-//! `hashmill doc sync` with servers whose changes are refused, or that refuse ours: what is told, however the run ends.
+//! `hashmill doc sync` with servers whose changes are refused, or that refuse ours: the reports, however the run ends.
 
-use super::server::{ID, by_shared_actor, field, heard, refusal, say, socket, welcome, with};
+use super::server::{ID, by_shared_actor, field, read_frame, refusal, say, socket, welcome, with};
 use crate::world::{Done, World, hashmill};
 use hashmill_doc::sync::{Message as SyncMessage, MessageFlags, State, SyncDoc as _};
 use hashmill_doc::{ChangeHash, Document};
@@ -28,7 +28,7 @@ type Ending = fn(&mut WebSocket<TcpStream>, &str);
 fn sending(docs: Vec<Document>, ending: Ending) -> String {
     socket(move |socket| {
         let client = welcome(socket);
-        heard(socket).expect("a message");
+        read_frame(socket).expect("a message");
         let mut heads: Vec<ChangeHash> = docs.iter().flat_map(Document::get_heads).collect();
         heads.push(WITHHELD);
         say(socket, &client, ID, &with_changes(&heads, &docs));
@@ -63,10 +63,10 @@ fn listen(socket: &mut WebSocket<TcpStream>) {
 }
 
 #[test]
-fn each_refusal_is_told_once_however_a_sync_ends() {
+fn each_refusal_is_reported_once_however_a_sync_ends() {
     let world = World::new();
     let (two, good) = (by_shared_actor("two"), with("theirs"));
-    let told = refusal(&two);
+    let refusal_text = refusal(&two);
     let endings: [(&str, Ending); 7] = [
         ("closed the connection", |_, _| {}),
         ("sends text, which is not automerge-repo's protocol", |socket, _| {
@@ -86,7 +86,7 @@ fn each_refusal_is_told_once_however_a_sync_ends() {
         ("did not answer for", |socket, _| listen(socket)),
         ("but does not send it", |socket, client| {
             let heads = by_shared_actor("two").get_heads();
-            while heard(socket).is_some() {
+            while read_frame(socket).is_some() {
                 say(socket, client, ID, &with_changes(&[heads[0], WITHHELD], &[]));
             }
         }),
@@ -95,11 +95,12 @@ fn each_refusal_is_told_once_however_a_sync_ends() {
         for flags in [&[][..], &["--json"]] {
             let server = || sending(vec![two.clone(), good.clone()], ending);
             let done = world.sync_in_time(server, flags, |done| {
-                !done.err.contains(end) || done.err.contains("did not answer") && !done.err.contains(&told)
+                !done.err.contains(end)
+                    || done.err.contains("did not answer") && !done.err.contains(&refusal_text)
             });
             let lines: Vec<&str> = done.err.lines().collect();
             assert_eq!((done.code(), lines.len(), &*done.text()), (1, 2, ""), "{done:?}");
-            assert!(lines[0].ends_with(&told) && lines[1].contains(end), "{done:?}");
+            assert!(lines[0].ends_with(&refusal_text) && lines[1].contains(end), "{done:?}");
         }
     }
 }
@@ -109,24 +110,24 @@ fn each_refusal_is_told_once_however_a_sync_ends() {
 fn refusals_are_bounded_and_counted() {
     let world = World::new();
     let docs: Vec<Document> = (0..70).map(|number| by_shared_actor(&format!("key {number}"))).collect();
-    let assert_told = |done: &Done| {
+    let assert_bounded = |done: &Done| {
         let named: Vec<&Document> = docs.iter().filter(|doc| done.err.contains(&refusal(doc))).collect();
         let lines = |text: &str| done.err.lines().filter(|line| line.contains(text)).count();
         assert_eq!((named.len(), lines("was refused: "), lines("were refused")), (64, 64, 1), "{done:?}");
         assert_eq!((lines(": 6 more changes were refused"), done.code()), (1, 1), "{done:?}");
     };
-    assert_told(&world.sync(&sending(docs.clone(), |_, _| {}), &[]));
+    assert_bounded(&world.sync(&sending(docs.clone(), |_, _| {}), &[]));
     // A server that has sent all it names.
     let all = docs.clone();
     let url = socket(move |socket| {
         let client = welcome(socket);
-        heard(socket).expect("a message");
+        read_frame(socket).expect("a message");
         let heads: Vec<ChangeHash> = all.iter().flat_map(Document::get_heads).collect();
         say(socket, &client, ID, &with_changes(&heads, &all));
         listen(socket);
     });
     let done = world.sync(&url, &["--json"]);
-    assert_told(&done);
+    assert_bounded(&done);
     let report: serde_json::Value = serde_json::from_str(&done.text()).expect("JSON");
     let refused = report["refused"].as_array().expect("a list");
     assert_eq!((refused.len(), &report["refused_total"]), (64, &70.into()));
@@ -160,15 +161,15 @@ fn servers_are_not_blamed_for_refused_changes() {
             socket(move |socket| {
                 let client = welcome(socket);
                 let mut changes = vec![by_shared_actor("two")];
-                while heard(socket).is_some() {
+                while read_frame(socket).is_some() {
                     say(socket, &client, ID, &with_changes(&[refused, withheld], &changes));
                     changes.clear();
                 }
             })
         };
         let done = world.sync_in_time(server, &[], |done| done.err.contains("did not answer"));
-        let why = format!(": names the change {withheld}, but does not send it\n");
-        assert!(done.code() == 1 && done.err.ends_with(&why), "{done:?}");
+        let reason = format!(": names the change {withheld}, but does not send it\n");
+        assert!(done.code() == 1 && done.err.ends_with(&reason), "{done:?}");
     }
 }
 
@@ -188,38 +189,38 @@ fn drop_changes(heads: &[ChangeHash], doc: &mut Document, data: &[u8], dropped: 
 
 /// A server that answers every message and takes no change.
 #[test]
-fn changes_that_a_server_does_not_take_are_told() {
+fn changes_that_a_server_does_not_take_are_reported() {
     let world = World::new();
     for edits in [1, 3] {
-        let mut mine = by_shared_actor("one");
-        let first = mine.get_heads()[0];
+        let mut doc_before = by_shared_actor("one");
+        let first = doc_before.get_heads()[0];
         for number in 1..edits {
             use hashmill_doc::{ROOT, Transactable as _};
-            mine.transact(|tx| tx.put(ROOT, "one", number)).expect("a sound edit");
+            doc_before.transact(|tx| tx.put(ROOT, "one", number)).expect("a sound edit");
         }
-        world.write("mine.amrg", mine.save());
-        let (dropped, seen) = channel();
+        world.write("mine.amrg", doc_before.save());
+        let (dropped, dropped_counts) = channel();
         let url = socket(move |socket| {
             let client = welcome(socket);
             let mut doc = with("theirs");
             let heads = doc.get_heads();
-            while let Some((texts, data)) = heard(socket) {
+            while let Some((texts, data)) = read_frame(socket) {
                 assert_eq!(field(&texts, "documentId"), ID);
                 say(socket, &client, ID, &drop_changes(&heads, &mut doc, &data, &dropped));
             }
         });
         let done = world.in_doc(["sync", "mine.amrg", &url, "--id", ID, "--timeout", "100", "--json"]);
-        let why = match edits {
+        let reason = match edits {
             1 => format!("{url}/: has not taken our change {first}; it answered 10 times without it"),
             _ => format!(
                 "{url}/: has not taken our change {first} and 2 more; it answered 10 times without them"
             ),
         };
-        let report: serde_json::Value = serde_json::from_str(&done.failure(1, &[&why])).expect("JSON");
+        let report: serde_json::Value = serde_json::from_str(&done.failure(1, &[&reason])).expect("JSON");
         let counts = ["received", "sent", "unaccepted"].map(|name| report[name].as_u64());
         assert_eq!(counts, [Some(1), Some(0), Some(edits)], "{report}");
         assert_eq!(world.in_doc(["get", "mine.amrg", "/theirs"]).quiet_success(), "1\n");
-        assert!(seen.iter().any(|count| count > 0), "no change was sent");
+        assert!(dropped_counts.iter().any(|count| count > 0), "no change was sent");
     }
 }
 
@@ -228,7 +229,7 @@ fn changes_that_a_server_does_not_take_are_told() {
 fn timeouts_tell_what_a_server_has_not_taken() {
     let world = World::new();
     let hash = by_shared_actor("one").get_heads()[0];
-    let why = format!(" and has not taken our change {hash}");
+    let reason = format!(" and has not taken our change {hash}");
     for (answers, more) in
         [(1, ""), (2, "; it answered once without it"), (4, "; it answered 3 times without it")]
     {
@@ -238,13 +239,13 @@ fn timeouts_tell_what_a_server_has_not_taken() {
                 let mut doc = with("theirs");
                 let heads = doc.get_heads();
                 for _ in 0..answers {
-                    let Some((_, data)) = heard(socket) else { return };
+                    let Some((_, data)) = read_frame(socket) else { return };
                     say(socket, &client, ID, &drop_changes(&heads, &mut doc, &data, &channel().0));
                 }
                 listen(socket);
             })
         };
-        let end = format!(" s (see --timeout){why}{more}\n");
+        let end = format!(" s (see --timeout){reason}{more}\n");
         let done = world.sync_in_time(server, &[], |done| !done.err.ends_with(&end));
         assert_eq!((done.code(), done.err.lines().count(), &*done.text()), (1, 1, ""), "{done:?}");
     }
@@ -253,7 +254,7 @@ fn timeouts_tell_what_a_server_has_not_taken() {
 /// Signals and lost connections during `--watch`.
 #[cfg(unix)]
 #[test]
-fn each_refusal_is_told_once_however_a_watch_ends() {
+fn each_refusal_is_reported_once_however_a_watch_ends() {
     use std::io::{BufRead as _, BufReader};
     use std::net::TcpListener;
     use std::process::Command;
@@ -270,12 +271,12 @@ fn each_refusal_is_told_once_however_a_watch_ends() {
                 let stream = listener.accept().expect("a client").0;
                 let mut socket = tungstenite::accept(stream).expect("a WebSocket");
                 let client = welcome(&mut socket);
-                heard(&mut socket).expect("a message");
+                read_frame(&mut socket).expect("a message");
                 let two = by_shared_actor("two");
                 let heads = [two.get_heads()[0], WITHHELD];
                 say(&mut socket, &client, ID, &with_changes(&heads, &[two]));
                 // The client requests the other change when it has processed the message.
-                heard(&mut socket).expect("a message");
+                read_frame(&mut socket).expect("a message");
                 let _ = processed.send(number);
                 if number == connections && is_open {
                     listen(&mut socket);
@@ -288,7 +289,7 @@ fn each_refusal_is_told_once_however_a_watch_ends() {
         command.args(["doc", "sync", "mine.amrg", &url, "--id", ID, "--watch", "--timeout", "100"]);
         let mut child = world.start(&mut command);
         let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
-        let (mut lines, told) = (Vec::new(), refusal(&by_shared_actor("two")));
+        let (mut lines, refusal_text) = (Vec::new(), refusal(&by_shared_actor("two")));
         let mut read_line = |lines: &mut Vec<String>| {
             let mut line = String::new();
             let len = err.read_line(&mut line).expect("text");
@@ -302,7 +303,7 @@ fn each_refusal_is_told_once_however_a_watch_ends() {
         rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a process");
         let done = crate::world::finish(child);
         while read_line(&mut lines) {}
-        let refusals = lines.iter().filter(|line| line.contains(&told)).count();
+        let refusals = lines.iter().filter(|line| line.contains(&refusal_text)).count();
         let losses = lines.iter().filter(|line| line.contains("closed the connection")).count();
         let expected = (1, connections - usize::from(is_open));
         assert_eq!((refusals, losses), expected, "{lines:?}");

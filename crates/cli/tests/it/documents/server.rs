@@ -51,7 +51,7 @@ fn message(fields: &[(&str, &str)], data: Option<&[u8]>) -> Message {
 pub(super) type Texts = Vec<(String, String)>;
 
 /// The next frame, and its data if it has any.
-pub(super) fn heard<S: Read + Write>(socket: &mut WebSocket<S>) -> Option<(Texts, Vec<u8>)> {
+pub(super) fn read_frame<S: Read + Write>(socket: &mut WebSocket<S>) -> Option<(Texts, Vec<u8>)> {
     let frame = loop {
         match socket.read().ok()? {
             Message::Binary(frame) => break frame,
@@ -78,7 +78,7 @@ pub(super) fn field(texts: &[(String, String)], name: &str) -> String {
 
 /// Answers the client's greeting as the server `srv`. Returns the id of the client.
 pub(super) fn welcome<S: Read + Write>(socket: &mut WebSocket<S>) -> String {
-    let (join, _) = heard(socket).expect("a message");
+    let (join, _) = read_frame(socket).expect("a message");
     assert_eq!(field(&join, "type"), "join");
     let client = field(&join, "senderId");
     let peer =
@@ -99,7 +99,7 @@ pub(crate) fn serving(doc: Document) -> String {
 pub(crate) fn serve<S: Read + Write>(socket: &mut WebSocket<S>, doc: &Mutex<Document>) {
     let client = welcome(socket);
     let mut state = State::new();
-    while let Some((texts, data)) = heard(socket) {
+    while let Some((texts, data)) = read_frame(socket) {
         let kind = field(&texts, "type");
         assert!(["request", "sync"].contains(&&*kind), "{kind}");
         let from = [field(&texts, "senderId"), field(&texts, "targetId")];
@@ -132,7 +132,7 @@ pub(super) fn by_shared_actor(key: &str) -> Document {
     doc
 }
 
-/// What is told of the only change of a document of [`by_shared_actor`] that is refused.
+/// The report that the only change of a document of [`by_shared_actor`] is refused.
 pub(super) fn refusal(doc: &Document) -> String {
     let hash = doc.get_heads()[0];
     format!("its change {hash} was refused: change {hash} repeats sequence number 1 of actor ab")
@@ -158,8 +158,8 @@ impl World {
     pub(crate) fn in_silence(&self, url: &str, flags: &[&str]) {
         let before = with("mine").save();
         self.write("mine.amrg", &before);
-        let why = self.in_vain_with(url, &[&["--timeout", "1"], flags].concat());
-        assert_eq!(why, "did not answer for 1 s (see --timeout)");
+        let reason = self.in_vain_with(url, &[&["--timeout", "1"], flags].concat());
+        assert_eq!(reason, "did not answer for 1 s (see --timeout)");
     }
 
     /// As above with further flags.
@@ -170,8 +170,8 @@ impl World {
         let done = self.run(&hashmill(), args.iter().chain(flags), b"");
         assert_eq!((done.code(), done.err.lines().count(), &*done.text()), (1, 1, ""), "{done:?}");
         assert_eq!(fs::read(self.path("mine.amrg")).expect("a file"), before);
-        let why = done.err.strip_prefix(&format!("hashmill: {url}/: ")).expect("the server");
-        why.trim_end().to_owned()
+        let reason = done.err.strip_prefix(&format!("hashmill: {url}/: ")).expect("the server");
+        reason.trim_end().to_owned()
     }
 
     fn files(&self) -> usize {
@@ -184,8 +184,8 @@ fn syncs_with_a_server() {
     let world = World::new();
     world.write("mine.amrg", with("mine").save());
     let url = serving(with("theirs"));
-    let said = world.in_doc(["sync", "mine.amrg", &url, "--id", ID]).quiet_success();
-    assert_eq!(said, format!("mine.amrg: 1 change received, 1 sent, as automerge:{ID}\n"));
+    let output = world.in_doc(["sync", "mine.amrg", &url, "--id", ID]).quiet_success();
+    assert_eq!(output, format!("mine.amrg: 1 change received, 1 sent, as automerge:{ID}\n"));
     assert_eq!(world.in_doc(["export", "mine.amrg"]).quiet_success(), "{\"mine\":1,\"theirs\":1}\n");
 }
 
@@ -212,7 +212,7 @@ fn new_server_document_needs_a_flag() {
     // A server that disconnects after it has received the document.
     let url = socket(|socket| {
         welcome(socket);
-        heard(socket).expect("a message");
+        read_frame(socket).expect("a message");
     });
     let done = world.in_doc(["sync", "mine.amrg", &url, "--new"]);
     assert_eq!((done.code(), done.err.lines().count()), (1, 1), "{done:?}");
@@ -222,8 +222,8 @@ fn new_server_document_needs_a_flag() {
         ),
         "{done:?}"
     );
-    let said = world.in_doc(["sync", "mine.amrg", &serving(Document::new()), "--new"]).quiet_success();
-    assert!(said.starts_with("mine.amrg: 0 changes received, 1 sent, as automerge:"), "{said}");
+    let output = world.in_doc(["sync", "mine.amrg", &serving(Document::new()), "--new"]).quiet_success();
+    assert!(output.starts_with("mine.amrg: 0 changes received, 1 sent, as automerge:"), "{output}");
     assert_eq!(fs::read(world.path("mine.amrg")).expect("a file"), before);
 }
 
@@ -236,7 +236,7 @@ fn presence_messages_do_not_end_a_sync() {
         let client = welcome(socket);
         let (mut doc, mut state) = (with("theirs"), State::new());
         let cursor = message(&[("type", "ephemeral"), ("senderId", "somebody"), ("documentId", ID)], None);
-        while let Some((_, data)) = heard(socket) {
+        while let Some((_, data)) = read_frame(socket) {
             (0..3000).for_each(|_| socket.send(cursor.clone()).expect("a client"));
             doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
             while let Some(answer) = doc.generate_sync_message(&mut state) {
@@ -244,8 +244,8 @@ fn presence_messages_do_not_end_a_sync() {
             }
         }
     });
-    let said = world.in_doc(["sync", "mine.amrg", &url, "--id", ID]).quiet_success();
-    assert_eq!(said, format!("mine.amrg: 1 change received, 1 sent, as automerge:{ID}\n"));
+    let output = world.in_doc(["sync", "mine.amrg", &url, "--id", ID]).quiet_success();
+    assert_eq!(output, format!("mine.amrg: 1 change received, 1 sent, as automerge:{ID}\n"));
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn reports_missing_server_documents() {
     let without = || {
         socket(|socket| {
             let client = welcome(socket);
-            let (request, _) = heard(socket).expect("a message");
+            let (request, _) = read_frame(socket).expect("a message");
             let id = field(&request, "documentId");
             let fields = [
                 ("type", "doc-unavailable"),
@@ -291,7 +291,7 @@ fn unusable_servers_leave_the_file() {
     };
     assert_eq!(world.in_vain(&server(web)), "answers with HTTP status 200 OK: not a WebSocket");
     // A redirect is not followed, but reported.
-    for (status, told) in [
+    for (status, expected) in [
         ("404 Not Found", "404 Not Found: not a WebSocket"),
         (
             "302 Found\r\nLocation: https://else.example/",
@@ -305,19 +305,19 @@ fn unusable_servers_leave_the_file() {
             drop(stream.write_all(answer.as_bytes()));
             silence(stream);
         };
-        let why = world.in_vain(&server(web));
-        if told.is_empty() {
-            assert!(why.starts_with("not a WebSocket, or a faulty one: "), "{why}");
+        let reason = world.in_vain(&server(web));
+        if expected.is_empty() {
+            assert!(reason.starts_with("not a WebSocket, or a faulty one: "), "{reason}");
         } else {
-            assert_eq!(why, format!("answers with HTTP status {told}"));
+            assert_eq!(reason, format!("answers with HTTP status {expected}"));
         }
     }
     let mail = move |mut stream: TcpStream| {
         drop(stream.write_all(b"220 mail.example ESMTP\r\n\r\n"));
         silence(stream);
     };
-    let why = world.in_vain(&server(mail));
-    assert!(why.starts_with("not a WebSocket, or a faulty one: "), "{why}");
+    let reason = world.in_vain(&server(mail));
+    assert!(reason.starts_with("not a WebSocket, or a faulty one: "), "{reason}");
     assert_eq!(world.files(), 1);
 }
 
@@ -336,7 +336,7 @@ fn reports_protocol_violations() {
     assert_eq!(world.in_vain(&socket(gone)), "closed the connection");
     let first = |frame: First| {
         socket(move |socket| {
-            let client = field(&heard(socket).expect("a message").0, "senderId");
+            let client = field(&read_frame(socket).expect("a message").0, "senderId");
             socket.send(frame(&client)).expect("a client");
         })
     };
@@ -373,8 +373,8 @@ fn reports_protocol_violations() {
             "sends messages before its greeting",
         ),
     ];
-    for (frame, why) in cases {
-        assert_eq!(world.in_vain(&first(frame)), why);
+    for (frame, reason) in cases {
+        assert_eq!(world.in_vain(&first(frame)), reason);
     }
     assert_eq!(world.files(), 1);
 }
@@ -406,7 +406,7 @@ fn reports_late_server_failures() {
     // A document that the server withdraws.
     let withdrawn = || {
         later(|socket, us| {
-            let (request, _) = heard(socket).expect("a message");
+            let (request, _) = read_frame(socket).expect("a message");
             let empty = with("theirs").generate_sync_message(&mut State::new()).expect("a message").encode();
             say(socket, us, ID, &empty);
             let id = field(&request, "documentId");
@@ -417,9 +417,9 @@ fn reports_late_server_failures() {
         })
     };
     // Reported at the timeout: a short one, or a longer one on a slow machine.
-    let told = (0..7).map(|power| world.in_vain_within(&withdrawn(), 1 << power));
-    let why = told.into_iter().find(|why| !why.starts_with("did not answer"));
-    assert_eq!(why.as_deref(), Some("no longer has the document, or denies access to it"));
+    let reasons = (0..7).map(|power| world.in_vain_within(&withdrawn(), 1 << power));
+    let reason = reasons.into_iter().find(|reason| !reason.starts_with("did not answer"));
+    assert_eq!(reason.as_deref(), Some("no longer has the document, or denies access to it"));
     // Valid messages about a document that never comes.
     let news = later(|socket, us| {
         let mut state = State::new();
@@ -436,16 +436,19 @@ fn reports_late_server_failures() {
     assert_eq!(world.in_vain(&news), "sent 1000 messages without progress");
     // Keep-alives are no progress.
     let pings = later(|socket, _| while socket.send(Message::Ping(vec![7; 100].into())).is_ok() {});
-    let why = world.in_vain_within(&pings, 1);
-    assert!(why.starts_with("did not answer for 1 s") || why.starts_with("took nothing for 1 s"), "{why}");
+    let reason = world.in_vain_within(&pings, 1);
+    assert!(
+        reason.starts_with("did not answer for 1 s") || reason.starts_with("took nothing for 1 s"),
+        "{reason}"
+    );
     let corrupt = later(|socket, us| {
-        let (_, data) = heard(socket).expect("a message");
+        let (_, data) = read_frame(socket).expect("a message");
         // For one change in a hundred the Bloom filter has a false positive, so it is not sent.
         let (mut answer, at) = (0..20)
             .find_map(|_| {
                 let (mut doc, mut state) = (with("theirs"), State::new());
-                let heard = SyncMessage::decode(&data).expect("sound");
-                doc.receive_sync_message(&mut state, heard).expect("sound");
+                let request = SyncMessage::decode(&data).expect("sound");
+                doc.receive_sync_message(&mut state, request).expect("sound");
                 let answer = doc.generate_sync_message(&mut state).expect("an answer").encode();
                 let at = answer.windows(4).position(|four| four == [0x85, 0x6f, 0x4a, 0x83])?;
                 Some((answer, at))
@@ -455,8 +458,8 @@ fn reports_late_server_failures() {
         answer[at + 20] ^= 1;
         say(socket, us, ID, &answer);
     });
-    let why = world.in_vain(&corrupt);
-    assert!(why.starts_with("sends changes that cannot be read: "), "{why}");
+    let reason = world.in_vain(&corrupt);
+    assert!(reason.starts_with("sends changes that cannot be read: "), "{reason}");
     // Only the header of a frame arrives.
     let long = later(|socket, _| {
         let head = [&[0x82, 127][..], &(1_u64 << 40).to_be_bytes()].concat();
@@ -470,16 +473,16 @@ fn reports_late_server_failures() {
     });
     assert_eq!(world.in_vain(&large), "sends a message of 1000000000 bytes; the maximum is 268435456");
     // A message within the limit whose end does not arrive.
-    let begun = later(|socket, _| {
+    let unfinished = later(|socket, _| {
         let head = [&[0x82, 127][..], &1_000_000_u64.to_be_bytes(), &[0; 1000]].concat();
         socket.get_mut().write_all(&head).expect("a client");
         while socket.read().is_ok() {}
     });
-    world.in_silence(&begun, &[]);
+    world.in_silence(&unfinished, &[]);
     // A change arrives, and the server disconnects before both sides are equal.
     let half = later(|socket, us| {
         let (mut doc, mut state) = (with("theirs"), State::new());
-        let (_, data) = heard(socket).expect("a message");
+        let (_, data) = read_frame(socket).expect("a message");
         doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
         let answer = doc.generate_sync_message(&mut state).expect("an answer");
         say(socket, us, ID, &answer.encode());
@@ -499,7 +502,7 @@ fn concurrently_changed_file_is_not_replaced() {
         let client = welcome(socket);
         fs::write(&path, &written).expect("a file");
         let (mut doc, mut state) = (with("theirs"), State::new());
-        while let Some((_, data)) = heard(socket) {
+        while let Some((_, data)) = read_frame(socket) {
             doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
             while let Some(answer) = doc.generate_sync_message(&mut state) {
                 say(socket, &client, ID, &answer.encode());
@@ -516,11 +519,11 @@ fn concurrently_changed_file_is_not_replaced() {
 fn refused_change_does_not_stop_others() {
     let world = World::new();
     // Two changes with the same actor and sequence number: the second is refused. The third change is unrelated.
-    let mut theirs = with("theirs");
+    let mut server_doc = with("theirs");
     let two = by_shared_actor("two");
-    theirs.merge(&two).expect("different actors");
+    server_doc.merge(&two).expect("different actors");
     world.write("mine.amrg", by_shared_actor("one").save());
-    let url = serving(theirs);
+    let url = serving(server_doc);
     let done = world.in_doc(["sync", "mine.amrg", &url, "--id", ID]);
     done.failure(1, &[&format!("{url}/: {}", refusal(&two))]);
     assert_eq!(world.in_doc(["export", "mine.amrg"]).quiet_success(), "{\"one\":1,\"theirs\":1}\n");
@@ -608,7 +611,7 @@ fn notices_silence(seconds: u32) -> bool {
         let client = welcome(&mut socket);
         let (mut doc, mut state) = (with("theirs"), State::new());
         while doc.get_heads().len() < 2 {
-            let Some((_, data)) = heard(&mut socket) else { return };
+            let Some((_, data)) = read_frame(&mut socket) else { return };
             doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
             while let Some(answer) = doc.generate_sync_message(&mut state) {
                 say(&mut socket, &client, ID, &answer.encode());
@@ -650,7 +653,7 @@ fn watch_reconnects_and_ends_by_signal() {
     let url = socket(move |socket| {
         let client = welcome(socket);
         let (mut doc, mut state) = (Document::new(), State::new());
-        while let Some((_, data)) = heard(socket) {
+        while let Some((_, data)) = read_frame(socket) {
             doc.receive_sync_message(&mut state, SyncMessage::decode(&data).expect("sound")).expect("sound");
             if doc.get_heads().len() == 1
                 && let Ok(more) = tell.try_recv()

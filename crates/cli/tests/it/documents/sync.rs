@@ -28,8 +28,8 @@ fn syncs_two_files() {
     world.in_doc(["put", "a.amrg", "/a", "1"]).quiet_success();
     world.in_doc(["put", "a.amrg", "/b", "1"]).quiet_success();
     world.in_doc(["put", "b.amrg", "/c", "1"]).quiet_success();
-    let said = world.in_doc(["sync", "a.amrg", "b.amrg"]).quiet_success();
-    assert_eq!(said, "a.amrg: 1 change received, 2 sent\n");
+    let output = world.in_doc(["sync", "a.amrg", "b.amrg"]).quiet_success();
+    assert_eq!(output, "a.amrg: 1 change received, 2 sent\n");
     let all = "{\"a\":1,\"b\":1,\"c\":1,\"title\":\"Hi\"}\n";
     for file in ["a.amrg", "b.amrg"] {
         assert_eq!(world.in_doc(["export", file]).quiet_success(), all);
@@ -72,8 +72,8 @@ fn syncs_with_the_file_in_a_directory() {
     let world = World::new();
     world.two_copies("a.amrg", "other.amrg");
     fs::create_dir(world.path("backup")).expect("a directory");
-    let said = world.in_doc(["sync", "a.amrg", "backup"]).quiet_success();
-    assert_eq!(said, "a.amrg: 0 changes received, 1 sent\n");
+    let output = world.in_doc(["sync", "a.amrg", "backup"]).quiet_success();
+    assert_eq!(output, "a.amrg: 0 changes received, 1 sent\n");
     world.in_doc(["put", "backup/a.amrg", "/c", "1"]).quiet_success();
     fs::remove_file(world.path("a.amrg")).expect("a file");
     assert_eq!(

@@ -55,8 +55,8 @@ fn syncs_with_a_trusted_server() {
     for host in ["localhost", "127.0.0.1"] {
         world.write("mine.amrg", with("mine").save());
         let url = format!("wss://{host}:{}", secure("server.pem"));
-        let said = world.in_doc(["sync", "mine.amrg", &url, "--id", ID, "--ca", &ca()]).quiet_success();
-        assert_eq!(said, format!("mine.amrg: 1 change received, 1 sent, as automerge:{ID}\n"));
+        let output = world.in_doc(["sync", "mine.amrg", &url, "--id", ID, "--ca", &ca()]).quiet_success();
+        assert_eq!(output, format!("mine.amrg: 1 change received, 1 sent, as automerge:{ID}\n"));
         assert_eq!(world.in_doc(["export", "mine.amrg"]).quiet_success(), "{\"mine\":1,\"theirs\":1}\n");
     }
 }
@@ -72,24 +72,24 @@ fn sends_nothing_to_untrusted_servers() {
     let ca = ca();
     let trusting = ["--ca", &ca];
     // The system does not trust its issuer.
-    let why = world
+    let reason = world
         .in_vain_with(&url("localhost", "server.pem"), &["--ca", &file("server.pem").display().to_string()]);
-    assert_eq!(why, "its certificate has no trusted issuer (see --ca)");
-    let why = world.in_vain_with(&url("localhost", "expired.pem"), &trusting);
-    assert!(why.starts_with("its certificate is refused: certificate expired"), "{why}");
-    let why = world.in_vain_with(&url("localhost", "elsewhere.pem"), &trusting);
-    assert!(why.starts_with("its certificate is refused: certificate not valid for name"), "{why}");
+    assert_eq!(reason, "its certificate has no trusted issuer (see --ca)");
+    let reason = world.in_vain_with(&url("localhost", "expired.pem"), &trusting);
+    assert!(reason.starts_with("its certificate is refused: certificate expired"), "{reason}");
+    let reason = world.in_vain_with(&url("localhost", "elsewhere.pem"), &trusting);
+    assert!(reason.starts_with("its certificate is refused: certificate not valid for name"), "{reason}");
     // A server without TLS, one that disconnects, one that is silent.
     let plain = |serve: fn(TcpStream)| server(serve).replace("ws://127.0.0.1", "wss://localhost");
     let silence = |mut stream: TcpStream| drop(stream.read_to_end(&mut Vec::new()));
-    let why = world.in_vain_with(
+    let reason = world.in_vain_with(
         &plain(|mut stream| {
             drop(stream.read(&mut [0; 4096]));
             drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
         }),
         &trusting,
     );
-    assert!(why.starts_with("not a TLS server, or a faulty one: "), "{why}");
+    assert!(reason.starts_with("not a TLS server, or a faulty one: "), "{reason}");
     assert_eq!(world.in_vain_with(&plain(drop), &trusting), "closed the connection");
     world.in_silence(&plain(silence), &trusting);
 

@@ -16,13 +16,13 @@ fn auto_uses_the_cpu() {
     let line = format!("{}  f\n", digest(&bytes));
     for engine in ["auto", "cpu"] {
         assert_eq!(world.sum(["f", "--engine", engine]).quiet_success(), line);
-        let made =
+        let stored =
             password(&world, &["hash", "-m", "64", "-t", "1", "--engine", engine], b"a").quiet_success();
-        let asked = ["verify", "--hash", made.trim_end(), "--engine", engine];
-        assert_eq!(password(&world, &asked, b"a").quiet_success(), "match\n");
-        let why = "--device needs --engine cuda or --engine wgpu";
-        world.sum(["f", "--engine", engine, "--device", "0"]).failure(2, &[why]);
-        password(&world, &["hash", "--engine", engine, "--device", "0"], b"a").failure(2, &[why]);
+        let verify = ["verify", "--hash", stored.trim_end(), "--engine", engine];
+        assert_eq!(password(&world, &verify, b"a").quiet_success(), "match\n");
+        let reason = "--device needs --engine cuda or --engine wgpu";
+        world.sum(["f", "--engine", engine, "--device", "0"]).failure(2, &[reason]);
+        password(&world, &["hash", "--engine", engine, "--device", "0"], b"a").failure(2, &[reason]);
     }
     assert_eq!(world.sum(["f", "--engine", "abacus"]).code(), 2);
 }
@@ -31,12 +31,12 @@ fn auto_uses_the_cpu() {
 #[cfg(not(feature = "gpu"))]
 fn reports_missing_gpu_feature() {
     let world = World::new();
-    let why = "this program was built without `gpu` (a feature of the package hashmill-cli)";
+    let reason = "this program was built without `gpu` (a feature of the package hashmill-cli)";
     for engine in ["cuda", "wgpu"] {
-        world.sum(["--engine", engine, "f"]).failure(2, &[why]);
+        world.sum(["--engine", engine, "f"]).failure(2, &[reason]);
         for command in [&["hash"][..], &["verify", "--hash", "x"], &["upgrade", "--hash", "x"], &["bench"]] {
             let args = [command, &["--engine", engine]].concat();
-            password(&world, &args, b"a").failure(2, &[why]);
+            password(&world, &args, b"a").failure(2, &[reason]);
         }
     }
     let json = world.run(&hashmill(), ["info", "--json"], b"").quiet_success();
@@ -80,16 +80,16 @@ fn info_lists_devices() {
     assert_eq!(devices["wgpu"].as_u64(), best[1].map(|number| (before + number) as u64));
     assert_eq!(devices["no_cuda"].as_str(), refused.as_deref());
     assert_eq!(devices["auto"], "cpu");
-    let why = hashmill_gpu::why_processor(&found);
-    assert_eq!(devices["why"], why);
+    let reason = hashmill_gpu::reason_for_processor(&found);
+    assert_eq!(devices["why"], reason);
     let text = world.run(&hashmill(), ["info"], b"").quiet_success();
-    assert!(text.contains(&format!("sum --engine auto uses the CPU: {why}\n")), "{text}");
+    assert!(text.contains(&format!("sum --engine auto uses the CPU: {reason}\n")), "{text}");
     assert!(found.iter().all(|device| text.contains(&device.name)), "{text}");
     for (engine, best) in ["cuda", "wgpu"].into_iter().zip(best) {
         assert_eq!(text.contains(&format!(" --engine {engine} uses this one, unless ")), best.is_some());
     }
     assert!(
-        refused.is_none_or(|why| text.contains(&format!("none from NVIDIA's driver: {why}\n"))),
+        refused.is_none_or(|reason| text.contains(&format!("none from NVIDIA's driver: {reason}\n"))),
         "{text}"
     );
 }
@@ -132,17 +132,17 @@ fn device_digests_equal_cpu_digests() {
 fn works_without_a_driver() {
     let (world, bytes) = (World::new(), paint(5 << 20));
     world.write("f", &bytes);
-    let why = "--engine wgpu: no device: no driver offers one (see hashmill info)";
-    without_driver(&world, &["sum", "--engine", "wgpu", "f"]).failure(2, &[why]);
+    let reason = "--engine wgpu: no device: no driver offers one (see hashmill info)";
+    without_driver(&world, &["sum", "--engine", "wgpu", "f"]).failure(2, &[reason]);
     for command in [&["hash"][..], &["verify", "--hash", "x"], &["upgrade", "--hash", "x"], &["bench"]] {
         let args = [&["password"], command, &["--engine", "wgpu"]].concat();
-        without_driver(&world, &args).failure(2, &[why]);
+        without_driver(&world, &args).failure(2, &[reason]);
     }
-    let Err(why) = BackEnd::Cuda.devices() else {
+    let Err(reason) = BackEnd::Cuda.devices() else {
         return hashmill_testkit::skip("a program without NVIDIA's driver", "the driver is here");
     };
-    let why = format!("--engine cuda: {why} (see hashmill info)");
-    without_driver(&world, &["sum", "--engine", "cuda", "f"]).failure(2, &[&why]);
+    let reason = format!("--engine cuda: {reason} (see hashmill info)");
+    without_driver(&world, &["sum", "--engine", "cuda", "f"]).failure(2, &[&reason]);
     let line = format!("{}  f\n", digest(&bytes));
     assert_eq!(without_driver(&world, &["sum", "--engine", "auto", "f"]).quiet_success(), line);
     let text = without_driver(&world, &["info"]).quiet_success();
@@ -160,7 +160,7 @@ fn with_driver(world: &World, args: &[&str], input: &[u8]) -> Option<Done> {
 #[cfg(all(feature = "gpu", target_os = "linux"))]
 pub(crate) fn with_driver_that(
     world: &World,
-    told: &[(&str, &str)],
+    driver_settings: &[(&str, &str)],
     args: &[&str],
     input: &[u8],
 ) -> Option<Done> {
@@ -171,7 +171,7 @@ pub(crate) fn with_driver_that(
         std::os::unix::fs::symlink(library, folder.join("libcuda.so.1")).expect("a link");
     }
     let mut command = std::process::Command::new(hashmill());
-    command.args(args).env("LD_LIBRARY_PATH", folder).envs(told.iter().copied());
+    command.args(args).env("LD_LIBRARY_PATH", folder).envs(driver_settings.iter().copied());
     let mut child = world.start(&mut command);
     // A program that needs no input may have ended.
     let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input));
@@ -203,10 +203,10 @@ fn nvidia_device_digests_equal_cpu_digests() {
     for (count, there) in [("1", "there is 1"), ("2", "there are 2")] {
         let seventh = ["sum", "--engine", "cuda", "--device", "7", "small"];
         let refused = with_driver_that(&world, &[("SHIM_DEVICES", count)], &seventh, b"").expect("as before");
-        let why = format!(
-            "--engine cuda --device 7: no device has \"7\" as its number, id, place or name: {there} (see hashmill info)"
+        let reason = format!(
+            "--engine cuda --device 7: no device has \"7\" as its number, id, bus address or name: {there} (see hashmill info)"
         );
-        refused.failure(2, &[&why]);
+        refused.failure(2, &[&reason]);
     }
 }
 
@@ -219,10 +219,10 @@ fn passwords_by(world: &World, engine: &[&str], run: &dyn Fn(&[&str], &[u8]) -> 
     };
     let costs = [&["-m", "64", "-t", "1"][..], &["-m", "40", "-t", "2", "-p", "2", "--variant", "argon2i"]];
     let one = hash(costs[0], b"right");
-    for (word, code, said) in [(&b"right"[..], 0, "match\n"), (b"wrong", 1, "no match\n")] {
+    for (word, code, expected) in [(&b"right"[..], 0, "match\n"), (b"wrong", 1, "no match\n")] {
         for engine in [engine, &[]] {
             let done = run(&[&["verify", "--hash", &one], engine].concat(), word);
-            assert_eq!((done.code(), &*done.text()), (code, said), "{engine:?}");
+            assert_eq!((done.code(), &*done.text()), (code, expected), "{engine:?}");
         }
     }
     let bcrypt = "$2b$04$k1M4ToNEG5D44.p8S0oAOu8g8bjYs4dDWw8ap7eclvCH0FYe0p.Ue";
@@ -326,14 +326,14 @@ fn lab_reports_missing_devices_once() {
     let Err(no_cuda) = BackEnd::Cuda.devices() else {
         return hashmill_testkit::skip("the lab without NVIDIA's driver", "the driver is here");
     };
-    let why = format!("no device: cuda: {no_cuda}; wgpu: no driver offers one");
+    let reason = format!("no device: cuda: {no_cuda}; wgpu: no driver offers one");
     let listed = without_driver(&world, &["lab", "list"]);
-    let said = format!("hashmill lab: no rows of device-* here: {why}\n");
-    assert_eq!((listed.code(), &listed.err), (0, &said));
+    let expected = format!("hashmill lab: no rows of device-* here: {reason}\n");
+    assert_eq!((listed.code(), &listed.err), (0, &expected));
     assert!(listed.text().contains("blake3/context/backend/1MiB/t1\n") && !listed.text().contains("device-"));
-    let asked = without_driver(&world, &["lab", "run", "device-blake3/wgpu"]);
-    assert_eq!(asked.code(), 2);
-    assert!(asked.err.contains(&format!("(device-* is not here: {why})")), "{}", asked.err);
+    let selected = without_driver(&world, &["lab", "run", "device-blake3/wgpu"]);
+    assert_eq!(selected.code(), 2);
+    assert!(selected.err.contains(&format!("(device-* is not here: {reason})")), "{}", selected.err);
 }
 
 #[test]
@@ -354,8 +354,8 @@ fn lab_has_nvidia_rows() {
 #[cfg(feature = "gpu")]
 fn tuned_by(world: &World, engine: &str, model: &str, run: &dyn Fn(&[&str], &[u8]) -> Done) {
     let costs = ["-m", "64", "-t", "1", "--hashes", "4", "--time", "1ms"];
-    let asked = [&["tune", "--engine", engine, "--dry-run", "--json"], &costs[..]].concat();
-    let done = run(&asked, b"");
+    let tune = [&["tune", "--engine", engine, "--dry-run", "--json"], &costs[..]].concat();
+    let done = run(&tune, b"");
     assert!([0, 1].contains(&done.code()), "{}", done.err);
     let facts: serde_json::Value = serde_json::from_slice(&done.out).expect("JSON");
     let measured = &facts["measured"][0];
@@ -379,27 +379,27 @@ fn tuned_by(world: &World, engine: &str, model: &str, run: &dyn Fn(&[&str], &[u8
     std::fs::create_dir_all(world.path("state/hashmill")).expect("a folder");
     world.write("state/hashmill/tune.json", file.to_string());
     let text = run(&["info"], b"").quiet_success();
-    for said in [
+    for expected in [
         "Argon2, 64 KiB, t 1, p 1: 1234.5 hashes per second, the CPU 67.0\n",
         "measured here by hashmill tune, last on 2026-11-26\n",
     ] {
-        assert!(text.contains(said), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
     let calibrate = ["password", "calibrate", "--time", "20ms", "-m", "1MiB"];
     let text = run(&calibrate, b"").text();
-    let said = format!(
+    let expected = format!(
         "Measured here on 2026-11-26: 1234 a second of 64 KiB, 1 passes and 1 lanes on {model}; 67 on all "
     );
-    assert!(text.contains(&said), "{text}");
+    assert!(text.contains(&expected), "{text}");
     let hash = ["password", "hash", "-q", "-m", "64", "-t", "1", "--engine", engine];
-    let made = run(&hash, b"right").quiet_success();
-    let verified = run(&["password", "verify", "--hash", made.trim_end()], b"right").quiet_success();
+    let stored = run(&hash, b"right").quiet_success();
+    let verified = run(&["password", "verify", "--hash", stored.trim_end()], b"right").quiet_success();
     assert_eq!(verified, "match\n");
 
     // The measurement is also used without --engine.
     let auto = "password --engine auto uses it for batches that it computes faster\n";
     assert!(run(&["info"], b"").quiet_success().contains(auto));
-    world.write("hashes", format!("{made}{made}{made}"));
+    world.write("hashes", format!("{stored}{stored}{stored}"));
     let check = ["password", "verify", "--file", "hashes"];
     let wrong = run(&check, b"wrong");
     assert_eq!((wrong.code(), wrong.text().matches(": no match\n").count(), &*wrong.err), (1, 3, ""));
@@ -427,9 +427,9 @@ fn tunes_a_device_and_uses_the_result() {
     let world = World::new();
     let run = |args: &[&str], input: &[u8]| world.run(&hashmill(), args, input);
     tuned_by(&world, "wgpu", &devices[best].model(), &run);
-    let why = "costs, --hashes and --files need --engine cuda or --engine wgpu";
-    run(&["tune", "-m", "64", "-t", "1"], b"").failure(2, &[why]);
-    run(&["tune", "--files"], b"").failure(2, &[why]);
+    let reason = "costs, --hashes and --files need --engine cuda or --engine wgpu";
+    run(&["tune", "-m", "64", "-t", "1"], b"").failure(2, &[reason]);
+    run(&["tune", "--files"], b"").failure(2, &[reason]);
 
     // File tiles.
     let done = run(&["tune", "--engine", "wgpu", "--files", "--dry-run", "--json", "--time", "1ms"], b"");
@@ -443,7 +443,7 @@ fn tunes_a_device_and_uses_the_result() {
     assert_eq!(facts["measured"], serde_json::json!([]));
     world.write("large", paint((20 << 20) + 77));
     let right = world.sum(["large"]).quiet_success();
-    for (tiles, said) in [
+    for (tiles, expected) in [
         ("bytes=1048576 count=1", "files, bytes=1048576 count=1: 1.2 GB per second, the CPU 3.5\n"),
         ("bytes=4194304 count=3", "files, bytes=4194304 count=3: 1.2 GB per second, the CPU 3.5\n"),
         ("bytes=3 count=3", "entry 1 of files: "),
@@ -455,7 +455,7 @@ fn tunes_a_device_and_uses_the_result() {
         }]);
         world.write("state/hashmill/tune.json", file.to_string());
         let text = run(&["info"], b"").quiet_success();
-        assert!(text.contains(said), "{text}");
+        assert!(text.contains(expected), "{text}");
         assert_eq!(world.sum(["large", "--engine", "wgpu", "-j", "4"]).quiet_success(), right);
     }
 }

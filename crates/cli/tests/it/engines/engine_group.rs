@@ -20,8 +20,8 @@ fn written(world: &World) -> String {
         let password = |at: usize| if at < OTHERS && passes == 1 { &b"other"[..] } else { b"right" };
         let new = salts.iter().enumerate().map(|(at, salt)| NewPassword { password: password(at), salt });
         let policy = Policy::new(Params::new(64, passes, 1).expect("good costs"));
-        let made = Passwords::new(policy).hash_many(&new.collect::<Vec<_>>());
-        lines.extend(made.into_iter().map(|hash| hash.expect("a hash").to_string() + "\n"));
+        let hashes = Passwords::new(policy).hash_many(&new.collect::<Vec<_>>());
+        lines.extend(hashes.into_iter().map(|hash| hash.expect("a hash").to_string() + "\n"));
     }
     world.write("hashes", lines.concat());
     let alone = password(world, &["verify", "--file", "hashes", "--json", "--engine", "cpu"], b"right");
@@ -64,10 +64,10 @@ fn cpu_and_device_share_a_batch() {
 
     // A single hash, an upgrade, and a measurement.
     let costs = ["-m", "64", "-t", "1", "--engine", "cpu,wgpu"];
-    let made = password(&world, &[&["hash", "--json"], &costs[..]].concat(), b"a").quiet_success();
-    let made: serde_json::Value = serde_json::from_str(&made).expect("JSON");
-    assert_eq!(made["engines"].as_array().map(Vec::len), Some(2));
-    let hash = made["hash"].as_str().expect("a hash");
+    let created = password(&world, &[&["hash", "--json"], &costs[..]].concat(), b"a").quiet_success();
+    let created: serde_json::Value = serde_json::from_str(&created).expect("JSON");
+    assert_eq!(created["engines"].as_array().map(Vec::len), Some(2));
+    let hash = created["hash"].as_str().expect("a hash");
     let verified = password(&world, &["verify", "--hash", hash, "--engine", "cpu,wgpu"], b"a");
     assert_eq!(verified.quiet_success(), "match\n");
     world.write("few", format!("{hash}\n{hash}\n"));
@@ -79,7 +79,7 @@ fn cpu_and_device_share_a_batch() {
     assert_eq!((sum["replaced"].as_u64(), hashes(0) + hashes(1)), (Some(2), 2 + 2 * 2));
     assert_eq!(password(&world, &["verify", "--file", "few"], b"a").code(), 0);
 
-    for (flags, why) in [
+    for (flags, reason) in [
         (&["--engine", "cpu,auto"][..], "--engine auto cannot be combined with other engines"),
         (
             &["--engine", "cpu,wgpu", "--device", "nobody"],
@@ -92,7 +92,7 @@ fn cpu_and_device_share_a_batch() {
     ] {
         let args = [&["verify", "--file", "hashes"], flags].concat();
         let refused = password(&world, &args, b"right");
-        assert!(refused.code() == 2 && refused.err.contains(why), "{}", refused.err);
+        assert!(refused.code() == 2 && refused.err.contains(reason), "{}", refused.err);
     }
     assert_eq!(world.sum(["few", "--engine", "cpu,wgpu"]).code(), 2, "files have one");
 }
@@ -102,8 +102,8 @@ fn software() -> Option<String> {
     let devices = BackEnd::Wgpu.devices().unwrap();
     let best = hashmill_gpu::best(&devices);
     if best.is_none() {
-        let why = "no device: mesa-vulkan-drivers brings one that is software";
-        hashmill_testkit::skip("password --engine cpu,wgpu", why);
+        let reason = "no device: mesa-vulkan-drivers brings one that is software";
+        hashmill_testkit::skip("password --engine cpu,wgpu", reason);
     }
     best.map(|best| devices[best].name.clone())
 }
@@ -135,9 +135,9 @@ fn two_vulkan_devices_share_a_batch() {
 #[test]
 fn remaining_device_takes_over_from_a_lost_one() {
     let world = World::new();
-    let verify = |told: &[(&str, &str)], flags: &[&str]| {
-        let told = [&[("SHIM_DEVICES", "2")], told].concat();
-        with_driver_that(&world, &told, &[&VERIFY[..], flags].concat(), b"right")
+    let verify = |driver_settings: &[(&str, &str)], flags: &[&str]| {
+        let driver_settings = [&[("SHIM_DEVICES", "2")], driver_settings].concat();
+        with_driver_that(&world, &driver_settings, &[&VERIFY[..], flags].concat(), b"right")
     };
     let (two, mixed) = (["--engine", "cuda", "--device", "0", "--device", "1"], ["--engine", "cpu,cuda"]);
     let alone = written(&world);
@@ -146,8 +146,8 @@ fn remaining_device_takes_over_from_a_lost_one() {
     let all = shares(&done, &alone);
     assert!(matches!(&all[..], [(a, _, false), (b, _, false)] if a == "cuda Shim 0" && b == "cuda Shim 1"));
     // Number of hashes that each lost engine has computed.
-    let lost = |told, flags: &[&str]| {
-        let done = verify(&[told], flags).expect("as before");
+    let lost = |driver_settings, flags: &[&str]| {
+        let done = verify(&[driver_settings], flags).expect("as before");
         let lost: Vec<_> = shares(&done, &alone).into_iter().filter(|(_, _, failed)| *failed).collect();
         assert_eq!(
             done.err.matches("; the other engines take over its part\n").count(),
@@ -179,11 +179,11 @@ fn remaining_device_takes_over_from_a_lost_one() {
 fn tune_file_is_read_once() {
     let world = World::new();
     let lines = |costs: &[u32]| {
-        let made = costs.iter().map(|passes| {
+        let hashes = costs.iter().map(|passes| {
             let policy = Policy::new(Params::new(64, *passes, 1).expect("good costs"));
             Passwords::new(policy).hash(b"right", b"sixteen bytes ok").expect("a hash").to_string() + "\n"
         });
-        made.collect::<String>()
+        hashes.collect::<String>()
     };
     std::fs::create_dir_all(world.path("state/hashmill")).expect("a folder");
     let entry = serde_json::json!({
@@ -191,8 +191,8 @@ fn tune_file_is_read_once() {
         "lanes": 1, "tuning": "hashes=4 strip-us=4000 ahead=0 grow=yes pairs=no shared=no", "hashes_per_second": 2.5,
         "of_processor": 1.0,
     });
-    let kept = crate::engines::tune::of_devices(serde_json::json!([entry])).to_string();
-    world.write("state/hashmill/tune.json", kept);
+    let tune_file = crate::engines::tune::of_devices(serde_json::json!([entry])).to_string();
+    world.write("state/hashmill/tune.json", tune_file);
     world.write("one", lines(&[1])).write("three", lines(&[1, 2, 3]));
     for engines in ["cuda", "cpu,cuda"] {
         let opened = ["one", "three"].map(|file| {

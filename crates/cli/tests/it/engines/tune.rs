@@ -131,15 +131,15 @@ fn any_kernel_can_have_any_role() {
 #[test]
 fn invalid_files_are_ignored_and_shown_by_info() {
     let world = World::new();
-    let ignored = |why: &str| {
+    let ignored = |expected: &str| {
         let facts = info(&world);
         assert_eq!(facts["choice"]["tuned"], false);
-        let said = facts["choice"]["ignored"].as_str().unwrap_or_default();
-        assert!(said.contains(why), "{said}");
+        let reason = facts["choice"]["ignored"].as_str().unwrap_or_default();
+        assert!(reason.contains(expected), "{reason}");
         assert_eq!(facts["tune_basis"], Plan::host().basis());
         nothing_else_changes(&world);
     };
-    for (pointer, value, why) in [
+    for (pointer, value, reason) in [
         ("/place/hashmill", json!("0.0.1"), "it was measured by hashmill 0.0.1"),
         ("/place/model", json!(4711), "it was measured on another processor"),
         ("/place/blake3", json!(["abacus"]), "it was measured with other kernels"),
@@ -149,7 +149,7 @@ fn invalid_files_are_ignored_and_shown_by_info() {
         let mut choice = choice();
         *choice.pointer_mut(pointer).expect(pointer) = value;
         world.write(file(&world), choice.to_string());
-        ignored(why);
+        ignored(reason);
     }
     world.write(file(&world), &choice().to_string()[..300]);
     ignored("it is damaged: ");
@@ -170,8 +170,8 @@ fn invalid_files_are_ignored_and_shown_by_info() {
 fn does_not_wait_for_a_pipe() {
     let world = World::new();
     fs::create_dir_all(world.path("state/hashmill")).expect("directories");
-    let made = Command::new("mkfifo").arg(file(&world)).status().expect("mkfifo");
-    assert!(made.success());
+    let status = Command::new("mkfifo").arg(file(&world)).status().expect("mkfifo");
+    assert!(status.success());
     assert_eq!(info(&world)["choice"]["ignored"], "it is not a regular file");
     nothing_else_changes(&world);
 }
@@ -190,15 +190,15 @@ fn without_a_folder_nothing_is_saved() {
         env.arg(command.get_program()).args(command.get_args());
         finish(world.start(&mut env))
     };
-    let kept = world.path("state");
-    let kept = kept.to_str().expect("UTF-8");
+    let state = world.path("state");
+    let state = state.to_str().expect("UTF-8");
     for (set, tuned, ignored) in [
-        (&[("XDG_STATE_HOME", kept)][..], true, Value::Null),
+        (&[("XDG_STATE_HOME", state)][..], true, Value::Null),
         (&[], false, Value::Null),
         (&[("XDG_STATE_HOME", "state")], false, Value::Null),
         (&[("XDG_STATE_HOME", ""), ("HOME", "/dev/null")], false, Value::Null),
-        (&[("XDG_STATE_HOME", kept), ("HASHMILL_TUNE", "off")], false, json!("HASHMILL_TUNE is off")),
-        (&[("XDG_STATE_HOME", kept), ("HASHMILL_TUNE", "on")], true, Value::Null),
+        (&[("XDG_STATE_HOME", state), ("HASHMILL_TUNE", "off")], false, json!("HASHMILL_TUNE is off")),
+        (&[("XDG_STATE_HOME", state), ("HASHMILL_TUNE", "on")], true, Value::Null),
     ] {
         let facts = facts(&run(&["info", "--json"], set));
         assert_eq!(
@@ -207,13 +207,13 @@ fn without_a_folder_nothing_is_saved() {
             "{set:?}"
         );
     }
-    for (set, why) in [
+    for (set, reason) in [
         (&[][..], "neither XDG_STATE_HOME nor HOME"),
         (&[("XDG_STATE_HOME", "/dev/null")], "the choice cannot be saved there"),
     ] {
         let done = run(&["tune", "--time", "1ms"], set);
         assert_eq!((done.code(), done.err.lines().count(), done.out.len()), (1, 1, 0), "{done:?}");
-        assert!(done.err.contains(why), "{}", done.err);
+        assert!(done.err.contains(reason), "{}", done.err);
     }
 }
 
@@ -242,12 +242,12 @@ fn prints_and_saves_conclusive_choices() {
     let done = tune(size::of(&["--json"][..], &["--json", "--dry-run"]));
     let report: Value =
         serde_json::from_str(&done.text()).unwrap_or_else(|error| panic!("{error}: {done:?}"));
-    let kept = file(&world).exists();
-    assert_eq!(report["kept"].is_null(), !kept, "{report}");
+    let is_saved = file(&world).exists();
+    assert_eq!(report["kept"].is_null(), !is_saved, "{report}");
     if size::is_full() {
         assert!(!world.path("state").exists(), "a dry run keeps nothing");
     } else {
-        is_kept_or_not(&world, &done);
+        check_saved_state(&world, &done);
     }
     let choices = report["choices"].as_array().expect("a list");
     assert_eq!(choices.len(), 9, "{report}");
@@ -263,16 +263,20 @@ fn prints_and_saves_conclusive_choices() {
         let text = done.text();
         assert!(text.contains("\nChosen\n") && text.contains("..Row::forced(&"), "{done:?}");
         assert_eq!(text.contains("Saved, used from now on: "), file(&world).exists(), "{done:?}");
-        is_kept_or_not(&world, &done);
+        check_saved_state(&world, &done);
     } else {
         size::skip("tune: --dry-run keeps nothing, and --source");
     }
 }
 
 /// On a busy machine the result is inconclusive, reported, and not saved.
-fn is_kept_or_not(world: &World, done: &Done) {
-    let kept = file(world).exists();
-    assert_eq!((done.code(), done.err.contains("nothing was saved")), (i32::from(!kept), !kept), "{done:?}");
-    assert_eq!(info(world)["choice"]["tuned"], kept);
+fn check_saved_state(world: &World, done: &Done) {
+    let is_saved = file(world).exists();
+    assert_eq!(
+        (done.code(), done.err.contains("nothing was saved")),
+        (i32::from(!is_saved), !is_saved),
+        "{done:?}"
+    );
+    assert_eq!(info(world)["choice"]["tuned"], is_saved);
     nothing_else_changes(world);
 }

@@ -19,7 +19,7 @@ const NOT_RUN: [(&str, &str); 7] = [
 ];
 
 /// Commands that end with 1, with its meaning.
-const SAYS_NO: [(&str, &str); 2] = [
+const NEGATIVE_RESULTS: [(&str, &str); 2] = [
     ("hashmill doc rescue damaged.amrg", "something was lost"),
     ("hashmill password needs-rehash --file users --preset", "nothing has to be hashed again"),
 ];
@@ -207,7 +207,7 @@ fn shown_commands_work() {
             };
             let (well, output) = shell(&world, &run);
             ran += 1;
-            if well == SAYS_NO.iter().any(|(begin, _)| line.starts_with(begin)) {
+            if well == NEGATIVE_RESULTS.iter().any(|(begin, _)| line.starts_with(begin)) {
                 faults.push(format!("{position}: {line}: {output}"));
             }
         }

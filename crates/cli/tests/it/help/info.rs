@@ -28,7 +28,7 @@ fn info_matches_the_library() {
         let bytes = size["bytes"].as_u64().expect("a number") as usize;
         let choice = Plan::host().explain(bytes);
         assert_eq!(size["kernel"], choice.kernel.name());
-        assert!(text.contains(choice.why), "{text}");
+        assert!(text.contains(choice.reason), "{text}");
     }
     let argon2 = &facts["argon2"];
     assert_eq!(argon2["kernel"], argon2::Plan::host().kernel().name());

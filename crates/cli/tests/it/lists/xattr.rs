@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-const OURS: &str = "user.hashmill.blake3";
+const ATTRIBUTE: &str = "user.hashmill.blake3";
 const SHATAG: &str = "user.shatag.sha256";
 const SHATAG_TIME: &str = "user.shatag.ts";
 
@@ -58,10 +58,10 @@ fn tells_corruption_from_edits() {
     let tags = |flags: &[&str]| world.sum([&["--xattr", "-r"], flags, &["d"]].concat());
     let new = "new       d/a\nnew       d/b\nnew       d/c/x\n".to_owned();
     assert_eq!(tags(&["--dry-run"]).quiet_success(), new.clone() + &counts(0, 3, 0, 0, 0));
-    assert_eq!(attribute(&world, "d/a", OURS), None);
+    assert_eq!(attribute(&world, "d/a", ATTRIBUTE), None);
     assert_eq!(tags(&["-j", "2"]).quiet_success(), new + &counts(0, 3, 0, 0, 0));
     let tag = format!("3 1600000000.000000005 {}", digest(b"d/a"));
-    assert_eq!(attribute(&world, "d/a", OURS).as_ref(), Some(&tag));
+    assert_eq!(attribute(&world, "d/a", ATTRIBUTE).as_ref(), Some(&tag));
     assert_eq!(tags(&[]).quiet_success(), counts(3, 0, 0, 0, 0));
     assert_eq!(tags(&["-v", "-q", "--exclude", "c/"]).quiet_success(), "ok        d/a\nok        d/b\n");
 
@@ -81,7 +81,7 @@ fn tells_corruption_from_edits() {
     let corrupt = "corrupt   d/a\n".to_owned() + &counts(2, 0, 0, 0, 1);
     for _ in 0..2 {
         assert_eq!(tags(&[]).failure(1, &[&message]), corrupt);
-        assert_eq!(attribute(&world, "d/a", OURS).as_ref(), Some(&tag), "the evidence stays");
+        assert_eq!(attribute(&world, "d/a", ATTRIBUTE).as_ref(), Some(&tag), "the evidence stays");
     }
     let lines = tags(&["--json"]).failure(1, &[&message]);
     let objects: Vec<serde_json::Value> =
@@ -107,7 +107,7 @@ fn is_compatible_with_cshatag() {
     tags(&["--algorithm", "sha256", "d/a"]).quiet_success();
     assert_eq!(attribute(&world, "d/a", SHATAG).as_deref(), Some(sha256));
     assert_eq!(attribute(&world, "d/a", SHATAG_TIME).as_deref(), Some("1600000000.000000005"));
-    assert_eq!(attribute(&world, "d/a", OURS), None);
+    assert_eq!(attribute(&world, "d/a", ATTRIBUTE), None);
     // By default the stored function applies, and files of both functions keep their order.
     let both = "ok        d/a\nnew       d/b\nnew       d/c/x\n";
     assert_eq!(tags(&["-rvq", "d"]).quiet_success(), both);
@@ -129,7 +129,7 @@ fn reports_files_without_attributes() {
     let tags = |args: &[&str]| world.sum([&["--xattr", "-q"], args].concat());
     let link = "d/link: a symbolic link, which has no tag; name the file that it leads to";
     assert_eq!(tags(&["d/link", "d/b"]).failure(1, &[link]), "");
-    assert_eq!(attribute(&world, "d/a", OURS), None, "nothing is written through a link");
+    assert_eq!(attribute(&world, "d/a", ATTRIBUTE), None, "nothing is written through a link");
     let rest = "ok        d/a\nok        d/b\nok        d/c/x\n";
     assert_eq!(tags(&["-r", "d"]).quiet_success(), "", "only failures are named");
     assert_eq!(tags(&["-rv", "d"]).quiet_success(), rest, "those below are passed over");
@@ -139,8 +139,8 @@ fn reports_files_without_attributes() {
     let none = "/proc/self/maps: its file system has no extended attributes";
     let done = world.sum(["--xattr", "/proc/self/maps", "/proc/self/status", "d/a"]);
     assert_eq!(done.failure(1, &[none]), counts(1, 0, 0, 0, 0).replace('\n', ", 2 not tagged\n"));
-    set_attribute(&world, "d/a", OURS, "3 yesterday abc");
-    let damaged = format!("d/a: its attribute {OURS} has no digest with a time; see --retag");
+    set_attribute(&world, "d/a", ATTRIBUTE, "3 yesterday abc");
+    let damaged = format!("d/a: its attribute {ATTRIBUTE} has no digest with a time; see --retag");
     assert_eq!(tags(&["d/a"]).failure(1, &[&damaged]), "");
     assert_eq!(tags(&["-v", "--retag", "d/a"]).quiet_success(), "new       d/a\n");
     for (args, message) in [
@@ -184,7 +184,7 @@ fn changing_file_gets_no_digest() {
     });
     let counted = counts(0, 0, 0, 0, 0).replace('\n', ", 1 changed while read\n");
     assert_eq!(result.failure(1, &["f: it changed while it was read"]), counted);
-    assert_eq!(attribute(&world, "f", OURS), None);
+    assert_eq!(attribute(&world, "f", ATTRIBUTE), None);
     fs::write(world.path("f"), "at rest").expect("our own file");
     assert!(world.sum(["--xattr", "f"]).quiet_success().starts_with("new       f\n"));
 }

@@ -34,15 +34,15 @@ struct Ended {
 
 impl Session {
     fn start(args: &[&str]) -> Session {
-        Session::of(Command::new(hashmill()), args)
+        Session::start_command(Command::new(hashmill()), args)
     }
 
     /// As above, with SIGHUP and SIGINT ignored.
     fn start_deaf(args: &[&str]) -> Session {
-        Session::of(deaf(), args)
+        Session::start_command(deaf(), args)
     }
 
-    fn of(mut command: Command, args: &[&str]) -> Session {
+    fn start_command(mut command: Command, args: &[&str]) -> Session {
         signal::heed();
         let (control, terminal) = terminal();
         command.arg("password").args(args).stdin(terminal.try_clone().expect("a terminal"));
@@ -113,7 +113,7 @@ fn prompts_without_echo() {
 #[test]
 fn upgrade_prompts() {
     let world = World::new();
-    let old = format!("ann:{}\n", crate::passwords::upgrade::of("php", "bcrypt"));
+    let old = format!("ann:{}\n", crate::passwords::upgrade::foreign_hash("php", "bcrypt"));
     world.write("db", &old);
     let path = world.path("db");
     let args = ["upgrade", "--file", path.to_str().expect("a path"), "-m", "64", "-t", "1"];

@@ -9,7 +9,7 @@ use std::fs;
 const CHEAP: [&str; 4] = ["-m", "64", "-t", "1"];
 
 /// The hash string of another program for the password `password`.
-pub(crate) fn of(maker: &str, kind: &str) -> String {
+pub(crate) fn foreign_hash(maker: &str, kind: &str) -> String {
     let strings = vectors::passwords();
     let fits = |string: &&vectors::PasswordString| {
         (&*string.maker, &*string.kind, &*string.password) == (maker, kind, b"password")
@@ -45,7 +45,7 @@ fn upgrades_foreign_hashes() {
         ("werkzeug", "scrypt", "$argon2id$"),
         ("libxcrypt", "scrypt", "$argon2id$"),
     ] {
-        let old = of(maker, kind);
+        let old = foreign_hash(maker, kind);
         assert_eq!(verify(&world, &old, b"password\n").quiet_success(), "match\n", "{old}");
         assert_eq!(verify(&world, &old, b"Password").code(), 1, "{old}");
         let new = upgrade(&world, &["--hash", &old], b"password\n").quiet_success();
@@ -67,7 +67,8 @@ fn upgrades_argon2_by_policy() {
     // Costs are never lowered.
     let strong = new.trim_end();
     assert_eq!(upgrade(&world, &["--hash", strong], b"x").quiet_success(), new);
-    let facts = &json(&upgrade(&world, &["--json", "--hash", &of("php", "bcrypt")], b"password"))[0];
+    let facts =
+        &json(&upgrade(&world, &["--json", "--hash", &foreign_hash("php", "bcrypt")], b"password"))[0];
     assert_eq!(
         (&facts["match"], &facts["upgraded"], &facts["from"]),
         (&true.into(), &true.into(), &"bcrypt, cost 4".into())
@@ -97,14 +98,14 @@ fn upgrades_argon2_by_policy() {
         assert_eq!(upgrade(&world, &["--hash", hash], b"x").failure(2, &[line]), "");
         assert_eq!(verify(&world, hash, b"x").failure(2, &[line]), "");
     }
-    let cheap = of("php", "bcrypt");
+    let cheap = foreign_hash("php", "bcrypt");
     let done = run(&world, ["verify", "--max-bcrypt-cost", "3", "--hash", &cheap], b"password");
     done.failure(2, &["bcrypt hash: a cost of 4, where at most 3 are allowed (see --max-bcrypt-cost)"]);
 }
 
 /// A file with all kinds of entries.
 fn shadow(world: &World) -> String {
-    let (bcrypt, argon2) = (of("htpasswd", "bcrypt"), new_hash(world, b"password", &[]));
+    let (bcrypt, argon2) = (foreign_hash("htpasswd", "bcrypt"), new_hash(world, b"password", &[]));
     let text = format!(
         "# users\n\
          ann:{bcrypt}:19000:0:99999:7:::\n\
@@ -141,7 +142,7 @@ fn unverifiable_lines_do_not_stop_others() {
         "ann: yes: foreign: bcrypt, cost 4\ndaemon: locked\nbob: no\ncarl: locked\neve: yes: foreign: bcrypt, cost 4\n"
     );
     // If all entries can be verified, all have an answer.
-    let (bcrypt, argon2) = (of("htpasswd", "bcrypt"), new_hash(&world, b"password", &[]));
+    let (bcrypt, argon2) = (foreign_hash("htpasswd", "bcrypt"), new_hash(&world, b"password", &[]));
     world.write("good", format!("ann:{bcrypt}\nlp:!\nbob:{argon2}\n"));
     assert_eq!(
         run(&world, ["verify", "--file", "good"], b"password").quiet_success(),
@@ -193,7 +194,7 @@ fn upgrades_a_file_in_place() {
 #[test]
 fn matches_passwords_by_line() {
     let world = World::new();
-    let bcrypt = of("php", "bcrypt");
+    let bcrypt = foreign_hash("php", "bcrypt");
     world.write("db", format!("ann:{bcrypt}\nbob:{bcrypt}\ncarl:{bcrypt}\ndora:{bcrypt}\n"));
     world.write("passwords", "password\n\nwrong\n");
     let args = ["--file", "db", "--passwords", "passwords"];
@@ -227,7 +228,7 @@ fn matches_passwords_by_line() {
 #[test]
 fn upgrades_one_entry_by_name() {
     let world = World::new();
-    let bcrypt = of("php", "bcrypt");
+    let bcrypt = foreign_hash("php", "bcrypt");
     let old = format!("ann:{bcrypt}\nbob:{bcrypt}\n");
     world.write("db", &old);
     let args = ["--file", "db", "--name", "bob"];
@@ -249,7 +250,7 @@ fn upgrades_one_entry_by_name() {
 #[test]
 fn upgrades_csv_files() {
     let world = World::new();
-    let (django, bcrypt) = (of("django", "pbkdf2-sha256"), of("php", "bcrypt"));
+    let (django, bcrypt) = (foreign_hash("django", "pbkdf2-sha256"), foreign_hash("php", "bcrypt"));
     let old = format!(
         "id,password,note\r\n1,{django},\"says \"\"hi\"\"\"\r\n2,\"{bcrypt}\",\r\n3,,\r\n4,\"open\r\n"
     );
@@ -323,7 +324,7 @@ fn errors_leave_the_file() {
 fn second_run_is_refused() {
     use std::io::Write;
     let world = World::new();
-    let old = format!("ann:{}\n", of("php", "bcrypt"));
+    let old = format!("ann:{}\n", foreign_hash("php", "bcrypt"));
     world.write("db", &old);
     let args = ["password", "upgrade", "--file", "db", "-m", "64", "-t", "1"];
     let mut first = world.start(std::process::Command::new(hashmill()).args(args));
@@ -362,7 +363,7 @@ fn second_run_is_refused() {
 fn keeps_permissions_and_reports_unwritable_folders() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let world = World::new();
-    world.write("folder/db", format!("ann:{}\n", of("php", "bcrypt")));
+    world.write("folder/db", format!("ann:{}\n", foreign_hash("php", "bcrypt")));
     let path = world.path("folder/db");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("rights");
     symlink("folder/db", world.path("link")).expect("a link");
@@ -377,7 +378,7 @@ fn keeps_permissions_and_reports_unwritable_folders() {
 #[test]
 fn notes_hard_links() {
     let world = World::new();
-    let old = format!("ann:{}\n", of("php", "bcrypt"));
+    let old = format!("ann:{}\n", foreign_hash("php", "bcrypt"));
     world.write("db", &old);
     fs::hard_link(world.path("db"), world.path("other")).expect("a link");
     let dry = upgrade(&world, &["--file", "db", "--dry-run"], b"password");
@@ -438,7 +439,7 @@ fn foreign_programs_accept_upgraded_hashes() {
     let world = World::new();
     let new = |maker, kind| {
         let costs = ["-m", "1024", "-t", "2"];
-        let old = of(maker, kind);
+        let old = foreign_hash(maker, kind);
         let args = [&["upgrade", "--hash", &old][..], &costs].concat();
         run(&world, args, b"password").quiet_success().trim_end().to_owned()
     };
@@ -479,7 +480,7 @@ fn steps_of_the_guide_work() {
         let line = line.replace("hashmill", program.to_str().expect("a path"));
         world.run("bash".as_ref(), ["-c", &line], input)
     };
-    let (django, bcrypt) = (of("django", "pbkdf2-sha256"), of("php", "bcrypt"));
+    let (django, bcrypt) = (foreign_hash("django", "pbkdf2-sha256"), foreign_hash("php", "bcrypt"));
     world
         .write("users.csv", format!("id,password\n6,{bcrypt}\n7,{django}\n"))
         .write("password.txt", "password\n");

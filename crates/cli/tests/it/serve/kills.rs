@@ -1,6 +1,6 @@
 //! A server that is killed at any moment: all that it confirmed is there afterwards.
 //!
-//! The clients type as fast as they are told, so the kill hits appends under way. More than ten seconds at full size.
+//! The clients type as fast as they get confirmations, so the kill hits appends under way. More than ten seconds at full size.
 
 use super::{Server, Socket};
 use crate::world::World;
@@ -16,14 +16,19 @@ use std::thread;
 const DOCUMENTS: u8 = 2;
 
 /// Heads that the server named, by document.
-type Told = Mutex<BTreeSet<(DocumentId, ChangeHash)>>;
+type ConfirmedHeads = Mutex<BTreeSet<(DocumentId, ChangeHash)>>;
 
 fn ids() -> impl Iterator<Item = DocumentId> {
     (1..=DOCUMENTS).map(|number| DocumentId::from_random_bytes([number; 16]))
 }
 
 /// Types until the server is gone: an edit as soon as the one before is confirmed.
-fn type_until_killed(address: &str, client: &mut Client, told: &Told, is_killed: &AtomicBool) {
+fn type_until_killed(
+    address: &str,
+    client: &mut Client,
+    confirmed_heads: &ConfirmedHeads,
+    is_killed: &AtomicBool,
+) {
     let mut socket = Socket::open(address);
     client.connect();
     let mut edits: i64 = 0;
@@ -40,7 +45,7 @@ fn type_until_killed(address: &str, client: &mut Client, told: &Told, is_killed:
         let result = socket.exchange(client);
         for id in ids() {
             let heads = client.conversation(&id).expect("it was added").their_heads().unwrap_or_default();
-            told.lock().expect("no panic").extend(heads.iter().map(|head| (id.clone(), *head)));
+            confirmed_heads.lock().expect("no panic").extend(heads.iter().map(|head| (id.clone(), *head)));
         }
         match result {
             Ok(()) => {}
@@ -62,7 +67,7 @@ fn no_confirmed_change_is_lost_by_kills() {
             client
         })
         .collect();
-    let told = Told::default();
+    let confirmed_heads = ConfirmedHeads::default();
     let (mut confirmed, rounds) = (0, size::of(5, 100));
     for round in 0..rounds {
         let server = Server::start(&world);
@@ -72,14 +77,14 @@ fn no_confirmed_change_is_lost_by_kills() {
         let address = server.address.clone();
         thread::scope(|scope| {
             for client in &mut clients {
-                let (address, told, is_killed) = (&address, &told, &is_killed);
-                scope.spawn(move || type_until_killed(address, client, told, is_killed));
+                let (address, confirmed_heads, is_killed) = (&address, &confirmed_heads, &is_killed);
+                scope.spawn(move || type_until_killed(address, client, confirmed_heads, is_killed));
             }
-            wait::until("confirmations", || told.lock().expect("no panic").len() >= target);
+            wait::until("confirmations", || confirmed_heads.lock().expect("no panic").len() >= target);
             is_killed.store(true, Ordering::SeqCst);
             server.kill();
         });
-        confirmed = told.lock().expect("no panic").len();
+        confirmed = confirmed_heads.lock().expect("no panic").len();
         let server = Server::start(&world);
         let mut reader = Client::new(PeerId::from("reader"), "session");
         ids().for_each(|id| drop(reader.add(id, Document::new())));
@@ -97,9 +102,12 @@ fn no_confirmed_change_is_lost_by_kills() {
         });
         let lost: usize = ids()
             .map(|id| {
-                let told = told.lock().expect("no panic");
-                let heads: Vec<ChangeHash> =
-                    told.iter().filter(|(document, _)| *document == id).map(|(_, head)| *head).collect();
+                let confirmed_heads = confirmed_heads.lock().expect("no panic");
+                let heads: Vec<ChangeHash> = confirmed_heads
+                    .iter()
+                    .filter(|(document, _)| *document == id)
+                    .map(|(_, head)| *head)
+                    .collect();
                 reader.document(&id).expect("it was added").get_missing_deps(&heads).len()
             })
             .sum();

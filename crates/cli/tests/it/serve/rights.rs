@@ -159,21 +159,21 @@ fn json_web_tokens_of_issuers_are_checked() {
             client.conversation(&document).expect("it was added").their_heads().is_some()
         });
     }
-    let ours = r#","aud":"sync.example.org","documents":{"*":"write"}"#;
+    let own_audience = r#","aud":"sync.example.org","documents":{"*":"write"}"#;
     let mut writer = client("writer");
-    let mut socket = open(&server, &signed(&claims(60, ours))).expect("a sound token");
+    let mut socket = open(&server, &signed(&claims(60, own_audience))).expect("a sound token");
     wait_for(&mut socket, &mut writer, has_status(SyncStatus::InSync));
     let refused = |token: &str, expected: &str| {
         let (status, text) = open(&server, token).err().unwrap_or_else(|| panic!("{expected}"));
         assert!(status == 401 && text.contains(expected) && text.lines().count() == 1, "{expected}: {text}");
     };
     refused(TOKENS.lines().nth(2).expect("three tokens"), "not signed by a key of this server");
-    refused(&signed(&claims(-3600, ours)), " s ago: get a new one, or correct the clock");
+    refused(&signed(&claims(-3600, own_audience)), " s ago: get a new one, or correct the clock");
     refused(
         &signed(&claims(60, r#","aud":"other""#)),
         "is for “other”, and this server takes those for “sync",
     );
-    let later = format!(r#","nbf":{}{ours}"#, now() + 7200);
+    let later = format!(r#","nbf":{}{own_audience}"#, now() + 7200);
     refused(&signed(&claims(9000, &later)), "compare the clocks of the server and of the token's issuer");
     refused(
         &signed(&claims(60, r#","aud":"sync.example.org","documents":{"*":"all"}"#)),

@@ -27,8 +27,8 @@ fn a_port_in_use_is_refused() {
     let world = World::new();
     let server = Server::start(&world);
     let done = world.serve(&["--listen", &server.address, "--data", "other"]);
-    let why = "the port is in use: stop the other program, or choose another port";
-    done.failure(1, &[&format!("{}: {why}", server.address)]);
+    let reason = "the port is in use: stop the other program, or choose another port";
+    done.failure(1, &[&format!("{}: {reason}", server.address)]);
 }
 
 #[test]

@@ -29,8 +29,8 @@ fn doc_sync_stores_and_fetches_documents() {
     let server = Server::start(&world);
     world.in_doc(["new", "mine.amrg"]).quiet_success();
     world.in_doc(["put", "mine.amrg", "/title", "\"Hi\""]).quiet_success();
-    let said = world.in_doc(["sync", "mine.amrg", &server.url(), "--new"]).quiet_success();
-    let id = said.trim_end().rsplit_once("automerge:").expect("an id").1.to_owned();
+    let output = world.in_doc(["sync", "mine.amrg", &server.url(), "--new"]).quiet_success();
+    let id = output.trim_end().rsplit_once("automerge:").expect("an id").1.to_owned();
     world.in_doc(["sync", "theirs.amrg", &server.url(), "--id", &id]).quiet_success();
     world.in_doc(["put", "theirs.amrg", "/seen", "true"]).quiet_success();
     world.in_doc(["sync", "theirs.amrg", &server.url(), "--id", &id]).quiet_success();

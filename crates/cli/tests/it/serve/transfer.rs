@@ -200,10 +200,10 @@ fn directories_that_cannot_be_used_are_refused() {
         .failure(1, &["absent: No such file or directory (os error 2)"]);
     assert!(!world.path("store").exists(), "nothing was created");
     world.write("damaged/st/orage-adapter-id", "");
-    let why = "it has no id of a storage: move it away to import without it, clients then start anew";
+    let reason = "it has no id of a storage: move it away to import without it, clients then start anew";
     let path = world.path("damaged/st/orage-adapter-id");
     let path = path.strip_prefix(world.path("")).expect("below it").display().to_string();
-    world.serve(&["import", "damaged", "--data", "store"]).failure(1, &[&format!("{path}: {why}")]);
+    world.serve(&["import", "damaged", "--data", "store"]).failure(1, &[&format!("{path}: {reason}")]);
     assert!(!world.path("store").exists(), "nothing was created");
     world
         .serve(&["export", "copy", "--data", "none"])

@@ -125,14 +125,14 @@ fn update_keeps_files_that_are_not_journals() {
         ),
         (|_, at| fs::write(at, "my own notes\n"), "its first line is another one"),
     ];
-    for (plant, why) in plants {
+    for (plant, reason) in plants {
         let world = World::new();
         world.write("d/a", "1").write("secret", "for me alone");
         let journal = world.path(".SUMS.journal");
         plant(&world, &journal).expect("a planted entry");
         let kind = fs::symlink_metadata(&journal).expect("it is there").file_type();
         let message = format!(
-            "SUMS: .SUMS.journal beside it: not a journal of hashmill for this list: {why}; it was left as it is: \
+            "SUMS: .SUMS.journal beside it: not a journal of hashmill for this list: {reason}; it was left as it is: \
              move it away, or remove it"
         );
         world.sum(["--update", "SUMS", "d"]).failure(1, &[&message]);

@@ -99,7 +99,7 @@ fn rows(program: &mut Program, i: usize) -> (Vec<Turn>, [Tile; 4]) {
             let vector = vector(i, j, half);
             let prev = program.compute(lines, "vmovdqa", &[], ymm("rdi", vector), None);
             let sum = program.compute(lines, "vpxor", &[prev], ymm("rsi", vector), None);
-            store(lines, "vmovdqa", sum, ymm("r8", vector).expect("a place"));
+            store(lines, "vmovdqa", sum, ymm("r8", vector).expect("an address"));
             sum
         });
         [x, exchanged(program, lines, y)]
@@ -124,7 +124,7 @@ fn columns(program: &mut Program, j: usize, tiles: [Tile; 4], to: Store) -> Vec<
         let mut lines = Turn::new();
         for (half, value) in tile.into_iter().enumerate() {
             let vector = vector(i, j, half);
-            let place = |base| ymm(base, vector).expect("a place");
+            let address = |base| ymm(base, vector).expect("an address");
             let mut sum = program.compute(&mut lines, "vpxor", &[value], ymm("r8", vector), None);
             if to == Store::Adding {
                 sum = program.compute(&mut lines, "vpxor", &[sum], ymm("rdx", vector), None);
@@ -133,10 +133,10 @@ fn columns(program: &mut Program, j: usize, tiles: [Tile; 4], to: Store) -> Vec<
                 hand_on(&mut lines, sum, "r9");
             }
             if to == Store::Carrying {
-                store(&mut lines, "vmovdqa", sum, place("rdi"));
-                store(&mut lines, "vmovntdq", sum, place("rdx"));
+                store(&mut lines, "vmovdqa", sum, address("rdi"));
+                store(&mut lines, "vmovntdq", sum, address("rdx"));
             } else {
-                store(&mut lines, "vmovdqa", sum, place("rdx"));
+                store(&mut lines, "vmovdqa", sum, address("rdx"));
             }
         }
         turns.push(lines);
@@ -202,7 +202,7 @@ fn mix(program: &mut Program, lines: &mut Vec<Line>, [x, y, z]: [Value; 3], bits
     [x, z]
 }
 
-/// Words one place further on, or back.
+/// Words moved on by one position, or back.
 fn turned(program: &mut Program, lines: &mut Vec<Line>, [x, y]: Tile, on: bool) -> Tile {
     let [x, y] = if on { [y, x] } else { [x, y] };
     [[x, y], [y, x]].map(|from| program.compute(lines, "vshufpd", &from, None, Some(5)))

@@ -141,7 +141,7 @@ struct Body<'a> {
     /// The registers that hold something.
     known: BTreeSet<String>,
     flags_set: bool,
-    /// Where registers of more than 128 bits are written last, and where their upper halves are cleared.
+    /// Lines of the last write to registers of more than 128 bits, and of the clearing of their upper halves.
     wide: Option<usize>,
     cleared: Option<usize>,
     last: usize,
@@ -235,8 +235,8 @@ impl<'a> Body<'a> {
                     self.fault("an absolute address");
                 }
                 // The last eight bytes of a frame hold the old stack pointer.
-                let mine = 0..=self.frame as i64 - 16;
-                if terms == &["rsp"] && mine.contains(offset) {
+                let own_bytes = 0..=self.frame as i64 - 16;
+                if terms == &["rsp"] && own_bytes.contains(offset) {
                     return;
                 }
                 terms.iter().for_each(|name| self.read(name));
@@ -478,8 +478,8 @@ mod tests {
                 let framed = take_frame(&mut lines.clone());
                 let is_allowed = |bad: &str| framed && (bad.contains("rbx") || bad.contains("r15"));
                 for (line, bad) in (before.len() + 1..).zip(bad).filter(|(_, bad)| !is_allowed(bad)) {
-                    let place = format!("line {line}: ");
-                    assert!(found.iter().any(|it| it.starts_with(&place)), "{}: {bad}", path.display());
+                    let prefix = format!("line {line}: ");
+                    assert!(found.iter().any(|it| it.starts_with(&prefix)), "{}: {bad}", path.display());
                 }
             }
         }

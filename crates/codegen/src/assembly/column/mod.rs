@@ -187,7 +187,7 @@ fn advance_copied(isa: &Isa) -> Vec<String> {
     code.push("xchg r8, r9".into());
     let offset = |stream| lane_offset(isa, stream);
     code.extend(lower_state(isa, |stream| (at("rax", offset(stream)), at("rdx", offset(stream)))));
-    // What is stored in halves must have left the store queue when the next block loads it as a whole.
+    // Values stored in halves must have left the store queue when the next block loads them whole.
     let mut rounds = rounds(isa, Messages::Transposed("r9"));
     let end = rounds.split_off(rounds.len() * 85 / 100);
     code.extend(weave(rounds, copy_block(isa)));
@@ -261,13 +261,13 @@ fn paired_ends(isa: &Isa) -> Vec<String> {
     code
 }
 
-/// Where the words of a stream's lanes begin in a field of `Lanes`.
+/// Offset of the words of a stream's lanes in a field of `Lanes`.
 fn lane_offset(isa: &Isa, stream: usize) -> usize {
     let lane = stream * isa.lanes;
     lane / GROUP * LANES_SIZE + lane % GROUP * 4
 }
 
-/// Where the pointer of a lane is.
+/// Location of the pointer of a lane.
 fn pointer(lane: usize) -> String {
     at("rdi", lane / GROUP * LANES_SIZE + lane % GROUP * 8)
 }
@@ -443,11 +443,11 @@ fn copy_block(isa: &Isa) -> Vec<String> {
         code.push(format!("prefetcht0 [rax + rcx + {NEAR}]"));
         code.push("prefetcht1 [rax + rsi]".into());
         for pair in 0..8 {
-            let place = |word: usize| at("r8", isa.stride() * word + 4 * lane);
+            let address = |word: usize| at("r8", isa.stride() * word + 4 * lane);
             code.push(format!("mov rdx, qword ptr [rax + rcx + {}]", 8 * pair));
-            code.push(format!("mov dword ptr {}, edx", place(2 * pair)));
+            code.push(format!("mov dword ptr {}, edx", address(2 * pair)));
             code.push("shr rdx, 32".into());
-            code.push(format!("mov dword ptr {}, edx", place(2 * pair + 1)));
+            code.push(format!("mov dword ptr {}, edx", address(2 * pair + 1)));
         }
     }
     code.push("add rcx, 64".into());

@@ -67,8 +67,8 @@ fn xof_group(isa: &Isa, side: Vec<String>) -> Vec<String> {
     let mut code = xof_words(isa, side);
     for (stream, v) in isa.state.iter().enumerate() {
         for (word, &register) in v.iter().enumerate() {
-            let place = OUTPUT + isa.stride() * word + stream * isa.width();
-            code.push(isa.store(&at("r10", place), register));
+            let offset = OUTPUT + isa.stride() * word + stream * isa.width();
+            code.push(isa.store(&at("r10", offset), register));
         }
     }
     code
@@ -296,8 +296,8 @@ fn xof_emit(isa: &Isa) -> Vec<String> {
     {
         let t = if quarter % 2 == 1 && t.len() >= 16 { &t[8..] } else { t };
         for (word, &register) in t[..4].iter().enumerate() {
-            let place = OUTPUT + isa.stride() * (4 * quarter + word) + stream * isa.width();
-            code.push(isa.load(register, &at("r10", place)));
+            let offset = OUTPUT + isa.stride() * (4 * quarter + word) + stream * isa.width();
+            code.push(isa.load(register, &at("r10", offset)));
         }
         code.extend(transpose_quads(isa, &t[..4], [t[4], t[5], t[6], t[7]]));
         for (row, &register) in t[..4].iter().enumerate() {

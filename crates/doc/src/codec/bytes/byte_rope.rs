@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Shorter slices are copied at once.
-pub(in crate::codec) const LENT_FROM: usize = 1 << 12;
+pub(in crate::codec) const BORROWED_FROM: usize = 1 << 12;
 
 /// Borrowed bytes.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Write buffer of a column: numbers of up to four bytes are written without a branch on their length.
 
 use super::leb::{put_i64, put_u64};
-use crate::codec::bytes::byte_rope::{BorrowedBytes, ByteRope, LENT_FROM};
+use crate::codec::bytes::byte_rope::{BORROWED_FROM, BorrowedBytes, ByteRope};
 
 /// Minimum growth.
 const LEAST: usize = 64;
@@ -46,7 +46,7 @@ impl<'a> Packer<'a> {
     /// Adds bytes; long ones are borrowed, not copied.
     pub(crate) fn push_borrowed(&mut self, bytes: &'a [u8]) {
         match bytes.len() {
-            ..LENT_FROM => self.extend(bytes),
+            ..BORROWED_FROM => self.extend(bytes),
             _ => self.borrowed.push(BorrowedBytes { at: self.len, bytes }),
         }
     }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn borrowed_bytes_keep_their_position() {
-        for len in [0, 1, LENT_FROM - 1, LENT_FROM, LENT_FROM + 1] {
+        for len in [0, 1, BORROWED_FROM - 1, BORROWED_FROM, BORROWED_FROM + 1] {
             let [one, other] = [vec![1; len], vec![2; len]];
             let mut packer = Packer::default();
             assert!(packer.is_empty());
@@ -189,7 +189,7 @@ mod tests {
             packer.push_borrowed(&one);
             packer.extend(b"end");
             // The count of a run grows when it ends.
-            let at = packer.len() - 3 - if len < LENT_FROM { 2 * len } else { 0 } - 1;
+            let at = packer.len() - 3 - if len < BORROWED_FROM { 2 * len } else { 0 } - 1;
             packer.replace(at, 100_000);
             let mut plain = one.clone();
             put_i64(&mut plain, 100_000);

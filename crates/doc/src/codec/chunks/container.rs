@@ -44,7 +44,7 @@ pub(crate) struct UnreadableChunk {
     pub(crate) hash: ChangeHash,
     /// First bytes of its body, with the dependencies of a change.
     pub(crate) start: Vec<u8>,
-    pub(crate) why: ChunkError,
+    pub(crate) reason: ChunkError,
 }
 
 /// Position of a chunk in a file, independent of its contents.
@@ -163,20 +163,20 @@ impl<'a> Chunk<'a> {
     ) -> Result<Result<Self, UnreadableChunk>, ChunkError> {
         let frame = ChunkSpan::read(reader).map_err(|rule| FormatFault::at(0, rule))?;
         let known = frame.is_known();
-        let why = match UncheckedChunk::unpack(&frame, limits) {
+        let reason = match UncheckedChunk::unpack(&frame, limits) {
             Ok(sealed) => return Ok(Ok(sealed.open()?)),
-            Err(why @ ChunkError::Limit(_)) => why,
-            Err(why) if !known => why,
-            Err(why) => return Err(why),
+            Err(reason @ ChunkError::Limit(_)) => reason,
+            Err(reason) if !known => reason,
+            Err(reason) => return Err(reason),
         };
         let (hash, start) = match known {
-            true => hash_deflated(frame.body, hashable).ok_or_else(|| why.clone())?,
+            true => hash_deflated(frame.body, hashable).ok_or_else(|| reason.clone())?,
             false => (hash_of(frame.from_type), vec![]),
         };
         if hash.0[..4] != frame.checksum {
             return Err(UncheckedChunk::broken());
         }
-        Ok(Err(UnreadableChunk { is_change: frame.kind == ChunkType::Deflated as u8, hash, start, why }))
+        Ok(Err(UnreadableChunk { is_change: frame.kind == ChunkType::Deflated as u8, hash, start, reason }))
     }
 
     /// As [`Self::read`], even with a wrong checksum; returns whether it is valid.

@@ -692,11 +692,11 @@ mod tests {
                 }
             }
             let column = encode(&rows);
-            for begun in [0, 1, 63, len / 2] {
+            for first_rows in [0, 1, 63, len / 2] {
                 let (mut from, mut to) = (RleCursor::new(&column), RleEncoder::<'_, u64>::default());
-                copy(&mut from, begun.min(len), &mut to, |_, _| ()).unwrap();
-                copy_rest(&mut from, len - begun.min(len), &mut to).unwrap();
-                assert_eq!(*to.finish().into_contiguous(), column, "{begun} of {len}");
+                copy(&mut from, first_rows.min(len), &mut to, |_, _| ()).unwrap();
+                copy_rest(&mut from, len - first_rows.min(len), &mut to).unwrap();
+                assert_eq!(*to.finish().into_contiguous(), column, "{first_rows} of {len}");
             }
         }
     }

@@ -87,13 +87,13 @@ impl ChunkError {
         ChunkError::Limit(LimitError { what, limit })
     }
 
-    /// The error at `place` of a column, unless it has a position already.
-    pub(crate) fn in_column(self, column: u32, place: usize) -> Self {
+    /// The error at `offset` of a column, unless it has a position already.
+    pub(crate) fn in_column(self, column: u32, offset: usize) -> Self {
         match self {
             ChunkError::Fault(FormatFault { column: None, offset: 0, rule }) => {
-                ChunkError::Fault(FormatFault::in_column(column, place, rule))
+                ChunkError::Fault(FormatFault::in_column(column, offset, rule))
             }
-            said => said,
+            error => error,
         }
     }
 

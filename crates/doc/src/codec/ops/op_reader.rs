@@ -68,7 +68,7 @@ pub(crate) enum RunKind {
     Delete,
 }
 
-/// What the rows of a chunk type contain.
+/// Contents of the rows of a chunk type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowKind {
     /// Ids follow from the position; predecessors are stored.

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::codec::bytes::byte_rope::{BorrowedBytes, ByteRope, LENT_FROM};
+use crate::codec::bytes::byte_rope::{BORROWED_FROM, BorrowedBytes, ByteRope};
 use crate::codec::bytes::leb::put_u64;
 use crate::codec::columns::boolean::BoolEncoder;
 use crate::codec::columns::delta::DeltaEncoder;
@@ -41,7 +41,7 @@ impl<'a> RawColumn<'a> {
     /// Adds the bytes of many values without a copy; `texts` tells whether some are not integers.
     pub(in crate::codec) fn push_borrowed(&mut self, bytes: &'a [u8], texts: bool) {
         match bytes.len() {
-            ..LENT_FROM => self.bytes.extend_from_slice(bytes),
+            ..BORROWED_FROM => self.bytes.extend_from_slice(bytes),
             _ => self.borrowed.push(BorrowedBytes { at: self.bytes.len(), bytes }),
         }
         self.texts |= texts;

@@ -99,7 +99,7 @@ impl Block {
         was.start.put(&mut self.bytes, start, 0);
         was.elem.put(&mut self.bytes, next.elem.ctr, 0);
         match (&was.text, next.text) {
-            (Some(place), Some(text)) => self.bytes[place.clone()].copy_from_slice(text),
+            (Some(range), Some(text)) => self.bytes[range.clone()].copy_from_slice(text),
             // The deleted element is stored twice.
             _ => was.elem.put(&mut self.bytes, next.elem.ctr, was.elem.width + DELETED),
         }

@@ -47,8 +47,8 @@ impl Leb {
     /// Overwrites the number with another one of equal length, `back` bytes before its position.
     #[inline]
     pub(super) fn put(&self, bytes: &mut [u8; 512], mut value: u32, back: usize) {
-        let place = &mut bytes[self.end - back - self.width..self.end - back];
-        if let [first @ .., last] = place {
+        let encoded = &mut bytes[self.end - back - self.width..self.end - back];
+        if let [first @ .., last] = encoded {
             for byte in first {
                 *byte = value as u8 | 0x80;
                 value >>= 7;

@@ -100,7 +100,7 @@ fn are_changes_as_written(columns: &Columns<'_>) -> bool {
     let (extra, messages) = (get(columns, spec::EXTRA_META), get(columns, spec::MESSAGE));
     extra.is_empty() == get(columns, spec::ACTOR).is_empty()
         && all(RleCursor::new(extra), |meta: Option<u64>| meta.is_some())
-        && says_something(messages)
+        && is_omitted_or_has_values(messages)
         && all(RleCursor::new(messages), |message: Option<&str>| message != Some(""))
 }
 
@@ -108,12 +108,12 @@ fn are_changes_as_written(columns: &Columns<'_>) -> bool {
 fn are_ops_as_written(columns: &Columns<'_>) -> bool {
     let some = [ops::OBJ_ACTOR, ops::OBJ_CTR, ops::KEY_ACTOR, ops::KEY_CTR, ops::KEY_STR, ops::MARK];
     get(columns, ops::INSERT).is_empty() == get(columns, ops::ACTION).is_empty()
-        && some.into_iter().all(|spec| says_something(get(columns, spec)))
+        && some.into_iter().all(|spec| is_omitted_or_has_values(get(columns, spec)))
         && is_ever_true(get(columns, ops::EXPAND))
 }
 
 /// Is a column omitted or not all null?
-fn says_something(bytes: &[u8]) -> bool {
+fn is_omitted_or_has_values(bytes: &[u8]) -> bool {
     let mut cursor = RleCursor::<u64>::new(bytes);
     match cursor.peek() {
         Ok(Some((None, rows))) => {
@@ -188,7 +188,7 @@ mod tests {
         Document::load_with(file, LoadOptions::new().limits(limits))
     }
 
-    fn is_kept(doc: &Document) -> bool {
+    fn has_original_columns(doc: &Document) -> bool {
         doc.state.write_original_columns(false).is_some()
     }
 
@@ -222,15 +222,15 @@ mod tests {
         let mut doc = everything();
         for file in [doc.save(), doc.save_nocompress()] {
             let mut again = load(&file).unwrap();
-            assert!(is_kept(&again));
+            assert!(has_original_columns(&again));
             again.check(true);
             assert!(again.save() == doc.save() && again.save_nocompress() == doc.save_nocompress());
-            assert!(is_kept(&again.fork()), "a copy has them, too");
+            assert!(has_original_columns(&again.fork()), "a copy has them, too");
             again.transact(|tx| tx.put(ROOT, "more", 1)).unwrap();
-            assert!(!is_kept(&again));
+            assert!(!has_original_columns(&again));
             again.check(true);
         }
-        assert!(!is_kept(&doc), "it was never loaded");
+        assert!(!has_original_columns(&doc), "it was never loaded");
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             let foreign = changed(&file, other);
             assert_ne!(foreign, file, "{n}");
             let mut again = load(&foreign).unwrap_or_else(|error| panic!("{n}: {error}"));
-            assert!(!is_kept(&again), "{n}");
+            assert!(!has_original_columns(&again), "{n}");
             assert_eq!(again.save_nocompress(), file, "{n}");
         }
     }

@@ -293,7 +293,7 @@ impl ActorMap {
         }
         let mut done = Ok(());
         each(from, rows, |actor, rows| match self.map(actor) {
-            Ok(place) => to.push_n(place, rows),
+            Ok(mapped) => to.push_n(mapped, rows),
             Err(rule) => done = Err(rule),
         })?;
         done

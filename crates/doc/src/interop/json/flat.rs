@@ -32,15 +32,15 @@ struct StackFrame<'a> {
 /// value.
 pub fn flatten(view: &View<'_>, form: ScalarEncoding, mut out: impl Write) -> io::Result<()> {
     let mut levels = vec![StackFrame { members: members(view, ObjType::Map, &ROOT), path_len: 0 }];
-    let (mut way, mut begin) = (String::new(), "{\n");
+    let (mut pointer, mut begin) = (String::new(), "{\n");
     while let Some(level) = levels.last_mut() {
-        way.truncate(level.path_len);
+        pointer.truncate(level.path_len);
         let Some((token, value, id)) = level.members.next() else {
             levels.pop();
             continue;
         };
-        way.push('/');
-        way.push_str(&escape_token(&token));
+        pointer.push('/');
+        pointer.push_str(&escape_token(&token));
         let mut inside = None;
         let mut shown = None;
         if let Value::Object(kind @ (ObjType::Map | ObjType::Table | ObjType::List)) = value {
@@ -55,7 +55,7 @@ pub fn flatten(view: &View<'_>, form: ScalarEncoding, mut out: impl Write) -> io
         }
         if inside.is_none() || shown.is_some() {
             out.write_all(std::mem::replace(&mut begin, ",\n").as_bytes())?;
-            string(&mut out, &way)?;
+            string(&mut out, &pointer)?;
             out.write_all(b":")?;
             match shown {
                 Some(shown) => out.write_all(shown.as_bytes())?,
@@ -63,7 +63,7 @@ pub fn flatten(view: &View<'_>, form: ScalarEncoding, mut out: impl Write) -> io
             }
         }
         if let Some(members) = inside {
-            levels.push(StackFrame { members, path_len: way.len() });
+            levels.push(StackFrame { members, path_len: pointer.len() });
         }
     }
     out.write_all(if begin == "{\n" { b"{}" } else { b"\n}" })

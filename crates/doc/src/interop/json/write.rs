@@ -153,7 +153,7 @@ impl<'a> Writer<'_, 'a> {
             }
             ObjType::Map | ObjType::Table => {
                 let tagged = self.form == ScalarEncoding::Tagged;
-                let (entries, says_type) = match (&*state.objects[number].body, &self.view.clock) {
+                let (entries, needs_tag) = match (&*state.objects[number].body, &self.view.clock) {
                     (Body::Map(map), None) => {
                         let there =
                             || map.get(TYPE, &state.heap).is_some_and(|entry| !entry.values.is_empty());
@@ -165,7 +165,7 @@ impl<'a> Writer<'_, 'a> {
                         (Remaining::Then(entries.into_iter()), tagged && there)
                     }
                 };
-                match says_type {
+                match needs_tag {
                     true => {
                         let begin = format!("{{\"{TYPE}\":\"map\",\"{VALUE}\":{{");
                         self.open(&begin, entries, "}}");

@@ -157,15 +157,15 @@ fn without_newer(
         let change = there.history.at(row);
         // The rest of its run: if one row there is an ancestor, so are all before it.
         let mut from = change.run.first_row;
-        while let Some((other, is_seen)) =
+        while let Some((other, is_ancestor)) =
             todo.peek().copied().filter(|(other, _)| *other >= change.run.first_row)
         {
-            if is_seen && !ancestors && other < row {
+            if is_ancestor && !ancestors && other < row {
                 from = other.plus(1);
                 break;
             }
-            ancestors |= is_seen;
-            new -= usize::from(!is_seen);
+            ancestors |= is_ancestor;
+            new -= usize::from(!is_ancestor);
             todo.pop();
         }
         if !ancestors {

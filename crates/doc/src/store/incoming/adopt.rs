@@ -112,8 +112,9 @@ impl DocumentState {
         budget.pay(BODY * count as usize);
         self.room_for(run.message.len as usize + run.extra.len as usize, budget)?;
         let result = self.adopt_runs(other, run, change.start..end, &incoming, budget);
-        result
-            .map_err(|why| why.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule }))?;
+        result.map_err(|reason| {
+            reason.map(|(counter, rule)| Fault::Operation { counter: counter.into(), rule })
+        })?;
         self.max_op = self.max_op.max(end - 1);
         self.spend_all();
         let log = self.log_of(first_run, change.start, actor);
@@ -155,7 +156,8 @@ impl DocumentState {
             // Operations on keys are copied individually.
             let end = if let RunAction::KeyOp(_) = run.what { ctr + 1 } else { counters.end };
             let part = other.clip(run, ctr, end);
-            self.adopt_run(other, &part, incoming, budget).map_err(|why| why.map(|rule| (ctr, rule)))?;
+            self.adopt_run(other, &part, incoming, budget)
+                .map_err(|reason| reason.map(|rule| (ctr, rule)))?;
             ctr += part.len;
             at += usize::from(ctr == run.id.ctr + run.len);
         }

@@ -144,7 +144,7 @@ impl DocumentState {
         };
         let single = change.single().and_then(|single| self.apply_single(&single, &incoming, budget));
         let result = match single {
-            Some(result) => result.map_err(|why| why.map(|rule| operation(start, rule))),
+            Some(result) => result.map_err(|reason| reason.map(|rule| operation(start, rule))),
             None => {
                 let view = change.view();
                 self.apply_ops(&mut view.ops(), &incoming, budget)
@@ -260,7 +260,7 @@ impl DocumentState {
         };
         let gap = match self.gap_in(seq, elem, id, incoming, budget) {
             Ok(gap) => gap,
-            Err(why) => return Some(Err(why)),
+            Err(reason) => return Some(Err(reason)),
         };
         Some(utf8(text).map(|text| self.insert_text(obj, gap, elem, id, text)))
     }
@@ -275,7 +275,7 @@ impl DocumentState {
     ) -> Result<(), Refusal<Fault>> {
         while let Some(row) = reader.next().map_err(unreadable)? {
             let refs: SmallVec<[OpId; 4]> = reader.refs.iter().map(|pred| incoming.id(*pred)).collect();
-            let at = |ctr: u32| move |why: Refusal<OpFault>| why.map(|rule| operation(ctr, rule));
+            let at = |ctr: u32| move |reason: Refusal<OpFault>| reason.map(|rule| operation(ctr, rule));
             self.apply_row(&row, &refs, incoming, budget).map_err(at(row.id.ctr))?;
             let Some(mut run) = run_after(&row, &reader.refs) else { continue };
             let obj = self.number(incoming.id(row.obj)).ok_or(OpFault::Object.into());
@@ -311,7 +311,7 @@ impl DocumentState {
         let obj = self.number(object).ok_or(OpFault::Object)?;
         incoming.check_ancestor(object)?;
         let kind = self.objects[obj].kind;
-        rules::place(kind, row)?;
+        rules::key_kind(kind, row)?;
         rules::text_alone_has_marks(row.action, kind == ObjType::Text)?;
         rules::supersedes(row.action, row.insert, refs.len())?;
         match row.key {
@@ -439,7 +439,7 @@ impl DocumentState {
         incoming: &IncomingChange,
         budget: &mut Budget,
     ) -> Result<(), Refusal<Fault>> {
-        let at = |why: Refusal<OpFault>| why.map(|rule| operation(id.ctr, rule));
+        let at = |reason: Refusal<OpFault>| reason.map(|rule| operation(id.ctr, rule));
         self.seq(obj).ok_or(at(OpFault::InsertMap.into()))?;
         let (mut next, mut refused) = (id, None);
         let read = reader.take_values(rows, cost::GLANCE, |code, len, bytes, rows| {
@@ -451,7 +451,7 @@ impl DocumentState {
             Ok(())
         });
         read.map_err(unreadable)?;
-        refused.map_or(Ok(()), |why| Err(at(why)))
+        refused.map_or(Ok(()), |reason| Err(at(reason)))
     }
 
     /// Inserts values, the first after the element before `id`.

@@ -79,11 +79,11 @@ impl ApplyBatch {
     }
 
     /// Refuses a queued change: an error if it came with an all-or-nothing batch.
-    fn refuse(&mut self, change: &Change, why: ApplyError) -> Result<(), ApplyError> {
+    fn refuse(&mut self, change: &Change, reason: ApplyError) -> Result<(), ApplyError> {
         if self.whole && self.queued.contains(&change.hash()) {
-            return Err(why);
+            return Err(reason);
         }
-        self.refused.push((change.hash(), why));
+        self.refused.push((change.hash(), reason));
         self.waited_deps.extend(change.deps());
         Ok(())
     }
@@ -392,7 +392,7 @@ impl DependencyQueue {
             }
             match result {
                 Ok(_) => ready.extend(self.applied(&change, batch)?),
-                Err(why) => batch.refuse(&change, why)?,
+                Err(reason) => batch.refuse(&change, reason)?,
             }
         }
         Ok(())
@@ -417,10 +417,10 @@ impl DependencyQueue {
 
     /// Refuses the changes that wait for refused ones, too.
     fn refuse_dependents(&mut self, batch: &mut ApplyBatch) {
-        let refused = |(_, why): &&(ChangeHash, ApplyError)| !matches!(why, ApplyError::Limit(_));
+        let refused = |(_, reason): &&(ChangeHash, ApplyError)| !matches!(reason, ApplyError::Limit(_));
         let on: Vec<ChangeHash> = batch.refused.iter().filter(refused).map(|(hash, _)| *hash).collect();
-        for (change, why) in self.refuse_waiting_for(on) {
-            batch.refused.push((change.hash(), why));
+        for (change, reason) in self.refuse_waiting_for(on) {
+            batch.refused.push((change.hash(), reason));
             batch.waited_deps.extend(change.deps());
         }
     }
@@ -519,7 +519,7 @@ fn apply(
     }
     let fault = |fault| ApplyError::Fault { hash: change.hash(), fault };
     rules::author(change.seq(), change.author().is_some()).map_err(fault)?;
-    state.apply(change, deps, limits, budget, savepoint).map_err(|why| match why {
+    state.apply(change, deps, limits, budget, savepoint).map_err(|reason| match reason {
         Refusal::Fault(found) => fault(found),
         Refusal::Limit(limit) => limit.into(),
     })

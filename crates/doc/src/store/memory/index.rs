@@ -107,9 +107,9 @@ impl Index {
         loop {
             let bucket = self.bucket(at);
             let mut places = bucket.places(tag);
-            while let Some(place) = places.first() {
-                if same(bucket.numbers[place]) {
-                    return Some((at, place));
+            while let Some(slot) = places.first() {
+                if same(bucket.numbers[slot]) {
+                    return Some((at, slot));
                 }
                 places = places.without_first();
             }

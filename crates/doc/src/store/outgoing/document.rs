@@ -12,7 +12,7 @@ use crate::store::log::key_op::KeyOp;
 use crate::store::log::value::StoredValue;
 use crate::store::map::Entry;
 use crate::store::memory::byte_arena::Bytes;
-use crate::store::outgoing::save_cache::{KEPT_FROM, KeyHistories, KeyHistory};
+use crate::store::outgoing::save_cache::{KeyHistories, KeyHistory, MIN_CACHED_OPS};
 use crate::store::seq::{Kind, Seq, Span};
 use crate::store::state::{Body, DocumentState, Object};
 use crate::types::{ActorIdx, ChangeHash, ObjIdx, OpId};
@@ -358,7 +358,7 @@ impl<'a, 'i> DocWriter<'a, 'i> {
     ) -> u64 {
         let (state, past) = (self.state, chain.cached.map(|past| &past.rows));
         let rows = chain.ops.iter().map(|op| (op.id.ctr, state.raw(op.val())));
-        let pays = |_: &&_| state.limits.shortcuts.pay(chain.ops.len(), KEPT_FROM);
+        let pays = |_: &&_| state.limits.shortcuts.pay(chain.ops.len(), MIN_CACHED_OPS);
         let Some(first) = chain.ops.first().filter(pays) else {
             return self.ops.rewrites(key, actor, past, rows);
         };

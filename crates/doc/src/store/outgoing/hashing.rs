@@ -26,7 +26,7 @@ const OWN_FIFTHS: u32 = 2;
 const TOGETHER: u32 = 1 << 13;
 
 /// Maximum number of bytes written ahead, for long changes.
-const KEPT: usize = 1 << 20;
+const MAX_AHEAD_BYTES: usize = 1 << 20;
 
 /// Below this many changes, a second thread does not pay off.
 const FEW: usize = 128;
@@ -194,7 +194,7 @@ impl DocumentState {
         self.each_change(number, rows, |change, singles| {
             let in_block = self.write_one(change, &[ChangeHash([0; 32])], singles, scratch);
             out.push(if in_block { scratch.block.body() } else { &scratch.body });
-            out.len() < KEPT
+            out.len() < MAX_AHEAD_BYTES
         });
     }
 

@@ -71,7 +71,7 @@ impl DocumentState {
         Some(chunk)
     }
 
-    /// What operations since the load touched, in the order of the file.
+    /// Keys and sequences touched since the load, in the order of the file.
     fn touched(&self, loaded: &Loaded) -> Vec<TouchedKey> {
         let mut touched = Vec::new();
         let from = (loaded.log.runs as usize).saturating_sub(1);

@@ -10,7 +10,7 @@ use crate::store::memory::byte_arena::Bytes;
 use crate::types::{KeyOpIdx, ObjIdx, OpId};
 
 /// Histories with fewer operations are not cached.
-pub(crate) const KEPT_FROM: usize = 8;
+pub(crate) const MIN_CACHED_OPS: usize = 8;
 
 /// Operations on one key from the first on, each superseding only the one before it.
 #[derive(Clone, Debug)]

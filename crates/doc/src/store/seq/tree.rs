@@ -20,7 +20,7 @@ impl Seq {
             return;
         }
         if self.leaf_path.leaf != Some(leaf) {
-            self.find_way(leaf);
+            self.find_leaf_path(leaf);
         }
         let add = |width: &mut u32| *width = (i64::from(*width) + by) as u32;
         add(&mut self.width);
@@ -29,7 +29,7 @@ impl Seq {
         }
     }
 
-    fn find_way(&mut self, leaf: LeafIdx) {
+    fn find_leaf_path(&mut self, leaf: LeafIdx) {
         self.leaf_path.leaf = Some(leaf);
         self.leaf_path.nodes.clear();
         let (mut kid, mut parent) = (leaf.get(), Some(self.leaves[leaf.index()].parent));

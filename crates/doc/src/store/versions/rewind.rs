@@ -20,7 +20,7 @@ use crate::types::{ChangeHash, ChangeIdx, Number as _, ObjIdx, OpId};
 /// Upper bound of the cost of reverting a run of operations or a change, relative to applying it.
 const DEARER: usize = 3;
 
-/// What some operations contribute to limits and lengths.
+/// Contribution of some operations to limits and lengths.
 #[derive(Default)]
 struct Contribution {
     /// Bytes of values and of footers of changes.
@@ -67,12 +67,12 @@ impl DocumentState {
         }
         let mut left = gone.iter().peekable();
         let later = ChangeIdx::each(first..self.history.next());
-        let kept_rows: Vec<ChangeIdx> = later.filter(|row| left.next_if_eq(&row).is_none()).collect();
-        let heads = self.heads_before(first, rows, &kept_rows);
+        let remaining_rows: Vec<ChangeIdx> = later.filter(|row| left.next_if_eq(&row).is_none()).collect();
+        let heads = self.heads_before(first, rows, &remaining_rows);
         let mut then = self.copied();
         // Cached data of the whole document is not valid for a part.
         (then.original, then.save_cache) = (None, SaveCache::default());
-        then.cut(first, end, heads).then_some((then, kept_rows))
+        then.cut(first, end, heads).then_some((then, remaining_rows))
     }
 
     /// A copy for a new writer, without changes of its own.
@@ -94,11 +94,12 @@ impl DocumentState {
         self.log.end_before(at, &self.clip(run, run.id.ctr, start))
     }
 
-    /// The heads of all rows before `first`. The caller guarantees that these rows are ancestors of `rows` and `kept`,
+    /// The heads of all rows before `first`. The caller guarantees that these rows are ancestors of `rows` and `remaining_rows`,
     /// and that those are all later rows.
-    fn heads_before(&self, first: ChangeIdx, rows: &[ChangeIdx], kept_rows: &[ChangeIdx]) -> Heads {
+    fn heads_before(&self, first: ChangeIdx, rows: &[ChangeIdx], remaining_rows: &[ChangeIdx]) -> Heads {
         // Each head is a dependency of a later row, or is requested itself.
-        let named = kept_rows.iter().flat_map(|row| self.history.at(*row).deps()).chain(rows.iter().copied());
+        let named =
+            remaining_rows.iter().flat_map(|row| self.history.at(*row).deps()).chain(rows.iter().copied());
         let mut heads: Vec<ChangeIdx> = named.filter(|row| *row < first).collect();
         heads.sort_unstable();
         heads.dedup();
@@ -151,7 +152,7 @@ impl DocumentState {
         ChangeIdx::each(first..self.history.next()).filter_map(|row| Some((row, hash(row)?))).collect()
     }
 
-    /// What the operations since `savepoint` and the changes from row `first` on contribute.
+    /// Contribution of the operations since `savepoint` and the changes from row `first` on.
     fn contribution_since(&self, savepoint: &Savepoint, first: ChangeIdx) -> Contribution {
         let mut contribution = Contribution::default();
         for run in self.history.runs_from(first).filter(|run| run.first_row >= first) {

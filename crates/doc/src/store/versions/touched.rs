@@ -84,7 +84,7 @@ impl DocumentState {
     }
 
     /// The key or element that holds an object.
-    pub(crate) fn place_of(&self, obj: ObjIdx) -> Option<Key> {
+    pub(crate) fn containing_key(&self, obj: ObjIdx) -> Option<Key> {
         let id = self.objects[obj].id;
         let (number, _) = self.history.by_op(id)?;
         let (from, to) = self.log_range(number);

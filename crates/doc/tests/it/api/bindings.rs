@@ -20,9 +20,9 @@ fn pending_from_is_the_first_uncommitted_counter() {
     doc.commit();
     assert_eq!(doc.pending_from(), None);
     doc.put(&before, "a", 1).expect("a key");
-    let made = doc.put_object(&before, "made", ObjType::List).expect("a key");
+    let list = doc.put_object(&before, "made", ObjType::List).expect("a key");
     let first = doc.pending_from().expect("a change is open");
-    assert!(counter(&before) < first && first < counter(&made));
+    assert!(counter(&before) < first && first < counter(&list));
     doc.rollback();
     assert_eq!(doc.pending_from(), None);
     let other = doc.put_object(ROOT, "b", ObjType::Text).expect("a key");

@@ -128,7 +128,7 @@ fn transaction_returns_values_or_rolls_back() {
 
 /// During repeated edits the transaction holds a text exclusively; at its end, in any way, the text is shareable again.
 #[test]
-fn held_text_is_shared_after_the_transaction() {
+fn edited_text_is_shared_after_the_transaction() {
     for (typed, end) in [("x", "commit"), ("", "commit"), ("x", "rollback"), ("x", "drop")] {
         let mut doc = document(1);
         let texts = doc.transact(|tx| {

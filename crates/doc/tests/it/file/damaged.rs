@@ -134,7 +134,7 @@ fn loss_report_names_bytes_and_rule() {
             .iter()
             .map(|loss| match &loss.reason {
                 LoadError::Format(error) => (loss.bytes.clone(), error.rule.clone()),
-                why => panic!("{route}: {why}"),
+                reason => panic!("{route}: {reason}"),
             })
             .collect();
         let noise = (snapshot.len()..snapshot.len() + 5, Rule::Magic);

@@ -15,7 +15,7 @@ use hashmill_testkit::{callgrind, size, skip};
 
 use crate::Rng;
 
-const NAME: &str = "loaded_cost::work_costs_are_independent_of_the_origin_of_a_document";
+const NAME: &str = concat!(module_path!(), "::work_costs_are_independent_of_the_origin_of_a_document");
 const WHAT: &str = "instructions of work on loaded documents";
 
 /// Keystrokes of each typist before the receivers are made, and afterwards.
@@ -169,7 +169,7 @@ fn work_costs_are_independent_of_the_origin_of_a_document() {
     let folder = tempfile::tempdir().expect("a folder");
     let counts = match callgrind::counts(NAME, folder.path()) {
         Ok(counts) => counts,
-        Err(why) => return skip(WHAT, why),
+        Err(reason) => return skip(WHAT, reason),
     };
     let mut dearer = vec![];
     assert_eq!(counts.len(), WORKS.len() * KINDS.len());

@@ -64,8 +64,8 @@ fn damaged_chunk_is_reported_and_skipped() {
         [(start..start + 5, RecoveryLevel::Nothing), (start + 5..end, RecoveryLevel::Nothing)]
     );
     for (loss, rule) in rescue.losses.iter().zip([Rule::Magic, Rule::Checksum]) {
-        let LoadError::Format(why) = &loss.reason else { panic!("{loss:?}") };
-        assert_eq!((&why.rule, why.position.offset), (&rule, loss.bytes.start));
+        let LoadError::Format(reason) = &loss.reason else { panic!("{loss:?}") };
+        assert_eq!((&reason.rule, reason.position.offset), (&rule, loss.bytes.start));
     }
     assert_eq!(rescue.missing, [doc.get_changes(&[])[1].hash()]);
     let (_, text) = rescue.document.get(ROOT, "text").unwrap().unwrap();
@@ -107,7 +107,7 @@ fn document_with_wrong_heads_keeps_its_contents() {
 }
 
 #[test]
-fn values_around_an_inverted_mark_are_kept() {
+fn values_around_an_inverted_mark_are_recovered() {
     let mut rescue = Document::rescue(BROKEN_MARK, LoadOptions::new());
     assert!(matches!(&rescue.losses[..], [loss] if loss.recovered == RecoveryLevel::Values), "{rescue:?}");
     let values = rescue.document.hydrate(ROOT).unwrap();

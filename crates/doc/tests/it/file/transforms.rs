@@ -8,7 +8,7 @@ use hashmill_testkit::doc::History;
 use hashmill_testkit::doc::forge::Forge;
 
 use crate::oracle::compare::{deliver, each};
-use crate::support::worlds::contents::{Depth, Entry, Part, Seen, Text, seen};
+use crate::support::worlds::contents::{Contents, Depth, Entry, Part, Text, contents_of};
 use crate::support::worlds::{counting_as, document, document_with_heads, for_all};
 
 /// Makes another document from one.
@@ -100,10 +100,10 @@ const EXACT: [(&str, Transformation); 15] = [
 fn copies_with_history_are_equal() {
     for_all("copies with history", 0..60, |seed| {
         let mut doc = document(seed, 60);
-        let before = seen(&doc.view(), Depth::Everything);
+        let before = contents_of(&doc.view(), Depth::Everything);
         for (name, transformation) in EXACT {
             let other = transformation(&mut doc);
-            assert_same(&before, &seen(&other.view(), Depth::Everything), name);
+            assert_same(&before, &contents_of(&other.view(), Depth::Everything), name);
             assert_eq!(other.get_heads(), doc.get_heads(), "{name}");
         }
         doc.stats().operations as usize
@@ -116,14 +116,18 @@ fn parts_of_a_history_are_equal_to_forks() {
     for_all("parts of a history", 0..60, |seed| {
         let (mut doc, heads) = document_with_heads(seed, 50);
         for heads in heads.iter().step_by(4) {
-            let before = seen(&doc.at(heads).expect("its past"), Depth::Everything);
+            let before = contents_of(&doc.at(heads).expect("its past"), Depth::Everything);
             let fork = doc.fork_at(heads).expect("its past");
-            assert_same(&before, &seen(&fork.view(), Depth::Everything), "fork_at");
+            assert_same(&before, &contents_of(&fork.view(), Depth::Everything), "fork_at");
             let mut again = loaded(&doc, &fork.clone().save());
-            assert_same(&before, &seen(&again.view(), Depth::Everything), "fork_at, saved");
+            assert_same(&before, &contents_of(&again.view(), Depth::Everything), "fork_at, saved");
             again.load_incremental(&doc.save_after(heads)).expect("the rest of its file");
             let (is, wanted) = (again.view(), doc.view());
-            assert_same(&seen(&wanted, Depth::Everything), &seen(&is, Depth::Everything), "save_after");
+            assert_same(
+                &contents_of(&wanted, Depth::Everything),
+                &contents_of(&is, Depth::Everything),
+                "save_after",
+            );
         }
         doc.save();
         doc.stats().operations as usize
@@ -140,21 +144,21 @@ fn first_difference(before: &impl std::fmt::Debug, after: &impl std::fmt::Debug)
 }
 
 #[track_caller]
-fn assert_same(before: &Seen, after: &Seen, what: &str) {
+fn assert_same(before: &Contents, after: &Contents, what: &str) {
     assert!(before == after, "{what}: {}", first_difference(before, after));
 }
 
 fn assert_squashed(doc: &Document) {
-    let before = seen(&doc.view(), Depth::Winners);
+    let before = contents_of(&doc.view(), Depth::Winners);
     let actor = ActorId::from([1]);
     let mut squashed = doc.squash(actor.clone(), &CommitOptions::default()).expect("within the limits");
     squashed.check(true);
-    assert_same(&before, &seen(&squashed.view(), Depth::Winners), "squash");
+    assert_same(&before, &contents_of(&squashed.view(), Depth::Winners), "squash");
     assert!(squashed.stats().changes <= 1);
     let again = loaded(doc, &squashed.save());
-    assert_same(&before, &seen(&again.view(), Depth::Winners), "squash, saved and loaded");
+    assert_same(&before, &contents_of(&again.view(), Depth::Winners), "squash, saved and loaded");
     let twice = squashed.squash(actor, &CommitOptions::default()).expect("within the limits");
-    assert_same(&before, &seen(&twice.view(), Depth::Winners), "squash of a squashed document");
+    assert_same(&before, &contents_of(&twice.view(), Depth::Winners), "squash of a squashed document");
 }
 
 #[test]
@@ -180,7 +184,8 @@ fn anonymised_copies_have_the_same_structure() {
     for_all("anonymous copies", 0..200, |seed| {
         let doc = document(seed, 60);
         let masked = doc.anonymise().expect("its own changes");
-        let (before, after) = (seen(&doc.view(), Depth::Everything), seen(&masked.view(), Depth::Everything));
+        let (before, after) =
+            (contents_of(&doc.view(), Depth::Everything), contents_of(&masked.view(), Depth::Everything));
         // Cluster units depend on adjacent characters, and these are replaced.
         let units = doc.text_encoding() != hashmill_doc::TextEncoding::GraphemeCluster;
         let [before, after] =
@@ -196,7 +201,7 @@ fn anonymised_copies_have_the_same_structure() {
 struct Structure(Vec<String>);
 
 impl Structure {
-    fn new(doc: &Document, contents: &Seen, units: bool) -> Self {
+    fn new(doc: &Document, contents: &Contents, units: bool) -> Self {
         let changes = doc.get_changes(&[]);
         let actors: BTreeSet<Vec<u8>> =
             changes.iter().map(|change| change.actor_id().as_bytes().to_vec()).collect();
@@ -229,26 +234,26 @@ impl Masked {
         }
     }
 
-    fn lines(&self, contents: &Seen, path: &str, lines: &mut Vec<String>) {
+    fn lines(&self, contents: &Contents, path: &str, lines: &mut Vec<String>) {
         match contents {
             // The type, with the code of an unknown one.
-            Seen::Scalar(words) => {
+            Contents::Scalar(words) => {
                 let kind = words.split(['(', ',']).next();
                 lines.push(format!("{path}: {}", kind.expect("there is a first part")));
             }
-            Seen::Map(keys) | Seen::Table(keys) => {
+            Contents::Map(keys) | Contents::Table(keys) => {
                 let mut keys: Vec<&Vec<Entry>> = keys.values().collect();
                 keys.sort_by_key(|values| self.ids(values));
                 lines.push(format!("{path}: {} keys", keys.len()));
                 keys.into_iter().for_each(|values| self.values(values, path, lines));
             }
-            Seen::List(elements) => {
+            Contents::List(elements) => {
                 lines.push(format!("{path}: {} elements", elements.len()));
                 for (n, values) in elements.iter().enumerate() {
                     self.values(values, &format!("{path} [{n}]"), lines);
                 }
             }
-            Seen::Text(text) => self.text(text, path, lines),
+            Contents::Text(text) => self.text(text, path, lines),
         }
     }
 

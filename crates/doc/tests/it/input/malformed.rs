@@ -195,7 +195,7 @@ fn unknown_columns_of_a_document_are_skipped() {
 }
 
 #[test]
-fn unknown_values_are_kept_unchanged() {
+fn unknown_values_are_preserved() {
     for code in 10..16_u8 {
         let op = Op { value: (0x20 | code, vec![0xff, code]), ..put() };
         let bytes = Draft::new(7, &op).bytes();
@@ -212,7 +212,7 @@ fn unknown_values_are_kept_unchanged() {
 }
 
 #[test]
-fn extra_bytes_of_a_change_are_kept_and_hashed() {
+fn extra_bytes_of_a_change_are_preserved_and_hashed() {
     let plain = base().bytes();
     // A record with an unknown tag, an author, and bytes that are not a record.
     for extra in ["0702aabb", "0103010203", "0103010203 0702aabb", "ff"] {

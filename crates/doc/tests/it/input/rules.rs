@@ -642,18 +642,18 @@ fn invalid_change_blocks_only_its_dependents() {
         assert_eq!((applied.taken.len(), refused(&applied)), (3, expected.to_vec()));
         assert_eq!(applied.waiting, [waits.hash()]);
         assert_eq!(doc.get_heads(), [next.hash()]);
-        for (hash, why) in &applied.refused {
-            match why {
+        for (hash, reason) in &applied.refused {
+            match reason {
                 ApplyError::Fault { fault, .. } => {
                     assert_eq!(
                         (*hash, fault),
                         (bad.hash(), &Fault::Operation { counter: 5, rule: OpFault::NoPred })
                     );
                 }
-                ApplyError::Dependency { hash: told, on } => {
-                    assert!(told == hash && refused(&applied).contains(on));
+                ApplyError::Dependency { hash: reported, on } => {
+                    assert!(reported == hash && refused(&applied).contains(on));
                 }
-                why => panic!("{why}"),
+                reason => panic!("{reason}"),
             }
         }
         // Queued changes are kept, refused ones are not.

@@ -203,7 +203,7 @@ fn applied(doc: &str, patch: &str) -> Result<String, String> {
 fn patches_follow_rfc_6902() {
     // The cases of the RFC's appendix A, with other documents.
     let list = r#"{"l":["a","b"],"m":{"x":1}}"#;
-    for (patch, made) in [
+    for (patch, expected) in [
         (
             r#"[{"op":"add","path":"/n","value":{"y":[null]}}]"#,
             r#"{"l":["a","b"],"m":{"x":1},"n":{"y":[null]}}"#,
@@ -224,9 +224,9 @@ fn patches_follow_rfc_6902() {
         (r#"[{"op":"replace","path":"","value":{"m":{"x":1}},"more":"is ignored"}]"#, r#"{"m":{"x":1}}"#),
         ("[]", list),
     ] {
-        assert_eq!(applied(list, patch).as_deref(), Ok(made), "{patch}");
+        assert_eq!(applied(list, patch).as_deref(), Ok(expected), "{patch}");
     }
-    for (patch, why) in [
+    for (patch, reason) in [
         (
             r#"[{"op":"add","path":"/l/3","value":1}]"#,
             "step 0: /l is a list: '3' is not a valid index (it has 2)",
@@ -257,7 +257,7 @@ fn patches_follow_rfc_6902() {
         (r#"{"op":"add"}"#, "a patch must be a list of objects"),
         ("[1]", "a patch must be a list of objects"),
     ] {
-        assert_eq!(applied(list, patch), Err(why.to_owned()), "{patch}");
+        assert_eq!(applied(list, patch), Err(reason.to_owned()), "{patch}");
     }
 }
 
@@ -291,10 +291,10 @@ fn published_json_patch_suite_passes() {
                 assert!(outcome.is_err(), "{case} gave {outcome:?}");
                 refused += 1;
             } else {
-                let outcome = outcome.unwrap_or_else(|why| panic!("{case}: {why}"));
-                let made: serde_json::Value = serde_json::from_str(&outcome).expect("JSON");
+                let outcome = outcome.unwrap_or_else(|reason| panic!("{case}: {reason}"));
+                let actual: serde_json::Value = serde_json::from_str(&outcome).expect("JSON");
                 let expected = case.get("expected").unwrap_or(&case["doc"]);
-                assert_eq!(made["doc"], *expected, "{case}");
+                assert_eq!(actual["doc"], *expected, "{case}");
                 passed += 1;
             }
         }
@@ -311,7 +311,7 @@ fn merge_patches_follow_rfc_7386() {
             .map_err(|error| error.to_string())
     };
     // The test cases of the RFC's appendix A whose documents and patches are objects.
-    for (doc, patch, made) in [
+    for (doc, patch, expected) in [
         (r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
         (r#"{"a":"b"}"#, r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
         (r#"{"a":"b"}"#, r#"{"a":null}"#, "{}"),
@@ -323,10 +323,10 @@ fn merge_patches_follow_rfc_7386() {
         (r#"{"e":null}"#, r#"{"a":1}"#, r#"{"a":1,"e":null}"#),
         ("{}", r#"{"a":{"bb":{"ccc":null}}}"#, r#"{"a":{"bb":{}}}"#),
     ] {
-        assert_eq!(merged(doc, patch).as_deref(), Ok(made), "{patch}");
+        assert_eq!(merged(doc, patch).as_deref(), Ok(expected), "{patch}");
     }
     // All of them, under a key: there a null patch deletes the key.
-    for (doc, patch, made) in [
+    for (doc, patch, expected) in [
         (r#"{"a":"b"}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
         (r#"{"a":"b"}"#, r#"{"b":"c"}"#, r#"{"a":"b","b":"c"}"#),
         (r#"{"a":"b"}"#, r#"{"a":null}"#, "{}"),
@@ -344,7 +344,7 @@ fn merge_patches_follow_rfc_7386() {
         ("{}", r#"{"a":{"bb":{"ccc":null}}}"#, r#"{"a":{"bb":{}}}"#),
     ] {
         let under = |json: &str| if json.is_empty() { "{}".to_owned() } else { format!(r#"{{"k":{json}}}"#) };
-        assert_eq!(merged(&under(doc), &under(patch)), Ok(under(made)), "{doc} and {patch}");
+        assert_eq!(merged(&under(doc), &under(patch)), Ok(under(expected)), "{doc} and {patch}");
     }
     assert_eq!(merged("{}", "[]"), Err("a document is a map: its merge patch is an object".to_owned()));
     assert!(merged("{}", "{").is_err());
@@ -352,11 +352,11 @@ fn merge_patches_follow_rfc_7386() {
 
 #[test]
 fn replaced_text_keeps_its_identity() {
-    for way in ["patch", "merge"] {
+    for method in ["patch", "merge"] {
         let mut doc = document_of(&literal!({ "t": (Literal::text("one two")) }));
         let id = doc.get(ROOT, "t").unwrap().unwrap().1;
         let options = CommitOptions::default();
-        match way {
+        match method {
             "patch" => {
                 let patch = Patch::read(
                     br#"[{"op":"replace","path":"/t","value":"one three"}]"#,
@@ -554,7 +554,7 @@ fn flat_documents_round_trip() {
 #[test]
 fn invalid_flat_objects_are_refused() {
     let deep = format!("{{\"{}\":1}}", "/a".repeat(129));
-    for (json, why) in [
+    for (json, reason) in [
         ("[]", "a flat document must be an object of JSON Pointers and values"),
         (r#"{"a":1}"#, r#""a": a pointer must be empty or start with a slash"#),
         (r#"{"/a":1,"/a/b":2}"#, "/a has a value, and other pointers lead inside it"),
@@ -563,7 +563,7 @@ fn invalid_flat_objects_are_refused() {
         (&deep, "/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a… has more than 128 levels"),
     ] {
         let error = unflatten(json.as_bytes(), ScalarEncoding::Plain).unwrap_err();
-        assert_eq!(error.to_string(), why);
+        assert_eq!(error.to_string(), reason);
     }
     assert!(unflatten(b"{", ScalarEncoding::Plain).is_err());
     assert!(unflatten(br#"{"/a":1e400}"#, ScalarEncoding::Plain).is_err());

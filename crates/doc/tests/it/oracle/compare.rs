@@ -9,8 +9,8 @@ use hashmill_doc::{
     Value as Shown, View,
 };
 use hashmill_testkit::doc::{
-    Actor, Change as Made, Content, Element, Entry, Hash, History, Id, Kind, MOST, Object, State, Value,
-    chunks,
+    Actor, Change as OracleChange, Content, Element, Entry, Hash, History, Id, Kind, MOST, Object, State,
+    Value, chunks,
 };
 
 fn actor(actor: &ActorId) -> Actor {
@@ -184,8 +184,9 @@ pub(super) fn read(changes: &[Change]) -> History {
     let mut history = History::new();
     for change in changes {
         let bytes = change.raw_bytes();
-        let read = chunks(&bytes).and_then(|chunks| Made::read(&chunks[0].body, MOST));
-        let read = read.unwrap_or_else(|why| panic!("the oracle refuses a change of the engine: {why}"));
+        let read = chunks(&bytes).and_then(|chunks| OracleChange::read(&chunks[0].body, MOST));
+        let read =
+            read.unwrap_or_else(|reason| panic!("the oracle refuses a change of the engine: {reason}"));
         assert_eq!(read.hash, change.hash().0);
         history.deliver(read);
     }
@@ -199,8 +200,8 @@ pub(super) fn agree_now(doc: &Document, history: &History, when: &str) {
     let actual: BTreeSet<Hash> = doc.get_changes(&[]).iter().map(|change| change.hash().0).collect();
     let expected: BTreeSet<Hash> = history.changes().iter().map(|change| change.hash).collect();
     if let Some(hash) = actual.difference(&expected).next() {
-        let why = history.refused().get(hash).map_or_else(|| "it waits".to_owned(), ToString::to_string);
-        panic!("{when}: only the engine takes a change: {why}");
+        let reason = history.refused().get(hash).map_or_else(|| "it waits".to_owned(), ToString::to_string);
+        panic!("{when}: only the engine takes a change: {reason}");
     }
     if let Some(change) = history.changes().iter().find(|change| !actual.contains(&change.hash)) {
         let again = Change::from_bytes(&change.bytes()).map(|change| doc.clone().apply_valid([change]));
@@ -238,23 +239,23 @@ pub(super) fn agree(doc: &mut Document, history: &History, when: &str) {
 pub(super) fn saves(doc: &mut Document, history: &History, when: &str) {
     for file in [doc.save(), doc.save_nocompress()] {
         let read = History::load(&file, MOST)
-            .unwrap_or_else(|why| panic!("{when}: the oracle refuses a save: {why}"));
+            .unwrap_or_else(|reason| panic!("{when}: the oracle refuses a save: {reason}"));
         assert_eq!(read.state(), history.state(), "{when}: a save says something else");
         let loaded =
-            Document::load(&file).unwrap_or_else(|why| panic!("{when}: a save does not load: {why}"));
+            Document::load(&file).unwrap_or_else(|reason| panic!("{when}: a save does not load: {reason}"));
         agree_now(&loaded, history, &format!("{when}, saved and loaded"));
     }
 }
 
 /// Delivers a change to both; the engine gets it as bytes.
-pub(crate) fn deliver(doc: &mut Document, history: &mut History, change: &Made) {
+pub(crate) fn deliver(doc: &mut Document, history: &mut History, change: &OracleChange) {
     history.deliver(change.clone());
     give(doc, change);
 }
 
 /// Delivers a change to the engine. It is applied, queued, or refused; queued changes that waited for it are judged
 /// individually.
-pub(super) fn give(doc: &mut Document, change: &Made) {
+pub(super) fn give(doc: &mut Document, change: &OracleChange) {
     if let Ok(change) = Change::from_bytes(&change.bytes()) {
         doc.apply_valid([change]);
     }
@@ -264,9 +265,9 @@ pub(super) fn give(doc: &mut Document, change: &Made) {
 pub(crate) fn each(seeds: Range<u64>, case: impl Fn(u64)) {
     let mut failed = vec![];
     for seed in seeds.clone() {
-        if let Err(why) = catch_unwind(AssertUnwindSafe(|| case(seed))) {
-            let why = why.downcast::<String>().map_or_else(|_| "?".to_owned(), |why| *why);
-            failed.push(format!("seed {seed}: {why}"));
+        if let Err(reason) = catch_unwind(AssertUnwindSafe(|| case(seed))) {
+            let reason = reason.downcast::<String>().map_or_else(|_| "?".to_owned(), |reason| *reason);
+            failed.push(format!("seed {seed}: {reason}"));
         }
     }
     let (some, all) = (failed.len(), seeds.count());

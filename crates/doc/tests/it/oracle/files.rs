@@ -1,7 +1,7 @@
 //! Files of other implementations, read by engine and oracle.
 
 use hashmill_doc::{Change, Document};
-use hashmill_testkit::doc::{Change as Made, History, MOST, chunks};
+use hashmill_testkit::doc::{Change as OracleChange, History, MOST, chunks};
 use hashmill_testkit::mutate::chunk::{Chunk, split};
 use hashmill_testkit::{data, size, skip};
 
@@ -17,8 +17,8 @@ fn judge(file: &[u8], name: &str) -> bool {
             true
         }
         (Err(_), Err(_)) => false,
-        (Ok(_), Err(why)) => panic!("{name}: only the oracle refuses it: {why}"),
-        (Err(why), Ok(_)) => panic!("{name}: only the engine refuses it: {why}"),
+        (Ok(_), Err(reason)) => panic!("{name}: only the oracle refuses it: {reason}"),
+        (Err(reason), Ok(_)) => panic!("{name}: only the engine refuses it: {reason}"),
     }
 }
 
@@ -45,11 +45,11 @@ const ROWS: usize = 1 << 20;
 fn is_read_alike(name: &str) {
     match data::read(&format!("automerge/{name}.amrg")) {
         Ok(file) => {
-            let history = History::load(&file, ROWS).unwrap_or_else(|why| panic!("{name}: {why}"));
-            let doc = Document::load(&file).unwrap_or_else(|why| panic!("{name}: {why}"));
+            let history = History::load(&file, ROWS).unwrap_or_else(|reason| panic!("{name}: {reason}"));
+            let doc = Document::load(&file).unwrap_or_else(|reason| panic!("{name}: {reason}"));
             agree_now(&doc, &history, name);
         }
-        Err(why) => skip(name, &why),
+        Err(reason) => skip(name, &reason),
     }
 }
 
@@ -62,13 +62,13 @@ fn real_text_is_read_equally() {
     }
     let file = match data::read(&format!("automerge/{NAME}.amrg")) {
         Ok(file) => file,
-        Err(why) => return skip(NAME, &why),
+        Err(reason) => return skip(NAME, &reason),
     };
     let whole = Document::load(&file).expect("a sound document");
     let (mut doc, mut history) = (Document::new(), History::new());
     for change in whole.get_changes(&[]).into_iter().take(2000) {
         let chunks = chunks(&change.raw_bytes()).expect("a chunk");
-        history.deliver(Made::read(&chunks[0].body, ROWS).expect("a change"));
+        history.deliver(OracleChange::read(&chunks[0].body, ROWS).expect("a change"));
         doc.apply_changes([change]).expect("the first changes");
     }
     agree_now(&doc, &history, "the first changes of the essay");
@@ -86,7 +86,7 @@ fn real_document_is_read_equally_within_the_oracle_limits() {
     const OPERATIONS: u64 = 150_000;
     let file = match data::read("automerge/godot-thread.amrg") {
         Ok(file) => file,
-        Err(why) => return skip("the first operations of godot-thread", &why),
+        Err(reason) => return skip("the first operations of godot-thread", &reason),
     };
     let whole = Document::load(&file).expect("a sound document");
     let (mut doc, mut history) = (Document::new(), History::new());
@@ -95,7 +95,9 @@ fn real_document_is_read_equally_within_the_oracle_limits() {
         let change = first(&change, OPERATIONS).expect("sound columns");
         let bytes = change.bytes();
         doc.apply_changes([Change::from_bytes(&bytes).expect("a change")]).expect("the first operations");
-        history.deliver(Made::read(&chunks(&bytes).expect("a chunk")[0].body, 1 << 20).expect("a change"));
+        history.deliver(
+            OracleChange::read(&chunks(&bytes).expect("a chunk")[0].body, 1 << 20).expect("a change"),
+        );
     }
     assert!(doc.stats().operations >= OPERATIONS);
     agree_now(&doc, &history, "the first operations of godot-thread");

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use hashmill_doc::{Change, Document, LoadError};
 use hashmill_testkit::doc::forge::Forge;
 use hashmill_testkit::doc::{
-    Action, Change as Made, Document as Table, History, Id, Key, MOST, chunk, chunks,
+    Action, Change as OracleChange, Document as Table, History, Id, Key, MOST, chunk, chunks,
 };
 use hashmill_testkit::{Rng, size};
 
@@ -35,7 +35,7 @@ fn damaged_changes_are_judged_equally() {
     let taken = Cell::new(0);
     each(0..size::of(20, 60), |seed| {
         let (mut forge, mut rng) = (Forge::new(seed, History::new()), Rng::new(seed));
-        let changes: Vec<Made> = (0..12).map(|_| forge.change(3, 0)).collect();
+        let changes: Vec<OracleChange> = (0..12).map(|_| forge.change(3, 0)).collect();
         for round in 0..60 {
             let when = format!("round {round}");
             let last = rng.below(changes.len());
@@ -48,16 +48,18 @@ fn damaged_changes_are_judged_equally() {
             damage(&mut damaged, &mut rng);
             let bytes = chunk(1, &damaged);
             let actual = Change::from_bytes(&bytes);
-            match (&actual, Made::read(&damaged, MOST)) {
+            match (&actual, OracleChange::read(&damaged, MOST)) {
                 (Err(_), Err(_)) => continue,
-                (_, Err(why)) if why.is_too_large() => continue,
+                (_, Err(reason)) if reason.is_too_large() => continue,
                 (Ok(actual), Ok(expected)) => {
                     assert_eq!(actual.hash().0, expected.hash, "{when}");
                     give(&mut doc, &expected);
                     history.deliver(expected);
                 }
-                (Ok(_), Err(why)) => panic!("{when}: only the oracle refuses it: {why}"),
-                (Err(why), Ok(expected)) => panic!("{when}: only the engine refuses it: {why}: {expected:?}"),
+                (Ok(_), Err(reason)) => panic!("{when}: only the oracle refuses it: {reason}"),
+                (Err(reason), Ok(expected)) => {
+                    panic!("{when}: only the engine refuses it: {reason}: {expected:?}")
+                }
             }
             agree_now(&doc, &history, &when);
             saves(&mut doc, &history, &when);
@@ -75,9 +77,9 @@ fn judge(file: &[u8], when: &str) -> bool {
             true
         }
         (Err(LoadError::Limit(_)), _) | (Err(_), Err(_)) => false,
-        (Ok(_), Err(why)) if why.is_too_large() => false,
-        (Ok(_), Err(why)) => panic!("{when}: only the oracle refuses it: {why}"),
-        (Err(why), Ok(_)) => panic!("{when}: only the engine refuses it: {why}"),
+        (Ok(_), Err(reason)) if reason.is_too_large() => false,
+        (Ok(_), Err(reason)) => panic!("{when}: only the oracle refuses it: {reason}"),
+        (Err(reason), Ok(_)) => panic!("{when}: only the engine refuses it: {reason}"),
     }
 }
 
@@ -119,7 +121,7 @@ fn spoil(table: &mut Table, rng: &mut Rng) {
 /// Computes the heads of the changes of a table.
 fn repair(table: &mut Table) {
     if let Ok(changes) = table.changes() {
-        table.heads = Table::of(&changes).heads;
+        table.heads = Table::from_changes(&changes).heads;
         table.head_rows.clear();
     }
 }
@@ -130,7 +132,7 @@ fn damaged_documents_are_judged_equally() {
     each(0..size::of(20, 60), |seed| {
         let (mut forge, mut rng) = (Forge::new(seed, History::new()), Rng::new(seed));
         (0..6).for_each(|_| drop(forge.change(3, 0)));
-        let table = Table::of(forge.history.changes());
+        let table = Table::from_changes(forge.history.changes());
         assert!(judge(&table.bytes(), "as it was"));
         for round in 0..60 {
             let when = format!("round {round}");

@@ -180,7 +180,9 @@ fn changes_at_the_work_limit_are_all_or_nothing() {
         let when = format!("{count} insertions and {steps} steps");
         match other.load_incremental(&file) {
             Ok(_) => agree_now(&other, &read(&doc.get_changes(&[])), &when),
-            Err(why) => assert!(matches!(why, LoadError::Limit(_) | LoadError::Apply(_)), "{when}: {why}"),
+            Err(reason) => {
+                assert!(matches!(reason, LoadError::Limit(_) | LoadError::Apply(_)), "{when}: {reason}")
+            }
         }
         other.check(true);
     }

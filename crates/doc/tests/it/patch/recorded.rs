@@ -137,9 +137,9 @@ fn many_calls_on_a_large_text_are_reported_as_net_difference() {
         // Each character is separate in the text.
         (0..3000).for_each(|_| doc.splice_text(&text, 0, 0, "a").unwrap());
     });
-    for (calls, is_told) in [(20, true), (600, false), (20, true)] {
+    for (calls, has_patches) in [(20, true), (600, false), (20, true)] {
         (0..calls).for_each(|call| doc.splice_text(&text, call, 1, "b").unwrap());
-        assert_eq!(doc.recorded_patches().is_some(), is_told, "{calls} calls");
+        assert_eq!(doc.recorded_patches().is_some(), has_patches, "{calls} calls");
         doc.update_diff_cursor();
     }
     // Maps have no such limit.

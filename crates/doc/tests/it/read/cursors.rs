@@ -198,16 +198,16 @@ fn cursor_errors_name_index_kind_and_object() {
     assert_eq!(doc.get_cursor_moving_at(&text, 3, MoveCursor::Before, &heads), Err(past_end));
     let far = EditError::Index { index: usize::MAX, len: 1 };
     assert_eq!(doc.get_cursor(&list, usize::MAX), Err(far));
-    let no_place = doc.get_cursor(ROOT, 0).unwrap_err();
-    assert_eq!(no_place.to_string(), "object _root is a map: cursors are for lists and texts");
-    assert_eq!(doc.get_cursor(ROOT, CursorPosition::End), Err(no_place.clone()));
-    assert_eq!(doc.get_cursor_position(ROOT, &Cursor::Start), Err(no_place));
+    let not_a_sequence = doc.get_cursor(ROOT, 0).unwrap_err();
+    assert_eq!(not_a_sequence.to_string(), "object _root is a map: cursors are for lists and texts");
+    assert_eq!(doc.get_cursor(ROOT, CursorPosition::End), Err(not_a_sequence.clone()));
+    assert_eq!(doc.get_cursor_position(ROOT, &Cursor::Start), Err(not_a_sequence));
     let nowhere = ObjId::parse("77@ab").unwrap();
     let unknown = Err(EditError::UnknownObject(nowhere.clone()));
     assert_eq!(doc.get_cursor_position(&nowhere, &Cursor::Start), unknown);
     assert_eq!(doc.get_cursor(&nowhere, 0), Err(EditError::UnknownObject(nowhere)));
 
-    let why = |doc: &Document, obj: &ObjId, cursor: &str, heads: Option<&[ChangeHash]>| {
+    let resolve = |doc: &Document, obj: &ObjId, cursor: &str, heads: Option<&[ChangeHash]>| {
         let cursor: Cursor = cursor.parse().unwrap();
         let position = match heads {
             None => doc.get_cursor_position(obj, &cursor),
@@ -221,27 +221,27 @@ fn cursor_errors_name_index_kind_and_object() {
             position => Ok(position.unwrap()),
         }
     };
-    let (reason, words) = why(&doc, &text, "-3@beef", None).unwrap_err();
+    let (reason, words) = resolve(&doc, &text, "-3@beef", None).unwrap_err();
     assert_eq!(reason, CursorMismatch::UnknownActor);
     let id = text.to_string();
     let expected = format!("cursor -3@beef is not in object {id}: this document has no changes by its actor");
     assert_eq!(words, expected);
     let me = doc.get_actor().clone();
-    assert_eq!(why(&doc, &text, &format!("4@{me}"), None), Ok(1));
+    assert_eq!(resolve(&doc, &text, &format!("4@{me}"), None), Ok(1));
     // The object itself, an element of another one, none at all, and counters without an operation.
     for counter in ["1", "6", "7", "0", "4294967300", "18446744073709551615"] {
-        let (reason, words) = why(&doc, &text, &format!("{counter}@{me}"), None).unwrap_err();
+        let (reason, words) = resolve(&doc, &text, &format!("{counter}@{me}"), None).unwrap_err();
         assert_eq!(reason, CursorMismatch::NotInObject, "{words}");
         assert!(words.contains(&format!("{counter}@{me}")) && words.contains(&id), "{words}");
     }
     // A deletion is not a position, and neither is an operation that updates an element of another list.
     splice(&mut doc, &text, 0, 1, "");
-    assert_eq!(why(&doc, &text, &format!("7@{me}"), None).unwrap_err().0, CursorMismatch::NotInObject);
+    assert_eq!(resolve(&doc, &text, &format!("7@{me}"), None).unwrap_err().0, CursorMismatch::NotInObject);
     doc.transact(|tx| tx.put(&list, 0, 2)).unwrap();
-    assert_eq!(why(&doc, &list, &format!("8@{me}"), None), Ok(0));
-    assert_eq!(why(&doc, &text, &format!("8@{me}"), None).unwrap_err().0, CursorMismatch::NotInObject);
+    assert_eq!(resolve(&doc, &list, &format!("8@{me}"), None), Ok(0));
+    assert_eq!(resolve(&doc, &text, &format!("8@{me}"), None).unwrap_err().0, CursorMismatch::NotInObject);
     // An operation may be known now and unknown at earlier heads.
-    let (reason, words) = why(&doc, &list, &format!("8@{me}"), Some(&heads)).unwrap_err();
+    let (reason, words) = resolve(&doc, &list, &format!("8@{me}"), Some(&heads)).unwrap_err();
     assert_eq!(reason, CursorMismatch::NotAtHeads);
     assert!(words.ends_with("its operation is later than the heads"), "{words}");
     let stranger = ChangeHash([9; 32]);

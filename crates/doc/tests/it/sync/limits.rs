@@ -60,8 +60,8 @@ fn take(limited: &Document, change: &Change) -> Result<usize, LoadError> {
 fn in_its_turn(before: &Document, chunks: &[Vec<u8>], hash: &ChangeHash) -> bool {
     let changes = chunks.iter().filter_map(|chunk| Change::from_bytes(chunk).ok());
     let refused = before.fork().apply_valid(changes).refused;
-    refused.iter().any(|(refused, why)| {
-        refused == hash && matches!(why, ApplyError::Limit(limit) if limit.what == "inflated bytes")
+    refused.iter().any(|(refused, reason)| {
+        refused == hash && matches!(reason, ApplyError::Limit(limit) if limit.what == "inflated bytes")
     })
 }
 
@@ -93,14 +93,14 @@ fn exchange(
     let Some(message) = answer.map(wire) else { return Some(vec![]) };
     let (before, chunks) = (limited.fork(), message.changes.clone());
     let received = limited.receive_sync_message(of_peer, message).unwrap();
-    for (hash, why) in &received.refused {
+    for (hash, reason) in &received.refused {
         // It may be a queued change of another peer.
         let Some(change) = peer.get_change_by_hash(hash) else { continue };
         let here = |hash: &ChangeHash| limited.get_change_by_hash(hash).is_some();
-        if matches!(why, ApplyError::Limit(_)) && change.deps().iter().all(here) {
-            assert!(!here(hash), "{hash} is here: {why}");
+        if matches!(reason, ApplyError::Limit(_)) && change.deps().iter().all(here) {
+            assert!(!here(hash), "{hash} is here: {reason}");
             let alone = take(limited, &change).is_err();
-            assert!(alone || in_its_turn(&before, &chunks, hash), "{hash} could be taken: {why}");
+            assert!(alone || in_its_turn(&before, &chunks, hash), "{hash} could be taken: {reason}");
         }
     }
     Some(received.refused)
@@ -191,14 +191,13 @@ fn world(seed: u64, old: bool, order: Order) -> usize {
                 continue;
             }
             let alone = take(&limited, &change);
-            let why = named.get(&hash);
+            let reason = named.get(&hash);
             // What a change costs depends on the document, so one that was too expensive may be cheaper in the end: work, and
             // columns, which changes of another session may have shortened. `exchange` has judged the refusal at its time.
-            let is_of_columns =
-                |why: &ApplyError| matches!(why, ApplyError::Limit(limit) if limit.what == "inflated bytes");
-            let depends = limits.steps < Limits::default().steps || why.is_some_and(is_of_columns);
-            assert!(alone.is_err() || depends, "{seed}: {hash} could be taken, {why:?}, {limits:?}");
-            assert!(why.is_some(), "{seed}: {hash} was not named: {alone:?}, {limits:?}");
+            let is_of_columns = |reason: &ApplyError| matches!(reason, ApplyError::Limit(limit) if limit.what == "inflated bytes");
+            let depends = limits.steps < Limits::default().steps || reason.is_some_and(is_of_columns);
+            assert!(alone.is_err() || depends, "{seed}: {hash} could be taken, {reason:?}, {limits:?}");
+            assert!(reason.is_some(), "{seed}: {hash} was not named: {alone:?}, {limits:?}");
         }
     }
     let mut all = Document::new();

@@ -115,7 +115,7 @@ fn dependencies_of_refused_changes_are_requested() {
 }
 
 /// Exchanges messages until silence, with a peer that sends only its heads; returns the requests of each.
-fn asked_in_vain(here: &mut Document, state: &mut State, peer: &Document) -> Vec<Vec<ChangeHash>> {
+fn unanswered_requests(here: &mut Document, state: &mut State, peer: &Document) -> Vec<Vec<ChangeHash>> {
     let mut requests = vec![];
     while let Some(call) = here.generate_sync_message(state) {
         assert!(requests.len() < 20, "sync does not terminate");
@@ -135,14 +135,14 @@ fn unanswered_requests_are_given_up() {
         let (mut here, mut state) = (limited(), State::new());
         let refused = receive(&mut here, &mut state, message(&peer, &[large], deflated));
         assert_eq!(refused, [large]);
-        let requests = asked_in_vain(&mut here, &mut state, &peer);
+        let requests = unanswered_requests(&mut here, &mut state, &peer);
         assert!(
             (3..10).contains(&requests.len()) && requests[..3].iter().all(|need| *need == [first]),
             "{requests:?}"
         );
         let last = put(&mut peer, 2);
         receive(&mut here, &mut state, message(&peer, &[], false));
-        let requests = asked_in_vain(&mut here, &mut state, &peer);
+        let requests = unanswered_requests(&mut here, &mut state, &peer);
         assert!(
             (3..10).contains(&requests.len()) && requests[..3].iter().all(|need| *need == [last]),
             "{requests:?}"
@@ -214,7 +214,7 @@ fn dependencies_of_refused_changes_are_bounded() {
         assert!((3000..=4097).contains(&requests), "{requests}");
     }
     receive(&mut here, &mut state, message(&peer, &[], false));
-    assert!(asked_in_vain(&mut here, &mut state, &peer).len() > 3);
+    assert!(unanswered_requests(&mut here, &mut state, &peer).len() > 3);
     let StateParts { refused_deps, given_up, .. } = StateParts::from(&state);
     assert!([refused_deps, given_up].iter().all(|hashes| hashes.len() <= 4096));
 }
@@ -256,7 +256,7 @@ fn shared_heads_stay_few_despite_a_refused_change() {
 
 /// A peer without resets sees no heads when it must forget what it has sent. They are told after its answer.
 #[test]
-fn hidden_heads_are_told_after_the_answer() {
+fn hidden_heads_are_sent_after_the_answer() {
     let (mut here, mut peer) = (doc(1), doc(2));
     let (mut of_peer, mut of_here) = (State::new(), State::new());
     // An older peer sends no flags and ignores those that it receives.
@@ -297,7 +297,7 @@ fn hidden_heads_are_told_after_the_answer() {
 /// A restart when no message of the peer has been received yet. It is not known whether the peer understands resets, and a peer
 /// without changes does not answer when heads are hidden from it.
 #[test]
-fn a_peer_that_was_not_heard_yet_is_synced_after_a_restart() {
+fn a_peer_without_messages_is_synced_after_a_restart() {
     for (has_changes, resets, first_arrives) in for_each_of_three_flags() {
         let case = format!(
             "peer has changes: {has_changes}, resets {resets}, first message arrives: {first_arrives}"

@@ -146,7 +146,7 @@ fn tags_name_the_function_and_so_do_digests_that_only_one_has() {
 }
 
 #[test]
-fn another_length_counts_if_it_is_said() {
+fn another_length_counts_if_it_is_requested() {
     let style = ListFormat { length: std::num::NonZero::new(20), ..text() };
     let read = |line: &str| match parse(line.as_bytes(), 1, style) {
         Ok(ParsedLine::Entry(entry)) => Ok((entry.algorithm, entry.digest.len())),

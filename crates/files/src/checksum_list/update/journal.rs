@@ -105,7 +105,7 @@ impl Header {
 
     /// Reads the first line; `None` if the file is empty or ends within its header.
     fn read(file: &mut impl BufRead, list: &str) -> Result<Option<Header>, LockError> {
-        let foreign = |why| Err(LockError::Foreign(why));
+        let foreign = |reason| Err(LockError::Foreign(reason));
         let mut line = Vec::new();
         file.take(LINE_LIMIT as u64).read_until(b'\n', &mut line)?;
         if line.last() != Some(&b'\n') {
@@ -399,7 +399,7 @@ mod tests {
         let target = dir.path().join(LIST);
         let path = dir.path().join(".M.journal");
         let header = format!("{MAGIC}1 blake3 00112233445566778899aabbccddeeff ");
-        for (text, why) in [
+        for (text, reason) in [
             ("my own notes\n".to_owned(), ForeignJournal::Content),
             ("my own notes, without a line end".to_owned(), ForeignJournal::Content),
             ("\n".to_owned(), ForeignJournal::Content),
@@ -413,7 +413,7 @@ mod tests {
         ] {
             fs::write(&path, &text).expect("a file");
             match Locked::open(&target) {
-                Err(LockError::Foreign(found)) => assert_eq!(found, why, "{text:.60}"),
+                Err(LockError::Foreign(found)) => assert_eq!(found, reason, "{text:.60}"),
                 other => panic!("{text:.60}: {other:?}"),
             }
             assert!(fs::read_to_string(&path).expect("a file") == text, "{text:.60}");
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_by_another_function_is_begun_anew() {
+    fn a_journal_by_another_function_is_started_anew() {
         let dir = tempfile::tempdir().expect("a directory");
         let target = dir.path().join(LIST);
         drop(written(&target));

@@ -73,10 +73,10 @@ impl std::fmt::Display for UpdateError {
             UpdateError::Read(error) => error.fmt(f),
             UpdateError::Busy => f.write_str("another run is at work on it"),
             UpdateError::Function(algorithm) => write!(f, "its digests are {}", algorithm.name()),
-            UpdateError::Journal(path, why) => {
+            UpdateError::Journal(path, reason) => {
                 // Escaped: a name may contain control characters, and terminals show this message.
                 let name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes();
-                write!(f, "{} beside it: {why}", name.escape_ascii())
+                write!(f, "{} beside it: {reason}", name.escape_ascii())
             }
         }
     }
@@ -107,8 +107,8 @@ impl ListUpdate {
         let journal = Locked::open(&target).map_err(|error| match error {
             LockError::Io(error) => UpdateError::Io(error),
             LockError::Busy => UpdateError::Busy,
-            LockError::Foreign(why) => match beside(&target, ".journal") {
-                Ok(path) => UpdateError::Journal(path, why),
+            LockError::Foreign(reason) => match beside(&target, ".journal") {
+                Ok(path) => UpdateError::Journal(path, reason),
                 Err(error) => UpdateError::Io(error),
             },
         })?;
@@ -441,7 +441,7 @@ mod tests {
             ),
             (|_, at| fs::write(at, "my own notes\n"), Content),
         ];
-        for (plant, why) in plants {
+        for (plant, reason) in plants {
             let dir = tempfile::tempdir().expect("a directory");
             let [path, secret, journal] =
                 ["SUMS", "secret", ".SUMS.journal"].map(|name| dir.path().join(name));
@@ -455,9 +455,9 @@ mod tests {
             for _ in 0..2 {
                 match ListUpdate::begin(&path, None) {
                     Err(UpdateError::Journal(at, found)) => {
-                        assert_eq!((at, found), (journal.clone(), why.clone()));
+                        assert_eq!((at, found), (journal.clone(), reason.clone()));
                     }
-                    other => panic!("{why:?}: {other:?}"),
+                    other => panic!("{reason:?}: {other:?}"),
                 }
                 assert_eq!(facts(), before);
                 assert_eq!(fs::read(&secret).expect("our file"), b"for me alone");

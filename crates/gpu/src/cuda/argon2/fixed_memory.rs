@@ -136,7 +136,7 @@ impl LaneMemory for FixedMemory {
             &self.edge_blocks_host.source(),
             first.len() * BLOCK_BYTES as usize,
         )?;
-        // Progress of an earlier hash must not pass for that of a lane that has started.
+        // Progress of an earlier hash must not be taken for that of a lane that has started.
         self.stream.set(&self.progress, 0, u64::from(lane_count) * 4, NOT_STARTED)?;
         self.launch_edge_kernel(true, lane_count)
     }
@@ -202,7 +202,7 @@ impl LaneMemory for FixedMemory {
     }
 
     fn last_blocks(&mut self, lane_count: u32) -> Result<Zeroizing<Vec<Words>>, Error> {
-        // Clear first: stale first blocks must not pass for results.
+        // Clear first: stale first blocks must not be taken for results.
         self.stream.clear(&self.edge_blocks, 0, u64::from(lane_count) * BLOCK_BYTES)?;
         self.launch_edge_kernel(false, lane_count)?;
         self.stream.download(
@@ -261,9 +261,9 @@ pub(super) fn compute_references(
         stream.launch(&device.kernels().references, shape, &args)?;
         bytes += slice_table_bytes(params);
     }
-    let mut made = vec![0; bytes as usize];
-    stream.download_now(table, 0, &mut made)?;
-    if made.as_chunks().0.contains(&[NONE; 4]) { Err(incomplete_kernel_error()) } else { Ok(()) }
+    let mut references = vec![0; bytes as usize];
+    stream.download_now(table, 0, &mut references)?;
+    if references.as_chunks().0.contains(&[NONE; 4]) { Err(incomplete_kernel_error()) } else { Ok(()) }
 }
 
 /// Bytes of the references of a slice of one hash, four per block.

@@ -74,14 +74,14 @@ impl GrowingMemory {
         let pool_bytes = bytes.saturating_sub(params.blocks() * BLOCK_BYTES / 2);
         let mut granules = u32::try_from(pool_bytes / granule).unwrap_or(u32::MAX);
         loop {
-            // In less than the memory of one hash, a hash could start and would never finish.
+            // With less than the memory of one hash, a hash could start but never finish.
             let wholes = u64::from(rule.whole_hashes(granules));
             if wholes == 0 || rule.concurrent_hashes(granules).min(most) <= wholes {
                 return Ok(None);
             }
             match GrowingMemory::with(device, params, rule, granules, tuning) {
                 Err(Error::OutOfMemory { .. }) => granules -= (granules / 16).max(1),
-                made => return made.map(Some),
+                result => return result.map(Some),
             }
         }
     }
@@ -140,7 +140,7 @@ impl GrowingMemory {
         for memory in [&self.pool, &self.input, &self.last] {
             wiped = wiped.and(self.stream.clear(memory, 0, memory.bytes()));
         }
-        // Progress of an earlier hash must not pass for that of a lane that has started.
+        // Progress of an earlier hash must not be taken for that of a lane that has started.
         wiped = wiped.and(self.stream.set(&self.progress, 0, self.progress.bytes(), NOT_STARTED));
         for here in self.input_host.iter_mut().chain(&mut self.last_host) {
             wiped = wiped.and(here.wipe());

@@ -457,14 +457,14 @@ fn memory_grows_if_more_hashes_are_wanted_than_fit_as_a_whole() {
         return;
     };
     shim.memory(40 << 20);
-    let made = |passes, most| Argon2::new(device, Params::new(4096, passes, 1).unwrap(), most).unwrap();
-    let two_passes = made(2, 100);
+    let engine = |passes, most| Argon2::new(device, Params::new(4096, passes, 1).unwrap(), most).unwrap();
+    let two_passes = engine(2, 100);
     assert_eq!((two_passes.tuning.grow, two_passes.width()), (false, 9), "as many as fit");
     drop(two_passes);
-    let few = made(1, 5);
+    let few = engine(1, 5);
     assert_eq!((few.tuning.grow, few.width()), (false, 5));
     drop(few);
-    let many = made(1, 100);
+    let many = engine(1, 100);
     assert!(many.tuning.grow && (13..=16).contains(&many.width()), "{}", many.width());
     assert!(many.memory() < 40 << 20);
 }
@@ -496,8 +496,8 @@ fn failed_growing_lanes_are_errors_and_do_not_affect_later_ones() {
     // References are computed once for all hashes.
     for nth in [0, 1] {
         shim.skip("argon2_references", nth);
-        let made = GrowingMemory::small(device, params, Tuning::guess(2, 0)).map(|_| ());
-        assert!(matches!(made, Err(Error::Driver { .. })), "{nth}: {made:?}");
+        let result = GrowingMemory::small(device, params, Tuning::guess(2, 0)).map(|_| ());
+        assert!(matches!(result, Err(Error::Driver { .. })), "{nth}: {result:?}");
     }
     let mut tags = vec![[0; 32]; 12];
     let mut hash = |argon2: &mut Argon2, stop: &Stop| {

@@ -21,7 +21,7 @@ impl Ordinal {
     }
 }
 
-/// The context of an open device, until its last value is dropped.
+/// Context of an open device. It is released when its last user is dropped.
 pub(in super::super) struct Context {
     ordinal: Ordinal,
     raw: Handle,
@@ -50,7 +50,7 @@ impl Device {
     /// Memory on this device that other code has allocated. It is not freed.
     ///
     /// # Safety
-    /// The memory lives and is not written until every value that was made from it is dropped: clones of the
+    /// The memory lives and is not written until every value that refers to it is dropped: clones of the
     /// buffer, and digests in flight.
     pub(crate) unsafe fn borrow(&self, pointer: u64, bytes: u64) -> Result<Buffer, Error> {
         // SAFETY: as promised.
@@ -74,7 +74,7 @@ impl Context {
         Ok(Current(self))
     }
 
-    /// Calls `free` with the context current, also if it is lost: nothing remains to free then, but the driver counts
+    /// Calls `free` with the context current, even if it is lost: then nothing remains to free, but the driver counts
     /// references.
     pub(super) fn free_with(&self, free: impl FnOnce(&Functions) -> Code) {
         // SAFETY: it was retained. Errors are ignored: memory that cannot be freed is leaked.
@@ -176,7 +176,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: it was retained once, and all values of it are dropped.
+        // SAFETY: it was retained once, and all its users are dropped.
         unsafe { (self.call().cuDevicePrimaryCtxRelease_v2)(self.ordinal.device) };
     }
 }

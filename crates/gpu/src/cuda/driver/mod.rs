@@ -111,7 +111,7 @@ pub struct Driver(Arc<DriverState>);
 struct DriverState {
     call: Functions,
     version: c_int,
-    /// Never closed: the driver has threads of its own.
+    /// Never closed, because the driver has its own threads.
     _library: ManuallyDrop<Library>,
 }
 
@@ -209,7 +209,7 @@ impl DriverState {
         };
         let name = text_of(self.call.cuGetErrorName).unwrap_or_else(|| "a code without a name".to_owned());
         let text = text_of(self.call.cuGetErrorString)
-            .unwrap_or_else(|| "the driver has no words for it".to_owned());
+            .unwrap_or_else(|| "the driver has no description of it".to_owned());
         Refusal { call, code, name, text, lost: LOST.contains(&code) }
     }
 }

@@ -136,13 +136,13 @@ impl FixedMemory {
                 (back, readback)
             })?;
             readback.wait(&self.device)?;
-            let made = readback.read(&self.device, &back, |bytes| {
+            let is_complete = readback.read(&self.device, &back, |bytes| {
                 let mut slices = bytes.chunks(slice_table_stride(params) as usize).take(slices.len());
                 slices.all(|slice| {
                     !slice[..slice_table_bytes(params) as usize].as_chunks().0.contains(&[NONE; 4])
                 })
             })?;
-            if !made {
+            if !is_complete {
                 return Err(incomplete_kernel_error());
             }
         }
@@ -215,10 +215,10 @@ impl argon2::LaneMemory for FixedMemory {
     /// Submits ranges, the first of which is number `step`, for `lane_count` lanes of all hashes. The result
     /// transfers the progress.
     ///
-    /// All parts are to be filled at the same time. But wgpu inserts a barrier before each use of a buffer that was
-    /// written earlier in the same pass, and a barrier waits for all work, not only for that buffer. So each buffer is
-    /// used once per pass: a pass has one range of all parts, and one barrier at its beginning. For the same reason each
-    /// part has its own table.
+    /// All parts are filled at the same time. wgpu inserts a barrier before each use of a buffer that was written
+    /// earlier in the same pass, and a barrier waits for all work, not only for that buffer. So a pass uses each buffer
+    /// once: it has one range of all parts, and one barrier at its beginning. For the same reason each part has its own
+    /// table.
     fn submit_fill(
         &mut self,
         lane_count: u32,

@@ -202,7 +202,7 @@ fn memory_is_wiped_after_a_batch_and_after_a_stop() {
 
 #[test]
 fn abandoned_batch_does_not_affect_the_next() {
-    let Some(device) = device("batches that are left half-submission") else { return };
+    let Some(device) = device("abandoned batches") else { return };
     let params = Params::new(640, 2, 1).unwrap();
     let mut argon2 = Argon2::new(device, params, 2).unwrap();
     argon2.lanes.memory.upload_first_blocks(&[[0x5a; 128]; 4]).unwrap();
@@ -351,7 +351,7 @@ fn a_kernel_that_does_not_run_to_its_end_is_an_error() {
 
 #[test]
 fn kernels_that_the_driver_rejects_are_an_error() {
-    let Some(device) = device("kernels that a driver does not take") else { return };
+    let Some(device) = device("kernels that a driver rejects") else { return };
     let text = KernelOptions::from_device(device.raw().0).text();
     for (right, wrong) in [("fn fill(", "fn full("), ("let slot = index & 1u;", "let slot = last & 1u;")] {
         let error = compiled(device, &text.replace(right, wrong)).map(|_| ()).unwrap_err();

@@ -25,8 +25,8 @@ const MIN_GAIN: f64 = 1.02;
 /// Measurements of each number. They alternate, because the load of a machine changes with time.
 const ROUNDS: usize = 3;
 
-/// Hashes that each place of a thread computes in a measurement.
-const HASHES_PER_PLACE: u64 = 2;
+/// Number of hashes in a measurement for each hash that is in flight.
+const HASHES_PER_SLOT: u64 = 2;
 
 /// The smallest number of hashes in flight that no larger one clearly surpasses, by the median of its rates.
 /// `None` without a rate.
@@ -89,7 +89,7 @@ impl ThreadPool {
         stop: &Stop,
     ) -> Result<Option<f64>, EngineError> {
         self.limit(threads, in_flight)?;
-        let planned = (threads * in_flight) as u64 * HASHES_PER_PLACE;
+        let planned = (threads * in_flight) as u64 * HASHES_PER_SLOT;
         let part = PartOfSupply { supply, left: AtomicU64::new(planned), hashes: AtomicU64::new(0) };
         let began = Instant::now();
         self.run(&part, stop)?;

@@ -259,6 +259,6 @@ fn a_panic_of_the_caller_comes_out_at_once() {
 #[test]
 fn a_panic_of_a_start_comes_out() {
     let start = |index| assert!(index != 1, "this one does not start");
-    let made = catch_unwind(|| ThreadPool::new(small(), Plan::host(), PagePolicy::Plain, 3, 1, start));
-    assert!(made.is_err());
+    let result = catch_unwind(|| ThreadPool::new(small(), Plan::host(), PagePolicy::Plain, 3, 1, start));
+    assert!(result.is_err());
 }

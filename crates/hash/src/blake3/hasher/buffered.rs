@@ -26,22 +26,22 @@ const GATHER_LEN: usize = 16 * CHUNK_LEN;
 #[derive(Clone)]
 pub struct BufferedHasher {
     hasher: Hasher,
-    held: usize,
+    buffered_len: usize,
     buffer: [u8; GATHER_LEN],
 }
 
 impl BufferedHasher {
     /// Adds a buffer to `hasher`.
     pub fn new(hasher: Hasher) -> BufferedHasher {
-        BufferedHasher { hasher, held: 0, buffer: [0; GATHER_LEN] }
+        BufferedHasher { hasher, buffered_len: 0, buffer: [0; GATHER_LEN] }
     }
 
     /// Adds input.
     #[inline]
     pub fn update(&mut self, input: &[u8]) -> &mut BufferedHasher {
-        if input.len() < GATHER_LEN - self.held {
-            self.buffer[self.held..self.held + input.len()].copy_from_slice(input);
-            self.held += input.len();
+        if input.len() < GATHER_LEN - self.buffered_len {
+            self.buffer[self.buffered_len..self.buffered_len + input.len()].copy_from_slice(input);
+            self.buffered_len += input.len();
             return self;
         }
         stack_wipe::below(|| self.overflow(input));
@@ -51,9 +51,9 @@ impl BufferedHasher {
     #[cold]
     #[inline(never)]
     fn overflow(&mut self, input: &[u8]) {
-        let (now, mut later) = input.split_at(GATHER_LEN - self.held);
-        if self.held > 0 {
-            self.buffer[self.held..].copy_from_slice(now);
+        let (now, mut later) = input.split_at(GATHER_LEN - self.buffered_len);
+        if self.buffered_len > 0 {
+            self.buffer[self.buffered_len..].copy_from_slice(now);
             self.hasher.update(&self.buffer);
         } else {
             later = input;
@@ -62,12 +62,12 @@ impl BufferedHasher {
         let (direct, rest) = later.split_at(direct);
         self.hasher.update(direct);
         self.buffer[..rest.len()].copy_from_slice(rest);
-        self.held = rest.len();
+        self.buffered_len = rest.len();
     }
 
     /// The number of bytes of input so far.
     pub fn count(&self) -> u64 {
-        self.hasher.count() + self.held as u64
+        self.hasher.count() + self.buffered_len as u64
     }
 
     /// Returns to the state before any input, in the same mode.
@@ -82,7 +82,7 @@ impl BufferedHasher {
     #[inline(never)]
     fn start_anew(&mut self) {
         self.hasher.reset();
-        self.held = 0;
+        self.buffered_len = 0;
     }
 
     /// The digest of the input so far. More input may follow.
@@ -103,7 +103,7 @@ impl BufferedHasher {
     #[inline(never)]
     fn flushed<R>(&self, finish: impl FnOnce(&Hasher) -> R) -> R {
         let mut hasher = self.hasher.clone();
-        hasher.update(&self.buffer[..self.held]);
+        hasher.update(&self.buffer[..self.buffered_len]);
         finish(&hasher)
     }
 
@@ -125,7 +125,7 @@ impl Zeroize for BufferedHasher {
     fn zeroize(&mut self) {
         self.hasher.zeroize();
         self.buffer.zeroize();
-        self.held.zeroize();
+        self.buffered_len.zeroize();
     }
 }
 

@@ -57,19 +57,19 @@ pub struct Hasher {
 struct Chunk {
     cv: Cv,
     counter: u64,
-    /// Zero behind the held bytes.
+    /// Zero behind the first `block_len` bytes.
     block: [u8; BLOCK_LEN],
-    held: u8,
+    block_len: u8,
     compressed: u8,
 }
 
 impl Chunk {
     fn new(key: &Key, counter: u64) -> Chunk {
-        Chunk { cv: key.words, counter, block: [0; BLOCK_LEN], held: 0, compressed: 0 }
+        Chunk { cv: key.words, counter, block: [0; BLOCK_LEN], block_len: 0, compressed: 0 }
     }
 
     fn len(&self) -> usize {
-        usize::from(self.compressed) * BLOCK_LEN + usize::from(self.held)
+        usize::from(self.compressed) * BLOCK_LEN + usize::from(self.block_len)
     }
 
     fn start_flag(&self) -> u8 {
@@ -78,11 +78,11 @@ impl Chunk {
 
     /// Adds `input`, which fits into the chunk.
     fn update(&mut self, plan: Plan, mode: u8, mut input: &[u8]) {
-        if self.held > 0 {
-            let held = usize::from(self.held);
-            let (now, later) = input.split_at(input.len().min(BLOCK_LEN - held));
-            self.block[held..held + now.len()].copy_from_slice(now);
-            self.held += now.len() as u8;
+        if self.block_len > 0 {
+            let block_len = usize::from(self.block_len);
+            let (now, later) = input.split_at(input.len().min(BLOCK_LEN - block_len));
+            self.block[block_len..block_len + now.len()].copy_from_slice(now);
+            self.block_len += now.len() as u8;
             input = later;
             if input.is_empty() {
                 return;
@@ -90,7 +90,7 @@ impl Chunk {
             let flags = RunFlags::new(mode, self.start_flag(), 0);
             self.cv = lanes::run(plan.one(BLOCK_LEN), &self.cv, &self.block, self.counter, flags);
             self.compressed += 1;
-            self.held = 0;
+            self.block_len = 0;
         }
         let whole = input.len().saturating_sub(1) / BLOCK_LEN * BLOCK_LEN;
         let (blocks, rest) = input.split_at(whole);
@@ -106,19 +106,19 @@ impl Chunk {
                 lanes::copy_short(rest, &mut self.block);
             }
         }
-        self.held = rest.len() as u8;
+        self.block_len = rest.len() as u8;
     }
 
     #[inline(always)]
     fn output(&self, mode: u8) -> Output {
         let flags = mode | self.start_flag() | CHUNK_END;
-        Output { cv: self.cv, block: self.block, len: self.held, counter: self.counter, flags }
+        Output { cv: self.cv, block: self.block, len: self.block_len, counter: self.counter, flags }
     }
 
     /// The root of a single-chunk input, without a copy of its block.
     fn root_words(&self, plan: Plan, mode: u8) -> Cv {
         let flags = RunFlags::new(mode | self.start_flag() | CHUNK_END | ROOT, 0, 0);
-        lanes::run(plan.one(BLOCK_LEN), &self.cv, &self.block[..usize::from(self.held)], 0, flags)
+        lanes::run(plan.one(BLOCK_LEN), &self.cv, &self.block[..usize::from(self.block_len)], 0, flags)
     }
 }
 
@@ -209,21 +209,21 @@ impl Hasher {
     #[cfg(feature = "std")]
     pub fn update_reader(&mut self, mut reader: impl std::io::Read) -> std::io::Result<&mut Hasher> {
         let mut piece = vec![0; 64 * 1024];
-        let mut held = 0;
+        let mut filled = 0;
         let end = loop {
-            match reader.read(&mut piece[held..]) {
+            match reader.read(&mut piece[filled..]) {
                 Ok(0) => break Ok(()),
-                Ok(len) => held += len,
+                Ok(len) => filled += len,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => break Err(error),
             }
             // Not earlier: a few KiB at a time would leave most lanes empty.
-            if held == piece.len() {
+            if filled == piece.len() {
                 self.update(&piece);
-                held = 0;
+                filled = 0;
             }
         };
-        self.update(&piece[..held]);
+        self.update(&piece[..filled]);
         end.map(|()| self)
     }
 
@@ -407,7 +407,7 @@ impl Zeroize for Hasher {
         self.key.words.zeroize();
         self.chunk.cv.zeroize();
         self.chunk.block.zeroize();
-        self.chunk.held.zeroize();
+        self.chunk.block_len.zeroize();
         self.chunk.compressed.zeroize();
         self.stack.zeroize();
     }

@@ -20,7 +20,7 @@ pub struct State {
     counter: u64,
     block: [u8; BLOCK_LEN],
     flags: u8,
-    held: u8,
+    block_len: u8,
     compressed: u8,
     depth: u8,
     stack: [Cv; MAX_DEPTH + 1],
@@ -36,7 +36,7 @@ impl State {
             counter: 0,
             block: [0; BLOCK_LEN],
             flags,
-            held: 0,
+            block_len: 0,
             compressed: 0,
             depth: 0,
             stack: [[0; 8]; MAX_DEPTH + 1],
@@ -68,7 +68,7 @@ impl State {
         self.cv = hasher.chunk.cv;
         self.counter = hasher.chunk.counter;
         self.block = hasher.chunk.block;
-        (self.held, self.compressed) = (hasher.chunk.held, hasher.chunk.compressed);
+        (self.block_len, self.compressed) = (hasher.chunk.block_len, hasher.chunk.compressed);
         self.depth = hasher.stack.len() as u8;
         self.stack[..hasher.stack.len()].copy_from_slice(&hasher.stack);
     }
@@ -88,18 +88,18 @@ impl State {
     pub fn reset(&mut self) {
         self.cv = self.key;
         self.block = [0; BLOCK_LEN];
-        (self.counter, self.held, self.compressed, self.depth) = (0, 0, 0, 0);
+        (self.counter, self.block_len, self.compressed, self.depth) = (0, 0, 0, 0);
     }
 
     #[inline]
     fn hasher(&self) -> Hasher {
-        let State { cv, counter, block, held, compressed, .. } = *self;
+        let State { cv, counter, block, block_len, compressed, .. } = *self;
         let mut stack = ArrayVec::new();
         stack.extend(self.stack[..usize::from(self.depth)].iter().copied());
         Hasher {
             key: Key { words: self.key, flags: self.flags },
             plan: Plan::host(),
-            chunk: Chunk { cv, counter, block, held, compressed },
+            chunk: Chunk { cv, counter, block, block_len, compressed },
             stack,
             first_chunk: 0,
         }

@@ -13,17 +13,17 @@ const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14,
 /// The message word at each of the sixteen positions, round by round.
 pub(super) const SCHEDULE: [[usize; 16]; 7] = {
     let mut schedule = [[0; 16]; 7];
-    let mut place = 0;
-    while place < 16 {
-        schedule[0][place] = place;
-        place += 1;
+    let mut position = 0;
+    while position < 16 {
+        schedule[0][position] = position;
+        position += 1;
     }
     let mut round = 1;
     while round < 7 {
-        let mut place = 0;
-        while place < 16 {
-            schedule[round][place] = schedule[round - 1][PERMUTATION[place]];
-            place += 1;
+        let mut position = 0;
+        while position < 16 {
+            schedule[round][position] = schedule[round - 1][PERMUTATION[position]];
+            position += 1;
         }
         round += 1;
     }
@@ -48,7 +48,7 @@ fn rounds(cv: &Cv, m: [u32; 16], counter: u64, len: u32, flags: u32) -> [u32; 16
 
 #[inline(always)]
 fn round<const ROUND: usize>(v: &mut [u32; 16], m: &[u32; 16]) {
-    let m = SCHEDULE[ROUND].map(|place| m[place]);
+    let m = SCHEDULE[ROUND].map(|position| m[position]);
     mix(v, [0, 4, 8, 12], m[0], m[1]);
     mix(v, [1, 5, 9, 13], m[2], m[3]);
     mix(v, [2, 6, 10, 14], m[4], m[5]);

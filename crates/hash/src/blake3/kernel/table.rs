@@ -149,8 +149,8 @@ pub(in crate::blake3) struct Words {
 impl Lanes {
     /// The lanes of a job. Inlined into each kernel's wrapper, see [`Wide::uniform`].
     #[inline(always)]
-    pub(in crate::blake3) fn of(job: &UniformLanes) -> Lanes {
-        let words = Words::of(job.flags, job.counter, job.step);
+    pub(in crate::blake3) fn from_job(job: &UniformLanes) -> Lanes {
+        let words = Words::uniform(job.flags, job.counter, job.step);
         Lanes { input: job.inputs(), words, cv: job.cv, key: job.key }
     }
 }
@@ -158,7 +158,7 @@ impl Lanes {
 impl Words {
     /// Counters from `counter` on if `step`, the same flags in every lane, full blocks.
     #[inline(always)]
-    pub(in crate::blake3) fn of(flags: RunFlags, counter: u64, step: bool) -> Words {
+    pub(in crate::blake3) fn uniform(flags: RunFlags, counter: u64, step: bool) -> Words {
         let mut words = Words {
             counter_low: [counter as u32; GROUP],
             counter_high: [(counter >> 32) as u32; GROUP],

@@ -232,7 +232,7 @@ mod tests {
         // The time at which each is free, and its finished part with its duration.
         let mut free = vec![0.0; engines.len()];
         let mut has: Vec<Option<(Range<u64>, f64)>> = vec![None; engines.len()];
-        let (mut parts, mut seen, mut end) = (vec![0; engines.len()], Vec::new(), 0.0_f64);
+        let (mut parts, mut finished, mut end) = (vec![0; engines.len()], Vec::new(), 0.0_f64);
         let mut out = vec![false; engines.len()];
         loop {
             let active = (0..engines.len()).filter(|&engine| !out[engine]);
@@ -245,7 +245,7 @@ mod tests {
                     out[engine] = true;
                     continue;
                 }
-                seen.push(part.clone());
+                finished.push(part.clone());
                 ledger.done(engine, part.len(), Duration::from_secs_f64(took), None);
             }
             match ledger.take(engine) {
@@ -259,9 +259,10 @@ mod tests {
                 Assignment::End => out[engine] = true,
             }
         }
-        seen.sort_unstable_by_key(|part| part.start);
-        assert!(seen.windows(2).all(|two| two[0].end == two[1].start), "each once: {seen:?}");
-        let whole = (seen.first().map_or(0, |part| part.start), seen.last().map_or(0, |part| part.end));
+        finished.sort_unstable_by_key(|part| part.start);
+        assert!(finished.windows(2).all(|two| two[0].end == two[1].start), "each once: {finished:?}");
+        let whole =
+            (finished.first().map_or(0, |part| part.start), finished.last().map_or(0, |part| part.end));
         assert_eq!((whole, ledger.busy), ((0, count), 0));
         let (left, learnt) = ledger.end();
         assert_eq!(left, []);

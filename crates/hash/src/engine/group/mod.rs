@@ -135,8 +135,8 @@ impl EngineGroup {
         if let Some(error) = ended.iter().filter_map(|(_, error)| error.as_ref()).find(is_the_callers) {
             return Err(error.clone());
         }
-        let asked = self.members.iter_mut().filter(|member| member.engine.is_ok());
-        for (member, (_, error)) in asked.zip(ended) {
+        let usable_members = self.members.iter_mut().filter(|member| member.engine.is_ok());
+        for (member, (_, error)) in usable_members.zip(ended) {
             if let Some(error) = error {
                 member.engine = Err(error);
             }

@@ -85,10 +85,9 @@ fn an_engine_that_ends_early_is_an_error_unless_it_was_stopped() {
     assert_eq!(stopped, Ok(SearchProgress::new(0, 7)));
 }
 
-/// Whatever an engine claims, a search is done only if its progress is within its lease. The first lease is of
-/// the nonces 7 to 12.
+/// A search is done only if the progress that its engine reports is within the lease. The first lease has the nonces 7 to 12.
 #[test]
-fn progress_outside_of_a_lease_is_an_error_whichever_way_it_is_wrong() {
+fn progress_outside_of_a_lease_is_an_error() {
     let claims: [fn(&Lease) -> SearchProgress; 6] = [
         |lease| SearchProgress::new(0, lease.nonces.start - 1),
         |_| SearchProgress::new(0, 0),

@@ -33,7 +33,7 @@ fn panics_name_the_misuse() {
         ("no root output", panic_of(|| part().update(b"x").finalize())),
         ("no root output", panic_of(|| part().update(b"x").finalize_xof())),
         ("single chunk", panic_of(|| left_subtree_len(1024))),
-        ("one place for each digest", panic_of(|| hash_all(&Mode::Hash, &[b"x"], &mut []))),
+        ("one output for each message", panic_of(|| hash_all(&Mode::Hash, &[b"x"], &mut []))),
     ];
     for (words, message) in cases {
         assert!(message.contains(words), "{message:?} should contain {words:?}");

@@ -8,7 +8,8 @@ use hashmill_hash::password::{PasswordHash, Passwords, Policy};
 use hashmill_testkit::{callgrind, skip};
 use std::hint::black_box;
 
-const NAME: &str = "secrets::constant_time::verification_instruction_count_is_independent_of_the_difference";
+const NAME: &str =
+    concat!(module_path!(), "::verification_instruction_count_is_independent_of_the_difference");
 const WHAT: &str = "instructions of a check of a password";
 
 /// The position where the tag differs in each count; it does not in the last.
@@ -62,7 +63,7 @@ fn verification_instruction_count_is_independent_of_the_difference() {
     let folder = tempfile::tempdir().expect("a folder");
     let counts = match callgrind::counts(NAME, folder.path()) {
         Ok(counts) => counts,
-        Err(why) => return skip(WHAT, why),
+        Err(reason) => return skip(WHAT, reason),
     };
     assert_eq!(counts.len(), 3 * DIFFERING_BYTES.len());
     let (checks, rest) = counts.split_at(DIFFERING_BYTES.len());

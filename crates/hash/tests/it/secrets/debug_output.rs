@@ -162,15 +162,15 @@ fn passwords(show: &mut dyn FnMut(&'static str, &dyn Debug)) {
     show("password::NewPassword", &NewPassword { password: SECRET, salt: SECRET });
     let policy = |memory| Policy::new(Params::new(memory, 1, 1).expect("within the limits"));
     let passwords = Passwords::new(policy(8)).secret(SECRET.to_vec());
-    let made = passwords.hash(SECRET, SECRET).expect("a hash");
+    let stored = passwords.hash(SECRET, SECRET).expect("a hash");
     show("password::Passwords", &passwords);
-    let error: VerifyError = passwords.verify(b"another", made.to_string()).expect_err("another password");
+    let error: VerifyError = passwords.verify(b"another", stored.to_string()).expect_err("another password");
     show("password::VerifyError", &error);
     show("password::VerifyError", &passwords.verify(SECRET, &text).expect_err("a keyid"));
     let error: CreateError = passwords.hash(SECRET, &SECRET.repeat(3)).expect_err("a long salt");
     show("password::CreateError", &error);
     let costlier = Passwords::new(policy(64)).secret(SECRET.to_vec());
-    let upgraded = costlier.verify_and_upgrade(SECRET, made.to_string(), SECRET).expect("a match");
+    let upgraded = costlier.verify_and_upgrade(SECRET, stored.to_string(), SECRET).expect("a match");
     show("password::Verified", &upgraded);
 }
 

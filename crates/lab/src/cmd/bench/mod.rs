@@ -25,7 +25,7 @@ use crate::report::store;
 use crate::report::view::View;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use hashmill_machine::clock::ScriptedClock;
-use previous_build::{BaseProgram, OURS, PreviousBuilds};
+use previous_build::{BaseProgram, PreviousBuilds, THIS_PROGRAM};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
@@ -221,7 +221,7 @@ fn run(
         return nothing_chosen(benches, name, arguments);
     }
     let page = StepSummary::open(arguments.measuring.github)?;
-    let previous = PreviousBuilds::of(program, name);
+    let previous = PreviousBuilds::beside(program, name);
     let base = match (&arguments.base, arguments.alone) {
         (Some(base), _) => Some(previous.find(base, name, program)?),
         (None, false) => previous.before(program)?,
@@ -244,7 +244,7 @@ fn run(
     let compared = report.candidates().any(|(_, comparison)| comparison.sessions > 0);
     let lacks = exit == Exit::Ok && arguments.fail_on.is_some() && !compared;
     let lacking = Some(NOTHING_COMPARED.to_owned()).filter(|_| lacks);
-    let view = View::of(&report);
+    let view = View::from_report(&report);
     let mut lines = [of_banner(&view), of_verdicts(&report, arguments.fail_on, strict)].concat();
     lines.extend(lacking.iter().map(|message| Annotation { is_error: true, message: message.clone() }));
     page.show(&view, lines)?;
@@ -358,7 +358,7 @@ impl BenchRun<'_> {
             let group = if known.contains(&case.name) {
                 controls += 1;
                 let control = pairings::wants_control(plan.control, controls - 1) && !same_code;
-                pairings::builds(&case.key, [source.as_deref().unwrap_or_default(), OURS], control)
+                pairings::builds(&case.key, [source.as_deref().unwrap_or_default(), THIS_PROGRAM], control)
             } else {
                 let mut group = pairings::alone(&case.key);
                 group.sides.iter_mut().for_each(|side| side.build = builds.len() - 1);

@@ -26,14 +26,14 @@ pub(crate) struct BaseProgram {
 }
 
 /// Label of the program that cargo built.
-pub(crate) const OURS: &str = "this program";
+pub(crate) const THIS_PROGRAM: &str = "this program";
 
 impl BaseProgram {
     /// Compares an existing program with ours. Each has one link, and the link inputs are unknown.
     fn given(source: &str, base: PathBuf, this_program: &Path) -> Result<Self, Error> {
         let programs = [base, this_program.to_owned()];
         let mut builds = [Build::default(), Build::default()];
-        for ((build, label), program) in builds.iter_mut().zip([source, OURS]).zip(&programs) {
+        for ((build, label), program) in builds.iter_mut().zip([source, THIS_PROGRAM]).zip(&programs) {
             label.clone_into(&mut build.label);
             build.source = program.display().to_string();
             build.program_sha256 = sha256_file(program).map_err(Error::Program)?;
@@ -49,7 +49,8 @@ impl BaseProgram {
 
     /// Names of its cases.
     pub(crate) fn cases(&self) -> Result<Vec<String>, Error> {
-        let failed = |why: String| Error::Usage(format!("{} does not list its cases: {why}", self.source));
+        let failed =
+            |reason: String| Error::Usage(format!("{} does not list its cases: {reason}", self.source));
         let output = Command::new(&self.programs[0]).args(["--list", "--format", "terse"]).output();
         let output = output.map_err(|error| failed(error.to_string()))?;
         if !output.status.success() {
@@ -64,7 +65,7 @@ impl BaseProgram {
 pub(crate) struct PreviousBuilds(PathBuf);
 
 impl PreviousBuilds {
-    pub(crate) fn of(program: &Path, name: &str) -> Self {
+    pub(crate) fn beside(program: &Path, name: &str) -> Self {
         let folder = program.parent().unwrap_or(Path::new(""));
         let profile = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
         PreviousBuilds(profile.join("hashmill-lab").join(name))
@@ -112,10 +113,10 @@ impl PreviousBuilds {
         let announce = |what: &str| drop(writeln!(std::io::stderr(), "{what}"));
         let build_cache = BuildCache::new(self.0.join("builds"), env::consts::EXE_SUFFIX);
         let base_built = build_cache.provide(base, &Source::parse(base, &here), &recipe, &announce)?;
-        let this_program = build_cache.provide(OURS, &Source::Directory(here), &recipe, &announce)?;
+        let this_program = build_cache.provide(THIS_PROGRAM, &Source::Directory(here), &recipe, &announce)?;
         let programs = [base_built.program.clone(), this_program.program.clone()];
         let mut builds = [base_built.build.clone(), this_program.build.clone()];
-        let (layouts, bench) = RelinkInputs::of(&build_cache, vec![base_built, this_program], true)?;
+        let (layouts, bench) = RelinkInputs::from_builds(&build_cache, vec![base_built, this_program], true)?;
         builds.iter_mut().zip(layouts).for_each(|(build, layout)| build.layout = Some(layout));
         Ok(BaseProgram { source: base.to_owned(), programs, builds, bench })
     }
@@ -156,7 +157,7 @@ mod tests {
     fn previous_builds_are_in_the_folder_of_the_profile() {
         for program in ["/t/release/deps/sort-0123456789abcdef", "/t/release/sort"] {
             assert_eq!(
-                PreviousBuilds::of(Path::new(program), "sort").0,
+                PreviousBuilds::beside(Path::new(program), "sort").0,
                 Path::new("/t/release/hashmill-lab/sort")
             );
         }

@@ -1,6 +1,6 @@
 //! Terminal output of a bench: a table, and the reasons to doubt it. The HTML page has more.
 
-use super::previous_build::OURS;
+use super::previous_build::THIS_PROGRAM;
 use crate::report::analysis::conditions::explain;
 use crate::report::analysis::layout;
 use crate::report::render::text::lay_out;
@@ -26,9 +26,9 @@ pub(crate) fn render(report: &Report, base: Option<&str>, colour: bool) -> Strin
     let (compared, alone): (Vec<&Row>, Vec<&Row>) = report.rows.iter().partition(|row| row.sides.len() > 1);
     if !compared.is_empty() {
         let base = base.unwrap_or("baseline");
-        let columns = ["case", base, OURS, "ratio", "99 % interval", "verdict"];
+        let columns = ["case", base, THIS_PROGRAM, "ratio", "99 % interval", "verdict"];
         let rows = compared.iter().map(|row| comparison(report, row));
-        out += &lay_out(&Table::new(columns, rows).under(means([base, OURS])), colour);
+        out += &lay_out(&Table::new(columns, rows).under(means([base, THIS_PROGRAM])), colour);
     }
     if !alone.is_empty() {
         out += if out.is_empty() { "" } else { "\n" };
@@ -37,8 +37,8 @@ pub(crate) fn render(report: &Report, base: Option<&str>, colour: bool) -> Strin
     }
     out.push('\n');
     for row in &report.rows {
-        if let Status::Incorrect(why) | Status::Failed(why) | Status::Skipped(why) = &row.status {
-            out += &format!("{}: {why}\n", row.title);
+        if let Status::Incorrect(reason) | Status::Failed(reason) | Status::Skipped(reason) = &row.status {
+            out += &format!("{}: {reason}\n", row.title);
         }
     }
     if report.state != State::Complete {
@@ -87,7 +87,7 @@ fn comparison(report: &Report, row: &Row) -> Line {
                 range(comparison.interval),
                 verdict(report, row, comparison),
             ];
-            Line::new(cells, Tone::of(comparison.verdict))
+            Line::new(cells, Tone::from_verdict(comparison.verdict))
         }
     }
 }

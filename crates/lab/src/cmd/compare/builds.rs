@@ -83,9 +83,9 @@ pub(crate) fn job(
     let build_cache = build_cache(building)?;
     let here = env::current_dir().map_err(Error::Program)?;
     let [baseline, candidate] = sides;
-    let file = RecipeFile::of(building.recipe.as_deref(), &Source::parse(candidate, &here))?;
+    let file = RecipeFile::find(building.recipe.as_deref(), &Source::parse(candidate, &here))?;
     let recipe = default_recipe(lab)?;
-    let is_told = file.is_some() || !building.set.is_empty();
+    let has_settings = file.is_some() || !building.set.is_empty();
     let of_file = file.as_ref().map(|file| &file.settings[..]).unwrap_or_default();
     let recipe = recipe.with(of_file)?.with(&building.set)?;
     let words = words(lab, file.as_ref(), &recipe);
@@ -94,7 +94,7 @@ pub(crate) fn job(
     let mut built_programs = Vec::new();
     for ((label, name), recipe) in labels.iter().zip([baseline, candidate]).zip(&recipes) {
         let provided = build_cache.provide(label, &Source::parse(name, &here), recipe, &announce);
-        built_programs.push(provided.map_err(|error| if is_told { error } else { with_hint(error) })?);
+        built_programs.push(provided.map_err(|error| if has_settings { error } else { with_hint(error) })?);
     }
     let mut builds: Vec<Build> = built_programs.iter().map(|built| built.build.clone()).collect();
     let programs: Vec<Program> = built_programs.iter().map(|built| program(&words, &built.program)).collect();
@@ -102,7 +102,7 @@ pub(crate) fn job(
     if same_code {
         announce("both programs have equal bytes: any difference is an error of the measurement");
     }
-    let (layouts, bench) = RelinkInputs::of(&build_cache, built_programs, !building.one_link)?;
+    let (layouts, bench) = RelinkInputs::from_builds(&build_cache, built_programs, !building.one_link)?;
     builds.iter_mut().zip(layouts).for_each(|(build, layout)| build.layout = Some(layout));
     plan.rule = match bench {
         Some(_) => plan.rule.with_links(),
@@ -156,7 +156,7 @@ pub(crate) fn own(
     let here = env::current_dir().map_err(Error::Program)?;
     let built = build_cache.provide(SELF, &Source::parse(source, &here), &recipe, &announce)?;
     let (mut build, program) = (built.build.clone(), program(&own_words(lab), &built.program));
-    let (layouts, bench) = RelinkInputs::of(&build_cache, vec![built], !building.one_link)?;
+    let (layouts, bench) = RelinkInputs::from_builds(&build_cache, vec![built], !building.one_link)?;
     build.layout = layouts.into_iter().next();
     Ok((build, program, bench))
 }

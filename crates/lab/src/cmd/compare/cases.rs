@@ -45,7 +45,7 @@ pub(crate) fn job(
         false if groups.iter().any(CaseGroup::is_of_two_codes) => plan.rule.with_fixed_layout(),
         false => plan.rule,
     };
-    Ok(Job::of(Kind::Engines, (build, program), groups, plan))
+    Ok(Job::new(Kind::Engines, (build, program), groups, plan))
 }
 
 /// Two explicit cases.

@@ -137,7 +137,7 @@ enum UnitArg {
 }
 
 impl Commands {
-    pub(crate) fn is_asked(&self) -> bool {
+    pub(crate) fn is_requested(&self) -> bool {
         !self.commands.is_empty()
     }
 

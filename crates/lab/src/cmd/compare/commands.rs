@@ -103,7 +103,7 @@ impl CommandComparison {
             true => conclude(&report, &folder, output, console)?,
             // Standard output is for another program, so nothing else is printed.
             false => {
-                for warning in View::of(&report).banner.iter().filter(|warning| warning.is_fatal) {
+                for warning in View::from_report(&report).banner.iter().filter(|warning| warning.is_fatal) {
                     writeln!(std::io::stderr(), "{}", warning.message)?;
                 }
                 exit_of(&report, output.strict)

@@ -86,7 +86,7 @@ enum Meeting {
 }
 
 pub(crate) fn main(lab: &LabSetup<'_>, args: &Compare, console: &mut Console<'_>) -> Result<Exit, Error> {
-    if args.commands.is_asked() {
+    if args.commands.is_requested() {
         return by_commands(lab, args, console);
     }
     if let [one, other] = &args.what[..]
@@ -132,7 +132,7 @@ fn finish(
     strict: bool,
     exit: Exit,
 ) -> Result<Exit, Error> {
-    let view = View::of(report);
+    let view = View::from_report(report);
     step_summary.show(&view, [of_banner(&view), of_verdicts(report, fail_on, strict)].concat())?;
     let fails = fail_on.is_some_and(|requested| requested.is_met(report));
     Ok(if exit == Exit::Ok && fails { Exit::Failed } else { exit })

@@ -112,8 +112,8 @@ fn finish(group: CaseGroup, plan: &Plan, program: &Program) -> Result<Option<Gro
     match &measured.outcome {
         Outcome::Complete => Ok(Some(measured)),
         Outcome::Interrupted | Outcome::Running => Ok(None),
-        Outcome::Skipped(why) | Outcome::Incorrect(why) | Outcome::Failed(why) => {
-            Err(Error::Refused(format!("{title}: {why}")))
+        Outcome::Skipped(reason) | Outcome::Incorrect(reason) | Outcome::Failed(reason) => {
+            Err(Error::Refused(format!("{title}: {reason}")))
         }
     }
 }

@@ -237,8 +237,8 @@ fn findings(facts: &Facts) -> Vec<Finding> {
     }));
     let card = |is: String, weight, means: &str| finding("noise card", Some(is), Some((weight, means)));
     match &facts.card {
-        Err(why) => {
-            let means = format!("{why}; run `doctor --noise` again");
+        Err(reason) => {
+            let means = format!("{reason}; run `doctor --noise` again");
             found.push(card("unusable".to_owned(), Severity::Lack, &means));
         }
         Ok(None) => found.push(card(
@@ -281,7 +281,7 @@ mod tests {
         Facts { machine, before: load, after: load, watched_ms: 500, resolution_ns: 30, tools, card }
     }
 
-    fn of(facts: &Facts, what: &str) -> Finding {
+    fn finding(facts: &Facts, what: &str) -> Finding {
         findings(facts).into_iter().find(|finding| finding.what == what).expect(what)
     }
 
@@ -312,7 +312,7 @@ mod tests {
             ("valgrind", "missing", Severity::Lack),
             ("noise card", "none", Severity::Lack),
         ] {
-            let finding = of(&facts, what);
+            let finding = finding(&facts, what);
             assert_eq!((finding.is.as_str(), finding.weight), (is, weight), "{what}");
         }
     }
@@ -324,7 +324,7 @@ mod tests {
         facts.after = Load::default();
         facts.card = Ok(Some((15, Vec::new())));
         for what in ["load average", "stolen time", "processor pressure", "memory pressure", "noise card"] {
-            assert_eq!(of(&facts, what).weight, Severity::Lack, "{what}");
+            assert_eq!(finding(&facts, what).weight, Severity::Lack, "{what}");
         }
     }
 }

@@ -58,7 +58,7 @@ impl GateTable<'_> {
     pub(crate) fn wire<'w>(&'w self) -> Vec<JsonLine<'w>> {
         let line = |(demand, judged): &'w (Demand, Judged)| JsonLine {
             gate: &self.gates.gate[demand.gate].name,
-            cases: demand.pairs.iter().map(|pair| pair.ours.to_string()).collect(),
+            cases: demand.pairs.iter().map(|pair| pair.own.to_string()).collect(),
             ratio: judged.ratio,
             interval: judged.interval,
             must: demand.must,
@@ -170,7 +170,7 @@ fn word(demand: &Demand, judged: &Judged) -> (String, Tone) {
         Verdict::Unproven => ("unproven".to_owned(), Tone::Dim),
         Verdict::Open => (NOTHING.to_owned(), Tone::Dim),
         Verdict::Unfinished => ("unfinished".to_owned(), Tone::Dim),
-        Verdict::Missing(why) => (format!("MISSING: {why}"), Tone::Bad),
+        Verdict::Missing(reason) => (format!("MISSING: {reason}"), Tone::Bad),
         Verdict::Unequal => ("NO VERDICT: samples of unequal length".to_owned(), Tone::Bad),
     }
 }
@@ -197,8 +197,8 @@ pub(crate) fn demanded(gates: &Gates, demands: &[Demand], machine: &Machine) -> 
             (None, _) => "the other build".to_owned(),
         };
         let case = match &demand.measure {
-            Measure::Amount(name) | Measure::Beside(name, _) => format!("{}: {name}", pair.ours),
-            Measure::Time | Measure::Within(_) => pair.ours.to_string(),
+            Measure::Amount(name) | Measure::Beside(name, _) => format!("{}: {name}", pair.own),
+            Measure::Time | Measure::Within(_) => pair.own.to_string(),
         };
         let here = match gate.holds_for(machine) {
             true => "yes".to_owned(),

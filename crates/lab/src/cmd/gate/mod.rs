@@ -60,15 +60,15 @@ pub(crate) fn main(lab: &LabSetup<'_>, args: &GateArgs, console: &mut Console<'_
     let here = Machine::read();
     let machine = reports.first().map_or(&here, |report| &report.machine);
     let Scope { demands, elsewhere } =
-        Scope::of(lab, &gates, &args.filter, args.report.is_empty()).map_err(wrong)?;
+        Scope::from_gates(lab, &gates, &args.filter, args.report.is_empty()).map_err(wrong)?;
     let listable = args.list && !elsewhere.is_empty();
     if demands.is_empty() && !listable {
         let what = scope::nothing(&gates, &args.filter, &elsewhere);
         return Err(Error::Usage(format!("{}: {what}", args.file.display())));
     }
     if !args.measuring.json {
-        for SkippedGate { gate, why } in &elsewhere {
-            writeln!(console.out, "not judged here  {gate}: {why}")?;
+        for SkippedGate { gate, reason } in &elsewhere {
+            writeln!(console.out, "not judged here  {gate}: {reason}")?;
         }
         if machine.id != here.id {
             let (cpu, model) = (&machine.cpu, &machine.model);
@@ -150,7 +150,7 @@ fn by_measuring(
     let all: Vec<&Demand> = demands.iter().collect();
     let (report, folder) = builds.compare(lab, options, gates, &all, None)?;
     let mut exit = exit_of(&report, false);
-    let banner = View::of(&report).banner;
+    let banner = View::from_report(&report).banner;
     let reports = [report];
     let mut judged = judge(&all, &reports);
     for run in 1..=gates.defaults.confirm {
@@ -232,10 +232,10 @@ impl Builds {
                 requested => requested.contains(&build.label),
             });
             for (index, build) in here {
-                for Pair { ours, rival } in &demand.pairs {
+                for Pair { own, rival } in &demand.pairs {
                     let mut group = match rival {
-                        Some(rival) => duel(rival, ours, wants_control(plan.control, groups.len()))?,
-                        None => alone(ours),
+                        Some(rival) => duel(rival, own, wants_control(plan.control, groups.len()))?,
+                        None => alone(own),
                     };
                     group.sessions = match demand.measure {
                         Measure::Time => None,

@@ -15,12 +15,12 @@ pub(crate) struct Scope {
 /// A gate that is not judged here.
 pub(crate) struct SkippedGate {
     pub(crate) gate: String,
-    pub(crate) why: String,
+    pub(crate) reason: String,
 }
 
 impl Scope {
     /// `measures` is false if reports are judged.
-    pub(crate) fn of(
+    pub(crate) fn from_gates(
         lab: &LabSetup<'_>,
         gates: &Gates,
         filter: &[String],
@@ -30,11 +30,11 @@ impl Scope {
         for (index, gate) in gates.gate.iter().enumerate() {
             let named = |text: &String| gate.name.contains(text);
             let keep = |demand: &Demand| {
-                let in_case = |text: &String| demand.pairs.iter().any(|p| p.ours.to_string().contains(text));
+                let in_case = |text: &String| demand.pairs.iter().any(|p| p.own.to_string().contains(text));
                 filter.iter().all(|text| named(text) || in_case(text))
             };
-            let why = match not_here(gate, &gates.defaults, lab, measures) {
-                Some(why) => why,
+            let reason = match not_here(gate, &gates.defaults, lab, measures) {
+                Some(reason) => reason,
                 None => match gate.demands(index, lab.registry) {
                     Ok(all) => {
                         scope.demands.extend(all.into_iter().filter(keep));
@@ -46,7 +46,7 @@ impl Scope {
                 },
             };
             if filter.iter().all(|text| mentions(gate, text)) {
-                scope.elsewhere.push(SkippedGate { gate: gate.name.clone(), why });
+                scope.elsewhere.push(SkippedGate { gate: gate.name.clone(), reason });
             }
         }
         Ok(scope)
@@ -78,7 +78,7 @@ pub(crate) fn nothing(gates: &Gates, filter: &[String], elsewhere: &[SkippedGate
     let requested = filter.join("` and `");
     match elsewhere {
         [] => format!("no gate and no case contains `{requested}`{}", meant(gates, filter)),
-        [one] => format!("{}: {}", one.gate, one.why),
+        [one] => format!("{}: {}", one.gate, one.reason),
         many => {
             let which =
                 if filter.is_empty() { String::new() } else { format!(" that contain `{requested}`") };
@@ -91,12 +91,12 @@ pub(crate) fn nothing(gates: &Gates, filter: &[String], elsewhere: &[SkippedGate
 fn reasons(elsewhere: &[SkippedGate]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for one in elsewhere {
-        *counts.entry(&one.why).or_default() += 1;
+        *counts.entry(&one.reason).or_default() += 1;
     }
-    if let Some((why, _)) = counts.first_key_value().filter(|_| counts.len() == 1) {
-        return (*why).to_owned();
+    if let Some((reason, _)) = counts.first_key_value().filter(|_| counts.len() == 1) {
+        return (*reason).to_owned();
     }
-    let words = counts.iter().map(|(why, count)| format!("{count} times: {why}"));
+    let words = counts.iter().map(|(reason, count)| format!("{count} times: {reason}"));
     words.collect::<Vec<_>>().join("; ")
 }
 

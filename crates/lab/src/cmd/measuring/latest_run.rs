@@ -27,7 +27,7 @@ pub(crate) fn point_at(folder: &Path) -> Option<PathBuf> {
 }
 
 /// The link beside `folder`, if it points to it.
-pub(crate) fn of(folder: &Path) -> Option<PathBuf> {
+pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
     let link = folder.parent()?.join(LATEST);
     let target = std::fs::read_link(&link).ok()?;
     (target.as_os_str() == folder.file_name()?).then_some(link)
@@ -82,7 +82,7 @@ mod tests {
             fs::create_dir_all(results.join(run)).expect("a folder");
             fs::write(results.join(run).join("report.html"), run).expect("a file");
             let link = point_at(&results.join(run)).expect("a link");
-            assert_eq!((&link, of(&results.join(run))), (&results.join("latest"), Some(link.clone())));
+            assert_eq!((&link, find(&results.join(run))), (&results.join("latest"), Some(link.clone())));
             assert_eq!(fs::read_to_string(link.join("report.html")).expect("a page"), run);
         }
         assert_eq!(fs::read_dir(&results).expect("a folder").count(), 3, "nothing is left aside");
@@ -95,7 +95,7 @@ mod tests {
         fs::create_dir_all(results.join("run")).expect("a folder");
         fs::write(results.join("latest"), "mine").expect("a file");
         assert_eq!(point_at(&results.join("run")), None);
-        assert_eq!(of(&results.join("run")), None);
+        assert_eq!(find(&results.join("run")), None);
         assert_eq!(fs::read_to_string(results.join("latest")).expect("a file"), "mine");
         fs::remove_dir_all(&results).expect("a folder");
     }

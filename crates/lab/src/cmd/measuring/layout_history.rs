@@ -51,7 +51,7 @@ impl LayoutHistory {
     }
 
     /// Effect of layouts on the cases of a group, or else the largest effect in its workload.
-    fn of(&self, program: &str, folder: &Path, group: &CaseGroup) -> Option<LayoutEffect> {
+    fn effect(&self, program: &str, folder: &Path, group: &CaseGroup) -> Option<LayoutEffect> {
         let here = || self.entries.iter().filter(|entry| entry.program == program && entry.folder == *folder);
         let same = here().find(|entry| entry.moved.case == group.title);
         let workload = &group.sides.first()?.key.workload;
@@ -64,7 +64,7 @@ impl LayoutHistory {
     pub(crate) fn tell(&self, lab: &LabSetup<'_>, groups: &mut [CaseGroup]) -> Result<(), Error> {
         let folder = std::env::current_dir().map_err(Error::Program)?;
         for group in groups.iter_mut().filter(|group| group.sides.len() > 1) {
-            group.layouts = self.of(lab.name, &folder, group);
+            group.layouts = self.effect(lab.name, &folder, group);
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ mod tests {
         };
         let known = |case: &str| {
             let group = builds(&case.parse().expect("a key"), ["baseline", "candidate"], false);
-            layouts.of("lab", Path::new("/a"), &group).map(|moved| moved.by)
+            layouts.effect("lab", Path::new("/a"), &group).map(|moved| moved.by)
         };
         assert_eq!(known(small), Some(0.02));
         assert_eq!(known("sort/std/kernel/10000/t1"), Some(0.06), "the worst");

@@ -46,7 +46,7 @@ pub(crate) struct Job {
 
 impl Job {
     /// Groups in one program.
-    pub(crate) fn of(
+    pub(crate) fn new(
         kind: Kind,
         (build, program): (Build, Program),
         groups: Vec<CaseGroup>,
@@ -138,7 +138,7 @@ pub(crate) fn measure_with(
     if let Some((_, add)) = &mut extras.commands {
         add(&mut report);
     }
-    let samples = store::pretty(&SamplesFile::of(&report.id, &all));
+    let samples = store::pretty(&SamplesFile::from_groups(&report.id, &all));
     report.samples_sha256 = Some(sha256_hex(samples.as_bytes()));
     report.seal = report.compute_seal();
     let page = extras.page.map_or_else(|| html::render(&report), |page| page(&report));

@@ -20,7 +20,7 @@ pub(crate) fn stored(machine: &Machine) -> Result<Option<NoiseRecord>, Error> {
         return Ok(None);
     }
     let record: NoiseRecord = files::document(&path)?;
-    let refused = |why: String| Err(Error::Refused(format!("{}: {why}", path.display())));
+    let refused = |reason: String| Err(Error::Refused(format!("{}: {reason}", path.display())));
     if record.machine.id != machine.id {
         return refused(format!("it is from machine {}, not from this one", record.machine.id));
     }

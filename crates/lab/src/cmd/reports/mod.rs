@@ -125,7 +125,7 @@ pub(crate) fn check(args: &Check, console: &mut Console<'_>) -> Result<Exit, Err
         if let Some(signers) = signers {
             match signature::verify(path, &bytes, signers)? {
                 Ok(who) => checked += &format!(", {who}"),
-                Err(why) => problems.push(format!("signature: {why}")),
+                Err(reason) => problems.push(format!("signature: {reason}")),
             }
         }
         if problems.is_empty() && !document.is_usable() {
@@ -181,7 +181,7 @@ fn history(args: &History, console: &mut Console<'_>) -> Result<Exit, Error> {
     let mut history = history::History::read(&args.file).map_err(|error| refused(&args.file, error))?;
     for path in &args.add {
         let report = store::read(path).map_err(Error::read(path))?;
-        let run = history::Run::of(&report).map_err(|error| refused(path, error))?;
+        let run = history::Run::from_report(&report).map_err(|error| refused(path, error))?;
         history.add(run).map_err(|error| refused(path, error))?;
     }
     if history.runs.is_empty() {

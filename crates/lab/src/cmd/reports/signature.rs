@@ -36,16 +36,16 @@ pub(crate) fn sign(path: &Path, bytes: &[u8], key: &Path) -> Result<String, Erro
     command.args(["-Y", "sign", "-n", NAMESPACE, "-f"]).arg(key).stderr(errors);
     let signed = answer(command, bytes)?;
     if !signed.status.success() {
-        let why = words(&signed.stderr);
-        let why = if why.is_empty() { "ssh-keygen says why".to_owned() } else { why };
-        return Err(Error::Usage(format!("{} is not signed: {why}", path.display())));
+        let reason = words(&signed.stderr);
+        let reason = if reason.is_empty() { "ssh-keygen says why".to_owned() } else { reason };
+        return Err(Error::Usage(format!("{} is not signed: {reason}", path.display())));
     }
     let signature = beside(path);
     let text = String::from_utf8_lossy(&signed.stdout);
     let written = store::write_atomically(&signature, &text);
     written.map_err(Error::keep(&signature))?;
     // Without a terminal, `ssh-keygen` would read the passphrase from the data to be signed.
-    of_any_key(&signature, bytes)?.map_err(|why| Error::Refused(format!("{}: {why}", path.display())))
+    of_any_key(&signature, bytes)?.map_err(|reason| Error::Refused(format!("{}: {reason}", path.display())))
 }
 
 /// Signer and key of these bytes, or the reason why there is no valid signature.
@@ -64,16 +64,16 @@ pub(crate) fn verify(
     }
     let key = match of_any_key(&signature, bytes)? {
         Ok(key) => key,
-        Err(why) => return Ok(Err(why)),
+        Err(reason) => return Ok(Err(reason)),
     };
-    let mut why = String::new();
+    let mut reason = String::new();
     let names = match identity {
         Some(identity) => vec![identity.to_owned()],
         None => {
             let found = ask("find-principals", &[], Some(file), &signature, &[])?;
             let message = words(&found.stderr);
             if !found.status.success() && !message.contains("No principal matched") {
-                why = message;
+                reason = message;
             }
             String::from_utf8_lossy(&found.stdout).lines().map(str::to_owned).collect()
         }
@@ -83,14 +83,14 @@ pub(crate) fn verify(
         if found.status.success() {
             return Ok(Ok(format!("signed by {name} with {key}")));
         }
-        why = words(&found.stderr);
+        reason = words(&found.stderr);
     }
     let file = file.display();
-    Ok(Err(match (identity, why.is_empty()) {
+    Ok(Err(match (identity, reason.is_empty()) {
         (None, true) => format!("no signer in {file} has the {key}"),
-        (None, false) => format!("the {key} does not count: {why}"),
+        (None, false) => format!("the {key} does not count: {reason}"),
         (Some(name), true) => format!("the {key} is not one of {name} in {file}"),
-        (Some(name), false) => format!("the {key} is not one of {name} in {file}: {why}"),
+        (Some(name), false) => format!("the {key} is not one of {name} in {file}: {reason}"),
     }))
 }
 
@@ -101,13 +101,13 @@ fn of_any_key(signature: &Path, bytes: &[u8]) -> Result<Result<String, String>, 
     if found.status.success() {
         return Ok(Ok(message.trim_end().rsplit(" with ").next().unwrap_or_default().to_owned()));
     }
-    let (file, why) = (signature.display(), words(&found.stderr));
-    Ok(Err(if why.contains("incorrect signature") {
+    let (file, reason) = (signature.display(), words(&found.stderr));
+    Ok(Err(if reason.contains("incorrect signature") {
         format!("{file} is for other data: the report was changed, or it is another one")
-    } else if why.contains("namespace") {
+    } else if reason.contains("namespace") {
         format!("{file} has another purpose: its namespace is not {NAMESPACE}")
     } else {
-        format!("{file} is not a signature: {why}")
+        format!("{file} is not a signature: {reason}")
     }))
 }
 

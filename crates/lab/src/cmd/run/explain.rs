@@ -107,7 +107,7 @@ pub(crate) fn main(
 /// Counts that grew by more than allowed.
 fn grown(record: &CountRecord, change: Option<&Change>) -> Vec<Annotation> {
     let Some(change) = change else { return Vec::new() };
-    let grown = record.rows.iter().filter_map(|row| change.of(&row.case).zip(Some(row)));
+    let grown = record.rows.iter().filter_map(|row| change.ratio(&row.case).zip(Some(row)));
     let grown = grown.filter(|(ratio, _)| change.is_growth(*ratio));
     grown
         .map(|(ratio, row)| Annotation {
@@ -157,12 +157,12 @@ impl Inspection<'_> {
     /// Instructions per call, or the reason why they are not counted.
     fn count(&self, key: &Key, can_count: bool) -> CountRow {
         let case = key.to_string();
-        let refused = |why: String| CountRow {
+        let refused = |reason: String| CountRow {
             case: case.clone(),
             kernel: String::new(),
             instructions: None,
             resolution: None,
-            refused: Some(why),
+            refused: Some(reason),
         };
         if !can_count {
             return refused("Valgrind is not installed; Debian: apt-get install valgrind".to_owned());
@@ -196,8 +196,8 @@ impl Inspection<'_> {
         let SessionProfile { mut profile, calls, watched_calls } =
             plain(key, &launcher(self.program.clone()), LOOKED_AT_NS)?;
         if !perf::answers() {
-            let why = "perf is not installed; Debian: apt-get install linux-perf".to_owned();
-            return Ok(Explanation { profile, functions: Err(why) });
+            let reason = "perf is not installed; Debian: apt-get install linux-perf".to_owned();
+            return Ok(Explanation { profile, functions: Err(reason) });
         }
         let count = |calls: u64| {
             let file = self.scratch.join("counts");
@@ -220,14 +220,14 @@ impl Inspection<'_> {
                     "the system's own counts; perf has no hardware counters ({})",
                     Machine::read().counters
                 ),
-                Err(why) => format!("the system's own counts; perf stat failed: {}", one_line(why)),
+                Err(reason) => format!("the system's own counts; perf stat failed: {}", one_line(reason)),
             };
             profile.events.extend(counted.into_iter().flatten());
         }
         let samples = self.scratch.join("samples");
         let watched = watch(key, &launcher(perf::sampling(&self.program, &samples)), watched_calls);
         let functions = watched
-            .map_err(|why| format!("perf record failed: {why}"))
+            .map_err(|reason| format!("perf record failed: {reason}"))
             .and_then(|watched| perf::functions(&samples, &watched));
         Ok(Explanation { profile, functions })
     }
@@ -258,7 +258,7 @@ fn show(
                 row.resolution.unwrap_or(0.0)
             )?;
         }
-        (None, Some(why)) => writeln!(out, "  instructions are not counted: {why}")?,
+        (None, Some(reason)) => writeln!(out, "  instructions are not counted: {reason}")?,
         (None, None) => {}
     }
     writeln!(out, "  events per call ({})", profile.source)?;
@@ -275,7 +275,7 @@ fn show(
                 writeln!(out, "    {share:>6.2} %  {name}")?;
             }
         }
-        Err(why) => writeln!(out, "  no shares of functions: {}", one_line(why))?,
+        Err(reason) => writeln!(out, "  no shares of functions: {}", one_line(reason))?,
     }
     let readings = readings(profile);
     if !readings.is_empty() {

@@ -50,21 +50,21 @@ pub(crate) fn main(
     if options.sessions.is_none() && !show.full {
         plan = Plan { solo_sessions: SESSIONS, rounds: plan.rounds.min(ROUNDS), ..plan };
     }
-    let render = |report: &Report| html::render(report, summary, &Headline::of(report, summary));
+    let render = |report: &Report| html::render(report, summary, &Headline::from_report(report, summary));
     let extras = Extras { page: Some(&render), ..Extras::default() };
     let job = job::job(lab, keys, show.floor, plan)?;
     let (report, folder) = measure_with(lab, job, options.out.as_deref(), extras)?;
-    let headline = Headline::of(&report, summary);
+    let headline = Headline::from_report(&report, summary);
     let file = match &options.out {
         Some(_) => folder.join(PAGE),
-        None => latest_run::of(&folder).unwrap_or(folder).join(PAGE),
+        None => latest_run::find(&folder).unwrap_or(folder).join(PAGE),
     };
     let address = latest_run::address(&file)?;
     let mut text = text::render(&headline, width(), console.colour);
     text += &format!("page: {address}\n");
     text += more(show);
     let exit = conclude_as(&text, &report, options.output(), console)?;
-    let view = View::of(&named(&report, summary));
+    let view = View::from_report(&named(&report, summary));
     step_summary.show(&view, of_banner(&view))?;
     if show.open {
         latest_run::open(&address);

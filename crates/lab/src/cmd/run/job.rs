@@ -18,7 +18,7 @@ pub(crate) fn job(lab: &LabSetup<'_>, mut keys: Vec<Key>, floor: bool, plan: Pla
         add_limits(lab.registry, &mut keys)?;
     }
     let groups = keys.iter().map(alone).collect();
-    Ok(Job::of(Kind::Run, own_program(lab)?, groups, plan))
+    Ok(Job::new(Kind::Run, own_program(lab)?, groups, plan))
 }
 
 /// Adds the probes of all limits that apply to the cases.

@@ -87,7 +87,7 @@ pub(crate) fn main(lab: &LabSetup<'_>, args: &Run, console: &mut Console<'_>) ->
     let job = job::job(lab, keys, args.floor, args.measuring.plan())?;
     let (report, folder) = measure(lab, job, args.measuring.out.as_deref())?;
     let exit = conclude(&report, &folder, args.measuring.output(), console)?;
-    let view = View::of(&report);
+    let view = View::from_report(&report);
     step_summary.show(&view, of_banner(&view))?;
     if args.open {
         latest_run::open(&latest_run::address(&folder.join(PAGE))?);

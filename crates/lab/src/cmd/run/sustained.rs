@@ -39,15 +39,15 @@ pub(crate) fn main(
         ..options.plan()
     };
     let groups = keys.iter().map(alone).collect();
-    let job = Job::of(Kind::Sustained, own_program(lab)?, groups, plan);
+    let job = Job::new(Kind::Sustained, own_program(lab)?, groups, plan);
     let (report, folder) = measure(lab, job, options.out.as_deref())?;
     let exit = conclude(&report, &folder, options.output(), console)?;
-    let view = View::of(&report);
+    let view = View::from_report(&report);
     step_summary.show(&view, of_banner(&view))?;
     let throttled = report
         .rows
         .iter()
-        .filter_map(SustainedRun::of)
+        .filter_map(SustainedRun::from_row)
         .any(|sustained_run| sustained_run.steadiness == Steadiness::Throttled);
     Ok(if exit == Exit::Ok && options.strict && throttled { Exit::Failed } else { exit })
 }

@@ -149,7 +149,7 @@ pub(crate) struct SampleWork {
 
 impl RowEvidence {
     /// Computes the evidence from samples. `work` has one entry per side.
-    pub(crate) fn of(
+    pub(crate) fn from_samples(
         class: &Class,
         samples: impl Iterator<Item = (usize, usize, u64)> + Clone,
         sessions: usize,
@@ -222,7 +222,7 @@ impl GroupResult {
             units: state.units,
         });
         let work: Vec<SampleWork> = work.collect();
-        RowEvidence::of(&self.group.sides[0].key.class, samples, self.sessions.len(), &work)
+        RowEvidence::from_samples(&self.group.sides[0].key.class, samples, self.sessions.len(), &work)
     }
 
     /// Whether every call of a side was long in the last whole session.
@@ -245,7 +245,9 @@ impl GroupResult {
 
     /// Cache level, known once a session was opened: from the side with the largest working set.
     pub(crate) fn reach(&self) -> CacheLevel {
-        CacheLevel::of(self.side_states.iter().map(|state| state.working_set).max().unwrap_or(0))
+        CacheLevel::from_working_set(
+            self.side_states.iter().map(|state| state.working_set).max().unwrap_or(0),
+        )
     }
 
     fn wanted(&self, plan: &Plan, family: usize) -> Option<usize> {
@@ -316,17 +318,17 @@ fn session_or_again(
     observer: &dyn Observer,
 ) -> Result<(), Outcome> {
     let whole = measured.samples.len();
-    let why = match session(measured, plan, order_rng, launcher, observer) {
+    let reason = match session(measured, plan, order_rng, launcher, observer) {
         Ok(()) => return Ok(()),
         Err(SessionAbort::Ended(outcome)) => return Err(outcome),
-        Err(SessionAbort::Lost(why)) => why,
+        Err(SessionAbort::Lost(reason)) => reason,
     };
     let session_number = measured.sessions.len();
     if measured.retried.iter().any(|(session, _)| *session == session_number) {
-        return Err(Outcome::Failed(why));
+        return Err(Outcome::Failed(reason));
     }
     let torn = measured.samples.split_off(whole);
-    measured.retried.push((session_number, why));
+    measured.retried.push((session_number, reason));
     session_or_again(measured, plan, order_rng, launcher, observer).inspect_err(|_| {
         // The second attempt gave no sample, so keep the samples of the first as for any incomplete session.
         if measured.samples.len() == whole {

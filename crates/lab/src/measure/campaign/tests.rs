@@ -253,7 +253,7 @@ fn engines_of_different_speed_get_samples_of_equal_time() {
     assert_eq!(all[0].side_states[0].iterations, 100);
     assert_eq!(all[0].side_states[1].iterations, 200, "twice as fast");
     assert!(
-        matches!(&all[0].outcome, Outcome::Incorrect(why) if why.contains("nap/wrong/kernel/64/t1 computed 41"))
+        matches!(&all[0].outcome, Outcome::Incorrect(reason) if reason.contains("nap/wrong/kernel/64/t1 computed 41"))
     );
 }
 
@@ -269,7 +269,9 @@ fn wrong_results_failures_and_missing_requirements_end_only_their_row() {
     ];
     let all = fixture.run(groups, &plan, &mut endless());
     let report = report_of(&all, &plan);
-    assert!(matches!(&report.rows[0].status, Status::Incorrect(why) if why.contains("the reference is 40")));
+    assert!(
+        matches!(&report.rows[0].status, Status::Incorrect(reason) if reason.contains("the reference is 40"))
+    );
     assert_eq!(report.rows[1].status, Status::Failed("it broke".into()));
     assert!(!all[1].samples.is_empty(), "samples before the fault are kept");
     assert_eq!(report.rows[2].status, Status::Skipped("only two threads here".into()));
@@ -370,7 +372,7 @@ fn reports_layout_effects_with_enough_relinked_sessions() {
         shown(&report).into_iter().map(|(_, moved)| (moved.by, moved.sessions)).collect::<Vec<_>>()
     };
     let shuffled = |linker: &str| Layout::Shuffled(linker.to_owned());
-    let fixed = |why: &str| Layout::Fixed(why.to_owned());
+    let fixed = |reason: &str| Layout::Fixed(reason.to_owned());
     assert_eq!(shown_of(true, shuffled), [(0.0, 20)], "with those of the control");
     assert_eq!(shown_of(false, shuffled), [], "ten are too few");
     assert_eq!(shown_of(true, fixed), []);
@@ -444,7 +446,7 @@ fn sessions_that_do_not_follow_from_the_samples_are_found() {
     let plan = plan();
     let groups = vec![fixture.group("nap/even/kernel", Some("nap/late/kernel"), true)];
     let all = fixture.run(groups, &plan, &mut endless());
-    let file = SamplesFile::of("test", &all);
+    let file = SamplesFile::from_groups("test", &all);
     let judge = |change: Change<'_>, spoil: Spoil<'_>| {
         let (mut report, mut file) = (report_of(&all, &plan), file.clone());
         report.id = "test".to_owned();
@@ -464,7 +466,9 @@ fn sessions_that_do_not_follow_from_the_samples_are_found() {
         &|r| r.rows[0].sides[1].session_iterations = (0..10).map(|s| if s == 3 { 99 } else { 98 }).collect(),
     ];
     for change in changed {
-        assert!(judge(change, &keep).is_err_and(|why| why.contains("does not follow from the samples")));
+        assert!(
+            judge(change, &keep).is_err_and(|reason| reason.contains("does not follow from the samples"))
+        );
     }
     let spoilt: [(Spoil<'_>, &str); 7] = [
         (&|f| f.rows[0].ns.truncate(3), "differ in length"),
@@ -477,7 +481,10 @@ fn sessions_that_do_not_follow_from_the_samples_are_found() {
     ];
     for (spoil, message) in spoilt {
         let found = judge(&|_| {}, spoil);
-        assert!(found.as_ref().is_err_and(|why| why.contains(message)), "`{message}` is not in {found:?}");
+        assert!(
+            found.as_ref().is_err_and(|reason| reason.contains(message)),
+            "`{message}` is not in {found:?}"
+        );
     }
     let foreign = samples::verify(&report_of(&all, &plan), b"{}").expect_err("another file");
     assert_eq!(foreign[0].to_string(), "samples: it is not the file that the report refers to");
@@ -584,7 +591,7 @@ fn a_lost_session_is_taken_again_once_and_reported() {
     let (all, _) = flaky(&fixture, &[20, 21]);
     let report = report_of(&all, &plan());
     assert_eq!(problems(&report), []);
-    assert!(matches!(&report.rows[0].status, Status::Failed(why) if why.contains("did not answer")));
+    assert!(matches!(&report.rows[0].status, Status::Failed(reason) if reason.contains("did not answer")));
     assert!(!all[0].samples.is_empty() && report.rows[0].sessions.is_empty());
     assert!(!report.is_valid());
 }

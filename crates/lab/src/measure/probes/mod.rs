@@ -24,7 +24,7 @@ pub(crate) fn limits(work: &MinimalWork, threads: u32) -> Vec<String> {
         BoundKind::Latency => "lab.cpu/probe/kernel/20000/t1".to_owned(),
     };
     let known = BoundKind::ALL.into_iter().filter(|_| cfg!(feature = "limits"));
-    known.filter(|bound| work.of(*bound) > 0).map(probe).collect()
+    known.filter(|bound| work.amount(*bound) > 0).map(probe).collect()
 }
 
 /// Suggested values of `extra`.

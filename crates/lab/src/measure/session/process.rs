@@ -139,7 +139,7 @@ mod tests {
     use hashmill_testkit::wait::LIMIT;
 
     #[test]
-    fn only_the_tail_is_kept() {
+    fn only_the_tail_is_returned() {
         let text = "a".repeat(10_000) + "end";
         let end = tail(text.as_bytes());
         assert_eq!(end.len(), 4096);

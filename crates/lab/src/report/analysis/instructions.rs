@@ -51,7 +51,7 @@ impl Row {
                     && resolution.is_finite()
                     && *resolution >= 0.0
             }
-            Instructions::Refused(why) => !why.is_empty(),
+            Instructions::Refused(reason) => !reason.is_empty(),
         });
         (!sound).then_some("a count of instructions is none")
     }
@@ -81,7 +81,7 @@ pub(crate) fn beside(table: &mut Table, sides: &[Option<(&Row, usize)>]) {
 pub(crate) fn means(report: &Report) -> Option<String> {
     let counted = report.candidates().any(|(row, comparison)| row.change(comparison.side).is_some());
     let words = match met(report) {
-        Some([other, ours]) => format!("the count of {other} over that of {ours}"),
+        Some([baseline, candidate]) => format!("the count of {baseline} over that of {candidate}"),
         None => "the baseline's count over the candidate's".to_owned(),
     };
     counted.then(|| format!("instructions: {words}, for the same work"))
@@ -101,16 +101,16 @@ pub(crate) fn notes(report: &Report) -> Vec<String> {
             notes.push(format!("{}: no difference in instructions: {cause}", row.title));
         }
         if !comparison.verdict.is_claim() && !change.is_none {
-            let [other, ours] = [0, comparison.side].map(|side| &row.sides[side].label);
+            let [baseline, candidate] = [0, comparison.side].map(|side| &row.sides[side].label);
             let ratio = times(change.ratio);
             notes.push(format!(
-                "{}: {other} has {ratio} the instructions of {ours}, but the times prove no difference",
+                "{}: {baseline} has {ratio} the instructions of {candidate}, but the times prove no difference",
                 row.title
             ));
         }
     }
     let refused = report.rows.iter().flat_map(|row| &row.instructions).filter_map(|counted| match counted {
-        Instructions::Refused(why) => Some(format!("instructions not counted: {why}")),
+        Instructions::Refused(reason) => Some(format!("instructions not counted: {reason}")),
         Instructions::Counted(_) => None,
     });
     for note in refused {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn column(report: &Report, title: &str) -> Option<String> {
-        let view = View::of(report);
+        let view = View::from_report(report);
         let table = view.tables.first().expect("comparisons");
         let index = table.columns.iter().position(|column| *column == "instructions")?;
         table.rows.iter().find(|line| line.cells[0] == title).map(|line| line.cells[index].clone())

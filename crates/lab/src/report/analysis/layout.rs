@@ -23,14 +23,14 @@ pub(crate) fn notes(report: &Report) -> Vec<String> {
     if let Some(spread) = report.plan.fixed_layout {
         let mut uncovered: Vec<(&str, Vec<&str>)> = Vec::new();
         for build in &report.builds {
-            let Some(Layout::Fixed(why)) = &build.layout else { continue };
-            match uncovered.iter_mut().find(|(known, _)| known == why) {
+            let Some(Layout::Fixed(reason)) = &build.layout else { continue };
+            match uncovered.iter_mut().find(|(known, _)| known == reason) {
                 Some((_, labels)) => labels.push(&build.label),
-                None => uncovered.push((why, vec![&build.label])),
+                None => uncovered.push((reason, vec![&build.label])),
             }
         }
-        for (why, labels) in uncovered {
-            notes.push(format!("layout of {} not covered: {why}", labels.join(", ")));
+        for (reason, labels) in uncovered {
+            notes.push(format!("layout of {} not covered: {reason}", labels.join(", ")));
         }
         notes.push(format!(
             "all sessions of a build had one code layout: a small difference, or none, can be an effect of the layout, which is up to {}",

@@ -27,7 +27,7 @@ pub(crate) fn conclude(rows: &mut [Row]) {
             let times = limits
                 .iter()
                 .filter(|limit| limit.serves(key.threads))
-                .map(|limit| (limit.bound, work.of(limit.bound) as f64 * limit.ns_per_unit));
+                .map(|limit| (limit.bound, work.amount(limit.bound) as f64 * limit.ns_per_unit));
             let slowest = times.filter(|(_, ns)| *ns > 0.0).max_by(|a, b| a.1.total_cmp(&b.1));
             side.floor = slowest.map(|(bound, ns)| Floor {
                 bound,
@@ -52,12 +52,12 @@ fn limits_of(row: &Row) -> Vec<Limit> {
     if row.status != Status::Ok && row.status != Status::Unfinished {
         return Vec::new();
     }
-    let kinds = BoundKind::ALL.into_iter().filter(|bound| work.of(*bound) > 0);
+    let kinds = BoundKind::ALL.into_iter().filter(|bound| work.amount(*bound) > 0);
     kinds
         .map(|bound| Limit {
             bound,
             threads: key.threads,
-            ns_per_unit: summary.median_ns / work.of(bound) as f64,
+            ns_per_unit: summary.median_ns / work.amount(bound) as f64,
         })
         .collect()
 }

@@ -32,7 +32,7 @@ impl Shares {
         }
     }
 
-    fn of(session: &Memory) -> Option<Shares> {
+    fn from_session(session: &Memory) -> Option<Shares> {
         let resident = session.resident_bytes.filter(|bytes| *bytes > 0)? as f64;
         let [huge, reserved, gigantic] =
             [session.huge_bytes?, session.reserved_bytes.unwrap_or(0), session.gigantic_bytes.unwrap_or(0)]
@@ -56,7 +56,7 @@ impl Shares {
 fn shares(row: &Row) -> Vec<Shares> {
     let is_large = |key: &Key| key.size.0 >= LARGE && key.class.first() > Phase::Reserve;
     let key = row.sides[0].key.parse::<Key>().ok().filter(is_large);
-    key.map(|_| row.sessions.iter().filter_map(Shares::of).collect()).unwrap_or_default()
+    key.map(|_| row.sessions.iter().filter_map(Shares::from_session).collect()).unwrap_or_default()
 }
 
 /// Smallest and largest value in percent.

@@ -52,7 +52,7 @@ impl Steadiness {
 
 impl SustainedRun {
     /// Computes it from a row; none if the row has too few windows.
-    pub(crate) fn of(row: &Row) -> Option<Self> {
+    pub(crate) fn from_row(row: &Row) -> Option<Self> {
         let units = row.units.per_iteration as f64 * row.sides.first()?.iterations as f64;
         let mut now = 0.0;
         let mut windows = Vec::with_capacity(row.windows_ns.len());

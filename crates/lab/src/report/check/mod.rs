@@ -93,8 +93,8 @@ impl Checker {
         });
         for answers in &report.answers {
             self.require(answers.wrong.is_none() && answers.right > 0, "answers", || {
-                let why = answers.wrong.as_deref().unwrap_or("none was computed");
-                format!("{}: {why}", answers.engine)
+                let reason = answers.wrong.as_deref().unwrap_or("none was computed");
+                format!("{}: {reason}", answers.engine)
             });
         }
         let names: BTreeSet<&str> = report.classes.iter().map(|class| class.name.as_str()).collect();
@@ -105,7 +105,7 @@ impl Checker {
         for stated in &report.classes {
             match stated.name.parse::<Class>() {
                 Err(error) => self.add("classes", error),
-                Ok(class) => self.require(*stated == TimingClass::of(&class), "classes", || {
+                Ok(class) => self.require(*stated == TimingClass::from_class(&class), "classes", || {
                     format!("the phases listed are not those of the class `{class}`")
                 }),
             }

@@ -84,19 +84,19 @@ pub(crate) enum HistoryError {
 
 impl Run {
     /// Entry of a report for its history.
-    pub(crate) fn of(report: &Report) -> Result<Self, HistoryError> {
+    pub(crate) fn from_report(report: &Report) -> Result<Self, HistoryError> {
         if let Some(problem) = check::problems(report).first() {
             return Err(HistoryError::Unusable(problem.to_string()));
         }
         if !report.is_valid() || report.state != State::Complete {
-            let why = "it has a wrong result, a failed control, or was not finished";
-            return Err(HistoryError::Unusable(why.to_owned()));
+            let reason = "it has a wrong result, a failed control, or was not finished";
+            return Err(HistoryError::Unusable(reason.to_owned()));
         }
         let points: Vec<Point> = report
             .rows
             .iter()
             .filter(|row| row.status == Status::Ok)
-            .flat_map(|row| Point::of(report, row))
+            .flat_map(|row| Point::from_row(report, row))
             .collect();
         if points.is_empty() {
             return Err(HistoryError::Unusable("nothing was measured".to_owned()));
@@ -123,7 +123,7 @@ impl Run {
 impl Point {
     /// Times of rows with one side; ratios of comparisons, which are more reliable because both sides ran under the
     /// same conditions.
-    fn of(report: &Report, row: &Row) -> Vec<Point> {
+    fn from_row(report: &Report, row: &Row) -> Vec<Point> {
         let case = |side: usize| case_of(report, row, side);
         if let ([_], Some(summary)) = (&row.sides[..], row.sides[0].summary) {
             return vec![Point { case: case(0), against: None, value: summary.median_ns }];
@@ -156,7 +156,7 @@ fn case_of(report: &Report, row: &Row, side: usize) -> String {
 }
 
 /// Whether a case identifies a command by position, as histories did before 28 November 2026.
-fn is_place(case: &str) -> bool {
+fn is_position(case: &str) -> bool {
     let number = case.strip_prefix("command/c").and_then(|rest| rest.strip_suffix("/process/1/t1"));
     number.is_some_and(|number| number.chars().all(|digit| digit.is_ascii_digit()))
 }
@@ -224,7 +224,7 @@ impl History {
         for run in &self.runs {
             for point in &run.points {
                 // The command is unknown, and two runs may have different ones.
-                if is_place(&point.case) {
+                if is_position(&point.case) {
                     continue;
                 }
                 let name = match &point.against {
@@ -275,7 +275,7 @@ impl History {
             ),
         ];
         let unknown =
-            self.runs.iter().flat_map(|run| &run.points).filter(|point| is_place(&point.case)).count();
+            self.runs.iter().flat_map(|run| &run.points).filter(|point| is_position(&point.case)).count();
         if unknown > 0 {
             notes.push(format!(
                 "{unknown} of the numbers are from commands without command lines, stored by a version before 28 November 2026: the command is unknown, so they are in no series"
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_known_by_its_name_or_its_line_and_never_by_its_place() {
+    fn a_command_is_known_by_its_name_or_its_line_and_never_by_its_position() {
         let long = "sleep 0.001 ".repeat(10);
         let short = shortened(&long, LONGEST_LABEL);
         for (label, line, case) in [
@@ -366,7 +366,7 @@ mod tests {
     }
 
     fn run(day: usize, ns: f64, ratio: f64) -> Run {
-        let mut run = Run::of(&sound()).expect("a sound report");
+        let mut run = Run::from_report(&sound()).expect("a sound report");
         run.id = day.to_string();
         run.created = format!("2026-02-{day:02}T12:00:00Z");
         run.commit = Some(format!("{day:040}"));
@@ -378,13 +378,13 @@ mod tests {
 
     #[test]
     fn a_report_becomes_a_line_and_a_wrong_one_does_not() {
-        let run = Run::of(&sound()).expect("a sound report");
+        let run = Run::from_report(&sound()).expect("a sound report");
         assert_eq!(run.points.len(), 7, "four comparisons and three rows alone");
         let faster = &run.points[0];
         assert_eq!(faster.against.as_deref(), Some("hash/rival/kernel/4KiB/t1"));
         assert!((faster.value - 1.111).abs() < 0.001, "{}", faster.value);
         assert_eq!((run.points[4].against.clone(), run.points[4].value), (None, 700.14));
-        let wrong = Run::of(&report()).expect_err("a wrong result");
+        let wrong = Run::from_report(&report()).expect_err("a wrong result");
         assert!(
             wrong.to_string().starts_with("it cannot be added to a history: it has a wrong result"),
             "{wrong}"

@@ -111,11 +111,11 @@ impl CountRecord {
 
     pub(crate) fn table(&self, change: Option<&Change>) -> Table {
         let rows = self.rows.iter().map(|row| {
-            let ratio = change.and_then(|change| change.of(&row.case));
+            let ratio = change.and_then(|change| change.ratio(&row.case));
             let grown = change.filter(|change| ratio.is_some_and(|ratio| change.is_growth(ratio)));
             let number = |value: Option<f64>| shown(value, |value| format!("{value:.1}"));
             let message = match (&row.refused, grown) {
-                (Some(why), _) => why.clone(),
+                (Some(reason), _) => reason.clone(),
                 (None, Some(change)) => format!("GREW by more than {} %", change.limit_pct),
                 (None, None) => "ok".to_owned(),
             };
@@ -145,7 +145,7 @@ impl Change {
         self.ratios.iter().any(|(_, ratio)| self.is_growth(*ratio))
     }
 
-    pub(crate) fn of(&self, case: &str) -> Option<f64> {
+    pub(crate) fn ratio(&self, case: &str) -> Option<f64> {
         self.ratios.iter().find(|(name, _)| name == case).map(|(_, ratio)| *ratio)
     }
 

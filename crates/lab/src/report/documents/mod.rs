@@ -46,7 +46,7 @@ impl Document {
         }
     }
 
-    /// What a check has computed again.
+    /// Parts that a check has recomputed.
     pub(crate) fn checked(&self) -> String {
         match self {
             Document::Report(report) => {
@@ -67,7 +67,7 @@ impl Document {
 
     pub(crate) fn view(&self) -> View {
         match self {
-            Document::Report(report) => View::of(report),
+            Document::Report(report) => View::from_report(report),
             Document::Noise(record) => record.view(),
             Document::Count(record) => record.view(None),
         }

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn every_claim_about_identical_sides_is_counted_whichever_way_it_points() {
+    fn claims_about_identical_sides_are_counted_in_both_directions() {
         let stats = series("x", &[0.02, 0.0, -0.02, 0.0]).stats();
         assert_eq!((stats.trials, stats.claims, stats.same), (4, 2, 2));
         assert!(stats.share.0 < 0.5 && stats.share.1 > 0.5, "{:?}", stats.share);

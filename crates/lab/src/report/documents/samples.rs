@@ -72,17 +72,17 @@ impl Row {
 
 impl SamplesFile {
     /// All samples of the measured groups.
-    pub(crate) fn of(id: &str, all: &[GroupResult]) -> Self {
+    pub(crate) fn from_groups(id: &str, all: &[GroupResult]) -> Self {
         SamplesFile {
             schema: SCHEMA.to_owned(),
             id: id.to_owned(),
-            rows: all.iter().map(SamplesRow::of).collect(),
+            rows: all.iter().map(SamplesRow::from_group).collect(),
         }
     }
 }
 
 impl SamplesRow {
-    fn of(measured: &GroupResult) -> Self {
+    fn from_group(measured: &GroupResult) -> Self {
         fn column<T>(samples: &[Sample], of: impl Fn(&Sample) -> T) -> Vec<T> {
             samples.iter().map(of).collect()
         }
@@ -145,8 +145,8 @@ impl SamplesRow {
 
     /// Reason why the sessions of the report do not follow from these samples.
     fn contradicts(&self, row: &Row) -> Option<String> {
-        if let Some(why) = self.misshapen(row) {
-            return Some(why);
+        if let Some(reason) = self.misshapen(row) {
+            return Some(reason);
         }
         let class: Class = row.class.parse().ok()?;
         let work = |side: &crate::report::schema::Side| SampleWork {
@@ -155,7 +155,7 @@ impl SamplesRow {
         };
         let work: Vec<SampleWork> = row.sides.iter().map(work).collect();
         let samples = (0..self.ns.len()).map(|i| (self.session[i], self.side[i], self.ns[i]));
-        let again = RowEvidence::of(&class, samples, row.sessions.len(), &work);
+        let again = RowEvidence::from_samples(&class, samples, row.sessions.len(), &work);
         (again != row.row_evidence())
             .then(|| "what its sessions gave does not follow from the samples".to_owned())
     }

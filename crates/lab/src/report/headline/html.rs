@@ -11,7 +11,7 @@ use crate::report::view::{Line, Table, View};
 /// Renders as one HTML file.
 pub(crate) fn render(report: &Report, summary: &Summary, headline: &Headline) -> String {
     let report = named(report, summary);
-    let view = View { title: headline.title.clone(), ..View::of(&report) };
+    let view = View { title: headline.title.clone(), ..View::from_report(&report) };
     let closing = format!("schema {}, seal {}", report.schema, report.seal);
     page_below([&proof(headline), &lead(headline)], &view, &charts::of_summary(&report), &closing)
 }

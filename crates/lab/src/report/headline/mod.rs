@@ -78,7 +78,7 @@ const FRAME_NS: f64 = 1e9 / 60.0;
 const DAY_SECONDS: f64 = 86_400.0;
 
 impl Headline {
-    pub(crate) fn of(report: &Report, summary: &Summary) -> Self {
+    pub(crate) fn from_report(report: &Report, summary: &Summary) -> Self {
         let mut tables = Vec::new();
         tables.extend(further(report, summary));
         tables.extend(floors(report, summary));
@@ -183,7 +183,7 @@ fn find<'a>(report: &'a Report, named: &NamedCase) -> Option<&'a Row> {
 }
 
 impl<'a> Measured<'a> {
-    fn of(row: &'a Row) -> Option<Self> {
+    fn from_row(row: &'a Row) -> Option<Self> {
         let is_sound = matches!(row.status, Status::Ok | Status::Unfinished);
         let time = time_of(&row.sides[0]).filter(|_| is_sound)?;
         Some(Measured { row, time, units: row_units(row)? })
@@ -200,7 +200,7 @@ impl<'a> Measured<'a> {
 
 fn row(report: &Report, summary: &Summary, product: &ProductRow) -> HeadlineRow {
     let found = find(report, &product.named);
-    let measured = found.and_then(Measured::of);
+    let measured = found.and_then(Measured::from_row);
     let ([number, plus_minus], tone) = match &measured {
         Some(measured) => (measured.number(product.number), Tone::Plain),
         None => {
@@ -253,15 +253,15 @@ fn beside(
     measured: Option<&Measured<'_>>,
 ) -> Beside {
     match &product.tool {
-        Tool::Unknown(why) => Beside { tool: why.clone(), ratio: None },
+        Tool::Unknown(reason) => Beside { tool: reason.clone(), ratio: None },
         Tool::Measured(named) => {
-            let tool = find(report, named).and_then(Measured::of);
+            let tool = find(report, named).and_then(Measured::from_row);
             let Some(tool) = tool else {
                 return Beside { tool: format!("{}: not measured", named.name), ratio: None };
             };
             // Both are per unit of work.
             let per_unit = |side: &Measured<'_>| side.time.times(1.0 / side.units.count() as f64);
-            let ratio = measured.map(|side| Ratio::of(per_unit(&tool).over(per_unit(side))));
+            let ratio = measured.map(|side| Ratio::from_estimate(per_unit(&tool).over(per_unit(side))));
             let [number, plus_minus] = tool.number(product.number);
             Beside { tool: format!("{} {number} {plus_minus}", named.name), ratio }
         }
@@ -269,14 +269,17 @@ fn beside(
             None => Beside { tool: format!("{name}: no record here"), ratio: None },
             Some(found) => Beside {
                 tool: format!("{name}{RECORDED}"),
-                ratio: Some(Ratio::of(Estimate { value: found.ratio, interval: Some(found.interval) })),
+                ratio: Some(Ratio::from_estimate(Estimate {
+                    value: found.ratio,
+                    interval: Some(found.interval),
+                })),
             },
         },
     }
 }
 
 impl Ratio {
-    fn of(ratio: Estimate) -> Self {
+    fn from_estimate(ratio: Estimate) -> Self {
         let words = format!("{}×", ratio.digits(1.0));
         Ratio { value: ratio.value, words, plus_minus: ratio.plus_minus() }
     }
@@ -303,7 +306,7 @@ fn further(report: &Report, summary: &Summary) -> Option<HeadlineTable> {
         .iter()
         .filter_map(|named| {
             let row = find(report, named)?;
-            Some(match Measured::of(row) {
+            Some(match Measured::from_row(row) {
                 Some(measured) => {
                     let time = measured.time;
                     let cells =
@@ -335,7 +338,7 @@ fn broken(status: Option<&Status>) -> (&'static str, Tone) {
 fn floors(report: &Report, summary: &Summary) -> Option<HeadlineTable> {
     report.rows.iter().find(|row| is_probe(row))?;
     let rows = report.rows.iter().filter(|row| !is_probe(row)).filter_map(|row| {
-        let measured = Measured::of(row)?;
+        let measured = Measured::from_row(row)?;
         let name = name_of(row, summary);
         Some(match row.sides[0].floor {
             Some(floor) => {
@@ -364,8 +367,11 @@ fn floors(report: &Report, summary: &Summary) -> Option<HeadlineTable> {
 }
 
 fn notes(report: &Report, summary: &Summary) -> Vec<String> {
-    let shown: Vec<Measured<'_>> =
-        summary.products.iter().filter_map(|product| Measured::of(find(report, &product.named)?)).collect();
+    let shown: Vec<Measured<'_>> = summary
+        .products
+        .iter()
+        .filter_map(|product| Measured::from_row(find(report, &product.named)?))
+        .collect();
     let sessions = shown.iter().map(|measured| measured.row.sides[0].session_ns.len()).min();
     let has_interval =
         shown.iter().all(|measured| measured.row.sides[0].summary.is_some_and(|s| s.interval_ns.is_some()));
@@ -377,9 +383,9 @@ fn notes(report: &Report, summary: &Summary) -> Vec<String> {
     }));
     for row in &report.rows {
         match &row.status {
-            Status::Skipped(why) => notes.push(format!("skipped: {}: {why}", name_of(row, summary))),
-            Status::Incorrect(why) | Status::Failed(why) => {
-                notes.push(format!("{}: {why}", name_of(row, summary)));
+            Status::Skipped(reason) => notes.push(format!("skipped: {}: {reason}", name_of(row, summary))),
+            Status::Incorrect(reason) | Status::Failed(reason) => {
+                notes.push(format!("{}: {reason}", name_of(row, summary)));
             }
             Status::Ok | Status::Unfinished => {}
         }

@@ -119,7 +119,7 @@ fn busy(mut report: Report) -> Report {
 }
 
 fn text(report: &Report, width: usize) -> String {
-    text::render(&Headline::of(report, &summary()), width, false)
+    text::render(&Headline::from_report(report, &summary()), width, false)
 }
 
 #[test]
@@ -128,15 +128,15 @@ fn the_table_matches_the_golden_file() {
     for width in [40, 80, 120, 150] {
         golden(&format!("tests/golden/headline-{width}.txt"), &text(&report, width));
     }
-    let headline = Headline::of(&report, &summary());
+    let headline = Headline::from_report(&report, &summary());
     golden("tests/golden/headline-colour.txt", &text::render(&headline, 120, true));
 }
 
-/// Whatever the width: no line is longer unless it is one word, and every number is there with its uncertainty.
+/// At every width, no line is longer unless it is one word, and every number has its uncertainty.
 #[test]
 fn layouts_of_any_width_are_complete() {
     let (report, summary) = (busy(measured(5)), summary());
-    let headline = Headline::of(&report, &summary);
+    let headline = Headline::from_report(&report, &summary);
     for width in 30..=200 {
         let text = text::render(&headline, width, false);
         for line in text.lines() {
@@ -164,7 +164,7 @@ fn layouts_of_any_width_are_complete() {
 #[test]
 fn the_page_has_the_same_content() {
     let report = busy(measured(5));
-    let headline = Headline::of(&report, &summary());
+    let headline = Headline::from_report(&report, &summary());
     let page = html::render(&report, &summary(), &headline);
     assert!(page.contains(&format!("<h1>{}</h1>", headline.title)), "{page}");
     let (lead, rest) = page.split_once("</tbody></table>").expect("the table");
@@ -192,7 +192,7 @@ fn the_page_has_the_same_content() {
 #[test]
 fn a_row_without_a_rival_has_a_note() {
     let report = measured(5);
-    let headline = Headline::of(&report, &summary());
+    let headline = Headline::from_report(&report, &summary());
     let beside = |name: &str| {
         let row = headline.rows.iter().find(|row| row.name == name).expect("a row");
         (row.beside.tool.as_str(), row.beside.ratio.as_ref().map(|ratio| ratio.words.as_str()))
@@ -211,14 +211,14 @@ fn a_row_without_a_rival_has_a_note() {
 
     let mut elsewhere = measured(5);
     elsewhere.machine.cpu = "Unheard Of".to_owned();
-    let headline = Headline::of(&elsewhere, &summary());
+    let headline = Headline::from_report(&elsewhere, &summary());
     let recorded = headline.rows.iter().filter(|row| row.beside.tool.starts_with("automerge"));
     assert!(recorded.clone().count() == 2 && recorded.clone().all(|row| row.beside.ratio.is_none()));
 
     // A tool that was to be measured, and was not.
     let mut alone = measured(5);
     alone.rows.retain(|row| row.sides[0].key != FILE_SHA);
-    let headline = Headline::of(&alone, &summary());
+    let headline = Headline::from_report(&alone, &summary());
     assert_eq!(headline.rows[0].beside.tool, "SHA-256: not measured");
 }
 
@@ -237,7 +237,7 @@ fn wrong_results_come_first_and_have_no_number() {
         assert!(!text.contains('✔'), "{text}");
         let row = text.lines().find(|line| line.starts_with("FILES")).expect("its row");
         assert!(row.contains(word) && !row.contains("GiB/s"), "{row}");
-        let page = html::render(&report, &summary(), &Headline::of(&report, &summary()));
+        let page = html::render(&report, &summary(), &Headline::from_report(&report, &summary()));
         assert!(page.find(word).expect("told") < page.find("<table").expect("a table"));
     }
     let mut report = measured(5);
@@ -264,7 +264,7 @@ fn names_the_kind_of_interval() {
         (5, "±: from the fastest to the slowest of 5 sessions"),
         (10, "±: 99 % interval of the median of 10 sessions"),
     ] {
-        let headline = Headline::of(&measured(sessions), &summary());
+        let headline = Headline::from_report(&measured(sessions), &summary());
         assert_eq!(headline.notes[0], message);
         assert_eq!(headline.rows.iter().all(|row| row.plus_minus == "±?"), sessions == 1);
     }
@@ -273,7 +273,7 @@ fn names_the_kind_of_interval() {
 /// Sessions take 0.7 to 1.3 times 23.1 ms around a median of 1.06: the time lies within 34 %, the rate within 1.06 / 0.7.
 #[test]
 fn a_rate_has_the_uncertainty_of_the_rate() {
-    let headline = Headline::of(&measured(5), &summary());
+    let headline = Headline::from_report(&measured(5), &summary());
     let row = headline.rows.iter().find(|row| row.name == "on 2 threads").expect("a row");
     assert_eq!((&*row.number, &*row.plus_minus), ("10 GiB/s", "±52 %"));
 }
@@ -283,14 +283,14 @@ fn skipped_rows_have_a_reason() {
     let mut report = measured(5);
     report.rows[0].status = Status::Skipped("no disk".to_owned());
     report.rows[0].sides[0].summary = None;
-    let headline = Headline::of(&report, &summary());
+    let headline = Headline::from_report(&report, &summary());
     assert_eq!((&*headline.rows[0].number, &*headline.rows[0].meaning), ("skipped", ""));
     assert!(headline.notes.contains(&"skipped: FILES, 256 MiB: no disk".to_owned()), "{:?}", headline.notes);
 }
 
 #[test]
 fn further_cases_and_lower_bounds_have_tables_of_their_own() {
-    assert!(Headline::of(&measured(5), &summary()).tables.is_empty());
+    assert!(Headline::from_report(&measured(5), &summary()).tables.is_empty());
     let mut report = measured(10);
     let alone = |case: &str, ns: f64| row(case, case, 10, &[("ours", Role::Baseline, "ours", ns, 0.02)]);
     let mut probe = alone("lab.ports/ours/kernel/1000/t1", 1000.0);

@@ -186,10 +186,10 @@ fn comparisons(report: &Report, rows: &[&Row]) -> String {
     // If all sides have the same baseline, the axis names it once.
     let (meeting, heads, means) = match names[..] {
         [] => return String::new(),
-        [[other, ours]] => (
-            format!(": {ours} against {other}"),
-            [other.to_owned(), format!("{ours} faster")],
-            format!("The time of {other} over that of {ours}{work}: above 1 {ours} is faster."),
+        [[baseline, candidate]] => (
+            format!(": {candidate} against {baseline}"),
+            [baseline.to_owned(), format!("{candidate} faster")],
+            format!("The time of {baseline} over that of {candidate}{work}: above 1 {candidate} is faster."),
         ),
         [[other, _], ..] if names.iter().all(|[base, _]| *base == other) => (
             String::new(),
@@ -498,7 +498,9 @@ fn over_sizes(lines: &[(&str, Vec<(f64, f64)>)], kind: Units) -> String {
 fn sustained(report: &Report) -> String {
     let mut out = String::new();
     for row in report.rows.iter().filter(|_| report.kind == Kind::Sustained) {
-        let (Some(sustained_run), Some(units)) = (SustainedRun::of(row), row_units(row)) else { continue };
+        let (Some(sustained_run), Some(units)) = (SustainedRun::from_row(row), row_units(row)) else {
+            continue;
+        };
         let x = Line::over(sustained_run.windows.iter().map(|w| w.0), 0.0);
         let y = Line::over(sustained_run.windows.iter().map(|w| w.1), 0.05);
         let (step, name) = units.rate_step(y.ends().1);

@@ -86,7 +86,7 @@ dd{margin:0}dd,li{overflow-wrap:anywhere}.numbers>summary{font-size:1.1rem;font-
 /// Renders a report as an HTML file.
 pub(crate) fn render(report: &Report) -> String {
     let closing = format!("schema {}, seal {}", report.schema, report.seal);
-    page(&View::of(report), &charts::all(report), &closing)
+    page(&View::from_report(report), &charts::all(report), &closing)
 }
 
 /// A page: the content of the view, charts as HTML, and a closing line. If there are charts, the tables are
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn words_can_be_read_and_marks_be_seen_on_light_and_on_dark_paper() {
+    fn words_and_marks_are_legible_on_light_and_dark_paper() {
         assert!((contrast("#ffffff", "#000000") - 21.0).abs() < 1e-9);
         let of = |name: &str| {
             let (_, light, dark) = COLOURS.iter().find(|(other, ..)| *other == name).expect("a colour");

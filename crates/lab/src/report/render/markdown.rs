@@ -5,7 +5,7 @@ use crate::report::view::{Table, View};
 
 /// Renders a report as Markdown.
 pub(crate) fn render(report: &Report) -> String {
-    lay_out_view(&View::of(report))
+    lay_out_view(&View::from_report(report))
 }
 
 pub(crate) fn lay_out_view(view: &View) -> String {

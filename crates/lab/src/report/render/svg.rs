@@ -80,7 +80,7 @@ impl Chart {
             writeln!(out, r#"<path class="line c{class}" d="M{}"/>"#, places.join("L"))
                 .expect("a string takes all");
             if self.dots {
-                let dots: String = places.iter().map(|place| format!("M{place}h0")).collect();
+                let dots: String = places.iter().map(|point| format!("M{point}h0")).collect();
                 writeln!(out, r#"<path class="dots c{class}" d="{dots}"/>"#).expect("a string takes all");
             }
         }

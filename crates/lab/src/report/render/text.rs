@@ -5,7 +5,7 @@ use crate::report::view::{Table, Tone, View};
 
 /// Renders a report for a terminal; `colour` adds ANSI colours to the verdicts.
 pub(crate) fn render(report: &Report, colour: bool) -> String {
-    lay_out_view(&View::of(report), colour)
+    lay_out_view(&View::from_report(report), colour)
 }
 
 pub(crate) fn lay_out_view(view: &View, colour: bool) -> String {

@@ -31,7 +31,7 @@ pub(crate) fn status(status: &Status) -> String {
     match status {
         Status::Ok => "ok".to_owned(),
         Status::Unfinished => "unfinished".to_owned(),
-        Status::Skipped(why) => format!("skipped: {why}"),
+        Status::Skipped(reason) => format!("skipped: {reason}"),
         Status::Incorrect(_) => "WRONG RESULT".to_owned(),
         Status::Failed(_) => "FAILED".to_owned(),
     }

@@ -114,7 +114,9 @@ fn verdicts(report: &Report, row: &Row) -> Table {
     let line = |(number, side, _): (usize, &Side, &ResourceUsage)| {
         let beside = beside(row, number)?;
         let (words, tone) = match &row.status {
-            Status::Ok | Status::Unfinished => (verdict(report, row, beside), Tone::of(beside.verdict)),
+            Status::Ok | Status::Unfinished => {
+                (verdict(report, row, beside), Tone::from_verdict(beside.verdict))
+            }
             other => (status(other), Tone::Bad),
         };
         let (interval, sessions) = (range(beside.interval), beside.sessions.to_string());

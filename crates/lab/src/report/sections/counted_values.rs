@@ -7,8 +7,8 @@ use crate::stats::ratio::{ratio, times};
 
 const CAPTION: &str = "Counted once, not timed";
 
-/// One line per amount of each row; none if nothing was counted. `met` has the other side and ours if they are the
-/// same in all rows.
+/// One line per amount of each row; none if nothing was counted. `met` has the baseline and the candidate if they are
+/// the same in all rows.
 pub(crate) fn table(rows: &[Row], met: Option<[&str; 2]>) -> Option<Table> {
     let mut lines: Vec<Line> = rows.iter().flat_map(lines).collect();
     if lines.is_empty() {
@@ -19,9 +19,9 @@ pub(crate) fn table(rows: &[Row], met: Option<[&str; 2]>) -> Option<Table> {
         lines.iter_mut().for_each(|line| line.cells.truncate(columns.len()));
         return Some(Table::new(columns, lines).under(CAPTION));
     }
-    let [other, ours] = met.unwrap_or(["other", "ours"]);
-    let table = Table::new(["case", "amount", ours, other, "ratio"], lines);
-    Some(table.under(format!("{CAPTION}; ratio: {other} over {ours}")))
+    let [baseline, candidate] = met.unwrap_or(["other", "ours"]);
+    let table = Table::new(["case", "amount", candidate, baseline, "ratio"], lines);
+    Some(table.under(format!("{CAPTION}; ratio: {baseline} over {candidate}")))
 }
 
 fn lines(row: &Row) -> Vec<Line> {

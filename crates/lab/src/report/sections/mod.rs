@@ -21,7 +21,7 @@ use cells::{met, row_units, side_interval, side_rate, side_time, speed, status};
 use verdict_text::{of_control, verdict};
 
 impl View {
-    pub(crate) fn of(report: &Report) -> Self {
+    pub(crate) fn from_report(report: &Report) -> Self {
         let title = match report.kind {
             Kind::Run => "lab run",
             Kind::Engines | Kind::Builds | Kind::Commands => "lab compare",
@@ -110,7 +110,7 @@ fn comparisons(report: &Report, rows: &[&Row]) -> Table {
                 comparison.sessions.to_string(),
                 verdict(report, row, comparison),
             ];
-            lines.push(Line::new(cells, Tone::of(comparison.verdict)));
+            lines.push(Line::new(cells, Tone::from_verdict(comparison.verdict)));
         }
     }
     let [baseline, candidate] = met(report).unwrap_or(["baseline", "candidate"]);
@@ -162,7 +162,7 @@ fn floor_cells(floor: Option<Floor>) -> [String; 2] {
 
 fn sustained(rows: &[&Row]) -> Table {
     let lines = rows.iter().map(|row| {
-        let Some(sustained_run) = SustainedRun::of(row) else {
+        let Some(sustained_run) = SustainedRun::from_row(row) else {
             let mut cells = vec![row.title.clone(), row.windows_ns.len().to_string()];
             cells.extend([NOTHING; 4].map(str::to_owned));
             let short = if row.status == Status::Ok { "too short".to_owned() } else { status(&row.status) };
@@ -202,8 +202,8 @@ fn notes(report: &Report) -> Vec<String> {
     let direction = direction(report).filter(|_| report.kind != Kind::Commands);
     let mut notes: Vec<String> = direction.into_iter().chain(instructions::means(report)).collect();
     for row in &report.rows {
-        if let Status::Incorrect(why) | Status::Failed(why) = &row.status {
-            notes.push(format!("{}: {why}", row.title));
+        if let Status::Incorrect(reason) | Status::Failed(reason) = &row.status {
+            notes.push(format!("{}: {reason}", row.title));
         }
         for retry in &row.retried {
             notes.push(format!("{}: session {} was repeated: {}", row.title, retry.session + 1, retry.why));
@@ -277,7 +277,7 @@ fn smallest_claim(report: &Report) -> Option<String> {
     Some(format!("faster, slower: proven, {words}{layouts}"))
 }
 
-/// What this machine can prove, if it has a noise card and something was compared.
+/// Smallest difference that this machine can prove, if it has a noise card and something was compared.
 fn noise_card(report: &Report) -> Option<String> {
     let card = report.noise.as_ref().filter(|_| report.rows.iter().any(|row| row.sides.len() > 1))?;
     let share = |share: f64| format!("{:.1} %", share * 100.0);

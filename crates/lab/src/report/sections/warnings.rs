@@ -17,7 +17,10 @@ pub(crate) fn warnings(report: &Report) -> Vec<Warning> {
     let mut found = Vec::new();
     for answers in &report.answers {
         found.extend(
-            answers.wrong.as_ref().map(|why| fatal(format!("WRONG ANSWER of {}: {why}", answers.engine))),
+            answers
+                .wrong
+                .as_ref()
+                .map(|reason| fatal(format!("WRONG ANSWER of {}: {reason}", answers.engine))),
         );
     }
     let of = |word: &str, rows: Vec<&Row>| {
@@ -51,8 +54,8 @@ pub(crate) fn warnings(report: &Report) -> Vec<Warning> {
     found.extend(kernels(report).map(careful));
     found.extend(overrun(report).map(careful));
     for row in report.rows.iter().filter(|_| report.kind == Kind::Sustained) {
-        let sustained_run =
-            SustainedRun::of(row).filter(|sustained_run| sustained_run.steadiness == Steadiness::Throttled);
+        let sustained_run = SustainedRun::from_row(row)
+            .filter(|sustained_run| sustained_run.steadiness == Steadiness::Throttled);
         found.extend(sustained_run.map(|sustained_run| {
             let speed = times(sustained_run.last / sustained_run.first);
             careful(format!("throttled: the last quarter of {} has {speed} the rate of its first", row.title))

@@ -264,7 +264,7 @@ fn parameters_expand_in_commands_and_hooks() {
 }
 
 #[test]
-fn commands_that_cannot_be_measured_say_why_in_one_line() {
+fn commands_that_cannot_be_measured_give_a_reason_in_one_line() {
     let workspace = Workspace::new("bad");
     for (flags, command, code, message) in [
         (&[][..], "no-such-program-here", 2, "there is no program `no-such-program-here`"),
@@ -338,9 +338,9 @@ fn failures_that_are_ignored_are_measured_and_counted() {
 fn outputs_are_compared_unless_ignored() {
     let workspace = Workspace::new("output");
     let counter = "echo x >> n; wc -l < n";
-    let said_so = workspace.compare(&["--runs", "3"], &[counter]);
-    assert_eq!(said_so.code, Some(0), "{said_so:?}");
-    assert!(said_so.out.contains("its output differs in 2 of 3 runs"), "{}", said_so.out);
+    let reported = workspace.compare(&["--runs", "3"], &[counter]);
+    assert_eq!(reported.code, Some(0), "{reported:?}");
+    assert!(reported.out.contains("its output differs in 2 of 3 runs"), "{}", reported.out);
     let strict = workspace.compare(&["--runs", "3", "--same-output"], &[counter]);
     assert_eq!(strict.code, Some(4), "{strict:?}");
     let both = ["echo one", "echo two"];

@@ -148,9 +148,17 @@ fn the_program_of_the_proof_builds_in_all_ways_and_is_linked_for_each_session() 
         "--cfg 'dead=\"long\"' --cfg 'added=\"two\"'",
         "--cfg 'dead=\"longer\"' --cfg more --cfg 'added=\"five\"'",
     ] {
-        let [other, ours] = [build("--cfg 'dead=\"short\"' --cfg 'added=\"none\"'"), build(cfg)];
-        let sets =
-            ["--cases", "sort", "--baseline-set", &other, "--candidate-set", &ours, "--control", "off"];
+        let [baseline, candidate] = [build("--cfg 'dead=\"short\"' --cfg 'added=\"none\"'"), build(cfg)];
+        let sets = [
+            "--cases",
+            "sort",
+            "--baseline-set",
+            &baseline,
+            "--candidate-set",
+            &candidate,
+            "--control",
+            "off",
+        ];
         let compared = compare(&proof, ["work", "work"], &sets);
         assert_eq!(compared.code, Some(0), "{compared:?}");
         let report = report(&proof);

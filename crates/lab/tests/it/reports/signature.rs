@@ -13,8 +13,8 @@ impl Fixture {
     fn new(test: &str) -> Option<Self> {
         let signs = Command::new("ssh-keygen").args(["-Y", "sign"]).stdin(Stdio::null()).output();
         if !signs.is_ok_and(|answer| !String::from_utf8_lossy(&answer.stderr).contains("unknown option")) {
-            let why = "no ssh-keygen that signs; Debian: apt-get install openssh-client";
-            hashmill_testkit::skip(&format!("lab: signatures, {test}"), why);
+            let reason = "no ssh-keygen that signs; Debian: apt-get install openssh-client";
+            hashmill_testkit::skip(&format!("lab: signatures, {test}"), reason);
             return None;
         }
         let fixture = Fixture(Folder::new("signed"));

@@ -196,7 +196,7 @@ fn documents_of_the_oracle() {
         (0..12).for_each(|_| drop(forge.change(3, 0)));
         let changes = forge.history.changes();
         let (document, chunks) =
-            (Document::of(changes).bytes(), changes.iter().flat_map(|change| change.bytes()));
+            (Document::from_changes(changes).bytes(), changes.iter().flat_map(|change| change.bytes()));
         for (file, form) in [(document, "document"), (chunks.collect::<Vec<u8>>(), "changes")] {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| assert_equal_states(&file, form))) {
                 let message =
@@ -364,7 +364,7 @@ fn unusual_changes_are_read() {
             changes.push(change(&changes, start, ops));
         }
         let chunks: Vec<u8> = changes.iter().flat_map(Change::bytes).collect();
-        for (file, expected) in [Document::of(&changes).bytes(), chunks].iter().zip(expected) {
+        for (file, expected) in [Document::from_changes(&changes).bytes(), chunks].iter().zip(expected) {
             HashmillDocument::load(file).unwrap_or_else(|error| panic!("{name}: {error}"));
             let result = official_result(file);
             if result != expected {

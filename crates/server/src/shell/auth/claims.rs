@@ -80,11 +80,11 @@ fn check_audience(claims: &Map<String, Value>, expected: Option<&str>) -> Result
         Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
         Some(_) => return Err(wrong("aud", "is neither a text nor a list")),
     };
-    let is_ours = match expected {
+    let is_expected = match expected {
         Some(expected) => found.contains(&expected),
         None => !claims.contains_key("aud"),
     };
-    if is_ours {
+    if is_expected {
         return Ok(());
     }
     let or_none = |text: &str| {
@@ -223,11 +223,11 @@ mod tests {
                 assert_eq!(identity.access_to(&document), Access::Write);
             }
             // Every change of a letter is found. The last letter may have bits that mean nothing, which the decoder refuses.
-            for place in (0..token.len()).step_by(7) {
+            for index in (0..token.len()).step_by(7) {
                 let mut changed = token.clone().into_bytes();
-                changed[place] = if changed[place] == b'A' { b'B' } else { b'A' };
+                changed[index] = if changed[index] == b'A' { b'B' } else { b'A' };
                 let changed = String::from_utf8(changed).expect("letters");
-                assert!(admit(&changed, &all, None, NOW).is_err(), "{place}");
+                assert!(admit(&changed, &all, None, NOW).is_err(), "{index}");
             }
         }
         let foreign = TokenKeys::from_secret(&[8; 32])
@@ -286,8 +286,8 @@ mod tests {
 
     #[test]
     fn audiences_must_be_equal() {
-        let audience = |claim: &str, ours| admitted(&claims(claim), ours).map(|_| ());
-        for (claim, ours, is_ours) in [
+        let audience = |claim: &str, expected| admitted(&claims(claim), expected).map(|_| ());
+        for (claim, expected, is_accepted) in [
             ("", None, true),
             ("", Some("a"), false),
             (r#","aud":"a""#, Some("a"), true),
@@ -296,7 +296,7 @@ mod tests {
             (r#","aud":"b""#, Some("a"), false),
             (r#","aud":"b""#, None, false),
         ] {
-            assert_eq!(audience(claim, ours).is_ok(), is_ours, "{claim} {ours:?}");
+            assert_eq!(audience(claim, expected).is_ok(), is_accepted, "{claim} {expected:?}");
         }
         let error = audience(r#","aud":"b""#, None).expect_err("foreign").to_string();
         assert_eq!(

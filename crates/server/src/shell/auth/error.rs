@@ -35,9 +35,9 @@ pub enum TokenError {
         "the token is for {found}, and this server takes those for {expected}: compare aud and jwt-audience"
     )]
     Audience {
-        /// What the token names.
+        /// Audience in the token.
         found: String,
-        /// What the server is.
+        /// Audience of this server.
         expected: String,
     },
     /// A claim is missing or wrong.

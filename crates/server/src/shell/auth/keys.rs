@@ -120,8 +120,8 @@ fn from_json(text: &str) -> Result<Vec<NamedKey>, KeyError> {
     };
     let set = set.as_array().ok_or_else(|| error("“keys” is no list"))?;
     let mut keys = Vec::new();
-    for (place, jwk) in set.iter().enumerate() {
-        let named = |KeyError(text)| error(format!("key {}: {text}", place + 1));
+    for (index, jwk) in set.iter().enumerate() {
+        let named = |KeyError(text)| error(format!("key {}: {text}", index + 1));
         keys.extend(from_jwk(jwk).map_err(named)?);
     }
     if keys.is_empty() {

@@ -27,7 +27,7 @@ const MAX_TOKEN_BYTES: usize = 16 << 10;
 /// SHA-256 of a static token.
 pub type TokenDigest = [u8; 32];
 
-/// Who may connect, and with which rights.
+/// Accepted clients and their rights.
 #[derive(Clone, Default)]
 pub struct Authentication {
     /// Static tokens by their digests: the server never knows the tokens of others.

@@ -51,9 +51,9 @@ pub enum TransferFact {
         reason: &'static str,
     },
     /// The storage keeps its id, and clients that know the imported one start anew.
-    StorageIdKept {
+    StorageIdUnchanged {
         /// The id of the storage.
-        kept: String,
+        current: String,
         /// The imported id.
         imported: String,
     },
@@ -125,7 +125,7 @@ pub fn import(
     }
     let store = Store::open(folder, &new_id)?;
     if let Some(imported) = imported_id.filter(|imported| imported != store.storage_id()) {
-        report(&TransferFact::StorageIdKept { kept: store.storage_id().to_owned(), imported });
+        report(&TransferFact::StorageIdUnchanged { current: store.storage_id().to_owned(), imported });
     }
     let failed = |error: IoFailure| storage_error(folder, &error);
     let (mut counts, mut batch, mut batch_bytes) = (TransferCounts::default(), Vec::new(), 0);

@@ -20,8 +20,15 @@ pub(in crate::simulation) struct Streams {
 
 impl Streams {
     pub(in crate::simulation) fn new(seed: u64) -> Streams {
-        let of = |stream| stream_of(seed, stream, 0);
-        Streams { seed, network: BTreeMap::new(), disk: of(1), work: of(2), timers: of(3), samples: of(4) }
+        let stream_rng = |stream| stream_of(seed, stream, 0);
+        Streams {
+            seed,
+            network: BTreeMap::new(),
+            disk: stream_rng(1),
+            work: stream_rng(2),
+            timers: stream_rng(3),
+            samples: stream_rng(4),
+        }
     }
 
     /// The decisions of an operation.

@@ -20,8 +20,8 @@ const HEAL_TIME: Duration = Duration::from_secs(30);
 const MAX_HEAL_EVENTS: u64 = 20_000;
 /// Bytes of frames that are no sync messages.
 const SMALL_FRAMES: usize = 4 << 10;
-/// Number of frames that are kept for hostile clients.
-const MAX_SEEN: usize = 50;
+/// Maximum number of frames that are recorded for hostile clients.
+const MAX_RECORDED_FRAMES: usize = 50;
 
 impl World {
     /// Ends all faults, and lets the world come to rest.
@@ -118,11 +118,11 @@ impl World {
         if connection.client.is_none() {
             return Ok(());
         }
-        if self.seen.len() == MAX_SEEN {
-            let place = self.streams.samples.below(MAX_SEEN);
-            self.seen[place] = frame.to_vec();
+        if self.recorded_frames.len() == MAX_RECORDED_FRAMES {
+            let index = self.streams.samples.below(MAX_RECORDED_FRAMES);
+            self.recorded_frames[index] = frame.to_vec();
         } else {
-            self.seen.push(frame.to_vec());
+            self.recorded_frames.push(frame.to_vec());
         }
         if let Ok(Message::Sync(body) | Message::Request(body)) = Message::decode(frame) {
             let id: DocumentId = body.document.parse().expect("clients name documents");
@@ -165,7 +165,7 @@ impl World {
                 let message = SyncMessage::decode(&body.data).expect("the server sends sound messages");
                 self.note(|| format!("{socket:?} < {}", describe(&body.document, &message)));
                 let shared = message.have.iter().flat_map(|have| &have.last_sync);
-                self.promise.tell(&id, message.heads.iter().chain(shared).copied())?;
+                self.promise.note_confirmed(&id, message.heads.iter().chain(shared).copied())?;
                 if client.is_some() {
                     let in_flight = self.frames_in_flight(socket);
                     self.exchanges.note(socket, &id, true, &message, in_flight)?;

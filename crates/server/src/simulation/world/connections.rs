@@ -29,7 +29,7 @@ pub(super) struct Connection {
     pub(super) is_open_at_server: bool,
     /// The server does not read it. Frames that arrived meanwhile are counted.
     pub(super) is_paused: bool,
-    held_frames: usize,
+    unread_frames: usize,
     /// Time that its messages have used of its rate, and when it was opened at the server.
     pub(super) spent: Duration,
     pub(super) opened_at: Duration,
@@ -49,7 +49,7 @@ impl World {
             to_client: VecDeque::new(),
             is_open_at_server: false,
             is_paused: false,
-            held_frames: 0,
+            unread_frames: 0,
             spent: Duration::ZERO,
             opened_at: self.now,
             last_at_server: self.now,
@@ -89,7 +89,7 @@ impl World {
     }
 
     pub(super) fn connect_hostile(&mut self, rng: &mut Rng) {
-        let frames = hostile::frames(rng, &self.ids, &self.seen);
+        let frames = hostile::frames(rng, &self.ids, &self.recorded_frames);
         let socket = self.open(None, Arc::new(Identity::new("hostile", Access::Write)));
         frames.into_iter().for_each(|frame| self.send_to_server(socket, frame));
         self.arrive_at_server(socket, Happening::ClosesAtServer(socket));
@@ -113,7 +113,7 @@ impl World {
     pub(super) fn take_frame(&mut self, socket: SocketId) -> Option<Vec<u8>> {
         let connection = self.connections.get_mut(&socket).filter(|there| there.is_open_at_server)?;
         if connection.is_paused {
-            connection.held_frames += 1;
+            connection.unread_frames += 1;
             return None;
         }
         connection.to_server.pop_front()
@@ -122,16 +122,16 @@ impl World {
     pub(super) fn read_socket(&mut self, socket: SocketId) {
         let Some(connection) = self.connections.get_mut(&socket) else { return };
         connection.is_paused = false;
-        self.read_held_frame(socket);
+        self.read_next_frame(socket);
     }
 
     /// Lets the server read the next of the frames that arrived during a pause. One at a time: the first may cause the next pause.
-    pub(super) fn read_held_frame(&mut self, socket: SocketId) {
+    pub(super) fn read_next_frame(&mut self, socket: SocketId) {
         let Some(connection) = self.connections.get_mut(&socket).filter(|there| !there.is_paused) else {
             return;
         };
-        if let Some(rest) = connection.held_frames.checked_sub(1) {
-            connection.held_frames = rest;
+        if let Some(rest) = connection.unread_frames.checked_sub(1) {
+            connection.unread_frames = rest;
             self.schedule(0, Happening::FrameToServer(socket));
         }
     }
@@ -160,7 +160,7 @@ impl World {
         let (echo, changed) = received.map_err(|reason| Violation::new("form", reason))?;
         for document in changed {
             let heads = self.clients[client].client.document(&document).expect("it has all").get_heads();
-            self.promise.check_made(&document, &heads)?;
+            self.promise.check_created(&document, &heads)?;
         }
         if let Some(frame) = echo {
             self.probes.count("relayed");

@@ -75,8 +75,8 @@ pub(super) struct World {
     connections: BTreeMap<SocketId, Connection>,
     promise: Promise,
     exchanges: Exchanges,
-    /// Frames of clients, for hostile ones.
-    seen: Vec<Vec<u8>>,
+    /// Frames of clients, which hostile clients change.
+    recorded_frames: Vec<Vec<u8>>,
     longest_frame: usize,
     reconnects: bool,
     /// Number of operations whose time has come.
@@ -114,7 +114,7 @@ impl World {
             connections: BTreeMap::new(),
             promise: Promise::default(),
             exchanges: Exchanges::default(),
-            seen: Vec::new(),
+            recorded_frames: Vec::new(),
             longest_frame: 0,
             reconnects: true,
             operations: 0,
@@ -138,7 +138,7 @@ impl World {
         }
         self.heal()?;
         self.check_converged("after the faults")?;
-        // All that was told is there for a new server, and for a client that has nothing.
+        // A new server, and a client that has nothing, get all confirmed changes.
         self.crash()?;
         self.start_server();
         self.clients.push(SimulatedClient::new(self.clients.len(), Generation::Newest, &self.ids));
@@ -187,7 +187,7 @@ impl World {
                     self.check_rate(socket, frame.len())?;
                     self.note_client_frame(socket, &frame)?;
                     self.step(Event::FrameReceived(socket, frame))?;
-                    self.read_held_frame(socket);
+                    self.read_next_frame(socket);
                 }
             }
             Happening::ClosesAtServer(socket) => {
@@ -329,7 +329,7 @@ impl World {
                 self.note(|| {
                     format!("operation {number}: client {client} edits {id:.4}: {:.4}", hash.to_string())
                 });
-                self.promise.note_made(&id, hash, change.deps());
+                self.promise.note_created(&id, hash, change.deps());
                 self.send_from_client(client);
             }
         }

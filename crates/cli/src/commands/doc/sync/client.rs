@@ -42,8 +42,8 @@ pub(super) fn sync(flags: &SyncArgs, url: &str) -> Result<bool> {
     let id = match &flags.id {
         Some(id) => id.clone(),
         None if doc.get_heads().is_empty() => {
-            let why = if edited.is_new() { "it does not exist" } else { "it is empty" };
-            bail!("{}: {why}: name the document to fetch with --id", display_path(&flags.file));
+            let reason = if edited.is_new() { "it does not exist" } else { "it is empty" };
+            bail!("{}: {reason}: name the document to fetch with --id", display_path(&flags.file));
         }
         None if flags.new => DocumentId::from_random_bytes(random_bytes()?),
         // A document on a server cannot be deleted, so none is created by mistake.
@@ -335,9 +335,9 @@ impl SyncClient<'_> {
         self.refused.print_unnamed(&self.address);
         let conversation = self.client.conversation(&self.id).expect("the document is never removed");
         let doc = self.client.document(&self.id).expect("the document is never removed");
-        let lacks_ours = matches!(status, SyncStatus::ReadOnlyPeer | SyncStatus::Unaccepted);
-        let server_heads = conversation.their_heads().filter(|_| lacks_ours).map(<[_]>::to_vec);
-        let unaccepted = UnacceptedChanges::find(doc, conversation).filter(|_| lacks_ours);
+        let lacks_own_changes = matches!(status, SyncStatus::ReadOnlyPeer | SyncStatus::Unaccepted);
+        let server_heads = conversation.their_heads().filter(|_| lacks_own_changes).map(<[_]>::to_vec);
+        let unaccepted = UnacceptedChanges::find(doc, conversation).filter(|_| lacks_own_changes);
         let (received, sent) = self.counts.take(doc, server_heads);
         if received > 0 {
             self.write()?;

@@ -39,7 +39,7 @@ impl Address {
     /// Parses a URL, or says what is wrong with it.
     pub(super) fn parse(url: &str) -> Result<Address, String> {
         let uri: Uri = url.parse().map_err(|error| format!("{url}: {error}"))?;
-        let wrong = |why: &str| Err(format!("{url}: {why}"));
+        let wrong = |reason: &str| Err(format!("{url}: {reason}"));
         match uri.scheme_str() {
             Some("ws" | "wss") => {}
             _ => return wrong("the URL of a server starts with ws:// or wss://"),

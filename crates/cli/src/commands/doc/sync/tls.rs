@@ -141,12 +141,12 @@ mod disabled {
 
     impl Trust {
         pub(in super::super) fn new(_: Option<&Path>) -> Result<Trust> {
-            let why = if cfg!(feature = "tls") {
+            let reason = if cfg!(feature = "tls") {
                 "TLS is supported on x86-64 and aarch64 only; only ws:// is possible"
             } else {
                 "this program was built without TLS (its feature 'tls'); only ws:// is possible"
             };
-            bail!(UsageError(why.to_owned()));
+            bail!(UsageError(reason.to_owned()));
         }
 
         pub(in super::super) fn handshake(

@@ -296,10 +296,10 @@ mod tests {
             assert_eq!(line(none), None, "{none:?}");
         }
         for locked in ["!", "!!", "*", "*LK*", "!$6$salt$tag", "NP"] {
-            let (name, field, place) = line(&format!("daemon:{locked}:19000:0")).expect("an entry");
-            assert_eq!((name.as_deref(), field, &*place), (Some("daemon"), Field::Locked, locked));
+            let (name, field, raw) = line(&format!("daemon:{locked}:19000:0")).expect("an entry");
+            assert_eq!((name.as_deref(), field, &*raw), (Some("daemon"), Field::Locked, locked));
         }
-        assert!(matches!(line("guest::19000:0"), Some((_, Field::Missing(_), place)) if place.is_empty()));
+        assert!(matches!(line("guest::19000:0"), Some((_, Field::Missing(_), raw)) if raw.is_empty()));
         assert!(matches!(line("root:x:0:0:root:/root:/bin/sh"), Some((_, Field::Missing(_), _))));
     }
 
@@ -314,8 +314,8 @@ mod tests {
         assert_eq!(read(&mut named, "\u{feff}id,password,note"), None, "the header");
         let hash = Field::Hash("$argon2id$v=19$m=64,t=1,p=1$a$b".to_owned());
         let text = "7,\"$argon2id$v=19$m=64,t=1,p=1$a$b\",\"says \"\"hi\"\"\"";
-        let place = "\"$argon2id$v=19$m=64,t=1,p=1$a$b\"".to_owned();
-        assert_eq!(read(&mut named, text), Some((Some("7".to_owned()), hash, place)));
+        let raw = "\"$argon2id$v=19$m=64,t=1,p=1$a$b\"".to_owned();
+        assert_eq!(read(&mut named, text), Some((Some("7".to_owned()), hash, raw)));
         let mut first = csv(CsvColumn::Number(1));
         assert_eq!(
             read(&mut first, "$2b$x,\"a \"\"b\"\"\""),

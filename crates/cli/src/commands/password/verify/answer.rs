@@ -48,7 +48,7 @@ impl From<Result<(), Refusal>> for Answer {
         let matches = match result {
             Ok(()) => true,
             Err(Refusal::Mismatch) => false,
-            Err(Refusal::Unknown(why)) => return Answer::unknown(why),
+            Err(Refusal::Unknown(reason)) => return Answer::unknown(reason),
         };
         Answer { line: None, name: None, matches: Some(matches), locked: false, error: None }
     }

@@ -131,7 +131,7 @@ fn measure_cpu(params: Params) -> Result<f64> {
     let budget = machine::free_kib().map_or(u64::MAX, |free| free / 2);
     let passwords = Passwords::new(Policy::new(params)).plan(tune_file::argon2()).memory_budget(budget);
     let new = vec![NewPassword { password: PASSWORD, salt: SALT }; 2 * machine::threads()];
-    let batch = || passwords.hash_many(&new).into_iter().try_for_each(|made| made.map(drop));
+    let batch = || passwords.hash_many(&new).into_iter().try_for_each(|hash| hash.map(drop));
     batch()?;
     let (start, mut count) = (Instant::now(), 0);
     while count == 0 || start.elapsed() < CPU_TIME {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Each round gives two samples; a ratio of fewer than six has no interval.
 const MIN_ROUNDS: usize = 3;
 
-/// How long the CPU is measured.
+/// Duration of the CPU's measurement.
 pub(super) const CPU_TIME: Duration = Duration::from_millis(500);
 
 /// The options that work on the device, in order, without repetition. Each is sampled once. The first must work; others are

@@ -120,19 +120,19 @@ fn depths(leaves: &[u32], limit: usize) -> [u32; 16] {
     // Inner nodes in order of creation, which is ascending by count; then the parent of each.
     let mut nodes = [0u32; MOST];
     let (mut leaf, mut inner) = (0, 0);
-    for made in 0..used - 1 {
+    for node in 0..used - 1 {
         let mut sum = 0;
         for _ in 0..2 {
             let count = leaves.get(leaf).map_or(u32::MAX, |leaf| leaf >> 9);
-            if inner < made && nodes[inner] < count {
-                sum += std::mem::replace(&mut nodes[inner], made as u32);
+            if inner < node && nodes[inner] < count {
+                sum += std::mem::replace(&mut nodes[inner], node as u32);
                 inner += 1;
             } else {
                 sum += count;
                 leaf += 1;
             }
         }
-        nodes[made] = sum;
+        nodes[node] = sum;
     }
     // From parents to depths, from the root down; every other node of a depth is a leaf.
     let mut counts = [0u32; 16];

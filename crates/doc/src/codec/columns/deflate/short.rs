@@ -410,11 +410,11 @@ impl Header {
     }
 
     fn write(&self, bits: &mut Bits) {
-        let told = self.stored_lengths();
+        let stored_count = self.stored_lengths();
         bits.put(self.litlens as u64 - 257, 5);
         bits.put(self.dists as u64 - 1, 5);
-        bits.put(told as u64 - 4, 4);
-        ORDER[..told].iter().for_each(|symbol| bits.put(self.code.lens[*symbol].into(), 3));
+        bits.put(stored_count as u64 - 4, 4);
+        ORDER[..stored_count].iter().for_each(|symbol| bits.put(self.code.lens[*symbol].into(), 3));
         for item in &self.items[..self.len] {
             let (symbol, more) = (usize::from(item & 0x1f), u64::from(item >> 5));
             let extra = match symbol {

@@ -44,8 +44,8 @@ const SPAN: u64 = 4;
 /// Initial capacity for keys.
 const FEW: usize = 16;
 
-/// Original columns are kept up to this fraction of the memory of log and history.
-const KEPT: usize = 4;
+/// Original columns are stored if they take at most the memory of log and history divided by this.
+const ORIGINALS_DIVISOR: usize = 4;
 
 /// Loader of a document chunk.
 pub(in crate::store) struct Loader {
@@ -191,7 +191,7 @@ impl DocumentState {
         let columns = loader.keys.map(|keys| [keys, values]);
         let mut state = loader.finish();
         state.original = columns.and_then(|columns| {
-            let room = (state.log.bytes() + state.history.bytes()) / KEPT;
+            let room = (state.log.bytes() + state.history.bytes()) / ORIGINALS_DIVISOR;
             let of = OriginalColumns::from_view(view, rows, room)?;
             Some(Arc::new(Loaded { log: state.log.end(), changes: state.history.next(), columns, of }))
         });
@@ -270,7 +270,7 @@ impl Loader {
             return Err(fault(Rule::Deletion));
         }
         let kind = self.state.objects[last.number].kind;
-        rules::place(kind, row).map_err(operation)?;
+        rules::key_kind(kind, row).map_err(operation)?;
         rules::text_alone_has_marks(row.action, kind == ObjType::Text).map_err(operation)?;
         match row.key {
             RawKey::Map(key) => self.key_row(key, row, refs, last, at),

@@ -15,7 +15,7 @@ pub(crate) enum Depth {
 
 /// An object or a scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum Contents {
     /// As text, which distinguishes zeros with two signs and makes NaN comparable.
     Scalar(String),
     Map(BTreeMap<String, Vec<Entry>>),
@@ -29,7 +29,7 @@ pub(crate) enum Seen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) id: Option<(u64, Vec<u8>)>,
-    pub(crate) value: Seen,
+    pub(crate) value: Contents,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(crate) struct Text {
 pub(crate) type Marks = Vec<(String, String)>;
 
 /// All contents of a document.
-pub(crate) fn seen(view: &View<'_>, depth: Depth) -> Seen {
+pub(crate) fn contents_of(view: &View<'_>, depth: Depth) -> Contents {
     object(view, ObjType::Map, &ROOT, depth)
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn words(value: &ScalarValue<'_>) -> String {
 
 fn entry(view: &View<'_>, (value, id): &(Value<'_>, ObjId), depth: Depth) -> Entry {
     let value = match value {
-        Value::Scalar(value) => Seen::Scalar(words(value)),
+        Value::Scalar(value) => Contents::Scalar(words(value)),
         Value::Object(kind) => object(view, *kind, id, depth),
     };
     let id = match (depth, id) {
@@ -74,7 +74,7 @@ fn entries(view: &View<'_>, mut values: Vec<(Value<'_>, ObjId)>, depth: Depth) -
     values.iter().map(|value| entry(view, value, depth)).collect()
 }
 
-fn object(view: &View<'_>, kind: ObjType, id: &ObjId, depth: Depth) -> Seen {
+fn object(view: &View<'_>, kind: ObjType, id: &ObjId, depth: Depth) -> Contents {
     assert_eq!(view.object_type(id), Ok(kind));
     let at = |index: usize| entries(view, view.get_all(id, index).expect("a sequence"), depth);
     match kind {
@@ -82,17 +82,17 @@ fn object(view: &View<'_>, kind: ObjType, id: &ObjId, depth: Depth) -> Seen {
             let value = |key: &str| entries(view, view.get_all(id, key).expect("a map"), depth);
             let keys = view.keys(id).map(|key| (key.to_owned(), value(key))).collect();
             match (kind, depth) {
-                (ObjType::Table, Depth::Everything) => Seen::Table(keys),
-                _ => Seen::Map(keys),
+                (ObjType::Table, Depth::Everything) => Contents::Table(keys),
+                _ => Contents::Map(keys),
             }
         }
-        ObjType::List => Seen::List((0..view.length(id)).map(at).collect()),
+        ObjType::List => Contents::List((0..view.length(id)).map(at).collect()),
         ObjType::Text => {
             // A copy without history has no tables: in a text, where only a map can be a block, the placeholder of a
             // table stays.
             let without_tables = |mut entry: Entry, value: &Value<'_>| {
                 if matches!((depth, value), (Depth::Winners, Value::Object(ObjType::Table))) {
-                    entry.value = Seen::Scalar(words(&"\u{fffc}".into()));
+                    entry.value = Contents::Scalar(words(&"\u{fffc}".into()));
                 }
                 entry
             };
@@ -103,7 +103,7 @@ fn object(view: &View<'_>, kind: ObjType, id: &ObjId, depth: Depth) -> Seen {
                 values.into_iter().map(|entry| without_tables(entry, &winner.0)).collect()
             };
             let marks = |unit: usize| marks_of(&view.get_marks(id, unit).expect("a text"));
-            Seen::Text(Box::new(Text {
+            Contents::Text(Box::new(Text {
                 text: view.text(id).expect("a text"),
                 elements: view.values_of(id).iter().map(element).collect(),
                 units: (0..view.length(id)).map(|unit| (at(unit), marks(unit))).collect(),

@@ -209,7 +209,7 @@ mod tests {
     /// Windows that are registered and removed on one thread, seen from another: never the start of one with
     /// the end of another.
     #[test]
-    fn no_window_is_made_of_two() {
+    fn no_window_mixes_two() {
         let (slot, done) = (Slot::new(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_within_the_last_page_is_seen_by_the_final_check() {
+    fn a_cut_within_the_last_page_is_found_by_the_final_check() {
         let _alone = crate::context::pool::lock(&ALONE);
         let file = file_of(8192);
         let rescue = Rescue::new(false);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn with_every_place_taken_bytes_are_read_instead() {
+    fn with_every_slot_taken_bytes_are_read_instead() {
         let _alone = crate::context::pool::lock(&ALONE);
         let file = file_of(1 << 17);
         let rescue = Rescue::new(false);

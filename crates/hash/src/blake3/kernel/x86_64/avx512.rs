@@ -190,7 +190,7 @@ macro_rules! columns {
             /// See [`Wide::uniform`].
             #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
             pub(super) unsafe fn uniform(job: &UniformLanes) {
-                let (lanes, blocks) = (&mut [$(Lanes::of(&job.group($group))),+], job.blocks);
+                let (lanes, blocks) = (&mut [$(Lanes::from_job(&job.group($group))),+], job.blocks);
                 advance!($file, $scratch, lanes, blocks);
             }
         }
@@ -352,7 +352,8 @@ fn xof_twin(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
         [] => {}
         [one] => xof1_general(job, counter, one),
         // In rows: sixteen lanes take a quarter more time.
-        [_, _] | [_, _, _] | [_, _, _, _] => xof4(job, counter, out),
+        [_, _] => xof2(job, counter, out),
+        [_, _, _] | [_, _, _, _] => xof4(job, counter, out),
         _ if out.len() <= 16 => xof16_direct(job, counter, out),
         _ => {
             // Up to sixteen remaining blocks are done without a last group of thirty-two.
@@ -383,27 +384,28 @@ fn xof1_general(job: &XofJob, counter: u64, out: &mut [u8; BLOCK_LEN]) {
     }
 }
 
-/// A function for up to four output blocks in rows.
-macro_rules! four_rows {
-    ($name:ident, $file:literal) => {
+/// A function for up to `$count` output blocks in rows.
+macro_rules! xof_few {
+    ($name:ident, $count:literal, $file:literal) => {
         #[inline(never)]
         #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,bmi2")]
         fn $name(job: &XofJob, counter: u64, out: &mut [[u8; BLOCK_LEN]]) {
             let d = rows_d(counters(counter, true), job.len, job.flags);
-            if let Ok(four) = <&mut [_; 4]>::try_from(&mut *out) {
-                xof_rows!($file, 4, job, d, four);
+            if let Ok(all) = <&mut [_; $count]>::try_from(&mut *out) {
+                xof_rows!($file, $count, job, d, all);
             } else {
-                let mut four = [[0; BLOCK_LEN]; 4];
-                let all = &mut four;
-                xof_rows!($file, 4, job, d, all);
-                out.copy_from_slice(&four[..out.len()]);
+                let mut blocks = [[0; BLOCK_LEN]; $count];
+                let all = &mut blocks;
+                xof_rows!($file, $count, job, d, all);
+                out.copy_from_slice(&blocks[..out.len()]);
             }
         }
     };
 }
 
-four_rows!(xof4, "generated/xof/few/avx512_xof4.s");
-four_rows!(xof2x2, "generated/xof/few/avx512_xof2x2.s");
+xof_few!(xof2, 2, "generated/xof/few/avx512_xof2.s");
+xof_few!(xof4, 4, "generated/xof/few/avx512_xof4.s");
+xof_few!(xof2x2, 4, "generated/xof/few/avx512_xof2x2.s");
 
 /// A function for one or more output blocks in columns.
 macro_rules! direct_columns {
