@@ -65,7 +65,9 @@ impl Rounds {
     /// A table for people, in Markdown.
     pub(super) fn table(&self) -> String {
         let mut text = String::from("| |");
-        self.sides.iter().for_each(|side| drop(write!(text, " {side} |")));
+        for side in &self.sides {
+            let _ = write!(text, " {side} |");
+        }
         if let [baseline, candidate] = &self.sides[..] {
             let _ = write!(text, " {baseline} / {candidate} | 99 % |");
         }
@@ -87,7 +89,9 @@ impl Rounds {
             }
             text.push('\n');
         }
-        self.failures().into_iter().for_each(|failure| drop(writeln!(text, "\n{failure}")));
+        for failure in self.failures() {
+            let _ = writeln!(text, "\n{failure}");
+        }
         text
     }
 
