@@ -11,7 +11,6 @@ pub(crate) mod layout;
 pub(crate) mod order;
 pub(crate) mod order_rng;
 pub(crate) mod paired;
-pub(crate) mod paired_ratio;
 pub(crate) mod ratio;
 pub(crate) mod signed_rank;
 pub(crate) mod trend;
