@@ -1,7 +1,7 @@
 //! Account of memory that the processor and all devices share.
 
 use hashmill_gpu::{Info, Kind};
-use hashmill_hash::argon2::Params;
+use hashmill_hash::argon2::{Params, Variant};
 use hashmill_machine as machine;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -10,7 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 /// share, and that of each card, whichever interface reaches it. Clones are the same account.
 ///
 /// Engines keep the memory of their last batch, and its reservation, for the next batch. If another engine lacks memory, those that
-/// are idle release theirs. Not in the account: tiles of files, and the hashes by which the CPU checks results.
+/// are idle release theirs.
+///
+/// The sum of all reservations never exceeds the limit of a memory, with one exception: an engine that has a memory for itself. It may
+/// take more of a card than the limit, and a batch on a device gets the memory of one hash even if the limit is smaller. Not in the
+/// account: tiles of files, the hashes by which the CPU checks results of batches, the hash by which the CPU goes on when no engine of a
+/// group has memory for one, and what the last large page of a hash has beyond it, less than 2 MiB.
 #[derive(Clone)]
 pub struct Budget(Arc<Shared>);
 
@@ -66,6 +71,9 @@ struct Card {
 struct Pool {
     limit: u64,
     reserved: u64,
+    /// The largest sum of reservations since the account was made.
+    #[cfg(test)]
+    peak: u64,
 }
 
 /// The memory that a reservation is in.
@@ -84,6 +92,20 @@ pub struct Reservation {
     pool: PoolIndex,
     bytes: u64,
     hashes: usize,
+    /// Whether nothing else of the memory was reserved at that time.
+    #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "only devices need it"))]
+    is_alone: bool,
+    /// Bytes of the memory that were not reserved then.
+    left: u64,
+}
+
+/// What happens if a memory has not even room for one hash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WithoutRoom {
+    /// Nothing is reserved.
+    Nothing,
+    /// One hash is reserved beyond the limit, if nothing else of the memory is reserved.
+    OneHashAlone,
 }
 
 impl Budget {
@@ -99,7 +121,7 @@ impl Budget {
     }
 
     fn with_host(limit: u64, follows_free_memory: bool) -> Budget {
-        let host = Pool { limit, reserved: 0 };
+        let host = Pool::new(limit);
         let account = Mutex::new(Account { host, follows_free_memory, cards: Vec::new() });
         Budget(Arc::new(Shared { account, idle_memory: Mutex::default() }))
     }
@@ -114,14 +136,30 @@ impl Budget {
 
     /// Reserves memory for up to `wanted` hashes on the processor.
     pub fn reserve_on_cpu(&self, params: Params, wanted: usize) -> Reservation {
-        self.reserve(PoolIndex::Host, params, wanted)
+        self.reserve(PoolIndex::Host, params, wanted, WithoutRoom::Nothing)
     }
 
     /// As [`reserve_on_cpu`](Budget::reserve_on_cpu), on a device. A device of unknown memory gets all that is wanted: it reports
     /// an error of its own if that is too much.
     pub fn reserve_on_device(&self, device: &Info, params: Params, wanted: usize) -> Reservation {
+        self.reserve(self.pool_of(device), params, wanted, WithoutRoom::Nothing)
+    }
+
+    /// As [`reserve_on_device`](Budget::reserve_on_device), but of a memory that no other engine uses at least for one hash, whatever
+    /// the limit.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn reserve_on_requested_device(
+        &self,
+        device: &Info,
+        params: Params,
+        wanted: usize,
+    ) -> Reservation {
+        self.reserve(self.pool_of(device), params, wanted, WithoutRoom::OneHashAlone)
+    }
+
+    fn pool_of(&self, device: &Info) -> PoolIndex {
         let card = Card { id: device.id.clone(), bus: device.bus.clone() };
-        self.reserve(self.pool_index(device.kind, device.memory, card), params, wanted)
+        self.pool_index(device.kind, device.memory, card)
     }
 
     fn pool_index(&self, kind: Kind, memory: Option<u64>, card: Card) -> PoolIndex {
@@ -133,45 +171,61 @@ impl Budget {
                 let known = cards.iter().position(|(other, _)| card.is_same(other));
                 PoolIndex::Card(known.unwrap_or_else(|| {
                     // Other programs use some of it.
-                    cards.push((card, Pool { limit: memory - memory / 20, reserved: 0 }));
+                    cards.push((card, Pool::new(memory - memory / 20)));
                     cards.len() - 1
                 }))
             }
         }
     }
 
-    fn reserve(&self, index: PoolIndex, params: Params, wanted: usize) -> Reservation {
-        let mut reserved = self.reserve_free(index, params, wanted);
+    fn reserve(
+        &self,
+        index: PoolIndex,
+        params: Params,
+        wanted: usize,
+        without_room: WithoutRoom,
+    ) -> Reservation {
+        let mut reserved = self.reserve_free(index, params, wanted, without_room);
         if reserved.hashes < wanted {
             // Without the locks of the account: memory that is released returns to it.
             let idle_memory: Vec<_> = self.idle_memory().iter().filter_map(Weak::upgrade).collect();
             for memory in idle_memory {
                 if reserved.hashes < wanted && memory.release_if_idle(index) {
                     drop(reserved);
-                    reserved = self.reserve_free(index, params, wanted);
+                    reserved = self.reserve_free(index, params, wanted, without_room);
                 }
             }
         }
         reserved
     }
 
-    fn reserve_free(&self, index: PoolIndex, params: Params, wanted: usize) -> Reservation {
+    fn reserve_free(
+        &self,
+        index: PoolIndex,
+        params: Params,
+        wanted: usize,
+        without_room: WithoutRoom,
+    ) -> Reservation {
         let mut account = self.account();
         if account.follows_free_memory && account.host.reserved == 0 {
             account.host.limit = machine::free_kib().map_or(u64::MAX, |free| free / 2 * 1024);
         }
         let each = bytes_per_hash(params);
-        let (hashes, bytes) = match account.pool(index) {
-            None => (wanted, 0),
+        let (hashes, bytes, is_alone, left) = match account.pool(index) {
+            None => (wanted, 0, false, 0),
             Some(pool) => {
-                let left = pool.limit.saturating_sub(pool.reserved);
-                let hashes = usize::try_from(left / each).unwrap_or(usize::MAX).min(wanted);
-                let bytes = hashes as u64 * each;
-                pool.reserved += bytes;
-                (hashes, bytes)
+                let is_alone = pool.reserved == 0;
+                let left = pool.left().saturating_sub(ENGINE_BYTES);
+                let mut hashes = usize::try_from(left / each).unwrap_or(usize::MAX).min(wanted);
+                if hashes == 0 && is_alone && without_room == WithoutRoom::OneHashAlone {
+                    hashes = wanted.min(1);
+                }
+                let bytes = if hashes == 0 { 0 } else { hashes as u64 * each + ENGINE_BYTES };
+                pool.replace(0, bytes);
+                (hashes, bytes, is_alone, pool.left())
             }
         };
-        Reservation { budget: self.clone(), pool: index, bytes, hashes }
+        Reservation { budget: self.clone(), pool: index, bytes, hashes, is_alone, left }
     }
 
     fn account(&self) -> MutexGuard<'_, Account> {
@@ -186,6 +240,13 @@ impl Budget {
     #[cfg(test)]
     pub(crate) fn reserved_on_host(&self) -> u64 {
         self.account().host.reserved
+    }
+
+    /// The largest sums of reservations so far: of the host, and of each card.
+    #[cfg(all(test, feature = "gpu"))]
+    pub(crate) fn peaks(&self) -> (u64, Vec<u64>) {
+        let account = self.account();
+        (account.host.peak, account.cards.iter().map(|(_, pool)| pool.peak).collect())
     }
 }
 
@@ -214,23 +275,52 @@ impl Account {
     }
 }
 
+impl Pool {
+    fn new(limit: u64) -> Pool {
+        Pool {
+            limit,
+            reserved: 0,
+            #[cfg(test)]
+            peak: 0,
+        }
+    }
+
+    fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.reserved)
+    }
+
+    /// Replaces a reservation of `before` bytes by one of `bytes`.
+    fn replace(&mut self, before: u64, bytes: u64) {
+        self.reserved = self.reserved - before + bytes;
+        #[cfg(test)]
+        {
+            self.peak = self.peak.max(self.reserved);
+        }
+    }
+}
+
 impl Reservation {
     /// The number of hashes that it has memory for; at most the wanted number.
     pub fn hashes(&self) -> usize {
         self.hashes
     }
 
-    /// Whether nothing else of this memory is reserved.
+    /// Bytes of the memory that neither this nor another reservation had when this was made; 0 if it is unknown.
+    pub(crate) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Whether nothing else of this memory was reserved when this was. `false` for a device of unknown memory.
     #[cfg(feature = "gpu")]
     pub(crate) fn is_alone(&self) -> bool {
-        self.budget.account().pool(self.pool).is_some_and(|pool| pool.reserved == self.bytes)
+        self.is_alone
     }
 
     /// Charges the bytes that the engine has taken, in place of the estimate.
     #[cfg(feature = "gpu")]
     pub(crate) fn charge(&mut self, bytes: u64) {
         if let Some(pool) = self.budget.account().pool(self.pool) {
-            pool.reserved = pool.reserved - self.bytes + bytes;
+            pool.replace(self.bytes, bytes);
             self.bytes = bytes;
         }
     }
@@ -239,15 +329,20 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         if let Some(pool) = self.budget.account().pool(self.pool) {
-            pool.reserved -= self.bytes;
+            pool.replace(self.bytes, 0);
         }
     }
 }
 
-/// Memory of one hash: its blocks, a share of the references, and the first and last blocks of its lanes in transfer.
+/// Memory of an engine beside its hashes, such as the parameters of its kernels. A driver's own memory is not in the account.
+const ENGINE_BYTES: u64 = 64 << 10;
+
+/// Memory of one hash: its blocks, the references of its blocks that depend on no data, and the first and last blocks of its lanes in
+/// transfer. Not less than an engine takes: devices keep the references of at most 16 passes, of which several hashes share one table.
 fn bytes_per_hash(params: Params) -> u64 {
-    let blocks = params.blocks() * 1024;
-    blocks + blocks / 128 + u64::from(params.lanes()) * 4096
+    let passes = if params.variant() == Variant::I { params.passes().clamp(2, 16) } else { 2 };
+    let references = params.blocks() * u64::from(passes) * 4;
+    params.blocks() * 1024 + references + u64::from(params.lanes()) * 4096
 }
 
 #[cfg(test)]
@@ -294,7 +389,12 @@ mod tests {
         let budget = Budget::new(0);
         let reserve = |bus: Option<&str>, memory, wanted| {
             let card = Card { id: None, bus: bus.map(str::to_owned) };
-            budget.reserve(budget.pool_index(Kind::Discrete, memory, card), params, wanted)
+            budget.reserve(
+                budget.pool_index(Kind::Discrete, memory, card),
+                params,
+                wanted,
+                WithoutRoom::Nothing,
+            )
         };
         let memory = Some(40 * GIB);
         let first = reserve(Some("1"), memory, 30);
@@ -316,7 +416,8 @@ mod tests {
         let budget = Budget::new(0);
         let reserve = || {
             let card = Card { id: None, bus: Some("3".to_owned()) };
-            budget.reserve(budget.pool_index(Kind::Discrete, Some(40 * GIB), card), params(1 << 20), 100)
+            let pool = budget.pool_index(Kind::Discrete, Some(40 * GIB), card);
+            budget.reserve(pool, params(1 << 20), 100, WithoutRoom::Nothing)
         };
         let mut alone = reserve();
         assert!(alone.hashes() == 37 && alone.is_alone());
@@ -327,6 +428,22 @@ mod tests {
         assert_eq!(reserve().hashes(), 0, "more than its limit");
         drop((alone, second));
         assert_eq!(reserve().hashes(), 37);
+    }
+
+    #[cfg(feature = "gpu")]
+    #[test]
+    fn one_hash_beyond_the_limit_is_reserved_alone() {
+        let budget = Budget::new(GIB);
+        let reserve = |without_room| budget.reserve(PoolIndex::Host, params(1 << 20), 3, without_room);
+        assert_eq!(reserve(WithoutRoom::Nothing).hashes(), 0);
+        let alone = reserve(WithoutRoom::OneHashAlone);
+        assert!(alone.hashes() == 1 && alone.is_alone());
+        assert_eq!(reserve(WithoutRoom::OneHashAlone).hashes(), 0, "another engine has the memory");
+        drop(alone);
+        let small = budget.reserve_on_cpu(params(8), 1);
+        assert_eq!(reserve(WithoutRoom::OneHashAlone).hashes(), 0, "also a small one");
+        drop(small);
+        assert_eq!(reserve(WithoutRoom::OneHashAlone).hashes(), 1);
     }
 
     /// Memory of an engine.
@@ -346,7 +463,7 @@ mod tests {
             budget.pool_index(Kind::Discrete, Some(8 * GIB), card)
         };
         let keep = |pool, wanted| {
-            let reserved = budget.reserve(pool, params(1 << 20), wanted);
+            let reserved = budget.reserve(pool, params(1 << 20), wanted, WithoutRoom::Nothing);
             let memory = Arc::new(Mutex::new(Some(EngineMemory(vec![reserved]))));
             budget.add_kept_memory(&memory);
             memory
@@ -356,7 +473,7 @@ mod tests {
             (keep(PoolIndex::Host, 2), keep(PoolIndex::Host, 2), keep(PoolIndex::Host, 2));
         let (own, other) = (keep(card("own"), 5), keep(card("other"), 5));
         let batch = busy.lock().expect("no panic");
-        let reserve = |pool, wanted| budget.reserve(pool, params(1 << 20), wanted);
+        let reserve = |pool, wanted| budget.reserve(pool, params(1 << 20), wanted, WithoutRoom::Nothing);
         assert_eq!(reserve(PoolIndex::Host, 1).hashes(), 1);
         assert!(is_kept(&idle), "there was enough memory");
         assert_eq!(reserve(PoolIndex::Host, 3).hashes(), 3);

@@ -2,8 +2,9 @@
 
 use crate::spec::EngineName;
 use crate::tune_file::{TunedArgon2, TunedChoices};
-use hashmill_gpu::{Argon2, BackEnd, Device, Error, Info, Kind, Selector, Tiles, Tuning};
+use hashmill_gpu::{Argon2, BackEnd, Device, Error, Info, Kind, Nonces, Selector, Tiles, Tuning};
 use hashmill_hash::argon2::Params;
+use hashmill_hash::argon2::pow::HitChecker;
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::SubtreeEngine;
 use hashmill_machine as machine;
@@ -12,6 +13,13 @@ use std::sync::Arc;
 /// An open device.
 #[derive(Clone)]
 pub struct OpenDevice(Device);
+
+#[cfg(test)]
+impl From<Device> for OpenDevice {
+    fn from(device: Device) -> OpenDevice {
+        OpenDevice(device)
+    }
+}
 
 impl OpenDevice {
     /// Opens the device with this number, id, place or part of a name; without one, the best.
@@ -76,6 +84,20 @@ impl OpenDevice {
         match measured.and_then(|tuned| tuned.tuning.parse::<Tuning>().ok()) {
             Some(tuning) => self.argon2_with(params, tuning.at_most(max_hashes)),
             None => self.0.argon2(params, max_hashes),
+        }
+    }
+
+    /// A search for nonces by the function of `checker`, with at most `max_hashes` at a time, in the layout that was measured for batches
+    /// of such hashes, or in a first guess.
+    pub(crate) fn nonces(
+        &self,
+        checker: Arc<HitChecker>,
+        max_hashes: usize,
+        measured: Option<&TunedArgon2>,
+    ) -> Result<Nonces, Error> {
+        match measured.and_then(|tuned| tuned.tuning.parse::<Tuning>().ok()) {
+            Some(tuning) => self.0.nonces_tuned(checker, tuning.at_most(max_hashes)),
+            None => self.0.nonces(checker, max_hashes),
         }
     }
 

@@ -26,6 +26,20 @@ pub enum FailureCause {
     Device(hashmill_gpu::Error),
     /// Caller, machine or engine: an error of the engine itself.
     Engine(EngineError),
+    /// Machine: the [`Budget`](crate::Budget) has no room for a hash of the engine.
+    HashOutOfBudget {
+        /// Bytes of the hash.
+        bytes: u64,
+        /// Bytes of its memory that are not reserved.
+        left: u64,
+    },
+    /// Machine: the [`Budget`](crate::Budget) has no room for the hash by which the CPU checks hits of a device.
+    CheckOutOfBudget {
+        /// Bytes of the hash.
+        bytes: u64,
+        /// Bytes of the host that are not reserved.
+        left: u64,
+    },
     /// Machine: no engine of the group can compute such a hash.
     NoEngineLeft,
     /// Machine: the engine must pass a self-test, and the CPU could not compute the right results. Nothing is known about the
@@ -73,6 +87,14 @@ impl fmt::Display for FailureCause {
             FailureCause::NotMeasured => f.write_str("nothing was measured for this"),
             FailureCause::Device(error) => error.fmt(f),
             FailureCause::Engine(error) => error.fmt(f),
+            FailureCause::HashOutOfBudget { bytes, left } => write!(
+                f,
+                "a hash takes {bytes} bytes, and of the memory budget {left} are left: allow more memory, or cheaper hashes"
+            ),
+            FailureCause::CheckOutOfBudget { bytes, left } => write!(
+                f,
+                "the check of its hits takes {bytes} bytes of the host, and of the memory budget {left} are left: allow more memory"
+            ),
             FailureCause::NoEngineLeft => f.write_str("none of these can compute such a hash"),
             FailureCause::NotTested(error) => write!(f, "the CPU could not test it: {error}"),
             FailureCause::WrongResult { device } => write!(f, "{device} computed a wrong hash"),

@@ -6,6 +6,7 @@
 //! | inputs of Argon2 | [`EngineSet::batches`], a [`TagEngine`] |
 //! | passwords to hash or to verify | [`EnginePasswords`], which checks each result |
 //! | files to hash on a device | [`EngineSet::subtrees`] |
+//! | nonces to search | [`EngineSet::nonces`], a [`NonceMember`] per engine |
 //! | engines that fail now and then | [`Quarantine`] |
 //! | memory that several engines share | [`Budget`] |
 //! | names of engines with each call | [`EngineCache`] |
@@ -36,7 +37,7 @@ pub use event::{EngineEvent, EventSink};
 pub use failure::{EngineFailure, FailureCause};
 pub use passwords::{EnginePasswords, HashProgress, OnProgress, PasswordFailure};
 pub use quarantine::{Admission, Quarantine, QuarantineTimes};
-pub use set::{EngineSet, OpenError};
+pub use set::{EngineSet, NonceMember, OpenError};
 pub use spec::{EngineList, EngineListError, EngineName, EngineSpec};
 pub use tags::{EngineShare, RequestedEngine, TagEngine};
 pub use tune_file::{

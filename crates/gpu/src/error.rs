@@ -142,7 +142,7 @@ impl fmt::Display for Error {
             Error::Buffer { reason } => write!(f, "a buffer that cannot be hashed: {reason}"),
             Error::Engine(error) => error.fmt(f),
             Error::Hash(error) => error.fmt(f),
-            Error::NoDriver { reason } => write!(f, "no driver: {reason}"),
+            Error::NoDriver { reason } => write!(f, "no driver of NVIDIA, or one that is too old: {reason}"),
             Error::NoDevice { found: 0 } => f.write_str("no device: no driver offers one"),
             Error::NoDevice { found: 1 } => f.write_str("no device of this number: there is number 0 alone"),
             Error::NoDevice { found } => write!(f, "no device of this number: there are {found}, from 0 on"),

@@ -19,7 +19,7 @@ mod requirements;
 mod stats;
 
 pub use cmd::benches;
-pub use stats::paired::{PairedRatio, median_of_rounds, paired_ratio};
+pub use stats::paired::rounds::{PairedRatio, median_of_rounds, paired_ratio};
 
 /// The README's code compiles and runs.
 #[cfg(doctest)]

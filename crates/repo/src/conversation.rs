@@ -177,9 +177,16 @@ impl Conversation {
     pub fn receive(&mut self, doc: &mut Document, data: &[u8]) -> Result<ReceivedMessage, SyncError> {
         let message = Message::decode(data)?;
         let before = doc.stats().changes;
+        let are_heads_sent = |state: &State, doc: &Document| state.last_sent_heads() == doc.get_heads();
+        let were_sent = are_heads_sent(&self.state, doc);
         let is_answer = self.state.in_flight();
         let is_reset = message.flags.is_some_and(|flags| flags.contains(MessageFlags::SYNC_RESET));
         let mut received = doc.receive_sync_message(&mut self.state, message)?;
+        // The protocol sends nothing to a peer that names our heads: it takes that for an answer to them. If they come from changes in
+        // an earlier message that is not answered yet, the peer has created them itself, and waits for their confirmation.
+        if !were_sent && are_heads_sent(&self.state, doc) {
+            self.state.resend_heads();
+        }
         self.is_unavailable = false;
         let mut further_refusals = 0;
         received.refused.retain(|(hash, _)| {
@@ -224,7 +231,8 @@ impl Conversation {
         self.is_unavailable
     }
 
-    /// The next message for the peer. `None` if there is nothing to send, or while an answer is awaited.
+    /// The next message for the peer. `None` if there is nothing to send, or while an answer is awaited. Call it until then: after
+    /// [`restart`](Self::restart), an older peer without changes gets two messages in a row.
     pub fn next_message(&mut self, doc: &Document) -> Option<OutgoingMessage> {
         // The peer would answer without end.
         if self.unchanged.count >= MAX_UNCHANGED_ANSWERS && self.status(doc) == SyncStatus::Unaccepted {

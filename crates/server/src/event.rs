@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 
-use crate::chunk::{ChunkKey, StoredChunk};
 use crate::document::{DocumentJob, WorkOutput};
 use crate::fact::Fact;
 use crate::identity::Identity;
-use crate::ids::{BatchId, RequestId, SocketId, WorkId};
+use crate::ids::{BatchId, CommandId, RequestId, SocketId, WorkId};
+use crate::storage::{ChunkKey, Command, CommandOutcome, StoredChunk, StoredDocument};
 
 /// An event.
 #[derive(Debug)]
@@ -28,10 +28,14 @@ pub enum Event {
     RightsEnded(SocketId),
     /// Outcome of [`Action::Append`]. A success says that the chunks survive a power cut.
     Appended(BatchId, Result<(), IoFailure>),
-    /// Outcome of [`Action::Load`]: all chunks of a document.
-    Loaded(RequestId, Result<Vec<StoredChunk>, IoFailure>),
+    /// Outcome of [`Action::Load`]: all that is stored of a document.
+    Loaded(RequestId, Result<StoredDocument, IoFailure>),
     /// Outcome of [`Action::PutSnapshot`] or [`Action::Delete`].
     Completed(RequestId, Result<(), IoFailure>),
+    /// The operator's command about a document. [`Action::Answer`] has its outcome.
+    CommandReceived(CommandId, DocumentId, Command),
+    /// Outcome of [`Action::Execute`].
+    Executed(RequestId, Result<CommandOutcome, IoFailure>),
     /// Outcome of [`Action::RunWork`].
     WorkDone(WorkId, WorkOutput),
     /// The time of the last request for a wake-up has come. Late and additional calls are harmless.
@@ -102,7 +106,7 @@ pub enum Action {
         /// The chunks.
         chunks: Vec<StoredChunk>,
     },
-    /// Reads all chunks of a document.
+    /// Reads all that is stored of a document.
     Load(RequestId, DocumentId),
     /// Stores a snapshot.
     PutSnapshot {
@@ -113,6 +117,10 @@ pub enum Action {
     },
     /// Deletes chunks. Missing ones are no error.
     Delete(RequestId, Vec<ChunkKey>),
+    /// Carries out a command durably, by [`Command::decide`].
+    Execute(RequestId, DocumentId, Command),
+    /// Answers a command. Its effect is durable.
+    Answer(CommandId, CommandOutcome),
     /// Runs a job on another thread. Jobs of one document never overlap.
     RunWork(WorkId, DocumentJob),
     /// Asks for [`Event::TimerFired`] at this time at the latest. Replaces earlier requests.

@@ -5,7 +5,7 @@ use std::fmt;
 use hashmill_doc::{ApplyError, ChangeHash};
 use hashmill_repo::DocumentId;
 
-use crate::chunk::ChunkKey;
+use crate::storage::ChunkKey;
 
 /// Something that the operator should know. The text is one line.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,6 +64,28 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
+    /// A document was deleted. Its chunks stay stored until it is purged.
+    Deleted {
+        /// The document.
+        document: DocumentId,
+    },
+    /// A deleted document was brought back.
+    Undeleted {
+        /// The document.
+        document: DocumentId,
+    },
+    /// The chunks of a deleted document were removed.
+    Purged {
+        /// The document.
+        document: DocumentId,
+    },
+    /// The storage did not carry out a command about a document, which is tried again.
+    CommandFailed {
+        /// The document.
+        document: DocumentId,
+        /// The reason.
+        reason: String,
+    },
     /// A client was not let in.
     ClientRefused {
         /// The reason.
@@ -86,6 +108,10 @@ impl Fact {
             Self::LoadFailed { .. } => "load-failed",
             Self::CompactionFailed { .. } => "compaction-failed",
             Self::Quarantined { .. } => "quarantined",
+            Self::Deleted { .. } => "deleted",
+            Self::Undeleted { .. } => "undeleted",
+            Self::Purged { .. } => "purged",
+            Self::CommandFailed { .. } => "command-failed",
             Self::ClientRefused { .. } => "client-refused",
             Self::Drained => "drained",
         }
@@ -99,7 +125,11 @@ impl Fact {
             | Self::MessageRefused { document, .. }
             | Self::LoadFailed { document, .. }
             | Self::CompactionFailed { document, .. }
-            | Self::Quarantined { document, .. } => Some(document),
+            | Self::Quarantined { document, .. }
+            | Self::Deleted { document }
+            | Self::Undeleted { document }
+            | Self::Purged { document }
+            | Self::CommandFailed { document, .. } => Some(document),
             Self::AppendFailed { .. }
             | Self::Degraded
             | Self::Recovered
@@ -128,6 +158,14 @@ impl fmt::Display for Fact {
             }
             Self::Quarantined { document, reason } => {
                 write!(f, "{document} takes no changes for a while, and can be read: {reason}")
+            }
+            Self::Deleted { document } => write!(f, "{document} was deleted"),
+            Self::Undeleted { document } => write!(f, "{document} was brought back"),
+            Self::Purged { document } => {
+                write!(f, "{document}: the contents of the deleted document were removed")
+            }
+            Self::CommandFailed { document, reason } => {
+                write!(f, "{document}: a command could not be carried out, and is tried again: {reason}")
             }
             Self::ClientRefused { reason } => write!(f, "a client was refused: {reason}"),
             Self::Drained => f.write_str("all received changes are stored"),

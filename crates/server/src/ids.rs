@@ -21,6 +21,10 @@ number!(
     RequestId
 );
 number!(
+    /// A command of the operator. The caller chooses the number and never uses it twice.
+    CommandId
+);
+number!(
     /// A job that runs outside of the core.
     WorkId
 );

@@ -11,7 +11,6 @@
 #![forbid(unsafe_code)]
 
 mod access;
-mod chunk;
 mod config;
 mod core;
 mod document;
@@ -23,13 +22,16 @@ mod ids;
 pub mod shell;
 #[cfg(test)]
 mod simulation;
+mod storage;
 
 pub use access::Access;
-pub use chunk::{ChunkKey, ChunkKind, StoredChunk};
 pub use config::Config;
 pub use core::{Core, Counts, Usage};
 pub use document::{DocumentJob, WorkOutput};
 pub use event::{Action, CloseReason, Event, IoFailure};
 pub use fact::Fact;
 pub use identity::{Identity, ParseRuleError, Rule};
-pub use ids::{BatchId, RequestId, SocketId, WorkId};
+pub use ids::{BatchId, CommandId, RequestId, SocketId, WorkId};
+pub use storage::{
+    ChunkKey, ChunkKind, Command, CommandOutcome, StoredChunk, StoredDocument, Tombstone, TombstoneChange,
+};

@@ -24,8 +24,8 @@ pub(crate) use commands::{
 };
 #[cfg(feature = "serve")]
 pub(crate) use commands::{
-    CheckStorageArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, LogFormat, ServeArgs, ServeCommand,
-    StorageFlag, TokenArgs,
+    CheckStorageArgs, DeleteDocumentArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, LogFormat,
+    ServeArgs, ServeCommand, StorageFlag, TokenArgs, UndeleteDocumentArgs,
 };
 #[cfg(feature = "generate")]
 pub(crate) use parser::definition;

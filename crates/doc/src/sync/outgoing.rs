@@ -47,7 +47,11 @@ pub(super) fn generate(doc: &Document, state: &mut State) -> Option<Message> {
         return Some(reset(heads));
     }
     // Hidden heads are sent after the answer. A peer without changes takes them for equal and does not answer, so that one
-    // gets them at once.
+    // gets them at once, in a second message. No single message has both effects on an older peer: only one without heads
+    // makes it forget what it has sent, and only heads that it lacks make it answer without changes of its own. A summary
+    // after a change that it lacks would make it answer, too, but as often as its caller asks for a message. A peer that can
+    // reset gets one message. Of the changes that an older peer may have sent since its last message nothing is known here,
+    // so heads may not be sent alone either.
     let is_answered = state.last_received.as_ref().is_some_and(|peer| !peer.heads.is_empty());
     let hides = state.hid_heads && !(state.in_flight && is_answered);
     let heads_were_sent = state.have_responded && state.last_sent_heads == heads && !hides;

@@ -190,6 +190,11 @@ impl State {
         self.in_flight
     }
 
+    /// Makes the next message contain our heads, although the peer named them in its last message and needs no answer by the protocol.
+    pub fn resend_heads(&mut self) {
+        self.last_sent_heads.clear();
+    }
+
     /// Starts the exchange again on the same connection, after a message of either side was refused, dropped or lost.
     ///
     /// What this side has sent counts as unsent, and the next message tells the peer to do the same. Otherwise both could

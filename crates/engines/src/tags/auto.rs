@@ -165,6 +165,8 @@ fn is_fault_of_device(failure: &EngineFailure) -> bool {
     match &failure.cause {
         FailureCause::Stopped
         | FailureCause::NotMeasured
+        | FailureCause::HashOutOfBudget { .. }
+        | FailureCause::CheckOutOfBudget { .. }
         | FailureCause::NoEngineLeft
         | FailureCause::NotTested(_) => false,
         // The tune file names a device that is not here any more.

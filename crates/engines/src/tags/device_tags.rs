@@ -6,7 +6,7 @@ use crate::device::OpenDevice;
 use crate::event::EventSink;
 use crate::failure::{EngineFailure, FailureCause};
 use crate::tune_file::TunedArgon2;
-use hashmill_gpu::{Argon2, Error};
+use hashmill_gpu::Argon2;
 use hashmill_hash::argon2::{Job, Params, Stop};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -80,18 +80,27 @@ impl DeviceTags {
         params: Params,
         max_hashes: usize,
         work: impl FnOnce(&mut Argon2) -> T,
-    ) -> Result<T, Error> {
+    ) -> Result<T, FailureCause> {
         let wanted = max_hashes.min(self.device.max_hashes(params));
         let mut last = self.last();
         let is_reusable = |open: &Prepared| open.params == params && open.capacity >= wanted;
         let mut prepared = match last.take().filter(is_reusable) {
             Some(prepared) => prepared,
             None => {
-                let mut reservation = self.budget.reserve_on_device(self.device.info(), params, wanted);
-                // A card that no other engine uses is asked for more hashes than fit: some of them start when others have ended. Any
-                // other device is asked for at least one: it reports an error of its own if that is too much.
-                let has_own_card = reservation.is_alone() && !self.device.uses_host_memory();
-                let max_hashes = if has_own_card { wanted } else { reservation.hashes().max(1) };
+                let mut reservation =
+                    self.budget.reserve_on_requested_device(self.device.info(), params, wanted);
+                let max_hashes = match reservation.hashes() {
+                    // Other engines have reserved the host's memory.
+                    0 if self.device.uses_host_memory() => {
+                        let (bytes, left) = (params.blocks() << 10, reservation.left());
+                        return Err(FailureCause::HashOutOfBudget { bytes, left });
+                    }
+                    hashes if self.device.uses_host_memory() => hashes,
+                    // Some of them start when others have ended.
+                    _ if reservation.is_alone() => wanted,
+                    // A card reports an error of its own if one is too much.
+                    hashes => hashes.max(1),
+                };
                 let measured = self.tuned.iter().find(|tuned| tuned.has_costs(params));
                 let argon2 = self.device.argon2(params, max_hashes, measured)?;
                 reservation.charge(argon2.memory());
@@ -103,8 +112,8 @@ impl DeviceTags {
         Ok(result)
     }
 
-    fn failure(&self, error: Error) -> EngineFailure {
-        EngineFailure::new(&*self.label, FailureCause::from(error))
+    fn failure(&self, cause: FailureCause) -> EngineFailure {
+        EngineFailure::new(&*self.label, cause)
     }
 }
 
@@ -115,7 +124,7 @@ impl TagEngine for DeviceTags {
 
     fn compute(&self, params: Params, jobs: &mut [Job<'_>], stop: &Stop) -> Result<(), EngineFailure> {
         let done = self.with_memory(params, jobs.len(), |argon2| argon2.hash_until(jobs, stop));
-        done.flatten().map_err(|error| self.failure(error))
+        done.and_then(|done| done.map_err(FailureCause::from)).map_err(|cause| self.failure(cause))
     }
 
     fn release_host_memory(&self) {
@@ -138,7 +147,7 @@ impl TagEngine for DeviceTags {
 
 impl RequestedEngine for DeviceTags {
     fn batch_width(&self, params: Params, max_hashes: usize) -> Result<usize, EngineFailure> {
-        self.with_memory(params, max_hashes, |argon2| argon2.width()).map_err(|error| self.failure(error))
+        self.with_memory(params, max_hashes, |argon2| argon2.width()).map_err(|cause| self.failure(cause))
     }
 
     fn names(&self) -> (String, String) {

@@ -40,8 +40,7 @@ impl NonceEngine for Nonces {
     }
 
     fn limits(&self) -> NonceLimits {
-        let limits = NonceLimits::new(self.argon2.width(), self.argon2.memory(), STOP_LATENCY);
-        limits.with_host_memory(HitChecker::memory_for(self.checker.pow()))
+        NonceLimits::new(self.argon2.width(), self.argon2.memory(), STOP_LATENCY)
     }
 
     fn order(&self) -> Order {

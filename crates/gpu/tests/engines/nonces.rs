@@ -47,9 +47,7 @@ fn a_search_on_a_device_has_the_hits_of_the_processor() {
     let inside = Recipe::NonceInHeader { offset: 28, len: 4, salt_len: 16 };
     for pow in [salted(256, 1), pow(100, 2, 3, inside, Order::LittleEndian)] {
         let mut on_device = device.nonces(checker(pow), 7).unwrap();
-        let hash = pow.params().blocks() * 1024;
-        let limits = on_device.limits();
-        assert_eq!((limits.in_flight, limits.host_memory), (7, hash));
+        assert_eq!(on_device.limits().in_flight, 7);
         assert_eq!(on_device.name(), device.info().name);
         let mut on_processor = SingleThread::new(pow, Plan::host(), PagePolicy::Plain, 1).unwrap();
         let mut target = [0xff; 32];

@@ -2,6 +2,7 @@
 
 mod cbor_values;
 mod client;
+mod conversation;
 mod golden_frames;
 mod messages;
 mod presence;

@@ -8,11 +8,11 @@ use hashmill_repo::DocumentId;
 use super::Core;
 use super::defect::Defect;
 use super::group_commit::{Batch, Stored};
-use crate::chunk::StoredChunk;
 use crate::document::Input;
 use crate::event::{Action, IoFailure};
 use crate::fact::Fact;
 use crate::ids::{BatchId, SocketId};
+use crate::storage::StoredChunk;
 
 impl Core {
     /// Starts an append if there are changes to store and none is under way.

@@ -6,11 +6,11 @@ use hashmill_repo::DocumentId;
 
 use super::Core;
 use super::entry::Compaction;
-use crate::chunk::{ChunkKey, StoredChunk};
 use crate::document::{Input, SnapshotBytes};
 use crate::event::{Action, IoFailure};
 use crate::fact::Fact;
 use crate::ids::RequestId;
+use crate::storage::{ChunkKey, StoredChunk};
 
 /// Delay after a failed compaction.
 const RETRY: Duration = Duration::from_secs(5);
@@ -19,6 +19,7 @@ impl Core {
     pub(super) fn compact_if_due(&mut self, document: &DocumentId) {
         let Some(entry) = self.documents.get_mut(document) else { return };
         let is_due = entry.compaction.is_none()
+            && !entry.is_deleted
             && entry.compaction_at <= self.now
             && entry.is_idle()
             && entry.ledger.is_due(self.config.max_chunks);

@@ -32,6 +32,8 @@ pub struct Counts {
     pub evictions: u64,
     /// Documents that were put into quarantine.
     pub quarantines: u64,
+    /// Documents that were deleted.
+    pub deletions: u64,
     /// Times that a client was not read because it sent too fast.
     pub pauses: u64,
     /// Sockets that were closed by the server.

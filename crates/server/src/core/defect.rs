@@ -19,6 +19,12 @@ pub(crate) enum Defect {
     NoPause,
     /// A quarantine never ends.
     NoRelease,
+    /// A command is answered before the storage has carried it out.
+    AnswersEarly,
+    /// A deleted document that a client asks for is read as the others.
+    IgnoresTombstones,
+    /// Chunks of a deleted document are removed while others of it are being stored.
+    PurgesEarly,
     /// A compaction deletes chunks that its snapshot does not cover.
     DeletesUnread,
 }

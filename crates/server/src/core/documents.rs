@@ -10,11 +10,11 @@ use super::defect::Defect;
 use super::entry::{Entry, Residence};
 use super::group_commit::{Hold, PendingFrame};
 use crate::access::Access;
-use crate::chunk::{ChunkKey, StoredChunk};
 use crate::document::{DocumentJob, DocumentLimits, Input, Opened, Output, Record, WorkOutput, WorkResult};
 use crate::event::{Action, CloseReason, IoFailure};
 use crate::fact::Fact;
 use crate::ids::{RequestId, SocketId, WorkId};
+use crate::storage::{ChunkKey, StoredChunk, StoredDocument};
 
 /// Delay before a failed load is tried again.
 const LOAD_RETRY: Duration = Duration::from_millis(500);
@@ -37,7 +37,7 @@ impl Core {
         entry
     }
 
-    fn load(&mut self, document: DocumentId) {
+    pub(super) fn load(&mut self, document: DocumentId) {
         let request = RequestId(self.next_number());
         self.loads.insert(request, document.clone());
         self.actions.push(Action::Load(request, document));
@@ -49,16 +49,23 @@ impl Core {
         }
     }
 
-    pub(super) fn finish_load(&mut self, request: RequestId, result: Result<Vec<StoredChunk>, IoFailure>) {
+    pub(super) fn finish_load(&mut self, request: RequestId, result: Result<StoredDocument, IoFailure>) {
         let Some(document) = self.loads.remove(&request) else { return self.finish_denied_load(request) };
-        let chunks = match result {
-            Ok(chunks) => chunks,
+        let stored = match result {
+            Ok(stored) => stored,
             Err(failure) => {
                 let reason = failure.reason().to_owned();
                 self.failed_loads.insert((self.now + LOAD_RETRY, document.clone()));
                 return self.report(Fact::LoadFailed { document, reason });
             }
         };
+        let ignores_tombstones = self.has(Defect::IgnoresTombstones);
+        let Some(entry) = self.documents.get_mut(&document) else { return };
+        if !matches!(entry.residence, Residence::Loading) {
+            return self.restore(&document, stored);
+        }
+        entry.residence = Residence::Busy;
+        let chunks = if ignores_tombstones { stored.chunks } else { self.admit_stored(&document, stored) };
         if self.has(Defect::DeletesUnread)
             && let Some(entry) = self.documents.get_mut(&document)
         {
@@ -244,8 +251,12 @@ impl Core {
             entry.idle_until = None;
             // Otherwise its time starts again when it is at rest.
             if entry.is_at_rest() && is_stored {
+                let is_deleted = entry.is_deleted;
                 self.set_memory(&document, 0);
                 self.documents.remove(&document);
+                if is_deleted {
+                    self.cancel_loads(&document);
+                }
                 self.counts.evictions += 1;
             }
         }

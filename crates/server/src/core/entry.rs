@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::ledger::Ledger;
-use crate::chunk::ChunkKey;
 use crate::document::{Input, OpenDocument};
 use crate::ids::SocketId;
+use crate::storage::ChunkKey;
 
 /// Residence of a document.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ pub(super) struct Entry {
     pub(super) memory_bytes: usize,
     /// It takes no changes for a while.
     pub(super) is_quarantined: bool,
+    /// It is deleted: its contents are not in memory, and for clients it is absent.
+    pub(super) is_deleted: bool,
     /// When it leaves memory, if it is idle.
     pub(super) idle_until: Option<Duration>,
 }
@@ -63,14 +65,13 @@ impl Entry {
             compaction_at: Duration::ZERO,
             memory_bytes: 0,
             is_quarantined: false,
+            is_deleted: false,
             idle_until: None,
         }
     }
 
     pub(super) fn push(&mut self, input: Input) {
-        if let Input::Sync { data, .. } = &input {
-            self.inbox_bytes += data.len();
-        }
+        self.inbox_bytes += input.len();
         self.inbox.push_back(input);
     }
 

@@ -42,7 +42,8 @@ impl Core {
         }
         match envelope.message() {
             Ok(message @ Message::Join { .. }) => self.join(id, &message),
-            Ok(Message::Sync(body) | Message::Request(body)) => self.receive_sync(id, body),
+            Ok(Message::Sync(body)) => self.receive_sync(id, body, false),
+            Ok(Message::Request(body)) => self.receive_sync(id, body, true),
             Ok(Message::Ephemeral(body)) => self.relay(id, &body),
             Ok(_) => {}
             Err(_) => self.close(id, CloseReason::Malformed),
@@ -80,7 +81,7 @@ impl Core {
         self.announce(id);
     }
 
-    fn receive_sync(&mut self, id: SocketId, body: SyncBody<'_>) {
+    fn receive_sync(&mut self, id: SocketId, body: SyncBody<'_>, is_request: bool) {
         let Ok(document) = body.document.parse::<DocumentId>() else { return };
         let Some(socket) = self.sockets.get_mut(id) else { return };
         let access = socket.access_to(&document);
@@ -95,6 +96,10 @@ impl Core {
         if access == Access::Denied {
             return self.deny(id, &document);
         }
+        if self.is_closed(&document) {
+            return self.ignore_message(id, &document, is_request);
+        }
+        let Some(socket) = self.sockets.get_mut(id) else { return };
         socket.documents.entry(document.clone()).or_insert(0);
         socket.inbox_bytes += data.len();
         let entry = self.entry(&document);
@@ -108,7 +113,7 @@ impl Core {
         let Ok(document) = body.document.parse::<DocumentId>() else { return };
         let Some(socket) = self.sockets.get(id) else { return };
         let takes_part =
-            socket.documents.contains_key(&document) && socket.access_to(&document) != Access::Denied;
+            socket.documents.contains_key(&document) && self.access_now(id, &document) > Some(Access::Denied);
         if !takes_part || !self.filter.accept(&body.sender, &body.session, body.count) {
             return;
         }
@@ -134,6 +139,7 @@ impl Core {
         socket.deferred.clear();
         socket.denied.clear();
         socket.lost.clear();
+        socket.unavailable_sent.clear();
         for document in std::mem::take(&mut socket.documents).into_keys() {
             let Some(entry) = self.documents.get_mut(&document) else { continue };
             entry.sockets.remove(&id);

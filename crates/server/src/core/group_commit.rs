@@ -6,8 +6,8 @@ use std::time::Duration;
 use hashmill_doc::ChangeHash;
 use hashmill_repo::DocumentId;
 
-use crate::chunk::StoredChunk;
 use crate::ids::{BatchId, SocketId};
+use crate::storage::StoredChunk;
 
 /// Delay before the first retry of a failed append, and the maximum after doubling.
 const FIRST_RETRY: Duration = Duration::from_millis(50);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::chunk::{ChunkKey, ChunkKind};
+use crate::storage::{ChunkKey, ChunkKind};
 
 /// A document of fewer bytes in chunks is not compacted for its size alone.
 const MIN_COMPACTED_BYTES: usize = 1 << 10;

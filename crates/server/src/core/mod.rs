@@ -29,6 +29,7 @@ pub use counts::Counts;
 use defect::Defect;
 use entry::Entry;
 use group_commit::GroupCommit;
+use rules::Commands;
 use sockets::Sockets;
 
 /// A sync server without sockets, storage, threads and clock.
@@ -55,6 +56,8 @@ pub struct Core {
     commit: GroupCommit,
     /// Documents whose inboxes wait for the storage.
     waiting: BTreeSet<DocumentId>,
+    /// Commands of the operator that are not carried out yet.
+    commands: Commands,
     /// Documents without clients, by the time at which they leave memory.
     idle: BTreeSet<(Duration, DocumentId)>,
     /// Estimated memory of all documents.
@@ -118,6 +121,7 @@ impl Core {
             works: BTreeMap::new(),
             commit: GroupCommit::default(),
             waiting: BTreeSet::new(),
+            commands: Commands::default(),
             idle: BTreeSet::new(),
             memory_bytes: 0,
             quarantines: BTreeSet::new(),
@@ -143,6 +147,7 @@ impl Core {
             self.close(id, CloseReason::Slow);
         }
         self.start_append();
+        self.start_commands();
         self.finish_drain();
         self.ask_for_timer();
         std::mem::swap(&mut self.actions, actions);
@@ -182,6 +187,8 @@ impl Core {
             Event::Appended(batch, result) => self.finish_append(batch, result),
             Event::Loaded(request, result) => self.finish_load(request, result),
             Event::Completed(request, result) => self.finish_compaction_step(request, result),
+            Event::CommandReceived(id, document, command) => self.receive_command(id, &document, command),
+            Event::Executed(request, result) => self.finish_command(request, result),
             Event::WorkDone(work, output) => self.finish_work(work, output),
             Event::TimerFired => self.wake_at = self.wake_at.filter(|at| *at > self.now),
             Event::DrainRequested if self.draining == Draining::No => self.draining = Draining::Requested,
@@ -263,6 +270,7 @@ impl Core {
             first(&self.quarantines).filter(|_| !self.has(Defect::NoRelease)),
             self.sockets.next_resume(),
             self.commit.retry_at(),
+            self.commands.next_retry(self.now),
             degrade_at,
         ];
         let next = times.into_iter().flatten().min();

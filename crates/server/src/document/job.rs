@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use hashmill_repo::DocumentId;
 
 use super::open::{DocumentLimits, Input, OpenDocument, Output};
-use crate::chunk::{ChunkKey, StoredChunk};
 use crate::fact::Fact;
 use crate::ids::SocketId;
+use crate::storage::{ChunkKey, StoredChunk};
 
 /// Work on one document. It owns the document until its output is passed back.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use hashmill_repo::DocumentId;
 
 use super::peer::Peer;
 use crate::access::Access;
-use crate::chunk::{ChunkKey, StoredChunk};
 use crate::config::Config;
 use crate::fact::Fact;
 use crate::ids::SocketId;
+use crate::storage::{ChunkKey, StoredChunk};
 
 /// Estimated memory of an operation and of a change.
 const OPERATION_BYTES: u64 = 48;
@@ -39,6 +39,8 @@ pub(crate) struct OpenDocument {
     content_bytes: usize,
     /// Changes of clients broke a rule or a limit, so changes are refused for a while.
     is_quarantined: bool,
+    /// The document is deleted: it has no contents, and no client has access.
+    is_deleted: bool,
     limits: DocumentLimits,
 }
 
@@ -81,8 +83,23 @@ pub(crate) enum Input {
     Recover(Vec<StoredChunk>),
     /// The quarantine ends: take changes again.
     Release,
+    /// The document is deleted: its contents leave memory.
+    Delete,
+    /// The document is no longer deleted: these are its chunks.
+    Restore(Vec<StoredChunk>),
     /// Write a snapshot.
     Snapshot,
+}
+
+impl Input {
+    /// Bytes of sync messages and chunks.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Sync { data, .. } => data.len(),
+            Self::Restore(chunks) => chunks.iter().map(|chunk| chunk.bytes.len()).sum(),
+            _ => 0,
+        }
+    }
 }
 
 /// A frame for a client.
@@ -143,6 +160,7 @@ impl OpenDocument {
             is_degraded: false,
             content_bytes: 0,
             is_quarantined: false,
+            is_deleted: false,
             limits,
         }
     }
@@ -238,6 +256,8 @@ impl OpenDocument {
             }
             Input::Leave(socket) => drop(self.peers.remove(&socket)),
             Input::Resume => {}
+            // A batch from before the deletion is read with the others when the document is brought back.
+            Input::Durable(_) if self.is_deleted => {}
             Input::Durable(heads) => self.durable_heads = heads,
             Input::Degrade => {
                 self.is_degraded = true;
@@ -246,12 +266,22 @@ impl OpenDocument {
             }
             Input::Recover(chunks) => {
                 self.is_degraded = false;
+                let chunks = if self.is_deleted { Vec::new() } else { chunks };
                 output.read.extend(self.read_chunks(chunks, &mut output.facts));
                 self.start_over();
             }
             Input::Release => {
                 self.is_quarantined = false;
                 self.start_over();
+            }
+            Input::Delete => {
+                self.clear();
+                self.is_deleted = true;
+            }
+            Input::Restore(chunks) => {
+                self.clear();
+                self.is_deleted = false;
+                output.read.extend(self.read_chunks(chunks, &mut output.facts));
             }
             Input::Snapshot => {
                 let (heads, bytes) = (self.doc.get_heads(), self.save());
@@ -334,6 +364,13 @@ impl OpenDocument {
     /// The whole document. Changes that wait for others are left out: they were confirmed to no client.
     fn save(&mut self) -> Vec<u8> {
         self.doc.save_with(SaveOptions { retain_orphans: false, ..SaveOptions::default() })
+    }
+
+    fn clear(&mut self) {
+        self.doc = empty(self.limits.changes);
+        self.durable_heads.clear();
+        self.staged_heads.clear();
+        self.content_bytes = 0;
     }
 
     fn return_to_durable(&mut self) {

@@ -1,7 +1,6 @@
 //! A client that takes part in a document.
 
-use hashmill_doc::sync::StateParts;
-use hashmill_doc::{ChangeHash, Document};
+use hashmill_doc::Document;
 use hashmill_repo::{Conversation, ReceivedMessage, SyncError};
 
 use crate::access::Access;
@@ -82,11 +81,9 @@ impl Peer {
     ) -> Result<ReceivedMessage, (SyncError, bool)> {
         self.is_due = true;
         self.has_requested = true;
-        let last_sent_before = self.conversation.state().last_sent_heads().to_vec();
         match self.conversation.receive(doc, data) {
             Ok(received) => {
                 self.failures = 0;
-                self.owe_confirmation(doc, &last_sent_before);
                 Ok(received)
             }
             Err(error) => {
@@ -96,17 +93,6 @@ impl Peer {
                 let closes = matches!(error, SyncError::NoProgress) || self.failures > max_idle;
                 Err((error, closes))
             }
-        }
-    }
-
-    /// The protocol sends nothing to a client that names our heads: it takes that for an answer to them. A client whose changes
-    /// arrived in an earlier message that is not answered yet has created these heads itself, and waits for their confirmation.
-    fn owe_confirmation(&mut self, doc: &Document, last_sent_before: &[ChangeHash]) {
-        let state = self.conversation.state();
-        let heads = doc.get_heads();
-        let is_taken_as_sent = state.last_sent_heads() == heads && last_sent_before != heads;
-        if is_taken_as_sent && StateParts::from(state).have_responded {
-            self.conversation.restart();
         }
     }
 

@@ -16,14 +16,14 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 
 use super::metrics::{ShellCounts, write_metrics};
 use super::store::Store;
-use crate::chunk::{ChunkKey, StoredChunk};
 use crate::config::Config;
 use crate::core::Core;
 use crate::document::DocumentJob;
 use crate::event::{Action, CloseReason, Event};
 use crate::fact::Fact;
 use crate::identity::Identity;
-use crate::ids::{BatchId, RequestId, SocketId, WorkId};
+use crate::ids::{BatchId, CommandId, RequestId, SocketId, WorkId};
+use crate::storage::{ChunkKey, Command, CommandOutcome, StoredChunk};
 
 /// Maximum number of threads for loads and large work.
 const MAX_WORKERS: usize = 4;
@@ -51,12 +51,15 @@ enum Input {
     Report(Fact),
     /// A request for metrics.
     Metrics(oneshot::Sender<String>),
+    /// The operator's command, and where its outcome goes.
+    Command(DocumentId, Command, oneshot::Sender<CommandOutcome>),
 }
 
 enum StoreJob {
     Append(BatchId, Vec<StoredChunk>),
     Put(RequestId, StoredChunk),
     Delete(RequestId, Vec<ChunkKey>),
+    Execute(RequestId, DocumentId, Command),
 }
 
 enum WorkerJob {
@@ -115,6 +118,8 @@ impl Driver {
             core: Core::new(config),
             sockets: BTreeMap::new(),
             paused: BTreeMap::new(),
+            last_command: 0,
+            answers: BTreeMap::new(),
             writes,
             works,
             health: Arc::clone(&health),
@@ -180,6 +185,13 @@ impl Handle {
         received.await.ok()
     }
 
+    /// Carries out a command about a document, and returns its outcome when it is durable. `None` if the core has ended.
+    pub(super) async fn execute(&self, document: DocumentId, command: Command) -> Option<CommandOutcome> {
+        let (answer, received) = oneshot::channel();
+        self.send(Input::Command(document, command, answer));
+        received.await.ok()
+    }
+
     pub(super) fn change_rights(&self, socket: SocketId, identity: Arc<Identity>) {
         self.send(Input::Event(Event::RightsChanged(socket, identity)));
     }
@@ -219,6 +231,9 @@ struct CoreThread {
     sockets: BTreeMap<SocketId, SocketQueue>,
     /// Sockets that are not read, with the permits of frames that were read since.
     paused: BTreeMap<SocketId, Vec<OwnedSemaphorePermit>>,
+    last_command: u64,
+    /// Where the outcomes of commands go.
+    answers: BTreeMap<CommandId, oneshot::Sender<CommandOutcome>>,
     writes: Sender<StoreJob>,
     works: Sender<WorkerJob>,
     health: Arc<Health>,
@@ -256,6 +271,12 @@ impl CoreThread {
                     // The request may have ended.
                     let _ = answer.send(text);
                     continue;
+                }
+                Ok(Input::Command(document, command, answer)) => {
+                    self.last_command += 1;
+                    let id = CommandId(self.last_command);
+                    self.answers.insert(id, answer);
+                    (Event::CommandReceived(id, document, command), None)
                 }
                 Ok(Input::Report(fact)) => {
                     report(&fact);
@@ -305,6 +326,15 @@ impl CoreThread {
                 drop(self.writes.send(StoreJob::Put(request, chunk)));
             }
             Action::Delete(request, keys) => drop(self.writes.send(StoreJob::Delete(request, keys))),
+            Action::Execute(request, document, command) => {
+                drop(self.writes.send(StoreJob::Execute(request, document, command)));
+            }
+            Action::Answer(id, outcome) => {
+                if let Some(answer) = self.answers.remove(&id) {
+                    // The request may have ended.
+                    let _ = answer.send(outcome);
+                }
+            }
             Action::Load(request, document) => drop(self.works.send(WorkerJob::Load(request, document))),
             Action::RunWork(work, job) => drop(self.works.send(WorkerJob::Work(work, job))),
             Action::WakeAt(at) => self.wake_at = Some(at),
@@ -329,6 +359,9 @@ fn run_writes(jobs: &Receiver<StoreJob>, store: &Store, inputs: &Sender<Input>, 
                 Event::Appended(batch, result)
             }
             StoreJob::Put(request, chunk) => Event::Completed(request, store.put(&[chunk])),
+            StoreJob::Execute(request, document, command) => {
+                Event::Executed(request, store.execute(&document, command))
+            }
             StoreJob::Delete(request, keys) => Event::Completed(request, store.delete(&keys)),
         };
         if inputs.send(Input::Event(event)).is_err() {

@@ -19,6 +19,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::Settings;
 use super::addresses::{AddressPermit, Addresses};
+use super::admin;
+use super::admin::{Admin, Ends, Sweeper};
 use super::auth::{chosen_protocol, token_of};
 use super::driver::Handle;
 use super::gate::Gate;
@@ -40,18 +42,23 @@ pub(super) struct Http {
     sockets: Arc<Semaphore>,
     addresses: Addresses,
     has_metrics: bool,
+    admin: Option<Arc<Admin>>,
 }
 
-/// A connection counts while these are held.
-struct Permits {
-    _all: OwnedSemaphorePermit,
+/// A connection: its addresses, and permits that it holds.
+struct Connection {
+    ends: Ends,
+    _permit: OwnedSemaphorePermit,
     /// `None`: its address has too many connections.
-    address: Option<AddressPermit>,
+    address_permit: Option<AddressPermit>,
 }
 
 impl Http {
-    pub(super) fn new(core: Handle, gate: Gate, settings: &Settings) -> Http {
+    pub(super) fn new(core: Handle, gate: Gate, settings: &Settings, sweeper: &Sweeper) -> Http {
+        let admin =
+            settings.admin_token.map(|token| Arc::new(Admin::new(token, core.clone(), settings, sweeper)));
         Http {
+            admin,
             core,
             gate,
             max_frame_bytes: settings.max_frame_bytes,
@@ -68,21 +75,26 @@ impl Http {
             match listener.accept().await {
                 Ok((stream, address)) => {
                     let http = self.clone();
-                    let permits = Permits { _all: permit, address: self.addresses.acquire(address.ip()) };
-                    tokio::spawn(async move { http.serve(stream, permits).await });
+                    let Ok(local) = stream.local_addr() else { continue };
+                    let connection = Connection {
+                        ends: Ends { peer: address.ip(), local: local.ip() },
+                        _permit: permit,
+                        address_permit: self.addresses.acquire(address.ip()),
+                    };
+                    tokio::spawn(async move { http.serve(stream, connection).await });
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             }
         }
     }
 
-    async fn serve(self, stream: TcpStream, permits: Permits) {
+    async fn serve(self, stream: TcpStream, connection: Connection) {
         // Sync messages are small and awaited.
         let _ = stream.set_nodelay(true);
-        let (http, permits) = (Arc::new(self), Arc::new(permits));
+        let (http, connection) = (Arc::new(self), Arc::new(connection));
         let service = service_fn(move |request| {
-            let (http, permits) = (Arc::clone(&http), Arc::clone(&permits));
-            async move { Ok::<_, Infallible>(http.respond(request, &permits).await) }
+            let (http, connection) = (Arc::clone(&http), Arc::clone(&connection));
+            async move { Ok::<_, Infallible>(http.respond(request, &connection).await) }
         });
         let mut server = hyper::server::conn::http1::Builder::new();
         server.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
@@ -90,15 +102,21 @@ impl Http {
         let _ = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
     }
 
-    async fn respond(&self, request: Request<Incoming>, permits: &Arc<Permits>) -> Response<Body> {
-        if permits.address.is_none() {
+    async fn respond(&self, request: Request<Incoming>, connection: &Arc<Connection>) -> Response<Body> {
+        if connection.address_permit.is_none() {
             let mut response =
                 text(StatusCode::TOO_MANY_REQUESTS, "too many connections from this address\n");
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             return response;
         }
         if let Some(key) = upgrade_key(&request) {
-            return self.upgrade(request, &key, permits);
+            return self.upgrade(request, &key, connection);
+        }
+        if let Some(admin) = self.admin.as_ref().filter(|_| admin::has_path(request.uri().path())) {
+            let (status, answer) = admin.respond(&request.into_parts().0, connection.ends).await;
+            let mut response = text(status, format!("{answer}\n"));
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            return response;
         }
         match (request.method(), request.uri().path()) {
             (&Method::GET | &Method::HEAD, "/healthz") => text(StatusCode::OK, "alive\n"),
@@ -126,7 +144,7 @@ impl Http {
     }
 
     /// Lets a client in, or says why not.
-    fn upgrade(&self, request: Request<Incoming>, key: &str, permits: &Arc<Permits>) -> Response<Body> {
+    fn upgrade(&self, request: Request<Incoming>, key: &str, connection: &Arc<Connection>) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let token = token_of(&parts);
         let admission = match self.gate.admit(token.as_ref().map(|token| token.as_str())) {
@@ -148,13 +166,13 @@ impl Http {
         }
         let upgrade = hyper::upgrade::on(Request::from_parts(parts, body));
         let (core, mut gate) = (self.core.clone(), self.gate.clone());
-        let (permits, max_frame_bytes) = (Arc::clone(permits), self.max_frame_bytes);
+        let (connection, max_frame_bytes) = (Arc::clone(connection), self.max_frame_bytes);
         tokio::spawn(async move {
             if let Ok(upgraded) = upgrade.await {
                 let client = socket::Client { admission, token, gate: &mut gate };
                 socket::serve(TokioIo::new(upgraded), &core, client, max_frame_bytes).await;
             }
-            drop(permits);
+            drop(connection);
         });
         response
     }

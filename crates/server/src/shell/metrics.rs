@@ -73,6 +73,7 @@ pub(super) fn write_metrics(usage: &Usage, counts: &Counts, shell: &ShellCounts)
         ("loads_total", "Documents that were loaded.", counts.loads),
         ("evictions_total", "Documents that left memory.", counts.evictions),
         ("quarantines_total", "Documents that were put into quarantine.", counts.quarantines),
+        ("deletions_total", "Documents that were deleted.", counts.deletions),
         ("pauses_total", "Times that a client was not read because it sent too fast.", counts.pauses),
         ("closed_connections_total", "Connections that the server closed.", counts.closes),
     ];

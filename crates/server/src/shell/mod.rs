@@ -4,6 +4,7 @@
 //! large work on further ones, sockets on tokio's.
 
 mod addresses;
+mod admin;
 pub mod auth;
 mod driver;
 mod error;
@@ -28,10 +29,11 @@ use crate::config::Config;
 use crate::fact::Fact;
 use hashmill_repo::StorageId;
 
+pub use admin::execute;
 pub use error::{OpenError, RunError};
 pub use transfer::{TransferCounts, TransferError, TransferFact, check, export, import};
 
-use auth::Authentication;
+use auth::{Authentication, TokenDigest};
 use driver::Driver;
 use gate::Gate;
 use store::Store;
@@ -66,6 +68,10 @@ pub struct Settings {
     pub limits: ClientLimits,
     /// Answer requests for metrics?
     pub has_metrics: bool,
+    /// Digest of the token for commands of the operator, by requests from this machine. `None`: there are none.
+    pub admin_token: Option<TokenDigest>,
+    /// A deleted document can be brought back for this time. Then its contents are removed.
+    pub undelete_time: Duration,
 }
 
 /// Limits of single clients and documents.
@@ -179,7 +185,9 @@ impl Server {
         let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
         let result = runtime.block_on(async {
             let gate = Gate::new(authentication.subscribe(), settings.max_access, settings.unix_time);
-            let http = http::Http::new(driver.handle(), gate, &settings);
+            let sweeper = admin::Sweeper::new(driver.handle(), Arc::clone(&store), &settings);
+            let http = http::Http::new(driver.handle(), gate, &settings, &sweeper);
+            tokio::spawn(sweeper.run());
             let mut stops = stop.subscribe();
             let mut ended = driver.ended();
             tokio::select! {

@@ -9,21 +9,28 @@ use hashmill_repo::DocumentId;
 use redb::{Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, Table, TableDefinition};
 
 use super::error::OpenError;
-use crate::chunk::{ChunkKey, ChunkKind, StoredChunk, name_of_bytes};
 use crate::event::IoFailure;
+use crate::storage::{
+    ChunkKey, ChunkKind, Command, CommandOutcome, StoredChunk, StoredDocument, Tombstone, TombstoneChange,
+    name_of_bytes,
+};
 
 /// The database in the directory.
 const FILE: &str = "hashmill.redb";
 /// A file of automerge-repo's server: the key `storage-adapter-id`.
 const FOREIGN_FILE: &str = "st/orage-adapter-id";
 /// Version of the format: tables, keys and values.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
+/// The version without tombstones. It is changed to the current one, whose programs alone know which documents are deleted.
+const FORMAT_WITHOUT_TOMBSTONES: u64 = 1;
 /// Memory for pages of the database.
 const CACHE_BYTES: usize = 64 << 20;
 
 type Key = (&'static str, &'static str, &'static str);
 /// Chunks by document, kind and name, as automerge-repo names them.
 const CHUNKS: TableDefinition<'_, Key, &[u8]> = TableDefinition::new("chunks");
+/// Tombstones of deleted documents: time of the deletion, and whether the chunks are gone.
+const TOMBSTONES: TableDefinition<'_, &str, (u64, bool)> = TableDefinition::new("tombstones");
 /// Facts about the storage, by name.
 const FACTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("facts");
 const FORMAT_FACT: &str = "format";
@@ -93,8 +100,11 @@ impl Store {
         &self.storage_id
     }
 
-    /// All chunks of a document. Entries of other kinds are left out.
-    pub(super) fn load(&self, document: &DocumentId) -> Result<Vec<StoredChunk>, IoFailure> {
+    /// All chunks of a document, unless it is deleted. Entries of other kinds are left out.
+    pub(super) fn load(&self, document: &DocumentId) -> Result<StoredDocument, IoFailure> {
+        if self.tombstone(&document.to_string())?.is_some() {
+            return Ok(StoredDocument { chunks: Vec::new(), is_deleted: true });
+        }
         let entries = self.entries(&document.to_string())?;
         let chunk = |entry: Entry| {
             let key = ChunkKey {
@@ -104,7 +114,77 @@ impl Store {
             };
             Some(StoredChunk { key, bytes: entry.bytes })
         };
-        Ok(entries.into_iter().filter_map(chunk).collect())
+        let chunks = entries.into_iter().filter_map(chunk).collect();
+        Ok(StoredDocument { chunks, is_deleted: false })
+    }
+
+    /// The tombstone of a document, if it is deleted.
+    pub(super) fn tombstone(&self, document: &str) -> Result<Option<Tombstone>, IoFailure> {
+        self.with_database(|database| {
+            let table = database.begin_read()?.open_table(TOMBSTONES)?;
+            Ok(table.get(document)?.map(|value| to_tombstone(value.value())))
+        })
+    }
+
+    /// Up to `max` documents that were deleted at this time or earlier, and are not purged.
+    pub(super) fn purgeable(&self, deleted_until: u64, max: usize) -> Result<Vec<DocumentId>, IoFailure> {
+        self.with_database(|database| {
+            let table = database.begin_read()?.open_table(TOMBSTONES)?;
+            let mut found = Vec::new();
+            for entry in table.iter()? {
+                let (document, value) = entry?;
+                let Tombstone { deleted_at, is_purged } = to_tombstone(value.value());
+                if !is_purged && deleted_at <= deleted_until {
+                    // An id that is none was written by another program, and is left alone.
+                    found.extend(document.value().parse::<DocumentId>().ok());
+                }
+                if found.len() >= max {
+                    break;
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Carries out a command durably.
+    pub(super) fn execute(
+        &self,
+        document: &DocumentId,
+        command: Command,
+    ) -> Result<CommandOutcome, IoFailure> {
+        let document = document.to_string();
+        let document = document.as_str();
+        self.with_database(|database| {
+            let transaction = database.begin_write()?;
+            let outcome = {
+                let mut tombstones = transaction.open_table(TOMBSTONES)?;
+                let mut chunks = transaction.open_table(CHUNKS)?;
+                let tombstone = tombstones.get(document)?.map(|value| to_tombstone(value.value()));
+                let range = (document, "", "")..;
+                let has_chunks = match chunks.range(range.clone())?.next().transpose()? {
+                    Some((key, _)) => key.value().0 == document,
+                    None => false,
+                };
+                let (outcome, change) = command.decide(tombstone, has_chunks);
+                match change {
+                    TombstoneChange::Nothing => {}
+                    TombstoneChange::Insert(Tombstone { deleted_at, is_purged }) => {
+                        tombstones.insert(document, (deleted_at, is_purged))?;
+                    }
+                    TombstoneChange::Remove => drop(tombstones.remove(document)?),
+                    TombstoneChange::RemoveChunks(Tombstone { deleted_at, is_purged }) => {
+                        // The smallest text that is larger.
+                        let end = format!("{document}\0");
+                        chunks.retain_in((document, "", "")..(end.as_str(), "", ""), |_, _| false)?;
+                        tombstones.insert(document, (deleted_at, is_purged))?;
+                    }
+                }
+                outcome
+            };
+            // Returns when the data has reached the disk.
+            transaction.commit()?;
+            Ok(outcome)
+        })
     }
 
     /// All entries of a document, in the order of kinds and names.
@@ -212,6 +292,10 @@ impl Store {
     }
 }
 
+fn to_tombstone((deleted_at, is_purged): (u64, bool)) -> Tombstone {
+    Tombstone { deleted_at, is_purged }
+}
+
 fn create(path: &Path) -> Result<Database, DatabaseError> {
     Database::builder().set_cache_size(CACHE_BYTES).create(path)
 }
@@ -223,6 +307,9 @@ fn read_facts(database: &Database, new_storage_id: &str) -> Result<Result<String
         let mut facts = transaction.open_table(FACTS)?;
         match read_text(&facts, FORMAT_FACT)? {
             Some(found) if found == FORMAT.to_string() => {}
+            Some(found) if found == FORMAT_WITHOUT_TOMBSTONES.to_string() => {
+                facts.insert(FORMAT_FACT, FORMAT.to_string().as_bytes())?;
+            }
             // A version that is no number is not one of ours.
             Some(found) => return Ok(Err(found.parse().unwrap_or(u64::MAX))),
             None => drop(facts.insert(FORMAT_FACT, FORMAT.to_string().as_bytes())?),
@@ -236,6 +323,7 @@ fn read_facts(database: &Database, new_storage_id: &str) -> Result<Result<String
         }
     };
     transaction.open_table(CHUNKS)?;
+    transaction.open_table(TOMBSTONES)?;
     transaction.commit()?;
     Ok(Ok(storage_id))
 }

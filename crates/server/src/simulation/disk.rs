@@ -8,20 +8,24 @@ use hashmill_testkit::Rng;
 use super::promise::Promise;
 use super::scenario::Knobs;
 use super::violation::Violation;
-use crate::chunk::{ChunkKey, StoredChunk};
 use crate::event::IoFailure;
+use crate::storage::{
+    ChunkKey, Command, CommandOutcome, StoredChunk, StoredDocument, Tombstone, TombstoneChange,
+};
 
 /// A write under way.
 #[derive(Clone, Debug)]
 pub(super) enum Write {
     Put(Vec<StoredChunk>),
     Delete(Vec<ChunkKey>),
+    Execute(DocumentId, Command),
 }
 
 /// The storage: what survives a crash now.
 #[derive(Default)]
 pub(super) struct Disk {
     stored: BTreeMap<ChunkKey, Vec<u8>>,
+    tombstones: BTreeMap<DocumentId, Tombstone>,
     /// All writes fail.
     pub(super) is_out: bool,
 }
@@ -34,7 +38,7 @@ impl Disk {
         knobs: &Knobs,
         rng: &mut Rng,
         promise: &mut Promise,
-    ) -> Result<Result<(), IoFailure>, Violation> {
+    ) -> Result<Result<CommandOutcome, IoFailure>, Violation> {
         if self.is_out || rng.below(100) < knobs.failed_writes {
             return Ok(Err(IoFailure::NotDone("no space left".to_owned())));
         }
@@ -44,18 +48,46 @@ impl Disk {
             }
             return Ok(Err(IoFailure::Unknown("timeout".to_owned())));
         }
-        self.apply(write, promise)?;
-        Ok(Ok(()))
+        Ok(Ok(self.apply(write, promise)?))
     }
 
-    fn apply(&mut self, write: Write, promise: &mut Promise) -> Result<(), Violation> {
+    fn apply(&mut self, write: Write, promise: &mut Promise) -> Result<CommandOutcome, Violation> {
         match write {
-            Write::Put(chunks) => chunks.into_iter().try_for_each(|chunk| self.put(chunk, promise)),
-            Write::Delete(keys) => keys.iter().try_for_each(|key| self.delete(key, promise)),
+            Write::Put(chunks) => chunks.into_iter().try_for_each(|chunk| self.put(chunk, promise))?,
+            Write::Delete(keys) => keys.iter().try_for_each(|key| self.delete(key, promise))?,
+            Write::Execute(document, command) => return Ok(self.execute(&document, command, promise)),
         }
+        Ok(CommandOutcome::Done)
+    }
+
+    fn execute(&mut self, document: &DocumentId, command: Command, promise: &mut Promise) -> CommandOutcome {
+        let tombstone = self.tombstones.get(document).copied();
+        let (outcome, change) = command.decide(tombstone, self.has_chunks(document));
+        match change {
+            TombstoneChange::Nothing => {}
+            TombstoneChange::Insert(tombstone) => drop(self.tombstones.insert(document.clone(), tombstone)),
+            TombstoneChange::Remove => drop(self.tombstones.remove(document)),
+            TombstoneChange::RemoveChunks(tombstone) => {
+                self.stored.retain(|key, _| key.document != *document);
+                self.tombstones.insert(document.clone(), tombstone);
+                promise.note_purged(document);
+            }
+        }
+        outcome
+    }
+
+    pub(super) fn has_chunks(&self, document: &DocumentId) -> bool {
+        self.stored.keys().any(|key| key.document == *document)
+    }
+
+    pub(super) fn tombstone(&self, document: &DocumentId) -> Option<Tombstone> {
+        self.tombstones.get(document).copied()
     }
 
     fn put(&mut self, chunk: StoredChunk, promise: &mut Promise) -> Result<(), Violation> {
+        if self.tombstone(&chunk.key.document).is_some_and(|tombstone| tombstone.is_purged) {
+            return Err(Violation::new("deletion", format!("{}: stored after the purge", chunk.key)));
+        }
         promise.note_stored(&chunk);
         let StoredChunk { key, bytes } = chunk;
         match self.stored.insert(key.clone(), bytes) {
@@ -98,17 +130,22 @@ impl Disk {
                     self.delete(key, promise)?;
                 }
             }
+            Write::Execute(document, command) => {
+                if rng.below(2) == 0 {
+                    self.execute(&document, command, promise);
+                }
+            }
         }
         Ok(())
     }
 
-    /// All chunks of a document. A load may fail, or deliver a damaged chunk that is whole on the disk.
+    /// All that is stored of a document. A load may fail, or deliver a damaged chunk that is whole on the disk.
     pub(super) fn load(
         &self,
         document: &DocumentId,
         knobs: &Knobs,
         rng: &mut Rng,
-    ) -> Result<Vec<StoredChunk>, IoFailure> {
+    ) -> Result<StoredDocument, IoFailure> {
         if rng.below(100) < knobs.failed_loads {
             return Err(IoFailure::NotDone("read error".to_owned()));
         }
@@ -123,6 +160,6 @@ impl Disk {
                 bytes[offset] ^= 1 << rng.below(8);
             }
         }
-        Ok(chunks)
+        Ok(StoredDocument { chunks, is_deleted: self.tombstones.contains_key(document) })
     }
 }

@@ -30,6 +30,11 @@ struct Exchange {
 }
 
 impl Exchanges {
+    /// The exchanges about a document start again.
+    pub(super) fn forget(&mut self, document: &DocumentId) {
+        self.all.retain(|(_, about), _| about != document);
+    }
+
     /// Notes a message of one side, beside others in flight.
     pub(super) fn note(
         &mut self,

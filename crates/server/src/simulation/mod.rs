@@ -94,6 +94,9 @@ fn known_mistakes_are_found() {
         (Defect::UnboundedQueue, &["memory"], 200),
         (Defect::DeletesUnread, &["promise"], 600),
         (Defect::RightsAtOpenOnly, &["rights"], 100),
+        (Defect::AnswersEarly, &["deletion"], 100),
+        (Defect::IgnoresTombstones, &["deletion"], 100),
+        (Defect::PurgesEarly, &["deletion", "promise", "panic"], 600),
         (Defect::NoPause, &["rate"], 100),
         (Defect::NoRelease, &["convergence"], 200),
     ] {

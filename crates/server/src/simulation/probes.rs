@@ -4,26 +4,33 @@ use std::collections::BTreeMap;
 
 use crate::event::{CloseReason, Event, IoFailure};
 use crate::fact::Fact;
+use crate::storage::CommandOutcome;
 
 /// Everything that is counted, with the least number in a hundred worlds: about a third of what worlds reach today.
-const LEAST: [(&str, usize); 44] = [
+const LEAST: [(&str, usize); 50] = [
     ("appends", 900),
     ("broadcasts", 200),
     ("chunks that wait for others", 3),
     ("client restarts", 60),
     ("closed by a drain", 40),
+    ("commands", 60),
+    ("commands carried out", 60),
     ("compaction steps", 300),
     ("cuts", 40),
     ("degradations", 20),
     ("degraded steps", 700),
     ("deletions", 100),
     ("denied frames", 100),
+    ("documents deleted", 30),
+    ("documents purged", 5),
+    ("documents undeleted", 30),
     ("documents behind their sync", 3),
     ("drained", 20),
     ("drains", 20),
     ("edits", 2000),
     ("ends in writes", 7),
     ("ends of the server", 90),
+    ("failed commands", 10),
     ("failed compactions", 20),
     ("failed loads", 9),
     ("failed writes", 100),
@@ -77,15 +84,17 @@ impl Probes {
             Event::Loaded(_, Ok(_)) => "loads",
             Event::Loaded(_, Err(_)) => "failed loads",
             Event::Completed(..) => "compaction steps",
+            Event::CommandReceived(..) => "commands",
+            Event::Executed(..) => "commands carried out",
             Event::WorkDone(..) => "jobs",
             Event::TimerFired => "timers",
             Event::DrainRequested => "drains",
         });
     }
 
-    pub(super) fn note_write(&mut self, result: &Result<(), IoFailure>) {
+    pub(super) fn note_write(&mut self, result: &Result<CommandOutcome, IoFailure>) {
         match result {
-            Ok(()) => {}
+            Ok(_) => {}
             Err(IoFailure::NotDone(_)) => self.count("failed writes"),
             Err(IoFailure::Unknown(_)) => self.count("unknown writes"),
         }
@@ -113,6 +122,10 @@ impl Probes {
             Fact::Degraded => self.count("degradations"),
             Fact::Recovered => self.count("recoveries"),
             Fact::Drained => self.count("drained"),
+            Fact::Deleted { .. } => self.count("documents deleted"),
+            Fact::Undeleted { .. } => self.count("documents undeleted"),
+            Fact::Purged { .. } => self.count("documents purged"),
+            Fact::CommandFailed { .. } => self.count("failed commands"),
             Fact::Quarantined { .. } => self.count("quarantines"),
             _ => {}
         }

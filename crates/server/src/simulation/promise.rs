@@ -6,7 +6,7 @@ use hashmill_doc::{ChangeHash, Limits, examine};
 use hashmill_repo::DocumentId;
 
 use super::violation::Violation;
-use crate::chunk::StoredChunk;
+use crate::storage::StoredChunk;
 
 /// Changes that clients created, that were confirmed to them, and that are stored.
 #[derive(Default)]
@@ -74,6 +74,13 @@ impl Promise {
     pub(super) fn note_stored(&mut self, chunk: &StoredChunk) {
         let changes = self.documents.entry(chunk.key.document.clone()).or_default();
         hashes(&chunk.bytes).for_each(|hash| *changes.stored.entry(hash).or_default() += 1);
+    }
+
+    /// Notes that a deleted document is gone for good, with all that was promised.
+    pub(super) fn note_purged(&mut self, document: &DocumentId) {
+        let changes = self.documents.entry(document.clone()).or_default();
+        changes.stored.clear();
+        changes.confirmed.clear();
     }
 
     /// Notes that a chunk is gone, and checks that its changes were not confirmed, or are stored elsewhere.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::chunk::StoredChunk;
 use crate::event::{Action, Event};
+use crate::storage::StoredChunk;
 
 /// Number of lines that are kept to explain a violation.
 const MAX_LINES: usize = 80;
@@ -39,9 +39,9 @@ impl Trace {
         self.add(now.as_nanos());
         match event {
             Event::FrameReceived(socket, frame) => self.add_bytes("frame received", socket, frame),
-            Event::Loaded(request, Ok(chunks)) => {
-                self.add(("loaded", request));
-                self.add_chunks(chunks);
+            Event::Loaded(request, Ok(stored)) => {
+                self.add(("loaded", request, stored.is_deleted));
+                self.add_chunks(&stored.chunks);
             }
             // The document says the same in the actions that follow.
             Event::WorkDone(work, _) => self.add(("work done", work)),

@@ -1,5 +1,6 @@
 //! Integration tests of the core: the protocol as clients see it, with a storage that never fails.
 
+mod deletion;
 mod durability;
 mod limits;
 mod malformed;
@@ -13,8 +14,8 @@ use std::time::Duration;
 use hashmill_doc::{ActorId, Document, ROOT, Transactable as _};
 use hashmill_repo::{Client, DocumentId, Message, PeerId};
 use hashmill_server::{
-    Access, Action, BatchId, ChunkKey, CloseReason, Config, Core, Event, Fact, Identity, IoFailure, SocketId,
-    StoredChunk,
+    Access, Action, BatchId, ChunkKey, CloseReason, Command, CommandId, CommandOutcome, Config, Core, Event,
+    Fact, Identity, IoFailure, RequestId, SocketId, StoredChunk, StoredDocument, Tombstone, TombstoneChange,
 };
 
 /// The id of the golden frames' document.
@@ -25,6 +26,12 @@ struct Server {
     core: Core,
     now: Duration,
     stored: BTreeMap<ChunkKey, Vec<u8>>,
+    tombstones: BTreeMap<DocumentId, Tombstone>,
+    /// Outcomes of commands.
+    answers: Vec<(CommandId, CommandOutcome)>,
+    /// Commands wait here while `holds_commands` is set.
+    commands: Vec<(RequestId, DocumentId, Command)>,
+    holds_commands: bool,
     sent: Vec<(SocketId, Vec<u8>)>,
     closed: Vec<(SocketId, CloseReason)>,
     facts: Vec<Fact>,
@@ -48,6 +55,10 @@ impl Server {
             core: Core::new(config),
             now: Duration::ZERO,
             stored: BTreeMap::new(),
+            tombstones: BTreeMap::new(),
+            answers: Vec::new(),
+            commands: Vec::new(),
+            holds_commands: false,
             sent: Vec::new(),
             closed: Vec::new(),
             facts: Vec::new(),
@@ -59,7 +70,7 @@ impl Server {
 
     /// A new server on the same storage, after a crash.
     fn restarted(self) -> Server {
-        Server { stored: self.stored, ..Server::new() }
+        Server { stored: self.stored, tombstones: self.tombstones, ..Server::new() }
     }
 
     fn step(&mut self, event: Event) {
@@ -91,7 +102,8 @@ impl Server {
                 let chunks = those
                     .map(|(key, bytes)| StoredChunk { key: key.clone(), bytes: bytes.clone() })
                     .collect();
-                return Some(Event::Loaded(request, Ok(chunks)));
+                let is_deleted = self.tombstones.contains_key(&document);
+                return Some(Event::Loaded(request, Ok(StoredDocument { chunks, is_deleted })));
             }
             Action::PutSnapshot { request, chunk } => {
                 self.stored.insert(chunk.key, chunk.bytes);
@@ -101,6 +113,14 @@ impl Server {
                 keys.iter().for_each(|key| drop(self.stored.remove(key)));
                 return Some(Event::Completed(request, Ok(())));
             }
+            Action::Execute(request, document, command) if self.holds_commands => {
+                self.commands.push((request, document, command));
+            }
+            Action::Execute(request, document, command) => {
+                let outcome = self.execute(&document, command);
+                return Some(Event::Executed(request, Ok(outcome)));
+            }
+            Action::Answer(id, outcome) => self.answers.push((id, outcome)),
             Action::RunWork(work, job) => return Some(Event::WorkDone(work, job.run())),
             Action::WakeAt(_) => {}
             Action::PauseReads(socket) => drop(self.paused.insert(socket)),
@@ -108,6 +128,29 @@ impl Server {
             Action::Report(fact) => self.facts.push(fact),
         }
         None
+    }
+
+    /// Carries out a command in the storage.
+    fn execute(&mut self, document: &DocumentId, command: Command) -> CommandOutcome {
+        let has_chunks = self.stored.keys().any(|key| key.document == *document);
+        let (outcome, change) = command.decide(self.tombstones.get(document).copied(), has_chunks);
+        match change {
+            TombstoneChange::Insert(tombstone) => drop(self.tombstones.insert(document.clone(), tombstone)),
+            TombstoneChange::Remove => drop(self.tombstones.remove(document)),
+            TombstoneChange::RemoveChunks(tombstone) => {
+                self.stored.retain(|key, _| key.document != *document);
+                self.tombstones.insert(document.clone(), tombstone);
+            }
+            _ => {}
+        }
+        outcome
+    }
+
+    /// Passes a command on, and returns its outcome if there is one at once.
+    fn command(&mut self, command: Command) -> Option<CommandOutcome> {
+        let id = CommandId(self.answers.len() as u64 + self.commands.len() as u64 + 1);
+        self.step(Event::CommandReceived(id, self::id(), command));
+        self.answers.last().filter(|(answered, _)| *answered == id).map(|(_, outcome)| *outcome)
     }
 
     fn open(&mut self, socket: u64) -> SocketId {

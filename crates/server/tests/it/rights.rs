@@ -7,7 +7,7 @@ use hashmill_doc::sync::{Message as SyncMessage, MessageFlags};
 use hashmill_doc::{ActorId, Document, ROOT, Transactable as _};
 use hashmill_repo::message::{PeerMetadata, SyncBody};
 use hashmill_repo::{Client, DocumentId, Message, SyncStatus};
-use hashmill_server::{Access, Action, CloseReason, Config, Core, Event, Identity, SocketId};
+use hashmill_server::{Access, Action, CloseReason, Config, Core, Event, Identity, SocketId, StoredDocument};
 
 use crate::{Server, client, edit, id};
 
@@ -288,7 +288,11 @@ fn a_denied_document_is_looked_for_like_an_absent_one() {
             frames.extend(asker.to_send(Duration::ZERO));
             core.step(Duration::ZERO, Event::FrameReceived(socket, frames[0].clone()), &mut actions);
             if let Some(request) = loads {
-                core.step(Duration::ZERO, Event::Loaded(request, Ok(Vec::new())), &mut actions);
+                core.step(
+                    Duration::ZERO,
+                    Event::Loaded(request, Ok(StoredDocument::default())),
+                    &mut actions,
+                );
             }
         }
         kinds

@@ -370,7 +370,7 @@ pub extern "C" fn hm_doc_commit_by(
 ) -> Option<Box<hm_error>> {
     call(|| {
         let (has_edits, hash) =
-            (has_edits.map(|out| out.write(false)), hash.map(|out| out.write(hm_change_hash::NONE)));
+            (made.map(|out| out.write(false)), hash.map(|out| out.write(hm_change_hash::NONE)));
         let (options, author) = (commit_options(message, time)?, author.bytes("author")?);
         let options = if author.is_empty() { options } else { options.with_author(author) };
         edit(doc, |doc| {

@@ -39,8 +39,11 @@ impl FactLog {
             }
             *period = Period { start: Instant::now(), lines: 0, left_out: 0 };
         }
-        // The state of the storage is always told.
-        let is_rare = matches!(fact, Fact::Degraded | Fact::Recovered | Fact::Drained);
+        // The state of the storage, and what the operator did, is always told.
+        let is_rare = matches!(
+            fact,
+            Fact::Degraded | Fact::Recovered | Fact::Drained | Fact::Deleted { .. } | Fact::Undeleted { .. }
+        );
         if is_rare || period.lines < MAX_LINES {
             period.lines += 1;
             let document = fact.document().map(ToString::to_string);
@@ -54,7 +57,11 @@ impl FactLog {
 /// Urgency of a fact.
 fn level(fact: &Fact) -> &'static str {
     match fact {
-        Fact::Recovered | Fact::Drained => "info",
+        Fact::Recovered
+        | Fact::Drained
+        | Fact::Deleted { .. }
+        | Fact::Undeleted { .. }
+        | Fact::Purged { .. } => "info",
         // Clients cause these.
         Fact::ChangeRefused { .. }
         | Fact::MessageRefused { .. }

@@ -1,5 +1,6 @@
 //! `hashmill serve`: a sync server for automerge-repo's clients.
 
+mod admin;
 mod fact_log;
 mod rights;
 mod settings;
@@ -33,6 +34,8 @@ pub(crate) fn run(flags: &ServeArgs) -> Result<()> {
         Some(ServeCommand::Import(import)) => transfer::import(import),
         Some(ServeCommand::Export(export)) => transfer::export(export),
         Some(ServeCommand::Check(check)) => transfer::check(check),
+        Some(ServeCommand::Delete(delete)) => admin::delete(delete),
+        Some(ServeCommand::Undelete(undelete)) => admin::undelete(undelete),
         None => serve(settings::resolve(flags)?),
     }
 }
@@ -51,9 +54,7 @@ fn write_settings(flags: &InitArgs) -> Result<()> {
 
 /// Makes a token, and the table that lets it in.
 fn print_token(flags: &TokenArgs) -> Result<()> {
-    let mut bytes = Zeroizing::new([0; 32]);
-    getrandom::fill(&mut bytes[..])?;
-    let token = Zeroizing::new(format!("hm_{}", data_encoding::BASE64URL_NOPAD.encode(&bytes[..])));
+    let token = admin::new_token()?;
     let digest = data_encoding::HEXLOWER.encode(&Authentication::digest(&token));
     let name = toml_edit::Value::from(flags.name.as_str()).to_string();
     let name = name.trim();
@@ -68,9 +69,13 @@ fn print_token(flags: &TokenArgs) -> Result<()> {
 
 /// Serves until a signal.
 fn serve(resolved: Resolved) -> Result<()> {
-    let Resolved { settings, mut rights, log } = resolved;
+    let Resolved { mut settings, mut rights, log } = resolved;
     let mut signals = SignalBlock::ending().context("signals")?;
+    let admin_token = admin::new_token()?;
+    settings.admin_token = Some(Authentication::digest(&admin_token));
+    let folder = settings.folder.clone();
     let server = Server::open(settings)?;
+    admin::write_access(&folder, server.address(), &admin_token)?;
     let stop = server.stop_handle();
     let rights_handle = server.rights_handle();
     let mut rights_read = Instant::now();

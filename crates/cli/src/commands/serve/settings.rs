@@ -14,11 +14,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The port of automerge-repo's server.
 const DEFAULT_PORT: u16 = 3030;
 const DEFAULT_FOLDER: &str = "hashmill-data";
 const MIB: usize = 1 << 20;
+const DAY_SECONDS: u64 = 86_400;
 
 /// A settings file with the defaults.
 pub(super) const TEMPLATE: &str = "\
@@ -56,6 +58,10 @@ pub(super) const TEMPLATE: &str = "\
 # max-messages-per-second = 0
 # max-kib-per-second = 0
 # max-document-mib = 0
+
+# Days for which a deleted document can be brought back: `hashmill serve delete`, `hashmill serve undelete`. Then its contents are
+# removed.
+# undelete-days = 30
 
 # Answer /metrics? By default only where other machines do not reach the server.
 # metrics = true
@@ -106,6 +112,7 @@ struct SettingsFile {
     max_messages_per_second: Option<u64>,
     max_kib_per_second: Option<u64>,
     max_document_mib: Option<usize>,
+    undelete_days: Option<u64>,
     metrics: Option<bool>,
     log: Option<LogFormat>,
     tokens: Option<PathBuf>,
@@ -202,6 +209,8 @@ fn resolve_with(
                 .map(|kib| kib.saturating_mul(1 << 10)),
             max_document_bytes: or_unlimited(file.max_document_mib).saturating_mul(MIB),
         },
+        admin_token: None,
+        undelete_time: Duration::from_secs(file.undelete_days.unwrap_or(30).saturating_mul(DAY_SECONDS)),
         has_metrics: file.metrics.unwrap_or(is_local),
     };
     let log = flags.log.or(file.log).unwrap_or(LogFormat::Text);
@@ -255,7 +264,7 @@ mod tests {
         };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 20, "{all}");
+        assert_eq!(all.lines().count(), 21, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));

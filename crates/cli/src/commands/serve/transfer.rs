@@ -32,6 +32,9 @@ fn print_fact(fact: &TransferFact) {
         TransferFact::Ignored { path, reason } => {
             print_note(&format!("{}: ignored: {reason}", display_path(path)));
         }
+        TransferFact::Deleted(document) => {
+            print_note(&format!("{document} is deleted here and was not imported: undelete it first"));
+        }
         TransferFact::StorageIdUnchanged { current, imported } => {
             print_note(&format!(
                 "the storage keeps its id {current}; that of the imported one was {imported}"
@@ -42,9 +45,9 @@ fn print_fact(fact: &TransferFact) {
 
 /// Prints the counts. Damaged chunks are a failure that was reported.
 fn finish(done: &str, counts: &TransferCounts) -> Result<()> {
-    let TransferCounts { documents, chunks, bytes, damaged, ignored } = counts;
+    let TransferCounts { documents, chunks, bytes, damaged, ignored, deleted } = counts;
     let mut line = format!("{done}: {documents} documents, {chunks} chunks, {bytes} bytes");
-    for (count, word) in [(damaged, "damaged"), (ignored, "ignored")] {
+    for (count, word) in [(damaged, "damaged"), (ignored, "ignored"), (deleted, "deleted and left out")] {
         if *count > 0 {
             line.push_str(&format!(", {count} {word}"));
         }

@@ -38,8 +38,8 @@ pub(crate) use password::{
 };
 #[cfg(feature = "serve")]
 pub(crate) use serve::{
-    CheckStorageArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, LogFormat, ServeArgs, ServeCommand,
-    StorageFlag, TokenArgs,
+    CheckStorageArgs, DeleteDocumentArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, LogFormat,
+    ServeArgs, ServeCommand, StorageFlag, TokenArgs, UndeleteDocumentArgs,
 };
 pub(crate) use sum::SumArgs;
 pub(crate) use tune::TuneArgs;

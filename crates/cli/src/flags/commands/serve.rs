@@ -70,6 +70,8 @@ pub(crate) enum ServeCommand {
     Import(ImportStorageArgs),
     Export(ExportStorageArgs),
     Check(CheckStorageArgs),
+    Delete(DeleteDocumentArgs),
+    Undelete(UndeleteDocumentArgs),
 }
 
 /// Make a token for a client, and the lines of the settings file that let it in
@@ -145,6 +147,45 @@ Examples:
   hashmill serve check
   hashmill serve check --data /var/lib/hashmill")]
 pub(crate) struct CheckStorageArgs {
+    #[command(flatten)]
+    pub(crate) storage: StorageFlag,
+}
+
+/// Delete a document
+///
+/// A running server that uses the storage deletes it at once, also for open connections; otherwise the storage is changed. For clients
+/// the document is then absent: their changes to it are ignored, and do not bring it back. `hashmill serve undelete` brings it back for
+/// as long as the setting `undelete-days` says. Then its contents are removed. Exit codes: 0 it is deleted, 1 there is no such document
+/// or something failed, 2 the command line cannot be used.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve delete 4VNSEjuC2AHmKGKEK27f1aBErpCV
+  hashmill serve delete automerge:4VNSEjuC2AHmKGKEK27f1aBErpCV --data /var/lib/hashmill")]
+pub(crate) struct DeleteDocumentArgs {
+    /// Id or URL of the document
+    #[arg(value_name = "DOC")]
+    pub(crate) document: String,
+
+    #[command(flatten)]
+    pub(crate) storage: StorageFlag,
+}
+
+/// Bring a deleted document back
+///
+/// With every change that was confirmed before it was deleted. A running server that uses the storage gives it to its clients at once.
+/// Exit codes: 0 it is back, 1 there is no such document, its contents were removed, or something failed, 2 the command line cannot be
+/// used.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve undelete 4VNSEjuC2AHmKGKEK27f1aBErpCV
+  hashmill serve undelete 4VNSEjuC2AHmKGKEK27f1aBErpCV --data /var/lib/hashmill")]
+pub(crate) struct UndeleteDocumentArgs {
+    /// Id or URL of the document
+    #[arg(value_name = "DOC")]
+    pub(crate) document: String,
+
     #[command(flatten)]
     pub(crate) storage: StorageFlag,
 }

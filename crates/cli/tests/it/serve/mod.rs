@@ -1,5 +1,6 @@
 //! Tests of `hashmill serve`: the program as its users run it, with real sockets, files and signals.
 
+mod deletion;
 mod kills;
 mod limits;
 mod rights;

@@ -181,7 +181,7 @@ fn changes_at_the_work_limit_are_all_or_nothing() {
         match other.load_incremental(&file) {
             Ok(_) => agree_now(&other, &read(&doc.get_changes(&[])), &when),
             Err(reason) => {
-                assert!(matches!(reason, LoadError::Limit(_) | LoadError::Apply(_)), "{when}: {reason}")
+                assert!(matches!(reason, LoadError::Limit(_) | LoadError::Apply(_)), "{when}: {reason}");
             }
         }
         other.check(true);

@@ -82,9 +82,6 @@ pub struct NonceLimits {
     pub in_flight: usize,
     /// The memory of these in bytes, where the engine is.
     pub memory: u64,
-    /// Bytes of the host's memory in addition, such as for [checks](crate::argon2::pow::HitChecker) of hits.
-    /// Engines that share a checker each name its memory.
-    pub host_memory: u64,
     /// The longest time from a stop to the end of a search, on a machine that is not overloaded: work in
     /// progress that cannot be cancelled, such as one launch on a device.
     pub stop_latency: Duration,
@@ -94,13 +91,7 @@ impl NonceLimits {
     /// Limits of an engine with `in_flight` nonces at the same time, in `memory` bytes, which stops within
     /// `stop_latency`.
     pub const fn new(in_flight: usize, memory: u64, stop_latency: Duration) -> NonceLimits {
-        NonceLimits { in_flight, memory, host_memory: 0, stop_latency }
-    }
-
-    /// The same limits, with `bytes` of the host's memory in addition.
-    #[must_use]
-    pub const fn with_host_memory(self, bytes: u64) -> NonceLimits {
-        NonceLimits { host_memory: bytes, ..self }
+        NonceLimits { in_flight, memory, stop_latency }
     }
 }
 

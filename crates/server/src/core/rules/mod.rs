@@ -1,8 +1,11 @@
-//! Rules for clients and documents: rights, rates, quarantine.
+//! Rules for clients and documents: rights, rates, quarantine, deletion.
 
+mod commands;
+mod deletion;
 mod quarantine;
 mod rates;
 mod rights;
 
+pub(super) use commands::Commands;
 #[cfg(test)]
 pub(crate) use rates::BURST;

@@ -30,12 +30,17 @@ impl Core {
 
     fn change_access(&mut self, id: SocketId, document: &DocumentId, access: Access) {
         let number = self.next_number();
+        let is_closed = self.is_closed(document);
         let Some(socket) = self.sockets.get_mut(id) else { return };
         // Frames that were made before would reveal what is denied now.
         socket.documents.insert(document.clone(), number);
         socket.denied.remove(document);
-        let has_lost_messages = access != Access::Denied && socket.lost.remove(document);
-        if access == Access::Denied {
+        let access_now = if is_closed { Access::Denied } else { access };
+        let has_lost_messages = access_now != Access::Denied && socket.lost.remove(document);
+        // A deleted document is not revealed by the access to it. Messages that were to be answered as denied are answered now.
+        let is_answered =
+            access == Access::Denied || is_closed && socket.unavailable_sent.insert(document.clone());
+        if is_answered {
             let frame = self.unavailable(id, document);
             self.send(id, frame);
         }
@@ -43,7 +48,7 @@ impl Core {
         let entry = self.entry(document);
         entry.sockets.insert(id);
         if !no_reset {
-            entry.push(Input::Access { socket: id, access, has_lost_messages });
+            entry.push(Input::Access { socket: id, access: access_now, has_lost_messages });
         }
         self.schedule(document);
     }
@@ -92,8 +97,9 @@ impl Core {
         let Some(socket) = self.sockets.get_mut(id).filter(|socket| socket.peer.is_some()) else { return };
         let identity = Arc::clone(&socket.identity);
         for document in identity.announced() {
+            let is_closed = self.is_closed(document);
             let Some(socket) = self.sockets.get_mut(id) else { return };
-            if socket.documents.contains_key(document) {
+            if is_closed || socket.documents.contains_key(document) {
                 continue;
             }
             socket.documents.insert(document.clone(), 0);

@@ -31,6 +31,8 @@ pub struct TransferCounts {
     pub damaged: u64,
     /// Files that are not part of a document.
     pub ignored: u64,
+    /// Deleted documents, which are not imported or exported.
+    pub deleted: u64,
 }
 
 /// A fact about a part of an import or a check.
@@ -50,6 +52,8 @@ pub enum TransferFact {
         /// The reason.
         reason: &'static str,
     },
+    /// A document that is deleted in the storage is not imported.
+    Deleted(DocumentId),
     /// The storage keeps its id, and clients that know the imported one start anew.
     StorageIdUnchanged {
         /// The id of the storage.
@@ -131,6 +135,11 @@ pub fn import(
     let (mut counts, mut batch, mut batch_bytes) = (TransferCounts::default(), Vec::new(), 0);
     let mut ignored = std::mem::take(&mut documents.ignored);
     for document in &documents.found {
+        if store.tombstone(&document.id.to_string()).map_err(failed)?.is_some() {
+            report(&TransferFact::Deleted(document.id.clone()));
+            counts.deleted += 1;
+            continue;
+        }
         for entry in directory::entries(document, &mut ignored)? {
             if entry.bytes.is_empty() {
                 // What a write leaves that was interrupted.
@@ -169,6 +178,11 @@ pub fn export(folder: &Path, to: &Path) -> Result<TransferCounts, TransferError>
     directory::create_empty(to)?;
     let mut counts = TransferCounts::default();
     each_document(&store, folder, |document, entries| {
+        // The format has no tombstones: programs that read it would bring the document back.
+        if store.tombstone(&document.to_string()).map_err(|error| storage_error(folder, &error))?.is_some() {
+            counts.deleted += 1;
+            return Ok(());
+        }
         directory::write_document(to, document, entries)?;
         counts.documents += 1;
         counts.chunks += entries.len() as u64;
@@ -193,7 +207,7 @@ pub fn check(folder: &Path, report: &mut dyn FnMut(&TransferFact)) -> Result<Tra
     Ok(counts)
 }
 
-fn open_existing(folder: &Path) -> Result<Store, TransferError> {
+pub(super) fn open_existing(folder: &Path) -> Result<Store, TransferError> {
     if !Store::exists(folder) {
         return Err(TransferError::NoStorage(folder.to_owned()));
     }
@@ -230,6 +244,6 @@ fn report_damaged(document: &DocumentId, entries: &[Entry], report: &mut dyn FnM
     unreadable.len() as u64
 }
 
-fn storage_error(folder: &Path, error: &IoFailure) -> TransferError {
+pub(super) fn storage_error(folder: &Path, error: &IoFailure) -> TransferError {
     TransferError::Storage { folder: folder.to_owned(), reason: error.reason().to_owned() }
 }

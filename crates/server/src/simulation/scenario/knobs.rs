@@ -32,6 +32,8 @@ pub(in crate::simulation) struct Knobs {
     pub(in crate::simulation) hostile_sockets: usize,
     pub(in crate::simulation) broadcasts: usize,
     pub(in crate::simulation) drains: usize,
+    /// Deletions, and as many returns of deleted documents.
+    pub(in crate::simulation) deletions: usize,
     /// A client ends, and starts again from its storage.
     pub(in crate::simulation) client_restarts: usize,
     /// Of all writes.
@@ -81,6 +83,7 @@ impl Knobs {
             hostile_sockets,
             broadcasts,
             drains,
+            deletions: 0,
             client_restarts,
             failed_writes,
             unknown_writes,
@@ -94,6 +97,7 @@ impl Knobs {
         knobs.config.quarantine_time = Duration::from_millis([100, 5000][rng.below(2)]);
         knobs.config.messages_per_second = [None, Some(20)][rng.below(2)];
         knobs.config.bytes_per_second = [None, Some(1 << 16)][rng.below(2)];
+        knobs.deletions = if rng.below(2) == 0 { 0 } else { 1 + rng.below(6) };
         knobs
     }
 }

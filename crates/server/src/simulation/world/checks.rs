@@ -5,6 +5,7 @@ use std::time::Duration;
 use hashmill_doc::ChangeHash;
 use hashmill_doc::sync::Message as SyncMessage;
 use hashmill_repo::{DocumentId, Message, SyncStatus};
+use hashmill_testkit::Rng;
 
 use super::{Happening, World};
 use crate::access::Access;
@@ -24,8 +25,8 @@ const SMALL_FRAMES: usize = 4 << 10;
 const MAX_RECORDED_FRAMES: usize = 50;
 
 impl World {
-    /// Ends all faults, and lets the world come to rest.
-    pub(super) fn heal(&mut self) -> Result<(), Violation> {
+    /// Ends all faults, and lets the world come to rest. Documents for which `is_deleted` is false are brought back.
+    pub(super) fn heal(&mut self, is_deleted: impl FnMut(&mut Rng) -> bool) -> Result<(), Violation> {
         let knobs = &mut self.knobs;
         (knobs.failed_writes, knobs.unknown_writes, knobs.failed_loads, knobs.damaged_loads) = (0, 0, 0, 0);
         self.disk.is_out = false;
@@ -38,6 +39,10 @@ impl World {
             self.connect(client);
         }
         self.run_for(HEAL_TIME)?;
+        if self.knobs.deletions > 0 {
+            self.decide_about_all(is_deleted)?;
+            self.run_for(HEAL_TIME)?;
+        }
         self.frames = 0;
         self.run_for(HEAL_TIME)?;
         match self.frames {
@@ -65,7 +70,12 @@ impl World {
         if usage.staged_bytes > 0 || usage.is_degraded {
             return wrong(format!("{usage:?}"));
         }
+        self.check_answered()?;
         for id in &self.ids {
+            if self.operator.is_deleted(id) {
+                self.check_deleted(id)?;
+                continue;
+            }
             let heads = self.clients[0].client.document(id).expect("it has all").get_heads();
             self.promise.check_stored(id, &heads)?;
             for (number, client) in self.clients.iter().enumerate() {
@@ -155,6 +165,10 @@ impl World {
             _ => None,
         };
         let document = document.map(|document| document.parse().expect("the server names documents"));
+        let is_closed = document.as_ref().is_some_and(|id| self.operator.is_closed(id));
+        if is_closed && !matches!(message, Message::DocUnavailable { .. }) {
+            return Err(Violation::new("deletion", format!("{socket:?}: {message:?}")));
+        }
         let is_denied = document.is_some_and(|id| connection.identity.access_to(&id) == Access::Denied);
         if is_denied && !matches!(message, Message::DocUnavailable { .. }) {
             return Err(Violation::new("rights", format!("{socket:?}: {message:?}")));

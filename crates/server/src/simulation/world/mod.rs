@@ -2,6 +2,7 @@
 
 mod checks;
 mod connections;
+mod operator;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,8 +24,10 @@ use crate::document::DocumentJob;
 use crate::event::{Action, Event};
 use crate::fact::Fact;
 use crate::ids::{BatchId, RequestId, SocketId, WorkId};
+use crate::storage::Command;
 
 use connections::Connection;
+use operator::Operator;
 
 /// Maximum time for storing what was received before the server ends.
 const DRAIN_MS: usize = 20_000;
@@ -74,6 +77,7 @@ pub(super) struct World {
     clients: Vec<SimulatedClient>,
     connections: BTreeMap<SocketId, Connection>,
     promise: Promise,
+    operator: Operator,
     exchanges: Exchanges,
     /// Frames of clients, which hostile clients change.
     recorded_frames: Vec<Vec<u8>>,
@@ -113,6 +117,7 @@ impl World {
             clients,
             connections: BTreeMap::new(),
             promise: Promise::default(),
+            operator: Operator::default(),
             exchanges: Exchanges::default(),
             recorded_frames: Vec::new(),
             longest_frame: 0,
@@ -136,13 +141,13 @@ impl World {
         while self.operations < self.knobs.operations {
             self.advance()?;
         }
-        self.heal()?;
+        self.heal(|rng| rng.below(2) == 0)?;
         self.check_converged("after the faults")?;
         // A new server, and a client that has nothing, get all confirmed changes.
         self.crash()?;
         self.start_server();
         self.clients.push(SimulatedClient::new(self.clients.len(), Generation::Newest, &self.ids));
-        self.heal()?;
+        self.heal(|_| false)?;
         self.check_converged("after a restart")?;
         self.reconnects = false;
         for socket in self.connections.keys().copied().collect::<Vec<_>>() {
@@ -203,12 +208,18 @@ impl World {
                 if start == self.start
                     && let Some(write) = self.writes.remove(&id)
                 {
+                    let is_command = matches!(write, Write::Execute(..));
                     let result =
                         self.disk.finish(write, &self.knobs, &mut self.streams.disk, &mut self.promise)?;
                     self.probes.note_write(&result);
                     match id {
-                        WriteId::Batch(batch) => self.step(Event::Appended(batch, result))?,
-                        WriteId::Request(request) => self.step(Event::Completed(request, result))?,
+                        WriteId::Batch(batch) => self.step(Event::Appended(batch, result.map(drop)))?,
+                        WriteId::Request(request) if is_command => {
+                            self.step(Event::Executed(request, result))?;
+                        }
+                        WriteId::Request(request) => {
+                            self.step(Event::Completed(request, result.map(drop)))?;
+                        }
                     }
                 }
             }
@@ -263,6 +274,9 @@ impl World {
             knobs.client_restarts,
             // Most restarts find something newer than the last one.
             knobs.client_restarts * 2,
+            knobs.deletions,
+            knobs.deletions,
+            knobs.deletions.div_ceil(4),
         ];
         let drawn = rng.below(100.max(rates.iter().sum::<usize>() * 3 / 2));
         let mut sum = 0;
@@ -318,6 +332,12 @@ impl World {
             Some(9) => {
                 self.note(|| format!("operation {number}: client {client} saves"));
                 self.clients[client].save(&mut rng);
+            }
+            Some(kind @ 10..) if self.core.is_some() => {
+                let id = self.ids[rng.below(self.ids.len())].clone();
+                let command =
+                    [Command::Delete { at: 1 }, Command::Undelete, Command::Purge { deleted_until: 1 }];
+                self.command(&id, command[kind - 10])?;
             }
             _ => {
                 self.probes.count("edits");
@@ -384,6 +404,10 @@ impl World {
                 self.probes.count("deletions");
                 self.write(WriteId::Request(request), Write::Delete(keys));
             }
+            Action::Execute(request, document, command) => {
+                self.write(WriteId::Request(request), Write::Execute(document, command));
+            }
+            Action::Answer(id, outcome) => self.note_answer(id, outcome)?,
             Action::Load(request, document) => {
                 let delay = self.disk_delay();
                 self.schedule(delay, Happening::Loaded(self.start, request, document));
@@ -435,6 +459,7 @@ impl World {
         self.note(|| "the server ends".to_owned());
         self.core = None;
         self.start += 1;
+        self.operator.lose_answers();
         self.probes.count("ends of the server");
         for write in std::mem::take(&mut self.writes).into_values() {
             self.probes.count("ends in writes");

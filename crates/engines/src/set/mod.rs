@@ -1,17 +1,26 @@
-//! Sets of open engines: batches of Argon2, subtrees of files.
+//! Sets of open engines: batches of Argon2, subtrees of files, searches for nonces.
+
+mod nonces;
+#[cfg(all(test, feature = "gpu", target_os = "linux"))]
+mod shim_tests;
+
+pub use nonces::NonceMember;
 
 use crate::budget::Budget;
 #[cfg(feature = "gpu")]
 use crate::device::OpenDevice;
-use crate::event::EventSink;
+use crate::event::{EngineEvent, EventSink};
+use crate::failure::{EngineFailure, FailureCause};
 use crate::spec::{EngineList, EngineListError, EngineName};
 #[cfg(feature = "gpu")]
 use crate::tags::{AutoEngine, DeviceEntry, DeviceTags};
 use crate::tags::{CpuEngine, EngineFactory, RequestedEngine, RequestedGroup, TagEngine};
 use crate::tune_file::TunedChoices;
 use hashmill_hash::argon2::Plan;
+use hashmill_hash::argon2::pow::Pow;
 use hashmill_hash::blake3::hazmat::Mode;
 use hashmill_hash::engine::SubtreeEngine;
+use nonces::NonceOpener;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -39,6 +48,12 @@ enum OpenEngine {
     Cpu,
     #[cfg(feature = "gpu")]
     Device(OpenDevice),
+}
+
+impl OpenEngine {
+    fn is_cpu(&self) -> bool {
+        matches!(self, OpenEngine::Auto | OpenEngine::Cpu)
+    }
 }
 
 /// Error of opening engines.
@@ -180,6 +195,55 @@ impl EngineSet {
         Box::new(RequestedGroup::new(self.label.clone(), factories, self.budget.clone(), events))
     }
 
+    /// An engine for each member that searches nonces by this function, with its memory in the account of the set. The CPU has
+    /// `in_flight` hashes on each thread; a device, as many as its memory allows. `auto` is the CPU.
+    ///
+    /// A device comes with a check of its hits on the CPU, in the memory of one more hash of the host, which all devices share. That is
+    /// reserved first: a device without it is of no use, because an unchecked hit may be wrong. A check that allocated its memory when a
+    /// hit comes would fail when other engines have taken it. Then devices reserve memory, and the CPU gets what is left of the host's.
+    ///
+    /// A member that cannot be opened has no part: an event says why.
+    ///
+    /// # Errors
+    /// No member can be opened: the failure of the first.
+    pub fn nonces(
+        &self,
+        pow: Pow,
+        in_flight: NonZero<usize>,
+        events: &EventSink,
+    ) -> Result<Vec<NonceMember>, EngineFailure> {
+        let opener = NonceOpener::new(pow, self.plan, in_flight, &self.budget);
+        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        order.sort_by_key(|index| self.members[*index].engine.is_cpu());
+        let mut results: Vec<(usize, Result<NonceMember, FailureCause>)> = Vec::new();
+        for index in order {
+            let result = match &self.members[index].engine {
+                OpenEngine::Cpu | OpenEngine::Auto => opener.open_cpu(),
+                #[cfg(feature = "gpu")]
+                OpenEngine::Device(device) => {
+                    let tuned = device.tuned_entries(&self.choices.devices);
+                    opener.open_device(device, &tuned)
+                }
+            };
+            results.push((index, result));
+        }
+        results.sort_by_key(|(index, _)| *index);
+        let (mut opened, mut failures) = (Vec::new(), Vec::new());
+        for (index, result) in results {
+            match result {
+                Ok(member) => opened.push(member),
+                Err(cause) => failures.push(EngineFailure::new(&*self.members[index].label, cause)),
+            }
+        }
+        if opened.is_empty() {
+            return Err(failures.swap_remove(0));
+        }
+        for failure in failures {
+            events(&EngineEvent::MemberLeft { member: failure.engine, reason: failure.cause.to_string() });
+        }
+        Ok(opened)
+    }
+
     /// The engine that hashes files in tiles, read by `threads` threads, by default one per processor; `None` for the CPU. `auto` is the
     /// CPU here: a device hashes files no faster than its bus. Only the CPU computes a function without a mode.
     ///
@@ -207,6 +271,21 @@ impl EngineSet {
                 Err(OpenError::SeveralForFiles { engine: self.label.clone() })
             }
         }
+    }
+}
+
+#[cfg(all(test, feature = "gpu"))]
+impl EngineSet {
+    /// Engines on open devices, each called by its number, behind the CPU if that is wanted.
+    pub(crate) fn of_devices(with_cpu: bool, devices: Vec<OpenDevice>, budget: Budget) -> EngineSet {
+        let cpu = with_cpu.then(|| SetMember { label: "cpu".to_owned(), engine: OpenEngine::Cpu });
+        let devices = (0..).zip(devices).map(|(number, device)| SetMember {
+            label: format!("cuda:{number}"),
+            engine: OpenEngine::Device(device),
+        });
+        let choices = TunedChoices::default();
+        let (members, plan) = (cpu.into_iter().chain(devices).collect(), choices.argon2());
+        EngineSet { label: "a group".to_owned(), members, choices, plan, budget }
     }
 }
 
@@ -260,6 +339,33 @@ mod tests {
         }
         assert_eq!(batches.names(), ("cpu".to_owned(), String::new()));
         assert_eq!(batches.shares()[0].hashes, 5);
+    }
+
+    #[test]
+    fn searches_for_nonces_fit_into_the_budget() {
+        use hashmill_hash::argon2::pow::{Order, Recipe};
+        use hashmill_hash::engine::NonceEngine as _;
+        let recipe = Recipe::NonceIsPassword { header_len: None };
+        let pow = Pow::new(Params::new(1024, 1, 1).expect("good costs"), recipe, Order::BigEndian);
+        let threads = hashmill_machine::threads();
+        let open = |budget: &Budget, in_flight| {
+            let in_flight = NonZero::new(in_flight).expect("some");
+            cpu(budget.clone()).nonces(pow, in_flight, &no_events())
+        };
+        let limits = |mib: u64, in_flight| {
+            open(&Budget::new(mib << 20), in_flight).map(|members| members[0].limits().in_flight)
+        };
+        assert_eq!(limits(5, 1), Ok(threads.min(4)), "the overhead of each takes a part");
+        assert_eq!(limits(5, 3), Ok(3), "one thread with three");
+        assert_eq!(limits(3, 3), Ok(2), "one thread with what fits");
+        let failure = limits(1, 3).expect_err("nothing fits");
+        let cause = FailureCause::HashOutOfBudget { bytes: 1 << 20, left: 1 << 20 };
+        assert_eq!(failure, EngineFailure::new("cpu", cause));
+        let budget = Budget::new(5 << 20);
+        let members = open(&budget, 3).expect("an engine");
+        assert!(budget.reserved_on_host() >= 3 << 20, "{budget:?}");
+        drop(members);
+        assert_eq!(budget.reserved_on_host(), 0);
     }
 
     #[test]

@@ -70,6 +70,15 @@ pub struct StoredChunk {
     pub bytes: Vec<u8>,
 }
 
+/// All that is stored of a document.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct StoredDocument {
+    /// The chunks. Those of a deleted document need not be read.
+    pub chunks: Vec<StoredChunk>,
+    /// The document is deleted: it has a tombstone.
+    pub is_deleted: bool,
+}
+
 /// The name of a chunk by its contents.
 pub(crate) fn name_of_bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))

@@ -1,0 +1,142 @@
+//! Operator of the world: commands about documents, their answers, and what must hold after these.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashmill_repo::DocumentId;
+use hashmill_testkit::Rng;
+
+use super::World;
+use crate::event::Event;
+use crate::ids::CommandId;
+use crate::simulation::violation::Violation;
+use crate::storage::{Command, CommandOutcome};
+
+/// Number of the operation whose random decisions are those at the end of the world.
+const LAST_OPERATION: usize = usize::MAX;
+
+/// Commands of the operator, and documents that must look absent.
+#[derive(Default)]
+pub(super) struct Operator {
+    last: u64,
+    waiting: BTreeMap<CommandId, (DocumentId, Command)>,
+    /// Documents with a deletion that was accepted, and not refused or taken back since.
+    closed: BTreeSet<DocumentId>,
+    /// Documents whose deletion was confirmed, and that were not brought back since.
+    deleted: BTreeSet<DocumentId>,
+}
+
+impl Operator {
+    pub(super) fn is_closed(&self, document: &DocumentId) -> bool {
+        self.closed.contains(document)
+    }
+
+    pub(super) fn is_deleted(&self, document: &DocumentId) -> bool {
+        self.deleted.contains(document)
+    }
+
+    /// The server has ended: commands without an answer may have been carried out.
+    pub(super) fn lose_answers(&mut self) {
+        for (document, _) in std::mem::take(&mut self.waiting).into_values() {
+            self.closed.remove(&document);
+            self.deleted.remove(&document);
+        }
+    }
+}
+
+impl World {
+    /// Gives the server a command.
+    pub(super) fn command(&mut self, document: &DocumentId, command: Command) -> Result<(), Violation> {
+        self.note(|| format!("the operator: {} {document:.4}", command.name()));
+        self.operator.last += 1;
+        let id = CommandId(self.operator.last);
+        self.operator.waiting.insert(id, (document.clone(), command));
+        self.exchanges.forget(document);
+        match command {
+            Command::Delete { .. } => drop(self.operator.closed.insert(document.clone())),
+            Command::Undelete => {
+                self.operator.closed.remove(document);
+                self.operator.deleted.remove(document);
+            }
+            Command::Purge { .. } => {}
+        }
+        self.step(Event::CommandReceived(id, document.clone(), command))
+    }
+
+    /// Deletes some documents, and brings the others back, so that no answer is missing.
+    pub(super) fn decide_about_all(
+        &mut self,
+        mut is_deleted: impl FnMut(&mut Rng) -> bool,
+    ) -> Result<(), Violation> {
+        let mut rng = self.streams.operation(LAST_OPERATION);
+        for id in self.ids.clone() {
+            let command = if is_deleted(&mut rng) { Command::Delete { at: 1 } } else { Command::Undelete };
+            self.command(&id, command)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the effect of an answered command is stored.
+    pub(super) fn note_answer(&mut self, id: CommandId, outcome: CommandOutcome) -> Result<(), Violation> {
+        let Some((document, command)) = self.operator.waiting.remove(&id) else {
+            return Err(Violation::new("form", format!("{id:?} has no second answer")));
+        };
+        self.note(|| format!("the operator: {} {document:.4}: {outcome:?}", command.name()));
+        let tombstone = self.disk.tombstone(&document);
+        let is_stored = match (command, outcome) {
+            (Command::Delete { .. }, CommandOutcome::Done) => tombstone.is_some(),
+            (Command::Undelete, CommandOutcome::Done) => tombstone.is_none(),
+            (Command::Purge { .. }, CommandOutcome::Done) => {
+                tombstone.is_some_and(|tombstone| tombstone.is_purged) && !self.disk.has_chunks(&document)
+            }
+            _ => true,
+        };
+        if !is_stored {
+            return Err(Violation::new("deletion", format!("{document}: {} is not stored", command.name())));
+        }
+        let later = self.operator.waiting.values().filter(|(other, _)| *other == document);
+        let has_later = |wanted: fn(&Command) -> bool| later.clone().any(|(_, command)| wanted(command));
+        let is_delete = |command: &Command| matches!(command, Command::Delete { .. });
+        match (command, outcome) {
+            (Command::Delete { .. }, CommandOutcome::Done)
+                if !has_later(|command| *command == Command::Undelete) =>
+            {
+                self.operator.deleted.insert(document);
+            }
+            // It was purged before.
+            (Command::Undelete, CommandOutcome::Purged) => {
+                self.operator.closed.insert(document.clone());
+                self.operator.deleted.insert(document);
+            }
+            (Command::Delete { .. }, CommandOutcome::Absent) if !has_later(is_delete) => {
+                self.operator.closed.remove(&document);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Checks that all commands were answered.
+    pub(super) fn check_answered(&self) -> Result<(), Violation> {
+        match self.operator.waiting.values().next() {
+            Some(waiting) => Err(Violation::new("convergence", format!("no answer to {waiting:?}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks a deleted document: clients know it as absent, and no change of theirs brings it back.
+    pub(super) fn check_deleted(&self, id: &DocumentId) -> Result<(), Violation> {
+        let Some(tombstone) = self.disk.tombstone(id) else {
+            return Err(Violation::new("deletion", format!("{id} came back")));
+        };
+        if tombstone.is_purged && self.disk.has_chunks(id) {
+            return Err(Violation::new("deletion", format!("{id} was purged, and chunks are there")));
+        }
+        let is_answered = |client: &crate::simulation::client::SimulatedClient| {
+            client.client.conversation(id).is_some_and(|conversation| conversation.is_unavailable())
+        };
+        match self.clients.iter().position(|client| !is_answered(client)) {
+            Some(client) => Err(Violation::new("deletion", format!("{id}: client {client} was not told"))),
+            None => Ok(()),
+        }
+    }
+}
