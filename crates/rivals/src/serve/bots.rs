@@ -86,7 +86,7 @@ impl Bots {
         client.connect();
         self.bots.push(Bot { client, socket });
         self.send(bot)?;
-        if bot % CONNECT_BATCH == 0 {
+        if bot.is_multiple_of(CONNECT_BATCH) {
             self.poll(Duration::ZERO, &mut NoObserver)?;
         }
         Ok(bot)

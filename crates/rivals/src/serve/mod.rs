@@ -142,8 +142,9 @@ fn measure_rounds(
             let side = (order + round) % sides.len();
             progress(&format!("round {} of {}: {}", round + 1, request.rounds, sides[side].name));
             results[side] = measure(side, round as u64, order).map_err(|error| format!("{error:#}"));
-            if let Err(reason) = &results[side] {
-                progress(&format!("failed: {reason}"));
+            match &results[side] {
+                Ok(sample) => progress(&sample.to_string()),
+                Err(reason) => progress(&format!("failed: {reason}")),
             }
         }
         rounds.push(results);

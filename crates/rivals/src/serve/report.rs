@@ -1,6 +1,7 @@
 //! Rounds of all sides, and the table of their medians, ratios and intervals.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fmt::Write as _;
 
 use hashmill_lab::{median_of_rounds, paired_ratio};
@@ -30,6 +31,17 @@ impl Sample {
     }
 }
 
+impl fmt::Display for Sample {
+    /// One line for the progress, so that a run that is interrupted has said something.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, metric) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{} {}", metric.name, digits(metric.value))?;
+        }
+        Ok(())
+    }
+}
+
 /// The rounds of a measurement. A round has a result for each side.
 pub(super) struct Rounds {
     sides: Vec<String>,
@@ -53,7 +65,9 @@ impl Rounds {
     /// A table for people, in Markdown.
     pub(super) fn table(&self) -> String {
         let mut text = String::from("| |");
-        self.sides.iter().for_each(|side| drop(write!(text, " {side} |")));
+        for side in &self.sides {
+            let _ = write!(text, " {side} |");
+        }
         if let [baseline, candidate] = &self.sides[..] {
             let _ = write!(text, " {baseline} / {candidate} | 99 % |");
         }
@@ -75,7 +89,9 @@ impl Rounds {
             }
             text.push('\n');
         }
-        self.failures().into_iter().for_each(|failure| drop(writeln!(text, "\n{failure}")));
+        for failure in self.failures() {
+            let _ = writeln!(text, "\n{failure}");
+        }
         text
     }
 

@@ -88,10 +88,10 @@ impl Side {
             ServerName::Hashmill(None) => {
                 let built = builds::product("hashmill", &["--release", "--features", "serve"])?;
                 // Another build must not replace it while it runs.
-                let kept = builds::target().join("rivals").join("hashmill-serve");
-                fs::create_dir_all(kept.parent().unwrap_or(Path::new(".")))?;
-                hashmill_atomic_file::copy(&built, &kept)?;
-                Side { name: "hashmill".to_owned(), program: Program::Hashmill(kept) }
+                let copy = builds::target().join("rivals").join("hashmill-serve");
+                fs::create_dir_all(copy.parent().unwrap_or(Path::new(".")))?;
+                hashmill_atomic_file::copy(&built, &copy)?;
+                Side { name: "hashmill".to_owned(), program: Program::Hashmill(copy) }
             }
             ServerName::Hashmill(Some(program)) => {
                 let program = fs::canonicalize(program).with_context(|| program.display().to_string())?;

@@ -18,7 +18,9 @@ use crate::node::{Server, program_path};
 fn load(row: &[&str], servers: &[String]) -> (Option<i32>, Vec<Value>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hashmill-rivals"));
     command.arg("serve").args(row).arg("--json");
-    servers.iter().for_each(|server| drop(command.args(["--server", server])));
+    for server in servers {
+        command.args(["--server", server]);
+    }
     let output = wait::output(&mut command).expect("the load program");
     let error = String::from_utf8_lossy(&output.stderr);
     let rounds = serde_json::from_slice::<Value>(&output.stdout);
