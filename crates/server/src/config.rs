@@ -43,6 +43,10 @@ pub struct Config {
     pub bytes_per_second: Option<u64>,
     /// Maximum size of a document in the storage. Changes beyond it are refused.
     pub max_document_bytes: usize,
+    /// Maximum size of all documents of one identity in the storage. Changes beyond it are refused.
+    pub max_stored_bytes_per_identity: Option<u64>,
+    /// A client that asks for an absent document waits for this time while another client is sending it.
+    pub supply_timeout: Duration,
     /// A document whose changes are refused takes no changes for this time.
     pub quarantine_time: Duration,
     /// A client is disconnected after this number of consecutive messages without progress or with errors.
@@ -71,6 +75,8 @@ impl Config {
             messages_per_second: None,
             bytes_per_second: None,
             max_document_bytes: usize::MAX,
+            max_stored_bytes_per_identity: None,
+            supply_timeout: Duration::from_secs(10),
             quarantine_time: Duration::from_secs(300),
             max_idle_messages: 32,
         }

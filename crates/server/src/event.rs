@@ -1,5 +1,6 @@
 //! Events that the core receives, and actions that it asks for.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::document::{DocumentJob, WorkOutput};
 use crate::fact::Fact;
 use crate::identity::Identity;
 use crate::ids::{BatchId, CommandId, RequestId, SocketId, WorkId};
-use crate::storage::{ChunkKey, Command, CommandOutcome, StoredChunk, StoredDocument};
+use crate::storage::{ChunkKey, Command, CommandOutcome, Owner, StoredChunk, StoredDocument};
 
 /// An event.
 #[derive(Debug)]
@@ -28,6 +29,10 @@ pub enum Event {
     RightsEnded(SocketId),
     /// Outcome of [`Action::Append`]. A success says that the chunks survive a power cut.
     Appended(BatchId, Result<(), IoFailure>),
+    /// Outcome of [`Action::LoadOwner`].
+    OwnerLoaded(Owner),
+    /// Bytes of all documents of each of these identities, after a write that changed them.
+    BytesCounted(Vec<Owner>),
     /// Outcome of [`Action::Load`]: all that is stored of a document.
     Loaded(RequestId, Result<StoredDocument, IoFailure>),
     /// Outcome of [`Action::PutSnapshot`] or [`Action::Delete`].
@@ -105,7 +110,11 @@ pub enum Action {
         batch: BatchId,
         /// The chunks.
         chunks: Vec<StoredChunk>,
+        /// Names of the owners of new documents. A document that has an owner keeps it.
+        owners: BTreeMap<DocumentId, String>,
     },
+    /// Reads how many bytes the documents of an identity have. If that fails, the next socket of the identity asks again.
+    LoadOwner(String),
     /// Reads all that is stored of a document.
     Load(RequestId, DocumentId),
     /// Stores a snapshot.

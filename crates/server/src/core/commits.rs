@@ -18,9 +18,9 @@ impl Core {
     /// Starts an append if there are changes to store and none is under way.
     pub(super) fn start_append(&mut self) {
         let batch = BatchId(self.last_number + 1);
-        if let Some(chunks) = self.commit.start(self.now, batch) {
+        if let Some((chunks, owners)) = self.commit.start(self.now, batch) {
             self.last_number += 1;
-            self.actions.push(Action::Append { batch, chunks });
+            self.actions.push(Action::Append { batch, chunks, owners });
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) enum Defect {
     AnswersEarly,
     /// A deleted document that a client asks for is read as the others.
     IgnoresTombstones,
+    /// The rule for unused documents deletes one that clients have open.
+    DeletesUsed,
     /// Chunks of a deleted document are removed while others of it are being stored.
     PurgesEarly,
     /// A compaction deletes chunks that its snapshot does not cover.

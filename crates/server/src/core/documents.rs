@@ -27,6 +27,9 @@ impl Core {
             if self.commit.is_degraded() {
                 entry.push(Input::Degrade);
             }
+            if self.quarantines.contains(document) {
+                entry.push(Input::Quarantine);
+            }
             self.documents.insert(document.clone(), entry);
             self.load(document.clone());
         }
@@ -134,8 +137,9 @@ impl Core {
         self.waiting.remove(document);
         let full = self.full_sockets(&self.documents[document]);
         let entry = self.documents.get_mut(document).expect("it was found above");
-        let inputs: Vec<Input> = std::mem::take(&mut entry.inbox).into();
+        let mut inputs: Vec<Input> = std::mem::take(&mut entry.inbox).into();
         let bytes = std::mem::take(&mut entry.inbox_bytes) + entry.memory_bytes / 16;
+        let Residence::Idle(open) = std::mem::replace(&mut entry.residence, Residence::Busy) else { return };
         for input in &inputs {
             if let Input::Sync { socket, data, .. } = input
                 && let Some(socket) = self.sockets.get_mut(*socket)
@@ -143,7 +147,7 @@ impl Core {
                 socket.inbox_bytes = socket.inbox_bytes.saturating_sub(data.len());
             }
         }
-        let Residence::Idle(open) = std::mem::replace(&mut entry.residence, Residence::Busy) else { return };
+        self.set_quotas(document, &mut inputs);
         self.run(document, DocumentJob::process(open, inputs, full), bytes);
     }
 
@@ -158,6 +162,7 @@ impl Core {
             read,
             memory_bytes,
             changes,
+            is_awaited,
             quarantine,
         } = output;
         self.counts.changes += changes;
@@ -167,18 +172,20 @@ impl Core {
             read.into_iter().for_each(|(key, len)| entry.ledger.add(key, len));
         }
         facts.into_iter().for_each(|fact| self.report(fact));
+        self.note_wait(document, is_awaited);
         if let Some(reason) = quarantine {
             self.quarantine(document, reason);
         }
         // The document has an input in its inbox that undoes the work from before.
         if stamp >= self.valid_since {
-            if let Some(Record { bytes, heads, is_whole }) = record {
+            if let Some(Record { bytes, heads, is_whole, creator }) = record {
                 let key = if is_whole {
                     ChunkKey::of_snapshot(document, &heads)
                 } else {
                     ChunkKey::of_changes(document, &bytes)
                 };
-                self.commit.stage(StoredChunk { key, bytes }, heads);
+                let owner = self.own(document, creator);
+                self.commit.stage(StoredChunk { key, bytes }, heads, owner);
             }
             let hold = self.commit.hold_of(document);
             for (id, frame) in frames {
@@ -216,6 +223,32 @@ impl Core {
         self.commit.hold(hold, PendingFrame { socket: id, document: document.clone(), stamp, frame });
     }
 
+    /// Bounds the time for which clients wait for another one to send a document.
+    fn note_wait(&mut self, document: &DocumentId, is_awaited: bool) {
+        let until = self.now + self.config.supply_timeout;
+        let Some(entry) = self.documents.get_mut(document) else { return };
+        match entry.wait_until {
+            None if is_awaited => {
+                entry.wait_until = Some(until);
+                self.waits.insert((until, document.clone()));
+            }
+            Some(until) if !is_awaited => {
+                entry.wait_until = None;
+                self.waits.remove(&(until, document.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn end_waits(&mut self) {
+        while let Some((_, document)) = pop_due(&mut self.waits, self.now) {
+            let Some(entry) = self.documents.get_mut(&document) else { continue };
+            entry.wait_until = None;
+            entry.push(Input::EndWait);
+            self.schedule(&document);
+        }
+    }
+
     fn set_memory(&mut self, document: &DocumentId, bytes: usize) {
         if let Some(entry) = self.documents.get_mut(document) {
             self.memory_bytes = self.memory_bytes + bytes - entry.memory_bytes;
@@ -251,11 +284,15 @@ impl Core {
             entry.idle_until = None;
             // Otherwise its time starts again when it is at rest.
             if entry.is_at_rest() && is_stored {
-                let is_deleted = entry.is_deleted;
+                let (is_deleted, is_absent) = (entry.is_deleted, entry.ledger.is_empty());
                 self.set_memory(&document, 0);
                 self.documents.remove(&document);
                 if is_deleted {
                     self.cancel_loads(&document);
+                }
+                if is_absent {
+                    // Nothing of it is to be protected, and clients can name any number of such documents.
+                    self.quarantines.remove(&document);
                 }
                 self.counts.evictions += 1;
             }

@@ -19,6 +19,16 @@ pub(super) enum Residence {
     Busy,
 }
 
+/// The identity whose quota a document's bytes count for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Ownership {
+    /// The document is absent: the first client that changes it becomes its owner.
+    New,
+    /// It was stored before documents had owners, or imported: its bytes count for none.
+    Unowned,
+    Owned(String),
+}
+
 /// A step of a compaction.
 #[derive(Debug)]
 pub(super) enum Compaction {
@@ -40,15 +50,16 @@ pub(super) struct Entry {
     /// Clients that take part.
     pub(super) sockets: BTreeSet<SocketId>,
     pub(super) ledger: Ledger,
+    pub(super) ownership: Ownership,
     pub(super) compaction: Option<Compaction>,
     /// No compaction starts before this time.
     pub(super) compaction_at: Duration,
     /// Estimated memory.
     pub(super) memory_bytes: usize,
-    /// It takes no changes for a while.
-    pub(super) is_quarantined: bool,
     /// It is deleted: its contents are not in memory, and for clients it is absent.
     pub(super) is_deleted: bool,
+    /// When clients are answered that wait for another one to send it.
+    pub(super) wait_until: Option<Duration>,
     /// When it leaves memory, if it is idle.
     pub(super) idle_until: Option<Duration>,
 }
@@ -61,11 +72,12 @@ impl Entry {
             inbox_bytes: 0,
             sockets: BTreeSet::new(),
             ledger: Ledger::default(),
+            ownership: Ownership::New,
             compaction: None,
             compaction_at: Duration::ZERO,
             memory_bytes: 0,
-            is_quarantined: false,
             is_deleted: false,
+            wait_until: None,
             idle_until: None,
         }
     }

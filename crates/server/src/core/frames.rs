@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hashmill_repo::message::{Envelope, EphemeralBody, PROTOCOL_VERSION, PeerMetadata, SyncBody};
 use hashmill_repo::{DocumentId, Message};
@@ -102,9 +103,10 @@ impl Core {
         let Some(socket) = self.sockets.get_mut(id) else { return };
         socket.documents.entry(document.clone()).or_insert(0);
         socket.inbox_bytes += data.len();
+        let identity = Arc::clone(&socket.identity);
         let entry = self.entry(&document);
         entry.sockets.insert(id);
-        entry.push(Input::Sync { socket: id, access, data });
+        entry.push(Input::Sync { socket: id, access, identity, quota: None, data });
         self.schedule(&document);
     }
 
@@ -139,7 +141,7 @@ impl Core {
         socket.deferred.clear();
         socket.denied.clear();
         socket.lost.clear();
-        socket.unavailable_sent.clear();
+        socket.notified.clear();
         for document in std::mem::take(&mut socket.documents).into_keys() {
             let Some(entry) = self.documents.get_mut(&document) else { continue };
             entry.sockets.remove(&id);

@@ -30,6 +30,8 @@ pub(super) struct Batch {
     /// The documents of the chunks, with the heads that the chunks lead to.
     pub(super) documents: BTreeMap<DocumentId, Vec<ChangeHash>>,
     pub(super) pending_frames: Vec<PendingFrame>,
+    /// Owners of new documents.
+    owners: BTreeMap<DocumentId, String>,
     bytes: usize,
 }
 
@@ -53,7 +55,14 @@ pub(super) struct GroupCommit {
     stuck_since: Option<Duration>,
     retry: Option<Retry>,
     /// Chunks of batches that failed for long. The documents have returned to their states before them.
-    given_up: Option<Vec<StoredChunk>>,
+    given_up: Option<GivenUp>,
+}
+
+/// Chunks to store although their documents have returned to earlier states, and owners of new documents among these.
+#[derive(Debug)]
+struct GivenUp {
+    chunks: Vec<StoredChunk>,
+    owners: BTreeMap<DocumentId, String>,
 }
 
 #[derive(Debug)]
@@ -78,8 +87,11 @@ pub(super) enum Stored {
 }
 
 impl GroupCommit {
-    /// Adds changes of a document that lead to `heads`.
-    pub(super) fn stage(&mut self, chunk: StoredChunk, heads: Vec<ChangeHash>) {
+    /// Adds changes of a document that lead to `heads`. The first of a document name its owner.
+    pub(super) fn stage(&mut self, chunk: StoredChunk, heads: Vec<ChangeHash>, owner: Option<String>) {
+        if let Some(owner) = owner {
+            self.open.owners.insert(chunk.key.document.clone(), owner);
+        }
         self.open.bytes += chunk.bytes.len();
         self.open.documents.insert(chunk.key.document.clone(), heads);
         self.open.chunks.push(chunk);
@@ -122,27 +134,33 @@ impl GroupCommit {
 
     /// Bytes of changes that are not stored.
     pub(super) fn staged_bytes(&self) -> usize {
-        let given_up: usize = self.given_up.iter().flatten().map(|chunk| chunk.bytes.len()).sum();
+        let given_up: usize =
+            self.given_up.iter().flat_map(|given_up| &given_up.chunks).map(|chunk| chunk.bytes.len()).sum();
         self.open.bytes + self.in_flight.as_ref().map_or(0, |batch| batch.bytes) + given_up
     }
 
-    /// The chunks of the next attempt, if one can start now.
-    pub(super) fn start(&mut self, now: Duration, id: BatchId) -> Option<Vec<StoredChunk>> {
+    /// The chunks of the next attempt and the owners of new documents, if one can start now.
+    pub(super) fn start(
+        &mut self,
+        now: Duration,
+        id: BatchId,
+    ) -> Option<(Vec<StoredChunk>, BTreeMap<DocumentId, String>)> {
         let is_waiting = self.retry.as_ref().is_some_and(|retry| retry.at > now);
         if self.attempt.is_some() || is_waiting {
             return None;
         }
-        let chunks = if let Some(chunks) = &self.given_up {
-            chunks.clone()
+        let attempt = if let Some(GivenUp { chunks, owners }) = &self.given_up {
+            (chunks.clone(), owners.clone())
         } else {
             if self.in_flight.is_none() && !self.open.chunks.is_empty() {
                 self.in_flight = Some(std::mem::take(&mut self.open));
             }
-            self.in_flight.as_ref()?.chunks.clone()
+            let batch = self.in_flight.as_ref()?;
+            (batch.chunks.clone(), batch.owners.clone())
         };
         self.attempt = Some(Attempt { id, is_stale: false });
         self.stuck_since.get_or_insert(now);
-        Some(chunks)
+        Some(attempt)
     }
 
     /// Records a success. `None` if more is to be stored, or the attempt is not the current one.
@@ -154,7 +172,7 @@ impl GroupCommit {
         }
         self.stuck_since = None;
         match self.given_up.take() {
-            Some(chunks) => Some(Stored::GivenUp(chunks)),
+            Some(given_up) => Some(Stored::GivenUp(given_up.chunks)),
             None => self.in_flight.take().map(Stored::Batch),
         }
     }
@@ -175,7 +193,9 @@ impl GroupCommit {
         if let Some(attempt) = &mut self.attempt {
             attempt.is_stale = true;
         }
-        self.given_up = Some([first.chunks, second.chunks].concat());
+        let mut owners = second.owners;
+        owners.extend(first.owners);
+        self.given_up = Some(GivenUp { chunks: [first.chunks, second.chunks].concat(), owners });
         first.pending_frames.into_iter().chain(second.pending_frames).collect()
     }
 

@@ -22,6 +22,11 @@ impl Ledger {
         self.chunks.remove(key);
     }
 
+    /// Has the document no readable chunks?
+    pub(super) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
     /// The chunks that a snapshot of the document in memory covers.
     pub(super) fn keys(&self) -> Vec<ChunkKey> {
         self.chunks.keys().cloned().collect()

@@ -29,7 +29,7 @@ pub use counts::Counts;
 use defect::Defect;
 use entry::Entry;
 use group_commit::GroupCommit;
-use rules::Commands;
+use rules::{Commands, Quarantines};
 use sockets::Sockets;
 
 /// A sync server without sockets, storage, threads and clock.
@@ -62,8 +62,11 @@ pub struct Core {
     idle: BTreeSet<(Duration, DocumentId)>,
     /// Estimated memory of all documents.
     memory_bytes: usize,
-    /// Documents in quarantine, by the time at which it ends.
-    quarantines: BTreeSet<(Duration, DocumentId)>,
+    /// Documents that clients wait for, by the time at which they are answered.
+    waits: BTreeSet<(Duration, DocumentId)>,
+    quarantines: Quarantines,
+    /// Bytes of all documents of an identity, as the storage counted them last. Only with a quota.
+    counted_bytes: BTreeMap<String, u64>,
     counts: Counts,
     filter: EphemeralFilter,
     /// Requests, batches, jobs and other work are numbered together, in order.
@@ -124,7 +127,9 @@ impl Core {
             commands: Commands::default(),
             idle: BTreeSet::new(),
             memory_bytes: 0,
-            quarantines: BTreeSet::new(),
+            waits: BTreeSet::new(),
+            quarantines: Quarantines::default(),
+            counted_bytes: BTreeMap::new(),
             counts: Counts::default(),
             filter: EphemeralFilter::new(),
             last_number: 0,
@@ -160,7 +165,7 @@ impl Core {
             documents: self.documents.len(),
             document_bytes: self.memory_bytes,
             socket_bytes: self.sockets.bytes(),
-            quarantined: self.documents.values().filter(|entry| entry.is_quarantined).count(),
+            quarantined: self.quarantines.len(),
             staged_bytes: self.commit.staged_bytes(),
             is_degraded: self.commit.is_degraded(),
         }
@@ -185,6 +190,8 @@ impl Core {
             Event::RightsChanged(id, identity) => self.change_rights(id, &identity),
             Event::RightsEnded(id) => self.end_rights(id),
             Event::Appended(batch, result) => self.finish_append(batch, result),
+            Event::OwnerLoaded(owner) => self.note_loaded_owner(owner),
+            Event::BytesCounted(counts) => self.note_counts(counts),
             Event::Loaded(request, result) => self.finish_load(request, result),
             Event::Completed(request, result) => self.finish_compaction_step(request, result),
             Event::CommandReceived(id, document, command) => self.receive_command(id, &document, command),
@@ -206,6 +213,7 @@ impl Core {
             self.counts.closes += 1;
             self.actions.push(Action::Close(id, CloseReason::TooManySockets));
         } else if self.draining == Draining::No {
+            self.load_owner(&identity.name);
             self.sockets.open(id, identity, self.now + self.config.join_timeout);
         } else {
             self.actions.push(Action::Close(id, CloseReason::Draining));
@@ -238,6 +246,7 @@ impl Core {
         }
         self.resume_reads();
         self.release_quarantines();
+        self.end_waits();
         self.retry_loads();
         self.degrade_if_stuck();
         self.evict();
@@ -267,7 +276,8 @@ impl Core {
             self.sockets.next_deadline(),
             first(&self.failed_loads),
             first(&self.idle),
-            first(&self.quarantines).filter(|_| !self.has(Defect::NoRelease)),
+            first(&self.waits),
+            self.quarantines.next_end().filter(|_| !self.has(Defect::NoRelease)),
             self.sockets.next_resume(),
             self.commit.retry_at(),
             self.commands.next_retry(self.now),

@@ -9,4 +9,6 @@ pub use job::{DocumentJob, WorkOutput};
 #[cfg(feature = "shell")]
 pub(crate) use job::unreadable_chunks;
 pub(crate) use job::{Opened, WorkResult};
-pub(crate) use open::{DocumentLimits, Input, OpenDocument, Output, PeerFrame, Record, SnapshotBytes};
+pub(crate) use open::{
+    DocumentLimits, Input, OpenDocument, Output, PeerFrame, QuotaState, Record, SnapshotBytes,
+};

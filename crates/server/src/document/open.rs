@@ -1,6 +1,7 @@
 //! Processing of sync messages against a document.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hashmill_doc::sync::Message;
 use hashmill_doc::{Change, ChangeHash, Document, Limits, LoadOptions, SaveOptions, examine};
@@ -10,6 +11,7 @@ use super::peer::Peer;
 use crate::access::Access;
 use crate::config::Config;
 use crate::fact::Fact;
+use crate::identity::Identity;
 use crate::ids::SocketId;
 use crate::storage::{ChunkKey, StoredChunk};
 
@@ -41,6 +43,12 @@ pub(crate) struct OpenDocument {
     is_quarantined: bool,
     /// The document is deleted: it has no contents, and no client has access.
     is_deleted: bool,
+    /// Clients that asked while the document is absent and another client is sending it, with the numbers of their messages.
+    waiting: BTreeMap<SocketId, u32>,
+    /// The wait took too long: clients that ask are answered.
+    is_wait_over: bool,
+    /// The name of the client that made the first change, until that is in a record.
+    creator: Option<String>,
     limits: DocumentLimits,
 }
 
@@ -50,6 +58,13 @@ pub(crate) struct DocumentLimits {
     changes: Limits,
     max_bytes: usize,
     max_idle_messages: u32,
+}
+
+impl Default for DocumentLimits {
+    /// The limits of the library, and no others.
+    fn default() -> DocumentLimits {
+        DocumentLimits { changes: Limits::default(), max_bytes: usize::MAX, max_idle_messages: u32::MAX }
+    }
 }
 
 impl DocumentLimits {
@@ -66,7 +81,13 @@ impl DocumentLimits {
 #[derive(Debug)]
 pub(crate) enum Input {
     /// A sync message or a request.
-    Sync { socket: SocketId, access: Access, data: Vec<u8> },
+    Sync {
+        socket: SocketId,
+        access: Access,
+        identity: Arc<Identity>,
+        quota: Option<QuotaState>,
+        data: Vec<u8>,
+    },
     /// The rights of a client changed. A client that asked before is answered.
     Access { socket: SocketId, access: Access, has_lost_messages: bool },
     /// A client that has not asked gets the document as soon as it has changes.
@@ -81,6 +102,10 @@ pub(crate) enum Input {
     Degrade,
     /// The storage works again, and these changes are stored, too.
     Recover(Vec<StoredChunk>),
+    /// Clients have waited for long for another one that is sending the document: answer them.
+    EndWait,
+    /// The document is in quarantine: take no changes.
+    Quarantine,
     /// The quarantine ends: take changes again.
     Release,
     /// The document is deleted: its contents leave memory.
@@ -100,6 +125,15 @@ impl Input {
             _ => 0,
         }
     }
+}
+
+/// The quota that a document's changes count for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct QuotaState {
+    /// The identity.
+    pub(crate) name: String,
+    pub(crate) max_bytes: u64,
+    pub(crate) left_bytes: u64,
 }
 
 /// A frame for a client.
@@ -124,6 +158,8 @@ pub(crate) struct Record {
     pub(crate) heads: Vec<ChangeHash>,
     /// It is the whole document.
     pub(crate) is_whole: bool,
+    /// The name of the client that made the first change, if the document was empty before.
+    pub(crate) creator: Option<String>,
 }
 
 /// Result of processing inputs.
@@ -144,6 +180,8 @@ pub(crate) struct Output {
     pub(crate) memory_bytes: usize,
     /// Number of changes of clients that it took.
     pub(crate) changes: u64,
+    /// Clients wait for another one that is sending the document.
+    pub(crate) is_awaited: bool,
     /// The document takes no more changes, for this reason.
     pub(crate) quarantine: Option<String>,
 }
@@ -161,6 +199,9 @@ impl OpenDocument {
             content_bytes: 0,
             is_quarantined: false,
             is_deleted: false,
+            waiting: BTreeMap::new(),
+            is_wait_over: false,
+            creator: None,
             limits,
         }
     }
@@ -221,6 +262,7 @@ impl OpenDocument {
         if heads != before {
             self.peers.values_mut().for_each(|peer| peer.is_due = true);
         }
+        self.answer_waiting(heads.is_empty(), &mut output);
         self.make_messages(heads.is_empty(), full, &mut output);
         if heads != self.staged_heads {
             // A whole document is much shorter than its changes.
@@ -228,7 +270,8 @@ impl OpenDocument {
             let bytes = if is_whole { self.save() } else { self.doc.save_after(&self.staged_heads) };
             self.staged_heads.clone_from(&heads);
             self.content_bytes += bytes.len();
-            output.record = Some(Record { bytes, heads, is_whole });
+            let creator = self.creator.take().filter(|_| is_whole);
+            output.record = Some(Record { bytes, heads, is_whole, creator });
         }
         let stats = self.doc.stats();
         let bytes = DOCUMENT_BYTES
@@ -242,8 +285,16 @@ impl OpenDocument {
 
     fn apply(&mut self, input: Input, output: &mut Output) {
         match input {
-            Input::Sync { socket, access, data } => self.receive(socket, access, &data, output),
+            Input::Sync { socket, access, identity, quota, data } => {
+                let was_empty = self.doc.get_heads().is_empty();
+                self.receive(socket, access, &data, quota.as_ref(), output);
+                if was_empty && !self.doc.get_heads().is_empty() {
+                    self.creator = Some(identity.name.clone());
+                }
+            }
             Input::Access { socket, access, has_lost_messages } => {
+                // The caller answers a client that loses its access.
+                self.waiting.remove(&socket);
                 let refuses = self.refuses_changes();
                 // A client that was denied from the start is answered as if its lost request had come now.
                 let new = || Peer::new(Access::Denied, refuses);
@@ -254,7 +305,10 @@ impl OpenDocument {
                 let refuses = self.refuses_changes();
                 self.peers.entry(socket).or_insert_with(|| Peer::announced(access, refuses));
             }
-            Input::Leave(socket) => drop(self.peers.remove(&socket)),
+            Input::Leave(socket) => {
+                self.peers.remove(&socket);
+                self.waiting.remove(&socket);
+            }
             Input::Resume => {}
             // A batch from before the deletion is read with the others when the document is brought back.
             Input::Durable(_) if self.is_deleted => {}
@@ -268,6 +322,11 @@ impl OpenDocument {
                 self.is_degraded = false;
                 let chunks = if self.is_deleted { Vec::new() } else { chunks };
                 output.read.extend(self.read_chunks(chunks, &mut output.facts));
+                self.start_over();
+            }
+            Input::EndWait => self.is_wait_over = true,
+            Input::Quarantine => {
+                self.is_quarantined = true;
                 self.start_over();
             }
             Input::Release => {
@@ -291,13 +350,22 @@ impl OpenDocument {
         }
     }
 
-    fn receive(&mut self, socket: SocketId, access: Access, data: &[u8], output: &mut Output) {
+    fn receive(
+        &mut self,
+        socket: SocketId,
+        access: Access,
+        data: &[u8],
+        quota: Option<&QuotaState>,
+        output: &mut Output,
+    ) {
         let refuses = self.refuses_changes();
-        if access == Access::Write && !refuses && self.is_too_large_with(data) {
-            let max = self.limits.max_bytes;
+        if access == Access::Write
+            && !refuses
+            && let Some(reason) = self.limit_broken_by(data, quota)
+        {
             // The message is lost, and the exchange of this client starts over with those of the others.
             self.peers.entry(socket).or_insert_with(|| Peer::new(access, refuses));
-            return self.quarantine(format!("it would become larger than {max} bytes"), output);
+            return self.quarantine(reason, output);
         }
         let max_idle_messages = self.limits.max_idle_messages;
         let peer = self.peers.entry(socket).or_insert_with(|| Peer::new(access, refuses));
@@ -327,22 +395,46 @@ impl OpenDocument {
             }
         }
         if peer.has_nothing() && self.doc.get_heads().is_empty() {
-            // Changes of clients may follow, so the conversation goes on.
-            output.frames.push((socket, PeerFrame::Unavailable));
+            *self.waiting.entry(socket).or_default() += 1;
         }
         if let Some(reason) = reason.filter(|_| !refuses) {
             self.quarantine(reason, output);
         }
     }
 
-    /// Would the changes of a message make the document too large? Messages without changes never do.
-    fn is_too_large_with(&self, data: &[u8]) -> bool {
+    /// The limit that the changes of a message exceed. Messages without changes exceed none.
+    fn limit_broken_by(&self, data: &[u8], quota: Option<&QuotaState>) -> Option<String> {
         let is_too_large = |bytes: usize| self.content_bytes.saturating_add(bytes) > self.limits.max_bytes;
-        if !is_too_large(data.len()) {
-            return false;
+        let is_beyond = |quota: &&QuotaState, bytes: usize| bytes as u64 > quota.left_bytes;
+        let quota = quota.filter(|quota| is_beyond(quota, data.len()));
+        if !is_too_large(data.len()) && quota.is_none() {
+            return None;
         }
-        let changes = Message::decode(data).map_or(0, |message| message.changes.iter().map(Vec::len).sum());
-        changes > 0 && is_too_large(changes)
+        // A message without changes, or one that cannot be read, exceeds nothing.
+        let changes = Message::decode(data).map_or(0, |message| self.new_bytes(&message));
+        if changes == 0 {
+            return None;
+        }
+        if is_too_large(changes) {
+            return Some(format!("it would become larger than {} bytes", self.limits.max_bytes));
+        }
+        let QuotaState { name, max_bytes, .. } = quota.filter(|quota| is_beyond(quota, changes))?;
+        Some(format!("the documents of its owner “{}” would exceed {max_bytes} bytes", name.escape_debug()))
+    }
+
+    /// Bytes of the changes of a message that are not in the document: a client may send the whole document for one change.
+    fn new_bytes(&self, message: &Message) -> usize {
+        let is_new = |change: &&Change| self.doc.get_change_meta_by_hash(&change.hash()).is_none();
+        let new_bytes_of = |chunk: &Vec<u8>| -> usize {
+            let parts = examine(chunk, &self.limits.changes);
+            let bytes = parts.iter().map(|part| match &part.changes {
+                Ok(changes) => changes.iter().filter(is_new).map(|change| change.bytes().len()).sum(),
+                // It is not stored, and refused for its own reason if there is room.
+                Err(_) => chunk.len(),
+            });
+            bytes.sum()
+        };
+        message.changes.iter().map(new_bytes_of).sum()
     }
 
     /// Takes no more changes: clients would send those that were refused again and again.
@@ -371,6 +463,7 @@ impl OpenDocument {
         self.durable_heads.clear();
         self.staged_heads.clear();
         self.content_bytes = 0;
+        self.waiting.clear();
     }
 
     fn return_to_durable(&mut self) {
@@ -382,6 +475,24 @@ impl OpenDocument {
             };
         }
         self.staged_heads.clone_from(&self.durable_heads);
+    }
+
+    /// Answers clients that asked for an absent document, unless another client is sending it: as with automerge-repo 2.6, they get the
+    /// document when it is here, and are told that there is none when that client does not send it.
+    fn answer_waiting(&mut self, is_empty: bool, output: &mut Output) {
+        let is_sent = is_empty && !self.refuses_changes() && self.peers.values().any(Peer::is_supplier);
+        // A client that never sends what it names delays the answers once.
+        self.is_wait_over &= is_sent;
+        if is_sent && !self.is_wait_over {
+            output.is_awaited = !self.waiting.is_empty();
+            return;
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        if is_empty {
+            // Changes of clients may follow, so the conversations go on.
+            let answers = waiting.into_iter().flat_map(|(socket, count)| (0..count).map(move |_| socket));
+            output.frames.extend(answers.map(|socket| (socket, PeerFrame::Unavailable)));
+        }
     }
 
     fn make_messages(&mut self, is_empty: bool, full: &BTreeSet<SocketId>, output: &mut Output) {

@@ -72,6 +72,11 @@ impl Peer {
         self.conversation.their_heads().is_some_and(<[_]>::is_empty)
     }
 
+    /// May it send changes, and has it named some?
+    pub(super) fn is_supplier(&self) -> bool {
+        self.access == Access::Write && self.conversation.their_heads().is_some_and(|heads| !heads.is_empty())
+    }
+
     /// Processes a sync message. `Err` has the reason and whether the connection is to be closed.
     pub(super) fn receive(
         &mut self,

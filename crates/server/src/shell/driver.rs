@@ -19,11 +19,11 @@ use super::store::Store;
 use crate::config::Config;
 use crate::core::Core;
 use crate::document::DocumentJob;
-use crate::event::{Action, CloseReason, Event};
+use crate::event::{Action, CloseReason, Event, IoFailure};
 use crate::fact::Fact;
 use crate::identity::Identity;
 use crate::ids::{BatchId, CommandId, RequestId, SocketId, WorkId};
-use crate::storage::{ChunkKey, Command, CommandOutcome, StoredChunk};
+use crate::storage::{ChunkKey, Command, CommandOutcome, Owner, StoredChunk};
 
 /// Maximum number of threads for loads and large work.
 const MAX_WORKERS: usize = 4;
@@ -56,7 +56,7 @@ enum Input {
 }
 
 enum StoreJob {
-    Append(BatchId, Vec<StoredChunk>),
+    Append(BatchId, Vec<StoredChunk>, BTreeMap<DocumentId, String>),
     Put(RequestId, StoredChunk),
     Delete(RequestId, Vec<ChunkKey>),
     Execute(RequestId, DocumentId, Command),
@@ -64,6 +64,7 @@ enum StoreJob {
 
 enum WorkerJob {
     Load(RequestId, DocumentId),
+    LoadOwner(String),
     Work(WorkId, DocumentJob),
 }
 
@@ -321,7 +322,9 @@ impl CoreThread {
             }
             Action::PauseReads(socket) => drop(self.paused.insert(socket, Vec::new())),
             Action::ResumeReads(socket) => drop(self.paused.remove(&socket)),
-            Action::Append { batch, chunks } => drop(self.writes.send(StoreJob::Append(batch, chunks))),
+            Action::Append { batch, chunks, owners } => {
+                drop(self.writes.send(StoreJob::Append(batch, chunks, owners)));
+            }
             Action::PutSnapshot { request, chunk } => {
                 drop(self.writes.send(StoreJob::Put(request, chunk)));
             }
@@ -335,6 +338,7 @@ impl CoreThread {
                     let _ = answer.send(outcome);
                 }
             }
+            Action::LoadOwner(name) => drop(self.works.send(WorkerJob::LoadOwner(name))),
             Action::Load(request, document) => drop(self.works.send(WorkerJob::Load(request, document))),
             Action::RunWork(work, job) => drop(self.works.send(WorkerJob::Work(work, job))),
             Action::WakeAt(at) => self.wake_at = Some(at),
@@ -348,25 +352,44 @@ impl CoreThread {
     }
 }
 
-/// Writes in order, each durable before its outcome is reported.
+/// Writes in order, each durable before its outcome is reported. Counts of owners come first.
 fn run_writes(jobs: &Receiver<StoreJob>, store: &Store, inputs: &Sender<Input>, counts: &ShellCounts) {
     while let Ok(job) = jobs.recv() {
-        let event = match job {
-            StoreJob::Append(batch, chunks) => {
+        let (event, owners) = match job {
+            StoreJob::Append(batch, chunks, owners) => {
                 let start = Instant::now();
-                let result = store.put(&chunks);
+                let (result, owners) = split(store.put(&chunks, &owners).map(|owners| ((), owners)));
                 counts.note_commit(start.elapsed());
-                Event::Appended(batch, result)
+                (Event::Appended(batch, result), owners)
             }
-            StoreJob::Put(request, chunk) => Event::Completed(request, store.put(&[chunk])),
+            StoreJob::Put(request, chunk) => {
+                let result = store.put(&[chunk], &BTreeMap::new());
+                let (result, owners) = split(result.map(|owners| ((), owners)));
+                (Event::Completed(request, result), owners)
+            }
+            StoreJob::Delete(request, keys) => {
+                let (result, owners) = split(store.delete(&keys).map(|owners| ((), owners)));
+                (Event::Completed(request, result), owners)
+            }
             StoreJob::Execute(request, document, command) => {
-                Event::Executed(request, store.execute(&document, command))
+                let (result, owners) = split(store.execute(&document, command));
+                (Event::Executed(request, result), owners)
             }
-            StoreJob::Delete(request, keys) => Event::Completed(request, store.delete(&keys)),
         };
-        if inputs.send(Input::Event(event)).is_err() {
-            return;
+        let counted = (!owners.is_empty()).then_some(Event::BytesCounted(owners));
+        for event in counted.into_iter().chain([event]) {
+            if inputs.send(Input::Event(event)).is_err() {
+                return;
+            }
         }
+    }
+}
+
+/// The outcome of a write, and the counts of owners that it changed.
+fn split<T>(result: Result<(T, Vec<Owner>), IoFailure>) -> (Result<T, IoFailure>, Vec<Owner>) {
+    match result {
+        Ok((outcome, owners)) => (Ok(outcome), owners),
+        Err(failure) => (Err(failure), Vec::new()),
     }
 }
 
@@ -377,10 +400,11 @@ fn run_works(jobs: &Mutex<Receiver<WorkerJob>>, store: &Store, inputs: &Sender<I
         let Ok(job) = job else { return };
         // A panic costs this document alone: it stays with the job. The panic's message goes to the operator.
         let done = catch_unwind(AssertUnwindSafe(|| match job {
-            WorkerJob::Load(request, document) => Event::Loaded(request, store.load(&document)),
-            WorkerJob::Work(work, job) => Event::WorkDone(work, job.run()),
+            WorkerJob::Load(request, document) => Some(Event::Loaded(request, store.load(&document))),
+            WorkerJob::LoadOwner(name) => store.load_owner(name).ok().map(Event::OwnerLoaded),
+            WorkerJob::Work(work, job) => Some(Event::WorkDone(work, job.run())),
         }));
-        if let Ok(event) = done
+        if let Ok(Some(event)) = done
             && inputs.send(Input::Event(event)).is_err()
         {
             return;

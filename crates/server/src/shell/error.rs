@@ -61,6 +61,11 @@ pub enum RunError {
         "changes of clients could not be stored before the end; they were not confirmed, and the clients have them"
     )]
     NotStored,
+    /// All changes are stored, and the latest uses of documents are not.
+    #[error(
+        "the latest uses of documents could not be recorded: unused ones may be deleted somewhat early: {0}"
+    )]
+    UsesNotRecorded(String),
     /// A thread of the server ended.
     #[error("a part of the server failed; all that was confirmed is stored")]
     Internal,

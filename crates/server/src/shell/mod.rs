@@ -72,6 +72,8 @@ pub struct Settings {
     pub admin_token: Option<TokenDigest>,
     /// A deleted document can be brought back for this time. Then its contents are removed.
     pub undelete_time: Duration,
+    /// Documents are deleted that no client has read or changed for this time. `None`: they stay.
+    pub idle_time: Option<Duration>,
 }
 
 /// Limits of single clients and documents.
@@ -87,6 +89,8 @@ pub struct ClientLimits {
     pub bytes_per_second: Option<u64>,
     /// Maximum size of a document in the storage.
     pub max_document_bytes: usize,
+    /// Maximum size of all documents of one identity in the storage.
+    pub max_stored_bytes_per_identity: Option<u64>,
 }
 
 impl Default for ClientLimits {
@@ -98,6 +102,7 @@ impl Default for ClientLimits {
             messages_per_second: None,
             bytes_per_second: None,
             max_document_bytes: usize::MAX,
+            max_stored_bytes_per_identity: None,
         }
     }
 }
@@ -139,7 +144,10 @@ impl Server {
     /// Opens the storage, then the address: a client that connects is answered.
     pub fn open(settings: Settings) -> Result<Server, OpenError> {
         let new_storage_id = StorageId::from_random_bytes(settings.new_storage_id);
-        let store = Store::open(&settings.folder, new_storage_id.as_str())?;
+        let mut store = Store::open(&settings.folder, new_storage_id.as_str())?;
+        store.record_uses_from_now_on(settings.idle_time.is_some()).map_err(|failure| {
+            OpenError::Storage { path: settings.folder.clone(), reason: failure.reason().to_owned() }
+        })?;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(OpenError::Threads)?;
         let listener = runtime.block_on(TcpListener::bind(&settings.listen[..]));
@@ -181,6 +189,7 @@ impl Server {
         config.messages_per_second = limits.messages_per_second;
         config.bytes_per_second = limits.bytes_per_second;
         config.max_document_bytes = limits.max_document_bytes;
+        config.max_stored_bytes_per_identity = limits.max_stored_bytes_per_identity;
         config.max_inbox_bytes = config.max_inbox_bytes.min(settings.max_frame_bytes);
         let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
         let result = runtime.block_on(async {
@@ -206,6 +215,8 @@ impl Server {
         runtime.shutdown_timeout(Duration::from_secs(1));
         if result.is_ok() {
             driver.join();
+            let recorded = store.record_uses((settings.unix_time)());
+            recorded.map_err(|failure| RunError::UsesNotRecorded(failure.reason().to_owned()))?;
         }
         result
     }

@@ -10,13 +10,15 @@ use super::scenario::Knobs;
 use super::violation::Violation;
 use crate::event::IoFailure;
 use crate::storage::{
-    ChunkKey, Command, CommandOutcome, StoredChunk, StoredDocument, Tombstone, TombstoneChange,
+    ChunkKey, Command, CommandOutcome, DocumentState, Owner, StoredChunk, StoredDocument, Tombstone,
+    TombstoneChange,
 };
 
 /// A write under way.
 #[derive(Clone, Debug)]
 pub(super) enum Write {
-    Put(Vec<StoredChunk>),
+    /// With the owners of new documents.
+    Put(Vec<StoredChunk>, BTreeMap<DocumentId, String>),
     Delete(Vec<ChunkKey>),
     Execute(DocumentId, Command),
 }
@@ -26,6 +28,7 @@ pub(super) enum Write {
 pub(super) struct Disk {
     stored: BTreeMap<ChunkKey, Vec<u8>>,
     tombstones: BTreeMap<DocumentId, Tombstone>,
+    owners: BTreeMap<DocumentId, String>,
     /// All writes fail.
     pub(super) is_out: bool,
 }
@@ -53,7 +56,10 @@ impl Disk {
 
     fn apply(&mut self, write: Write, promise: &mut Promise) -> Result<CommandOutcome, Violation> {
         match write {
-            Write::Put(chunks) => chunks.into_iter().try_for_each(|chunk| self.put(chunk, promise))?,
+            Write::Put(chunks, owners) => {
+                owners.into_iter().for_each(|(document, name)| self.add_owner(document, name));
+                chunks.into_iter().try_for_each(|chunk| self.put(chunk, promise))?;
+            }
             Write::Delete(keys) => keys.iter().try_for_each(|key| self.delete(key, promise))?,
             Write::Execute(document, command) => return Ok(self.execute(&document, command, promise)),
         }
@@ -62,18 +68,42 @@ impl Disk {
 
     fn execute(&mut self, document: &DocumentId, command: Command, promise: &mut Promise) -> CommandOutcome {
         let tombstone = self.tombstones.get(document).copied();
-        let (outcome, change) = command.decide(tombstone, self.has_chunks(document));
+        // Every document is old enough for the rule about unused ones.
+        let state = DocumentState { tombstone, has_chunks: self.has_chunks(document), used_at: Some(0) };
+        let (outcome, change) = command.decide(state);
         match change {
             TombstoneChange::Nothing => {}
             TombstoneChange::Insert(tombstone) => drop(self.tombstones.insert(document.clone(), tombstone)),
             TombstoneChange::Remove => drop(self.tombstones.remove(document)),
             TombstoneChange::RemoveChunks(tombstone) => {
                 self.stored.retain(|key, _| key.document != *document);
+                self.owners.remove(document);
                 self.tombstones.insert(document.clone(), tombstone);
                 promise.note_purged(document);
             }
         }
         outcome
+    }
+
+    fn add_owner(&mut self, document: DocumentId, name: String) {
+        self.owners.entry(document).or_insert(name);
+    }
+
+    /// The owner of a document.
+    pub(super) fn owner(&self, document: &DocumentId) -> Option<Owner> {
+        let name = self.owners.get(document)?;
+        self.owned_bytes().into_iter().find(|owner| owner.name == *name)
+    }
+
+    /// Bytes of all chunks of each owner.
+    pub(super) fn owned_bytes(&self) -> Vec<Owner> {
+        let mut counts: BTreeMap<&str, u64> = self.owners.values().map(|name| (name.as_str(), 0)).collect();
+        for (key, bytes) in &self.stored {
+            if let Some(name) = self.owners.get(&key.document) {
+                *counts.entry(name).or_default() += bytes.len() as u64;
+            }
+        }
+        counts.into_iter().map(|(name, stored_bytes)| Owner { name: name.to_owned(), stored_bytes }).collect()
     }
 
     pub(super) fn has_chunks(&self, document: &DocumentId) -> bool {
@@ -112,9 +142,15 @@ impl Disk {
         promise: &mut Promise,
     ) -> Result<(), Violation> {
         match write {
-            Write::Put(chunks) => {
+            Write::Put(chunks, owners) => {
                 for mut chunk in chunks {
-                    match rng.below(3) {
+                    let draw = rng.below(3);
+                    if draw < 2
+                        && let Some(name) = owners.get(&chunk.key.document)
+                    {
+                        self.add_owner(chunk.key.document.clone(), name.clone());
+                    }
+                    match draw {
                         0 => self.put(chunk, promise)?,
                         // A chunk of the same name is complete already.
                         1 if tears && !self.stored.contains_key(&chunk.key) => {
@@ -160,6 +196,10 @@ impl Disk {
                 bytes[offset] ^= 1 << rng.below(8);
             }
         }
-        Ok(StoredDocument { chunks, is_deleted: self.tombstones.contains_key(document) })
+        Ok(StoredDocument {
+            chunks,
+            is_deleted: self.tombstones.contains_key(document),
+            owner: self.owner(document),
+        })
     }
 }

@@ -94,6 +94,7 @@ fn known_mistakes_are_found() {
         (Defect::UnboundedQueue, &["memory"], 200),
         (Defect::DeletesUnread, &["promise"], 600),
         (Defect::RightsAtOpenOnly, &["rights"], 100),
+        (Defect::DeletesUsed, &["deletion"], 200),
         (Defect::AnswersEarly, &["deletion"], 100),
         (Defect::IgnoresTombstones, &["deletion"], 100),
         (Defect::PurgesEarly, &["deletion", "promise", "panic"], 600),

@@ -52,8 +52,8 @@ impl Trace {
     pub(super) fn add_action(&mut self, action: &Action) {
         match action {
             Action::Send(socket, frame) => self.add_bytes("send", socket, frame),
-            Action::Append { batch, chunks } => {
-                self.add(("append", batch));
+            Action::Append { batch, chunks, owners } => {
+                self.add(("append", batch, owners));
                 self.add_chunks(chunks);
             }
             Action::PutSnapshot { request, chunk } => {

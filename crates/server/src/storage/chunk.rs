@@ -70,6 +70,15 @@ pub struct StoredChunk {
     pub bytes: Vec<u8>,
 }
 
+/// The identity that owns a document: it made the first change. The document's bytes count for its quota.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Owner {
+    /// The name of the identity.
+    pub name: String,
+    /// Bytes of all documents of the identity.
+    pub stored_bytes: u64,
+}
+
 /// All that is stored of a document.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StoredDocument {
@@ -77,6 +86,8 @@ pub struct StoredDocument {
     pub chunks: Vec<StoredChunk>,
     /// The document is deleted: it has a tombstone.
     pub is_deleted: bool,
+    /// The owner. `None`: the document is absent, or was stored before documents had owners, or was imported.
+    pub owner: Option<Owner>,
 }
 
 /// The name of a chunk by its contents.

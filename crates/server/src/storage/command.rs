@@ -11,6 +11,13 @@ pub enum Command {
         /// The time.
         at: u64,
     },
+    /// Deletes the document if it is not in memory, and no client has read or changed it since.
+    DeleteUnused {
+        /// The time.
+        at: u64,
+        /// The latest time of its last use.
+        used_until: u64,
+    },
     /// Brings a deleted document back that was not purged.
     Undelete,
     /// Removes the chunks of a document that was deleted at this time or earlier. The tombstone stays.
@@ -30,7 +37,7 @@ pub enum CommandOutcome {
     Absent,
     /// The document was deleted, and nothing of it is left.
     Purged,
-    /// The document is not deleted, or was deleted later. Nothing was removed.
+    /// The document is in use, or was used later; or it is to be purged, and is not deleted, or was deleted later. Nothing changed.
     NotDue,
 }
 
@@ -41,6 +48,17 @@ pub struct Tombstone {
     pub deleted_at: u64,
     /// The chunks of the document are gone.
     pub is_purged: bool,
+}
+
+/// What is stored of a document, as far as commands depend on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DocumentState {
+    /// Its tombstone, if it is deleted.
+    pub tombstone: Option<Tombstone>,
+    /// Are there chunks?
+    pub has_chunks: bool,
+    /// The latest use that was recorded, in seconds since 1970.
+    pub used_at: Option<u64>,
 }
 
 /// The change of the storage that carries a command out.
@@ -60,18 +78,27 @@ pub enum TombstoneChange {
 impl Command {
     /// Decides how to carry out the command, from what is stored of the document. The storage applies the change in the same
     /// transaction in which it has read this.
-    pub fn decide(self, tombstone: Option<Tombstone>, has_chunks: bool) -> (CommandOutcome, TombstoneChange) {
+    pub fn decide(self, state: DocumentState) -> (CommandOutcome, TombstoneChange) {
+        let DocumentState { tombstone, has_chunks, used_at } = state;
         use CommandOutcome::{Absent, Done, NotDue, Purged};
         match (self, tombstone) {
             // The period starts with the first deletion.
-            (Self::Delete { .. }, Some(_)) => (Done, TombstoneChange::Nothing),
-            (Self::Delete { at }, None) if has_chunks => {
+            (Self::Delete { .. } | Self::DeleteUnused { .. }, Some(_)) => (Done, TombstoneChange::Nothing),
+            // A document without a record may have been used at any time.
+            (Self::DeleteUnused { used_until, .. }, None)
+                if used_at.is_none_or(|used_at| used_at > used_until) =>
+            {
+                (NotDue, TombstoneChange::Nothing)
+            }
+            (Self::Delete { at } | Self::DeleteUnused { at, .. }, None) if has_chunks => {
                 (Done, TombstoneChange::Insert(Tombstone { deleted_at: at, is_purged: false }))
             }
             (Self::Undelete, Some(Tombstone { is_purged: true, .. })) => (Purged, TombstoneChange::Nothing),
             (Self::Undelete, Some(_)) => (Done, TombstoneChange::Remove),
             (Self::Undelete, None) if has_chunks => (Done, TombstoneChange::Nothing),
-            (Self::Delete { .. } | Self::Undelete, None) => (Absent, TombstoneChange::Nothing),
+            (Self::Delete { .. } | Self::DeleteUnused { .. } | Self::Undelete, None) => {
+                (Absent, TombstoneChange::Nothing)
+            }
             (Self::Purge { .. }, Some(Tombstone { is_purged: true, .. })) => (Done, TombstoneChange::Nothing),
             (Self::Purge { deleted_until }, Some(Tombstone { deleted_at, .. }))
                 if deleted_at <= deleted_until =>
@@ -82,10 +109,16 @@ impl Command {
         }
     }
 
+    /// Does it delete the document?
+    pub(crate) fn is_delete(self) -> bool {
+        matches!(self, Self::Delete { .. } | Self::DeleteUnused { .. })
+    }
+
     /// The name, for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Delete { .. } => "delete",
+            Self::DeleteUnused { .. } => "delete-unused",
             Self::Undelete => "undelete",
             Self::Purge { .. } => "purge",
         }
@@ -119,24 +152,39 @@ mod tests {
             (purge, Some(at(7, false)), true, (Done, RemoveChunks(at(7, true)))),
             (purge, Some(at(9, true)), false, (Done, Nothing)),
         ] {
-            assert_eq!(
-                command.decide(tombstone, has_chunks),
-                expected,
-                "{command:?} {tombstone:?} {has_chunks}"
-            );
+            let state = DocumentState { tombstone, has_chunks, used_at: None };
+            assert_eq!(command.decide(state), expected, "{command:?} {tombstone:?} {has_chunks}");
+        }
+    }
+
+    #[test]
+    fn documents_without_a_later_use_are_deleted() {
+        let command = Command::DeleteUnused { at: 50, used_until: 9 };
+        let insert = TombstoneChange::Insert(at(50, false));
+        for (used_at, has_chunks, expected) in [
+            (None, true, (CommandOutcome::NotDue, TombstoneChange::Nothing)),
+            (Some(10), true, (CommandOutcome::NotDue, TombstoneChange::Nothing)),
+            (Some(9), true, (CommandOutcome::Done, insert)),
+            (Some(9), false, (CommandOutcome::Absent, TombstoneChange::Nothing)),
+        ] {
+            let state = DocumentState { tombstone: None, has_chunks, used_at };
+            assert_eq!(command.decide(state), expected, "{state:?}");
         }
     }
 
     /// A repetition after an unknown outcome has the outcome of the first attempt.
     #[test]
     fn commands_can_be_repeated() {
-        let commands = [Command::Delete { at: 5 }, Command::Undelete, Command::Purge { deleted_until: 7 }];
+        let unused = Command::DeleteUnused { at: 5, used_until: 1 };
+        let commands =
+            [Command::Delete { at: 5 }, unused, Command::Undelete, Command::Purge { deleted_until: 7 }];
         let tombstones = [None, Some(at(3, false)), Some(at(3, true)), Some(at(9, false))];
         for (command, tombstone) in
             commands.iter().flat_map(|command| tombstones.map(|there| (*command, there)))
         {
             let has_chunks = !tombstone.is_some_and(|tombstone| tombstone.is_purged);
-            let (outcome, change) = command.decide(tombstone, has_chunks);
+            let state = DocumentState { tombstone, has_chunks, used_at: Some(1) };
+            let (outcome, change) = command.decide(state);
             let (after, left) = match change {
                 TombstoneChange::Nothing => (tombstone, has_chunks),
                 TombstoneChange::Insert(tombstone) => (Some(tombstone), has_chunks),
@@ -144,7 +192,7 @@ mod tests {
                 TombstoneChange::RemoveChunks(tombstone) => (Some(tombstone), false),
             };
             assert_eq!(
-                command.decide(after, left),
+                command.decide(DocumentState { tombstone: after, has_chunks: left, ..state }),
                 (outcome, TombstoneChange::Nothing),
                 "{command:?} {tombstone:?}"
             );

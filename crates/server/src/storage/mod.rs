@@ -5,5 +5,5 @@ mod command;
 
 #[cfg(feature = "shell")]
 pub(crate) use chunk::name_of_bytes;
-pub use chunk::{ChunkKey, ChunkKind, StoredChunk, StoredDocument};
-pub use command::{Command, CommandOutcome, Tombstone, TombstoneChange};
+pub use chunk::{ChunkKey, ChunkKind, Owner, StoredChunk, StoredDocument};
+pub use command::{Command, CommandOutcome, DocumentState, Tombstone, TombstoneChange};

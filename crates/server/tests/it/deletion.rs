@@ -90,7 +90,7 @@ fn no_client_brings_a_deleted_document_back() {
 }
 
 #[test]
-fn a_deletion_is_reported_when_it_is_stored_and_acts_at_once() {
+fn a_deletion_acts_at_once_and_is_confirmed_when_it_is_stored() {
     let mut server = Server::new();
     let (first, second) = (server.open(1), server.open(2));
     let (mut ann, mut ben) = (client("ann", 1), client("ben", 0));
@@ -205,4 +205,24 @@ fn a_document_is_deleted_after_an_outage_of_the_storage() {
     let other = server.open(2);
     server.settle(other, &mut cat);
     assert_eq!(heads(&cat), heads(&ann));
+}
+
+/// The rule for unused documents spares one that is in memory, or was used later.
+#[test]
+fn unused_documents_are_deleted_and_no_others() {
+    let rule = |used_until| Command::DeleteUnused { at: 100, used_until };
+    let mut server = Server::new();
+    let socket = server.open(1);
+    let mut ann = client("ann", 1);
+    server.settle(socket, &mut ann);
+    assert_eq!(server.command(rule(5)), Some(CommandOutcome::NotDue), "it is open");
+    server.step(Event::SocketClosed(socket));
+    server.now += Duration::from_secs(61);
+    server.step(Event::TimerFired);
+    assert_eq!(server.command(rule(4)), Some(CommandOutcome::NotDue), "it was used later");
+    assert_eq!(server.command(rule(5)), Some(CommandOutcome::Done));
+    let socket = server.open(2);
+    ann.connect();
+    server.settle(socket, &mut ann);
+    assert!(is_unavailable(&ann));
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hashmill_doc::{Limits, ROOT, Transactable as _};
 use hashmill_repo::{Client, DocumentId, SyncStatus};
-use hashmill_server::{Access, CloseReason, Event, Fact, Identity};
+use hashmill_server::{Access, CloseReason, Command, Event, Fact, Identity, Owner};
 use hashmill_testkit::Rng;
 
 use crate::{Server, client, edit, id};
@@ -115,6 +115,29 @@ fn a_document_that_is_full_is_read_and_others_are_unharmed() {
 }
 
 #[test]
+fn a_quarantine_goes_on_for_a_document_that_left_memory() {
+    let mut server = Server::with(|config| config.max_document_bytes = 10_000);
+    let socket = server.open(1);
+    let mut ann = client("ann", 1);
+    server.settle(socket, &mut ann);
+    put(&mut ann, &id(), 11_000);
+    server.settle(socket, &mut ann);
+    server.step(Event::SocketClosed(socket));
+    server.now += Duration::from_secs(61);
+    server.step(Event::TimerFired);
+    assert_eq!((server.core.usage().documents, server.core.usage().quarantined), (0, 1));
+    let mut ben = client("ben", 1);
+    let socket = server.open(2);
+    server.settle(socket, &mut ben);
+    assert_eq!(ben.status(&id()), Some(SyncStatus::ReadOnlyPeer));
+    assert_eq!(changes(&ben), 2, "it is read as before");
+    server.now += Duration::from_secs(300);
+    server.step(Event::TimerFired);
+    server.settle(socket, &mut ben);
+    assert_eq!((ben.status(&id()), server.core.usage().quarantined), (Some(SyncStatus::InSync), 0));
+}
+
+#[test]
 fn refused_changes_put_their_document_into_quarantine_alone() {
     let limits = Limits { total: 5, ..Limits::default() };
     let mut server = Server::with(|config| config.document_limits = limits);
@@ -130,4 +153,74 @@ fn refused_changes_put_their_document_into_quarantine_alone() {
     assert!(server.core.counts().refused_changes > 0);
     assert_eq!(server.core.counts().quarantines, 1);
     assert!(server.closed.is_empty());
+}
+
+/// The first client that changes a document owns it, and its bytes count for that one alone.
+#[test]
+fn an_identity_has_a_bounded_number_of_stored_bytes() {
+    let mut server = Server::with(|config| config.max_stored_bytes_per_identity = Some(10_000));
+    let first = server.open_with(1, Identity::new("ann", Access::Write));
+    let second = server.open_with(2, Identity::new("ben", Access::Write));
+    let (mut ann, mut ben) = (client("ann", 0), client("ben", 0));
+    let [other, third] = [9, 8].map(|number| DocumentId::from_random_bytes([number; 16]));
+    for client in [&mut ann, &mut ben] {
+        client.add(other.clone(), hashmill_doc::Document::new());
+        client.add(third.clone(), hashmill_doc::Document::new());
+    }
+    put(&mut ann, &id(), 6_000);
+    server.settle(first, &mut ann);
+    server.count_bytes();
+    assert_eq!(ann.status(&id()), Some(SyncStatus::InSync));
+    // Another document of the same identity.
+    put(&mut ann, &other, 5_000);
+    server.settle(first, &mut ann);
+    assert_eq!(ann.status(&other), Some(SyncStatus::ReadOnlyPeer));
+    let reason = "the documents of its owner “ann” would exceed 10000 bytes".to_owned();
+    assert_eq!(server.facts, [Fact::Quarantined { document: other.clone(), reason }]);
+    // A change of another client counts for the owner, too, and that client may make documents of its own. All read.
+    server.settle(second, &mut ben);
+    assert_eq!(changes(&ben), 1);
+    put(&mut ben, &id(), 5_000);
+    put(&mut ben, &third, 5_000);
+    server.settle(second, &mut ben);
+    assert_eq!(ben.status(&id()), Some(SyncStatus::ReadOnlyPeer));
+    assert_eq!(ben.status(&third), Some(SyncStatus::InSync));
+    // The count survives a restart, and a purge makes room.
+    let mut server = Server {
+        core: Server::with(|config| config.max_stored_bytes_per_identity = Some(10_000)).core,
+        ..server.restarted()
+    };
+    let first = server.open_with(1, Identity::new("ann", Access::Write));
+    let mut ann = client("ann", 0);
+    ann.add(third.clone(), hashmill_doc::Document::new());
+    server.settle(first, &mut ann);
+    put(&mut ann, &id(), 5_000);
+    server.settle(first, &mut ann);
+    assert_eq!(ann.status(&id()), Some(SyncStatus::ReadOnlyPeer));
+    server.command(Command::Delete { at: 1 });
+    server.command(Command::Purge { deleted_until: 1 });
+    server.step(Event::BytesCounted(vec![Owner { name: "ann".to_owned(), stored_bytes: 0 }]));
+    let fresh = DocumentId::from_random_bytes([7; 16]);
+    ann.add(fresh.clone(), hashmill_doc::Document::new());
+    put(&mut ann, &fresh, 9_000);
+    server.settle(first, &mut ann);
+    assert_eq!(ann.status(&fresh), Some(SyncStatus::InSync));
+}
+
+/// Documents from before there were owners, or imported ones, count for no identity.
+#[test]
+fn documents_without_an_owner_have_no_quota() {
+    let mut server = Server::new();
+    let socket = server.open(1);
+    server.settle(socket, &mut client("ann", 1));
+    server.owners.clear();
+    let mut server = Server {
+        core: Server::with(|config| config.max_stored_bytes_per_identity = Some(0)).core,
+        ..server.restarted()
+    };
+    let socket = server.open(1);
+    let mut ben = client("ben", 1);
+    server.settle(socket, &mut ben);
+    assert_eq!(ben.status(&id()), Some(SyncStatus::InSync));
+    assert!(server.owners.is_empty());
 }

@@ -14,8 +14,9 @@ use std::time::Duration;
 use hashmill_doc::{ActorId, Document, ROOT, Transactable as _};
 use hashmill_repo::{Client, DocumentId, Message, PeerId};
 use hashmill_server::{
-    Access, Action, BatchId, ChunkKey, CloseReason, Command, CommandId, CommandOutcome, Config, Core, Event,
-    Fact, Identity, IoFailure, RequestId, SocketId, StoredChunk, StoredDocument, Tombstone, TombstoneChange,
+    Access, Action, BatchId, ChunkKey, CloseReason, Command, CommandId, CommandOutcome, Config, Core,
+    DocumentState, Event, Fact, Identity, IoFailure, Owner, RequestId, SocketId, StoredChunk, StoredDocument,
+    Tombstone, TombstoneChange,
 };
 
 /// The id of the golden frames' document.
@@ -27,6 +28,7 @@ struct Server {
     now: Duration,
     stored: BTreeMap<ChunkKey, Vec<u8>>,
     tombstones: BTreeMap<DocumentId, Tombstone>,
+    owners: BTreeMap<DocumentId, String>,
     /// Outcomes of commands.
     answers: Vec<(CommandId, CommandOutcome)>,
     /// Commands wait here while `holds_commands` is set.
@@ -56,6 +58,7 @@ impl Server {
             now: Duration::ZERO,
             stored: BTreeMap::new(),
             tombstones: BTreeMap::new(),
+            owners: BTreeMap::new(),
             answers: Vec::new(),
             commands: Vec::new(),
             holds_commands: false,
@@ -70,7 +73,7 @@ impl Server {
 
     /// A new server on the same storage, after a crash.
     fn restarted(self) -> Server {
-        Server { stored: self.stored, tombstones: self.tombstones, ..Server::new() }
+        Server { stored: self.stored, tombstones: self.tombstones, owners: self.owners, ..Server::new() }
     }
 
     fn step(&mut self, event: Event) {
@@ -92,8 +95,11 @@ impl Server {
                 return Some(Event::SocketDrained(socket, len));
             }
             Action::Close(socket, reason) => self.closed.push((socket, reason)),
-            Action::Append { batch, chunks } if self.holds_appends => self.appends.push((batch, chunks)),
-            Action::Append { batch, chunks } => {
+            Action::Append { batch, chunks, .. } if self.holds_appends => self.appends.push((batch, chunks)),
+            Action::Append { batch, chunks, owners } => {
+                for (document, name) in owners {
+                    self.owners.entry(document).or_insert(name);
+                }
                 self.stored.extend(chunks.into_iter().map(|chunk| (chunk.key, chunk.bytes)));
                 return Some(Event::Appended(batch, Ok(())));
             }
@@ -103,7 +109,10 @@ impl Server {
                     .map(|(key, bytes)| StoredChunk { key: key.clone(), bytes: bytes.clone() })
                     .collect();
                 let is_deleted = self.tombstones.contains_key(&document);
-                return Some(Event::Loaded(request, Ok(StoredDocument { chunks, is_deleted })));
+                return Some(Event::Loaded(
+                    request,
+                    Ok(StoredDocument { chunks, is_deleted, owner: self.owner(&document) }),
+                ));
             }
             Action::PutSnapshot { request, chunk } => {
                 self.stored.insert(chunk.key, chunk.bytes);
@@ -120,6 +129,15 @@ impl Server {
                 let outcome = self.execute(&document, command);
                 return Some(Event::Executed(request, Ok(outcome)));
             }
+            Action::LoadOwner(name) => {
+                let document = self
+                    .owners
+                    .iter()
+                    .find(|(_, owner)| **owner == name)
+                    .map(|(document, _)| document.clone());
+                let owner = document.and_then(|document| self.owner(&document));
+                return Some(Event::OwnerLoaded(owner.unwrap_or(Owner { name, stored_bytes: 0 })));
+            }
             Action::Answer(id, outcome) => self.answers.push((id, outcome)),
             Action::RunWork(work, job) => return Some(Event::WorkDone(work, job.run())),
             Action::WakeAt(_) => {}
@@ -130,15 +148,31 @@ impl Server {
         None
     }
 
+    fn owner(&self, document: &DocumentId) -> Option<Owner> {
+        let name = self.owners.get(document)?;
+        let is_owned = |key: &ChunkKey| self.owners.get(&key.document) == Some(name);
+        let bytes = self.stored.iter().filter(|(key, _)| is_owned(key)).map(|(_, bytes)| bytes.len() as u64);
+        Some(Owner { name: name.clone(), stored_bytes: bytes.sum() })
+    }
+
+    /// Tells the core how many bytes all owners have.
+    fn count_bytes(&mut self) {
+        let counts = self.owners.keys().filter_map(|document| self.owner(document)).collect();
+        self.step(Event::BytesCounted(counts));
+    }
+
     /// Carries out a command in the storage.
     fn execute(&mut self, document: &DocumentId, command: Command) -> CommandOutcome {
         let has_chunks = self.stored.keys().any(|key| key.document == *document);
-        let (outcome, change) = command.decide(self.tombstones.get(document).copied(), has_chunks);
+        let tombstone = self.tombstones.get(document).copied();
+        let state = DocumentState { tombstone, has_chunks, used_at: Some(5) };
+        let (outcome, change) = command.decide(state);
         match change {
             TombstoneChange::Insert(tombstone) => drop(self.tombstones.insert(document.clone(), tombstone)),
             TombstoneChange::Remove => drop(self.tombstones.remove(document)),
             TombstoneChange::RemoveChunks(tombstone) => {
                 self.stored.retain(|key, _| key.document != *document);
+                self.owners.remove(document);
                 self.tombstones.insert(document.clone(), tombstone);
             }
             _ => {}

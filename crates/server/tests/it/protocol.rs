@@ -1,9 +1,11 @@
 //! The protocol as clients see it.
 
+use std::time::Duration;
+
 use hashmill_doc::{Document, ROOT, Transactable as _};
 use hashmill_repo::message::{EphemeralBody, PeerMetadata};
 use hashmill_repo::{DocumentId, Event as ClientEvent, Message, SyncStatus};
-use hashmill_server::{CloseReason, Event};
+use hashmill_server::{Access, CloseReason, Event};
 
 use crate::{Server, client, edit, id};
 
@@ -131,4 +133,44 @@ fn documents_of_any_id_length_are_synced() {
     ann.add(long.clone(), doc);
     server.settle(socket, &mut ann);
     assert_eq!(ann.status(&long), Some(SyncStatus::InSync));
+}
+
+/// As with automerge-repo 2.6, whose clients would otherwise report that there is no such document.
+#[test]
+fn a_client_that_asks_waits_while_another_one_sends_the_document() {
+    // The other client sends it, goes, loses its right, or does nothing more.
+    for course in ["sends", "goes", "is denied", "does nothing"] {
+        let mut server = Server::new();
+        let (first, second) = (server.open(1), server.open(2));
+        let (mut ann, mut ben) = (client("ann", 2), client("ben", 0));
+        let mut request = Vec::new();
+        for (socket, client) in [(first, &mut ann), (second, &mut ben)] {
+            let join = client.to_send(server.now).expect("a join");
+            server.receive(socket, &join);
+            let answers = server.frames(socket);
+            answers.iter().for_each(|frame| drop(client.received(frame, server.now).expect("no violation")));
+            request = client.to_send(server.now).expect("its heads, or a request");
+            server.receive(socket, &request);
+        }
+        assert_eq!(server.kinds(second), [""; 0], "{course}: it waits");
+        match course {
+            "sends" => drop(server.settle(first, &mut ann)),
+            "goes" => server.step(Event::SocketClosed(first)),
+            "is denied" => server.allow(first, Access::Denied),
+            _ => {
+                server.now += Duration::from_secs(10);
+                server.step(Event::TimerFired);
+            }
+        }
+        assert_eq!(
+            server.kinds(second),
+            [if course == "sends" { "sync" } else { "doc-unavailable" }],
+            "{course}"
+        );
+        // From now on, without a wait.
+        if course != "sends" {
+            server.receive(second, &request);
+            assert_eq!(server.kinds(second), ["doc-unavailable"], "{course}");
+        }
+    }
 }

@@ -19,7 +19,6 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::thread;
 use std::time::{Duration, Instant};
-use zeroize::Zeroizing;
 
 /// Polling interval for signals, and for the end of the server.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -58,10 +58,15 @@ pub(super) const TEMPLATE: &str = "\
 # max-messages-per-second = 0
 # max-kib-per-second = 0
 # max-document-mib = 0
+# max-stored-mib-per-identity = 0
 
 # Days for which a deleted document can be brought back: `hashmill serve delete`, `hashmill serve undelete`. Then its contents are
 # removed.
 # undelete-days = 30
+
+# Documents are deleted that no client has changed or opened for this number of days; 0 is never. Documents of the time before the
+# setting count from the first start with it.
+# delete-idle-days = 0
 
 # Answer /metrics? By default only where other machines do not reach the server.
 # metrics = true
@@ -112,7 +117,9 @@ struct SettingsFile {
     max_messages_per_second: Option<u64>,
     max_kib_per_second: Option<u64>,
     max_document_mib: Option<usize>,
+    max_stored_mib_per_identity: Option<u64>,
     undelete_days: Option<u64>,
+    delete_idle_days: Option<u64>,
     metrics: Option<bool>,
     log: Option<LogFormat>,
     tokens: Option<PathBuf>,
@@ -208,9 +215,17 @@ fn resolve_with(
                 .filter(|rate| *rate > 0)
                 .map(|kib| kib.saturating_mul(1 << 10)),
             max_document_bytes: or_unlimited(file.max_document_mib).saturating_mul(MIB),
+            max_stored_bytes_per_identity: file
+                .max_stored_mib_per_identity
+                .filter(|mib| *mib > 0)
+                .map(|mib| mib.saturating_mul(MIB as u64)),
         },
         admin_token: None,
         undelete_time: Duration::from_secs(file.undelete_days.unwrap_or(30).saturating_mul(DAY_SECONDS)),
+        idle_time: file
+            .delete_idle_days
+            .filter(|days| *days > 0)
+            .map(|days| Duration::from_secs(days.saturating_mul(DAY_SECONDS))),
         has_metrics: file.metrics.unwrap_or(is_local),
     };
     let log = flags.log.or(file.log).unwrap_or(LogFormat::Text);
@@ -264,7 +279,7 @@ mod tests {
         };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 21, "{all}");
+        assert_eq!(all.lines().count(), 23, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));

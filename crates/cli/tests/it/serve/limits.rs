@@ -147,3 +147,28 @@ fn messages_are_lines_for_people_or_objects_for_programs() {
     }
     assert!(!done.err.contains("wrong\""), "no token in messages");
 }
+
+/// The bytes of all documents of an identity are counted in the storage, so a new start changes nothing.
+#[test]
+fn stored_bytes_of_one_identity_are_limited() {
+    let world = World::new();
+    let settings = "max-stored-mib-per-identity = 1\n";
+    let server = start(&world, settings, &[]);
+    let ids = [1, 2].map(|number| DocumentId::from_random_bytes([number; 16]));
+    let mut ann = client("ann", &ids[0]);
+    ann.add(ids[1].clone(), Document::new());
+    let mut socket = server.connect();
+    put(&mut ann, &ids[0], Rng::new(1).bytes(700 << 10));
+    wait_for(&mut socket, &mut ann, &ids[0], SyncStatus::InSync);
+    put(&mut ann, &ids[1], Rng::new(2).bytes(700 << 10));
+    wait_for(&mut socket, &mut ann, &ids[1], SyncStatus::ReadOnlyPeer);
+    server.kill();
+    let server = start(&world, settings, &[]);
+    ann.connect();
+    let mut socket = server.connect();
+    wait_for(&mut socket, &mut ann, &ids[1], SyncStatus::ReadOnlyPeer);
+    // What is there is read, and small changes are taken.
+    put(&mut ann, &ids[0], vec![1]);
+    wait_for(&mut socket, &mut ann, &ids[0], SyncStatus::InSync);
+    assert_eq!(metrics(&server)["hashmill_quarantines_total"], 1.0);
+}

@@ -224,3 +224,22 @@ fn directories_that_cannot_be_used_are_refused() {
         .failure(1, &["store: another server uses this directory: stop it, or choose another one"]);
     server.kill();
 }
+
+/// A chunk is in memory while it is stored, so one of any size is not.
+#[test]
+fn too_large_chunks_are_named_and_left_out() {
+    let world = World::new();
+    let (found, documents) = random_storage(&mut Rng::new(1));
+    write_all(&world, "official", &found);
+    let name = format!("{}/snapshot/large", folder_of(&documents[0].0));
+    world.write(format!("official/{name}"), "");
+    let file =
+        fs::OpenOptions::new().write(true).open(world.path(format!("official/{name}"))).expect("a file");
+    // Without contents: the file takes no room.
+    file.set_len((1 << 30) + 1).expect("a file with holes");
+    let done = world.serve(&["import", "official", "--data", "store"]);
+    assert_eq!(done.code(), 1, "{done:?}");
+    let reason = "snapshot/large cannot be read: it has 1073741825 bytes, and 1073741824 is the maximum";
+    assert!(done.err.contains(reason), "{done:?}");
+    world.serve(&["check", "--data", "store"]).quiet_success();
+}

@@ -36,7 +36,7 @@ impl Commands {
     /// Is a document about to be deleted?
     pub(in crate::core) fn has_delete(&self, document: &DocumentId) -> bool {
         let queue = self.queues.get(document);
-        let is_delete = |(_, command): &(CommandId, Command)| matches!(command, Command::Delete { .. });
+        let is_delete = |(_, command): &(CommandId, Command)| command.is_delete();
         queue.is_some_and(|queue| queue.commands.iter().any(is_delete))
     }
 
@@ -61,6 +61,11 @@ impl Core {
         document: &DocumentId,
         command: Command,
     ) {
+        let is_used =
+            matches!(command, Command::DeleteUnused { .. }) && self.documents.contains_key(document);
+        if is_used && !self.has(Defect::DeletesUsed) {
+            return self.actions.push(Action::Answer(id, CommandOutcome::NotDue));
+        }
         let was_closed = self.is_closed(document);
         let queue = self.commands.queues.entry(document.clone()).or_default();
         queue.commands.push_back((id, command));
@@ -104,7 +109,7 @@ impl Core {
         let is_quiet = || {
             entry.is_none_or(|entry| entry.is_idle() && entry.inbox.is_empty() && entry.compaction.is_none())
         };
-        is_stored && (matches!(command, Command::Delete { .. }) || is_quiet())
+        is_stored && (command.is_delete() || is_quiet())
     }
 
     pub(in crate::core) fn finish_command(
@@ -143,7 +148,7 @@ impl Core {
     fn apply_command(&mut self, document: &DocumentId, command: Command) {
         let document_of_fact = document.clone();
         match command {
-            Command::Delete { .. } => {
+            Command::Delete { .. } | Command::DeleteUnused { .. } => {
                 self.counts.deletions += 1;
                 self.clear_document(document);
                 self.report(Fact::Deleted { document: document_of_fact });

@@ -34,7 +34,7 @@ impl Core {
         } else {
             socket.documents.insert(document.clone(), 0);
         }
-        if socket.unavailable_sent.insert(document.clone()) || is_request {
+        if socket.notified.insert(document.clone()) || is_request {
             let frame = self.unavailable(id, document);
             self.send(id, frame);
         }
@@ -71,7 +71,7 @@ impl Core {
             socket.documents.insert(document.clone(), number);
             // A client without rights was told before. One that has not asked is told nothing.
             let is_news = socket.access_to(document) != Access::Denied && !announced.contains(&id);
-            if is_news && socket.unavailable_sent.insert(document.clone()) {
+            if is_news && socket.notified.insert(document.clone()) {
                 let frame = self.unavailable(id, document);
                 self.send(id, frame);
             }
@@ -87,7 +87,7 @@ impl Core {
             let Some(socket) = self.sockets.get_mut(id) else { continue };
             let access = socket.access_to(document);
             socket.documents.insert(document.clone(), number);
-            socket.unavailable_sent.remove(document);
+            socket.notified.remove(document);
             let has_lost_messages = access != Access::Denied && socket.lost.remove(document);
             entry.push(Input::Access { socket: id, access, has_lost_messages });
         }
@@ -140,6 +140,7 @@ impl Core {
             self.documents.get_mut(document).into_iter().for_each(|entry| entry.push(Input::Delete));
             return Vec::new();
         }
+        self.note_owner(document, &stored);
         stored.chunks
     }
 
@@ -151,6 +152,8 @@ impl Core {
         }
         entry.is_deleted = false;
         entry.ledger = Ledger::default();
+        self.note_owner(document, &stored);
+        let Some(entry) = self.documents.get_mut(document) else { return };
         entry.push(Input::Restore(stored.chunks));
         if self.is_closed(document) {
             return self.schedule(document);

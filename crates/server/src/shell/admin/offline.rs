@@ -15,5 +15,6 @@ pub fn execute(
     command: Command,
 ) -> Result<CommandOutcome, TransferError> {
     let store = open_existing(folder)?;
-    store.execute(document, command).map_err(|failure| storage_error(folder, &failure))
+    let (outcome, _) = store.execute(document, command).map_err(|failure| storage_error(folder, &failure))?;
+    Ok(outcome)
 }

@@ -13,6 +13,8 @@ use crate::shell::store::{Entry, sync_folder};
 const STORAGE_ID_PATH: &str = "st/orage-adapter-id";
 /// Longest id of a storage. The usual one has 36 bytes.
 const MAX_STORAGE_ID_BYTES: u64 = 200;
+/// Largest chunk. It is in memory while it is stored. Documents of this size are far beyond what their clients can load.
+const MAX_CHUNK_BYTES: u64 = 1 << 30;
 /// Number of bytes of an id that name the outer directory.
 const PREFIX_BYTES: usize = 2;
 
@@ -91,12 +93,42 @@ pub(super) fn documents(base: &Path) -> Result<Documents, TransferError> {
     Ok(documents)
 }
 
-/// The entries of a document. What is none is added to `ignored`.
-pub(super) fn entries(
+/// A file with a chunk of a document.
+pub(super) struct ChunkFile {
+    document: String,
+    kind: String,
+    name: String,
+    path: PathBuf,
+}
+
+impl ChunkFile {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the chunk. `Err` has the reason why it is left out.
+    pub(super) fn read(&self) -> Result<Result<Entry, String>, TransferError> {
+        let failed = at(&self.path);
+        let len = fs::symlink_metadata(&self.path).map_err(&failed)?.len();
+        if len > MAX_CHUNK_BYTES {
+            return Ok(Err(format!("it has {len} bytes, and {MAX_CHUNK_BYTES} is the maximum")));
+        }
+        let bytes = fs::read(&self.path).map_err(&failed)?;
+        if bytes.is_empty() {
+            // What a write leaves that was interrupted.
+            return Ok(Err("it is empty".to_owned()));
+        }
+        let ChunkFile { document, kind, name, .. } = self;
+        Ok(Ok(Entry { document: document.clone(), kind: kind.clone(), name: name.clone(), bytes }))
+    }
+}
+
+/// The files with chunks of a document. Other entries are added to `ignored`.
+pub(super) fn chunk_files(
     document: &DocumentFolder,
     ignored: &mut Vec<(PathBuf, &'static str)>,
-) -> Result<Vec<Entry>, TransferError> {
-    let mut entries = Vec::new();
+) -> Result<Vec<ChunkFile>, TransferError> {
+    let mut files = Vec::new();
     for kind in list(&document.path)? {
         let Some(kind_name) = kind.name.filter(|_| kind.kind == EntryKind::Folder) else {
             ignored.push((kind.path, "it is no directory of chunks"));
@@ -104,24 +136,21 @@ pub(super) fn entries(
         };
         for chunk in list(&kind.path)? {
             match chunk.name {
-                Some(name) if chunk.kind == EntryKind::File => {
-                    let bytes = fs::read(&chunk.path).map_err(at(&chunk.path))?;
-                    entries.push(Entry {
-                        document: document.id.to_string(),
-                        kind: kind_name.clone(),
-                        name,
-                        bytes,
-                    });
-                }
+                Some(name) if chunk.kind == EntryKind::File => files.push(ChunkFile {
+                    document: document.id.to_string(),
+                    kind: kind_name.clone(),
+                    name,
+                    path: chunk.path,
+                }),
                 _ => ignored.push((chunk.path, "it is no file with a chunk")),
             }
         }
     }
-    Ok(entries)
+    Ok(files)
 }
 
 /// The path of an entry.
-pub(super) fn path_of(base: &Path, entry: &Entry) -> PathBuf {
+fn path_of(base: &Path, entry: &Entry) -> PathBuf {
     folder_of(base, &entry.document).join(&entry.kind).join(&entry.name)
 }
 

@@ -10,7 +10,6 @@ use hashmill_repo::{DocumentId, StorageId};
 
 use super::error::OpenError;
 use super::store::{Entry, Store};
-use crate::config::Config;
 use crate::document::{DocumentLimits, unreadable_chunks};
 use crate::event::IoFailure;
 
@@ -33,6 +32,14 @@ pub struct TransferCounts {
     pub ignored: u64,
     /// Deleted documents, which are not imported or exported.
     pub deleted: u64,
+}
+
+impl TransferCounts {
+    fn add_document(&mut self, entries: &[Entry]) {
+        self.documents += 1;
+        self.chunks += entries.len() as u64;
+        self.bytes += entries.iter().map(|entry| entry.bytes.len() as u64).sum::<u64>();
+    }
 }
 
 /// A fact about a part of an import or a check.
@@ -140,14 +147,15 @@ pub fn import(
             counts.deleted += 1;
             continue;
         }
-        for entry in directory::entries(document, &mut ignored)? {
-            if entry.bytes.is_empty() {
-                // What a write leaves that was interrupted.
-                let chunk = directory::path_of(from, &entry).display().to_string();
-                report(&TransferFact::Damaged { chunk, reason: "it is empty".to_owned() });
-                counts.damaged += 1;
-                continue;
-            }
+        for file in directory::chunk_files(document, &mut ignored)? {
+            let entry = match file.read()? {
+                Ok(entry) => entry,
+                Err(reason) => {
+                    report(&TransferFact::Damaged { chunk: file.path().display().to_string(), reason });
+                    counts.damaged += 1;
+                    continue;
+                }
+            };
             counts.chunks += 1;
             counts.bytes += entry.bytes.len() as u64;
             batch_bytes += entry.bytes.len();
@@ -167,7 +175,7 @@ pub fn import(
     // As the server will read it, with what was there before.
     for document in &documents.found {
         let entries = store.entries(&document.id.to_string()).map_err(failed)?;
-        counts.damaged += report_damaged(&document.id, &entries, report);
+        counts.damaged += report_damaged(&document.id, entries, report);
     }
     Ok(counts)
 }
@@ -183,10 +191,8 @@ pub fn export(folder: &Path, to: &Path) -> Result<TransferCounts, TransferError>
             counts.deleted += 1;
             return Ok(());
         }
-        directory::write_document(to, document, entries)?;
-        counts.documents += 1;
-        counts.chunks += entries.len() as u64;
-        counts.bytes += entries.iter().map(|entry| entry.bytes.len() as u64).sum::<u64>();
+        directory::write_document(to, document, &entries)?;
+        counts.add_document(&entries);
         Ok(())
     })?;
     directory::write_storage_id(to, store.storage_id())?;
@@ -198,9 +204,7 @@ pub fn check(folder: &Path, report: &mut dyn FnMut(&TransferFact)) -> Result<Tra
     let store = open_existing(folder)?;
     let mut counts = TransferCounts::default();
     each_document(&store, folder, |document, entries| {
-        counts.documents += 1;
-        counts.chunks += entries.len() as u64;
-        counts.bytes += entries.iter().map(|entry| entry.bytes.len() as u64).sum::<u64>();
+        counts.add_document(&entries);
         counts.damaged += report_damaged(document, entries, report);
         Ok(())
     })?;
@@ -219,7 +223,7 @@ pub(super) fn open_existing(folder: &Path) -> Result<Store, TransferError> {
 fn each_document(
     store: &Store,
     folder: &Path,
-    mut visit: impl FnMut(&DocumentId, &[Entry]) -> Result<(), TransferError>,
+    mut visit: impl FnMut(&DocumentId, Vec<Entry>) -> Result<(), TransferError>,
 ) -> Result<(), TransferError> {
     let failed = |error: IoFailure| storage_error(folder, &error);
     let mut next = store.document_after(None).map_err(failed)?;
@@ -228,16 +232,16 @@ fn each_document(
             folder: folder.to_owned(),
             reason: format!("{text} is no id of a document"),
         })?;
-        visit(&id, &store.entries(&text).map_err(failed)?)?;
+        visit(&id, store.entries(&text).map_err(failed)?)?;
         next = store.document_after(Some(&text)).map_err(failed)?;
     }
     Ok(())
 }
 
 /// Reports damaged chunks of a document, and returns their number.
-fn report_damaged(document: &DocumentId, entries: &[Entry], report: &mut dyn FnMut(&TransferFact)) -> u64 {
-    let chunks = entries.iter().filter_map(Entry::to_chunk).collect();
-    let unreadable = unreadable_chunks(document, chunks, DocumentLimits::new(&Config::new("", "")));
+fn report_damaged(document: &DocumentId, entries: Vec<Entry>, report: &mut dyn FnMut(&TransferFact)) -> u64 {
+    let chunks = entries.into_iter().filter_map(Entry::into_chunk).collect();
+    let unreadable = unreadable_chunks(document, chunks, DocumentLimits::default());
     for (key, reason) in &unreadable {
         report(&TransferFact::Damaged { chunk: key.to_string(), reason: reason.clone() });
     }

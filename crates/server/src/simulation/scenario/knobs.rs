@@ -65,6 +65,9 @@ impl Knobs {
         config.idle_after = Duration::from_millis([50, 1000, 60_000][rng.below(3)]);
         config.degrade_after = Duration::from_millis([200, 2000][rng.below(2)]);
         config.staged_bytes = [500, 64 << 20][rng.below(2)];
+        // More than clients make: the end of a world needs all changes.
+        config.max_stored_bytes_per_identity = Some(1 << 30);
+        config.supply_timeout = Duration::from_millis(500);
         config.memory_bytes = [10_000, 1 << 30][rng.below(2)];
         let mut knobs = Knobs {
             generations: (0..2 + rng.below(3)).map(|_| Generation::draw(rng)).collect(),

@@ -78,6 +78,9 @@ impl World {
             }
             let heads = self.clients[0].client.document(id).expect("it has all").get_heads();
             self.promise.check_stored(id, &heads)?;
+            if !heads.is_empty() && self.disk.owner(id).is_none() {
+                return Err(Violation::new("quota", format!("{id} has no owner")));
+            }
             for (number, client) in self.clients.iter().enumerate() {
                 let doc = client.client.document(id).expect("it has all");
                 if doc.get_heads() != heads {

@@ -24,7 +24,7 @@ use crate::document::DocumentJob;
 use crate::event::{Action, Event};
 use crate::fact::Fact;
 use crate::ids::{BatchId, RequestId, SocketId, WorkId};
-use crate::storage::Command;
+use crate::storage::{Command, Owner};
 
 use connections::Connection;
 use operator::Operator;
@@ -47,6 +47,7 @@ enum Happening {
     /// The rest is of one start of the server, and void after a crash.
     Written(u64, WriteId),
     Loaded(u64, RequestId, DocumentId),
+    OwnerLoaded(u64, Owner),
     Worked(u64, WorkId, Box<DocumentJob>),
     Timer(u64),
     DrainEnds(u64),
@@ -212,6 +213,8 @@ impl World {
                     let result =
                         self.disk.finish(write, &self.knobs, &mut self.streams.disk, &mut self.promise)?;
                     self.probes.note_write(&result);
+                    let counts = self.disk.owned_bytes();
+                    self.step(Event::BytesCounted(counts))?;
                     match id {
                         WriteId::Batch(batch) => self.step(Event::Appended(batch, result.map(drop)))?,
                         WriteId::Request(request) if is_command => {
@@ -227,6 +230,11 @@ impl World {
                 if start == self.start {
                     let chunks = self.disk.load(&document, &self.knobs, &mut self.streams.disk);
                     self.step(Event::Loaded(request, chunks))?;
+                }
+            }
+            Happening::OwnerLoaded(start, owner) => {
+                if start == self.start {
+                    self.step(Event::OwnerLoaded(owner))?;
                 }
             }
             Happening::Worked(start, work, job) => {
@@ -335,9 +343,12 @@ impl World {
             }
             Some(kind @ 10..) if self.core.is_some() => {
                 let id = self.ids[rng.below(self.ids.len())].clone();
-                let command =
-                    [Command::Delete { at: 1 }, Command::Undelete, Command::Purge { deleted_until: 1 }];
-                self.command(&id, command[kind - 10])?;
+                let delete = match rng.below(3) {
+                    0 => Command::DeleteUnused { at: 1, used_until: 1 },
+                    _ => Command::Delete { at: 1 },
+                };
+                let commands = [delete, Command::Undelete, Command::Purge { deleted_until: 1 }];
+                self.command(&id, commands[kind - 10])?;
             }
             _ => {
                 self.probes.count("edits");
@@ -390,15 +401,15 @@ impl World {
                 self.connections.get_mut(&socket).into_iter().for_each(|there| there.is_paused = true);
             }
             Action::ResumeReads(socket) => self.read_socket(socket),
-            Action::Append { batch, chunks } => {
+            Action::Append { batch, chunks, owners } => {
                 if self.writes.keys().any(|id| matches!(id, WriteId::Batch(_))) {
                     return Err(Violation::new("form", "two appends at a time"));
                 }
-                self.write(WriteId::Batch(batch), Write::Put(chunks));
+                self.write(WriteId::Batch(batch), Write::Put(chunks, owners));
             }
             Action::PutSnapshot { request, chunk } => {
                 self.probes.count("snapshots");
-                self.write(WriteId::Request(request), Write::Put(vec![chunk]));
+                self.write(WriteId::Request(request), Write::Put(vec![chunk], BTreeMap::new()));
             }
             Action::Delete(request, keys) => {
                 self.probes.count("deletions");
@@ -406,6 +417,12 @@ impl World {
             }
             Action::Execute(request, document, command) => {
                 self.write(WriteId::Request(request), Write::Execute(document, command));
+            }
+            Action::LoadOwner(name) => {
+                let bytes = self.disk.owned_bytes().into_iter().find(|owner| owner.name == name);
+                let owner = bytes.unwrap_or(Owner { name, stored_bytes: 0 });
+                let delay = self.disk_delay();
+                self.schedule(delay, Happening::OwnerLoaded(self.start, owner));
             }
             Action::Answer(id, outcome) => self.note_answer(id, outcome)?,
             Action::Load(request, document) => {

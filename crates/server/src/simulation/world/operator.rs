@@ -19,6 +19,8 @@ const LAST_OPERATION: usize = usize::MAX;
 pub(super) struct Operator {
     last: u64,
     waiting: BTreeMap<CommandId, (DocumentId, Command)>,
+    /// Commands about documents that clients had open.
+    about_used: BTreeSet<CommandId>,
     /// Documents with a deletion that was accepted, and not refused or taken back since.
     closed: BTreeSet<DocumentId>,
     /// Documents whose deletion was confirmed, and that were not brought back since.
@@ -36,6 +38,7 @@ impl Operator {
 
     /// The server has ended: commands without an answer may have been carried out.
     pub(super) fn lose_answers(&mut self) {
+        self.about_used.clear();
         for (document, _) in std::mem::take(&mut self.waiting).into_values() {
             self.closed.remove(&document);
             self.deleted.remove(&document);
@@ -50,9 +53,14 @@ impl World {
         self.operator.last += 1;
         let id = CommandId(self.operator.last);
         self.operator.waiting.insert(id, (document.clone(), command));
+        if self.is_used(document) {
+            self.operator.about_used.insert(id);
+        }
         self.exchanges.forget(document);
         match command {
             Command::Delete { .. } => drop(self.operator.closed.insert(document.clone())),
+            // It does nothing to a document in use.
+            Command::DeleteUnused { .. } => {}
             Command::Undelete => {
                 self.operator.closed.remove(document);
                 self.operator.deleted.remove(document);
@@ -83,7 +91,9 @@ impl World {
         self.note(|| format!("the operator: {} {document:.4}: {outcome:?}", command.name()));
         let tombstone = self.disk.tombstone(&document);
         let is_stored = match (command, outcome) {
-            (Command::Delete { .. }, CommandOutcome::Done) => tombstone.is_some(),
+            (Command::Delete { .. } | Command::DeleteUnused { .. }, CommandOutcome::Done) => {
+                tombstone.is_some()
+            }
             (Command::Undelete, CommandOutcome::Done) => tombstone.is_none(),
             (Command::Purge { .. }, CommandOutcome::Done) => {
                 tombstone.is_some_and(|tombstone| tombstone.is_purged) && !self.disk.has_chunks(&document)
@@ -93,13 +103,18 @@ impl World {
         if !is_stored {
             return Err(Violation::new("deletion", format!("{document}: {} is not stored", command.name())));
         }
+        let is_rule = matches!(command, Command::DeleteUnused { .. });
+        if is_rule && outcome == CommandOutcome::Done && self.operator.about_used.contains(&id) {
+            return Err(Violation::new("deletion", format!("{document} was open, and counted as unused")));
+        }
         let later = self.operator.waiting.values().filter(|(other, _)| *other == document);
         let has_later = |wanted: fn(&Command) -> bool| later.clone().any(|(_, command)| wanted(command));
-        let is_delete = |command: &Command| matches!(command, Command::Delete { .. });
+        let is_delete = |command: &Command| command.is_delete();
         match (command, outcome) {
-            (Command::Delete { .. }, CommandOutcome::Done)
+            (Command::Delete { .. } | Command::DeleteUnused { .. }, CommandOutcome::Done)
                 if !has_later(|command| *command == Command::Undelete) =>
             {
+                self.operator.closed.insert(document.clone());
                 self.operator.deleted.insert(document);
             }
             // It was purged before.
@@ -107,12 +122,25 @@ impl World {
                 self.operator.closed.insert(document.clone());
                 self.operator.deleted.insert(document);
             }
-            (Command::Delete { .. }, CommandOutcome::Absent) if !has_later(is_delete) => {
+            (
+                Command::Delete { .. } | Command::DeleteUnused { .. },
+                CommandOutcome::Absent | CommandOutcome::NotDue,
+            ) if !has_later(is_delete) && tombstone.is_none() => {
                 self.operator.closed.remove(&document);
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Has a client on an open connection heard of a document? It may still be there to the server then.
+    fn is_used(&self, document: &DocumentId) -> bool {
+        self.clients.iter().any(|client| {
+            let connection = client.socket.and_then(|socket| self.connections.get(&socket));
+            let conversation = client.client.conversation(document);
+            connection.is_some_and(|connection| connection.is_open_at_server)
+                && conversation.is_some_and(|conversation| conversation.their_heads().is_some())
+        })
     }
 
     /// Checks that all commands were answered.
@@ -131,10 +159,10 @@ impl World {
         if tombstone.is_purged && self.disk.has_chunks(id) {
             return Err(Violation::new("deletion", format!("{id} was purged, and chunks are there")));
         }
-        let is_answered = |client: &crate::simulation::client::SimulatedClient| {
+        let is_notified = |client: &crate::simulation::client::SimulatedClient| {
             client.client.conversation(id).is_some_and(|conversation| conversation.is_unavailable())
         };
-        match self.clients.iter().position(|client| !is_answered(client)) {
+        match self.clients.iter().position(|client| !is_notified(client)) {
             Some(client) => Err(Violation::new("deletion", format!("{id}: client {client} was not told"))),
             None => Ok(()),
         }
