@@ -141,7 +141,7 @@ impl Core {
         socket.deferred.clear();
         socket.denied.clear();
         socket.lost.clear();
-        socket.notified.clear();
+        socket.unavailable_sent.clear();
         for document in std::mem::take(&mut socket.documents).into_keys() {
             let Some(entry) = self.documents.get_mut(&document) else { continue };
             entry.sockets.remove(&id);

@@ -24,8 +24,8 @@ pub(super) struct Socket {
     pub(super) denied: BTreeMap<DocumentId, u32>,
     /// The documents that it took part in, with messages that were lost while it had no access.
     pub(super) lost: BTreeSet<DocumentId>,
-    /// The deleted documents that the client was told are unavailable.
-    pub(super) notified: BTreeSet<DocumentId>,
+    /// The deleted documents of which the client got the answer that they are unavailable.
+    pub(super) unavailable_sent: BTreeSet<DocumentId>,
     /// The documents with messages that wait until the queue has room.
     pub(super) deferred: BTreeSet<DocumentId>,
     /// Bytes of frames that were sent and have not left the queue.
@@ -83,7 +83,7 @@ impl Sockets {
             documents: BTreeMap::new(),
             denied: BTreeMap::new(),
             lost: BTreeSet::new(),
-            notified: BTreeSet::new(),
+            unavailable_sent: BTreeSet::new(),
             deferred: BTreeSet::new(),
             queued_bytes: 0,
             pending_bytes: 0,

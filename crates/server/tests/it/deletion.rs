@@ -90,7 +90,7 @@ fn no_client_brings_a_deleted_document_back() {
 }
 
 #[test]
-fn a_deletion_acts_at_once_and_is_confirmed_when_it_is_stored() {
+fn a_deletion_is_reported_when_it_is_stored_and_acts_at_once() {
     let mut server = Server::new();
     let (first, second) = (server.open(1), server.open(2));
     let (mut ann, mut ben) = (client("ann", 1), client("ben", 0));

@@ -34,7 +34,7 @@ impl Core {
         } else {
             socket.documents.insert(document.clone(), 0);
         }
-        if socket.notified.insert(document.clone()) || is_request {
+        if socket.unavailable_sent.insert(document.clone()) || is_request {
             let frame = self.unavailable(id, document);
             self.send(id, frame);
         }
@@ -71,7 +71,7 @@ impl Core {
             socket.documents.insert(document.clone(), number);
             // A client without rights was told before. One that has not asked is told nothing.
             let is_news = socket.access_to(document) != Access::Denied && !announced.contains(&id);
-            if is_news && socket.notified.insert(document.clone()) {
+            if is_news && socket.unavailable_sent.insert(document.clone()) {
                 let frame = self.unavailable(id, document);
                 self.send(id, frame);
             }
@@ -87,7 +87,7 @@ impl Core {
             let Some(socket) = self.sockets.get_mut(id) else { continue };
             let access = socket.access_to(document);
             socket.documents.insert(document.clone(), number);
-            socket.notified.remove(document);
+            socket.unavailable_sent.remove(document);
             let has_lost_messages = access != Access::Denied && socket.lost.remove(document);
             entry.push(Input::Access { socket: id, access, has_lost_messages });
         }

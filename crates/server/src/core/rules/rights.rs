@@ -38,8 +38,9 @@ impl Core {
         let access_now = if is_closed { Access::Denied } else { access };
         let has_lost_messages = access_now != Access::Denied && socket.lost.remove(document);
         // A deleted document is not revealed by the access to it. Messages that were to be answered as denied are answered now.
-        let is_notified = access == Access::Denied || is_closed && socket.notified.insert(document.clone());
-        if is_notified {
+        let is_answered =
+            access == Access::Denied || is_closed && socket.unavailable_sent.insert(document.clone());
+        if is_answered {
             let frame = self.unavailable(id, document);
             self.send(id, frame);
         }

@@ -159,10 +159,10 @@ impl World {
         if tombstone.is_purged && self.disk.has_chunks(id) {
             return Err(Violation::new("deletion", format!("{id} was purged, and chunks are there")));
         }
-        let is_notified = |client: &crate::simulation::client::SimulatedClient| {
+        let is_answered = |client: &crate::simulation::client::SimulatedClient| {
             client.client.conversation(id).is_some_and(|conversation| conversation.is_unavailable())
         };
-        match self.clients.iter().position(|client| !is_notified(client)) {
+        match self.clients.iter().position(|client| !is_answered(client)) {
             Some(client) => Err(Violation::new("deletion", format!("{id}: client {client} was not told"))),
             None => Ok(()),
         }
