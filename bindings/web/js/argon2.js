@@ -1,9 +1,9 @@
 // Argon2: the names of the package `argon2`. Memory is freed with its worker or its instance.
 import { kept, toBytes, toNumber } from "./bytes.js"
 import { fresh, load, loaded } from "./engine.js"
-import { begin, finish, step } from "./passwords.js"
+import { begin, finish, step } from "./workers/passwords.js"
 import { pause, throwIfAborted } from "./pause.js"
-import { hasWorkers, team } from "./team.js"
+import { hasWorkers, team } from "./workers/team.js"
 
 export { load }
 

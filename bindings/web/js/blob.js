@@ -1,7 +1,7 @@
 // Hashes a Blob or a File, on as many workers as tiles and processors allow.
 import { Hash, toNumber } from "./bytes.js"
 import { fresh } from "./engine.js"
-import { hasWorkers, team } from "./team.js"
+import { hasWorkers, team } from "./workers/team.js"
 
 /** Up to this many bytes, starting a worker takes longer than hashing. */
 const TILE = 2 * 1024 * 1024

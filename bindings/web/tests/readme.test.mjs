@@ -11,7 +11,7 @@ test("the example of the README runs", async (context) => {
   const text = readFileSync(path.join(import.meta.dirname, "../README.md"), "utf8")
   const [example] = [...text.matchAll(/```js\n([^]*?)```/g)].map(([, code]) => code)
   const file = path.join(process.env.WEB_PACKAGE, "../readme.mjs")
-  writeFileSync(file, example.replace('"@hashmill/web"', '"./package/node-index.js"'))
+  writeFileSync(file, example.replace('"@hashmill/web"', '"./package/node/index.js"'))
   const said = []
   context.mock.method(console, "log", (...words) => said.push(words))
   await import(pathToFileURL(file))

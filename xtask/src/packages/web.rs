@@ -71,12 +71,17 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Copies the files of a folder into another one and replaces existing files.
+/// Copies a folder into another one and replaces existing files.
 fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(to).with_context(|| text(to))?;
     for entry in fs::read_dir(from).with_context(|| text(from))? {
         let entry = entry?;
-        fs::copy(entry.path(), to.join(entry.file_name())).with_context(|| text(&entry.path()))?;
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to)?;
+        } else {
+            fs::copy(&path, to).with_context(|| text(&path))?;
+        }
     }
     Ok(())
 }

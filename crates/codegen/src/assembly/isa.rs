@@ -1,4 +1,4 @@
-//! The instruction sets of the column kernels, and their instructions by meaning.
+//! The instruction sets of the column and row kernels, and their instructions by meaning.
 
 /// Offsets of the masks for `pshufb` in the table of constants, in bytes.
 pub(super) const ROT16: usize = 320;

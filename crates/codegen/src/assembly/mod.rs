@@ -1,8 +1,8 @@
 //! Generates the assembly of the x86-64 BLAKE3 and Argon2 kernels.
 //!
 //! The kernels are long but regular: seven rounds of the same eight mixings, over registers with fixed roles. Generated text
-//! keeps the order of instructions, which compilers change, and needs one description of the algorithm for five instruction
-//! sets. `cargo xtask codegen` writes the files, a test compares them with the committed ones, and `asm!` includes them: no C
+//! keeps the order of instructions, which compilers change, and needs one description of the algorithm for SSE4.1, AVX2
+//! and AVX-512. `cargo xtask codegen` writes the files, a test compares them with the committed ones, and `asm!` includes them: no C
 //! compiler, no symbols.
 #![allow(clippy::needless_range_loop, reason = "an index is also the number of a row, a word or a register")]
 #![allow(clippy::too_many_arguments, clippy::type_complexity, reason = "a line has many operands")]

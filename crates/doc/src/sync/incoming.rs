@@ -59,8 +59,8 @@ pub(super) fn receive(
     message: Message,
 ) -> Result<Received, LoadError> {
     let before = heads_of(doc);
-    let came = !message.changes.is_empty();
-    let takes = came && !state.read_only;
+    let has_changes = !message.changes.is_empty();
+    let takes = has_changes && !state.read_only;
     let outcome = if takes { apply_chunks(doc, state, &message.changes)? } else { Outcome::default() };
     let Outcome { mut received, has_deferred, refused_deps } = outcome;
     let is_resend_expected =
@@ -78,7 +78,7 @@ pub(super) fn receive(
     let (heads, need) = (heads.sorted(), need.sorted());
     state.in_flight = false;
     flags.into_iter().for_each(|flags| state.set_flags(flags));
-    let now = if came { heads_of(doc) } else { before.clone() };
+    let now = if has_changes { heads_of(doc) } else { before.clone() };
     let refused = received.refused.iter().any(|(hash, _)| !state.has_refused(hash));
     let named = state.their_heads() != Some(&heads[..]);
     // A change that waited before is no progress: two sessions could else drop what waits for the other one without end.
@@ -89,7 +89,7 @@ pub(super) fn receive(
     state.waited.shrink_to_fit();
     received.refused.iter().for_each(|(hash, _)| state.refuse(*hash));
     missing::remember_deps(doc, state, refused_deps);
-    if came && !state.read_only {
+    if has_changes && !state.read_only {
         state.shared_heads = advanced(&state.shared_heads, &before, &now);
     }
     if heads == now && have.iter().map(|have| have.bloom.len()).sum::<usize>() > LONG {
@@ -99,7 +99,7 @@ pub(super) fn receive(
     let known: SmallList<(ChangeHash, ChangeIdx)> =
         heads.iter().filter_map(|hash| Some((*hash, doc.state.row(hash)?))).collect();
     acknowledge(doc, &mut state.sent, &known);
-    if !came && heads == before {
+    if !has_changes && heads == before {
         state.last_sent_heads.clone_from(&heads);
     }
     if known.len() == heads.len() {
@@ -146,7 +146,8 @@ impl RetryBudget {
 /// are made to cause work.
 const HASHABLE: (u64, u64) = (4, 64);
 
-/// Reads and applies the valid chunks, and lists the others. If a chunk is damaged, nothing is applied.
+/// Reads and applies the chunks. A chunk with a wrong checksum or frame refuses the whole message: nothing is applied. One that is
+/// intact, but unreadable or over a limit, is listed, and the others are applied.
 fn apply_chunks(doc: &mut Document, state: &State, entries: &[Vec<u8>]) -> Result<Outcome, LoadError> {
     let budget = Budget::of_call(&doc.limits);
     let mut incoming = IncomingChunks {
@@ -290,8 +291,8 @@ impl IncomingChunks<'_> {
     fn note(&mut self, doc: &mut Document, applied: Applied, changes: &[Change]) {
         self.received.waiting.extend(applied.waiting);
         let refused: HashSet<ChangeHash> = applied.refused.iter().map(|(hash, _)| *hash).collect();
-        let came = changes.iter().filter(|change| refused.contains(&change.hash()));
-        self.note_deps(doc, came.flat_map(Change::deps).copied().chain(applied.waited_deps));
+        let refused_changes = changes.iter().filter(|change| refused.contains(&change.hash()));
+        self.note_deps(doc, refused_changes.flat_map(Change::deps).copied().chain(applied.waited_deps));
         for (hash, reason) in applied.refused {
             let is =
                 |kind: fn(&LimitError) -> bool| matches!(&reason, ApplyError::Limit(limit) if kind(limit));

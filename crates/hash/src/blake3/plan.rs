@@ -1,6 +1,6 @@
 //! Tuning table: the kernel for each size class, per kind of processor.
 //!
-//! A row is chosen once per process by the processor's vendor and features. To add a processor, add a row; to
+//! A row is chosen once per process by the processor's vendor, family and features. To add a processor, add a row; to
 //! measure one, run `cargo xtask tune` on it. A program that measures its processor itself makes a
 //! [`Tuning`].
 

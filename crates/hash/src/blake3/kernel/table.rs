@@ -57,7 +57,7 @@ pub(in crate::blake3) struct XofJob {
     pub(in crate::blake3) flags: u32,
 }
 
-/// A kernel that processes several messages at once.
+/// An operation of a kernel for several messages at once.
 pub(in crate::blake3) struct Wide {
     /// The number of messages. Unused lanes get some valid input, and their results are ignored.
     pub(in crate::blake3) lanes: usize,

@@ -1,5 +1,5 @@
 // Tiles of a Blob: pieces of one power of two of chunks, each a subtree that can be hashed anywhere.
-import { BUFFER_LEN } from "./engine.js"
+import { BUFFER_LEN } from "../engine.js"
 
 export function tiles(engine, { blob, size, kind, given }) {
   const from = (index) => index * size

@@ -1,5 +1,5 @@
 // Code of a worker. The first message has the module, the second the work; an error is sent as the answer.
-import { Engine } from "./engine.js"
+import { Engine } from "../engine.js"
 import { compute } from "./passwords.js"
 import { tiles } from "./tiles.js"
 

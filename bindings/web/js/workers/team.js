@@ -1,5 +1,5 @@
 // Pool of workers: start, messages, and end with the work.
-import { compiled } from "./engine.js"
+import { compiled } from "../engine.js"
 
 export const hasWorkers = () => typeof Worker === "function"
 

@@ -1,3 +1,0 @@
-import "./node.js"
-export * from "./argon2.js"
-export { default } from "./argon2.js"

@@ -1,2 +1,0 @@
-import "./node.js"
-export * from "./blake3.js"

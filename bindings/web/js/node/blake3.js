@@ -1,0 +1,2 @@
+import "./load.js"
+export * from "../blake3.js"

@@ -1,0 +1,2 @@
+import "./load.js"
+export * from "../index.js"
