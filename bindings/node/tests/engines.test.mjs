@@ -19,7 +19,7 @@ const file = (name, bytes) => {
 };
 
 /** Errors of a machine without such a device. Other errors of engines are failures. */
-const MISSING = /^(cuda|wgpu): (no driver: |no device: no driver offers one|this build has no devices)/;
+const MISSING = /^(cuda|wgpu): (no driver of NVIDIA, or one that is too old: |no device: no driver offers one|this build has no devices)/;
 
 /** The result of `open`; skips the test where there is no such device. */
 async function opened(test, open) {

@@ -17,7 +17,10 @@ CHEAP = Parameters(Type.ID, 19, 16, 32, 1, 64, 1)
 NAMES = [f"password {number}" for number in range(9)]
 
 
-MISSING = re.compile(r"(cuda|wgpu): (no driver: |no device: no driver offers one|this build has no devices)")
+MISSING = re.compile(
+    r"(cuda|wgpu): (no driver of NVIDIA, or one that is too old: |no device: no driver offers one"
+    r"|this build has no devices)"
+)
 
 
 def skip_without_device(error: EngineError) -> NoReturn:

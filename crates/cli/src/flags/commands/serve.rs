@@ -13,9 +13,9 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
     after_help = "\
 Examples:
-  hashmill serve
   hashmill serve init && hashmill serve token ann >> hashmill-serve.toml
   hashmill serve --settings hashmill-serve.toml --listen 0.0.0.0:3030"
 )]
@@ -161,7 +161,7 @@ pub(crate) struct CheckStorageArgs {
 #[command(after_help = "\
 Examples:
   hashmill serve delete 4VNSEjuC2AHmKGKEK27f1aBErpCV
-  hashmill serve delete automerge:4VNSEjuC2AHmKGKEK27f1aBErpCV --data /var/lib/hashmill")]
+  hashmill serve delete automerge:4VNSEjuC2AHmKGKEK27f1aBErpCV --data store")]
 pub(crate) struct DeleteDocumentArgs {
     /// Id or URL of the document
     #[arg(value_name = "DOC")]
@@ -180,7 +180,7 @@ pub(crate) struct DeleteDocumentArgs {
 #[command(after_help = "\
 Examples:
   hashmill serve undelete 4VNSEjuC2AHmKGKEK27f1aBErpCV
-  hashmill serve undelete 4VNSEjuC2AHmKGKEK27f1aBErpCV --data /var/lib/hashmill")]
+  hashmill serve undelete 4VNSEjuC2AHmKGKEK27f1aBErpCV --data store")]
 pub(crate) struct UndeleteDocumentArgs {
     /// Id or URL of the document
     #[arg(value_name = "DOC")]
