@@ -9,7 +9,7 @@ use hashmill_repo::{DocumentId, Message};
 
 use super::Core;
 use super::defect::Defect;
-use super::entry::Entry;
+use super::entry::{Entry, Residence};
 use super::group_commit::PendingFrame;
 use crate::access::Access;
 use crate::document::{Input, PeerFrame};
@@ -116,7 +116,12 @@ impl Core {
         let Some(socket) = self.sockets.get(id) else { return };
         let takes_part =
             socket.documents.contains_key(&document) && self.access_now(id, &document) > Some(Access::Denied);
-        if !takes_part || !self.filter.accept(&body.sender, &body.session, body.count) {
+        // Only of a document that was loaded is it known that it is not deleted. Clients send their presence again.
+        let is_loaded = |entry: &Entry| !matches!(entry.residence, Residence::Loading);
+        if !takes_part || !self.documents.get(&document).is_some_and(is_loaded) {
+            return;
+        }
+        if !self.filter.accept(&body.sender, &body.session, body.count) {
             return;
         }
         let Some(entry) = self.documents.get(&document) else { return };

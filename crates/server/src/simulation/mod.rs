@@ -58,7 +58,9 @@ fn explain(world: &World, scenario: &Scenario, violation: &Violation) -> String 
 fn no_world_breaks_an_invariant() {
     let worlds = size::of(150, 1000);
     let (mut probes, mut events) = (Probes::default(), 0);
-    for seed in 0..worlds {
+    // Presence of a deleted document was sent while the document could not be read after a start.
+    let found = [705].into_iter().filter(|seed| *seed >= worlds);
+    for seed in (0..worlds).chain(found) {
         let scenario = Scenario::new(seed);
         let (world, result) = run(&scenario, None);
         if let Err(violation) = result {
