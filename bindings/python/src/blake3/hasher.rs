@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use hashmill_hash::blake3::{self, OutputReader};
@@ -24,15 +24,51 @@ const BUFFER: usize = 1 << 20;
 #[pyclass(frozen, name = "blake3", module = "hashmill.blake3")]
 pub(crate) struct Hasher {
     state: Mutex<blake3::Hasher>,
-    /// The process with a thread that holds the state for a long time, while other Python threads run; or 0. A child that is
-    /// forked then finds it locked forever.
-    owner: AtomicU32,
+    /// The threads that hold the state, or wait for it, while other Python threads run. A child that is forked then may find it
+    /// locked forever.
+    users: Users,
     threads: MaxThreads,
+}
+
+/// The state, locked by a thread that has released the interpreter.
+struct DetachedState<'a> {
+    // Dropped first: a child that is forked in between must find the thread counted.
+    state: MutexGuard<'a, blake3::Hasher>,
+    _user: User<'a>,
+}
+
+/// Number of threads that use a state while the interpreter is released, and their process: the number in the lower half.
+#[derive(Default)]
+struct Users(AtomicU64);
+
+/// One of the threads.
+struct User<'a>(&'a Users);
+
+impl Users {
+    /// Were some of them in the process of which this one was forked? They do not run here.
+    fn are_of_parent(&self) -> bool {
+        let users = self.0.load(Ordering::Relaxed);
+        users as u32 > 0 && users >> 32 != u64::from(process::id())
+    }
+
+    fn enter(&self) -> User<'_> {
+        let process = u64::from(process::id()) << 32;
+        let add = |users: u64| Some(if users >> 32 == process >> 32 { users + 1 } else { process + 1 });
+        // The lock orders what matters: a child sees the memory of its parent.
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).expect("it always adds");
+        User(self)
+    }
+}
+
+impl Drop for User<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Hasher {
     fn with(state: blake3::Hasher, threads: MaxThreads) -> Hasher {
-        Hasher { state: Mutex::new(state), owner: AtomicU32::new(0), threads }
+        Hasher { state: Mutex::new(state), users: Users::default(), threads }
     }
 
     /// The state, if no other thread holds it.
@@ -46,17 +82,16 @@ impl Hasher {
 
     /// The state, as soon as no other thread holds it. The caller must have released the interpreter, because otherwise the
     /// threads wait for each other.
-    fn lock(&self) -> PyResult<MutexGuard<'_, blake3::Hasher>> {
-        if let Some(state) = self.try_lock() {
-            return Ok(state);
-        }
-        let owner = self.owner.load(Ordering::Relaxed);
-        if owner != 0 && owner != process::id() {
+    fn lock(&self) -> PyResult<DetachedState<'_>> {
+        // Before this thread is counted: a thread of the parent would then look like one of this process.
+        if self.try_lock().is_none() && self.users.are_of_parent() {
             return Err(PyRuntimeError::new_err(
                 "forked while another thread updated this hasher: it has no state",
             ));
         }
-        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        let user = self.users.enter();
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(DetachedState { state, _user: user })
     }
 
     /// Runs short `work` on the state.
@@ -67,7 +102,7 @@ impl Hasher {
     ) -> PyResult<T> {
         match self.try_lock() {
             Some(mut state) => Ok(work(&mut state)),
-            None => py.detach(|| Ok(work(&mut *self.lock()?))),
+            None => py.detach(|| Ok(work(&mut self.lock()?.state))),
         }
     }
 
@@ -88,10 +123,7 @@ impl Hasher {
     }
 
     fn update_piece(&self, piece: &[u8]) -> PyResult<()> {
-        let mut state = self.lock()?;
-        self.owner.store(process::id(), Ordering::Relaxed);
-        let done = self.threads.update(&mut state, piece);
-        self.owner.store(0, Ordering::Relaxed);
+        let done = self.threads.update(&mut self.lock()?.state, piece);
         done.map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
