@@ -401,6 +401,7 @@ fn run_works(jobs: &Mutex<Receiver<WorkerJob>>, store: &Store, inputs: &Sender<I
         // A panic costs this document alone: it stays with the job. The panic's message goes to the operator.
         let done = catch_unwind(AssertUnwindSafe(|| match job {
             WorkerJob::Load(request, document) => Some(Event::Loaded(request, store.load(&document))),
+            // The core asks again with the next message that needs the count.
             WorkerJob::LoadOwner(name) => store.load_owner(name).ok().map(Event::OwnerLoaded),
             WorkerJob::Work(work, job) => Some(Event::WorkDone(work, job.run())),
         }));

@@ -207,6 +207,34 @@ fn an_identity_has_a_bounded_number_of_stored_bytes() {
     assert_eq!(ann.status(&fresh), Some(SyncStatus::InSync));
 }
 
+/// The count of a client that connects while the storage fails is read later.
+#[test]
+fn a_count_that_could_not_be_read_is_asked_for_again() {
+    let mut server = Server::new();
+    let socket = server.open_with(1, Identity::new("ann", Access::Write));
+    let mut ann = client("ann", 0);
+    put(&mut ann, &id(), 9_000);
+    server.settle(socket, &mut ann);
+    let mut server = Server {
+        core: Server::with(|config| config.max_stored_bytes_per_identity = Some(10_000)).core,
+        unread_owners: 1,
+        ..server.restarted()
+    };
+    let socket = server.open_with(1, Identity::new("ann", Access::Write));
+    let mut ann = client("ann", 0);
+    let [first, second] = [9, 8].map(|number| DocumentId::from_random_bytes([number; 16]));
+    ann.remove(&id());
+    for document in [&first, &second] {
+        ann.add(document.clone(), hashmill_doc::Document::new());
+    }
+    put(&mut ann, &first, 10);
+    server.settle(socket, &mut ann);
+    assert_eq!(server.unread_owners, 0);
+    put(&mut ann, &second, 5_000);
+    server.settle(socket, &mut ann);
+    assert_eq!(ann.status(&second), Some(SyncStatus::ReadOnlyPeer));
+}
+
 /// Documents from before there were owners, or imported ones, count for no identity.
 #[test]
 fn documents_without_an_owner_have_no_quota() {

@@ -42,6 +42,8 @@ struct Server {
     /// Appends wait here while `holds_appends` is set.
     appends: Vec<(BatchId, Vec<StoredChunk>)>,
     holds_appends: bool,
+    /// Number of counts of owners that cannot be read.
+    unread_owners: usize,
 }
 
 impl Server {
@@ -68,6 +70,7 @@ impl Server {
             paused: BTreeSet::new(),
             appends: Vec::new(),
             holds_appends: false,
+            unread_owners: 0,
         }
     }
 
@@ -129,6 +132,7 @@ impl Server {
                 let outcome = self.execute(&document, command);
                 return Some(Event::Executed(request, Ok(outcome)));
             }
+            Action::LoadOwner(_) if self.unread_owners > 0 => self.unread_owners -= 1,
             Action::LoadOwner(name) => {
                 let document = self
                     .owners

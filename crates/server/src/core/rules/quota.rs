@@ -1,7 +1,7 @@
 //! Quota of stored bytes of an identity. The bytes of a document count for its owner, the identity that made its first change.
 //!
 //! The storage counts them. The core reads the count of an identity when it connects, and learns it again after each write. So an identity
-//! may exceed its quota by the changes that arrive together.
+//! may exceed its quota by the changes that arrive together. A count that could not be read is asked for with each message that needs it.
 
 use hashmill_repo::DocumentId;
 
@@ -23,7 +23,7 @@ impl Core {
         stored.owner.iter().for_each(|owner| self.note_loaded_owner(owner.clone()));
     }
 
-    /// Asks for the count of an identity that connects.
+    /// Asks for the count of an identity, unless it is known.
     pub(in crate::core) fn load_owner(&mut self, name: &str) {
         let has_quota = self.config.max_stored_bytes_per_identity.is_some();
         if has_quota && !self.counted_bytes.contains_key(name) {
@@ -55,11 +55,15 @@ impl Core {
     }
 
     /// Adds to the messages of clients the quotas that their changes count for.
-    pub(in crate::core) fn set_quotas(&self, document: &DocumentId, inputs: &mut [Input]) {
+    pub(in crate::core) fn set_quotas(&mut self, document: &DocumentId, inputs: &mut [Input]) {
         let Some(entry) = self.documents.get(document) else { return };
+        let ownership = entry.ownership.clone();
         for input in inputs {
             if let Input::Sync { identity, quota, .. } = input {
-                *quota = self.quota_for(&entry.ownership, &identity.name);
+                *quota = self.quota_for(&ownership, &identity.name);
+                if let Some(quota) = quota {
+                    self.load_owner(&quota.name);
+                }
             }
         }
     }
