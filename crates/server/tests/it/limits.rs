@@ -209,7 +209,7 @@ fn an_identity_has_a_bounded_number_of_stored_bytes() {
 
 /// The count of a client that connects while the storage fails is read later.
 #[test]
-fn a_count_that_could_not_be_read_is_asked_for_again() {
+fn a_count_that_could_not_be_read_is_requested_again() {
     let mut server = Server::new();
     let socket = server.open_with(1, Identity::new("ann", Access::Write));
     let mut ann = client("ann", 0);
