@@ -1,6 +1,7 @@
 //! Facts for the operator.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use hashmill_doc::{ApplyError, ChangeHash};
 use hashmill_repo::DocumentId;
@@ -91,6 +92,18 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
+    /// The certificate of the server ends soon, or has ended.
+    CertificateEnds {
+        /// The time until then; 0 if it has ended.
+        seconds_left: u64,
+    },
+    /// A client refused the certificate of the server.
+    CertificateRefused {
+        /// The address of the client.
+        address: IpAddr,
+        /// The reason that it gave.
+        reason: String,
+    },
     /// All sockets are closed and all received changes are stored, as was asked for.
     Drained,
 }
@@ -113,6 +126,8 @@ impl Fact {
             Self::Purged { .. } => "purged",
             Self::CommandFailed { .. } => "command-failed",
             Self::ClientRefused { .. } => "client-refused",
+            Self::CertificateEnds { .. } => "certificate-ends",
+            Self::CertificateRefused { .. } => "certificate-refused",
             Self::Drained => "drained",
         }
     }
@@ -134,6 +149,8 @@ impl Fact {
             | Self::Degraded
             | Self::Recovered
             | Self::ClientRefused { .. }
+            | Self::CertificateEnds { .. }
+            | Self::CertificateRefused { .. }
             | Self::Drained => None,
         }
     }
@@ -168,6 +185,20 @@ impl fmt::Display for Fact {
                 write!(f, "{document}: a command could not be carried out, and is tried again: {reason}")
             }
             Self::ClientRefused { reason } => write!(f, "a client was refused: {reason}"),
+            Self::CertificateEnds { seconds_left: 0 } => {
+                f.write_str("the certificate (tls-cert) has ended: clients refuse it; replace the files")
+            }
+            Self::CertificateEnds { seconds_left } => {
+                let (count, unit) = match seconds_left {
+                    0..=7200 => (seconds_left / 60, "minutes"),
+                    7201..=172_800 => (seconds_left / 3600, "hours"),
+                    _ => (seconds_left / 86_400, "days"),
+                };
+                write!(f, "the certificate (tls-cert) ends in {count} {unit}: replace the files before that")
+            }
+            Self::CertificateRefused { address, reason } => {
+                write!(f, "the client at {address} refuses the server's certificate: {reason}")
+            }
             Self::Drained => f.write_str("all received changes are stored"),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -177,6 +178,24 @@ impl Handle {
     pub(super) fn note_refused_client(&self, reason: String) {
         self.counts.refused_clients.fetch_add(1, Ordering::Relaxed);
         self.send(Input::Report(Fact::ClientRefused { reason }));
+    }
+
+    /// Counts a handshake that failed. If the client refuses the certificate, the operator is told.
+    pub(super) fn note_failed_handshake(&self, address: IpAddr, refusal: Option<String>) {
+        self.counts.failed_handshakes.fetch_add(1, Ordering::Relaxed);
+        if let Some(reason) = refusal {
+            self.report(Fact::CertificateRefused { address, reason });
+        }
+    }
+
+    /// Tells the operator.
+    pub(super) fn report(&self, fact: Fact) {
+        self.send(Input::Report(fact));
+    }
+
+    /// Counts of the threads around the core.
+    pub(super) fn counts(&self) -> &ShellCounts {
+        &self.counts
     }
 
     /// The metrics, as text. `None` if the core has ended.

@@ -4,6 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use super::transport::CertificateError;
+
 /// Reason why a server cannot start. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -47,6 +49,9 @@ pub enum OpenError {
     /// Threads cannot be started.
     #[error("threads cannot be started: {0}")]
     Threads(io::Error),
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
 }
 
 /// Reason why a server ended.

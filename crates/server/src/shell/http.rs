@@ -13,18 +13,19 @@ use hyper::header::{
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::Settings;
-use super::addresses::{AddressPermit, Addresses};
 use super::admin;
 use super::admin::{Admin, Ends, Sweeper};
 use super::auth::{chosen_protocol, token_of};
 use super::driver::Handle;
 use super::gate::Gate;
 use super::socket;
+use super::transport::{AddressPermit, Addresses, HandshakeError, Tls};
 
 /// Maximum time for the head of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,9 +46,14 @@ pub(super) struct Http {
     admin: Option<Arc<Admin>>,
 }
 
+/// Maximum number of connections of the operator.
+const MAX_OPERATOR_CONNECTIONS: usize = 16;
+
 /// A connection: its addresses, and permits that it holds.
 struct Connection {
     ends: Ends,
+    /// It takes requests of the operator alone.
+    is_of_operator: bool,
     _permit: OwnedSemaphorePermit,
     /// `None`: its address has too many connections.
     address_permit: Option<AddressPermit>,
@@ -68,29 +74,68 @@ impl Http {
         }
     }
 
-    /// Accepts connections without end. Beyond the maximum, new ones wait in the queue of the operating system.
-    pub(super) async fn accept(&self, listener: TcpListener) {
+    /// Accepts connections of clients without end. Beyond the maximum, new ones wait in the queue of the operating system.
+    pub(super) async fn accept(&self, listener: TcpListener, tls: Option<Tls>) {
+        self.accept_at(listener, &self.sockets, tls.as_ref(), false).await;
+    }
+
+    /// Accepts connections of the operator without end, at an address of this machine alone.
+    pub(super) async fn accept_operator(&self, listener: TcpListener) {
+        let connections = Arc::new(Semaphore::new(MAX_OPERATOR_CONNECTIONS));
+        self.accept_at(listener, &connections, None, true).await;
+    }
+
+    async fn accept_at(
+        &self,
+        listener: TcpListener,
+        connections: &Arc<Semaphore>,
+        tls: Option<&Tls>,
+        is_of_operator: bool,
+    ) {
         loop {
-            let Ok(permit) = Arc::clone(&self.sockets).acquire_owned().await else { return };
+            let Ok(permit) = Arc::clone(connections).acquire_owned().await else { return };
             match listener.accept().await {
                 Ok((stream, address)) => {
                     let http = self.clone();
                     let Ok(local) = stream.local_addr() else { continue };
                     let connection = Connection {
                         ends: Ends { peer: address.ip(), local: local.ip() },
+                        is_of_operator,
                         _permit: permit,
                         address_permit: self.addresses.acquire(address.ip()),
                     };
-                    tokio::spawn(async move { http.serve(stream, connection).await });
+                    // Sync messages are small and awaited.
+                    let _ = stream.set_nodelay(true);
+                    match tls.cloned() {
+                        None => tokio::spawn(async move { http.serve(stream, connection).await }),
+                        Some(tls) => {
+                            tokio::spawn(async move { http.serve_tls(stream, &tls, connection).await })
+                        }
+                    };
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             }
         }
     }
 
-    async fn serve(self, stream: TcpStream, connection: Connection) {
-        // Sync messages are small and awaited.
-        let _ = stream.set_nodelay(true);
+    async fn serve_tls(self, stream: TcpStream, tls: &Tls, connection: Connection) {
+        match tls.accept(stream).await {
+            Ok(stream) => self.serve(stream, connection).await,
+            Err(error) => {
+                let reason = match error {
+                    HandshakeError::Refused(reason) => Some(reason),
+                    HandshakeError::Other => None,
+                };
+                self.core.note_failed_handshake(connection.ends.peer.to_canonical(), reason);
+            }
+        }
+    }
+
+    async fn serve(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        connection: Connection,
+    ) {
         let (http, connection) = (Arc::new(self), Arc::new(connection));
         let service = service_fn(move |request| {
             let (http, connection) = (Arc::clone(&http), Arc::clone(&connection));
@@ -109,7 +154,7 @@ impl Http {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             return response;
         }
-        if let Some(key) = upgrade_key(&request) {
+        if let Some(key) = upgrade_key(&request).filter(|_| !connection.is_of_operator) {
             return self.upgrade(request, &key, connection);
         }
         if let Some(admin) = self.admin.as_ref().filter(|_| admin::has_path(request.uri().path())) {

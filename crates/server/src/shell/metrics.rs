@@ -15,6 +15,10 @@ const BOUNDS_US: [u64; 12] =
 pub(super) struct ShellCounts {
     /// Clients that were not let in.
     pub(super) refused_clients: AtomicU64,
+    /// TLS handshakes that failed.
+    pub(super) failed_handshakes: AtomicU64,
+    /// End of the certificate, in seconds since 1970. 0: there is none.
+    pub(super) certificate_expires_at: AtomicU64,
     /// Number of commits by duration; the last is beyond all bounds.
     commits: [AtomicU64; BOUNDS_US.len() + 1],
     commit_us: AtomicU64,
@@ -53,6 +57,11 @@ pub(super) fn write_metrics(usage: &Usage, counts: &Counts, shell: &ShellCounts)
     for (name, help, value) in gauges {
         write_sample(&mut out, name, "gauge", help, value as u64);
     }
+    let expires_at = shell.certificate_expires_at.load(Ordering::Relaxed);
+    if expires_at > 0 {
+        let help = "End of the certificate, in seconds since 1970.";
+        write_sample(&mut out, "certificate_expiry_timestamp_seconds", "gauge", help, expires_at);
+    }
     let counters = [
         ("received_messages_total", "Messages of clients.", counts.received_messages),
         ("received_bytes_total", "Bytes of messages of clients.", counts.received_bytes),
@@ -65,6 +74,11 @@ pub(super) fn write_metrics(usage: &Usage, counts: &Counts, shell: &ShellCounts)
             "refused_clients_total",
             "Clients that were not let in.",
             shell.refused_clients.load(Ordering::Relaxed),
+        ),
+        (
+            "failed_handshakes_total",
+            "TLS handshakes that failed.",
+            shell.failed_handshakes.load(Ordering::Relaxed),
         ),
         ("commits_total", "Groups of changes that were stored.", counts.commits),
         ("failed_commits_total", "Attempts to store changes that failed.", counts.failed_commits),
@@ -156,5 +170,9 @@ mod tests {
         assert_eq!(samples["hashmill_storage_failing"], 1.0);
         assert_eq!(samples["hashmill_changes_total"], u64::MAX as f64);
         assert_eq!(samples["hashmill_evictions_total"], 0.0);
+        assert!(!samples.contains_key("hashmill_certificate_expiry_timestamp_seconds"));
+        shell.certificate_expires_at.store(5, Ordering::Relaxed);
+        let samples = parse(&write_metrics(&usage, &counts, &shell));
+        assert_eq!(samples["hashmill_certificate_expiry_timestamp_seconds"], 5.0);
     }
 }

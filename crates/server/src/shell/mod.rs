@@ -3,7 +3,6 @@
 //! The core runs on a thread of its own, which never waits for anything but the next event. Appends run on a second thread, loads and
 //! large work on further ones, sockets on tokio's.
 
-mod addresses;
 mod admin;
 pub mod auth;
 mod driver;
@@ -14,8 +13,9 @@ mod metrics;
 mod socket;
 mod store;
 mod transfer;
+mod transport;
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,11 +32,13 @@ use hashmill_repo::StorageId;
 pub use admin::execute;
 pub use error::{OpenError, RunError};
 pub use transfer::{TransferCounts, TransferError, TransferFact, check, export, import};
+pub use transport::{Certificate, CertificateError};
 
 use auth::{Authentication, TokenDigest};
 use driver::Driver;
 use gate::Gate;
 use store::Store;
+use transport::{Tls, watch_expiry};
 
 /// Time for storing what was received, after a request to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
@@ -66,6 +68,8 @@ pub struct Settings {
     pub max_sockets: usize,
     /// Limits of single clients.
     pub limits: ClientLimits,
+    /// Certificate of the server. `None`: it speaks no TLS.
+    pub certificate: Option<Certificate>,
     /// Answer requests for metrics?
     pub has_metrics: bool,
     /// Digest of the token for commands of the operator, by requests from this machine. `None`: there are none.
@@ -112,10 +116,15 @@ pub struct Server {
     runtime: Runtime,
     listener: TcpListener,
     address: SocketAddr,
+    /// For requests of the operator, if clients speak TLS.
+    operator_listener: Option<TcpListener>,
+    operator_address: SocketAddr,
     settings: Settings,
     store: Arc<Store>,
     stop: watch::Sender<bool>,
     authentication: watch::Sender<Arc<Authentication>>,
+    certificates: Option<watch::Sender<Certificate>>,
+    tls: Option<Tls>,
 }
 
 /// Asks a server to stop.
@@ -125,6 +134,17 @@ pub struct StopHandle(watch::Sender<bool>);
 /// Changes who may connect to a running server.
 #[derive(Clone)]
 pub struct RightsHandle(watch::Sender<Arc<Authentication>>);
+
+/// Changes the certificate of a running server.
+#[derive(Clone)]
+pub struct CertificateHandle(watch::Sender<Certificate>);
+
+impl CertificateHandle {
+    /// Replaces the certificate for new connections. Open ones go on.
+    pub fn replace(&self, certificate: Certificate) {
+        self.0.send_replace(certificate);
+    }
+}
 
 impl RightsHandle {
     /// Replaces tokens, keys and rights. Open connections get their new rights, or are closed if they have none.
@@ -154,14 +174,43 @@ impl Server {
         let listener = listener
             .map_err(|reason| OpenError::Listen { address: settings.listen.first().copied(), reason })?;
         let address = listener.local_addr().map_err(|reason| OpenError::Listen { address: None, reason })?;
+        let certificates = settings.certificate.clone().map(|certificate| watch::channel(certificate).0);
+        let tls = certificates.as_ref().map(|sender| Tls::new(sender.subscribe())).transpose()?;
+        let operator_listener = match &tls {
+            Some(_) => Some(bind_for_operator(&runtime)?),
+            None => None,
+        };
+        let operator_address = match &operator_listener {
+            Some(listener) => listener.local_addr(),
+            None => Ok(address),
+        };
+        let operator_address =
+            operator_address.map_err(|reason| OpenError::Listen { address: None, reason })?;
         let (stop, _) = watch::channel(false);
         let (authentication, _) = watch::channel(Arc::new(settings.authentication.clone()));
-        Ok(Server { runtime, listener, address, settings, store: Arc::new(store), stop, authentication })
+        Ok(Server {
+            runtime,
+            listener,
+            address,
+            operator_listener,
+            operator_address,
+            settings,
+            store: Arc::new(store),
+            stop,
+            authentication,
+            certificates,
+            tls,
+        })
     }
 
     /// The address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address for requests of the operator, without TLS. It may be of this machine alone.
+    pub fn operator_address(&self) -> SocketAddr {
+        self.operator_address
     }
 
     /// The id of the storage.
@@ -179,9 +228,25 @@ impl Server {
         RightsHandle(self.authentication.clone())
     }
 
+    /// A handle to change the certificate. `None`: the server speaks no TLS.
+    pub fn certificate_handle(&self) -> Option<CertificateHandle> {
+        self.certificates.clone().map(CertificateHandle)
+    }
+
     /// Serves until it is stopped. Each fact is passed to `report`.
     pub fn run(self, report: impl Fn(&Fact) + Send + 'static) -> Result<(), RunError> {
-        let Server { runtime, listener, settings, store, stop, authentication, .. } = self;
+        let Server {
+            runtime,
+            listener,
+            operator_listener,
+            settings,
+            store,
+            stop,
+            authentication,
+            certificates,
+            tls,
+            ..
+        } = self;
         let mut config = Config::new(&settings.peer_id, store.storage_id());
         config.memory_bytes = settings.memory_bytes;
         let limits = settings.limits;
@@ -197,10 +262,17 @@ impl Server {
             let sweeper = admin::Sweeper::new(driver.handle(), Arc::clone(&store), &settings);
             let http = http::Http::new(driver.handle(), gate, &settings, &sweeper);
             tokio::spawn(sweeper.run());
+            if let Some(certificates) = &certificates {
+                tokio::spawn(watch_expiry(certificates.subscribe(), settings.unix_time, driver.handle()));
+            }
+            if let Some(listener) = operator_listener {
+                let http = http.clone();
+                tokio::spawn(async move { http.accept_operator(listener).await });
+            }
             let mut stops = stop.subscribe();
             let mut ended = driver.ended();
             tokio::select! {
-                () = http.accept(listener) => {}
+                () = http.accept(listener, tls) => {}
                 _ = stops.wait_for(|stops| *stops) => {}
                 _ = ended.wait_for(|ended| *ended) => return Err(RunError::Internal),
             }
@@ -220,4 +292,11 @@ impl Server {
         }
         result
     }
+}
+
+/// An address of this machine alone.
+fn bind_for_operator(runtime: &Runtime) -> Result<TcpListener, OpenError> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = runtime.block_on(TcpListener::bind(address));
+    listener.map_err(|reason| OpenError::Listen { address: Some(address), reason })
 }

@@ -42,7 +42,12 @@ impl FactLog {
         // The state of the storage, and what the operator did, is always told.
         let is_rare = matches!(
             fact,
-            Fact::Degraded | Fact::Recovered | Fact::Drained | Fact::Deleted { .. } | Fact::Undeleted { .. }
+            Fact::Degraded
+                | Fact::Recovered
+                | Fact::Drained
+                | Fact::Deleted { .. }
+                | Fact::Undeleted { .. }
+                | Fact::CertificateEnds { .. }
         );
         if is_rare || period.lines < MAX_LINES {
             period.lines += 1;
@@ -66,7 +71,8 @@ fn level(fact: &Fact) -> &'static str {
         Fact::ChangeRefused { .. }
         | Fact::MessageRefused { .. }
         | Fact::Quarantined { .. }
-        | Fact::ClientRefused { .. } => "warning",
+        | Fact::ClientRefused { .. }
+        | Fact::CertificateRefused { .. } => "warning",
         _ => "error",
     }
 }

@@ -1,6 +1,7 @@
 //! `hashmill serve`: a sync server for automerge-repo's clients.
 
 mod admin;
+mod certificate;
 mod fact_log;
 mod rights;
 mod settings;
@@ -11,7 +12,9 @@ use crate::flags::{InitArgs, ServeArgs, ServeCommand, TokenArgs, UsageError};
 use crate::os::SignalBlock;
 use crate::output::{self, display_path, error_chain, print_note};
 use anyhow::{Context as _, Result, anyhow, bail};
+use certificate::CertificateSource;
 use fact_log::FactLog;
+use hashmill_machine::date;
 use hashmill_server::shell::Server;
 use hashmill_server::shell::auth::Authentication;
 use settings::Resolved;
@@ -22,8 +25,8 @@ use std::time::{Duration, Instant};
 
 /// Polling interval for signals, and for the end of the server.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Polling interval for changes of files of tokens and keys.
-const RIGHTS_INTERVAL: Duration = Duration::from_secs(1);
+/// Polling interval for changes of files of tokens, keys and certificates.
+const FILES_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs the command.
 pub(crate) fn run(flags: &ServeArgs) -> Result<()> {
@@ -68,17 +71,23 @@ fn print_token(flags: &TokenArgs) -> Result<()> {
 
 /// Serves until a signal.
 fn serve(resolved: Resolved) -> Result<()> {
-    let Resolved { mut settings, mut rights, log } = resolved;
+    let Resolved { mut settings, mut rights, mut certificate, log } = resolved;
     let mut signals = SignalBlock::ending().context("signals")?;
     let admin_token = admin::new_token()?;
     settings.admin_token = Some(Authentication::digest(&admin_token));
     let folder = settings.folder.clone();
     let server = Server::open(settings)?;
-    admin::write_access(&folder, server.address(), &admin_token)?;
+    admin::write_access(&folder, server.operator_address(), &admin_token)?;
     let stop = server.stop_handle();
     let rights_handle = server.rights_handle();
-    let mut rights_read = Instant::now();
-    output::print(&format!("listening on ws://{}, storage {}\n", server.address(), server.storage_id()))?;
+    let certificate_handle = server.certificate_handle();
+    let mut files_read = Instant::now();
+    if let Some(warning) = certificate.as_ref().and_then(CertificateSource::warning) {
+        fact_log::print_event(log, "key-readable", "warning", &warning, None);
+    }
+    let scheme = if certificate.is_some() { "wss" } else { "ws" };
+    let (address, storage_id) = (server.address(), server.storage_id());
+    output::print(&format!("listening on {scheme}://{address}, storage {storage_id}\n"))?;
     let facts = FactLog::new(log);
     let server = thread::spawn(move || server.run(move |fact| facts.note(fact)));
     let mut is_stopping = false;
@@ -91,7 +100,7 @@ fn serve(resolved: Resolved) -> Result<()> {
             fact_log::print_event(log, "stopping", "info", "storing what was received, then stopping", None);
             stop.stop();
         }
-        if rights_read.elapsed() >= RIGHTS_INTERVAL {
+        if files_read.elapsed() >= FILES_INTERVAL {
             match rights.read_changed() {
                 Some(Ok(changed)) => rights_handle.replace(changed),
                 Some(Err(error)) => {
@@ -101,7 +110,23 @@ fn serve(resolved: Resolved) -> Result<()> {
                 }
                 None => {}
             }
-            rights_read = Instant::now();
+            match certificate.as_mut().and_then(CertificateSource::read_changed) {
+                Some(Ok(changed)) => {
+                    let text =
+                        format!("a new certificate is used, until {}", date::utc(changed.expires_at()));
+                    fact_log::print_event(log, "certificate-replaced", "info", &text, None);
+                    certificate_handle.iter().for_each(|handle| handle.replace(changed.clone()));
+                }
+                Some(Err(error)) => {
+                    let text = format!(
+                        "{}: the earlier certificate stays until it is repaired",
+                        error_chain(&error)
+                    );
+                    fact_log::print_event(log, "certificate-unusable", "error", &text, None);
+                }
+                None => {}
+            }
+            files_read = Instant::now();
         }
         thread::sleep(POLL_INTERVAL);
     }

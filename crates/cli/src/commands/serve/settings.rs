@@ -1,5 +1,6 @@
 //! Settings of a server: flags, environment, settings file, defaults.
 
+use super::certificate::CertificateSource;
 use super::rights::{IdentityTable, RightsSource};
 use super::toml_file::parse_toml;
 use crate::flags::{LogFormat, ServeArgs, StorageFlag, UsageError};
@@ -32,6 +33,11 @@ pub(super) const TEMPLATE: &str = "\
 
 # Directory of the storage. One server uses it at a time.
 # data = \"hashmill-data\"
+
+# Files of a certificate, with those of its issuers after it, and of its private key, in PEM: clients then connect with wss:// and
+# https://. New files act at once.
+# tls-cert = \"\"
+# tls-key = \"\"
 
 # Everyone who reaches the server may read and change every document whose id they know. Not together with tokens.
 # open-to-all = false
@@ -106,6 +112,8 @@ pub(super) const TEMPLATE: &str = "\
 struct SettingsFile {
     listen: Option<String>,
     data: Option<PathBuf>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
     open_to_all: Option<bool>,
     read_only: Option<bool>,
     peer_id: Option<String>,
@@ -135,6 +143,7 @@ struct SettingsFile {
 pub(super) struct Resolved {
     pub(super) settings: Settings,
     pub(super) rights: RightsSource,
+    pub(super) certificate: Option<CertificateSource>,
     pub(super) log: LogFormat,
 }
 
@@ -179,6 +188,7 @@ fn resolve_with(
             "open-to-all would give all rights to everyone without a token: remove it, or set anonymous instead".to_owned()
         ));
     }
+    let mut certificate = CertificateSource::new(file.tls_cert, file.tls_key)?;
     let is_local = addresses.iter().all(|address| address.ip().is_loopback());
     if !is_open && !rights.has_tokens() && !is_local {
         bail!(UsageError(format!(
@@ -226,10 +236,11 @@ fn resolve_with(
             .delete_idle_days
             .filter(|days| *days > 0)
             .map(|days| Duration::from_secs(days.saturating_mul(DAY_SECONDS))),
+        certificate: certificate.as_mut().map(CertificateSource::read).transpose()?,
         has_metrics: file.metrics.unwrap_or(is_local),
     };
     let log = flags.log.or(file.log).unwrap_or(LogFormat::Text);
-    Ok(Resolved { settings, rights, log })
+    Ok(Resolved { settings, rights, certificate, log })
 }
 
 /// The directory of the storage for a command that does not serve.
@@ -279,7 +290,7 @@ mod tests {
         };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 23, "{all}");
+        assert_eq!(all.lines().count(), 25, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));
@@ -316,6 +327,8 @@ mod tests {
             ("\nmemory-mib = \"x\"", None, "line 2: invalid type"),
             ("listen = ", None, "line 1: "),
             ("listen = \"nowhere\"", None, "nowhere: not an address such as 127.0.0.1:3030"),
+            ("tls-cert = \"a.pem\"", None, "tls-cert needs tls-key: name the file of"),
+            ("tls-key = \"a.pem\"", None, "tls-key needs tls-cert: name the file of"),
             ("", Some("http"), "PORT=http: not a port"),
             ("", Some("65536"), "PORT=65536: not a port"),
         ] {

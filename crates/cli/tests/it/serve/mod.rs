@@ -10,12 +10,14 @@ mod storage;
 mod storms;
 mod sync;
 mod transfer;
+#[cfg(all(feature = "tls", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod transport;
 
 use crate::world::{Done, World, finish, hashmill};
 use hashmill_doc::{Document, ROOT, Transactable as _};
 use hashmill_repo::{Client, DocumentId, PeerId, SyncStatus};
 use hashmill_testkit::wait::{self, Running};
-use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{ChildStdout, Command};
 use std::time::{Duration, Instant};
@@ -54,7 +56,8 @@ impl Server {
         }
         let (address, storage_id) = line
             .trim_end()
-            .strip_prefix("listening on ws://")
+            .strip_prefix("listening on ")
+            .and_then(|line| line.strip_prefix("ws://").or_else(|| line.strip_prefix("wss://")))
             .and_then(|line| line.split_once(", storage "))
             .unwrap_or_else(|| panic!("{line}"));
         let (address, storage_id) = (address.to_owned(), storage_id.to_owned());
@@ -103,7 +106,7 @@ impl Server {
 type Refusal = (u16, String);
 
 /// A socket of a test.
-struct Socket(WebSocket<TcpStream>);
+struct Socket<S = TcpStream>(WebSocket<S>);
 
 impl Socket {
     fn open(address: &str) -> Socket {
@@ -133,7 +136,9 @@ impl Socket {
             Err(error) => panic!("{error}"),
         }
     }
+}
 
+impl<S: Read + Write> Socket<S> {
     fn send(&mut self, frame: Vec<u8>) -> Result<(), Error> {
         self.0.send(Message::Binary(frame.into()))
     }
@@ -187,7 +192,12 @@ fn put(client: &mut Client, id: &DocumentId, value: Vec<u8>) {
 }
 
 /// Exchanges messages until the document has a status.
-fn wait_for(socket: &mut Socket, client: &mut Client, id: &DocumentId, status: SyncStatus) {
+fn wait_for<S: Read + Write>(
+    socket: &mut Socket<S>,
+    client: &mut Client,
+    id: &DocumentId,
+    status: SyncStatus,
+) {
     wait::until("a status", || {
         socket.exchange(client).expect("an open socket");
         client.status(id) == Some(status)

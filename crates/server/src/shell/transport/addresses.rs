@@ -6,24 +6,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Connections by address, up to a maximum for each.
 #[derive(Clone)]
-pub(super) struct Addresses {
+pub(in crate::shell) struct Addresses {
     max: usize,
     counts: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
 /// A connection that counts until it is dropped.
-pub(super) struct AddressPermit {
+pub(in crate::shell) struct AddressPermit {
     address: IpAddr,
     addresses: Addresses,
 }
 
 impl Addresses {
-    pub(super) fn new(max: usize) -> Addresses {
+    pub(in crate::shell) fn new(max: usize) -> Addresses {
         Addresses { max, counts: Arc::default() }
     }
 
     /// Counts a connection. `None`: the address has the maximum.
-    pub(super) fn acquire(&self, address: IpAddr) -> Option<AddressPermit> {
+    pub(in crate::shell) fn acquire(&self, address: IpAddr) -> Option<AddressPermit> {
         // One address of version 4, also through a socket of version 6.
         let address = address.to_canonical();
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);

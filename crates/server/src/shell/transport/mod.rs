@@ -1,0 +1,13 @@
+//! Transport: connections by address, TLS and its certificates.
+
+mod addresses;
+mod certificate;
+mod handshakes;
+mod provider;
+mod tls;
+
+pub use certificate::{Certificate, CertificateError};
+
+pub(super) use addresses::{AddressPermit, Addresses};
+pub(super) use certificate::watch_expiry;
+pub(super) use tls::{HandshakeError, Tls};
