@@ -89,6 +89,15 @@ pub enum Fact {
     },
     /// A client was not let in.
     ClientRefused {
+        /// The address of the client.
+        address: IpAddr,
+        /// The reason.
+        reason: String,
+    },
+    /// The headers of a trusted proxy cannot be read.
+    ProxyUnclear {
+        /// The address of the proxy, which counts as the client's.
+        proxy: IpAddr,
         /// The reason.
         reason: String,
     },
@@ -126,6 +135,7 @@ impl Fact {
             Self::Purged { .. } => "purged",
             Self::CommandFailed { .. } => "command-failed",
             Self::ClientRefused { .. } => "client-refused",
+            Self::ProxyUnclear { .. } => "proxy-unclear",
             Self::CertificateEnds { .. } => "certificate-ends",
             Self::CertificateRefused { .. } => "certificate-refused",
             Self::Drained => "drained",
@@ -149,6 +159,7 @@ impl Fact {
             | Self::Degraded
             | Self::Recovered
             | Self::ClientRefused { .. }
+            | Self::ProxyUnclear { .. }
             | Self::CertificateEnds { .. }
             | Self::CertificateRefused { .. }
             | Self::Drained => None,
@@ -184,7 +195,12 @@ impl fmt::Display for Fact {
             Self::CommandFailed { document, reason } => {
                 write!(f, "{document}: a command could not be carried out, and is tried again: {reason}")
             }
-            Self::ClientRefused { reason } => write!(f, "a client was refused: {reason}"),
+            Self::ClientRefused { address, reason } => {
+                write!(f, "the client at {address} was refused: {reason}")
+            }
+            Self::ProxyUnclear { proxy, reason } => {
+                write!(f, "the proxy at {proxy} does not name its client, and counts as one: {reason}")
+            }
             Self::CertificateEnds { seconds_left: 0 } => {
                 f.write_str("the certificate (tls-cert) has ended: clients refuse it; replace the files")
             }

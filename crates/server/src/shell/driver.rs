@@ -175,9 +175,9 @@ impl Handle {
     }
 
     /// Tells the operator that a client was not let in.
-    pub(super) fn note_refused_client(&self, reason: String) {
+    pub(super) fn note_refused_client(&self, address: IpAddr, reason: String) {
         self.counts.refused_clients.fetch_add(1, Ordering::Relaxed);
-        self.send(Input::Report(Fact::ClientRefused { reason }));
+        self.send(Input::Report(Fact::ClientRefused { address, reason }));
     }
 
     /// Counts a handshake that failed. If the client refuses the certificate, the operator is told.

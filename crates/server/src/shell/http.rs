@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +26,8 @@ use super::auth::{chosen_protocol, token_of};
 use super::driver::Handle;
 use super::gate::Gate;
 use super::socket;
-use super::transport::{AddressPermit, Addresses, HandshakeError, Tls};
+use super::transport::{AddressPermit, Addresses, HandshakeError, Tls, TrustedProxies};
+use crate::fact::Fact;
 
 /// Maximum time for the head of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,6 +44,7 @@ pub(super) struct Http {
     max_frame_bytes: usize,
     sockets: Arc<Semaphore>,
     addresses: Addresses,
+    proxies: Arc<TrustedProxies>,
     has_metrics: bool,
     admin: Option<Arc<Admin>>,
 }
@@ -54,9 +57,18 @@ struct Connection {
     ends: Ends,
     /// It takes requests of the operator alone.
     is_of_operator: bool,
+    /// It is from a proxy that names the client of each request.
+    is_of_proxy: bool,
     _permit: OwnedSemaphorePermit,
-    /// `None`: its address has too many connections.
+    /// `None`: its address has too many connections, or it is from a proxy.
     address_permit: Option<AddressPermit>,
+}
+
+/// The client of a request.
+struct Visitor {
+    address: IpAddr,
+    /// Held while its request or socket lasts, if it came by a proxy.
+    _permit: Option<AddressPermit>,
 }
 
 impl Http {
@@ -70,6 +82,7 @@ impl Http {
             max_frame_bytes: settings.max_frame_bytes,
             sockets: Arc::new(Semaphore::new(settings.max_sockets)),
             addresses: Addresses::new(settings.limits.max_connections_per_address),
+            proxies: Arc::new(settings.trusted_proxies.clone()),
             has_metrics: settings.has_metrics,
         }
     }
@@ -98,11 +111,15 @@ impl Http {
                 Ok((stream, address)) => {
                     let http = self.clone();
                     let Ok(local) = stream.local_addr() else { continue };
+                    let is_of_proxy = self.proxies.contains(address.ip());
+                    let address_permit =
+                        if is_of_proxy { None } else { self.addresses.acquire(address.ip()) };
                     let connection = Connection {
                         ends: Ends { peer: address.ip(), local: local.ip() },
                         is_of_operator,
+                        is_of_proxy,
                         _permit: permit,
-                        address_permit: self.addresses.acquire(address.ip()),
+                        address_permit,
                     };
                     // Sync messages are small and awaited.
                     let _ = stream.set_nodelay(true);
@@ -148,17 +165,21 @@ impl Http {
     }
 
     async fn respond(&self, request: Request<Incoming>, connection: &Arc<Connection>) -> Response<Body> {
-        if connection.address_permit.is_none() {
+        let Some(visitor) = self.identify_visitor(&request, connection) else {
             let mut response =
                 text(StatusCode::TOO_MANY_REQUESTS, "too many connections from this address\n");
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            if !connection.is_of_proxy {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             return response;
-        }
+        };
         if let Some(key) = upgrade_key(&request).filter(|_| !connection.is_of_operator) {
-            return self.upgrade(request, &key, connection);
+            return self.upgrade(request, &key, visitor, connection);
         }
         if let Some(admin) = self.admin.as_ref().filter(|_| admin::has_path(request.uri().path())) {
-            let (status, answer) = admin.respond(&request.into_parts().0, connection.ends).await;
+            let (status, answer) = admin
+                .respond(&request.into_parts().0, Ends { peer: visitor.address, ..connection.ends })
+                .await;
             let mut response = text(status, format!("{answer}\n"));
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             return response;
@@ -188,14 +209,33 @@ impl Http {
         }
     }
 
+    /// The client of a request. `None`: its address has too many connections.
+    fn identify_visitor(&self, request: &Request<Incoming>, connection: &Connection) -> Option<Visitor> {
+        let peer = connection.ends.peer.to_canonical();
+        if !connection.is_of_proxy {
+            return connection.address_permit.is_some().then_some(Visitor { address: peer, _permit: None });
+        }
+        let address = self.proxies.client_address(peer, request.headers()).unwrap_or_else(|error| {
+            self.core.report(Fact::ProxyUnclear { proxy: peer, reason: error.to_string() });
+            peer
+        });
+        Some(Visitor { address, _permit: Some(self.addresses.acquire(address)?) })
+    }
+
     /// Lets a client in, or says why not.
-    fn upgrade(&self, request: Request<Incoming>, key: &str, connection: &Arc<Connection>) -> Response<Body> {
+    fn upgrade(
+        &self,
+        request: Request<Incoming>,
+        key: &str,
+        visitor: Visitor,
+        connection: &Arc<Connection>,
+    ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let token = token_of(&parts);
         let admission = match self.gate.admit(token.as_ref().map(|token| token.as_str())) {
             Ok(admission) => admission,
             Err(error) => {
-                self.core.note_refused_client(error.to_string());
+                self.core.note_refused_client(visitor.address, error.to_string());
                 let mut response = text(StatusCode::UNAUTHORIZED, format!("{error}\n"));
                 response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
                 return response;
@@ -217,7 +257,7 @@ impl Http {
                 let client = socket::Client { admission, token, gate: &mut gate };
                 socket::serve(TokioIo::new(upgraded), &core, client, max_frame_bytes).await;
             }
-            drop(connection);
+            drop((connection, visitor));
         });
         response
     }

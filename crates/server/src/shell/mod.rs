@@ -32,7 +32,7 @@ use hashmill_repo::StorageId;
 pub use admin::execute;
 pub use error::{OpenError, RunError};
 pub use transfer::{TransferCounts, TransferError, TransferFact, check, export, import};
-pub use transport::{Certificate, CertificateError};
+pub use transport::{Certificate, CertificateError, ForwardedError, NetworkError, TrustedProxies};
 
 use auth::{Authentication, TokenDigest};
 use driver::Driver;
@@ -68,6 +68,8 @@ pub struct Settings {
     pub max_sockets: usize,
     /// Limits of single clients.
     pub limits: ClientLimits,
+    /// Proxies that name the addresses of clients.
+    pub trusted_proxies: TrustedProxies,
     /// Certificate of the server. `None`: it speaks no TLS.
     pub certificate: Option<Certificate>,
     /// Answer requests for metrics?

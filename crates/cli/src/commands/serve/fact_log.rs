@@ -72,6 +72,7 @@ fn level(fact: &Fact) -> &'static str {
         | Fact::MessageRefused { .. }
         | Fact::Quarantined { .. }
         | Fact::ClientRefused { .. }
+        | Fact::ProxyUnclear { .. }
         | Fact::CertificateRefused { .. } => "warning",
         _ => "error",
     }

@@ -8,7 +8,7 @@ use crate::output::display_path;
 use anyhow::{Context as _, Result, bail};
 use hashmill_repo::PeerId;
 use hashmill_server::Access;
-use hashmill_server::shell::{ClientLimits, Settings};
+use hashmill_server::shell::{ClientLimits, Settings, TrustedProxies};
 use serde::Deserialize;
 use std::env;
 use std::ffi::OsString;
@@ -38,6 +38,10 @@ pub(super) const TEMPLATE: &str = "\
 # https://. New files act at once.
 # tls-cert = \"\"
 # tls-key = \"\"
+
+# Addresses and networks of proxies before the server, such as [\"10.0.0.0/8\"]: their headers X-Forwarded-For and Forwarded name the
+# addresses of clients, for limits and messages.
+# trusted-proxies = []
 
 # Everyone who reaches the server may read and change every document whose id they know. Not together with tokens.
 # open-to-all = false
@@ -114,6 +118,8 @@ struct SettingsFile {
     data: Option<PathBuf>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
+    #[serde(default)]
+    trusted_proxies: Vec<String>,
     open_to_all: Option<bool>,
     read_only: Option<bool>,
     peer_id: Option<String>,
@@ -189,6 +195,8 @@ fn resolve_with(
         ));
     }
     let mut certificate = CertificateSource::new(file.tls_cert, file.tls_key)?;
+    let trusted_proxies = TrustedProxies::parse(file.trusted_proxies.iter().map(String::as_str))
+        .map_err(|error| UsageError(format!("trusted-proxies: {error}")))?;
     let is_local = addresses.iter().all(|address| address.ip().is_loopback());
     if !is_open && !rights.has_tokens() && !is_local {
         bail!(UsageError(format!(
@@ -236,6 +244,7 @@ fn resolve_with(
             .delete_idle_days
             .filter(|days| *days > 0)
             .map(|days| Duration::from_secs(days.saturating_mul(DAY_SECONDS))),
+        trusted_proxies,
         certificate: certificate.as_mut().map(CertificateSource::read).transpose()?,
         has_metrics: file.metrics.unwrap_or(is_local),
     };
@@ -290,7 +299,7 @@ mod tests {
         };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 25, "{all}");
+        assert_eq!(all.lines().count(), 26, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));
@@ -329,6 +338,8 @@ mod tests {
             ("listen = \"nowhere\"", None, "nowhere: not an address such as 127.0.0.1:3030"),
             ("tls-cert = \"a.pem\"", None, "tls-cert needs tls-key: name the file of"),
             ("tls-key = \"a.pem\"", None, "tls-key needs tls-cert: name the file of"),
+            ("trusted-proxies = [\"proxy\"]", None, "trusted-proxies: “proxy” is neither an address nor a"),
+            ("trusted-proxies = [\"::/0\"]", None, "trusted-proxies: “::/0” is every address: name those"),
             ("", Some("http"), "PORT=http: not a port"),
             ("", Some("65536"), "PORT=65536: not a port"),
         ] {

@@ -10,7 +10,6 @@ mod storage;
 mod storms;
 mod sync;
 mod transfer;
-#[cfg(all(feature = "tls", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod transport;
 
 use crate::world::{Done, World, finish, hashmill};

@@ -2,11 +2,13 @@
 
 mod addresses;
 mod certificate;
+mod forwarded;
 mod handshakes;
 mod provider;
 mod tls;
 
 pub use certificate::{Certificate, CertificateError};
+pub use forwarded::{ForwardedError, NetworkError, TrustedProxies};
 
 pub(super) use addresses::{AddressPermit, Addresses};
 pub(super) use certificate::watch_expiry;

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tungstenite::ClientRequestBuilder;
 
-pub(in crate::serve) type SecureStream = StreamOwned<ClientConnection, TcpStream>;
+pub(super) type SecureStream = StreamOwned<ClientConnection, TcpStream>;
 
 /// Connects, with the handshake done.
-pub(in crate::serve) fn connect(address: &str) -> SecureStream {
+pub(super) fn connect(address: &str) -> SecureStream {
     let mut roots = RootCertStore::empty();
     let authority = CertificateDer::from_pem_file(certificate_file("ca.pem")).expect("a certificate");
     roots.add(authority).expect("an authority");
@@ -33,12 +33,12 @@ pub(in crate::serve) fn connect(address: &str) -> SecureStream {
 }
 
 /// The certificate that the server showed.
-pub(in crate::serve) fn shown_certificate(stream: &SecureStream) -> Vec<u8> {
+pub(super) fn shown_certificate(stream: &SecureStream) -> Vec<u8> {
     stream.conn.peer_certificates().expect("a handshake")[0].to_vec()
 }
 
 /// Opens a WebSocket.
-pub(in crate::serve) fn open(server: &Server) -> Socket<SecureStream> {
+pub(super) fn open(server: &Server) -> Socket<SecureStream> {
     let url = format!("wss://{}/", server.address).parse().expect("a URL");
     let stream = connect(&server.address);
     let opened = tungstenite::client(ClientRequestBuilder::new(url), stream);
@@ -48,7 +48,7 @@ pub(in crate::serve) fn open(server: &Server) -> Socket<SecureStream> {
 }
 
 /// The answer to a request.
-pub(in crate::serve) fn secure_get(server: &Server, path: &str) -> String {
+pub(super) fn secure_get(server: &Server, path: &str) -> String {
     let mut stream = connect(&server.address);
     write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").expect("a server");
     let mut answer = String::new();

@@ -1,8 +1,8 @@
 //! Certificates of a server: clients with TLS, new files, damaged ones, hostile handshakes.
 
-use super::secure::shown_certificate;
-use super::{certificate_file, connect, is_possible, open, put_certificate, secure_get, start, start_secure};
-use crate::serve::{Server, client, put, wait_for};
+use super::secure::{connect, open, secure_get, shown_certificate};
+use super::{certificate_file, is_possible, put_certificate, start, start_secure};
+use crate::serve::{client, put, wait_for};
 use crate::world::World;
 use hashmill_repo::{DocumentId, SyncStatus};
 use hashmill_testkit::wait;
@@ -196,17 +196,13 @@ fn unusable_files_are_refused_in_one_line() {
 #[test]
 #[cfg(unix)]
 fn readable_keys_and_ended_certificates_are_told() {
-    use std::os::unix::fs::PermissionsExt as _;
     if !is_possible() {
         return;
     }
     let world = World::new();
     put_certificate(&world, "expired.pem", "server.key.pem");
-    let mode = fs::Permissions::from_mode(0o644);
-    fs::set_permissions(world.path("key.pem"), mode).expect("its own file");
-    let server: Server = start(&world, "tls-cert = \"cert.pem\"\ntls-key = \"key.pem\"\n");
-    // The last one is told by a task of the server, which may come after the signal.
-    let mut server = server;
+    super::set_mode(&world, "key.pem", 0o644);
+    let mut server = start(&world, "tls-cert = \"cert.pem\"\ntls-key = \"key.pem\"\n");
     let mut messages = std::io::BufReader::new(server.child.stderr.take().expect("a pipe"));
     for expected in [
         "hashmill: key.pem: every user of this machine may read the private key: chmod 600 it\n",
