@@ -101,6 +101,20 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
+    /// The keys of token issuers could not be fetched, which is tried again.
+    KeysUnreachable {
+        /// Where they are.
+        url: String,
+        /// The reason.
+        reason: String,
+        /// Earlier ones are there, and stay.
+        has_keys: bool,
+    },
+    /// The keys of token issuers were fetched, after failures.
+    KeysFetched {
+        /// Where they are.
+        url: String,
+    },
     /// The certificate of the server ends soon, or has ended.
     CertificateEnds {
         /// The time until then; 0 if it has ended.
@@ -136,6 +150,8 @@ impl Fact {
             Self::CommandFailed { .. } => "command-failed",
             Self::ClientRefused { .. } => "client-refused",
             Self::ProxyUnclear { .. } => "proxy-unclear",
+            Self::KeysUnreachable { .. } => "keys-unreachable",
+            Self::KeysFetched { .. } => "keys-fetched",
             Self::CertificateEnds { .. } => "certificate-ends",
             Self::CertificateRefused { .. } => "certificate-refused",
             Self::Drained => "drained",
@@ -160,6 +176,8 @@ impl Fact {
             | Self::Recovered
             | Self::ClientRefused { .. }
             | Self::ProxyUnclear { .. }
+            | Self::KeysUnreachable { .. }
+            | Self::KeysFetched { .. }
             | Self::CertificateEnds { .. }
             | Self::CertificateRefused { .. }
             | Self::Drained => None,
@@ -200,6 +218,20 @@ impl fmt::Display for Fact {
             }
             Self::ProxyUnclear { proxy, reason } => {
                 write!(f, "the proxy at {proxy} does not name its client, and counts as one: {reason}")
+            }
+            Self::KeysUnreachable { url, reason, has_keys } => {
+                let effect = if *has_keys {
+                    "the earlier ones stay"
+                } else {
+                    "clients with its tokens are refused until they are there"
+                };
+                write!(
+                    f,
+                    "the keys of the token issuer (jwt-keys) at {url} could not be fetched: {reason}; {effect}"
+                )
+            }
+            Self::KeysFetched { url } => {
+                write!(f, "the keys of the token issuer (jwt-keys) at {url} were fetched again")
             }
             Self::CertificateEnds { seconds_left: 0 } => {
                 f.write_str("the certificate (tls-cert) has ended: clients refuse it; replace the files")

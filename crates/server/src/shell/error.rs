@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::transport::CertificateError;
+use super::transport::{CertificateError, ClientError};
 
 /// Reason why a server cannot start. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +52,9 @@ pub enum OpenError {
     /// The certificate cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
+    /// Requests to other servers, such as that of a token issuer, are not possible.
+    #[error("requests to other servers are not possible: {0}")]
+    Client(#[from] ClientError),
 }
 
 /// Reason why a server ended.

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use zeroize::Zeroizing;
 
-use super::auth::{Admission, Authentication, TokenError};
+use super::auth::{Admission, Authentication, FurtherKeys, Issuer, TokenError};
 use super::driver::Handle;
 use crate::access::Access;
 use crate::ids::SocketId;
@@ -19,6 +19,7 @@ const EXPIRY_INTERVAL: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(super) struct Gate {
     authentication: watch::Receiver<Arc<Authentication>>,
+    issuer: Option<Issuer>,
     max_access: Access,
     unix_time: fn() -> u64,
 }
@@ -26,16 +27,38 @@ pub(super) struct Gate {
 impl Gate {
     pub(super) fn new(
         authentication: watch::Receiver<Arc<Authentication>>,
+        issuer: Option<Issuer>,
         max_access: Access,
         unix_time: fn() -> u64,
     ) -> Gate {
-        Gate { authentication, max_access, unix_time }
+        Gate { authentication, issuer, max_access, unix_time }
+    }
+
+    /// Are the keys of all issuers there?
+    pub(super) fn has_keys(&self) -> bool {
+        self.issuer.as_ref().is_none_or(|issuer| issuer.keys().is_some())
+    }
+
+    /// The rights of a new client with this token. An unknown key is looked for at its issuer.
+    pub(super) async fn admit_new(&self, token: Option<&str>) -> Result<Admission, TokenError> {
+        match (self.admit(token), &self.issuer) {
+            (Err(TokenError::UnknownKey(_)), Some(issuer)) => {
+                issuer.refresh().await;
+                self.admit(token)
+            }
+            (result, _) => result,
+        }
     }
 
     /// The rights of a client with this token now.
-    pub(super) fn admit(&self, token: Option<&str>) -> Result<Admission, TokenError> {
+    fn admit(&self, token: Option<&str>) -> Result<Admission, TokenError> {
         let authentication = Arc::clone(&self.authentication.borrow());
-        let mut admission = authentication.admit(token, (self.unix_time)())?;
+        let further = match self.issuer.as_ref().map(Issuer::keys) {
+            None => FurtherKeys::None,
+            Some(None) => FurtherKeys::Missing,
+            Some(Some(keys)) => FurtherKeys::Fetched(keys),
+        };
+        let mut admission = authentication.admit(token, &further, (self.unix_time)())?;
         if self.max_access < Access::Write {
             let identity = Arc::unwrap_or_clone(admission.identity).limited_to(self.max_access);
             admission.identity = Arc::new(identity);
@@ -61,7 +84,14 @@ impl Gate {
                     None => std::future::pending().await,
                 }
             };
+            let issuer_changed = async {
+                match &mut self.issuer {
+                    Some(issuer) => issuer.changed().await,
+                    None => std::future::pending().await,
+                }
+            };
             let is_changed = tokio::select! {
+                () = issuer_changed => true,
                 changed = self.authentication.changed() => match changed {
                     Ok(()) => true,
                     // The server ends.

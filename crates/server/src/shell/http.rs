@@ -22,7 +22,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::Settings;
 use super::admin;
 use super::admin::{Admin, Ends, Sweeper};
-use super::auth::{chosen_protocol, token_of};
+use super::auth::{TokenError, chosen_protocol, token_of};
 use super::driver::Handle;
 use super::gate::Gate;
 use super::socket;
@@ -174,7 +174,7 @@ impl Http {
             return response;
         };
         if let Some(key) = upgrade_key(&request).filter(|_| !connection.is_of_operator) {
-            return self.upgrade(request, &key, visitor, connection);
+            return self.upgrade(request, &key, visitor, connection).await;
         }
         if let Some(admin) = self.admin.as_ref().filter(|_| admin::has_path(request.uri().path())) {
             let (status, answer) = admin
@@ -186,6 +186,9 @@ impl Http {
         }
         match (request.method(), request.uri().path()) {
             (&Method::GET | &Method::HEAD, "/healthz") => text(StatusCode::OK, "alive\n"),
+            (&Method::GET | &Method::HEAD, "/readyz") if !self.gate.has_keys() => {
+                text(StatusCode::SERVICE_UNAVAILABLE, "the keys of token issuers are not fetched yet\n")
+            }
             (&Method::GET | &Method::HEAD, "/readyz") if self.core.is_ready() => {
                 text(StatusCode::OK, "ready\n")
             }
@@ -223,7 +226,7 @@ impl Http {
     }
 
     /// Lets a client in, or says why not.
-    fn upgrade(
+    async fn upgrade(
         &self,
         request: Request<Incoming>,
         key: &str,
@@ -232,11 +235,15 @@ impl Http {
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let token = token_of(&parts);
-        let admission = match self.gate.admit(token.as_ref().map(|token| token.as_str())) {
+        let admission = match self.gate.admit_new(token.as_ref().map(|token| token.as_str())).await {
             Ok(admission) => admission,
             Err(error) => {
                 self.core.note_refused_client(visitor.address, error.to_string());
-                let mut response = text(StatusCode::UNAUTHORIZED, format!("{error}\n"));
+                let status = match error {
+                    TokenError::KeysMissing => StatusCode::SERVICE_UNAVAILABLE,
+                    _ => StatusCode::UNAUTHORIZED,
+                };
+                let mut response = text(status, format!("{error}\n"));
                 response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
                 return response;
             }

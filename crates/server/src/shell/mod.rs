@@ -32,13 +32,16 @@ use hashmill_repo::StorageId;
 pub use admin::execute;
 pub use error::{OpenError, RunError};
 pub use transfer::{TransferCounts, TransferError, TransferFact, check, export, import};
-pub use transport::{Certificate, CertificateError, ForwardedError, NetworkError, TrustedProxies};
+pub use transport::{
+    Authorities, Certificate, CertificateError, ClientError, ForwardedError, NetworkError, ServiceUrl,
+    ServiceUrlError, TrustedProxies,
+};
 
 use auth::{Authentication, TokenDigest};
 use driver::Driver;
 use gate::Gate;
 use store::Store;
-use transport::{Tls, watch_expiry};
+use transport::{HttpClient, Tls, watch_expiry};
 
 /// Time for storing what was received, after a request to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
@@ -56,6 +59,10 @@ pub struct Settings {
     pub new_storage_id: [u8; 16],
     /// Accepted clients and their rights.
     pub authentication: Authentication,
+    /// Where an issuer of JSON Web Tokens publishes its keys.
+    pub key_url: Option<ServiceUrl>,
+    /// Authorities whose certificates other servers show to this one.
+    pub authorities: Authorities,
     /// The most that any client may do.
     pub max_access: Access,
     /// The time in seconds since 1970, for tokens.
@@ -127,6 +134,7 @@ pub struct Server {
     authentication: watch::Sender<Arc<Authentication>>,
     certificates: Option<watch::Sender<Certificate>>,
     tls: Option<Tls>,
+    client: Option<HttpClient>,
 }
 
 /// Asks a server to stop.
@@ -188,6 +196,7 @@ impl Server {
         };
         let operator_address =
             operator_address.map_err(|reason| OpenError::Listen { address: None, reason })?;
+        let client = settings.key_url.as_ref().map(|_| HttpClient::new(&settings.authorities)).transpose()?;
         let (stop, _) = watch::channel(false);
         let (authentication, _) = watch::channel(Arc::new(settings.authentication.clone()));
         Ok(Server {
@@ -202,6 +211,7 @@ impl Server {
             authentication,
             certificates,
             tls,
+            client,
         })
     }
 
@@ -247,6 +257,7 @@ impl Server {
             authentication,
             certificates,
             tls,
+            client,
             ..
         } = self;
         let mut config = Config::new(&settings.peer_id, store.storage_id());
@@ -260,7 +271,13 @@ impl Server {
         config.max_inbox_bytes = config.max_inbox_bytes.min(settings.max_frame_bytes);
         let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
         let result = runtime.block_on(async {
-            let gate = Gate::new(authentication.subscribe(), settings.max_access, settings.unix_time);
+            let mut issuer = None;
+            if let Some((url, client)) = settings.key_url.clone().zip(client) {
+                let (keys, fetcher) = auth::issuer(url, client);
+                issuer = Some(keys);
+                tokio::spawn(fetcher.run(driver.handle()));
+            }
+            let gate = Gate::new(authentication.subscribe(), issuer, settings.max_access, settings.unix_time);
             let sweeper = admin::Sweeper::new(driver.handle(), Arc::clone(&store), &settings);
             let http = http::Http::new(driver.handle(), gate, &settings, &sweeper);
             tokio::spawn(sweeper.run());

@@ -48,6 +48,8 @@ impl FactLog {
                 | Fact::Deleted { .. }
                 | Fact::Undeleted { .. }
                 | Fact::CertificateEnds { .. }
+                | Fact::KeysUnreachable { .. }
+                | Fact::KeysFetched { .. }
         );
         if is_rare || period.lines < MAX_LINES {
             period.lines += 1;
@@ -64,6 +66,7 @@ fn level(fact: &Fact) -> &'static str {
     match fact {
         Fact::Recovered
         | Fact::Drained
+        | Fact::KeysFetched { .. }
         | Fact::Deleted { .. }
         | Fact::Undeleted { .. }
         | Fact::Purged { .. } => "info",

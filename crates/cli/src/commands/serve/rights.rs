@@ -67,6 +67,8 @@ pub(super) struct RightsSource {
     pub(super) jwt_audience: Option<String>,
     /// The right of clients without a token on all documents. `None`: all rights if there are no tokens, else none.
     pub(super) anonymous: Option<String>,
+    /// There are keys at a URL, too.
+    pub(super) has_key_url: bool,
     /// Digest of the files when they were read last.
     digest: Option<[u8; 32]>,
 }
@@ -83,13 +85,22 @@ impl RightsSource {
             files.map(|path| path.filter(|path| !path.as_os_str().is_empty()));
         let [jwt_audience, anonymous] =
             [jwt_audience, anonymous].map(|text| text.filter(|text| !text.is_empty()));
-        RightsSource { identities, tokens, jwt_keys, jwt_secret, jwt_audience, anonymous, digest: None }
+        RightsSource {
+            identities,
+            tokens,
+            jwt_keys,
+            jwt_secret,
+            jwt_audience,
+            anonymous,
+            has_key_url: false,
+            digest: None,
+        }
     }
 
     /// Do clients need a token?
     pub(super) fn has_tokens(&self) -> bool {
         let has_files = self.tokens.is_some() || self.jwt_keys.is_some() || self.jwt_secret.is_some();
-        has_files || !self.identities.is_empty()
+        has_files || self.has_key_url || !self.identities.is_empty()
     }
 
     /// Reads the files.

@@ -8,13 +8,13 @@ use crate::output::display_path;
 use anyhow::{Context as _, Result, bail};
 use hashmill_repo::PeerId;
 use hashmill_server::Access;
-use hashmill_server::shell::{ClientLimits, Settings, TrustedProxies};
+use hashmill_server::shell::{Authorities, ClientLimits, ServiceUrl, Settings, TrustedProxies};
 use serde::Deserialize;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The port of automerge-repo's server.
@@ -88,9 +88,13 @@ pub(super) const TEMPLATE: &str = "\
 # Changes of it act at once, also on open connections.
 # tokens = \"\"
 
-# File of public keys of issuers of JSON Web Tokens: PEM, JWK or JWKS, for EdDSA, ES256 and HS256. Changes act at once. The
-# tokens need the claims sub, exp and documents: {\"*\": \"read\", \"ID\": \"write\"}.
+# File of public keys of issuers of JSON Web Tokens: PEM, JWK or JWKS, for EdDSA, ES256 and HS256. Changes act at once. Or the
+# https:// URL of a JWKS, which is fetched every five minutes, and when a token names a new key. The tokens need the claims sub, exp and
+# documents: {\"*\": \"read\", \"ID\": \"write\"}.
 # jwt-keys = \"\"
+
+# File of authorities (PEM) whose certificates other servers show to this one. Empty: those that the system trusts.
+# ca-file = \"\"
 
 # File of a secret for HS256 that the issuer shares, of 32 bytes or more.
 # jwt-secret = \"\"
@@ -140,6 +144,7 @@ struct SettingsFile {
     jwt_keys: Option<PathBuf>,
     jwt_secret: Option<PathBuf>,
     jwt_audience: Option<String>,
+    ca_file: Option<PathBuf>,
     anonymous: Option<String>,
     #[serde(default)]
     identity: Vec<IdentityTable>,
@@ -187,8 +192,10 @@ fn resolve_with(
         Err(error) => bail!(UsageError(format!("{listen}: not an address such as 127.0.0.1:3030: {error}"))),
     };
     let is_open = flags.open_to_all || file.open_to_all.unwrap_or(false);
-    let files = [file.tokens, file.jwt_keys, file.jwt_secret];
+    let (key_url, jwt_keys) = split_url(file.jwt_keys)?;
+    let files = [file.tokens, jwt_keys, file.jwt_secret];
     let mut rights = RightsSource::new(file.identity, files, file.jwt_audience, file.anonymous);
+    rights.has_key_url = key_url.is_some();
     if is_open && rights.has_tokens() {
         bail!(UsageError(
             "open-to-all would give all rights to everyone without a token: remove it, or set anonymous instead".to_owned()
@@ -245,11 +252,31 @@ fn resolve_with(
             .filter(|days| *days > 0)
             .map(|days| Duration::from_secs(days.saturating_mul(DAY_SECONDS))),
         trusted_proxies,
+        key_url,
+        authorities: read_authorities(file.ca_file)?,
         certificate: certificate.as_mut().map(CertificateSource::read).transpose()?,
         has_metrics: file.metrics.unwrap_or(is_local),
     };
     let log = flags.log.or(file.log).unwrap_or(LogFormat::Text);
     Ok(Resolved { settings, rights, certificate, log })
+}
+
+/// A URL of keys, or a file of them.
+fn split_url(keys: Option<PathBuf>) -> Result<(Option<ServiceUrl>, Option<PathBuf>)> {
+    let Some(text) = keys.as_deref().and_then(Path::to_str).filter(|text| text.contains("://")) else {
+        return Ok((None, keys));
+    };
+    let url = text.parse().map_err(|error| UsageError(format!("jwt-keys: {error}")))?;
+    Ok((Some(url), None))
+}
+
+fn read_authorities(path: Option<PathBuf>) -> Result<Authorities> {
+    // The name in a written settings file is empty.
+    let Some(path) = path.filter(|path| !path.as_os_str().is_empty()) else { return Ok(Authorities::System) };
+    let name = || display_path(&path).into_owned();
+    let authorities = Authorities::Pem(fs::read(&path).with_context(name)?);
+    authorities.check().map_err(|error| UsageError(format!("{}: {error}", name())))?;
+    Ok(authorities)
 }
 
 /// The directory of the storage for a command that does not serve.
@@ -299,7 +326,7 @@ mod tests {
         };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 26, "{all}");
+        assert_eq!(all.lines().count(), 27, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));
@@ -338,6 +365,11 @@ mod tests {
             ("listen = \"nowhere\"", None, "nowhere: not an address such as 127.0.0.1:3030"),
             ("tls-cert = \"a.pem\"", None, "tls-cert needs tls-key: name the file of"),
             ("tls-key = \"a.pem\"", None, "tls-key needs tls-cert: name the file of"),
+            (
+                "jwt-keys = \"http://id.example.org/keys\"",
+                None,
+                "jwt-keys: “http://id.example.org/keys” is no URL with https://, or http:// to this machine",
+            ),
             ("trusted-proxies = [\"proxy\"]", None, "trusted-proxies: “proxy” is neither an address nor a"),
             ("trusted-proxies = [\"::/0\"]", None, "trusted-proxies: “::/0” is every address: name those"),
             ("", Some("http"), "PORT=http: not a port"),

@@ -68,7 +68,10 @@ fn verify(token: &str, keys: &TokenKeys) -> Result<Map<String, Value>, TokenErro
         return Err(TokenError::Malformed("it demands extensions"));
     }
     if !keys.verify(algorithm, text("kid"), message.as_bytes(), &signature) {
-        return Err(TokenError::Foreign);
+        return Err(match text("kid").filter(|id| !keys.may_have(id)) {
+            Some(id) => TokenError::UnknownKey(short(id)),
+            None => TokenError::Foreign,
+        });
     }
     object(claims).ok_or(TokenError::Malformed("its claims cannot be read"))
 }
@@ -263,7 +266,8 @@ mod tests {
         };
         let named = signed(r#"{"alg":"HS256","kid":"a"}"#);
         assert!(admit(&named, &jwk("a").expect("a key"), None, NOW).is_ok());
-        assert_eq!(admit(&named, &jwk("b").expect("a key"), None, NOW), Err(TokenError::Foreign));
+        let error = TokenError::UnknownKey("a".to_owned());
+        assert_eq!(admit(&named, &jwk("b").expect("a key"), None, NOW), Err(error));
         assert!(admit(&signed(r#"{"alg":"HS256"}"#), &jwk("b").expect("a key"), None, NOW).is_ok());
         let critical = signed(r#"{"alg":"HS256","crit":["b64"],"b64":false}"#);
         let error = TokenError::Malformed("it demands extensions");

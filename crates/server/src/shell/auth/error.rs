@@ -24,6 +24,14 @@ pub enum TokenError {
     /// The signature is by none of the keys.
     #[error("the token is not signed by a key of this server: compare its issuer with the server's jwt-keys")]
     Foreign,
+    /// None of the keys has the name of its key.
+    #[error(
+        "the token is not signed by a key of this server: its key is “{0}”, which is none of the server's jwt-keys"
+    )]
+    UnknownKey(String),
+    /// The keys of its issuer were not fetched yet.
+    #[error("the server does not have the keys of the token's issuer yet: try again soon")]
+    KeysMissing,
     /// It has expired.
     #[error("the token expired {0} s ago: get a new one, or correct the clock of the server")]
     Expired(u64),

@@ -35,6 +35,20 @@ impl TokenKeys {
         Ok(TokenKeys(keys?.into_iter().map(Arc::new).collect()))
     }
 
+    /// A JWKS that everyone may read: a secret in it is an error.
+    pub(super) fn from_public_text(text: &str) -> Result<TokenKeys, KeyError> {
+        let keys = TokenKeys::from_text(text)?;
+        match keys.0.iter().find(|named| named.key.algorithm() == "HS256") {
+            Some(_) => Err(error("a secret (HS256), which all can read: publish public keys alone")),
+            None => Ok(keys),
+        }
+    }
+
+    /// Has one of the keys this name, or none?
+    pub(super) fn may_have(&self, id: &str) -> bool {
+        self.0.iter().any(|named| named.id.as_deref().is_none_or(|there| there == id))
+    }
+
     /// A secret for HS256 that the issuer and the server share.
     pub fn from_secret(secret: &[u8]) -> Result<TokenKeys, KeyError> {
         Ok(TokenKeys(vec![Arc::new(NamedKey { id: None, key: secret_key(secret)? })]))
@@ -183,6 +197,10 @@ mod tests {
             let error = TokenKeys::from_text(text).expect_err(text).to_string();
             assert!(error.contains(expected) && error.lines().count() == 1, "{text}: {error}");
         }
+        let secret = r#"{"keys": [{"kty": "oct", "k": "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T"}]}"#;
+        assert!(TokenKeys::from_text(secret).is_ok());
+        let error = TokenKeys::from_public_text(secret).expect_err("a secret").to_string();
+        assert!(error.starts_with("a secret (HS256), which all can read"), "{error}");
         assert!(TokenKeys::from_secret(&[7; 31]).is_err());
         let keys = TokenKeys::from_secret(&[7; 32]).expect("a secret");
         assert_eq!(format!("{keys:?}"), "[(\"HS256\", None)]");

@@ -1,6 +1,8 @@
 //! The server and its network: TLS, proxies before it, keys and rights from other servers.
 
+mod keys;
 mod proxies;
+mod service;
 #[cfg(all(feature = "tls", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tls;
 

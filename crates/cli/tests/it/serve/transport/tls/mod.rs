@@ -2,6 +2,7 @@
 
 mod certificates;
 mod secure;
+mod services;
 
 use super::start;
 use crate::serve::Server;
