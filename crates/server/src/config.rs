@@ -45,6 +45,10 @@ pub struct Config {
     pub max_document_bytes: usize,
     /// Maximum size of all documents of one identity in the storage. Changes beyond it are refused.
     pub max_stored_bytes_per_identity: Option<u64>,
+    /// Without an answer about the rights of a client in this time, it has none.
+    pub rights_timeout: Duration,
+    /// Rights are asked for again this time after a failure.
+    pub rights_retry: Duration,
     /// A client that asks for an absent document waits for this time while another client is sending it.
     pub supply_timeout: Duration,
     /// A document whose changes are refused takes no changes for this time.
@@ -76,6 +80,8 @@ impl Config {
             bytes_per_second: None,
             max_document_bytes: usize::MAX,
             max_stored_bytes_per_identity: None,
+            rights_timeout: Duration::from_secs(30),
+            rights_retry: Duration::from_secs(10),
             supply_timeout: Duration::from_secs(10),
             quarantine_time: Duration::from_secs(300),
             max_idle_messages: 32,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 
+use crate::access::Access;
 use crate::document::{DocumentJob, WorkOutput};
 use crate::fact::Fact;
 use crate::identity::Identity;
@@ -25,6 +26,8 @@ pub enum Event {
     SocketClosed(SocketId),
     /// The rights of a client changed.
     RightsChanged(SocketId, Arc<Identity>),
+    /// Outcome of [`Action::AskRights`], or the reason why there is none. Late and additional ones are harmless.
+    RightsAnswered(RequestId, Result<RightsAnswer, String>),
     /// The rights of a client ended, such as by the expiry of its token.
     RightsEnded(SocketId),
     /// Outcome of [`Action::Append`]. A success says that the chunks survive a power cut.
@@ -47,6 +50,15 @@ pub enum Event {
     TimerFired,
     /// The server shall end: store what was received, and close all sockets.
     DrainRequested,
+}
+
+/// The rights of a client on a document, by another service.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RightsAnswer {
+    /// The access.
+    pub access: Access,
+    /// After this time it is asked for again.
+    pub valid_for: Duration,
 }
 
 /// A failure of the storage.
@@ -130,6 +142,15 @@ pub enum Action {
     Execute(RequestId, DocumentId, Command),
     /// Answers a command. Its effect is durable.
     Answer(CommandId, CommandOutcome),
+    /// Asks another service for the rights of a client on a document. No message about it is processed before the answer.
+    AskRights {
+        /// The question.
+        request: RequestId,
+        /// The client.
+        socket: SocketId,
+        /// The document.
+        document: DocumentId,
+    },
     /// Runs a job on another thread. Jobs of one document never overlap.
     RunWork(WorkId, DocumentJob),
     /// Asks for [`Event::TimerFired`] at this time at the latest. Replaces earlier requests.

@@ -101,6 +101,13 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
+    /// Another service did not tell the rights of a client, which has none until it does.
+    RightsUnknown {
+        /// The document. `None`: the client itself is not known.
+        document: Option<DocumentId>,
+        /// The reason.
+        reason: String,
+    },
     /// The keys of token issuers could not be fetched, which is tried again.
     KeysUnreachable {
         /// Where they are.
@@ -150,6 +157,7 @@ impl Fact {
             Self::CommandFailed { .. } => "command-failed",
             Self::ClientRefused { .. } => "client-refused",
             Self::ProxyUnclear { .. } => "proxy-unclear",
+            Self::RightsUnknown { .. } => "rights-unknown",
             Self::KeysUnreachable { .. } => "keys-unreachable",
             Self::KeysFetched { .. } => "keys-fetched",
             Self::CertificateEnds { .. } => "certificate-ends",
@@ -171,6 +179,7 @@ impl Fact {
             | Self::Undeleted { document }
             | Self::Purged { document }
             | Self::CommandFailed { document, .. } => Some(document),
+            Self::RightsUnknown { document, .. } => document.as_ref(),
             Self::AppendFailed { .. }
             | Self::Degraded
             | Self::Recovered
@@ -218,6 +227,15 @@ impl fmt::Display for Fact {
             }
             Self::ProxyUnclear { proxy, reason } => {
                 write!(f, "the proxy at {proxy} does not name its client, and counts as one: {reason}")
+            }
+            Self::RightsUnknown { document: Some(document), reason } => {
+                write!(
+                    f,
+                    "{document}: a client is denied, because its rights (auth-url) are unknown: {reason}"
+                )
+            }
+            Self::RightsUnknown { document: None, reason } => {
+                write!(f, "a client is refused, because its rights (auth-url) are unknown: {reason}")
             }
             Self::KeysUnreachable { url, reason, has_keys } => {
                 let effect = if *has_keys {

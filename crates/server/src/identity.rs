@@ -16,6 +16,8 @@ pub struct Identity {
     pub access: Access,
     /// Rules of single documents.
     pub rules: BTreeMap<DocumentId, Rule>,
+    /// Another service knows the access to documents without a rule: see [`Action::AskRights`](crate::Action::AskRights).
+    pub is_remote: bool,
 }
 
 /// The rights on one document.
@@ -34,10 +36,15 @@ pub struct ParseRuleError(String);
 impl Identity {
     /// An identity with the same access to all documents.
     pub fn new(name: &str, access: Access) -> Identity {
-        Identity { name: name.to_owned(), access, rules: BTreeMap::new() }
+        Identity { name: name.to_owned(), access, rules: BTreeMap::new(), is_remote: false }
     }
 
-    /// The access to a document.
+    /// An identity whose access another service knows.
+    pub fn remote(name: &str) -> Identity {
+        Identity { is_remote: true, ..Identity::new(name, Access::Denied) }
+    }
+
+    /// The access to a document, unless another service knows it.
     pub fn access_to(&self, document: &DocumentId) -> Access {
         self.rules.get(document).map_or(self.access, |rule| rule.access)
     }

@@ -28,7 +28,7 @@ pub use access::Access;
 pub use config::Config;
 pub use core::{Core, Counts, Usage};
 pub use document::{DocumentJob, WorkOutput};
-pub use event::{Action, CloseReason, Event, IoFailure};
+pub use event::{Action, CloseReason, Event, IoFailure, RightsAnswer};
 pub use fact::Fact;
 pub use identity::{Identity, ParseRuleError, Rule};
 pub use ids::{BatchId, CommandId, RequestId, SocketId, WorkId};

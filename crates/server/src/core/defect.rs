@@ -15,6 +15,10 @@ pub(crate) enum Defect {
     UnboundedQueue,
     /// Rights are those of the time when the client connected.
     RightsAtOpenOnly,
+    /// A document is open to a client until the first answer about its rights.
+    OpenUntilAnswered,
+    /// The first answer about rights counts for ever.
+    NoRenewal,
     /// Sockets that send too fast are read as the others.
     NoPause,
     /// A quarantine never ends.

@@ -11,6 +11,7 @@ use super::Core;
 use super::defect::Defect;
 use super::entry::{Entry, Residence};
 use super::group_commit::PendingFrame;
+use super::rules::WaitingMessage;
 use crate::access::Access;
 use crate::document::{Input, PeerFrame};
 use crate::event::{Action, CloseReason};
@@ -83,31 +84,39 @@ impl Core {
     }
 
     fn receive_sync(&mut self, id: SocketId, body: SyncBody<'_>, is_request: bool) {
-        let Ok(document) = body.document.parse::<DocumentId>() else { return };
+        if let Ok(document) = body.document.parse::<DocumentId>() {
+            self.take_sync(id, &document, body.data.into_owned(), is_request);
+        }
+    }
+
+    /// Passes a sync message on to its document, or answers that there is none.
+    pub(super) fn take_sync(&mut self, id: SocketId, document: &DocumentId, data: Vec<u8>, is_request: bool) {
         let Some(socket) = self.sockets.get_mut(id) else { return };
-        let access = socket.access_to(&document);
-        let data = body.data.into_owned();
-        let is_new = !socket.documents.contains_key(&document) && !socket.denied.contains_key(&document);
+        let access = socket.access_to(document);
+        let is_new = !socket.documents.contains_key(document) && !socket.denied.contains_key(document);
         let is_full = is_new
             && socket.documents.len() + socket.denied.len() >= self.config.max_documents_per_socket
             || socket.inbox_bytes > self.config.max_inbox_bytes;
         if is_full {
             return self.close(id, CloseReason::TooMuch);
         }
-        if access == Access::Denied {
-            return self.deny(id, &document);
+        if socket.needs_question(document) {
+            return self.wait_for_rights(id, document, WaitingMessage { data, is_request });
         }
-        if self.is_closed(&document) {
-            return self.ignore_message(id, &document, is_request);
+        if access == Access::Denied {
+            return self.deny(id, document);
+        }
+        if self.is_closed(document) {
+            return self.ignore_message(id, document, is_request);
         }
         let Some(socket) = self.sockets.get_mut(id) else { return };
         socket.documents.entry(document.clone()).or_insert(0);
         socket.inbox_bytes += data.len();
         let identity = Arc::clone(&socket.identity);
-        let entry = self.entry(&document);
+        let entry = self.entry(document);
         entry.sockets.insert(id);
         entry.push(Input::Sync { socket: id, access, identity, quota: None, data });
-        self.schedule(&document);
+        self.schedule(document);
     }
 
     /// Passes a message between users on, to all others that take part in the document.
@@ -147,7 +156,9 @@ impl Core {
         socket.denied.clear();
         socket.lost.clear();
         socket.unavailable_sent.clear();
-        for document in std::mem::take(&mut socket.documents).into_keys() {
+        let documents = std::mem::take(&mut socket.documents);
+        self.drop_waiting_messages(id);
+        for document in documents.into_keys() {
             let Some(entry) = self.documents.get_mut(&document) else { continue };
             entry.sockets.remove(&id);
             entry.push(Input::Leave(id));

@@ -29,7 +29,7 @@ pub use counts::Counts;
 use defect::Defect;
 use entry::Entry;
 use group_commit::GroupCommit;
-use rules::{Commands, Quarantines};
+use rules::{Commands, Quarantines, Questions};
 use sockets::Sockets;
 
 /// A sync server without sockets, storage, threads and clock.
@@ -65,6 +65,7 @@ pub struct Core {
     /// Documents that clients wait for, by the time at which they are answered.
     waits: BTreeSet<(Duration, DocumentId)>,
     quarantines: Quarantines,
+    questions: Questions,
     /// Bytes of all documents of an identity, as the storage counted them last. Only with a quota.
     counted_bytes: BTreeMap<String, u64>,
     counts: Counts,
@@ -129,6 +130,7 @@ impl Core {
             memory_bytes: 0,
             waits: BTreeSet::new(),
             quarantines: Quarantines::default(),
+            questions: Questions::default(),
             counted_bytes: BTreeMap::new(),
             counts: Counts::default(),
             filter: EphemeralFilter::new(),
@@ -188,6 +190,7 @@ impl Core {
             Event::SocketDrained(id, bytes) => self.drain_queue(id, bytes),
             Event::SocketClosed(id) => self.forget_socket(id),
             Event::RightsChanged(id, identity) => self.change_rights(id, &identity),
+            Event::RightsAnswered(request, answer) => self.finish_question(request, answer),
             Event::RightsEnded(id) => self.end_rights(id),
             Event::Appended(batch, result) => self.finish_append(batch, result),
             Event::OwnerLoaded(owner) => self.note_loaded_owner(owner),
@@ -228,6 +231,7 @@ impl Core {
 
     fn forget_socket(&mut self, id: SocketId) {
         self.leave_documents(id);
+        self.forget_rights(id);
         self.sockets.remove(id);
     }
 
@@ -245,6 +249,7 @@ impl Core {
             self.close(id, CloseReason::NoJoin);
         }
         self.resume_reads();
+        self.renew_rights();
         self.release_quarantines();
         self.end_waits();
         self.retry_loads();
@@ -279,6 +284,7 @@ impl Core {
             first(&self.waits),
             self.quarantines.next_end().filter(|_| !self.has(Defect::NoRelease)),
             self.sockets.next_resume(),
+            self.questions.next_due(),
             self.commit.retry_at(),
             self.commands.next_retry(self.now),
             degrade_at,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 
+use super::rules::AnsweredRight;
 use crate::access::Access;
 use crate::identity::Identity;
 use crate::ids::SocketId;
@@ -24,6 +25,8 @@ pub(super) struct Socket {
     pub(super) denied: BTreeMap<DocumentId, u32>,
     /// The documents that it took part in, with messages that were lost while it had no access.
     pub(super) lost: BTreeSet<DocumentId>,
+    /// What another service said about the rights on documents.
+    pub(super) rights: BTreeMap<DocumentId, AnsweredRight>,
     /// The deleted documents of which the client got the answer that they are unavailable.
     pub(super) unavailable_sent: BTreeSet<DocumentId>,
     /// The documents with messages that wait until the queue has room.
@@ -50,7 +53,16 @@ impl Socket {
     }
 
     pub(super) fn access_to(&self, document: &DocumentId) -> Access {
-        self.identity.access_to(document)
+        match self.rights.get(document) {
+            Some(right) => right.access.unwrap_or(Access::Denied),
+            None => self.identity.access_to(document),
+        }
+    }
+
+    /// Must the rights on a document be asked for?
+    pub(super) fn needs_question(&self, document: &DocumentId) -> bool {
+        let is_answered = self.rights.get(document).is_some_and(|right| right.access.is_some());
+        self.identity.is_remote && !self.identity.rules.contains_key(document) && !is_answered
     }
 
     /// Is a frame about a document, made by work of this number, for the current exchange?
@@ -83,6 +95,7 @@ impl Sockets {
             documents: BTreeMap::new(),
             denied: BTreeMap::new(),
             lost: BTreeSet::new(),
+            rights: BTreeMap::new(),
             unavailable_sent: BTreeSet::new(),
             deferred: BTreeSet::new(),
             queued_bytes: 0,

@@ -20,7 +20,7 @@ use super::store::Store;
 use crate::config::Config;
 use crate::core::Core;
 use crate::document::DocumentJob;
-use crate::event::{Action, CloseReason, Event, IoFailure};
+use crate::event::{Action, CloseReason, Event, IoFailure, RightsAnswer};
 use crate::fact::Fact;
 use crate::identity::Identity;
 use crate::ids::{BatchId, CommandId, RequestId, SocketId, WorkId};
@@ -34,7 +34,12 @@ pub(super) struct SocketQueue {
     frames: UnboundedSender<Vec<u8>>,
     /// Beside the queue of frames, which a client may never read.
     close: watch::Sender<Option<CloseReason>>,
+    /// Takes questions about the rights of the client.
+    ask: Option<AskRights>,
 }
+
+/// Takes questions of the core to another service. The answers come by [`Handle::answer_rights`].
+pub(super) type AskRights = Box<dyn Fn(SocketId, RequestId, DocumentId) + Send>;
 
 /// The ends of these queues at the socket.
 pub(super) struct Outgoing {
@@ -162,11 +167,11 @@ impl Driver {
 
 impl Handle {
     /// Registers a socket. Returns its id, and what the core has for it.
-    pub(super) fn open(&self, identity: Arc<Identity>) -> (SocketId, Outgoing) {
+    pub(super) fn open(&self, identity: Arc<Identity>, ask: Option<AskRights>) -> (SocketId, Outgoing) {
         let socket = SocketId(self.last_socket.fetch_add(1, Ordering::Relaxed) + 1);
         let (frames, received_frames) = unbounded_channel();
         let (close, received_close) = watch::channel(None);
-        self.send(Input::Opened(socket, identity, SocketQueue { frames, close }));
+        self.send(Input::Opened(socket, identity, SocketQueue { frames, close, ask }));
         (socket, Outgoing { frames: received_frames, close: received_close })
     }
 
@@ -214,6 +219,10 @@ impl Handle {
 
     pub(super) fn change_rights(&self, socket: SocketId, identity: Arc<Identity>) {
         self.send(Input::Event(Event::RightsChanged(socket, identity)));
+    }
+
+    pub(super) fn answer_rights(&self, request: RequestId, answer: Result<RightsAnswer, String>) {
+        self.send(Input::Event(Event::RightsAnswered(request, answer)));
     }
 
     pub(super) fn end_rights(&self, socket: SocketId) {
@@ -337,6 +346,11 @@ impl CoreThread {
                 self.paused.remove(&socket);
                 if let Some(queue) = self.sockets.remove(&socket) {
                     queue.close.send_replace(Some(reason));
+                }
+            }
+            Action::AskRights { request, socket, document } => {
+                if let Some(ask) = self.sockets.get(&socket).and_then(|queue| queue.ask.as_ref()) {
+                    ask(socket, request, document);
                 }
             }
             Action::PauseReads(socket) => drop(self.paused.insert(socket, Vec::new())),

@@ -1,5 +1,6 @@
 //! The gate: lets clients in, and follows the rights of those that are in.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use zeroize::Zeroizing;
 
-use super::auth::{Admission, Authentication, FurtherKeys, Issuer, TokenError};
-use super::driver::Handle;
+use super::auth::{Admission, Authentication, Callback, FurtherKeys, Issuer, RemoteClient, TokenError};
+use super::driver::{AskRights, Handle};
 use crate::access::Access;
 use crate::ids::SocketId;
 
@@ -20,6 +21,7 @@ const EXPIRY_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) struct Gate {
     authentication: watch::Receiver<Arc<Authentication>>,
     issuer: Option<Issuer>,
+    callback: Option<Callback>,
     max_access: Access,
     unix_time: fn() -> u64,
 }
@@ -28,10 +30,11 @@ impl Gate {
     pub(super) fn new(
         authentication: watch::Receiver<Arc<Authentication>>,
         issuer: Option<Issuer>,
+        callback: Option<Callback>,
         max_access: Access,
         unix_time: fn() -> u64,
     ) -> Gate {
-        Gate { authentication, issuer, max_access, unix_time }
+        Gate { authentication, issuer, callback, max_access, unix_time }
     }
 
     /// Are the keys of all issuers there?
@@ -39,15 +42,30 @@ impl Gate {
         self.issuer.as_ref().is_none_or(|issuer| issuer.keys().is_some())
     }
 
-    /// The rights of a new client with this token. An unknown key is looked for at its issuer.
-    pub(super) async fn admit_new(&self, token: Option<&str>) -> Result<Admission, TokenError> {
-        match (self.admit(token), &self.issuer) {
-            (Err(TokenError::UnknownKey(_)), Some(issuer)) => {
-                issuer.refresh().await;
-                self.admit(token)
-            }
-            (result, _) => result,
+    /// The rights of a new client with this token. An unknown key is looked for at its issuer, and another service may know the token.
+    pub(super) async fn admit_new(
+        &self,
+        token: Option<&str>,
+        address: IpAddr,
+        core: &Handle,
+    ) -> Result<Admission, TokenError> {
+        let mut admitted = self.admit(token);
+        if let (Err(TokenError::UnknownKey(_)), Some(issuer)) = (&admitted, &self.issuer) {
+            issuer.refresh().await;
+            admitted = self.admit(token);
         }
+        match (admitted, token, &self.callback) {
+            (Err(_), Some(token), Some(callback)) => {
+                callback.identify(token, address, core).await.map(Admission::remote)
+            }
+            (admitted, ..) => admitted,
+        }
+    }
+
+    /// Takes the core's questions about a client whose rights another service knows.
+    pub(super) fn asker(&self, admission: &Admission) -> Option<AskRights> {
+        let client = admission.remote.clone()?;
+        self.callback.as_ref().map(|callback| callback.asker(client))
     }
 
     /// The rights of a client with this token now.
@@ -90,7 +108,19 @@ impl Gate {
                     None => std::future::pending().await,
                 }
             };
+            let withdrawn = async {
+                match (&self.callback, &admission.remote, &token) {
+                    (Some(callback), Some(client), Some(token)) => {
+                        withdrawn(callback, client, token, core).await;
+                    }
+                    _ => std::future::pending().await,
+                }
+            };
             let is_changed = tokio::select! {
+                () = withdrawn => {
+                    core.end_rights(id);
+                    break;
+                }
                 () = issuer_changed => true,
                 changed = self.authentication.changed() => match changed {
                     Ok(()) => true,
@@ -107,6 +137,8 @@ impl Gate {
                         }
                         admission = now;
                     }
+                    // Another service knows it.
+                    Err(_) if admission.remote.is_some() => {}
                     Err(_) => {
                         core.end_rights(id);
                         break;
@@ -118,5 +150,17 @@ impl Gate {
             }
         }
         std::future::pending::<()>().await;
+    }
+}
+
+/// Returns when a token names this client no more. A service that fails tells nothing about that.
+async fn withdrawn(callback: &Callback, client: &RemoteClient, token: &str, core: &Handle) {
+    loop {
+        sleep(callback.valid_for()).await;
+        match callback.identify(token, client.address(), core).await {
+            Ok(now) if now.name() != client.name() => return,
+            Err(TokenError::Unknown) => return,
+            Ok(_) | Err(_) => {}
+        }
     }
 }

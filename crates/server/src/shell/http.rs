@@ -60,7 +60,7 @@ struct Connection {
     /// It is from a proxy that names the client of each request.
     is_of_proxy: bool,
     _permit: OwnedSemaphorePermit,
-    /// `None`: its address has too many connections, or it is from a proxy.
+    /// `None`: its address has too many connections, or it is from a proxy or the operator.
     address_permit: Option<AddressPermit>,
 }
 
@@ -111,9 +111,9 @@ impl Http {
                 Ok((stream, address)) => {
                     let http = self.clone();
                     let Ok(local) = stream.local_addr() else { continue };
-                    let is_of_proxy = self.proxies.contains(address.ip());
-                    let address_permit =
-                        if is_of_proxy { None } else { self.addresses.acquire(address.ip()) };
+                    let is_of_proxy = !is_of_operator && self.proxies.contains(address.ip());
+                    let is_counted = !is_of_operator && !is_of_proxy;
+                    let address_permit = is_counted.then(|| self.addresses.acquire(address.ip())).flatten();
                     let connection = Connection {
                         ends: Ends { peer: address.ip(), local: local.ip() },
                         is_of_operator,
@@ -215,6 +215,9 @@ impl Http {
     /// The client of a request. `None`: its address has too many connections.
     fn identify_visitor(&self, request: &Request<Incoming>, connection: &Connection) -> Option<Visitor> {
         let peer = connection.ends.peer.to_canonical();
+        if connection.is_of_operator {
+            return Some(Visitor { address: peer, _permit: None });
+        }
         if !connection.is_of_proxy {
             return connection.address_permit.is_some().then_some(Visitor { address: peer, _permit: None });
         }
@@ -235,12 +238,16 @@ impl Http {
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let token = token_of(&parts);
-        let admission = match self.gate.admit_new(token.as_ref().map(|token| token.as_str())).await {
+        let admission = match self
+            .gate
+            .admit_new(token.as_ref().map(|token| token.as_str()), visitor.address, &self.core)
+            .await
+        {
             Ok(admission) => admission,
             Err(error) => {
                 self.core.note_refused_client(visitor.address, error.to_string());
                 let status = match error {
-                    TokenError::KeysMissing => StatusCode::SERVICE_UNAVAILABLE,
+                    TokenError::KeysMissing | TokenError::ServiceFails => StatusCode::SERVICE_UNAVAILABLE,
                     _ => StatusCode::UNAUTHORIZED,
                 };
                 let mut response = text(status, format!("{error}\n"));

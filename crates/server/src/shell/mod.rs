@@ -37,7 +37,7 @@ pub use transport::{
     ServiceUrlError, TrustedProxies,
 };
 
-use auth::{Authentication, TokenDigest};
+use auth::{Authentication, RightsService, TokenDigest};
 use driver::Driver;
 use gate::Gate;
 use store::Store;
@@ -61,6 +61,8 @@ pub struct Settings {
     pub authentication: Authentication,
     /// Where an issuer of JSON Web Tokens publishes its keys.
     pub key_url: Option<ServiceUrl>,
+    /// Another service that knows tokens and the rights of clients.
+    pub rights_service: Option<RightsService>,
     /// Authorities whose certificates other servers show to this one.
     pub authorities: Authorities,
     /// The most that any client may do.
@@ -196,7 +198,8 @@ impl Server {
         };
         let operator_address =
             operator_address.map_err(|reason| OpenError::Listen { address: None, reason })?;
-        let client = settings.key_url.as_ref().map(|_| HttpClient::new(&settings.authorities)).transpose()?;
+        let needs_client = settings.key_url.is_some() || settings.rights_service.is_some();
+        let client = needs_client.then(|| HttpClient::new(&settings.authorities)).transpose()?;
         let (stop, _) = watch::channel(false);
         let (authentication, _) = watch::channel(Arc::new(settings.authentication.clone()));
         Ok(Server {
@@ -272,12 +275,19 @@ impl Server {
         let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
         let result = runtime.block_on(async {
             let mut issuer = None;
-            if let Some((url, client)) = settings.key_url.clone().zip(client) {
+            if let Some((url, client)) = settings.key_url.clone().zip(client.clone()) {
                 let (keys, fetcher) = auth::issuer(url, client);
                 issuer = Some(keys);
                 tokio::spawn(fetcher.run(driver.handle()));
             }
-            let gate = Gate::new(authentication.subscribe(), issuer, settings.max_access, settings.unix_time);
+            let mut callback = None;
+            if let Some((service, client)) = settings.rights_service.clone().zip(client) {
+                let (access, questions) = auth::Callback::new(service, client, settings.max_access);
+                tokio::spawn(access.clone().run(questions, driver.handle()));
+                callback = Some(access);
+            }
+            let (rights, max_access) = (authentication.subscribe(), settings.max_access);
+            let gate = Gate::new(rights, issuer, callback, max_access, settings.unix_time);
             let sweeper = admin::Sweeper::new(driver.handle(), Arc::clone(&store), &settings);
             let http = http::Http::new(driver.handle(), gate, &settings, &sweeper);
             tokio::spawn(sweeper.run());

@@ -59,7 +59,8 @@ where
     let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
     let (sink, frames) = socket.split();
     let Client { admission, token, gate } = client;
-    let (id, Outgoing { frames: outgoing, close }) = core.open(Arc::clone(&admission.identity));
+    let (id, Outgoing { frames: outgoing, close }) =
+        core.open(Arc::clone(&admission.identity), gate.asker(&admission));
     tokio::select! {
         () = read(frames, id, core) => {}
         () = write(sink, id, outgoing, close.clone(), core) => {}

@@ -100,6 +100,8 @@ fn known_mistakes_are_found() {
         (Defect::AnswersEarly, &["deletion"], 100),
         (Defect::IgnoresTombstones, &["deletion"], 100),
         (Defect::PurgesEarly, &["deletion", "promise", "panic"], 600),
+        (Defect::OpenUntilAnswered, &["rights"], 100),
+        (Defect::NoRenewal, &["rights", "convergence"], 100),
         (Defect::NoPause, &["rate"], 100),
         (Defect::NoRelease, &["convergence"], 200),
     ] {

@@ -7,7 +7,7 @@ use crate::fact::Fact;
 use crate::storage::CommandOutcome;
 
 /// Everything that is counted, with the least number in a hundred worlds: about a third of what worlds reach today.
-const LEAST: [(&str, usize); 52] = [
+const LEAST: [(&str, usize); 56] = [
     ("appends", 900),
     ("broadcasts", 200),
     ("chunks that wait for others", 3),
@@ -44,6 +44,8 @@ const LEAST: [(&str, usize); 52] = [
     ("outages", 20),
     ("pauses", 1),
     ("quarantines", 1),
+    ("questions", 100),
+    ("questions without an answer", 1),
     ("reading pauses", 100),
     ("recoveries", 20),
     ("refused messages", 10),
@@ -51,6 +53,8 @@ const LEAST: [(&str, usize); 52] = [
     ("replaced", 10),
     ("slow", 2),
     ("snapshots", 200),
+    ("rights answered", 100),
+    ("rights answered too late", 1),
     ("rights changed", 60),
     ("rights ended", 1),
     ("sockets closed", 100),
@@ -81,6 +85,7 @@ impl Probes {
             Event::SocketDrained(..) => "sockets drained",
             Event::SocketClosed(_) => "sockets closed",
             Event::RightsChanged(..) => "rights changed",
+            Event::RightsAnswered(..) => "rights answered",
             Event::RightsEnded(..) => "rights ended",
             Event::Appended(..) => "appends",
             Event::Loaded(_, Ok(_)) => "loads",

@@ -5,6 +5,7 @@ mod durability;
 mod limits;
 mod malformed;
 mod protocol;
+mod questions;
 mod rights;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -42,6 +43,8 @@ struct Server {
     /// Appends wait here while `holds_appends` is set.
     appends: Vec<(BatchId, Vec<StoredChunk>)>,
     holds_appends: bool,
+    /// Questions about rights.
+    questions: Vec<(RequestId, SocketId, DocumentId)>,
     /// Number of counts of owners that cannot be read.
     unread_owners: usize,
 }
@@ -70,6 +73,7 @@ impl Server {
             paused: BTreeSet::new(),
             appends: Vec::new(),
             holds_appends: false,
+            questions: Vec::new(),
             unread_owners: 0,
         }
     }
@@ -144,6 +148,9 @@ impl Server {
             }
             Action::Answer(id, outcome) => self.answers.push((id, outcome)),
             Action::RunWork(work, job) => return Some(Event::WorkDone(work, job.run())),
+            Action::AskRights { request, socket, document } => {
+                self.questions.push((request, socket, document));
+            }
             Action::WakeAt(_) => {}
             Action::PauseReads(socket) => drop(self.paused.insert(socket)),
             Action::ResumeReads(socket) => drop(self.paused.remove(&socket)),

@@ -76,6 +76,7 @@ fn level(fact: &Fact) -> &'static str {
         | Fact::Quarantined { .. }
         | Fact::ClientRefused { .. }
         | Fact::ProxyUnclear { .. }
+        | Fact::RightsUnknown { .. }
         | Fact::CertificateRefused { .. } => "warning",
         _ => "error",
     }

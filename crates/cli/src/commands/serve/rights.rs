@@ -67,8 +67,8 @@ pub(super) struct RightsSource {
     pub(super) jwt_audience: Option<String>,
     /// The right of clients without a token on all documents. `None`: all rights if there are no tokens, else none.
     pub(super) anonymous: Option<String>,
-    /// There are keys at a URL, too.
-    pub(super) has_key_url: bool,
+    /// Other servers know tokens, too, or their keys.
+    pub(super) has_remote_tokens: bool,
     /// Digest of the files when they were read last.
     digest: Option<[u8; 32]>,
 }
@@ -92,7 +92,7 @@ impl RightsSource {
             jwt_secret,
             jwt_audience,
             anonymous,
-            has_key_url: false,
+            has_remote_tokens: false,
             digest: None,
         }
     }
@@ -100,7 +100,12 @@ impl RightsSource {
     /// Do clients need a token?
     pub(super) fn has_tokens(&self) -> bool {
         let has_files = self.tokens.is_some() || self.jwt_keys.is_some() || self.jwt_secret.is_some();
-        has_files || self.has_key_url || !self.identities.is_empty()
+        has_files || self.has_remote_tokens || !self.identities.is_empty()
+    }
+
+    /// Are there keys of issuers, or a secret?
+    pub(super) fn has_keys(&self) -> bool {
+        self.jwt_keys.is_some() || self.jwt_secret.is_some()
     }
 
     /// Reads the files.

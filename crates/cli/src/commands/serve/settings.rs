@@ -8,6 +8,7 @@ use crate::output::display_path;
 use anyhow::{Context as _, Result, bail};
 use hashmill_repo::PeerId;
 use hashmill_server::Access;
+use hashmill_server::shell::auth::RightsService;
 use hashmill_server::shell::{Authorities, ClientLimits, ServiceUrl, Settings, TrustedProxies};
 use serde::Deserialize;
 use std::env;
@@ -102,6 +103,11 @@ pub(super) const TEMPLATE: &str = "\
 # The claim aud that JSON Web Tokens must have.
 # jwt-audience = \"\"
 
+# https:// URL of another service that knows all other tokens: it names their clients and the rights on each document, which are asked for
+# again after this number of seconds. Not together with jwt-keys and jwt-secret.
+# auth-url = \"\"
+# auth-cache-seconds = 60
+
 # Right of clients without a token on all documents: none, read or write. Empty: none if there are tokens, else write.
 # anonymous = \"\"
 
@@ -145,6 +151,8 @@ struct SettingsFile {
     jwt_secret: Option<PathBuf>,
     jwt_audience: Option<String>,
     ca_file: Option<PathBuf>,
+    auth_url: Option<String>,
+    auth_cache_seconds: Option<u64>,
     anonymous: Option<String>,
     #[serde(default)]
     identity: Vec<IdentityTable>,
@@ -195,7 +203,21 @@ fn resolve_with(
     let (key_url, jwt_keys) = split_url(file.jwt_keys)?;
     let files = [file.tokens, jwt_keys, file.jwt_secret];
     let mut rights = RightsSource::new(file.identity, files, file.jwt_audience, file.anonymous);
-    rights.has_key_url = key_url.is_some();
+    let auth_url = file.auth_url.filter(|url| !url.is_empty());
+    if auth_url.is_some() && (key_url.is_some() || rights.has_keys()) {
+        bail!(UsageError(
+            "auth-url knows all tokens that are not static: remove jwt-keys and jwt-secret, or auth-url"
+                .to_owned()
+        ));
+    }
+    let rights_service = match auth_url {
+        Some(url) => Some(RightsService {
+            url: url.parse().map_err(|error| UsageError(format!("auth-url: {error}")))?,
+            valid_for: Duration::from_secs(file.auth_cache_seconds.unwrap_or(60).max(1)),
+        }),
+        None => None,
+    };
+    rights.has_remote_tokens = key_url.is_some() || rights_service.is_some();
     if is_open && rights.has_tokens() {
         bail!(UsageError(
             "open-to-all would give all rights to everyone without a token: remove it, or set anonymous instead".to_owned()
@@ -253,6 +275,7 @@ fn resolve_with(
             .map(|days| Duration::from_secs(days.saturating_mul(DAY_SECONDS))),
         trusted_proxies,
         key_url,
+        rights_service,
         authorities: read_authorities(file.ca_file)?,
         certificate: certificate.as_mut().map(CertificateSource::read).transpose()?,
         has_metrics: file.metrics.unwrap_or(is_local),
@@ -326,7 +349,7 @@ mod tests {
         };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 27, "{all}");
+        assert_eq!(all.lines().count(), 29, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));
@@ -369,6 +392,21 @@ mod tests {
                 "jwt-keys = \"http://id.example.org/keys\"",
                 None,
                 "jwt-keys: “http://id.example.org/keys” is no URL with https://, or http:// to this machine",
+            ),
+            (
+                "auth-url = \"http://192.0.2.1/\"",
+                None,
+                "auth-url: “http://192.0.2.1/” is no URL with https://",
+            ),
+            (
+                "auth-url = \"https://a.example.org\"\njwt-secret = \"secret\"",
+                None,
+                "auth-url knows all tokens that are not static: remove jwt-keys and jwt-secret, or auth-url",
+            ),
+            (
+                "auth-url = \"https://a.example.org\"\njwt-keys = \"https://a.example.org\"",
+                None,
+                "auth-url knows all tokens that are not static",
             ),
             ("trusted-proxies = [\"proxy\"]", None, "trusted-proxies: “proxy” is neither an address nor a"),
             ("trusted-proxies = [\"::/0\"]", None, "trusted-proxies: “::/0” is every address: name those"),

@@ -3,11 +3,13 @@
 mod commands;
 mod deletion;
 mod quarantine;
+mod questions;
 mod quota;
 mod rates;
 mod rights;
 
 pub(super) use commands::Commands;
 pub(super) use quarantine::Quarantines;
+pub(super) use questions::{AnsweredRight, Questions, WaitingMessage};
 #[cfg(test)]
 pub(crate) use rates::BURST;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hashmill_repo::DocumentId;
 
+use super::questions::WaitingMessage;
 use crate::access::Access;
 use crate::core::Core;
 use crate::core::defect::Defect;
@@ -18,17 +19,26 @@ impl Core {
         if self.has(Defect::RightsAtOpenOnly) {
             return;
         }
-        let Some(before) = self.sockets.replace_identity(id, Arc::clone(identity)) else { return };
         let Some(socket) = self.sockets.get(id) else { return };
-        let changed = |document: &&DocumentId| before.access_to(document) != identity.access_to(document);
         let documents = socket.documents.keys().chain(socket.denied.keys());
-        for document in documents.filter(changed).cloned().collect::<Vec<_>>() {
-            self.change_access(id, &document, identity.access_to(&document));
+        let before: Vec<(DocumentId, Access)> =
+            documents.map(|document| (document.clone(), socket.access_to(document))).collect();
+        // Answers were about the identity of then.
+        let waiting = self.forget_rights(id);
+        self.sockets.replace_identity(id, Arc::clone(identity));
+        for (document, access) in before {
+            if access != identity.access_to(&document) {
+                self.change_access(id, &document, identity.access_to(&document));
+            }
+        }
+        self.ask_again(id);
+        for (document, WaitingMessage { data, is_request }) in waiting {
+            self.take_sync(id, &document, data, is_request);
         }
         self.announce(id);
     }
 
-    fn change_access(&mut self, id: SocketId, document: &DocumentId, access: Access) {
+    pub(super) fn change_access(&mut self, id: SocketId, document: &DocumentId, access: Access) {
         let number = self.next_number();
         let is_closed = self.is_closed(document);
         let Some(socket) = self.sockets.get_mut(id) else { return };

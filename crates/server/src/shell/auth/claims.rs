@@ -3,8 +3,6 @@
 //! Only the compact form with a signature is read (RFC 7515, 7519). The algorithm follows from the key that verifies the
 //! signature: a token cannot choose how it is checked. The general libraries for these tokens bring C or RSA.
 
-use std::sync::Arc;
-
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::{Map, Value};
 
@@ -47,7 +45,7 @@ pub(super) fn admit(
     };
     let identity = identity_from_rules(name, rules);
     let identity = identity.map_err(|error| wrong("documents", &format!("is wrong: {error}")))?;
-    Ok(Admission { identity: Arc::new(identity), expires_at: Some(expires_at) })
+    Ok(Admission::local(identity, Some(expires_at)))
 }
 
 /// Checks the signature, and returns the claims.

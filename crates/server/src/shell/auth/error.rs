@@ -32,6 +32,9 @@ pub enum TokenError {
     /// The keys of its issuer were not fetched yet.
     #[error("the server does not have the keys of the token's issuer yet: try again soon")]
     KeysMissing,
+    /// The service that knows the token fails.
+    #[error("the server cannot check the token now: try again soon")]
+    ServiceFails,
     /// It has expired.
     #[error("the token expired {0} s ago: get a new one, or correct the clock of the server")]
     Expired(u64),

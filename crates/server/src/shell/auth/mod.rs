@@ -1,5 +1,6 @@
 //! Authentication of clients: tokens, and the rights that they carry.
 
+mod callback;
 mod claims;
 mod credentials;
 mod error;
@@ -16,10 +17,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::identity::Identity;
 
+pub use callback::RightsService;
 pub use error::{KeyError, RuleError, TokenError};
 pub use keys::TokenKeys;
 pub use rules::identity_from_rules;
 
+pub(super) use callback::{Callback, RemoteClient};
 pub(super) use credentials::{chosen_protocol, token_of};
 pub(super) use issuer::{Issuer, issuer};
 
@@ -57,6 +60,19 @@ pub(super) struct Admission {
     pub(super) identity: Arc<Identity>,
     /// End of the rights, in seconds since 1970.
     pub(super) expires_at: Option<u64>,
+    /// The client, if another service knows its rights.
+    pub(super) remote: Option<Arc<RemoteClient>>,
+}
+
+impl Admission {
+    pub(super) fn local(identity: Identity, expires_at: Option<u64>) -> Admission {
+        Admission { identity: Arc::new(identity), expires_at, remote: None }
+    }
+
+    pub(super) fn remote(client: Arc<RemoteClient>) -> Admission {
+        let identity = Arc::new(Identity::remote(client.name()));
+        Admission { identity, expires_at: None, remote: Some(client) }
+    }
 }
 
 impl Authentication {
@@ -80,10 +96,10 @@ impl Authentication {
     ) -> Result<Admission, TokenError> {
         let Some(token) = token else {
             let identity = self.anonymous.clone().ok_or(TokenError::Missing)?;
-            return Ok(Admission { identity: Arc::new(identity), expires_at: None });
+            return Ok(Admission::local(identity, None));
         };
         if let Some(identity) = self.tokens.get(&Authentication::digest(token)) {
-            return Ok(Admission { identity: Arc::new(identity.clone()), expires_at: None });
+            return Ok(Admission::local(identity.clone(), None));
         }
         if token.len() > MAX_TOKEN_BYTES {
             return Err(TokenError::Unknown);

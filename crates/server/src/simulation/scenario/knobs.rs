@@ -42,6 +42,12 @@ pub(in crate::simulation) struct Knobs {
     /// Of all loads.
     pub(in crate::simulation) failed_loads: usize,
     pub(in crate::simulation) damaged_loads: usize,
+    /// Another service knows the rights of clients.
+    pub(in crate::simulation) has_remote_rights: bool,
+    /// Of all its answers: those that never come, and as many failures.
+    pub(in crate::simulation) failed_answers: usize,
+    /// Maximum delay of an answer.
+    pub(in crate::simulation) answer_ms: usize,
     /// Of all bytes in flight at a crash: may parts of chunks be written?
     pub(in crate::simulation) tears: bool,
     pub(in crate::simulation) config: Config,
@@ -92,6 +98,9 @@ impl Knobs {
             unknown_writes,
             failed_loads,
             damaged_loads,
+            has_remote_rights: false,
+            failed_answers: 0,
+            answer_ms: 0,
             tears: rng.below(2) == 0,
             config,
         };
@@ -101,6 +110,11 @@ impl Knobs {
         knobs.config.messages_per_second = [None, Some(20)][rng.below(2)];
         knobs.config.bytes_per_second = [None, Some(1 << 16)][rng.below(2)];
         knobs.deletions = if rng.below(2) == 0 { 0 } else { 1 + rng.below(6) };
+        knobs.config.rights_timeout = Duration::from_millis([300, 3000][rng.below(2)]);
+        knobs.config.rights_retry = Duration::from_millis(500);
+        knobs.has_remote_rights = rng.below(4) == 1;
+        knobs.failed_answers = [0, 20][rng.below(2)];
+        knobs.answer_ms = [2, 50, 1000][rng.below(3)];
         knobs
     }
 }

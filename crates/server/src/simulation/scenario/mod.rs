@@ -27,7 +27,7 @@ pub(super) struct Scenario {
 type Simplification = (&'static str, fn(&mut Knobs));
 
 /// Ways to make a world simpler.
-pub(super) const SIMPLIFICATIONS: [Simplification; 12] = [
+pub(super) const SIMPLIFICATIONS: [Simplification; 15] = [
     ("newest clients", |knobs| knobs.generations.fill(Generation::Newest)),
     ("no failed writes", |knobs| knobs.failed_writes = 0),
     ("no unknown writes", |knobs| knobs.unknown_writes = 0),
@@ -38,6 +38,9 @@ pub(super) const SIMPLIFICATIONS: [Simplification; 12] = [
     ("a fast network", |knobs| knobs.network_ms = 0),
     ("a fast disk", |knobs| knobs.disk_ms = 0),
     ("fast jobs", |knobs| knobs.work_ms = 0),
+    ("own rights", |knobs| knobs.has_remote_rights = false),
+    ("no failed answers", |knobs| knobs.failed_answers = 0),
+    ("fast answers", |knobs| knobs.answer_ms = 0),
     ("no jobs", |knobs| knobs.config.inline_bytes = usize::MAX),
     ("no compaction", |knobs| knobs.config.max_chunks = usize::MAX),
 ];

@@ -14,6 +14,8 @@ pub(in crate::simulation) struct Streams {
     /// Delays of jobs.
     pub(in crate::simulation) work: Rng,
     pub(in crate::simulation) timers: Rng,
+    /// Answers about rights.
+    pub(in crate::simulation) rights: Rng,
     /// The choice of frames that hostile clients change.
     pub(in crate::simulation) samples: Rng,
 }
@@ -28,6 +30,7 @@ impl Streams {
             work: stream_rng(2),
             timers: stream_rng(3),
             samples: stream_rng(4),
+            rights: stream_rng(7),
         }
     }
 

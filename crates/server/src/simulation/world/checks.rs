@@ -29,6 +29,7 @@ impl World {
     pub(super) fn heal(&mut self, is_deleted: impl FnMut(&mut Rng) -> bool) -> Result<(), Violation> {
         let knobs = &mut self.knobs;
         (knobs.failed_writes, knobs.unknown_writes, knobs.failed_loads, knobs.damaged_loads) = (0, 0, 0, 0);
+        (knobs.failed_answers, knobs.answer_ms) = (0, 0);
         self.disk.is_out = false;
         self.happenings.retain(|_, happening| !matches!(happening, Happening::Operation));
         self.start_server();
@@ -172,7 +173,7 @@ impl World {
         if is_closed && !matches!(message, Message::DocUnavailable { .. }) {
             return Err(Violation::new("deletion", format!("{socket:?}: {message:?}")));
         }
-        let is_denied = document.is_some_and(|id| connection.identity.access_to(&id) == Access::Denied);
+        let is_denied = document.is_some_and(|id| connection.is_denied(&id, self.now));
         if is_denied && !matches!(message, Message::DocUnavailable { .. }) {
             return Err(Violation::new("rights", format!("{socket:?}: {message:?}")));
         }

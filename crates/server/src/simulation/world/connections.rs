@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hashmill_testkit::Rng;
 
+use super::rights::RemoteRights;
 use super::{Happening, World};
 use crate::access::Access;
 use crate::event::Event;
@@ -24,6 +25,8 @@ pub(super) struct Connection {
     /// `None`: a hostile client.
     pub(super) client: Option<usize>,
     pub(super) identity: Arc<Identity>,
+    /// Answers about its rights, if another service knows them.
+    pub(super) remote: Option<RemoteRights>,
     pub(super) to_server: VecDeque<Vec<u8>>,
     pub(super) to_client: VecDeque<Vec<u8>>,
     pub(super) is_open_at_server: bool,
@@ -42,9 +45,11 @@ impl World {
     fn open(&mut self, client: Option<usize>, identity: Arc<Identity>) -> SocketId {
         self.count += 1;
         let socket = SocketId(self.count);
+        let is_remote = self.knobs.has_remote_rights && client.is_some();
         let connection = Connection {
             client,
             identity,
+            remote: is_remote.then(RemoteRights::default),
             to_server: VecDeque::new(),
             to_client: VecDeque::new(),
             is_open_at_server: false,
@@ -247,7 +252,8 @@ impl World {
         let Some(socket) = self.clients[client].socket else { return Ok(()) };
         let Some(connection) = self.connections.get_mut(&socket) else { return Ok(()) };
         connection.identity = Arc::clone(&identity);
-        if connection.is_open_at_server {
+        // The server asks for remote rights.
+        if connection.is_open_at_server && connection.remote.is_none() {
             self.step(Event::RightsChanged(socket, identity))?;
         }
         Ok(())

@@ -3,9 +3,9 @@
 mod checks;
 mod connections;
 mod operator;
+mod rights;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_repo::DocumentId;
@@ -21,13 +21,14 @@ use super::violation::Violation;
 use crate::core::Core;
 use crate::core::defect::Defect;
 use crate::document::DocumentJob;
-use crate::event::{Action, Event};
+use crate::event::{Action, Event, RightsAnswer};
 use crate::fact::Fact;
 use crate::ids::{BatchId, RequestId, SocketId, WorkId};
 use crate::storage::{Command, Owner};
 
 use connections::Connection;
 use operator::Operator;
+use rights::Question;
 
 /// Maximum time for storing what was received before the server ends.
 const DRAIN_MS: usize = 20_000;
@@ -48,6 +49,7 @@ enum Happening {
     Written(u64, WriteId),
     Loaded(u64, RequestId, DocumentId),
     OwnerLoaded(u64, Owner),
+    RightsAnswered(u64, Question, Result<RightsAnswer, String>),
     Worked(u64, WorkId, Box<DocumentJob>),
     Timer(u64),
     DrainEnds(u64),
@@ -182,7 +184,7 @@ impl World {
                 if self.core.is_some() {
                     connection.is_open_at_server = true;
                     connection.opened_at = self.now;
-                    let identity = Arc::clone(&connection.identity);
+                    let identity = connection.identity_at_server();
                     self.step(Event::SocketOpened(socket, identity))?;
                 } else {
                     self.close_from_server(socket);
@@ -235,6 +237,11 @@ impl World {
             Happening::OwnerLoaded(start, owner) => {
                 if start == self.start {
                     self.step(Event::OwnerLoaded(owner))?;
+                }
+            }
+            Happening::RightsAnswered(start, question, answer) => {
+                if start == self.start {
+                    self.answer_question(question, answer)?;
                 }
             }
             Happening::Worked(start, work, job) => {
@@ -428,6 +435,9 @@ impl World {
             Action::Load(request, document) => {
                 let delay = self.disk_delay();
                 self.schedule(delay, Happening::Loaded(self.start, request, document));
+            }
+            Action::AskRights { request, socket, document } => {
+                self.take_question(&Question { request, socket, document })?;
             }
             Action::RunWork(work, job) => {
                 let delay = self.streams.work.below(self.knobs.work_ms + 1);

@@ -15,15 +15,15 @@ const KEYS: &str = include_str!("../../../../../server/tests/tokens/keys.json");
 /// What the issuer answers now.
 type Answer = Arc<Mutex<(u16, String)>>;
 
-fn issuer(status: u16, body: impl ToString) -> (Service, Answer) {
-    let answer: Answer = Arc::new(Mutex::new((status, body.to_string())));
+fn issuer(status: u16, body: String) -> (Service, Answer) {
+    let answer: Answer = Arc::new(Mutex::new((status, body)));
     let current = Arc::clone(&answer);
     let service = Service::start(move |_| Some(current.lock().expect("no panic").clone()));
     (service, answer)
 }
 
-fn set(answer: &Answer, status: u16, body: impl ToString) {
-    *answer.lock().expect("no panic") = (status, body.to_string());
+fn set(answer: &Answer, status: u16, body: String) {
+    *answer.lock().expect("no panic") = (status, body);
 }
 
 /// The keys with these names.
@@ -50,7 +50,7 @@ fn token(name: &str) -> &'static str {
 #[test]
 fn a_server_starts_without_keys_and_takes_tokens_when_they_are_there() {
     let world = World::new();
-    let (service, answer) = issuer(500, "");
+    let (service, answer) = issuer(500, String::new());
     let server = start(&world, &settings(&service));
     assert_eq!(server.status("/readyz"), 503);
     assert_eq!(server.status("/healthz"), 200);
@@ -60,7 +60,7 @@ fn a_server_starts_without_keys_and_takes_tokens_when_they_are_there() {
         (503, "the server does not have the keys of the token's issuer yet: try again soon\n")
     );
     service.wait_for_requests(2);
-    set(&answer, 200, keys(&["e", "p"]));
+    set(&answer, 200, keys(&["e", "p"]).to_string());
     wait::until("keys", || server.status("/readyz") == 200);
     drop(open(&server, token("e")).expect("a sound token"));
     drop(open(&server, token("p")).expect("a sound token"));
@@ -83,7 +83,7 @@ fn a_server_starts_without_keys_and_takes_tokens_when_they_are_there() {
 #[test]
 fn new_and_withdrawn_keys_act_and_a_url_that_fails_changes_nothing() {
     let world = World::new();
-    let (service, answer) = issuer(200, keys(&["e"]));
+    let (service, answer) = issuer(200, keys(&["e"]).to_string());
     let started = Instant::now();
     let server = start(&world, &settings(&service));
     wait::until("keys", || server.status("/readyz") == 200);
@@ -94,13 +94,13 @@ fn new_and_withdrawn_keys_act_and_a_url_that_fails_changes_nothing() {
         "{text}"
     );
     // A token with an unknown key lets the server ask again, at a bounded rate.
-    set(&answer, 200, keys(&["p"]));
+    set(&answer, 200, keys(&["p"]).to_string());
     wait::until("the new key", || open(&server, token("p")).is_ok());
     // The key of this one is gone.
     socket.wait_for_close();
     assert_eq!(open(&server, token("e")).err().expect("withdrawn").0, 401);
     for broken in ["nonsense", "{\"keys\": []}", &"x".repeat(2 << 20)] {
-        set(&answer, 200, broken);
+        set(&answer, 200, broken.to_owned());
         for _ in 0..20 {
             assert!(open(&server, token("e")).is_err());
             assert!(open(&server, token("p")).is_ok());

@@ -1,5 +1,6 @@
 //! The server and its network: TLS, proxies before it, keys and rights from other servers.
 
+mod callback;
 mod keys;
 mod proxies;
 mod service;

@@ -11,7 +11,6 @@ use std::thread;
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) line: String,
-    pub(super) headers: BTreeMap<String, String>,
     pub(super) body: String,
 }
 
@@ -117,5 +116,5 @@ fn read_request<S: Read>(stream: &mut BufReader<S>) -> Option<Request> {
     let len = headers.get("content-length").and_then(|len| len.parse().ok()).unwrap_or(0);
     let mut body = vec![0; len];
     stream.read_exact(&mut body).ok()?;
-    Some(Request { line, headers, body: String::from_utf8(body).ok()? })
+    Some(Request { line, body: String::from_utf8(body).ok()? })
 }
