@@ -108,12 +108,17 @@ impl Gate {
                     None => std::future::pending().await,
                 }
             };
+            // In a box, because few clients need it: it is larger than all else that is kept for a socket.
+            let withdrawn = match (&self.callback, &admission.remote, &token) {
+                (Some(callback), Some(client), Some(token)) => {
+                    Some(Box::pin(withdrawn(callback, client, token, core)))
+                }
+                _ => None,
+            };
             let withdrawn = async {
-                match (&self.callback, &admission.remote, &token) {
-                    (Some(callback), Some(client), Some(token)) => {
-                        withdrawn(callback, client, token, core).await;
-                    }
-                    _ => std::future::pending().await,
+                match withdrawn {
+                    Some(withdrawn) => withdrawn.await,
+                    None => std::future::pending().await,
                 }
             };
             let is_changed = tokio::select! {
