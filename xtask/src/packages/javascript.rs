@@ -1,4 +1,4 @@
-//! Build of the document engine for JavaScript with cargo, wasm-bindgen and, for the package, binaryen. Fetches Automerge's tests.
+//! Build of the document engine for JavaScript with cargo, wasm-bindgen and, for the package, binaryen. Fetches tests of other projects.
 
 use std::fs;
 use std::path::Path;
@@ -32,10 +32,34 @@ pub(crate) const FEATURES: [&str; 9] = [
     "simd",
 ];
 
-/// Automerge's repository, between releases 3.4.1 and 3.5.0 of the package, with the tests of the package and of its module.
-const REPOSITORY: &str = "https://github.com/automerge/automerge";
-const COMMIT: &str = "47908d6c04a0ce3fea0fa1d6b7f5ce6ba3e5792e";
-const TESTS: [&str; 2] = ["javascript/test", "rust/automerge-wasm/test"];
+/// Tests of other projects that no package has.
+const CHECKOUTS: [Checkout; 3] = [
+    // Between releases 3.4.1 and 3.5.0 of the package: the tests of the package and of its module.
+    Checkout {
+        name: "automerge",
+        commit: "47908d6c04a0ce3fea0fa1d6b7f5ce6ba3e5792e",
+        paths: &["javascript/test", "rust/automerge-wasm/test"],
+    },
+    // Between alpha versions 2 and 3 of 2.6.0: the fuzz program, and what it imports of the tests.
+    Checkout {
+        name: "automerge-repo",
+        commit: "281ebc0ef7a6a6c8e984da3831ddc1dba1fd401c",
+        paths: &["packages/automerge-repo/fuzz", "packages/automerge-repo/test/helpers"],
+    },
+    // Version 0.3.0, which no registry has.
+    Checkout {
+        name: "automerge-repo-sync-server",
+        commit: "f84335e229b2de5f37a6d97fcfacc83f1d372792",
+        paths: &["test"],
+    },
+];
+
+/// Paths of a repository of Automerge at a commit.
+struct Checkout {
+    name: &'static str,
+    commit: &'static str,
+    paths: &'static [&'static str],
+}
 
 /// Builds the engine for Node, fast or small, and returns the file that programs load. Cargo builds in the folder `target`.
 pub(crate) fn engine(
@@ -69,11 +93,24 @@ pub(crate) fn engine(
     Ok((commands, format!("{out}/engine.js")))
 }
 
-/// Fetches [`TESTS`]. Returns their folder, or the reason of the failure.
-pub(crate) fn tests(root: &Path) -> Result<String, String> {
-    let folder = root.join(FOLDER).join("automerge");
-    checkout::ensure_fetched(&folder, REPOSITORY, COMMIT, &TESTS)?;
-    Ok(folder.to_string_lossy().into_owned())
+/// Installs exactly the packages of the lock file, without their scripts, below the crate that compares engines.
+pub(crate) fn install_packages() -> Cmd {
+    let options = ["--ignore-scripts", "--no-audit", "--no-fund", "--cache", "target/npm"];
+    Cmd::new("npm", &[&["ci", "--prefix", "crates/rivals/js"], &options[..]].concat())
+}
+
+/// Fetches [`CHECKOUTS`]. Returns variables for the tests with their folders, or with the reasons why they are missing.
+pub(crate) fn checkouts(root: &Path) -> Vec<(String, String)> {
+    let variable = |Checkout { name, commit, paths }: &Checkout| {
+        let folder = root.join(FOLDER).join(name);
+        let repository = format!("https://github.com/automerge/{name}");
+        let variable = name.replace('-', "_").to_uppercase();
+        match checkout::ensure_fetched(&folder, &repository, commit, paths) {
+            Ok(()) => (format!("HASHMILL_{variable}_TESTS"), folder.to_string_lossy().into_owned()),
+            Err(reason) => (format!("HASHMILL_NO_{variable}_TESTS"), reason),
+        }
+    };
+    CHECKOUTS.iter().map(variable).collect()
 }
 
 /// Writes the package for publication; returns whether that succeeded.

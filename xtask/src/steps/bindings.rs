@@ -102,11 +102,8 @@ fn c(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     Ok(commands)
 }
 
-/// Builds our engine for JavaScript, and installs exactly the packages of the lock file, without their scripts, below the crate
-/// that compares engines.
+/// Builds our engine for JavaScript, and runs the tests with it.
 fn javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
-    let options = ["--ignore-scripts", "--no-audit", "--no-fund", "--cache", "target/npm"];
-    let install = Cmd::new("npm", &[&["ci", "--prefix", "crates/rivals/js"], &options[..]].concat());
     let target = metadata::target(setting.root)?;
     let (mut commands, engine) = javascript_package::engine(setting.root, &target, "wasm-test", "nodejs")?;
     let (for_browsers, script) = javascript_package::engine(setting.root, &target, "wasm-test", "web")?;
@@ -117,11 +114,10 @@ fn javascript(setting: &Setting<'_>) -> anyhow::Result<Vec<Cmd>> {
     let mut test = graphs::in_whole(setting.root, &["test"], &features, &["--test", "javascript"])?
         .with("HASHMILL_ENGINE", &engine.to_string_lossy())
         .with("HASHMILL_ENGINE_FOR_BROWSERS", &folder.to_string_lossy());
-    test = match javascript_package::tests(setting.root) {
-        Ok(tests) => test.with("HASHMILL_AUTOMERGE_TESTS", &tests),
-        Err(reason) => test.with("HASHMILL_NO_AUTOMERGE_TESTS", &reason),
-    };
+    for (name, value) in javascript_package::checkouts(setting.root) {
+        test = test.with(&name, &value);
+    }
     let test = setting.tests(test, Selection::default());
-    commands.extend([install, whole::program(setting.root, &features)?, test]);
+    commands.extend([javascript_package::install_packages(), whole::program(setting.root, &features)?, test]);
     Ok(commands)
 }

@@ -1,18 +1,17 @@
-// automerge-repo of the generation that AUTOMERGE_REPO_GENERATION names: 1, as the official sync server has it, or 2, the default.
+// Repositories of the generation of automerge-repo that `generation.mjs` names.
 import { createRequire } from "node:module"
 import { pathToFileURL } from "node:url"
 import * as A from "@automerge/automerge"
 import * as newest from "../handles.mjs"
+import { generation, packages } from "./generation.mjs"
 
-const isOlder = process.env.AUTOMERGE_REPO_GENERATION === "1"
-const here = createRequire(import.meta.url)
-const require = isOlder ? createRequire(here.resolve("@automerge/automerge-repo-sync-server")) : here
-const load = (name) => import(pathToFileURL(require.resolve(name)))
-const { Repo } = await load("@automerge/automerge-repo")
-const { NodeFSStorageAdapter } = await load("@automerge/automerge-repo-storage-nodefs")
-const sockets = await load("@automerge/automerge-repo-network-websocket")
-// Its documents belong to an older engine.
-const renew = (doc) => A.load(require("@automerge/automerge").save(doc))
+const isOlder = generation === 1
+const load = (file) => import(pathToFileURL(file))
+const { Repo } = await load(packages.repo)
+const { NodeFSStorageAdapter } = await load(packages.storage)
+const sockets = await load(packages.sockets)
+// The documents of the older generation belong to an older engine.
+const renew = (doc) => A.load(createRequire(import.meta.url)(packages.automerge).save(doc))
 const Adapter = isOlder ? sockets.BrowserWebSocketClientAdapter : sockets.WebSocketClientAdapter
 
 // A repository with a server, and with its storage in a folder or without one. By default it would connect again after 5 s.

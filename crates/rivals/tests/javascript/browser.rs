@@ -1,6 +1,6 @@
 //! A browser with Hashmill's engine: two tabs, and a peer with Automerge's engine, on Automerge's server.
 
-use crate::node::{Server, said};
+use crate::node::{Server, program_path, said};
 use hashmill_testkit::browser;
 use serde_json::{Value, json};
 use std::env;
@@ -43,4 +43,18 @@ fn browser_applications_run_on_hashmill() {
     assert_eq!(*common_output(&output["buttons"]), json!("42 of Ada, Grace"));
     // The browser's stored document is there after a reload, without a peer.
     assert_eq!(common_output(&output["kept"])["doc"]["count"], json!(42));
+}
+
+#[test]
+fn users_of_a_react_application_go_on_after_kills_of_our_server() {
+    let Some(chromium) = browser::find("a React application with `hashmill serve`") else { return };
+    let folder = tempfile::tempdir().expect("a directory");
+    let folder = folder.path().to_str().expect("a path of Unicode");
+    let program = program_path();
+    let output = said("peers/todo.mjs", [chromium, program.to_str().expect("a path of Unicode"), folder]);
+    assert_eq!(output["complaints"], json!([]));
+    let mut tasks: Vec<String> = serde_json::from_value(output["last"].clone()).expect("a list");
+    tasks.sort_unstable();
+    let expected = ["bread ✓", "last", "milk and honey", "offline one", "offline two", "paper", "pens ✓"];
+    assert_eq!(tasks, expected);
 }

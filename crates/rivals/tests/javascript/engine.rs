@@ -1,10 +1,8 @@
 //! Automerge for JavaScript on Hashmill's engine: documents, peers and servers, and its own tests.
 
-use crate::node::{Server, said, said_on_ours};
-use hashmill_testkit::skip;
+use crate::node::{Server, checkout, said, said_on_ours};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::env;
 use std::path::Path;
 
 /// Tests that fail, with the reason.
@@ -164,15 +162,12 @@ fn patches_of_both_engines_are_equal() {
 /// Runs one of Automerge's test suites; at least `min` tests must pass, and only the listed ones may fail.
 #[track_caller]
 fn check_suite<const N: usize>(kind: &str, tests: &str, failures: ExpectedFailures<N>, min: u64) {
-    let Ok(checkout) = env::var("HASHMILL_AUTOMERGE_TESTS") else {
-        let reason =
-            env::var("HASHMILL_NO_AUTOMERGE_TESTS").expect("`cargo xtask javascript` sets the reason");
-        return skip(&format!("the tests of the JavaScript implementation in {tests}"), &reason);
-    };
-    let tests = Path::new(&checkout).join(tests);
+    let what = format!("the tests of the JavaScript implementation in {tests}");
+    let Some(checkout) = checkout("AUTOMERGE", &what) else { return };
+    let tests = checkout.join(tests);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("automerge-{kind}"));
     let path = |path: &Path| path.to_str().expect("a path of Unicode").to_owned();
-    let output = said("suite.mjs", [kind, &path(&tests), &path(&folder)]);
+    let output = said("suites/automerge.mjs", [kind, &path(&tests), &path(&folder)]);
     let failed: BTreeMap<String, String> = serde_json::from_value(output["failed"].clone()).expect("a map");
     let expected: BTreeMap<&str, &str> = failures.into();
     assert!(failed.keys().map(String::as_str).eq(expected.keys().copied()), "{failed:#?}");

@@ -9,3 +9,4 @@ mod load;
 mod node;
 mod say;
 mod servers;
+mod suites;

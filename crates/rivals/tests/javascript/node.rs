@@ -1,5 +1,6 @@
 //! Processes of the tests: Node scripts, sync servers, and Hashmill.
 
+use hashmill_testkit::skip;
 use hashmill_testkit::wait::{self, Running};
 use serde_json::Value;
 use std::env;
@@ -44,6 +45,16 @@ fn node(script: &str) -> Command {
     command
 }
 
+/// The folder with tests of another project. `None` if they could not be fetched: `what` is then reported as skipped.
+pub(crate) fn checkout(project: &str, what: &str) -> Option<PathBuf> {
+    let variable = |prefix: &str| env::var(format!("{prefix}_{project}_TESTS")).ok();
+    if let Some(folder) = variable("HASHMILL") {
+        return Some(folder.into());
+    }
+    skip(what, &variable("HASHMILL_NO").expect("`cargo xtask javascript` sets the reason"));
+    None
+}
+
 /// What a script says.
 #[track_caller]
 pub(crate) fn said<const N: usize>(script: &str, args: [&str; N]) -> Value {
@@ -68,6 +79,8 @@ pub(crate) enum Generation {
     /// That of the reference server.
     Older,
     Newest,
+    /// The one that is not released yet.
+    Next,
 }
 
 impl Generation {
@@ -79,7 +92,12 @@ impl Generation {
 
     fn node(self, script: &str) -> Command {
         let mut command = node(script);
-        command.env("AUTOMERGE_REPO_GENERATION", if self == Generation::Older { "1" } else { "2" });
+        let number = match self {
+            Generation::Older => "1",
+            Generation::Newest => "2",
+            Generation::Next => "3",
+        };
+        command.env("AUTOMERGE_REPO_GENERATION", number);
         command
     }
 }

@@ -1,4 +1,4 @@
-// node suite.mjs package|module TESTS FOLDER   runs tests of the JavaScript implementation on our engine, which HASHMILL_ENGINE names
+// node suites/automerge.mjs package|module TESTS FOLDER   runs tests of the JavaScript implementation on our engine, which HASHMILL_ENGINE names
 //
 // Says how many passed and were left out, and which failed. Tests of the package get the published package, whose own module is
 // replaced by our engine; tests of the module get our engine alone. Both lie in FOLDER. The tests lose their types and nothing else.
@@ -9,7 +9,7 @@ import path from "node:path"
 
 const [kind, ...folders] = process.argv.slice(2)
 const [tests, folder] = folders.map((argument) => path.resolve(argument))
-const packages = path.join(import.meta.dirname, "node_modules")
+const packages = path.join(import.meta.dirname, "../node_modules")
 const module = { package: "src/wasm_bindgen_output/nodejs/automerge_wasm.cjs", module: "nodejs/automerge_wasm.cjs" }[kind]
 
 fs.rmSync(folder, { recursive: true, force: true })
