@@ -91,8 +91,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Competing crates: only `rivals` links them.
-const COMPETITORS: [&str; 8] =
-    ["blake3", "argon2", "argon2-rust", "argon2-sys", "automerge", "diamond-types", "loro", "yrs"];
+const COMPETITORS: [&str; 9] =
+    ["blake3", "argon2", "argon2-rust", "argon2-sys", "automerge", "diamond-types", "loro", "samod", "yrs"];
 
 /// Programs may use `anyhow`; libraries have error enums.
 const PROGRAMS: [&str; 4] = ["hashmill-cli", "hashmill-codegen", "hashmill-rivals", "xtask"];

@@ -6,3 +6,5 @@ mod blake3;
 mod doc;
 mod lab;
 mod phc;
+#[cfg(target_os = "linux")]
+mod serve;
