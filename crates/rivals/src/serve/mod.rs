@@ -11,7 +11,7 @@ mod nodefs;
 mod process;
 mod report;
 mod server;
-mod socket;
+mod soak;
 mod stored;
 mod typists;
 
@@ -26,6 +26,7 @@ use idle_sockets::IdleSocketArgs;
 use kills::KillArgs;
 use report::{Rounds, Sample};
 use server::{Server, ServerName, Side};
+use soak::SoakArgs;
 use stored::StoredArgs;
 use typists::TypistArgs;
 
@@ -61,6 +62,8 @@ enum Row {
     Stored(StoredArgs),
     /// Confirmed edits that are lost when the server is killed.
     Kills(KillArgs),
+    /// Load for a long time: growth of the server's memory.
+    Soak(SoakArgs),
 }
 
 /// Measures, and returns the table. The second value is false if a round of a side failed.
@@ -71,7 +74,7 @@ pub fn run(request: &ServeRequest, progress: impl Fn(&str)) -> anyhow::Result<(S
     ensure!(names.len() <= 2, "two servers can be compared, not {}", names.len());
     progress("preparing the servers");
     let sides = names.iter().map(Side::prepare).collect::<anyhow::Result<Vec<Side>>>()?;
-    let restarts = !matches!(request.row, Row::Typists(_) | Row::Sockets(_));
+    let restarts = !matches!(request.row, Row::Typists(_) | Row::Sockets(_) | Row::Soak(_));
     let can_restart = sides.iter().all(Side::can_restart);
     ensure!(can_restart || !restarts, "this measurement starts its servers: name `official` or `hashmill`");
     // Beside the build, on a disk: a folder for temporary files may be in memory.
@@ -112,6 +115,10 @@ fn measure(row: &Row, side: &Side, folder: &Path, seed: u64) -> anyhow::Result<S
         Row::Sockets(args) => {
             let server = side.start(&data)?;
             finish(idle_sockets::measure(args, &server)?, server)
+        }
+        Row::Soak(args) => {
+            let server = side.start(&data)?;
+            finish(soak::measure(args, &server, seed)?, server)
         }
         Row::Open(args) => {
             let prepared = cold_open::prepare(args, side, folder)?;

@@ -79,6 +79,12 @@ pub(super) fn memory(pid: u32) -> anyhow::Result<Memory> {
     parse_status(&text).with_context(|| format!("{path} names no memory"))
 }
 
+/// Number of open files of a process, sockets among them.
+pub(super) fn open_files(pid: u32) -> anyhow::Result<usize> {
+    let path = format!("/proc/{pid}/fd");
+    Ok(fs::read_dir(&path).with_context(|| path.clone())?.count())
+}
+
 fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
     let path = format!("/proc/{pid}/stat");
     let text = fs::read_to_string(&path).with_context(|| path.clone())?;

@@ -77,6 +77,21 @@ fn stored_documents_are_opened() {
     assert_eq!(samples[0]["opens"], 20.0);
 }
 
+#[test]
+fn growth_of_the_memory_fails_a_soak() {
+    let row =
+        ["soak", "--seconds", "6", "--shift", "0.7", "--typists", "8", "--rate", "20", "--visits", "50"];
+    let (code, samples) = load(&[&row[..], &["--max-growth", "16"]].concat(), &[hashmill()]);
+    assert_eq!(code, Some(0), "{samples:?}");
+    let number = |name: &str| samples[0][name].as_f64().unwrap_or_else(|| panic!("{name} in {samples:?}"));
+    assert!(number("edits") > 8.0 && number("documents") >= 2.0 && number("visits") >= 1.0, "{samples:?}");
+    // No memory shrinks by this much.
+    let (code, samples) = load(&[&row[..], &["--max-growth=-100000"]].concat(), &[hashmill()]);
+    assert_eq!(code, Some(1), "{samples:?}");
+    let reason = samples[0]["failed"].as_str().expect("a reason");
+    assert!(reason.starts_with("the memory grows from "), "{reason}");
+}
+
 /// The program, but each start deletes the storage.
 fn write_forgetful_program(path: &Path) {
     let program = program_path();

@@ -1,5 +1,7 @@
 //! Clients of automerge-repo's protocol by the thousand, on one thread with one polling loop.
 
+mod socket;
+
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -8,8 +10,7 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 use hashmill_doc::Document;
 use hashmill_repo::{Client, DocumentId, Event, PeerId, SyncStatus};
 use mio::{Events, Poll, Token};
-
-use super::socket::Socket;
+use socket::Socket;
 
 /// Number of sockets that one poll may report.
 const MAX_EVENTS: usize = 1024;
