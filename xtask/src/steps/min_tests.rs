@@ -4,7 +4,7 @@
 //! for a complete run.
 
 /// Steps with their minimum numbers.
-const MIN_TESTS: [(&str, usize); 13] = [
+const MIN_TESTS: [(&str, usize); 14] = [
     ("stack", 1),
     ("aarch64", 270),
     ("musl", 360),
@@ -18,6 +18,7 @@ const MIN_TESTS: [(&str, usize); 13] = [
     ("tsan", 5),
     ("devices", 320),
     ("sweeps", 180),
+    ("storms", 1),
     ("serve", 30),
 ];
 

@@ -16,7 +16,7 @@ pub(crate) use step::{Graph, Setting, Step};
 
 /// Every step, in the order in which they run: by kinds, and cheap ones of a kind first.
 pub(crate) fn all() -> impl Iterator<Item = &'static Step> {
-    let tables: [&[Step]; 7] = [
+    let tables: [&[Step]; 8] = [
         core::STEPS,
         release::STEPS,
         whole::STEPS,
@@ -24,6 +24,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Step> {
         platforms::STEPS,
         sanitizers::STEPS,
         core::SLOW,
+        whole::SLOW,
     ];
     tables.into_iter().flatten()
 }

@@ -4,7 +4,7 @@ use std::env::consts;
 use std::path::Path;
 
 use super::graphs;
-use super::step::{Graph, Setting, Step, everywhere};
+use super::step::{Graph, Setting, Step, everywhere, on_linux};
 use crate::command::{Cmd, Selection};
 use crate::packages::b3sum_tests;
 use crate::repository::metadata;
@@ -70,14 +70,18 @@ pub(super) const STEPS: &[Step] = &[
     },
     Step {
         name: "comparisons",
-        about: "tests of the crate `rivals`: our engines give the same answers as others",
+        about: "tests of the crate `rivals`: our engines give the same answers as others, and clients of others work with our server",
         kind: Kind::Rivals,
         graph: Graph::Whole,
         filters: true,
         applies: everywhere,
         needs: &[],
         runner: None,
-        commands: |setting| tests(setting, &["crates/rivals"]),
+        commands: |setting| {
+            // Clients of other implementations need a server.
+            let program = program(setting.root, &[])?;
+            Ok([vec![program], tests(setting, &["crates/rivals"])?].concat())
+        },
     },
     Step {
         name: "b3sum",
@@ -95,6 +99,22 @@ pub(super) const STEPS: &[Step] = &[
         },
     },
 ];
+
+/// Tests at their full size.
+pub(super) const SLOW: &[Step] = &[Step {
+    name: "storms",
+    about: "ten thousand connections to the sync server that come and go",
+    kind: Kind::Slow,
+    graph: Graph::Whole,
+    filters: true,
+    applies: on_linux,
+    needs: &[],
+    runner: None,
+    commands: |setting| {
+        let storms = Selection::by_packages(&["crates/cli"]).with_names(&["serve::storms"]);
+        Ok(vec![selected(setting, storms)?.with("HASHMILL_TESTS", "full")])
+    },
+}];
 
 /// Names of the program's tests that graphics devices concern. `core` runs the others, which do not depend on devices.
 const WITH_DEVICES: [&str; 6] = ["engines", "flags", "help", "info", "lab", "tune"];

@@ -1,8 +1,12 @@
 //! Tests of `hashmill serve`: the program as its users run it, with real sockets, files and signals.
 
+#[cfg(target_os = "linux")]
+mod clock;
 mod deletion;
 mod kills;
 mod limits;
+#[cfg(target_os = "linux")]
+mod partitions;
 mod rights;
 mod starts;
 mod storage;

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const TOKENS: &str = include_str!("../../../../server/tests/tokens/tokens.txt");
 const KEYS: &str = include_str!("../../../../server/tests/tokens/keys.json");
-const SECRET: [u8; 32] = [b'k'; 32];
+pub(super) const SECRET: [u8; 32] = [b'k'; 32];
 
 fn ids() -> [DocumentId; 2] {
     [1, 2].map(|number| DocumentId::from_random_bytes([number; 16]))
@@ -22,7 +22,7 @@ fn base64url(bytes: &[u8]) -> String {
 }
 
 /// A JSON Web Token of HS256, by the definitions of RFC 7515 and 2104.
-fn signed(claims: &str) -> String {
+pub(super) fn signed(claims: &str) -> String {
     let message = format!("{}.{}", base64url(br#"{"alg":"HS256"}"#), base64url(claims.as_bytes()));
     let padded = |byte: u8| -> Vec<u8> {
         let mut key = SECRET.to_vec();
@@ -34,11 +34,11 @@ fn signed(claims: &str) -> String {
     format!("{message}.{}", base64url(&mac))
 }
 
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs()
 }
 
-fn claims(expires_in: i64, more: &str) -> String {
+pub(super) fn claims(expires_in: i64, more: &str) -> String {
     format!(r#"{{"sub":"ann","exp":{}{more}}}"#, now().saturating_add_signed(expires_in))
 }
 
@@ -48,7 +48,7 @@ fn start(world: &World, settings: &str) -> Server {
     Server::start_with(world, Command::new(hashmill()).arg("serve"), &arguments)
 }
 
-fn write_private(world: &World, name: &str, text: impl AsRef<[u8]>) {
+pub(super) fn write_private(world: &World, name: &str, text: impl AsRef<[u8]>) {
     world.write(name, text);
     #[cfg(unix)]
     set_mode(world, name, 0o600);
@@ -66,7 +66,7 @@ fn tokens(token: &str, documents: &str) -> String {
     format!("[[identity]]\nname = \"ann\"\ntoken = \"{token}\"\ndocuments = {{ {documents} }}\n")
 }
 
-fn open(server: &Server, token: &str) -> Result<Socket, (u16, String)> {
+pub(super) fn open(server: &Server, token: &str) -> Result<Socket, (u16, String)> {
     Socket::try_open(&server.address, "/", &[("authorization", &format!("Bearer {token}"))])
 }
 
