@@ -166,6 +166,19 @@ impl Conversation {
         Ok(())
     }
 
+    /// Does a message only confirm the heads that were sent last, and are these the heads of `doc`? Then nothing follows from it, and it can
+    /// be received later, before the next message of this peer.
+    pub fn is_acknowledgement(&self, doc: &Document, data: &[u8]) -> bool {
+        let confirms = |message: Message| {
+            let is_reset = message.flags.is_some_and(|flags| flags.contains(MessageFlags::SYNC_RESET));
+            let asks = !message.need.is_empty() || is_reset;
+            message.changes.is_empty() && !asks && *message.heads == *doc.get_heads()
+        };
+        self.state.in_flight()
+            && self.state.last_sent_heads() == doc.get_heads()
+            && Message::decode(data).is_ok_and(confirms)
+    }
+
     /// Sets whether changes of the peer are ignored. The next message tells the peer.
     pub fn set_read_only(&mut self, is_read_only: bool) {
         self.state.set_read_only(is_read_only);

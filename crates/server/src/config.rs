@@ -19,6 +19,9 @@ pub struct Config {
     pub max_queue_bytes: usize,
     /// Maximum size of received messages of one socket that wait to be processed. One message may exceed it.
     pub max_inbox_bytes: usize,
+    /// Under load, messages are collected for this time and processed together, so that one append and one frame for each client carry
+    /// several changes. After a pause nothing is collected.
+    pub commit_window: Duration,
     /// From this size of changes that are not stored on, documents wait for the storage.
     pub staged_bytes: usize,
     /// Budget for documents in memory. Documents without clients leave at once while it is exceeded.
@@ -67,6 +70,7 @@ impl Config {
             queue_bytes: 1 << 20,
             max_queue_bytes: 16 << 20,
             max_inbox_bytes: 16 << 20,
+            commit_window: Duration::from_millis(10),
             staged_bytes: 64 << 20,
             memory_bytes: 1 << 30,
             max_documents_per_socket: 100_000,

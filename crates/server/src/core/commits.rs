@@ -65,12 +65,12 @@ impl Core {
         sockets.into_iter().for_each(|socket| self.resume(socket));
         // All that came meanwhile goes into the next batch.
         documents.keys().for_each(|document| self.schedule(document));
-        self.schedule_waiting();
+        self.process_waiting();
     }
 
-    fn schedule_waiting(&mut self) {
+    fn process_waiting(&mut self) {
         for document in std::mem::take(&mut self.waiting) {
-            self.schedule(&document);
+            self.process_inbox(&document);
         }
     }
 
@@ -94,7 +94,7 @@ impl Core {
         self.valid_since = self.next_number();
         self.report(Fact::Degraded);
         self.documents.values_mut().for_each(|entry| entry.push(Input::Degrade));
-        self.schedule_all();
+        self.process_all();
     }
 
     fn recover(&mut self, chunks: Vec<StoredChunk>) {
@@ -108,12 +108,12 @@ impl Core {
             entry.push(Input::Recover(records.remove(document).unwrap_or_default()));
         }
         self.report(Fact::Recovered);
-        self.schedule_all();
+        self.process_all();
     }
 
-    fn schedule_all(&mut self) {
+    pub(super) fn process_all(&mut self) {
         self.waiting.clear();
         let all: Vec<DocumentId> = self.documents.keys().cloned().collect();
-        all.iter().for_each(|document| self.schedule(document));
+        all.iter().for_each(|document| self.process_inbox(document));
     }
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 
-use super::Core;
 use super::defect::Defect;
-use super::entry::{Entry, Residence};
+use super::entry::{Entry, Residence, Urgency};
 use super::group_commit::{Hold, PendingFrame};
+use super::{Core, Draining};
 use crate::access::Access;
 use crate::document::{DocumentJob, DocumentLimits, Input, Opened, Output, Record, WorkOutput, WorkResult};
 use crate::event::{Action, CloseReason, IoFailure};
@@ -18,6 +18,11 @@ use crate::storage::{ChunkKey, StoredChunk, StoredDocument};
 
 /// Delay before a failed load is tried again.
 const LOAD_RETRY: Duration = Duration::from_millis(500);
+
+/// Messages are collected if an append started within this number of windows.
+const LOAD_WINDOWS: u32 = 5;
+/// Inputs on which nothing depends wait for this number of windows, unless others come.
+const LATER_WINDOWS: u32 = 10;
 
 impl Core {
     /// The entry of a document, which is loaded if it is not in memory.
@@ -118,8 +123,29 @@ impl Core {
         self.schedule(document);
     }
 
-    /// Processes the inbox of a document, unless it has to wait.
+    /// Processes the inbox of a document, now or with others.
     pub(super) fn schedule(&mut self, document: &DocumentId) {
+        let Some(entry) = self.documents.get(document) else { return };
+        let window = self.config.commit_window;
+        let collects = self.draining == Draining::No && !window.is_zero() && !entry.inbox.is_empty();
+        match entry.urgency {
+            Urgency::Later if collects => self.later.add(document.clone(), self.now + window * LATER_WINDOWS),
+            Urgency::Soon if collects && self.commit.has_started_within(self.now, window * LOAD_WINDOWS) => {
+                self.soon.add(document.clone(), self.now + window);
+            }
+            _ => self.process_inbox(document),
+        }
+    }
+
+    /// Processes what was collected, when its time has come.
+    pub(super) fn process_collected(&mut self) {
+        let soon = self.soon.take_due(self.now);
+        let later = self.later.take_due(self.now);
+        soon.union(&later).for_each(|document| self.process_inbox(document));
+    }
+
+    /// Processes the inbox of a document, unless it has to wait for a job or for the storage.
+    pub(super) fn process_inbox(&mut self, document: &DocumentId) {
         let Some(entry) = self.documents.get_mut(document) else { return };
         if !entry.is_idle() {
             return;
@@ -137,8 +163,8 @@ impl Core {
         self.waiting.remove(document);
         let full = self.full_sockets(&self.documents[document]);
         let entry = self.documents.get_mut(document).expect("it was found above");
-        let mut inputs: Vec<Input> = std::mem::take(&mut entry.inbox).into();
-        let bytes = std::mem::take(&mut entry.inbox_bytes) + entry.memory_bytes / 16;
+        let (mut inputs, inbox_bytes) = entry.take_inbox();
+        let bytes = inbox_bytes + entry.memory_bytes / 16;
         let Residence::Idle(open) = std::mem::replace(&mut entry.residence, Residence::Busy) else { return };
         for input in &inputs {
             if let Input::Sync { socket, data, .. } = input

@@ -29,6 +29,16 @@ pub(super) enum Ownership {
     Owned(String),
 }
 
+/// When the inbox of a document is to be processed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Urgency {
+    /// Nothing depends on it.
+    Later,
+    /// With others, under load.
+    Soon,
+    Now,
+}
+
 /// A step of a compaction.
 #[derive(Debug)]
 pub(super) enum Compaction {
@@ -47,6 +57,8 @@ pub(super) struct Entry {
     pub(super) inbox: VecDeque<Input>,
     /// Bytes of sync messages in the inbox.
     pub(super) inbox_bytes: usize,
+    /// Of the most urgent input in the inbox.
+    pub(super) urgency: Urgency,
     /// Clients that take part.
     pub(super) sockets: BTreeSet<SocketId>,
     pub(super) ledger: Ledger,
@@ -70,6 +82,7 @@ impl Entry {
             residence: Residence::Loading,
             inbox: VecDeque::new(),
             inbox_bytes: 0,
+            urgency: Urgency::Later,
             sockets: BTreeSet::new(),
             ledger: Ledger::default(),
             ownership: Ownership::New,
@@ -83,8 +96,25 @@ impl Entry {
     }
 
     pub(super) fn push(&mut self, input: Input) {
+        let urgency = match &input {
+            Input::Durable(_) => Urgency::Later,
+            Input::Sync { socket, data, .. } if self.is_acknowledgement(*socket, data) => Urgency::Later,
+            Input::Sync { .. } | Input::Resume => Urgency::Soon,
+            _ => Urgency::Now,
+        };
+        self.urgency = self.urgency.max(urgency);
         self.inbox_bytes += input.len();
         self.inbox.push_back(input);
+    }
+
+    /// Removes all inputs. Returns them with the bytes of their sync messages.
+    pub(super) fn take_inbox(&mut self) -> (Vec<Input>, usize) {
+        self.urgency = Urgency::Later;
+        (std::mem::take(&mut self.inbox).into(), std::mem::take(&mut self.inbox_bytes))
+    }
+
+    fn is_acknowledgement(&self, socket: SocketId, data: &[u8]) -> bool {
+        matches!(&self.residence, Residence::Idle(open) if open.is_acknowledgement(socket, data))
     }
 
     /// Has it no clients, and nothing to do?

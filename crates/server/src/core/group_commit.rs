@@ -54,6 +54,8 @@ pub(super) struct GroupCommit {
     /// When the first attempt at the current chunks started.
     stuck_since: Option<Duration>,
     retry: Option<Retry>,
+    /// When the last attempt started.
+    last_start: Option<Duration>,
     /// Chunks of batches that failed for long. The documents have returned to their states before them.
     given_up: Option<GivenUp>,
 }
@@ -159,6 +161,7 @@ impl GroupCommit {
             (batch.chunks.clone(), batch.owners.clone())
         };
         self.attempt = Some(Attempt { id, is_stale: false });
+        self.last_start = Some(now);
         self.stuck_since.get_or_insert(now);
         Some(attempt)
     }
@@ -202,6 +205,11 @@ impl GroupCommit {
     /// Since when the storage has not taken the current chunks.
     pub(super) fn stuck_since(&self) -> Option<Duration> {
         self.stuck_since
+    }
+
+    /// Did an append start within this time?
+    pub(super) fn has_started_within(&self, now: Duration, time: Duration) -> bool {
+        self.last_start.is_some_and(|start| now < start + time)
     }
 
     /// When the next attempt is due.

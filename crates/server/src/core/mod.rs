@@ -1,5 +1,6 @@
 //! The server as a state machine: events in, actions out.
 
+mod collector;
 mod commits;
 mod compactions;
 mod counts;
@@ -26,6 +27,7 @@ use crate::ids::{RequestId, SocketId, WorkId};
 
 pub use counts::Counts;
 
+use collector::Collector;
 use defect::Defect;
 use entry::Entry;
 use group_commit::GroupCommit;
@@ -56,6 +58,10 @@ pub struct Core {
     commit: GroupCommit,
     /// Documents whose inboxes wait for the storage.
     waiting: BTreeSet<DocumentId>,
+    /// Documents whose messages are processed together, under load.
+    soon: Collector,
+    /// Documents with inputs on which nothing depends.
+    later: Collector,
     /// Commands of the operator that are not carried out yet.
     commands: Commands,
     /// Documents without clients, by the time at which they leave memory.
@@ -125,6 +131,8 @@ impl Core {
             works: BTreeMap::new(),
             commit: GroupCommit::default(),
             waiting: BTreeSet::new(),
+            soon: Collector::default(),
+            later: Collector::default(),
             commands: Commands::default(),
             idle: BTreeSet::new(),
             memory_bytes: 0,
@@ -201,7 +209,10 @@ impl Core {
             Event::Executed(request, result) => self.finish_command(request, result),
             Event::WorkDone(work, output) => self.finish_work(work, output),
             Event::TimerFired => self.wake_at = self.wake_at.filter(|at| *at > self.now),
-            Event::DrainRequested if self.draining == Draining::No => self.draining = Draining::Requested,
+            Event::DrainRequested if self.draining == Draining::No => {
+                self.draining = Draining::Requested;
+                self.process_all();
+            }
             Event::DrainRequested => {}
         }
     }
@@ -254,6 +265,7 @@ impl Core {
         self.end_waits();
         self.retry_loads();
         self.degrade_if_stuck();
+        self.process_collected();
         self.evict();
     }
 
@@ -286,6 +298,8 @@ impl Core {
             self.sockets.next_resume(),
             self.questions.next_due(),
             self.commit.retry_at(),
+            self.soon.end(),
+            self.later.end(),
             self.commands.next_retry(self.now),
             degrade_at,
         ];

@@ -251,6 +251,11 @@ impl OpenDocument {
         })
     }
 
+    /// Does the message of this client only confirm what it was sent last, which is the whole document?
+    pub(crate) fn is_acknowledgement(&self, socket: SocketId, data: &[u8]) -> bool {
+        self.peers.get(&socket).is_some_and(|peer| peer.is_acknowledgement(&self.doc, data))
+    }
+
     /// Processes inputs, and makes the messages that follow for all clients but those whose queues are full.
     pub(crate) fn process(&mut self, inputs: Vec<Input>, full: &BTreeSet<SocketId>) -> Output {
         let mut output = Output::default();

@@ -101,6 +101,11 @@ impl Peer {
         }
     }
 
+    /// Does the message only confirm what was sent last, which is the whole document?
+    pub(super) fn is_acknowledgement(&self, doc: &Document, data: &[u8]) -> bool {
+        self.failures == 0 && self.conversation.is_acknowledgement(doc, data)
+    }
+
     /// The next sync message, if there is one.
     pub(super) fn next_message(&mut self, doc: &Document) -> Option<Vec<u8>> {
         self.is_due = false;

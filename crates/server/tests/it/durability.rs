@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hashmill_repo::SyncStatus;
+use hashmill_repo::{Client, SyncStatus};
 use hashmill_server::{Event, Fact};
 
 use crate::{Server, client, edit, failure, id};
@@ -37,6 +37,66 @@ fn nothing_is_confirmed_before_it_is_stored() {
     }
     assert_eq!(ann.status(&id()), Some(SyncStatus::InSync));
     assert_eq!(ben.status(&id()), Some(SyncStatus::InSync));
+}
+
+/// Under load the changes of a window share an append and a frame; after a pause a change is stored at once.
+#[test]
+fn changes_of_a_window_share_an_append() {
+    let window = Duration::from_millis(10);
+    let mut server = Server::with(|config| config.commit_window = window);
+    let (first, second) = (server.open(1), server.open(2));
+    let (mut ann, mut ben) = (client("ann", 1), client("ben", 0));
+    let settle_all = |server: &mut Server, ann: &mut Client, ben: &mut Client| {
+        for _ in 0..8 {
+            server.settle(first, ann);
+            server.settle(second, ben);
+            server.now += window;
+            server.step(Event::TimerFired);
+        }
+    };
+    settle_all(&mut server, &mut ann, &mut ben);
+    assert_eq!(ben.status(&id()), Some(SyncStatus::InSync));
+    server.now += Duration::from_secs(1);
+    server.step(Event::TimerFired);
+    let commits = |server: &Server| server.core.counts().commits;
+    let before = commits(&server);
+    edit(&mut ann, 2);
+    server.settle(first, &mut ann);
+    assert_eq!(commits(&server), before + 1, "after a pause at once");
+    server.settle(second, &mut ben);
+    for value in 3..6 {
+        edit(&mut ann, value);
+        edit(&mut ben, value);
+        server.settle(first, &mut ann);
+        server.settle(second, &mut ben);
+        assert_eq!(commits(&server), before + 1, "in the window");
+        server.now += window / 4;
+        server.step(Event::TimerFired);
+    }
+    server.now += window / 4;
+    server.step(Event::TimerFired);
+    assert_eq!(commits(&server), before + 2, "after the window, together");
+    settle_all(&mut server, &mut ann, &mut ben);
+    let heads = |client: &Client| client.document(&id()).expect("it was added").get_heads();
+    assert_eq!(heads(&ann), heads(&ben));
+}
+
+/// What waits under load is stored before the server ends, and the wait is bounded by the timer that the core asks for.
+#[test]
+fn a_drain_waits_for_no_window() {
+    let mut server = Server::with(|config| config.commit_window = Duration::from_secs(3600));
+    let socket = server.open(1);
+    let mut ann = client("ann", 1);
+    server.settle(socket, &mut ann);
+    let commits = |server: &Server| server.core.counts().commits;
+    let before = commits(&server);
+    assert!(before > 0, "after a pause at once");
+    edit(&mut ann, 2);
+    server.settle(socket, &mut ann);
+    assert_eq!(commits(&server), before, "in the window");
+    server.step(Event::DrainRequested);
+    assert_eq!(commits(&server), before + 1);
+    assert!(server.facts.contains(&Fact::Drained));
 }
 
 #[test]

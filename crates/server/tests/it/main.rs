@@ -54,9 +54,10 @@ impl Server {
         Server::with(|_| {})
     }
 
-    /// A server whose configuration is changed.
+    /// A server whose configuration is changed. It collects no messages: the time of these tests moves only where they say so.
     fn with(change: impl FnOnce(&mut Config)) -> Server {
         let mut config = Config::new("srv", "5638dcaa-8264-4cd2-a865-2a045e045ae2");
+        config.commit_window = Duration::ZERO;
         change(&mut config);
         Server {
             core: Core::new(config),

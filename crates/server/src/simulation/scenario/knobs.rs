@@ -109,6 +109,7 @@ impl Knobs {
         knobs.config.quarantine_time = Duration::from_millis([100, 5000][rng.below(2)]);
         knobs.config.messages_per_second = [None, Some(20)][rng.below(2)];
         knobs.config.bytes_per_second = [None, Some(1 << 16)][rng.below(2)];
+        knobs.config.commit_window = Duration::from_millis([0, 0, 10, 50][rng.below(4)]);
         knobs.deletions = if rng.below(2) == 0 { 0 } else { 1 + rng.below(6) };
         knobs.config.rights_timeout = Duration::from_millis([300, 3000][rng.below(2)]);
         knobs.config.rights_retry = Duration::from_millis(500);
