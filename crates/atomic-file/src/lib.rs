@@ -9,7 +9,8 @@
 //! | a folder that is replaced as a whole | [`replace_folder`] |
 //! | a journal or another helper file beside a user's file | [`beside`], [`open_own`] |
 //! | a lock file | [`open_lock`] |
-//! | a file to read that is nothing but a file | [`open_regular`] |
+//! | a file to read that is nothing but a file | [`open_regular`]; without following links: [`open_unlinked`] |
+//! | a file of one's own that grew over several runs, and is complete | [`place`], in a folder by [`create_folder`] |
 //!
 //! # What a replacement does
 //! The new file is written without a name, where the system can (`O_TMPFILE`), else under a random name that did not exist
@@ -36,6 +37,7 @@ mod finish;
 mod folder;
 mod opener;
 mod os;
+mod placement;
 mod replacement;
 mod resolve;
 mod temporary;
@@ -43,7 +45,8 @@ mod temporary;
 pub use error::{Error, Refusal};
 pub use finish::{Finished, Stamp};
 pub use folder::replace_folder;
-pub use opener::{open_lock, open_own, open_regular};
+pub use opener::{open_lock, open_own, open_regular, open_unlinked};
+pub use placement::{create_folder, place};
 pub use replacement::{Expected, Replacement, copy, write};
 pub use resolve::{beside, resolve};
 pub use temporary::is_temporary;

@@ -66,6 +66,14 @@ pub fn open_regular(path: &Path) -> Result<File, Error> {
     open_judged(&crate::resolve(path)?, Purpose::Read)
 }
 
+/// Opens a regular file for reading. Its content is to be verified by other means: neither its owner nor further names matter.
+///
+/// # Errors
+/// [`Error::Refused`] for symbolic links, directories, pipes, sockets and devices, without waiting for any of them.
+pub fn open_unlinked(path: &Path) -> Result<File, Error> {
+    open_judged(path, Purpose::Read)
+}
+
 fn open_judged(path: &Path, purpose: Purpose) -> Result<File, Error> {
     let user = os::effective_user();
     judge(os::facts(&fs::symlink_metadata(path)?), user, purpose)?;
@@ -125,7 +133,7 @@ mod tests {
         drop(open_own(&own).expect("a new file"));
         drop(open_own(&own).expect("our file"));
         fs::create_dir(&folder).expect("a directory");
-        for open in [open_own, open_lock, open_regular] {
+        for open in [open_own, open_lock, open_regular, open_unlinked] {
             assert!(matches!(open(&folder), Err(Error::Refused(Refusal::NotAFile))));
         }
         fs::write(&other, "text").expect("a file");
@@ -150,13 +158,13 @@ mod tests {
             assert!(!target.exists(), "a link that leads nowhere is not followed");
         }
         fs::write(&target, "text").expect("a file");
-        for open in [open_own, open_lock] {
+        for open in [open_own, open_lock, open_unlinked] {
             assert!(matches!(open(&link), Err(Error::Refused(Refusal::Link))));
         }
         // Even if the entry is exchanged after it was judged.
         assert!(os::is_link(&os::open_itself(&link, true).expect_err("a link")));
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
-        for open in [open_own, open_lock, open_regular] {
+        for open in [open_own, open_lock, open_regular, open_unlinked] {
             assert!(matches!(open(&pipe), Err(Error::Refused(Refusal::NotAFile))));
         }
         drop(os::open_itself(&pipe, false).expect("without waiting for a writer"));

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use hashmill_doc::{ApplyError, ChangeHash};
 use hashmill_repo::DocumentId;
 
-use crate::storage::ChunkKey;
+use crate::storage::{BlobHash, ChunkKey};
 
 /// Something that the operator should know. The text is one line.
 #[derive(Clone, PartialEq, Debug)]
@@ -87,6 +87,18 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
+    /// The bytes of a blob on the disk are not those that its name says. Putting it again repairs it.
+    BlobDamaged {
+        /// The blob.
+        blob: BlobHash,
+        /// The reason.
+        reason: String,
+    },
+    /// A blob could not be stored, read or removed.
+    BlobFailed {
+        /// The reason.
+        reason: String,
+    },
     /// A client was not let in.
     ClientRefused {
         /// The address of the client.
@@ -155,6 +167,8 @@ impl Fact {
             Self::Undeleted { .. } => "undeleted",
             Self::Purged { .. } => "purged",
             Self::CommandFailed { .. } => "command-failed",
+            Self::BlobDamaged { .. } => "blob-damaged",
+            Self::BlobFailed { .. } => "blob-failed",
             Self::ClientRefused { .. } => "client-refused",
             Self::ProxyUnclear { .. } => "proxy-unclear",
             Self::RightsUnknown { .. } => "rights-unknown",
@@ -183,6 +197,8 @@ impl Fact {
             Self::AppendFailed { .. }
             | Self::Degraded
             | Self::Recovered
+            | Self::BlobDamaged { .. }
+            | Self::BlobFailed { .. }
             | Self::ClientRefused { .. }
             | Self::ProxyUnclear { .. }
             | Self::KeysUnreachable { .. }
@@ -222,6 +238,10 @@ impl fmt::Display for Fact {
             Self::CommandFailed { document, reason } => {
                 write!(f, "{document}: a command could not be carried out, and is tried again: {reason}")
             }
+            Self::BlobDamaged { blob, reason } => {
+                write!(f, "blob {blob} is damaged on the disk until it is put again: {reason}")
+            }
+            Self::BlobFailed { reason } => write!(f, "a request for a blob failed: {reason}"),
             Self::ClientRefused { address, reason } => {
                 write!(f, "the client at {address} was refused: {reason}")
             }

@@ -33,6 +33,6 @@ pub use fact::Fact;
 pub use identity::{Identity, ParseRuleError, Rule};
 pub use ids::{BatchId, CommandId, RequestId, SocketId, WorkId};
 pub use storage::{
-    ChunkKey, ChunkKind, Command, CommandOutcome, DocumentState, Owner, StoredChunk, StoredDocument,
-    Tombstone, TombstoneChange,
+    BlobHash, BlobReference, ChunkKey, ChunkKind, Command, CommandOutcome, DocumentState, Owner,
+    ParseBlobHashError, StoredChunk, StoredDocument, Tombstone, TombstoneChange,
 };

@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hashmill-machine", &[]),
     ("hashmill-doc", &[]),
     ("hashmill-repo", &["hashmill-doc"]),
-    ("hashmill-server", &["hashmill-doc", "hashmill-repo"]),
+    ("hashmill-server", &["hashmill-atomic-file", "hashmill-doc", "hashmill-hash", "hashmill-repo"]),
     ("hashmill-lab", &["hashmill-atomic-file", "hashmill-machine"]),
     ("hashmill-files", &["hashmill-atomic-file", "hashmill-hash", "hashmill-machine"]),
     ("hashmill-gpu", &["hashmill-hash"]),

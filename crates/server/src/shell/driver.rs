@@ -203,6 +203,11 @@ impl Handle {
         &self.counts
     }
 
+    /// Passes changed counts of stored bytes on. Those of two writers may arrive in another order; the next write corrects that.
+    pub(super) fn count_bytes(&self, owners: Vec<Owner>) {
+        self.send(Input::Event(Event::BytesCounted(owners)));
+    }
+
     /// The metrics, as text. `None` if the core has ended.
     pub(super) async fn metrics(&self) -> Option<String> {
         let (answer, received) = oneshot::channel();

@@ -74,6 +74,9 @@ pub enum RunError {
         "the latest uses of documents could not be recorded: unused ones may be deleted somewhat early: {0}"
     )]
     UsesNotRecorded(String),
+    /// The files of blobs cannot be used.
+    #[error("the blobs in the directory of the storage cannot be used: {0}")]
+    Blobs(String),
     /// A thread of the server ended.
     #[error("a part of the server failed; all that was confirmed is stored")]
     Internal,

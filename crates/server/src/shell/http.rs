@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::body::{Bytes, Incoming};
+use http_body_util::Full;
+use hyper::body::Incoming;
 use hyper::header::{
     CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
     SEC_WEBSOCKET_PROTOCOL, UPGRADE, WWW_AUTHENTICATE,
@@ -22,9 +23,10 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::Settings;
 use super::admin;
 use super::admin::{Admin, Ends, Sweeper};
-use super::auth::{TokenError, chosen_protocol, token_of};
+use super::auth::{Gate, TokenError, chosen_protocol, token_of};
+use super::blobs;
+use super::blobs::{Blobs, Body};
 use super::driver::Handle;
-use super::gate::Gate;
 use super::socket;
 use super::transport::{AddressPermit, Addresses, HandshakeError, Tls, TrustedProxies};
 use crate::fact::Fact;
@@ -33,8 +35,6 @@ use crate::fact::Fact;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause after an error of the listening socket, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-type Body = http_body_util::Full<Bytes>;
 
 /// Accepts connections.
 #[derive(Clone)]
@@ -47,6 +47,7 @@ pub(super) struct Http {
     proxies: Arc<TrustedProxies>,
     has_metrics: bool,
     admin: Option<Arc<Admin>>,
+    blobs: Option<Blobs>,
 }
 
 /// Maximum number of connections of the operator.
@@ -72,11 +73,18 @@ struct Visitor {
 }
 
 impl Http {
-    pub(super) fn new(core: Handle, gate: Gate, settings: &Settings, sweeper: &Sweeper) -> Http {
+    pub(super) fn new(
+        core: Handle,
+        gate: Gate,
+        blobs: Option<Blobs>,
+        settings: &Settings,
+        sweeper: &Sweeper,
+    ) -> Http {
         let admin =
             settings.admin_token.map(|token| Arc::new(Admin::new(token, core.clone(), settings, sweeper)));
         Http {
             admin,
+            blobs,
             core,
             gate,
             max_frame_bytes: settings.max_frame_bytes,
@@ -184,6 +192,10 @@ impl Http {
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             return response;
         }
+        let is_of_blobs = !connection.is_of_operator && blobs::has_path(request.uri().path());
+        if let Some(blobs) = self.blobs.as_ref().filter(|_| is_of_blobs) {
+            return blobs.respond(request, visitor.address).await;
+        }
         match (request.method(), request.uri().path()) {
             (&Method::GET | &Method::HEAD, "/healthz") => text(StatusCode::OK, "alive\n"),
             (&Method::GET | &Method::HEAD, "/readyz") if !self.gate.has_keys() => {
@@ -197,7 +209,8 @@ impl Http {
             }
             (&Method::GET | &Method::HEAD, "/metrics") if self.has_metrics => match self.core.metrics().await
             {
-                Some(metrics) => {
+                Some(mut metrics) => {
+                    self.blobs.iter().for_each(|blobs| blobs.write_metrics(&mut metrics));
                     let mut response = text(StatusCode::OK, metrics);
                     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
                     response.headers_mut().insert(CONTENT_TYPE, kind);
@@ -255,8 +268,7 @@ impl Http {
                 return response;
             }
         };
-        let mut response = Response::new(Body::default());
-        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let mut response = text(StatusCode::SWITCHING_PROTOCOLS, "");
         let headers = response.headers_mut();
         let protocol = chosen_protocol(&parts.headers).map(|name| (SEC_WEBSOCKET_PROTOCOL, name));
         let values = [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), (SEC_WEBSOCKET_ACCEPT, key)];
@@ -296,10 +308,10 @@ fn has_word(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
 
 fn text(status: StatusCode, text: impl Into<Cow<'static, str>>) -> Response<Body> {
     let body = match text.into() {
-        Cow::Borrowed(text) => Body::from(text),
-        Cow::Owned(text) => Body::from(text),
+        Cow::Borrowed(text) => Full::from(text),
+        Cow::Owned(text) => Full::from(text),
     };
-    let mut response = Response::new(body);
+    let mut response = Response::new(Body::Left(body));
     *response.status_mut() = status;
     response
 }

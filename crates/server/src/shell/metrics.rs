@@ -98,7 +98,7 @@ pub(super) fn write_metrics(usage: &Usage, counts: &Counts, shell: &ShellCounts)
     out
 }
 
-fn write_sample(out: &mut String, name: &str, kind: &str, help: &str, value: u64) {
+pub(super) fn write_sample(out: &mut String, name: &str, kind: &str, help: &str, value: u64) {
     write_head(out, name, kind, help);
     let _ = writeln!(out, "hashmill_{name} {value}");
 }

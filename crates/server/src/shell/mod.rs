@@ -5,9 +5,9 @@
 
 mod admin;
 pub mod auth;
+mod blobs;
 mod driver;
 mod error;
-mod gate;
 mod http;
 mod metrics;
 mod socket;
@@ -37,9 +37,9 @@ pub use transport::{
     ServiceUrlError, TrustedProxies,
 };
 
-use auth::{Authentication, RightsService, TokenDigest};
+use auth::{Authentication, Gate, RightsService, TokenDigest};
+use blobs::Blobs;
 use driver::Driver;
-use gate::Gate;
 use store::Store;
 use transport::{HttpClient, Tls, watch_expiry};
 
@@ -87,8 +87,21 @@ pub struct Settings {
     pub admin_token: Option<TokenDigest>,
     /// A deleted document can be brought back for this time. Then its contents are removed.
     pub undelete_time: Duration,
+    /// Blobs beside documents. `None`: there are none.
+    pub blobs: Option<BlobSettings>,
     /// Documents are deleted that no client has read or changed for this time. `None`: they stay.
     pub idle_time: Option<Duration>,
+}
+
+/// Settings of blobs.
+#[derive(Clone, Copy, Debug)]
+pub struct BlobSettings {
+    /// Maximum size of a blob.
+    pub max_bytes: u64,
+    /// A blob that no document refers to is removed this time after it was put. So is an unfinished upload.
+    pub claim_time: Duration,
+    /// Maximum number of unfinished uploads of one identity.
+    pub max_uploads_per_identity: usize,
 }
 
 /// Limits of single clients and documents.
@@ -289,8 +302,11 @@ impl Server {
             let (rights, max_access) = (authentication.subscribe(), settings.max_access);
             let gate = Gate::new(rights, issuer, callback, max_access, settings.unix_time);
             let sweeper = admin::Sweeper::new(driver.handle(), Arc::clone(&store), &settings);
-            let http = http::Http::new(driver.handle(), gate, &settings, &sweeper);
+            let blobs = Blobs::open(driver.handle(), gate.clone(), &store, &settings);
+            let blobs = blobs.map_err(RunError::Blobs)?;
+            let http = http::Http::new(driver.handle(), gate, blobs.clone(), &settings, &sweeper);
             tokio::spawn(sweeper.run());
+            blobs.iter().for_each(|blobs| drop(tokio::spawn(blobs.clone().sweep())));
             if let Some(certificates) = &certificates {
                 tokio::spawn(watch_expiry(certificates.subscribe(), settings.unix_time, driver.handle()));
             }
@@ -305,6 +321,7 @@ impl Server {
                 _ = stops.wait_for(|stops| *stops) => {}
                 _ = ended.wait_for(|ended| *ended) => return Err(RunError::Internal),
             }
+            blobs.iter().for_each(Blobs::end_uploads);
             driver.handle().drain();
             match tokio::time::timeout(DRAIN_TIMEOUT, ended.wait_for(|ended| *ended)).await {
                 Ok(_) if driver.has_drained() => Ok(()),

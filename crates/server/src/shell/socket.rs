@@ -19,9 +19,8 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use zeroize::Zeroizing;
 
-use super::auth::Admission;
+use super::auth::{Admission, Gate};
 use super::driver::{Handle, Outgoing};
-use super::gate::Gate;
 use crate::event::CloseReason;
 use crate::ids::SocketId;
 

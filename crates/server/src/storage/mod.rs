@@ -1,8 +1,16 @@
-//! Contents of the storage: chunks and tombstones of documents, and commands that change them.
+//! Contents of the storage: chunks and tombstones of documents, commands that change them, and blobs.
 
+mod blob;
+#[cfg(feature = "shell")]
+mod blob_rules;
 mod chunk;
 mod command;
 
+pub use blob::{BlobHash, BlobReference, ParseBlobHashError};
+#[cfg(feature = "shell")]
+pub(crate) use blob_rules::{
+    AddOutcome, ReferenceChange, ReferenceOutcome, ReferenceState, UploadRecord, is_over,
+};
 #[cfg(feature = "shell")]
 pub(crate) use chunk::name_of_bytes;
 pub use chunk::{ChunkKey, ChunkKind, Owner, StoredChunk, StoredDocument};

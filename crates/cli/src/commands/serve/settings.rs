@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use hashmill_repo::PeerId;
 use hashmill_server::Access;
 use hashmill_server::shell::auth::RightsService;
-use hashmill_server::shell::{Authorities, ClientLimits, ServiceUrl, Settings, TrustedProxies};
+use hashmill_server::shell::{Authorities, BlobSettings, ClientLimits, ServiceUrl, Settings, TrustedProxies};
 use serde::Deserialize;
 use std::env;
 use std::ffi::OsString;
@@ -74,6 +74,13 @@ pub(super) const TEMPLATE: &str = "\
 # Days for which a deleted document can be brought back: `hashmill serve delete`, `hashmill serve undelete`. Then its contents are
 # removed.
 # undelete-days = 30
+
+# Blobs beside documents, by HTTP: their largest size in MiB; days after which one goes that no document refers to, and an upload that
+# is not continued; unfinished uploads of an identity.
+# blobs = true
+# max-blob-mib = 1024
+# unused-blob-days = 7
+# max-uploads-per-identity = 16
 
 # Documents are deleted that no client has changed or opened for this number of days; 0 is never. Documents of the time before the
 # setting count from the first start with it.
@@ -143,6 +150,10 @@ struct SettingsFile {
     max_document_mib: Option<usize>,
     max_stored_mib_per_identity: Option<u64>,
     undelete_days: Option<u64>,
+    blobs: Option<bool>,
+    max_blob_mib: Option<u64>,
+    unused_blob_days: Option<u64>,
+    max_uploads_per_identity: Option<usize>,
     delete_idle_days: Option<u64>,
     metrics: Option<bool>,
     log: Option<LogFormat>,
@@ -269,6 +280,11 @@ fn resolve_with(
         },
         admin_token: None,
         undelete_time: Duration::from_secs(file.undelete_days.unwrap_or(30).saturating_mul(DAY_SECONDS)),
+        blobs: file.blobs.unwrap_or(true).then(|| BlobSettings {
+            max_bytes: file.max_blob_mib.unwrap_or(1024).saturating_mul(MIB as u64),
+            claim_time: Duration::from_secs(file.unused_blob_days.unwrap_or(7).saturating_mul(DAY_SECONDS)),
+            max_uploads_per_identity: file.max_uploads_per_identity.unwrap_or(16).max(1),
+        }),
         idle_time: file
             .delete_idle_days
             .filter(|days| *days > 0)
@@ -349,7 +365,7 @@ mod tests {
         };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 29, "{all}");
+        assert_eq!(all.lines().count(), 33, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));

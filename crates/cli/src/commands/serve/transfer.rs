@@ -14,7 +14,7 @@ pub(super) fn import(flags: &ImportStorageArgs) -> Result<()> {
 }
 
 pub(super) fn export(flags: &ExportStorageArgs) -> Result<()> {
-    let counts = shell::export(&storage_folder(&flags.storage), &flags.to)?;
+    let counts = shell::export(&storage_folder(&flags.storage), &flags.to, &mut print_fact)?;
     finish(&format!("exported to {}", display_path(&flags.to)), &counts)
 }
 
@@ -45,8 +45,11 @@ fn print_fact(fact: &TransferFact) {
 
 /// Prints the counts. Damaged chunks are a failure that was reported.
 fn finish(done: &str, counts: &TransferCounts) -> Result<()> {
-    let TransferCounts { documents, chunks, bytes, damaged, ignored, deleted } = counts;
+    let TransferCounts { documents, chunks, bytes, blobs, blob_bytes, damaged, ignored, deleted } = counts;
     let mut line = format!("{done}: {documents} documents, {chunks} chunks, {bytes} bytes");
+    if *blobs > 0 {
+        line.push_str(&format!(", {blobs} blobs, {blob_bytes} bytes"));
+    }
     for (count, word) in [(damaged, "damaged"), (ignored, "ignored"), (deleted, "deleted and left out")] {
         if *count > 0 {
             line.push_str(&format!(", {count} {word}"));

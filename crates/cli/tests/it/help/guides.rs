@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Commands that are shown but not run, with the reason.
-const NOT_RUN: [(&str, &str); 7] = [
+const NOT_RUN: [(&str, &str); 8] = [
     ("cargo install --locked --path crates/cli", "builds the program that this test has"),
     ("cargo xtask", "runs this test, or builds the program that does"),
     ("cargo rivals", "builds competitors, for minutes"),
+    ("curl --fail", "needs a server: run by the tests of blobs"),
     ("hashmill serve", "runs until a signal; has tests of its own"),
     ("hashmill sum --xattr", "needs a file system with attributes; has tests of its own"),
     ("hashmill tune", "measures for a minute, and a busy machine cannot tell; has tests of its own"),
@@ -38,9 +39,10 @@ const STANDS_FOR: [(&str, &str); 9] = [
 ];
 
 /// Files for commands, created when the first command names them.
-const FOUND: [(&str, &str); 14] = [
+const FOUND: [(&str, &str); 15] = [
     (".iso", "printf one > a.iso; printf two > b.iso"),
     ("photos", "mkdir -p photos/old; printf 1 > photos/1.jpg; printf 2 > photos/old/2.jpg"),
+    ("photo.jpg", "printf photo > photo.jpg"),
     ("big.iso", "printf three > big.iso"),
     ("copy/photos", "mkdir copy; cp -r photos copy/photos"),
     (

@@ -1,5 +1,6 @@
 //! Tests of `hashmill serve`: the program as its users run it, with real sockets, files and signals.
 
+mod blobs;
 #[cfg(target_os = "linux")]
 mod clock;
 mod deletion;
@@ -72,9 +73,14 @@ impl Server {
     }
 
     /// Ends it at once.
-    fn kill(mut self) {
+    fn kill(self) {
+        self.end();
+    }
+
+    /// Ends it at once. Returns its messages.
+    fn end(mut self) -> String {
         self.child.kill().expect("it runs");
-        finish(self.child);
+        finish(self.child).err
     }
 
     /// Asks it to stop, and waits for its end.

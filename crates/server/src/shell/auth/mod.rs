@@ -4,6 +4,7 @@ mod callback;
 mod claims;
 mod credentials;
 mod error;
+mod gate;
 mod issuer;
 mod keys;
 mod rules;
@@ -24,6 +25,7 @@ pub use rules::identity_from_rules;
 
 pub(super) use callback::{Callback, RemoteClient};
 pub(super) use credentials::{chosen_protocol, token_of};
+pub(super) use gate::Gate;
 pub(super) use issuer::{Issuer, issuer};
 
 /// Maximum length of a token, which is part of a request's head.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use hashmill_repo::DocumentId;
 use redb::{ReadableTable as _, Table, TableDefinition, WriteTransaction};
 
+use super::blob_tables::BlobTables;
+use super::byte_counts::{ByteChanges, OWNED_BYTES};
 use crate::storage::Owner;
 
 pub(super) type Key = (&'static str, &'static str, &'static str);
@@ -12,24 +14,24 @@ pub(super) type Key = (&'static str, &'static str, &'static str);
 pub(super) const CHUNKS: TableDefinition<'_, Key, &[u8]> = TableDefinition::new("chunks");
 /// Owners of documents, by name.
 pub(super) const OWNERS: TableDefinition<'_, &str, &str> = TableDefinition::new("owners");
-/// Bytes of all chunks of the documents of an owner.
-pub(super) const OWNED_BYTES: TableDefinition<'_, &str, u64> = TableDefinition::new("owned-bytes");
 
 /// The tables. Each change of chunks is counted for the owner of their document.
 pub(super) struct ChunkTables<'t> {
+    transaction: &'t WriteTransaction,
     chunks: Table<'t, Key, &'static [u8]>,
     owners: Table<'t, &'static str, &'static str>,
     owned_bytes: Table<'t, &'static str, u64>,
-    changed: BTreeMap<String, i128>,
+    changed: ByteChanges,
 }
 
 impl<'t> ChunkTables<'t> {
     pub(super) fn open(transaction: &'t WriteTransaction) -> Result<ChunkTables<'t>, redb::Error> {
         Ok(ChunkTables {
+            transaction,
             chunks: transaction.open_table(CHUNKS)?,
             owners: transaction.open_table(OWNERS)?,
             owned_bytes: transaction.open_table(OWNED_BYTES)?,
-            changed: BTreeMap::new(),
+            changed: ByteChanges::default(),
         })
     }
 
@@ -65,7 +67,7 @@ impl<'t> ChunkTables<'t> {
         self.count(key.0, -(before as i128))
     }
 
-    /// Removes all entries of a document, and its owner.
+    /// Removes all entries of a document, its owner, and its references to blobs.
     pub(super) fn remove_document(&mut self, document: &str) -> Result<(), redb::Error> {
         let mut bytes: i128 = 0;
         // The smallest text that is larger.
@@ -76,29 +78,18 @@ impl<'t> ChunkTables<'t> {
         })?;
         self.count(document, -bytes)?;
         self.owners.remove(document)?;
-        Ok(())
+        BlobTables::open(self.transaction)?.remove_references(document, &mut self.changed)
     }
 
     fn count(&mut self, document: &str, difference: i128) -> Result<(), redb::Error> {
         if let Some(owner) = self.owners.get(document)? {
-            *self.changed.entry(owner.value().to_owned()).or_default() += difference;
+            self.changed.add(owner.value(), difference);
         }
         Ok(())
     }
 
     /// Writes the changed counts, and returns them.
     pub(super) fn finish(mut self) -> Result<Vec<Owner>, redb::Error> {
-        let mut counts = Vec::new();
-        for (name, difference) in self.changed {
-            let before = self.owned_bytes.get(name.as_str())?.map_or(0, |before| before.value());
-            let stored_bytes = u64::try_from(i128::from(before) + difference).unwrap_or(0);
-            if stored_bytes == 0 {
-                self.owned_bytes.remove(name.as_str())?;
-            } else {
-                self.owned_bytes.insert(name.as_str(), stored_bytes)?;
-            }
-            counts.push(Owner { name, stored_bytes });
-        }
-        Ok(counts)
+        self.changed.write(&mut self.owned_bytes)
     }
 }

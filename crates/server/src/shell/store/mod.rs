@@ -1,5 +1,8 @@
 //! Storage in one directory: a redb database with automerge-repo's keys.
 
+mod blob_tables;
+mod blobs;
+mod byte_counts;
 mod chunk_tables;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +24,9 @@ use crate::storage::{
     Tombstone, TombstoneChange, name_of_bytes,
 };
 
-use chunk_tables::{CHUNKS, ChunkTables, OWNED_BYTES, OWNERS};
+use blob_tables::BlobTables;
+use byte_counts::OWNED_BYTES;
+use chunk_tables::{CHUNKS, ChunkTables, OWNERS};
 
 /// The database in the directory.
 const FILE: &str = "hashmill.redb";
@@ -103,6 +108,16 @@ impl Store {
             known: FORMAT,
         })?;
         Ok(Store { path, storage_id, database: RwLock::new(Some(database)), used: None })
+    }
+
+    /// A new storage in memory, which is durable for tests: each operation is done or not.
+    #[cfg(test)]
+    pub(super) fn in_memory() -> Store {
+        let database = Database::builder().create_with_backend(redb::backends::InMemoryBackend::new());
+        let database = database.expect("a database");
+        let storage_id = read_facts(&database, "5638dcaa-8264-4cd2-a865-2a045e045ae2");
+        let storage_id = storage_id.expect("a database").expect("a new one");
+        Store { path: PathBuf::new(), storage_id, database: RwLock::new(Some(database)), used: None }
     }
 
     /// Records uses from now on, or none. Earlier records are then forgotten: they would make documents old that were used meanwhile.
@@ -439,6 +454,7 @@ fn read_facts(database: &Database, new_storage_id: &str) -> Result<Result<String
     transaction.open_table(TOMBSTONES)?;
     transaction.open_table(USES)?;
     ChunkTables::open(&transaction)?;
+    BlobTables::create(&transaction)?;
     transaction.commit()?;
     Ok(Ok(storage_id))
 }

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use hashmill_repo::DocumentId;
 
 use super::TransferError;
+use crate::shell::blobs::FOLDER as BLOB_FOLDER;
 use crate::shell::store::{Entry, sync_folder};
 
 /// Path of the file with the id of the storage.
@@ -72,6 +73,9 @@ pub(super) fn read_storage_id(base: &Path) -> Result<Option<String>, TransferErr
 pub(super) fn documents(base: &Path) -> Result<Documents, TransferError> {
     let mut documents = Documents::default();
     for outer in list(base)? {
+        if outer.name.as_deref() == Some(BLOB_FOLDER) {
+            continue;
+        }
         if outer.kind != EntryKind::Folder {
             documents.ignored.push((outer.path, "it is no directory of documents"));
             continue;

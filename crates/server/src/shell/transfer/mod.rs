@@ -1,6 +1,7 @@
 //! Import from and export to the directory format of automerge-repo, and a check of all documents. The server does not run
 //! meanwhile: the storage is used by one process at a time.
 
+mod blobs;
 mod directory;
 
 use std::io;
@@ -26,7 +27,12 @@ pub struct TransferCounts {
     pub chunks: u64,
     /// Bytes of these.
     pub bytes: u64,
-    /// Chunks that cannot be read, and documents consist of the others. They are copied, except for empty files.
+    /// Blobs.
+    pub blobs: u64,
+    /// Bytes of these.
+    pub blob_bytes: u64,
+    /// Chunks that cannot be read, and documents consist of the others. They are copied, except for empty files. And blobs with other
+    /// bytes than their names say, which are not copied.
     pub damaged: u64,
     /// Files that are not part of a document.
     pub ignored: u64,
@@ -47,7 +53,7 @@ impl TransferCounts {
 pub enum TransferFact {
     /// A chunk cannot be read.
     Damaged {
-        /// The key of the chunk, or the path of its file.
+        /// The key of the chunk, or the path of its file; or the name of a blob.
         chunk: String,
         /// The reason.
         reason: String,
@@ -168,6 +174,7 @@ pub fn import(
         counts.documents += 1;
     }
     store.add(&batch).map_err(failed)?;
+    blobs::import(from, folder, &store, &mut counts, report)?;
     for (path, reason) in ignored {
         counts.ignored += 1;
         report(&TransferFact::Ignored { path, reason });
@@ -181,7 +188,11 @@ pub fn import(
 }
 
 /// Writes all entries of the storage in `folder` into the new or empty directory `to`, with the id of the storage.
-pub fn export(folder: &Path, to: &Path) -> Result<TransferCounts, TransferError> {
+pub fn export(
+    folder: &Path,
+    to: &Path,
+    report: &mut dyn FnMut(&TransferFact),
+) -> Result<TransferCounts, TransferError> {
     let store = open_existing(folder)?;
     directory::create_empty(to)?;
     let mut counts = TransferCounts::default();
@@ -195,6 +206,7 @@ pub fn export(folder: &Path, to: &Path) -> Result<TransferCounts, TransferError>
         counts.add_document(&entries);
         Ok(())
     })?;
+    blobs::copy(&store, folder, to, &mut counts, report)?;
     directory::write_storage_id(to, store.storage_id())?;
     Ok(counts)
 }
@@ -208,6 +220,7 @@ pub fn check(folder: &Path, report: &mut dyn FnMut(&TransferFact)) -> Result<Tra
         counts.damaged += report_damaged(document, entries, report);
         Ok(())
     })?;
+    blobs::check(&store, folder, &mut counts, report)?;
     Ok(counts)
 }
 

@@ -8,17 +8,17 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use zeroize::Zeroizing;
 
-use super::auth::{Admission, Authentication, Callback, FurtherKeys, Issuer, RemoteClient, TokenError};
-use super::driver::{AskRights, Handle};
+use super::{Admission, Authentication, Callback, FurtherKeys, Issuer, RemoteClient, TokenError};
 use crate::access::Access;
 use crate::ids::SocketId;
+use crate::shell::driver::{AskRights, Handle};
 
 /// Maximum time between two looks at the clock of tokens, which may be set meanwhile.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Admission of clients.
 #[derive(Clone)]
-pub(super) struct Gate {
+pub(in crate::shell) struct Gate {
     authentication: watch::Receiver<Arc<Authentication>>,
     issuer: Option<Issuer>,
     callback: Option<Callback>,
@@ -27,7 +27,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn new(
+    pub(in crate::shell) fn new(
         authentication: watch::Receiver<Arc<Authentication>>,
         issuer: Option<Issuer>,
         callback: Option<Callback>,
@@ -38,12 +38,12 @@ impl Gate {
     }
 
     /// Are the keys of all issuers there?
-    pub(super) fn has_keys(&self) -> bool {
+    pub(in crate::shell) fn has_keys(&self) -> bool {
         self.issuer.as_ref().is_none_or(|issuer| issuer.keys().is_some())
     }
 
     /// The rights of a new client with this token. An unknown key is looked for at its issuer, and another service may know the token.
-    pub(super) async fn admit_new(
+    pub(in crate::shell) async fn admit_new(
         &self,
         token: Option<&str>,
         address: IpAddr,
@@ -63,13 +63,13 @@ impl Gate {
     }
 
     /// Takes the core's questions about a client whose rights another service knows.
-    pub(super) fn asker(&self, admission: &Admission) -> Option<AskRights> {
+    pub(in crate::shell) fn asker(&self, admission: &Admission) -> Option<AskRights> {
         let client = admission.remote.clone()?;
         self.callback.as_ref().map(|callback| callback.asker(client))
     }
 
     /// The rights of a client with this token now.
-    fn admit(&self, token: Option<&str>) -> Result<Admission, TokenError> {
+    pub(in crate::shell) fn admit(&self, token: Option<&str>) -> Result<Admission, TokenError> {
         let authentication = Arc::clone(&self.authentication.borrow());
         let further = match self.issuer.as_ref().map(Issuer::keys) {
             None => FurtherKeys::None,
@@ -85,7 +85,7 @@ impl Gate {
     }
 
     /// Tells the core when the rights of a client change or end. Never returns: the core closes the socket.
-    pub(super) async fn watch(
+    pub(in crate::shell) async fn watch(
         &mut self,
         id: SocketId,
         mut admission: Admission,
