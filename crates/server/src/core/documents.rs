@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 
+use super::commits::{Hold, PendingFrame};
 use super::defect::Defect;
 use super::entry::{Entry, Residence, Urgency};
-use super::group_commit::{Hold, PendingFrame};
 use super::{Core, Draining};
 use crate::access::Access;
 use crate::document::{DocumentJob, DocumentLimits, Input, Opened, Output, Record, WorkOutput, WorkResult};

@@ -8,9 +8,9 @@ use hashmill_repo::message::{Envelope, EphemeralBody, PROTOCOL_VERSION, PeerMeta
 use hashmill_repo::{DocumentId, Message};
 
 use super::Core;
+use super::commits::PendingFrame;
 use super::defect::Defect;
 use super::entry::{Entry, Residence};
-use super::group_commit::PendingFrame;
 use super::rules::WaitingMessage;
 use crate::access::Access;
 use crate::document::{Input, PeerFrame};

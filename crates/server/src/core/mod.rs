@@ -1,6 +1,5 @@
 //! The server as a state machine: events in, actions out.
 
-mod collector;
 mod commits;
 mod compactions;
 mod counts;
@@ -8,7 +7,6 @@ pub(crate) mod defect;
 mod documents;
 mod entry;
 mod frames;
-mod group_commit;
 mod ledger;
 pub(crate) mod rules;
 mod sockets;
@@ -27,10 +25,9 @@ use crate::ids::{RequestId, SocketId, WorkId};
 
 pub use counts::Counts;
 
-use collector::Collector;
+use commits::{Collector, GroupCommit};
 use defect::Defect;
 use entry::Entry;
-use group_commit::GroupCommit;
 use rules::{Commands, Quarantines, Questions};
 use sockets::Sockets;
 

@@ -20,9 +20,9 @@ impl Server {
 
     /// The only question about a document.
     fn take_question(&mut self, document: &DocumentId) -> RequestId {
-        let index = self.questions.iter().position(|(_, _, asked)| asked == document).expect("a question");
+        let index = self.questions.iter().position(|(_, _, id)| id == document).expect("a question");
         let (request, ..) = self.questions.remove(index);
-        assert!(self.questions.iter().all(|(_, _, asked)| asked != document), "one question at a time");
+        assert!(self.questions.iter().all(|(_, _, id)| id != document), "one question at a time");
         request
     }
 
@@ -115,8 +115,8 @@ fn without_an_answer_there_is_no_access_until_the_next_one() {
     server.pass(TIMEOUT);
     server.settle(socket, &mut ann);
     assert!(is_unavailable(&ann));
-    let told = Fact::RightsUnknown { document: Some(id()), reason: "no answer in time".to_owned() };
-    assert_eq!(server.facts, [told]);
+    let expected = Fact::RightsUnknown { document: Some(id()), reason: "no answer in time".to_owned() };
+    assert_eq!(server.facts, [expected]);
     // Too late.
     server.answer(request, Access::Write);
     server.settle(socket, &mut ann);
@@ -185,7 +185,7 @@ fn answers_for_clients_that_have_gone_are_harmless() {
 }
 
 #[test]
-fn an_identity_that_changes_is_asked_for_again() {
+fn a_changed_identity_causes_new_questions() {
     let (mut server, socket, mut ann, request) = with_question();
     server.answer(request, Access::Write);
     server.settle(socket, &mut ann);

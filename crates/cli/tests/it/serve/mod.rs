@@ -1,16 +1,12 @@
 //! Tests of `hashmill serve`: the program as its users run it, with real sockets, files and signals.
 
 mod blobs;
-#[cfg(target_os = "linux")]
-mod clock;
 mod deletion;
+mod faults;
 mod kills;
 mod limits;
-#[cfg(target_os = "linux")]
-mod partitions;
 mod rights;
 mod starts;
-mod storage;
 #[cfg(target_os = "linux")]
 mod storms;
 mod sync;

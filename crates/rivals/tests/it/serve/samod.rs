@@ -138,7 +138,7 @@ fn clients_of_samod_share_a_document() {
 }
 
 #[test]
-fn samod_gets_a_document_that_was_absent_when_it_asked() {
+fn samod_gets_a_document_that_was_absent_at_first() {
     let server = Server::start();
     run(async {
         let offline = Repo::build_tokio().with_peer_id(PeerId::from("offline")).load().await;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use hashmill_repo::DocumentId;
 
 use crate::core::Core;
+use crate::core::commits::Hold;
 use crate::core::defect::Defect;
-use crate::core::group_commit::Hold;
 use crate::event::{Action, IoFailure};
 use crate::fact::Fact;
 use crate::ids::{CommandId, RequestId};

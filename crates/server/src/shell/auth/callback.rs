@@ -107,7 +107,7 @@ struct Shared {
     questions: mpsc::UnboundedSender<Question>,
 }
 
-/// Whom a token names: `None` is nobody. Or the access to a document.
+/// The identity that a token names, if it names one, or the access to a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Answer {
     Identity(Option<String>),

@@ -206,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_told_two_weeks_before_and_each_day() {
+    fn the_end_is_reported_two_weeks_before_and_each_day() {
         let day = 86_400;
-        let told = |left_days: u64, since| notice(100 * day, (100 - left_days) * day, since);
+        let notice_at = |left_days: u64, since| notice(100 * day, (100 - left_days) * day, since);
         let ends = |days: u64| Some(Fact::CertificateEnds { seconds_left: days * day });
-        assert_eq!(told(15, None), None);
-        assert_eq!(told(14, None), ends(14));
-        assert_eq!(told(14, Some(Duration::from_secs(day - 1))), None);
-        assert_eq!(told(13, Some(Duration::from_secs(day))), ends(13));
+        assert_eq!(notice_at(15, None), None);
+        assert_eq!(notice_at(14, None), ends(14));
+        assert_eq!(notice_at(14, Some(Duration::from_secs(day - 1))), None);
+        assert_eq!(notice_at(13, Some(Duration::from_secs(day))), ends(13));
         assert_eq!(notice(day, 100 * day, None), ends(0));
         assert_eq!(notice(u64::MAX, u64::MAX, None), ends(0));
     }

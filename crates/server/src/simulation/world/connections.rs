@@ -1,17 +1,17 @@
 //! Connections of the world: delays, order, cuts, clients that do not read.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hashmill_repo::DocumentId;
 use hashmill_testkit::Rng;
 
-use super::rights::RemoteRights;
 use super::{Happening, World};
 use crate::access::Access;
 use crate::event::Event;
 use crate::identity::{Identity, Rule};
-use crate::ids::SocketId;
+use crate::ids::{RequestId, SocketId};
 use crate::simulation::hostile;
 use crate::simulation::violation::Violation;
 
@@ -19,6 +19,15 @@ use crate::simulation::violation::Violation;
 const RECONNECT_MS: usize = 5000;
 /// Maximum time after which the server notices that a connection is gone.
 const MAX_SILENCE_MS: usize = 20_000;
+
+/// What the service said about the client of a connection.
+#[derive(Default)]
+pub(super) struct RemoteRights {
+    /// Questions without an answer.
+    pub(super) open: BTreeMap<DocumentId, RequestId>,
+    /// The access by the latest answers, and the time until which it may count.
+    pub(super) granted: BTreeMap<DocumentId, (Access, Duration)>,
+}
 
 /// A connection between a client and the server.
 pub(super) struct Connection {
@@ -39,6 +48,23 @@ pub(super) struct Connection {
     /// The latest arrival in each direction: frames of a connection keep their order.
     last_at_server: Duration,
     last_at_client: Duration,
+}
+
+impl Connection {
+    /// The identity as the server knows it.
+    pub(super) fn identity_at_server(&self) -> Arc<Identity> {
+        match &self.remote {
+            Some(_) => Arc::new(Identity::remote(&self.identity.name)),
+            None => Arc::clone(&self.identity),
+        }
+    }
+
+    /// Must nothing of a document be sent now?
+    pub(super) fn is_denied(&self, document: &DocumentId, now: Duration) -> bool {
+        let Some(remote) = &self.remote else { return self.identity.access_to(document) == Access::Denied };
+        let granted = remote.granted.get(document);
+        granted.is_none_or(|(access, until)| *access == Access::Denied || now > *until)
+    }
 }
 
 impl World {

@@ -1,16 +1,13 @@
 //! Another service that knows the rights of clients: its answers are late, twice, never, failures, or of an earlier time.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 
-use super::connections::Connection;
+use super::connections::RemoteRights;
 use super::{Happening, World};
 use crate::access::Access;
 use crate::event::{Event, RightsAnswer};
-use crate::identity::Identity;
 use crate::ids::{RequestId, SocketId};
 use crate::simulation::violation::Violation;
 
@@ -25,32 +22,6 @@ pub(super) struct Question {
     pub(super) request: RequestId,
     pub(super) socket: SocketId,
     pub(super) document: DocumentId,
-}
-
-/// What the service said about the client of a connection.
-#[derive(Default)]
-pub(super) struct RemoteRights {
-    /// Questions without an answer.
-    open: BTreeMap<DocumentId, RequestId>,
-    /// The access by the latest answers, and the time until which it may count.
-    granted: BTreeMap<DocumentId, (Access, Duration)>,
-}
-
-impl Connection {
-    /// The identity as the server knows it.
-    pub(super) fn identity_at_server(&self) -> Arc<Identity> {
-        match &self.remote {
-            Some(_) => Arc::new(Identity::remote(&self.identity.name)),
-            None => Arc::clone(&self.identity),
-        }
-    }
-
-    /// Must nothing of a document be sent now?
-    pub(super) fn is_denied(&self, document: &DocumentId, now: Duration) -> bool {
-        let Some(remote) = &self.remote else { return self.identity.access_to(document) == Access::Denied };
-        let granted = remote.granted.get(document);
-        granted.is_none_or(|(access, until)| *access == Access::Denied || now > *until)
-    }
 }
 
 impl World {

@@ -107,7 +107,7 @@ fn rights_are_those_of_the_service_and_change_on_open_connections() {
 
 #[test]
 #[cfg(unix)]
-fn a_service_that_fails_denies_and_is_told() {
+fn a_failing_service_denies_and_is_reported() {
     let world = World::new();
     let (service, rights) = service();
     let [first, second] = ids();
@@ -143,7 +143,7 @@ fn a_service_that_fails_denies_and_is_told() {
 }
 
 #[test]
-fn static_tokens_and_clients_without_one_are_not_asked_about() {
+fn static_tokens_and_clients_without_one_cause_no_requests() {
     let world = World::new();
     let (service, _) = service();
     let [first, _] = ids();

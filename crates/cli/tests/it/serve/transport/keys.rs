@@ -72,10 +72,10 @@ fn a_server_starts_without_keys_and_takes_tokens_when_they_are_there() {
         let err = server.stop().err;
         let url = service.url("/keys");
         let issuer = format!("hashmill: the keys of the token issuer (jwt-keys) at {url}");
-        let told = format!(
+        let line = format!(
             "{issuer} could not be fetched: it answers with status 500 Internal Server Error; clients"
         );
-        assert_eq!(err.matches(&told).count(), 1, "{err}");
+        assert_eq!(err.matches(&line).count(), 1, "{err}");
         assert_eq!(err.matches(&format!("{issuer} were fetched again\n")).count(), 1, "{err}");
     }
 }
@@ -113,7 +113,7 @@ fn new_and_withdrawn_keys_act_and_a_url_that_fails_changes_nothing() {
 
 #[test]
 #[cfg(unix)]
-fn answers_that_are_no_keys_are_told() {
+fn answers_that_are_no_keys_are_reported() {
     let world = World::new();
     let secret = json!({ "keys": [{ "kty": "oct", "k": "A".repeat(64) }] });
     for (status, body, expected) in [

@@ -1,4 +1,4 @@
-//! Clients behind a proxy: their addresses come from its headers, and from nobody else's.
+//! Clients behind a proxy: their addresses come from its headers, and from no others.
 
 use super::start;
 use crate::serve::{Server, Socket};
@@ -38,7 +38,7 @@ fn headers_of_others_count_for_nothing() {
 
 #[test]
 #[cfg(unix)]
-fn headers_that_cannot_be_read_are_told_and_messages_name_clients() {
+fn unreadable_headers_are_reported_and_messages_name_clients() {
     let world = World::new();
     let digest = "00".repeat(32);
     let settings = format!(

@@ -92,7 +92,7 @@ fn new_files_act_on_new_connections_and_open_ones_go_on() {
 
 #[test]
 #[cfg(unix)]
-fn files_that_stay_damaged_are_told_once() {
+fn files_that_stay_damaged_are_reported_once() {
     if !is_possible() {
         return;
     }
@@ -141,9 +141,9 @@ fn hostile_handshakes_cost_their_own_connections_alone() {
         drop(stream.read_to_end(&mut Vec::new()));
     }
     drop(connect_raw());
-    // The oldest handshakes make room, and all others of them hold nobody up.
-    let mut held: Vec<TcpStream> = (0..HALF_HANDSHAKES).map(|_| connect_raw()).collect();
-    for stream in &mut held {
+    // The oldest handshakes make room, and the others delay no client.
+    let mut streams: Vec<TcpStream> = (0..HALF_HANDSHAKES).map(|_| connect_raw()).collect();
+    for stream in &mut streams {
         // The server may have given it up.
         drop(stream.write_all(HALF_HANDSHAKE));
     }
@@ -157,7 +157,7 @@ fn hostile_handshakes_cost_their_own_connections_alone() {
         let failed = metrics.lines().find_map(|line| line.strip_prefix("hashmill_failed_handshakes_total "));
         failed.expect("a metric").parse::<usize>().expect("a number") >= 5 + HALF_HANDSHAKES - 512
     });
-    drop(held);
+    drop(streams);
     drop(connect(&server.address));
 }
 
@@ -195,7 +195,7 @@ fn unusable_files_are_refused_in_one_line() {
 
 #[test]
 #[cfg(unix)]
-fn readable_keys_and_ended_certificates_are_told() {
+fn readable_keys_and_ended_certificates_are_reported() {
     if !is_possible() {
         return;
     }

@@ -1,5 +1,8 @@
 //! Appends: starting them, their outcomes, and the state in which the storage fails.
 
+mod collector;
+mod group_commit;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -7,12 +10,16 @@ use hashmill_repo::DocumentId;
 
 use super::Core;
 use super::defect::Defect;
-use super::group_commit::{Batch, Stored};
 use crate::document::Input;
 use crate::event::{Action, IoFailure};
 use crate::fact::Fact;
 use crate::ids::{BatchId, SocketId};
 use crate::storage::StoredChunk;
+
+pub(super) use collector::Collector;
+pub(super) use group_commit::{GroupCommit, Hold, PendingFrame};
+
+use group_commit::{Batch, Stored};
 
 impl Core {
     /// Starts an append if there are changes to store and none is under way.

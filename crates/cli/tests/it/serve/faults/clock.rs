@@ -1,7 +1,7 @@
 //! A clock that is set while the server runs, by libfaketime. Tokens and deletions go by it, and nothing else does.
 
-use super::rights::{SECRET, claims, now, open, signed, write_private};
-use super::{Server, client, put, wait_for};
+use crate::serve::rights::{SECRET, claims, now, open, signed, write_private};
+use crate::serve::{Server, client, put, wait_for};
 use crate::world::{World, hashmill};
 use hashmill_doc::Document;
 use hashmill_repo::{DocumentId, SyncStatus};

@@ -1,6 +1,6 @@
 //! Networks that are cut: the server and its clients are in network namespaces, with a link each.
 
-use super::{Server, Socket, client, put, wait_for};
+use crate::serve::{Server, Socket, client, put, wait_for};
 use crate::world::{World, hashmill};
 use hashmill_doc::{Document, ROOT, Transactable as _};
 use hashmill_repo::{Client, DocumentId, SyncStatus};

@@ -15,21 +15,21 @@ const LAST_RETRY: Duration = Duration::from_secs(2);
 
 /// A frame that reveals changes of a batch, and waits until it is stored.
 #[derive(Debug)]
-pub(super) struct PendingFrame {
-    pub(super) socket: SocketId,
-    pub(super) document: DocumentId,
+pub(in crate::core) struct PendingFrame {
+    pub(in crate::core) socket: SocketId,
+    pub(in crate::core) document: DocumentId,
     /// The number of the job that encoded it.
-    pub(super) stamp: u64,
-    pub(super) frame: Vec<u8>,
+    pub(in crate::core) stamp: u64,
+    pub(in crate::core) frame: Vec<u8>,
 }
 
 /// Changes to store together, and the frames that wait for it.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
-    pub(super) chunks: Vec<StoredChunk>,
+pub(in crate::core) struct Batch {
+    pub(in crate::core) chunks: Vec<StoredChunk>,
     /// The documents of the chunks, with the heads that the chunks lead to.
-    pub(super) documents: BTreeMap<DocumentId, Vec<ChangeHash>>,
-    pub(super) pending_frames: Vec<PendingFrame>,
+    pub(in crate::core) documents: BTreeMap<DocumentId, Vec<ChangeHash>>,
+    pub(in crate::core) pending_frames: Vec<PendingFrame>,
     /// Owners of new documents.
     owners: BTreeMap<DocumentId, String>,
     bytes: usize,
@@ -37,7 +37,7 @@ pub(super) struct Batch {
 
 /// The batch that a document's frames wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Hold {
+pub(in crate::core) enum Hold {
     /// Everything is stored.
     Nothing,
     InFlight,
@@ -46,7 +46,7 @@ pub(super) enum Hold {
 
 /// The batches: one that is being appended, and one that collects.
 #[derive(Debug, Default)]
-pub(super) struct GroupCommit {
+pub(in crate::core) struct GroupCommit {
     open: Batch,
     in_flight: Option<Batch>,
     /// The current attempt. `None` between attempts.
@@ -82,7 +82,7 @@ struct Retry {
 }
 
 /// Result of a successful append.
-pub(super) enum Stored {
+pub(in crate::core) enum Stored {
     Batch(Batch),
     /// Chunks that were given up are stored after all.
     GivenUp(Vec<StoredChunk>),
@@ -90,7 +90,12 @@ pub(super) enum Stored {
 
 impl GroupCommit {
     /// Adds changes of a document that lead to `heads`. The first of a document name its owner.
-    pub(super) fn stage(&mut self, chunk: StoredChunk, heads: Vec<ChangeHash>, owner: Option<String>) {
+    pub(in crate::core) fn stage(
+        &mut self,
+        chunk: StoredChunk,
+        heads: Vec<ChangeHash>,
+        owner: Option<String>,
+    ) {
         if let Some(owner) = owner {
             self.open.owners.insert(chunk.key.document.clone(), owner);
         }
@@ -100,7 +105,7 @@ impl GroupCommit {
     }
 
     /// The batch that frames about a document wait for.
-    pub(super) fn hold_of(&self, document: &DocumentId) -> Hold {
+    pub(in crate::core) fn hold_of(&self, document: &DocumentId) -> Hold {
         let is_in = |batch: &Batch| batch.documents.contains_key(document);
         if is_in(&self.open) {
             Hold::Open
@@ -112,7 +117,7 @@ impl GroupCommit {
     }
 
     /// Keeps a frame until its batch is stored.
-    pub(super) fn hold(&mut self, hold: Hold, frame: PendingFrame) {
+    pub(in crate::core) fn hold(&mut self, hold: Hold, frame: PendingFrame) {
         let batch = match hold {
             Hold::InFlight => self.in_flight.as_mut().unwrap_or(&mut self.open),
             Hold::Open | Hold::Nothing => &mut self.open,
@@ -121,28 +126,28 @@ impl GroupCommit {
     }
 
     /// Is an append under way, or a retry awaited?
-    pub(super) fn is_busy(&self) -> bool {
+    pub(in crate::core) fn is_busy(&self) -> bool {
         self.in_flight.is_some()
     }
 
     /// Are all changes stored?
-    pub(super) fn is_idle(&self) -> bool {
+    pub(in crate::core) fn is_idle(&self) -> bool {
         self.in_flight.is_none() && self.open.chunks.is_empty() && self.given_up.is_none()
     }
 
-    pub(super) fn is_degraded(&self) -> bool {
+    pub(in crate::core) fn is_degraded(&self) -> bool {
         self.given_up.is_some()
     }
 
     /// Bytes of changes that are not stored.
-    pub(super) fn staged_bytes(&self) -> usize {
+    pub(in crate::core) fn staged_bytes(&self) -> usize {
         let given_up: usize =
             self.given_up.iter().flat_map(|given_up| &given_up.chunks).map(|chunk| chunk.bytes.len()).sum();
         self.open.bytes + self.in_flight.as_ref().map_or(0, |batch| batch.bytes) + given_up
     }
 
     /// The chunks of the next attempt and the owners of new documents, if one can start now.
-    pub(super) fn start(
+    pub(in crate::core) fn start(
         &mut self,
         now: Duration,
         id: BatchId,
@@ -167,7 +172,7 @@ impl GroupCommit {
     }
 
     /// Records a success. `None` if more is to be stored, or the attempt is not the current one.
-    pub(super) fn succeed(&mut self, id: BatchId) -> Option<Stored> {
+    pub(in crate::core) fn succeed(&mut self, id: BatchId) -> Option<Stored> {
         let attempt = self.attempt.take_if(|attempt| attempt.id == id)?;
         self.retry = None;
         if attempt.is_stale {
@@ -181,7 +186,7 @@ impl GroupCommit {
     }
 
     /// Records a failure, after which the chunks may be stored or not. False if the attempt is not the current one.
-    pub(super) fn fail(&mut self, id: BatchId, now: Duration) -> bool {
+    pub(in crate::core) fn fail(&mut self, id: BatchId, now: Duration) -> bool {
         if self.attempt.take_if(|attempt| attempt.id == id).is_none() {
             return false;
         }
@@ -191,7 +196,7 @@ impl GroupCommit {
     }
 
     /// Gives up all batches. Their chunks are still to be stored; the returned frames are not to be sent.
-    pub(super) fn give_up(&mut self) -> Vec<PendingFrame> {
+    pub(in crate::core) fn give_up(&mut self) -> Vec<PendingFrame> {
         let (first, second) = (self.in_flight.take().unwrap_or_default(), std::mem::take(&mut self.open));
         if let Some(attempt) = &mut self.attempt {
             attempt.is_stale = true;
@@ -203,17 +208,17 @@ impl GroupCommit {
     }
 
     /// Since when the storage has not taken the current chunks.
-    pub(super) fn stuck_since(&self) -> Option<Duration> {
+    pub(in crate::core) fn stuck_since(&self) -> Option<Duration> {
         self.stuck_since
     }
 
     /// Did an append start within this time?
-    pub(super) fn has_started_within(&self, now: Duration, time: Duration) -> bool {
+    pub(in crate::core) fn has_started_within(&self, now: Duration, time: Duration) -> bool {
         self.last_start.is_some_and(|start| now < start + time)
     }
 
     /// When the next attempt is due.
-    pub(super) fn retry_at(&self) -> Option<Duration> {
+    pub(in crate::core) fn retry_at(&self) -> Option<Duration> {
         self.retry.as_ref().filter(|_| self.attempt.is_none()).map(|retry| retry.at)
     }
 }

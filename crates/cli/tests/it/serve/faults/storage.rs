@@ -1,6 +1,6 @@
 //! A storage that fails: nothing is confirmed, reads go on, and it recovers without a restart.
 
-use super::{Server, client, put, wait_for};
+use crate::serve::{Server, client, put, wait_for};
 use crate::world::{World, hashmill};
 use hashmill_repo::{DocumentId, SyncStatus};
 use hashmill_testkit::Rng;
@@ -123,7 +123,7 @@ fn clients_fill_a_disk_and_lose_nothing_that_was_confirmed() {
         for ((id, confirmed), (client, socket)) in
             ids.iter().zip(&confirmed).zip(clients.iter_mut().zip(&mut sockets))
         {
-            let mut reader = super::client("reader", id);
+            let mut reader = client("reader", id);
             let mut reading = server.connect();
             wait_for(&mut reading, &mut reader, id, SyncStatus::InSync);
             let missing = reader.document(id).expect("it was added").get_missing_deps(confirmed);

@@ -7,7 +7,7 @@ use hashmill_repo::DocumentId;
 
 /// Documents that wait for the same time.
 #[derive(Debug, Default)]
-pub(super) struct Collector {
+pub(in crate::core) struct Collector {
     /// The time. `None` if no document waits.
     end: Option<Duration>,
     documents: BTreeSet<DocumentId>,
@@ -15,18 +15,18 @@ pub(super) struct Collector {
 
 impl Collector {
     /// Adds a document. The first one sets the time.
-    pub(super) fn add(&mut self, document: DocumentId, end: Duration) {
+    pub(in crate::core) fn add(&mut self, document: DocumentId, end: Duration) {
         self.end.get_or_insert(end);
         self.documents.insert(document);
     }
 
     /// When the documents are due.
-    pub(super) fn end(&self) -> Option<Duration> {
+    pub(in crate::core) fn end(&self) -> Option<Duration> {
         self.end
     }
 
     /// Removes all documents if they are due.
-    pub(super) fn take_due(&mut self, now: Duration) -> BTreeSet<DocumentId> {
+    pub(in crate::core) fn take_due(&mut self, now: Duration) -> BTreeSet<DocumentId> {
         match self.end.take_if(|end| *end <= now) {
             Some(_) => std::mem::take(&mut self.documents),
             None => BTreeSet::new(),
