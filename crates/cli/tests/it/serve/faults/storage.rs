@@ -123,7 +123,7 @@ fn clients_fill_a_disk_and_lose_nothing_that_was_confirmed() {
         for ((id, confirmed), (client, socket)) in
             ids.iter().zip(&confirmed).zip(clients.iter_mut().zip(&mut sockets))
         {
-            let mut reader = client("reader", id);
+            let mut reader = crate::serve::client("reader", id);
             let mut reading = server.connect();
             wait_for(&mut reading, &mut reader, id, SyncStatus::InSync);
             let missing = reader.document(id).expect("it was added").get_missing_deps(confirmed);
