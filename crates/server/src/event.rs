@@ -7,7 +7,7 @@ use std::time::Duration;
 use hashmill_repo::DocumentId;
 
 use crate::access::Access;
-use crate::document::{DocumentJob, WorkOutput};
+use crate::document::{DocumentDetails, DocumentJob, WorkOutput};
 use crate::fact::Fact;
 use crate::identity::Identity;
 use crate::ids::{BatchId, CommandId, RequestId, SocketId, WorkId};
@@ -42,6 +42,10 @@ pub enum Event {
     Completed(RequestId, Result<(), IoFailure>),
     /// The operator's command about a document. [`Action::Answer`] has its outcome.
     CommandReceived(CommandId, DocumentId, Command),
+    /// An intervention of the operator. [`Action::Answer`] has its outcome.
+    InterventionReceived(CommandId, Intervention),
+    /// The operator asks for details of a document, with up to this number of changes. [`Action::Inspected`] has them.
+    InspectionReceived(CommandId, DocumentId, usize),
     /// Outcome of [`Action::Execute`].
     Executed(RequestId, Result<CommandOutcome, IoFailure>),
     /// Outcome of [`Action::RunWork`].
@@ -59,6 +63,20 @@ pub struct RightsAnswer {
     pub access: Access,
     /// After this time it is asked for again.
     pub valid_for: Duration,
+}
+
+/// An intervention of the operator. It leaves the contents of documents as they are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Intervention {
+    /// Lets a document take changes again.
+    EndQuarantine(DocumentId),
+    /// Closes a socket.
+    CloseSocket(SocketId),
+    /// Stores a snapshot in place of a document's chunks.
+    Compact(DocumentId),
+    /// Removes a document without clients from memory.
+    Evict(DocumentId),
 }
 
 /// A failure of the storage.
@@ -101,6 +119,8 @@ pub enum CloseReason {
     NoProgress,
     /// The rights of the client ended.
     Unauthorized,
+    /// The operator closed the socket.
+    Operator,
     /// The server ends.
     Draining,
 }
@@ -140,7 +160,7 @@ pub enum Action {
     Delete(RequestId, Vec<ChunkKey>),
     /// Carries out a command durably, by [`Command::decide`].
     Execute(RequestId, DocumentId, Command),
-    /// Answers a command. Its effect is durable.
+    /// Answers a command or an intervention. The effect of a command is durable.
     Answer(CommandId, CommandOutcome),
     /// Asks another service for the rights of a client on a document. No message about it is processed before the answer.
     AskRights {
@@ -151,6 +171,8 @@ pub enum Action {
         /// The document.
         document: DocumentId,
     },
+    /// Details of a document. `None`: it is not in memory.
+    Inspected(CommandId, Option<DocumentDetails>),
     /// Runs a job on another thread. Jobs of one document never overlap.
     RunWork(WorkId, DocumentJob),
     /// Asks for [`Event::TimerFired`] at this time at the latest. Replaces earlier requests.

@@ -21,7 +21,7 @@ number!(
     RequestId
 );
 number!(
-    /// A command of the operator. The caller chooses the number and never uses it twice.
+    /// A command, intervention or inspection of the operator. The caller chooses the number and never uses it twice.
     CommandId
 );
 number!(

@@ -26,9 +26,9 @@ mod storage;
 
 pub use access::Access;
 pub use config::Config;
-pub use core::{Core, Counts, Usage};
-pub use document::{DocumentJob, WorkOutput};
-pub use event::{Action, CloseReason, Event, IoFailure, RightsAnswer};
+pub use core::{Core, Counts, DocumentView, ParticipantView, QuarantineView, SocketView, Usage};
+pub use document::{ChangeSummary, DocumentDetails, DocumentJob, WorkOutput};
+pub use event::{Action, CloseReason, Event, Intervention, IoFailure, RightsAnswer};
 pub use fact::Fact;
 pub use identity::{Identity, ParseRuleError, Rule};
 pub use ids::{BatchId, CommandId, RequestId, SocketId, WorkId};

@@ -24,8 +24,8 @@ pub(crate) use commands::{
 };
 #[cfg(feature = "serve")]
 pub(crate) use commands::{
-    CheckStorageArgs, DeleteDocumentArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, LogFormat,
-    ServeArgs, ServeCommand, StorageFlag, TokenArgs, UndeleteDocumentArgs,
+    CheckStorageArgs, DeleteDocumentArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, ListDocumentsArgs,
+    LogFormat, ServeArgs, ServeCommand, ShowDocumentArgs, StorageFlag, TokenArgs, UndeleteDocumentArgs,
 };
 #[cfg(feature = "generate")]
 pub(crate) use parser::definition;

@@ -10,19 +10,20 @@ use crate::document::{Input, SnapshotBytes};
 use crate::event::{Action, IoFailure};
 use crate::fact::Fact;
 use crate::ids::RequestId;
-use crate::storage::{ChunkKey, StoredChunk};
+use crate::storage::{ChunkKey, CommandOutcome, StoredChunk};
 
 /// Delay after a failed compaction.
 const RETRY: Duration = Duration::from_secs(5);
 
 impl Core {
-    pub(super) fn compact_if_due(&mut self, document: &DocumentId) {
+    /// Starts a compaction if one is due, or the operator asked for it.
+    pub(super) fn compact_if_due(&mut self, document: &DocumentId, is_requested: bool) {
         let Some(entry) = self.documents.get_mut(document) else { return };
         let is_due = entry.compaction.is_none()
             && !entry.is_deleted
-            && entry.compaction_at <= self.now
             && entry.is_idle()
-            && entry.ledger.is_due(self.config.max_chunks);
+            && (is_requested
+                || entry.compaction_at <= self.now && entry.ledger.is_due(self.config.max_chunks));
         if is_due {
             // The inbox is empty, so all chunks of the ledger are in the document.
             entry.compaction = Some(Compaction::Preparing(entry.ledger.keys()));
@@ -52,6 +53,7 @@ impl Core {
             entry.compaction_at = self.now + RETRY;
             let reason = failure.reason().to_owned();
             self.report(Fact::CompactionFailed { document: document.clone(), reason });
+            self.answer_compaction_requests(&document, CommandOutcome::Failed);
             return self.settle(&document);
         }
         match step {
@@ -65,6 +67,7 @@ impl Core {
             }
             Some(Compaction::Deleting(keys)) => {
                 keys.iter().for_each(|key| entry.ledger.remove(key));
+                self.answer_compaction_requests(&document, CommandOutcome::Done);
                 self.schedule(&document);
             }
             Some(Compaction::Preparing(_)) | None => {}

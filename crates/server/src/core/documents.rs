@@ -28,7 +28,7 @@ impl Core {
     /// The entry of a document, which is loaded if it is not in memory.
     pub(super) fn entry(&mut self, document: &DocumentId) -> &mut Entry {
         if !self.documents.contains_key(document) {
-            let mut entry = Entry::new();
+            let mut entry = Entry::new(self.now);
             if self.commit.is_degraded() {
                 entry.push(Input::Degrade);
             }
@@ -190,13 +190,19 @@ impl Core {
             changes,
             is_awaited,
             quarantine,
+            all_changes,
+            heads,
+            details,
         } = output;
         self.counts.changes += changes;
         let stamp = work.0;
         self.set_memory(document, memory_bytes);
         if let Some(entry) = self.documents.get_mut(document) {
             read.into_iter().for_each(|(key, len)| entry.ledger.add(key, len));
+            (entry.heads, entry.changes) = (heads, all_changes);
         }
+        let inspected = details.into_iter().map(|(id, details)| Action::Inspected(id, Some(details)));
+        self.actions.extend(inspected);
         facts.into_iter().for_each(|fact| self.report(fact));
         self.note_wait(document, is_awaited);
         if let Some(reason) = quarantine {
@@ -287,8 +293,9 @@ impl Core {
         if self.commit.hold_of(document) != Hold::Nothing {
             return;
         }
+        let is_requested = self.has_compaction_request(document);
         if !self.commit.is_degraded() {
-            self.compact_if_due(document);
+            self.compact_if_due(document, is_requested);
         }
         let idle_until = self.now + self.config.idle_after;
         let Some(entry) = self.documents.get_mut(document) else { return };

@@ -1,11 +1,11 @@
 //! A document as the core keeps it: where it is, its inbox, its clients and its stored chunks.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::ledger::Ledger;
 use crate::document::{Input, OpenDocument};
-use crate::ids::SocketId;
+use crate::ids::{CommandId, SocketId};
 use crate::storage::ChunkKey;
 
 /// Residence of a document.
@@ -50,6 +50,13 @@ pub(super) enum Compaction {
     Deleting(Vec<ChunkKey>),
 }
 
+/// Messages of a client to the others of a document, such as presence.
+#[derive(Debug)]
+pub(super) struct Presence {
+    pub(super) messages: u64,
+    pub(super) last_at: Duration,
+}
+
 /// A document that is in memory, or on its way.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -74,10 +81,19 @@ pub(super) struct Entry {
     pub(super) wait_until: Option<Duration>,
     /// When it leaves memory, if it is idle.
     pub(super) idle_until: Option<Duration>,
+    /// The operator asked for a compaction.
+    pub(super) compaction_requests: Vec<CommandId>,
+    /// The time of the last message about it.
+    pub(super) active_at: Duration,
+    /// Number of its heads.
+    pub(super) heads: usize,
+    /// Number of its changes.
+    pub(super) changes: u64,
+    pub(super) presence: BTreeMap<SocketId, Presence>,
 }
 
 impl Entry {
-    pub(super) fn new() -> Entry {
+    pub(super) fn new(now: Duration) -> Entry {
         Entry {
             residence: Residence::Loading,
             inbox: VecDeque::new(),
@@ -92,6 +108,11 @@ impl Entry {
             is_deleted: false,
             wait_until: None,
             idle_until: None,
+            compaction_requests: Vec::new(),
+            active_at: now,
+            heads: 0,
+            changes: 0,
+            presence: BTreeMap::new(),
         }
     }
 
@@ -119,7 +140,8 @@ impl Entry {
 
     /// Has it no clients, and nothing to do?
     pub(super) fn is_at_rest(&self) -> bool {
-        self.sockets.is_empty() && self.inbox.is_empty() && self.compaction.is_none() && self.is_idle()
+        let is_compacting = self.compaction.is_some() || !self.compaction_requests.is_empty();
+        self.sockets.is_empty() && self.inbox.is_empty() && !is_compacting && self.is_idle()
     }
 
     pub(super) fn is_idle(&self) -> bool {

@@ -10,7 +10,7 @@ use hashmill_repo::{DocumentId, Message};
 use super::Core;
 use super::commits::PendingFrame;
 use super::defect::Defect;
-use super::entry::{Entry, Residence};
+use super::entry::{Entry, Presence, Residence};
 use super::rules::WaitingMessage;
 use crate::access::Access;
 use crate::document::{Input, PeerFrame};
@@ -30,7 +30,9 @@ impl Core {
         }
         self.counts.received_messages += 1;
         self.counts.received_bytes += frame.len() as u64;
-        let Some(socket) = self.sockets.get(id) else { return };
+        let Some(socket) = self.sockets.get_mut(id) else { return };
+        socket.received_messages += 1;
+        socket.received.add(self.now, frame.len());
         let Ok(envelope) = Envelope::decode(frame) else { return self.close(id, CloseReason::Malformed) };
         let is_join = envelope.kind() == "join";
         let is_own = match (&socket.peer, envelope.sender()) {
@@ -113,7 +115,9 @@ impl Core {
         socket.documents.entry(document.clone()).or_insert(0);
         socket.inbox_bytes += data.len();
         let identity = Arc::clone(&socket.identity);
+        let now = self.now;
         let entry = self.entry(document);
+        entry.active_at = now;
         entry.sockets.insert(id);
         entry.push(Input::Sync { socket: id, access, identity, quota: None, data });
         self.schedule(document);
@@ -133,7 +137,10 @@ impl Core {
         if !self.filter.accept(&body.sender, &body.session, body.count) {
             return;
         }
-        let Some(entry) = self.documents.get(&document) else { return };
+        let Some(entry) = self.documents.get_mut(&document) else { return };
+        entry.active_at = self.now;
+        let presence = entry.presence.entry(id).or_insert(Presence { messages: 0, last_at: self.now });
+        (presence.messages, presence.last_at) = (presence.messages + 1, self.now);
         let others: Vec<SocketId> = entry.sockets.iter().copied().filter(|other| *other != id).collect();
         for other in others {
             let Some(socket) = self.sockets.get(other) else { continue };
@@ -161,6 +168,7 @@ impl Core {
         for document in documents.into_keys() {
             let Some(entry) = self.documents.get_mut(&document) else { continue };
             entry.sockets.remove(&id);
+            entry.presence.remove(&id);
             entry.push(Input::Leave(id));
             self.schedule(&document);
         }
@@ -199,6 +207,7 @@ impl Core {
             return self.slow_sockets.push(id);
         }
         socket.queued_bytes += frame.len();
+        socket.sent.add(self.now, frame.len());
         self.counts.sent_messages += 1;
         self.counts.sent_bytes += frame.len() as u64;
         self.actions.push(Action::Send(id, frame));

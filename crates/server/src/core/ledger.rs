@@ -27,6 +27,19 @@ impl Ledger {
         self.chunks.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.chunks.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ChunkKey, usize)> {
+        self.chunks.iter().map(|(key, len)| (key.clone(), *len))
+    }
+
+    /// Bytes of all chunks.
+    pub(super) fn bytes(&self) -> usize {
+        self.chunks.values().sum()
+    }
+
     /// The chunks that a snapshot of the document in memory covers.
     pub(super) fn keys(&self) -> Vec<ChunkKey> {
         self.chunks.keys().cloned().collect()

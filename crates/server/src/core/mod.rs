@@ -2,7 +2,6 @@
 
 mod commits;
 mod compactions;
-mod counts;
 pub(crate) mod defect;
 mod documents;
 mod entry;
@@ -10,6 +9,7 @@ mod frames;
 mod ledger;
 pub(crate) mod rules;
 mod sockets;
+mod views;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,12 +18,13 @@ use std::time::Duration;
 use hashmill_repo::{DocumentId, EphemeralFilter};
 
 use crate::config::Config;
+use crate::document::Input;
 use crate::event::{Action, CloseReason, Event};
 use crate::fact::Fact;
 use crate::identity::Identity;
-use crate::ids::{RequestId, SocketId, WorkId};
+use crate::ids::{CommandId, RequestId, SocketId, WorkId};
 
-pub use counts::Counts;
+pub use views::{Counts, DocumentView, ParticipantView, QuarantineView, SocketView};
 
 use commits::{Collector, GroupCommit};
 use defect::Defect;
@@ -203,6 +204,8 @@ impl Core {
             Event::Loaded(request, result) => self.finish_load(request, result),
             Event::Completed(request, result) => self.finish_compaction_step(request, result),
             Event::CommandReceived(id, document, command) => self.receive_command(id, &document, command),
+            Event::InterventionReceived(id, intervention) => self.intervene(id, intervention),
+            Event::InspectionReceived(id, document, max_changes) => self.inspect(id, &document, max_changes),
             Event::Executed(request, result) => self.finish_command(request, result),
             Event::WorkDone(work, output) => self.finish_work(work, output),
             Event::TimerFired => self.wake_at = self.wake_at.filter(|at| *at > self.now),
@@ -225,9 +228,20 @@ impl Core {
             self.actions.push(Action::Close(id, CloseReason::TooManySockets));
         } else if self.draining == Draining::No {
             self.load_owner(&identity.name);
-            self.sockets.open(id, identity, self.now + self.config.join_timeout);
+            self.sockets.open(id, identity, self.now, self.config.join_timeout);
         } else {
             self.actions.push(Action::Close(id, CloseReason::Draining));
+        }
+    }
+
+    /// Looks up details of a document that is in memory.
+    fn inspect(&mut self, id: CommandId, document: &DocumentId, max_changes: usize) {
+        match self.documents.get_mut(document) {
+            Some(entry) => {
+                entry.push(Input::Inspect(id, max_changes));
+                self.schedule(document);
+            }
+            None => self.actions.push(Action::Inspected(id, None)),
         }
     }
 

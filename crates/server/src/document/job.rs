@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use hashmill_repo::DocumentId;
 
+use super::details::DocumentDetails;
 use super::open::{DocumentLimits, Input, OpenDocument, Output};
 use crate::fact::Fact;
 use crate::ids::SocketId;
@@ -76,6 +77,17 @@ pub(crate) fn unreadable_chunks(
         _ => None,
     };
     opened.facts.into_iter().filter_map(unreadable).collect()
+}
+
+/// Details of a stored document.
+#[cfg(feature = "shell")]
+pub(crate) fn stored_details(
+    id: &DocumentId,
+    chunks: Vec<StoredChunk>,
+    limits: DocumentLimits,
+    max_changes: usize,
+) -> DocumentDetails {
+    read_all(id.clone(), chunks, limits).document.details(max_changes)
 }
 
 fn read_all(id: DocumentId, mut chunks: Vec<StoredChunk>, limits: DocumentLimits) -> Opened {

@@ -7,12 +7,13 @@ use hashmill_doc::sync::Message;
 use hashmill_doc::{Change, ChangeHash, Document, Limits, LoadOptions, SaveOptions, examine};
 use hashmill_repo::DocumentId;
 
+use super::details::DocumentDetails;
 use super::peer::Peer;
 use crate::access::Access;
 use crate::config::Config;
 use crate::fact::Fact;
 use crate::identity::Identity;
-use crate::ids::SocketId;
+use crate::ids::{CommandId, SocketId};
 use crate::storage::{ChunkKey, StoredChunk};
 
 /// Estimated memory of an operation and of a change.
@@ -114,6 +115,8 @@ pub(crate) enum Input {
     Restore(Vec<StoredChunk>),
     /// Write a snapshot.
     Snapshot,
+    /// Look up details for the operator, with up to this number of changes.
+    Inspect(CommandId, usize),
 }
 
 impl Input {
@@ -180,6 +183,12 @@ pub(crate) struct Output {
     pub(crate) memory_bytes: usize,
     /// Number of changes of clients that it took.
     pub(crate) changes: u64,
+    /// Number of all its changes.
+    pub(crate) all_changes: u64,
+    /// Number of its heads.
+    pub(crate) heads: usize,
+    /// Details that the operator asked for.
+    pub(crate) details: Vec<(CommandId, DocumentDetails)>,
     /// Clients wait for another one that is sending the document.
     pub(crate) is_awaited: bool,
     /// The document takes no more changes, for this reason.
@@ -264,6 +273,7 @@ impl OpenDocument {
             self.apply(input, &mut output);
         }
         let heads = self.doc.get_heads();
+        output.heads = heads.len();
         if heads != before {
             self.peers.values_mut().for_each(|peer| peer.is_due = true);
         }
@@ -279,6 +289,7 @@ impl OpenDocument {
             output.record = Some(Record { bytes, heads, is_whole, creator });
         }
         let stats = self.doc.stats();
+        output.all_changes = stats.changes;
         let bytes = DOCUMENT_BYTES
             + stats.operations * OPERATION_BYTES
             + stats.changes * CHANGE_BYTES
@@ -352,6 +363,7 @@ impl OpenDocument {
                 self.content_bytes = bytes.len();
                 output.snapshot = Some(SnapshotBytes { heads, bytes });
             }
+            Input::Inspect(id, max_changes) => output.details.push((id, self.details(max_changes))),
         }
     }
 
@@ -447,6 +459,10 @@ impl OpenDocument {
         self.is_quarantined = true;
         output.quarantine = Some(reason);
         self.start_over();
+    }
+
+    pub(super) fn details(&self, max_changes: usize) -> DocumentDetails {
+        DocumentDetails::new(&self.doc, max_changes)
     }
 
     fn refuses_changes(&self) -> bool {

@@ -19,8 +19,8 @@ use super::metrics::{ShellCounts, write_metrics};
 use super::store::Store;
 use crate::config::Config;
 use crate::core::Core;
-use crate::document::DocumentJob;
-use crate::event::{Action, CloseReason, Event, IoFailure, RightsAnswer};
+use crate::document::{DocumentDetails, DocumentJob};
+use crate::event::{Action, CloseReason, Event, Intervention, IoFailure, RightsAnswer};
 use crate::fact::Fact;
 use crate::identity::Identity;
 use crate::ids::{BatchId, CommandId, RequestId, SocketId, WorkId};
@@ -29,8 +29,32 @@ use crate::storage::{ChunkKey, Command, CommandOutcome, Owner, StoredChunk};
 /// Maximum number of threads for loads and large work.
 const MAX_WORKERS: usize = 4;
 
+/// Address and program of a socket's client.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    pub(super) address: IpAddr,
+    /// The program, as its request names it.
+    pub(super) agent: Option<String>,
+}
+
+/// The core's state and the origins of its sockets, for requests of the operator.
+pub(super) struct View<'v> {
+    pub(super) core: &'v Core,
+    sockets: &'v BTreeMap<SocketId, SocketQueue>,
+}
+
+impl View<'_> {
+    pub(super) fn origin(&self, socket: SocketId) -> Option<&Origin> {
+        self.sockets.get(&socket).map(|queue| &queue.origin)
+    }
+}
+
+/// A look at the state.
+type Look = Box<dyn FnOnce(&View<'_>) + Send>;
+
 /// The ends of a socket's queues at the core.
 pub(super) struct SocketQueue {
+    origin: Origin,
     frames: UnboundedSender<Vec<u8>>,
     /// Beside the queue of frames, which a client may never read.
     close: watch::Sender<Option<CloseReason>>,
@@ -59,6 +83,10 @@ enum Input {
     Metrics(oneshot::Sender<String>),
     /// The operator's command, and where its outcome goes.
     Command(DocumentId, Command, oneshot::Sender<CommandOutcome>),
+    Intervention(Intervention, oneshot::Sender<CommandOutcome>),
+    /// A request for details of a document, with up to a number of changes.
+    Inspection(DocumentId, usize, oneshot::Sender<Option<DocumentDetails>>),
+    Look(Look),
 }
 
 enum StoreJob {
@@ -127,6 +155,7 @@ impl Driver {
             paused: BTreeMap::new(),
             last_command: 0,
             answers: BTreeMap::new(),
+            details: BTreeMap::new(),
             writes,
             works,
             health: Arc::clone(&health),
@@ -167,11 +196,16 @@ impl Driver {
 
 impl Handle {
     /// Registers a socket. Returns its id, and what the core has for it.
-    pub(super) fn open(&self, identity: Arc<Identity>, ask: Option<AskRights>) -> (SocketId, Outgoing) {
+    pub(super) fn open(
+        &self,
+        identity: Arc<Identity>,
+        origin: Origin,
+        ask: Option<AskRights>,
+    ) -> (SocketId, Outgoing) {
         let socket = SocketId(self.last_socket.fetch_add(1, Ordering::Relaxed) + 1);
         let (frames, received_frames) = unbounded_channel();
         let (close, received_close) = watch::channel(None);
-        self.send(Input::Opened(socket, identity, SocketQueue { frames, close, ask }));
+        self.send(Input::Opened(socket, identity, SocketQueue { origin, frames, close, ask }));
         (socket, Outgoing { frames: received_frames, close: received_close })
     }
 
@@ -222,6 +256,37 @@ impl Handle {
         received.await.ok()
     }
 
+    /// Carries out an intervention. `None` if the core has ended.
+    pub(super) async fn intervene(&self, intervention: Intervention) -> Option<CommandOutcome> {
+        let (answer, received) = oneshot::channel();
+        self.send(Input::Intervention(intervention, answer));
+        received.await.ok()
+    }
+
+    /// Details of a document, if it is in memory. `None` if the core has ended.
+    pub(super) async fn inspect(
+        &self,
+        document: DocumentId,
+        max_changes: usize,
+    ) -> Option<Option<DocumentDetails>> {
+        let (answer, received) = oneshot::channel();
+        self.send(Input::Inspection(document, max_changes, answer));
+        received.await.ok()
+    }
+
+    /// Looks at the state of the core on its thread, which waits meanwhile. `None` if the core has ended.
+    pub(super) async fn view<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(&View<'_>) -> R + Send + 'static,
+    ) -> Option<R> {
+        let (answer, received) = oneshot::channel();
+        self.send(Input::Look(Box::new(move |view| {
+            // The request may have ended.
+            let _ = answer.send(look(view));
+        })));
+        received.await.ok()
+    }
+
     pub(super) fn change_rights(&self, socket: SocketId, identity: Arc<Identity>) {
         self.send(Input::Event(Event::RightsChanged(socket, identity)));
     }
@@ -268,6 +333,8 @@ struct CoreThread {
     last_command: u64,
     /// Where the outcomes of commands go.
     answers: BTreeMap<CommandId, oneshot::Sender<CommandOutcome>>,
+    /// Where details of documents go.
+    details: BTreeMap<CommandId, oneshot::Sender<Option<DocumentDetails>>>,
     writes: Sender<StoreJob>,
     works: Sender<WorkerJob>,
     health: Arc<Health>,
@@ -307,10 +374,23 @@ impl CoreThread {
                     continue;
                 }
                 Ok(Input::Command(document, command, answer)) => {
-                    self.last_command += 1;
-                    let id = CommandId(self.last_command);
+                    let id = self.next_command();
                     self.answers.insert(id, answer);
                     (Event::CommandReceived(id, document, command), None)
+                }
+                Ok(Input::Intervention(intervention, answer)) => {
+                    let id = self.next_command();
+                    self.answers.insert(id, answer);
+                    (Event::InterventionReceived(id, intervention), None)
+                }
+                Ok(Input::Inspection(document, max_changes, answer)) => {
+                    let id = self.next_command();
+                    self.details.insert(id, answer);
+                    (Event::InspectionReceived(id, document, max_changes), None)
+                }
+                Ok(Input::Look(look)) => {
+                    look(&View { core: &self.core, sockets: &self.sockets });
+                    continue;
                 }
                 Ok(Input::Report(fact)) => {
                     report(&fact);
@@ -337,6 +417,11 @@ impl CoreThread {
                 return;
             }
         }
+    }
+
+    fn next_command(&mut self) -> CommandId {
+        self.last_command += 1;
+        CommandId(self.last_command)
     }
 
     fn carry_out(&mut self, action: Action, report: &impl Fn(&Fact)) {
@@ -374,6 +459,12 @@ impl CoreThread {
                 if let Some(answer) = self.answers.remove(&id) {
                     // The request may have ended.
                     let _ = answer.send(outcome);
+                }
+            }
+            Action::Inspected(id, details) => {
+                if let Some(answer) = self.details.remove(&id) {
+                    // The request may have ended.
+                    let _ = answer.send(details);
                 }
             }
             Action::LoadOwner(name) => drop(self.works.send(WorkerJob::LoadOwner(name))),

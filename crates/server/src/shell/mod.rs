@@ -29,7 +29,9 @@ use crate::config::Config;
 use crate::fact::Fact;
 use hashmill_repo::StorageId;
 
-pub use admin::execute;
+pub use admin::{
+    AdminSettings, DeletedDocument, DocumentSizes, execute, list_deleted, list_documents, show_document,
+};
 pub use error::{OpenError, RunError};
 pub use transfer::{TransferCounts, TransferError, TransferFact, check, export, import};
 pub use transport::{
@@ -37,7 +39,8 @@ pub use transport::{
     ServiceUrlError, TrustedProxies,
 };
 
-use auth::{Authentication, Gate, RightsService, TokenDigest};
+use admin::{Admin, Feed, Rates, Sources};
+use auth::{Authentication, Gate, RightsService};
 use blobs::Blobs;
 use driver::Driver;
 use store::Store;
@@ -83,8 +86,8 @@ pub struct Settings {
     pub certificate: Option<Certificate>,
     /// Answer requests for metrics?
     pub has_metrics: bool,
-    /// Digest of the token for commands of the operator, by requests from this machine. `None`: there are none.
-    pub admin_token: Option<TokenDigest>,
+    /// Requests of the operator.
+    pub admin: AdminSettings,
     /// A deleted document can be brought back for this time. Then its contents are removed.
     pub undelete_time: Duration,
     /// Blobs beside documents. `None`: there are none.
@@ -140,9 +143,8 @@ pub struct Server {
     runtime: Runtime,
     listener: TcpListener,
     address: SocketAddr,
-    /// For requests of the operator, if clients speak TLS.
-    operator_listener: Option<TcpListener>,
-    operator_address: SocketAddr,
+    /// The listener for requests of the operator alone, and its address.
+    admin: Option<(TcpListener, SocketAddr)>,
     settings: Settings,
     store: Arc<Store>,
     stop: watch::Sender<bool>,
@@ -195,22 +197,18 @@ impl Server {
         })?;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(OpenError::Threads)?;
-        let listener = runtime.block_on(TcpListener::bind(&settings.listen[..]));
-        let listener = listener
-            .map_err(|reason| OpenError::Listen { address: settings.listen.first().copied(), reason })?;
-        let address = listener.local_addr().map_err(|reason| OpenError::Listen { address: None, reason })?;
+        let (listener, address) = runtime.block_on(listen(&settings.listen))?;
         let certificates = settings.certificate.clone().map(|certificate| watch::channel(certificate).0);
         let tls = certificates.as_ref().map(|sender| Tls::new(sender.subscribe())).transpose()?;
-        let operator_listener = match &tls {
-            Some(_) => Some(bind_for_operator(&runtime)?),
-            None => None,
+        let admin = match &settings.admin.listen[..] {
+            // The commands on this machine speak no TLS.
+            [] if tls.is_some() => {
+                let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+                Some(runtime.block_on(listen(&[address]))?)
+            }
+            [] => None,
+            addresses => Some(runtime.block_on(listen(addresses))?),
         };
-        let operator_address = match &operator_listener {
-            Some(listener) => listener.local_addr(),
-            None => Ok(address),
-        };
-        let operator_address =
-            operator_address.map_err(|reason| OpenError::Listen { address: None, reason })?;
         let needs_client = settings.key_url.is_some() || settings.rights_service.is_some();
         let client = needs_client.then(|| HttpClient::new(&settings.authorities)).transpose()?;
         let (stop, _) = watch::channel(false);
@@ -219,8 +217,7 @@ impl Server {
             runtime,
             listener,
             address,
-            operator_listener,
-            operator_address,
+            admin,
             settings,
             store: Arc::new(store),
             stop,
@@ -236,9 +233,9 @@ impl Server {
         self.address
     }
 
-    /// The address for requests of the operator, without TLS. It may be of this machine alone.
-    pub fn operator_address(&self) -> SocketAddr {
-        self.operator_address
+    /// The address of requests of the operator, without TLS. It may be of this machine alone.
+    pub fn admin_address(&self) -> SocketAddr {
+        self.admin.as_ref().map_or(self.address, |(_, address)| *address)
     }
 
     /// The id of the storage.
@@ -266,7 +263,8 @@ impl Server {
         let Server {
             runtime,
             listener,
-            operator_listener,
+            address,
+            admin: admin_listener,
             settings,
             store,
             stop,
@@ -274,7 +272,6 @@ impl Server {
             certificates,
             tls,
             client,
-            ..
         } = self;
         let mut config = Config::new(&settings.peer_id, store.storage_id());
         config.memory_bytes = settings.memory_bytes;
@@ -285,6 +282,12 @@ impl Server {
         config.max_document_bytes = limits.max_document_bytes;
         config.max_stored_bytes_per_identity = limits.max_stored_bytes_per_identity;
         config.max_inbox_bytes = config.max_inbox_bytes.min(settings.max_frame_bytes);
+        let feed = Feed::new(settings.unix_time);
+        let published = feed.clone();
+        let report = move |fact: &Fact| {
+            published.publish(fact);
+            report(fact);
+        };
         let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
         let result = runtime.block_on(async {
             let mut issuer = None;
@@ -304,20 +307,44 @@ impl Server {
             let sweeper = admin::Sweeper::new(driver.handle(), Arc::clone(&store), &settings);
             let blobs = Blobs::open(driver.handle(), gate.clone(), &store, &settings);
             let blobs = blobs.map_err(RunError::Blobs)?;
-            let http = http::Http::new(driver.handle(), gate, blobs.clone(), &settings, &sweeper);
+            let mut http = http::Http::new(driver.handle(), gate, blobs.clone(), &settings);
+            let mut admin_http = None;
+            if !settings.admin.tokens.is_empty() {
+                let rates = Rates::default();
+                let sources = Sources {
+                    core: driver.handle(),
+                    store: Arc::clone(&store),
+                    sweeper: &sweeper,
+                    feed: feed.clone(),
+                    rates: rates.clone(),
+                    stop: stop.clone(),
+                    address,
+                };
+                let admin = Arc::new(Admin::new(&settings, sources));
+                let publish = move |sample| feed.publish_sample(sample);
+                tokio::spawn(rates.run(driver.handle(), settings.unix_time, publish));
+                admin_http =
+                    admin_listener.map(|(listener, _)| (http.admin_only(Arc::clone(&admin)), listener));
+                if settings.admin.listen.is_empty() {
+                    http = http.with_admin(admin);
+                }
+            }
+            let accept_admin = async {
+                match admin_http {
+                    Some((http, listener)) => http.accept(listener, None).await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::spawn(sweeper.run());
             blobs.iter().for_each(|blobs| drop(tokio::spawn(blobs.clone().sweep())));
             if let Some(certificates) = &certificates {
                 tokio::spawn(watch_expiry(certificates.subscribe(), settings.unix_time, driver.handle()));
             }
-            if let Some(listener) = operator_listener {
-                let http = http.clone();
-                tokio::spawn(async move { http.accept_operator(listener).await });
-            }
             let mut stops = stop.subscribe();
             let mut ended = driver.ended();
             tokio::select! {
                 () = http.accept(listener, tls) => {}
+                () = accept_admin => {}
                 _ = stops.wait_for(|stops| *stops) => {}
                 _ = ended.wait_for(|ended| *ended) => return Err(RunError::Internal),
             }
@@ -340,9 +367,10 @@ impl Server {
     }
 }
 
-/// An address of this machine alone.
-fn bind_for_operator(runtime: &Runtime) -> Result<TcpListener, OpenError> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = runtime.block_on(TcpListener::bind(address));
-    listener.map_err(|reason| OpenError::Listen { address: Some(address), reason })
+/// Listens on the first address that is free to use. Returns it, too.
+async fn listen(addresses: &[SocketAddr]) -> Result<(TcpListener, SocketAddr), OpenError> {
+    let error = |reason| OpenError::Listen { address: addresses.first().copied(), reason };
+    let listener = TcpListener::bind(addresses).await.map_err(error)?;
+    let address = listener.local_addr().map_err(error)?;
+    Ok((listener, address))
 }

@@ -20,7 +20,7 @@ use tokio_tungstenite::tungstenite::{Bytes, Message};
 use zeroize::Zeroizing;
 
 use super::auth::{Admission, Gate};
-use super::driver::{Handle, Outgoing};
+use super::driver::{Handle, Origin, Outgoing};
 use crate::event::CloseReason;
 use crate::ids::SocketId;
 
@@ -40,6 +40,7 @@ type Socket<S> = WebSocketStream<Counting<S>>;
 pub(super) struct Client<'g> {
     pub(super) admission: Admission,
     pub(super) token: Option<Zeroizing<String>>,
+    pub(super) origin: Origin,
     pub(super) gate: &'g mut Gate,
 }
 
@@ -57,9 +58,9 @@ where
     let stream = Counting { stream, moved_bytes: Arc::clone(&moved_bytes) };
     let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
     let (sink, frames) = socket.split();
-    let Client { admission, token, gate } = client;
-    let (id, Outgoing { frames: outgoing, close }) =
-        core.open(Arc::clone(&admission.identity), gate.asker(&admission));
+    let Client { admission, token, origin, gate } = client;
+    let ask = gate.asker(&admission);
+    let (id, Outgoing { frames: outgoing, close }) = core.open(Arc::clone(&admission.identity), origin, ask);
     tokio::select! {
         () = read(frames, id, core) => {}
         () = write(sink, id, outgoing, close.clone(), core) => {}
@@ -150,6 +151,7 @@ fn close_frame(reason: CloseReason) -> CloseFrame {
         CloseReason::TooManySockets => (CloseCode::Policy, "too many connections of one identity"),
         CloseReason::NoProgress => (CloseCode::Policy, "the sync makes no progress"),
         CloseReason::Unauthorized => (CloseCode::Policy, "the token has expired or was withdrawn"),
+        CloseReason::Operator => (CloseCode::Policy, "the operator closed the connection"),
         CloseReason::Draining => (CloseCode::Away, "the server ends"),
     };
     CloseFrame { code, reason: reason.into() }

@@ -7,7 +7,7 @@ use crate::fact::Fact;
 use crate::storage::CommandOutcome;
 
 /// Everything that is counted, with the least number in a hundred worlds: about a third of what worlds reach today.
-const LEAST: [(&str, usize); 56] = [
+const LEAST: [(&str, usize); 58] = [
     ("appends", 900),
     ("broadcasts", 200),
     ("chunks that wait for others", 3),
@@ -38,6 +38,8 @@ const LEAST: [(&str, usize); 56] = [
     ("failed writes", 100),
     ("frames received", 4000),
     ("hostile sockets", 100),
+    ("inspections", 30),
+    ("interventions", 30),
     ("jobs", 2000),
     ("loads", 200),
     ("malformed", 60),
@@ -94,6 +96,8 @@ impl Probes {
             Event::OwnerLoaded(_) => "owners loaded",
             Event::BytesCounted(_) => "counts of bytes",
             Event::CommandReceived(..) => "commands",
+            Event::InterventionReceived(..) => "interventions",
+            Event::InspectionReceived(..) => "inspections",
             Event::Executed(..) => "commands carried out",
             Event::WorkDone(..) => "jobs",
             Event::TimerFired => "timers",

@@ -27,7 +27,7 @@ pub enum Command {
     },
 }
 
-/// Outcome of a command that was carried out.
+/// Outcome of a command or an intervention.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CommandOutcome {
@@ -37,8 +37,11 @@ pub enum CommandOutcome {
     Absent,
     /// The document was deleted, and nothing of it is left.
     Purged,
-    /// The document is in use, or was used later; or it is to be purged, and is not deleted, or was deleted later. Nothing changed.
+    /// The document is in use, or was used later; or it is to be purged, and is not deleted, or was deleted later; or it is not in
+    /// quarantine. Nothing changed.
     NotDue,
+    /// The storage did not store the snapshot of a compaction.
+    Failed,
 }
 
 /// The record of a deleted document.

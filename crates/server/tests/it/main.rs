@@ -2,6 +2,7 @@
 
 mod deletion;
 mod durability;
+mod interventions;
 mod limits;
 mod malformed;
 mod protocol;
@@ -16,8 +17,8 @@ use hashmill_doc::{ActorId, Document, ROOT, Transactable as _};
 use hashmill_repo::{Client, DocumentId, Message, PeerId};
 use hashmill_server::{
     Access, Action, BatchId, ChunkKey, CloseReason, Command, CommandId, CommandOutcome, Config, Core,
-    DocumentState, Event, Fact, Identity, IoFailure, Owner, RequestId, SocketId, StoredChunk, StoredDocument,
-    Tombstone, TombstoneChange,
+    DocumentDetails, DocumentState, Event, Fact, Identity, IoFailure, Owner, RequestId, SocketId,
+    StoredChunk, StoredDocument, Tombstone, TombstoneChange,
 };
 
 /// The id of the golden frames' document.
@@ -32,6 +33,8 @@ struct Server {
     owners: BTreeMap<DocumentId, String>,
     /// Outcomes of commands.
     answers: Vec<(CommandId, CommandOutcome)>,
+    /// Details that were asked for.
+    inspections: Vec<(CommandId, Option<DocumentDetails>)>,
     /// Commands wait here while `holds_commands` is set.
     commands: Vec<(RequestId, DocumentId, Command)>,
     holds_commands: bool,
@@ -66,6 +69,7 @@ impl Server {
             tombstones: BTreeMap::new(),
             owners: BTreeMap::new(),
             answers: Vec::new(),
+            inspections: Vec::new(),
             commands: Vec::new(),
             holds_commands: false,
             sent: Vec::new(),
@@ -148,6 +152,7 @@ impl Server {
                 return Some(Event::OwnerLoaded(owner.unwrap_or(Owner { name, stored_bytes: 0 })));
             }
             Action::Answer(id, outcome) => self.answers.push((id, outcome)),
+            Action::Inspected(id, details) => self.inspections.push((id, details)),
             Action::RunWork(work, job) => return Some(Event::WorkDone(work, job.run())),
             Action::AskRights { request, socket, document } => {
                 self.questions.push((request, socket, document));

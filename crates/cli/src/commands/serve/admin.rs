@@ -10,7 +10,7 @@ use hashmill_repo::{DocumentId, DocumentUrl};
 use hashmill_server::shell::{self, OpenError, TransferError};
 use hashmill_server::{Command, CommandOutcome};
 use serde::{Deserialize, Serialize};
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
@@ -20,6 +20,8 @@ use zeroize::Zeroizing;
 const ACCESS_FILE: &str = "admin.json";
 /// Maximum size of that file, and of an answer.
 const MAX_BYTES: u64 = 16 << 10;
+/// Maximum size of a list, and of the details of a document.
+const MAX_LIST_BYTES: u64 = 16 << 20;
 /// Time for an answer. The server itself waits less long for its storage.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -88,7 +90,7 @@ pub(super) fn undelete(flags: &UndeleteDocumentArgs) -> Result<()> {
     }
 }
 
-fn parse_document(text: &str) -> Result<DocumentId> {
+pub(super) fn parse_document(text: &str) -> Result<DocumentId> {
     let id = text.parse().ok();
     let id = id.or_else(|| text.parse::<DocumentUrl>().ok().map(|url| url.document));
     id.ok_or_else(|| UsageError(format!("{}: not the id or URL of a document", text.escape_debug())).into())
@@ -104,43 +106,102 @@ fn execute(document: &DocumentId, storage: &StorageFlag, command: Command) -> Re
 }
 
 fn ask_server(folder: &Path, document: &DocumentId, command: Command) -> Result<CommandOutcome> {
-    let path = folder.join(ACCESS_FILE);
-    let read = || -> Result<AdminAccess> {
-        let mut text = Zeroizing::new(String::new());
-        open_regular(&path)?.take(MAX_BYTES).read_to_string(&mut text)?;
-        Ok(serde_json::from_str(&text)?)
-    };
-    let access = read().with_context(|| display_path(&path).into_owned())?;
-    let request = format!("/admin/documents/{document}/{}", command.name());
-    let (status, body) =
-        post(&access, &request).with_context(|| format!("the server at {}", access.address))?;
-    let answer: Answer =
-        serde_json::from_str(&body).with_context(|| format!("the server at {}", access.address))?;
-    match (answer.outcome.as_deref(), answer.error) {
-        (Some("done"), _) => Ok(CommandOutcome::Done),
-        (Some("absent"), _) => Ok(CommandOutcome::Absent),
-        (Some("purged"), _) => Ok(CommandOutcome::Purged),
-        (_, Some(error)) => bail!("the server at {}: {error} (status {status})", access.address),
-        _ => bail!("the server at {}: status {status}", access.address),
+    let server = RunningServer::of_storage(folder)?;
+    let (status, answer) = server.post(&format!("/admin/documents/{document}/{}", command.name()))?;
+    match answer.outcome.as_deref() {
+        Some("done") => Ok(CommandOutcome::Done),
+        Some("absent") => Ok(CommandOutcome::Absent),
+        Some("purged") => Ok(CommandOutcome::Purged),
+        _ => Err(server.refusal(status, answer.error)),
     }
 }
 
-/// Sends a request without a body. Returns status and body of the answer.
-fn post(access: &AdminAccess, path: &str) -> Result<(u16, String)> {
-    let mut stream = TcpStream::connect_timeout(&access.address, TIMEOUT)?;
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    let AdminAccess { address, token } = access;
-    let request = Zeroizing::new(format!(
-        "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\ncontent-length: 0\r\n\
-         connection: close\r\n\r\n"
-    ));
-    stream.write_all(request.as_bytes())?;
-    let mut answer = String::new();
-    stream.take(MAX_BYTES).read_to_string(&mut answer)?;
-    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let body = answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
-    status.zip(body).ok_or_else(|| anyhow!("the answer is not HTTP"))
+/// A running server that uses a storage.
+pub(super) struct RunningServer {
+    access: AdminAccess,
+}
+
+impl RunningServer {
+    /// The server that uses the storage in a directory.
+    pub(super) fn of_storage(folder: &Path) -> Result<RunningServer> {
+        let path = folder.join(ACCESS_FILE);
+        let read = || -> Result<AdminAccess> {
+            let mut text = Zeroizing::new(String::new());
+            open_regular(&path)?.take(MAX_BYTES).read_to_string(&mut text)?;
+            Ok(serde_json::from_str(&text)?)
+        };
+        let access = read().with_context(|| display_path(&path).into_owned())?;
+        Ok(RunningServer { access })
+    }
+
+    /// The answer to a request for data. `None`: there is no such thing.
+    pub(super) fn get(&self, path: &str) -> Result<Option<String>> {
+        let ask = || {
+            let (status, body) = self.request("GET", path)?;
+            let mut text = String::new();
+            body.take(MAX_LIST_BYTES).read_to_string(&mut text)?;
+            Ok::<_, anyhow::Error>((status, text))
+        };
+        let (status, text) = ask().with_context(|| self.name())?;
+        match status {
+            200 => Ok(Some(text)),
+            404 => Ok(None),
+            _ => {
+                let error = serde_json::from_str::<Answer>(&text).ok().and_then(|answer| answer.error);
+                Err(self.refusal(status, error))
+            }
+        }
+    }
+
+    /// Its name in messages.
+    pub(super) fn name(&self) -> String {
+        format!("the server at {}", self.access.address)
+    }
+
+    fn refusal(&self, status: u16, error: Option<String>) -> anyhow::Error {
+        match error {
+            Some(error) => anyhow!("{}: {error} (status {status})", self.name()),
+            None => anyhow!("{}: status {status}", self.name()),
+        }
+    }
+
+    fn post(&self, path: &str) -> Result<(u16, Answer)> {
+        let ask = || {
+            let (status, body) = self.request("POST", path)?;
+            Ok::<_, anyhow::Error>((status, read_answer(body)?))
+        };
+        ask().with_context(|| self.name())
+    }
+
+    /// Sends a request without a body. Returns status and body of the answer, which ends with the connection.
+    fn request(&self, method: &str, path: &str) -> Result<(u16, impl Read + use<>)> {
+        let AdminAccess { address, token } = &self.access;
+        let mut stream = TcpStream::connect_timeout(address, TIMEOUT)?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        // Of this version, since those of the next one come in parts with lengths.
+        let request = Zeroizing::new(format!(
+            "{method} {path} HTTP/1.0\r\nhost: {address}\r\nauthorization: Bearer {token}\r\ncontent-length: 0\r\n\r\n"
+        ));
+        stream.write_all(request.as_bytes())?;
+        let mut stream = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            let left = MAX_BYTES.saturating_sub(head.len() as u64);
+            if (&mut stream).take(left).read_line(&mut head)? == 0 {
+                bail!("the answer is not HTTP");
+            }
+        }
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.ok_or_else(|| anyhow!("the answer is not HTTP"))?;
+        Ok((status, stream))
+    }
+}
+
+fn read_answer(body: impl Read) -> Result<Answer> {
+    let mut text = String::new();
+    body.take(MAX_BYTES).read_to_string(&mut text)?;
+    Ok(serde_json::from_str(&text)?)
 }
 
 #[cfg(test)]

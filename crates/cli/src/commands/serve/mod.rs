@@ -3,6 +3,7 @@
 mod admin;
 mod certificate;
 mod fact_log;
+mod listing;
 mod rights;
 mod settings;
 mod toml_file;
@@ -38,6 +39,8 @@ pub(crate) fn run(flags: &ServeArgs) -> Result<()> {
         Some(ServeCommand::Check(check)) => transfer::check(check),
         Some(ServeCommand::Delete(delete)) => admin::delete(delete),
         Some(ServeCommand::Undelete(undelete)) => admin::undelete(undelete),
+        Some(ServeCommand::List(list)) => listing::list(list),
+        Some(ServeCommand::Show(show)) => listing::show(show),
         None => serve(settings::resolve(flags)?),
     }
 }
@@ -74,10 +77,10 @@ fn serve(resolved: Resolved) -> Result<()> {
     let Resolved { mut settings, mut rights, mut certificate, log } = resolved;
     let mut signals = SignalBlock::ending().context("signals")?;
     let admin_token = admin::new_token()?;
-    settings.admin_token = Some(Authentication::digest(&admin_token));
+    settings.admin.tokens.push(Authentication::digest(&admin_token));
     let folder = settings.folder.clone();
     let server = Server::open(settings)?;
-    admin::write_access(&folder, server.operator_address(), &admin_token)?;
+    admin::write_access(&folder, server.admin_address(), &admin_token)?;
     let stop = server.stop_handle();
     let rights_handle = server.rights_handle();
     let certificate_handle = server.certificate_handle();

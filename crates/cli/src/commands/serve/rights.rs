@@ -237,7 +237,7 @@ fn digest(files: &[Option<Result<Zeroizing<String>>>]) -> [u8; 32] {
 }
 
 /// Refuses a file with secrets that every user of the machine may read.
-fn check_private(path: &Path) -> Result<()> {
+pub(super) fn check_private(path: &Path) -> Result<()> {
     let metadata = fs::metadata(path).with_context(|| display_path(path).into_owned())?;
     if os::is_open_to_others(&metadata) {
         bail!(UsageError(format!(

@@ -1,15 +1,17 @@
 //! Settings of a server: flags, environment, settings file, defaults.
 
 use super::certificate::CertificateSource;
-use super::rights::{IdentityTable, RightsSource};
+use super::rights::{IdentityTable, RightsSource, check_private};
 use super::toml_file::parse_toml;
 use crate::flags::{LogFormat, ServeArgs, StorageFlag, UsageError};
 use crate::output::display_path;
 use anyhow::{Context as _, Result, bail};
 use hashmill_repo::PeerId;
 use hashmill_server::Access;
-use hashmill_server::shell::auth::RightsService;
-use hashmill_server::shell::{Authorities, BlobSettings, ClientLimits, ServiceUrl, Settings, TrustedProxies};
+use hashmill_server::shell::auth::{Authentication, RightsService, TokenDigest};
+use hashmill_server::shell::{
+    AdminSettings, Authorities, BlobSettings, ClientLimits, ServiceUrl, Settings, TrustedProxies,
+};
 use serde::Deserialize;
 use std::env;
 use std::ffi::OsString;
@@ -17,11 +19,16 @@ use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// The port of automerge-repo's server.
 const DEFAULT_PORT: u16 = 3030;
 const DEFAULT_FOLDER: &str = "hashmill-data";
 const MIB: usize = 1 << 20;
+/// Environment variable with a token of the operator.
+const ADMIN_TOKEN: &str = "HASHMILL_ADMIN_TOKEN";
+/// A shorter token can be guessed.
+const MIN_ADMIN_TOKEN_CHARS: usize = 32;
 const DAY_SECONDS: u64 = 86_400;
 
 /// A settings file with the defaults.
@@ -85,6 +92,17 @@ pub(super) const TEMPLATE: &str = "\
 # Documents are deleted that no client has changed or opened for this number of days; 0 is never. Documents of the time before the
 # setting count from the first start with it.
 # delete-idle-days = 0
+
+# Requests of the operator, and the dashboard at /admin/: address of a listener of their own, for a proxy or other users. Empty: the
+# listener of clients, from this machine alone. Each start has a token in the file admin.json of the storage's directory.
+# admin-listen = \"\"
+
+# File of a token that stays the same, of 32 characters or more, which only its owner may read. Or HASHMILL_ADMIN_TOKEN in the
+# environment. Other machines need it.
+# admin-token-file = \"\"
+
+# Names by which browsers reach the dashboard through a proxy, as in the header Host.
+# admin-hosts = []
 
 # Answer /metrics? By default only where other machines do not reach the server.
 # metrics = true
@@ -155,6 +173,9 @@ struct SettingsFile {
     unused_blob_days: Option<u64>,
     max_uploads_per_identity: Option<usize>,
     delete_idle_days: Option<u64>,
+    admin_listen: Option<String>,
+    admin_token_file: Option<PathBuf>,
+    admin_hosts: Option<Vec<String>>,
     metrics: Option<bool>,
     log: Option<LogFormat>,
     tokens: Option<PathBuf>,
@@ -186,7 +207,10 @@ pub(super) fn resolve(flags: &ServeArgs) -> Result<Resolved> {
         }
         None => SettingsFile::default(),
     };
-    resolve_with(flags, file, env::var_os("PORT"), env::var_os("DATA_DIR"))
+    let mut resolved = resolve_with(flags, file, env::var_os("PORT"), env::var_os("DATA_DIR"))?;
+    resolved.settings.admin.tokens.extend(admin_token(env::var_os(ADMIN_TOKEN))?);
+    check_admin(&resolved.settings.admin)?;
+    Ok(resolved)
 }
 
 fn resolve_with(
@@ -206,10 +230,7 @@ fn resolve_with(
     let listen = flags.listen.clone();
     let listen = listen.or_else(|| port.map(|port| format!("127.0.0.1:{port}"))).or(file.listen);
     let listen = listen.unwrap_or_else(|| format!("127.0.0.1:{DEFAULT_PORT}"));
-    let addresses: Vec<SocketAddr> = match listen.to_socket_addrs() {
-        Ok(addresses) => addresses.collect(),
-        Err(error) => bail!(UsageError(format!("{listen}: not an address such as 127.0.0.1:3030: {error}"))),
-    };
+    let addresses = parse_address(&listen)?;
     let is_open = flags.open_to_all || file.open_to_all.unwrap_or(false);
     let (key_url, jwt_keys) = split_url(file.jwt_keys)?;
     let files = [file.tokens, jwt_keys, file.jwt_secret];
@@ -278,7 +299,7 @@ fn resolve_with(
                 .filter(|mib| *mib > 0)
                 .map(|mib| mib.saturating_mul(MIB as u64)),
         },
-        admin_token: None,
+        admin: admin_settings(file.admin_listen, file.admin_token_file, file.admin_hosts)?,
         undelete_time: Duration::from_secs(file.undelete_days.unwrap_or(30).saturating_mul(DAY_SECONDS)),
         blobs: file.blobs.unwrap_or(true).then(|| BlobSettings {
             max_bytes: file.max_blob_mib.unwrap_or(1024).saturating_mul(MIB as u64),
@@ -316,6 +337,73 @@ fn read_authorities(path: Option<PathBuf>) -> Result<Authorities> {
     let authorities = Authorities::Pem(fs::read(&path).with_context(name)?);
     authorities.check().map_err(|error| UsageError(format!("{}: {error}", name())))?;
     Ok(authorities)
+}
+
+fn parse_address(text: &str) -> Result<Vec<SocketAddr>> {
+    match text.to_socket_addrs() {
+        Ok(addresses) => Ok(addresses.collect()),
+        Err(error) => bail!(UsageError(format!("{text}: not an address such as 127.0.0.1:3030: {error}"))),
+    }
+}
+
+/// Settings of the operator's requests, with the token of a file.
+fn admin_settings(
+    listen: Option<String>,
+    token_file: Option<PathBuf>,
+    hosts: Option<Vec<String>>,
+) -> Result<AdminSettings> {
+    let listen = match listen.filter(|listen| !listen.is_empty()) {
+        Some(listen) => parse_address(&listen).context("admin-listen")?,
+        None => Vec::new(),
+    };
+    let hosts = hosts.unwrap_or_default();
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b".-".contains(&byte);
+    if let Some(wrong) = hosts.iter().find(|host| host.is_empty() || !host.bytes().all(is_name)) {
+        let wrong = wrong.escape_debug();
+        bail!(UsageError(format!(
+            "admin-hosts: “{wrong}” is not a name such as admin.example.org, without a port"
+        )));
+    }
+    let mut tokens = Vec::new();
+    if let Some(path) = token_file.filter(|path| !path.as_os_str().is_empty()) {
+        let name = display_path(&path).into_owned();
+        let text = Zeroizing::new(fs::read_to_string(&path).with_context(|| name.clone())?);
+        check_private(&path)?;
+        tokens.push(admin_digest(text.trim(), &name)?);
+    }
+    Ok(AdminSettings { tokens, listen, hosts })
+}
+
+/// The digest of a token in the environment.
+fn admin_token(token: Option<OsString>) -> Result<Option<TokenDigest>> {
+    let Some(token) = token.filter(|token| !token.is_empty()) else { return Ok(None) };
+    let Ok(token) = token.into_string().map(Zeroizing::new) else {
+        bail!(UsageError(format!("{ADMIN_TOKEN}: it is not Unicode")))
+    };
+    admin_digest(&token, ADMIN_TOKEN).map(Some)
+}
+
+fn admin_digest(token: &str, source: &str) -> Result<TokenDigest> {
+    let is_sound = token.len() >= MIN_ADMIN_TOKEN_CHARS && token.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_sound {
+        bail!(UsageError(format!(
+            "{source}: a token of the operator is one line of {MIN_ADMIN_TOKEN_CHARS} or more letters, digits and signs, \
+             such as the output of openssl rand -hex 32"
+        )));
+    }
+    Ok(Authentication::digest(token))
+}
+
+/// Other machines reach the requests of the operator with a token that the operator knows.
+fn check_admin(admin: &AdminSettings) -> Result<()> {
+    let is_local = admin.listen.iter().all(|address| address.ip().is_loopback());
+    if !is_local && admin.tokens.is_empty() {
+        bail!(UsageError(format!(
+            "admin-listen: other machines may reach this address: set admin-token-file or {ADMIN_TOKEN}, or an address of this machine \
+             alone such as 127.0.0.1:3031"
+        )));
+    }
+    Ok(())
 }
 
 /// The directory of the storage for a command that does not serve.
@@ -365,7 +453,7 @@ mod tests {
         };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 33, "{all}");
+        assert_eq!(all.lines().count(), 36, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));
@@ -426,13 +514,36 @@ mod tests {
             ),
             ("trusted-proxies = [\"proxy\"]", None, "trusted-proxies: “proxy” is neither an address nor a"),
             ("trusted-proxies = [\"::/0\"]", None, "trusted-proxies: “::/0” is every address: name those"),
+            ("admin-listen = \"nowhere\"", None, "admin-listen: nowhere: not an address"),
+            ("admin-hosts = [\"a:1\"]", None, "admin-hosts: “a:1” is not a name such as"),
             ("", Some("http"), "PORT=http: not a port"),
             ("", Some("65536"), "PORT=65536: not a port"),
         ] {
             let error = resolved(&no_flags(), file, port, None).expect_err(file);
-            let text = error.to_string();
+            let text = format!("{error:#}");
             assert!(text.starts_with(expected) && text.lines().count() == 1, "{file}: {text}");
             assert!(error.is::<UsageError>());
+        }
+    }
+
+    #[test]
+    fn tokens_of_the_operator_cannot_be_guessed() {
+        let at = |listen: &str| admin_settings(Some(listen.to_owned()), None, None).expect("sound");
+        let error = check_admin(&at("0.0.0.0:1")).expect_err("no token").to_string();
+        assert!(error.contains("HASHMILL_ADMIN_TOKEN"), "{error}");
+        assert!(check_admin(&at("127.0.0.1:1")).is_ok() && check_admin(&at("")).is_ok());
+        let token = "0123456789abcdef0123456789abcdef";
+        let digest = admin_token(Some(token.into())).expect("sound").expect("a token");
+        assert_eq!(digest, Authentication::digest(token));
+        assert!(check_admin(&AdminSettings { tokens: vec![digest], ..at("0.0.0.0:1") }).is_ok());
+        assert_eq!(admin_token(Some("".into())).expect("none"), None);
+        for wrong in ["short", &format!("{token} {token}"), &format!("{token}\n")] {
+            let error = admin_token(Some(wrong.into())).expect_err(wrong).to_string();
+            assert!(
+                error.starts_with("HASHMILL_ADMIN_TOKEN: a token of the operator is one line"),
+                "{error}"
+            );
+            assert!(!error.contains(token));
         }
     }
 

@@ -38,8 +38,8 @@ pub(crate) use password::{
 };
 #[cfg(feature = "serve")]
 pub(crate) use serve::{
-    CheckStorageArgs, DeleteDocumentArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, LogFormat,
-    ServeArgs, ServeCommand, StorageFlag, TokenArgs, UndeleteDocumentArgs,
+    CheckStorageArgs, DeleteDocumentArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, ListDocumentsArgs,
+    LogFormat, ServeArgs, ServeCommand, ShowDocumentArgs, StorageFlag, TokenArgs, UndeleteDocumentArgs,
 };
 pub(crate) use sum::SumArgs;
 pub(crate) use tune::TuneArgs;

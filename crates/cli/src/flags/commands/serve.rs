@@ -72,6 +72,8 @@ pub(crate) enum ServeCommand {
     Check(CheckStorageArgs),
     Delete(DeleteDocumentArgs),
     Undelete(UndeleteDocumentArgs),
+    List(ListDocumentsArgs),
+    Show(ShowDocumentArgs),
 }
 
 /// Make a token for a client, and the lines of the settings file that let it in
@@ -185,6 +187,50 @@ pub(crate) struct UndeleteDocumentArgs {
     /// Id or URL of the document
     #[arg(value_name = "DOC")]
     pub(crate) document: String,
+
+    #[command(flatten)]
+    pub(crate) storage: StorageFlag,
+}
+
+/// List stored documents, or deleted ones
+///
+/// With their sizes and owners; deleted ones with the time of their deletion. A running server that uses the storage answers; otherwise
+/// the storage is read. Exit codes: 0 all were listed, 1 something failed, 2 the command line cannot be used.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve list
+  hashmill serve list --deleted --json --data store")]
+pub(crate) struct ListDocumentsArgs {
+    /// List deleted documents
+    #[arg(long)]
+    pub(crate) deleted: bool,
+
+    /// Print a JSON object in each line
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) storage: StorageFlag,
+}
+
+/// Show sizes, heads, clients and the latest changes of a document
+///
+/// A running server that uses the storage answers; otherwise the storage is read. Exit codes: 0 it was shown, 1 there is no such document
+/// or something failed, 2 the command line cannot be used.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve show 4VNSEjuC2AHmKGKEK27f1aBErpCV
+  hashmill serve show 4VNSEjuC2AHmKGKEK27f1aBErpCV --json --data store")]
+pub(crate) struct ShowDocumentArgs {
+    /// Id or URL of the document
+    #[arg(value_name = "DOC")]
+    pub(crate) document: String,
+
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 
     #[command(flatten)]
     pub(crate) storage: StorageFlag,

@@ -5,6 +5,7 @@ mod deletion;
 mod faults;
 mod kills;
 mod limits;
+mod operator;
 mod rights;
 mod starts;
 #[cfg(target_os = "linux")]

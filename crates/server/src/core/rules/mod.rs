@@ -1,7 +1,8 @@
-//! Rules for clients and documents: rights, rates, quotas, quarantine, deletion.
+//! Rules for clients and documents: rights, rates, quotas, quarantine, deletion, interventions of the operator.
 
 mod commands;
 mod deletion;
+mod interventions;
 mod quarantine;
 mod questions;
 mod quota;

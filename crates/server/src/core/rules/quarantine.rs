@@ -1,6 +1,7 @@
 //! Quarantine of documents whose changes are refused: they take no changes for a while, and are read as before.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::time::Duration;
 
 use hashmill_repo::DocumentId;
@@ -13,17 +14,39 @@ use crate::fact::Fact;
 /// Documents in quarantine, also stored ones that have left memory.
 #[derive(Debug, Default)]
 pub(in crate::core) struct Quarantines {
-    ends: BTreeMap<DocumentId, Duration>,
+    all: BTreeMap<DocumentId, Quarantine>,
     by_end: BTreeSet<(Duration, DocumentId)>,
+}
+
+/// The quarantine of a document.
+#[derive(Debug)]
+struct Quarantine {
+    end: Duration,
+    reason: String,
 }
 
 impl Quarantines {
     pub(in crate::core) fn len(&self) -> usize {
-        self.ends.len()
+        self.all.len()
     }
 
     pub(in crate::core) fn contains(&self, document: &DocumentId) -> bool {
-        self.ends.contains_key(document)
+        self.all.contains_key(document)
+    }
+
+    /// Reason and end of the quarantine of a document.
+    pub(in crate::core) fn get(&self, document: &DocumentId) -> Option<(&str, Duration)> {
+        self.all.get(document).map(|quarantine| (quarantine.reason.as_str(), quarantine.end))
+    }
+
+    /// Quarantines of documents after another one.
+    pub(in crate::core) fn after(
+        &self,
+        document: Option<&DocumentId>,
+    ) -> impl Iterator<Item = (&DocumentId, &str, Duration)> {
+        let start = document.map_or(Bound::Unbounded, Bound::Excluded);
+        let those = self.all.range::<DocumentId, _>((start, Bound::Unbounded));
+        those.map(|(document, Quarantine { end, reason })| (document, reason.as_str(), *end))
     }
 
     /// When the next quarantine ends.
@@ -31,16 +54,17 @@ impl Quarantines {
         self.by_end.first().map(|(end, _)| *end)
     }
 
-    fn insert(&mut self, document: &DocumentId, end: Duration) {
-        if let Some(before) = self.ends.insert(document.clone(), end) {
-            self.by_end.remove(&(before, document.clone()));
+    fn insert(&mut self, document: &DocumentId, end: Duration, reason: &str) {
+        let quarantine = Quarantine { end, reason: reason.to_owned() };
+        if let Some(before) = self.all.insert(document.clone(), quarantine) {
+            self.by_end.remove(&(before.end, document.clone()));
         }
         self.by_end.insert((end, document.clone()));
     }
 
     pub(in crate::core) fn remove(&mut self, document: &DocumentId) {
-        if let Some(end) = self.ends.remove(document) {
-            self.by_end.remove(&(end, document.clone()));
+        if let Some(quarantine) = self.all.remove(document) {
+            self.by_end.remove(&(quarantine.end, document.clone()));
         }
     }
 
@@ -49,7 +73,7 @@ impl Quarantines {
             return None;
         }
         let (_, document) = self.by_end.pop_first()?;
-        self.ends.remove(&document);
+        self.all.remove(&document);
         Some(document)
     }
 }
@@ -57,7 +81,7 @@ impl Quarantines {
 impl Core {
     /// Records that a document takes no more changes.
     pub(in crate::core) fn quarantine(&mut self, document: &DocumentId, reason: String) {
-        self.quarantines.insert(document, self.now + self.config.quarantine_time);
+        self.quarantines.insert(document, self.now + self.config.quarantine_time, &reason);
         self.counts.quarantines += 1;
         self.report(Fact::Quarantined { document: document.clone(), reason });
     }
@@ -85,15 +109,16 @@ mod tests {
         let [first, second] = [1, 2].map(|number| DocumentId::from_random_bytes([number; 16]));
         let at = Duration::from_secs;
         let mut quarantines = Quarantines::default();
-        quarantines.insert(&first, at(5));
-        quarantines.insert(&second, at(6));
-        quarantines.insert(&first, at(9));
+        quarantines.insert(&first, at(5), "a");
+        quarantines.insert(&second, at(6), "b");
+        quarantines.insert(&first, at(9), "c");
+        assert_eq!(quarantines.get(&first), Some(("c", at(9))));
         assert_eq!((quarantines.len(), quarantines.next_end()), (2, Some(at(6))));
         assert_eq!(quarantines.pop_ended(at(5)), None);
         assert_eq!(quarantines.pop_ended(at(8)), Some(second.clone()));
         assert!(quarantines.contains(&first) && !quarantines.contains(&second));
         assert_eq!(quarantines.pop_ended(at(9)), Some(first.clone()));
-        quarantines.insert(&first, at(5));
+        quarantines.insert(&first, at(5), "a");
         quarantines.remove(&first);
         assert_eq!((quarantines.pop_ended(at(9)), quarantines.len()), (None, 0));
     }

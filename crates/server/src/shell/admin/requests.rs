@@ -1,250 +1,356 @@
-//! Requests of the operator over HTTP: `POST /admin/documents/ID/delete` and `…/undelete`, with answers in JSON.
-//!
-//! A request needs the token of this start of the server, and comes from this machine. No page in a browser can send one: it would need
-//! the token in a header, which browsers allow to pages of the same origin alone, and requests of pages are refused in any case: they
-//! have the header `Origin` or `Sec-Fetch-Site`, and those of a page whose name was made to lead here have its name as `Host`.
+//! Requests of the operator over HTTP, and the files of the dashboard.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hashmill_repo::DocumentId;
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
-use hyper::{Method, StatusCode, http};
+use hyper::http::request::Parts;
+use hyper::{Method, Response, StatusCode};
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
+use super::answer::{Refusal, ResponseBody, events_response, file_response, json_response, redirect};
+use super::catalogue::Catalogue;
+use super::events::Feed;
+use super::guard::{Ends, Guard};
+use super::rates::Rates;
+use super::routes::{self, Change, Operation};
 use super::sweeper::Sweeper;
+use crate::core::{Counts, SocketView, Usage};
+use crate::event::Intervention;
+use crate::ids::SocketId;
 use crate::shell::Settings;
-use crate::shell::auth::{Authentication, TokenDigest};
 use crate::shell::driver::Handle;
+use crate::shell::store::Store;
 use crate::storage::{Command, CommandOutcome};
 
-/// Start of the paths.
-const PREFIX: &str = "/admin/";
-const DOCUMENTS: &str = "/admin/documents/";
 /// Maximum time for a command, after which the operator is told to ask again.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
-/// A header that browsers add to all requests of pages.
-const FETCH_SITE: &str = "sec-fetch-site";
 
-/// Addresses of both ends of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::shell) struct Ends {
-    pub(in crate::shell) peer: IpAddr,
-    pub(in crate::shell) local: IpAddr,
+/// Files of the dashboard, by path. They have no data, and need no token.
+const FILES: [(&str, &str, &str); 5] = [
+    ("/admin/", "text/html; charset=utf-8", include_str!("page/page.html")),
+    ("/admin/page.css", "text/css; charset=utf-8", include_str!("page/page.css")),
+    ("/admin/page.js", "text/javascript; charset=utf-8", include_str!("page/page.js")),
+    ("/admin/charts.js", "text/javascript; charset=utf-8", include_str!("page/charts.js")),
+    ("/admin/texts.js", "text/javascript; charset=utf-8", include_str!("page/texts.js")),
+];
+/// The description of the requests.
+const OPENAPI: &str = include_str!("page/openapi.json");
+
+/// Facts about a server that stay the same.
+struct ServerFacts {
+    storage_id: String,
+    peer_id: String,
+    address: SocketAddr,
+    started_at: u64,
+    limits: Value,
 }
 
-/// Commands over HTTP.
+/// Requests of the operator.
 pub(in crate::shell) struct Admin {
-    token: TokenDigest,
+    guard: Guard,
     core: Handle,
     unix_time: fn() -> u64,
     sweeper: Arc<Notify>,
+    stop: watch::Sender<bool>,
+    feed: Feed,
+    rates: Rates,
+    catalogue: Arc<Catalogue>,
+    facts: ServerFacts,
 }
 
-/// A request to change a document.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Change {
-    Delete(DocumentId),
-    Undelete(DocumentId),
+/// A request, without its body.
+pub(in crate::shell) struct AdminRequest<'r> {
+    pub(in crate::shell) head: &'r Parts,
+    pub(in crate::shell) has_body: bool,
+    pub(in crate::shell) ends: Ends,
+    /// Ends the connection.
+    pub(in crate::shell) abort: Arc<Notify>,
 }
 
-type Refusal = (StatusCode, &'static str);
+/// Parts of a server that requests of the operator use.
+pub(in crate::shell) struct Sources<'s> {
+    pub(in crate::shell) core: Handle,
+    pub(in crate::shell) store: Arc<Store>,
+    pub(in crate::shell) sweeper: &'s Sweeper,
+    pub(in crate::shell) feed: Feed,
+    pub(in crate::shell) rates: Rates,
+    pub(in crate::shell) stop: watch::Sender<bool>,
+    /// The address for clients.
+    pub(in crate::shell) address: SocketAddr,
+}
 
 /// Is a path one of the operator's?
 pub(in crate::shell) fn has_path(path: &str) -> bool {
-    path.starts_with(PREFIX)
+    path == "/admin" || path.starts_with("/admin/")
 }
 
 impl Admin {
-    pub(in crate::shell) fn new(
-        token: TokenDigest,
-        core: Handle,
-        settings: &Settings,
-        sweeper: &Sweeper,
-    ) -> Admin {
-        Admin { token, core, unix_time: settings.unix_time, sweeper: sweeper.waker() }
+    pub(in crate::shell) fn new(settings: &Settings, sources: Sources<'_>) -> Admin {
+        let Sources { core, store, sweeper, feed, rates, stop, address } = sources;
+        let facts = ServerFacts {
+            storage_id: store.storage_id().to_owned(),
+            peer_id: settings.peer_id.clone(),
+            address,
+            started_at: (settings.unix_time)(),
+            limits: limits_json(settings),
+        };
+        let guard = Guard {
+            tokens: settings.admin.tokens.clone(),
+            hosts: settings.admin.hosts.clone(),
+            has_own_listener: !settings.admin.listen.is_empty(),
+        };
+        Admin {
+            guard,
+            catalogue: Arc::new(Catalogue::new(core.clone(), store, settings.undelete_time)),
+            core,
+            unix_time: settings.unix_time,
+            sweeper: sweeper.waker(),
+            stop,
+            feed,
+            rates,
+            facts,
+        }
     }
 
-    /// Carries out a request. Returns its answer.
-    pub(in crate::shell) async fn respond(
-        &self,
-        request: &http::request::Parts,
-        ends: Ends,
-    ) -> (StatusCode, Value) {
-        let change = check_origin(&request.headers, ends)
-            .and_then(|()| check_token(&request.headers, &self.token))
-            .and_then(|()| parse_change(&request.method, request.uri.path()));
-        let (document, command) = match change {
-            Ok(Change::Delete(document)) => (document, Command::Delete { at: (self.unix_time)() }),
-            Ok(Change::Undelete(document)) => (document, Command::Undelete),
-            Err((status, reason)) => return (status, json!({ "error": reason })),
+    /// Carries out a request.
+    pub(in crate::shell) async fn respond(&self, request: AdminRequest<'_>) -> Response<ResponseBody> {
+        self.try_respond(request).await.unwrap_or_else(Refusal::into_response)
+    }
+
+    async fn try_respond(&self, request: AdminRequest<'_>) -> Result<Response<ResponseBody>, Refusal> {
+        let AdminRequest { head, has_body, ends, abort } = request;
+        let path = head.uri.path();
+        self.guard.check_host(&head.headers, ends)?;
+        if has_body {
+            let reason = "requests of the operator have no body";
+            return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", reason));
+        }
+        // A link on another page may lead to the dashboard, which has no data itself.
+        if head.method == Method::GET {
+            if path == "/admin" {
+                return Ok(redirect("/admin/"));
+            }
+            if let Some((_, kind, text)) = FILES.iter().find(|(name, ..)| *name == path) {
+                return Ok(file_response(kind, text));
+            }
+        }
+        self.guard.check_origin(&head.headers)?;
+        self.guard.check_token(&head.headers)?;
+        let operation = routes::parse(&head.method, path, head.uri.query())?;
+        if let Operation::Events { document } = operation {
+            let permit = self.feed.acquire()?;
+            let events = self.feed.start(Arc::clone(&self.catalogue), document, permit, abort);
+            return Ok(events_response(events));
+        }
+        if operation == Operation::OpenApi {
+            return Ok(file_response("application/json", OPENAPI));
+        }
+        let (status, value) = self.carry_out(operation).await?;
+        Ok(json_response(status, &value))
+    }
+
+    async fn carry_out(&self, operation: Operation) -> Result<(StatusCode, Value), Refusal> {
+        let value = match operation {
+            Operation::Server => self.describe_server().await?,
+            Operation::Documents(query) => self.catalogue.list(query).await?,
+            Operation::Document { document, changes } => self.catalogue.details(&document, changes).await?,
+            Operation::Connections { after, limit } => self.list_connections(after, limit).await?,
+            Operation::Rates => self.rates.to_json(),
+            Operation::Change(document, change) => return self.change(document, change).await,
+            Operation::CloseConnection(socket) => {
+                let outcome = self.intervene(Intervention::CloseSocket(socket)).await?;
+                let (status, mut value) = outcome_json(outcome, "there is no such connection");
+                value["connection"] = json!(socket.0);
+                return Ok((status, value));
+            }
+            Operation::Stop => {
+                self.stop.send_replace(true);
+                return Ok((StatusCode::ACCEPTED, json!({ "outcome": "done" })));
+            }
+            // They have answers of other kinds.
+            Operation::Events { .. } | Operation::OpenApi => return Err(ends()),
         };
-        let outcome = timeout(COMMAND_TIMEOUT, self.core.execute(document.clone(), command)).await;
+        Ok((StatusCode::OK, value))
+    }
+
+    async fn change(&self, document: DocumentId, change: Change) -> Result<(StatusCode, Value), Refusal> {
+        let delete = Command::Delete { at: (self.unix_time)() };
+        let outcome = match change {
+            Change::Delete => self.execute(document.clone(), delete).await?,
+            Change::Undelete => self.execute(document.clone(), Command::Undelete).await?,
+            Change::Compact => self.intervene(Intervention::Compact(document.clone())).await?,
+            Change::Evict => self.intervene(Intervention::Evict(document.clone())).await?,
+            Change::EndQuarantine => self.intervene(Intervention::EndQuarantine(document.clone())).await?,
+        };
+        let reason = match (change, outcome) {
+            (Change::Evict, CommandOutcome::Absent) => "the document is not in memory",
+            (Change::Evict, _) => "the document has clients, or is being worked on",
+            (Change::EndQuarantine, _) => "the document is not in quarantine",
+            (Change::Compact, CommandOutcome::Failed) => "the storage did not store the snapshot",
+            (_, CommandOutcome::Purged) => "the contents of the document were removed",
+            _ => "there is no such document",
+        };
+        let (status, mut value) = outcome_json(outcome, reason);
+        value["document"] = json!(document.to_string());
+        Ok((status, value))
+    }
+
+    async fn execute(&self, document: DocumentId, command: Command) -> Result<CommandOutcome, Refusal> {
+        let outcome = timeout(COMMAND_TIMEOUT, self.core.execute(document, command)).await;
         if command != Command::Undelete {
             self.sweeper.notify_one();
         }
-        let outcome = match outcome {
-            Ok(Some(outcome)) => outcome,
-            Ok(None) => return unavailable("the server ends: the document may be changed or not"),
+        match outcome {
+            Ok(Some(outcome)) => Ok(outcome),
+            Ok(None) => Err(ends()),
             Err(_) => {
-                return unavailable(
-                    "the storage is busy or fails: the command is tried again; ask again later",
-                );
+                let reason = "the storage is busy or fails: the command is tried again; ask again later";
+                Err(Refusal::unavailable("busy", reason))
             }
+        }
+    }
+
+    async fn intervene(&self, intervention: Intervention) -> Result<CommandOutcome, Refusal> {
+        match timeout(COMMAND_TIMEOUT, self.core.intervene(intervention)).await {
+            Ok(outcome) => outcome.ok_or_else(ends),
+            Err(_) => Err(Refusal::unavailable("busy", "the server is busy: ask again later")),
+        }
+    }
+
+    async fn describe_server(&self) -> Result<Value, Refusal> {
+        let view = self.core.view(|view| (view.core.usage(), view.core.counts())).await;
+        let (usage, counts) = view.ok_or_else(ends)?;
+        let facts = &self.facts;
+        let now = (self.unix_time)();
+        let state = match (self.core.is_ready(), usage.is_degraded) {
+            (true, _) => "ready",
+            (false, true) => "storage-failing",
+            (false, false) => "stopping",
         };
-        let (status, name) = match outcome {
-            CommandOutcome::Done => (StatusCode::OK, "done"),
-            CommandOutcome::Absent => (StatusCode::NOT_FOUND, "absent"),
-            CommandOutcome::Purged => (StatusCode::GONE, "purged"),
-            CommandOutcome::NotDue => (StatusCode::CONFLICT, "not-due"),
-        };
-        (status, json!({ "document": document.to_string(), "outcome": name }))
+        Ok(json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "state": state,
+            "time": now,
+            "started_at": facts.started_at,
+            "uptime_s": now.saturating_sub(facts.started_at),
+            "storage_id": facts.storage_id,
+            "peer_id": facts.peer_id,
+            "address": facts.address.to_string(),
+            "usage": usage_json(&usage),
+            "totals": totals_json(&counts),
+            "limits": facts.limits,
+        }))
+    }
+
+    async fn list_connections(&self, after: Option<SocketId>, limit: usize) -> Result<Value, Refusal> {
+        let rows = self.core.view(move |view| {
+            let row = |socket: SocketView| {
+                let origin = view.origin(socket.socket);
+                let address = origin.map(|origin| origin.address.to_string());
+                let agent = origin.and_then(|origin| origin.agent.clone());
+                (socket, address, agent)
+            };
+            view.core.socket_views(after, limit + 1).into_iter().map(row).collect::<Vec<_>>()
+        });
+        let mut rows = rows.await.ok_or_else(ends)?;
+        let is_more = rows.len() > limit;
+        rows.truncate(limit);
+        let next = rows.last().map(|(socket, ..)| socket.socket.0.to_string()).filter(|_| is_more);
+        let rows: Vec<Value> = rows
+            .iter()
+            .map(|(socket, address, agent)| connection_json(socket, address.as_deref(), agent.as_deref()))
+            .collect();
+        Ok(json!({ "connections": rows, "next": next }))
     }
 }
 
-fn unavailable(reason: &str) -> (StatusCode, Value) {
-    (StatusCode::SERVICE_UNAVAILABLE, json!({ "error": reason }))
+fn ends() -> Refusal {
+    Refusal::unavailable("stopping", "the server ends: a change is made or not")
 }
 
-/// Checks that a program of this machine sends the request, and no page in a browser.
-fn check_origin(headers: &HeaderMap, ends: Ends) -> Result<(), Refusal> {
-    let (peer, local) = (ends.peer.to_canonical(), ends.local.to_canonical());
-    // Also by another address of this machine, if the server listens on that one alone.
-    if !peer.is_loopback() && peer != local {
-        return Err((StatusCode::FORBIDDEN, "requests of the operator come from the server's machine"));
-    }
-    if headers.contains_key(ORIGIN) || headers.contains_key(FETCH_SITE) {
-        return Err((StatusCode::FORBIDDEN, "requests of the operator come from no web page"));
-    }
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).and_then(host_address);
-    if !host.is_some_and(|host| host.is_loopback() || host == local) {
-        return Err((StatusCode::FORBIDDEN, "the header Host is not an address of the server's machine"));
-    }
-    Ok(())
-}
-
-/// The address in a header `Host`, with or without a port.
-fn host_address(host: &str) -> Option<IpAddr> {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') => name,
-        _ => host,
+/// The answer to a command. `reason` is for outcomes in which nothing was done.
+fn outcome_json(outcome: CommandOutcome, reason: &str) -> (StatusCode, Value) {
+    let (status, name) = match outcome {
+        CommandOutcome::Done => return (StatusCode::OK, json!({ "outcome": "done" })),
+        CommandOutcome::Absent => (StatusCode::NOT_FOUND, "absent"),
+        CommandOutcome::Purged => (StatusCode::GONE, "purged"),
+        CommandOutcome::NotDue => (StatusCode::CONFLICT, "not-due"),
+        CommandOutcome::Failed => (StatusCode::SERVICE_UNAVAILABLE, "failed"),
     };
-    let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    name.parse::<IpAddr>().ok().map(|address| address.to_canonical())
+    (status, json!({ "outcome": name, "code": name, "error": reason }))
 }
 
-/// Digests are compared: the time tells nothing about the token.
-fn check_token(headers: &HeaderMap, expected: &TokenDigest) -> Result<(), Refusal> {
-    let value = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let token = value.and_then(|value| value.strip_prefix("Bearer "));
-    match token {
-        Some(token) if Authentication::digest(token) == *expected => Ok(()),
-        _ => Err((StatusCode::UNAUTHORIZED, "the token is not that of this start of the server")),
-    }
+fn usage_json(usage: &Usage) -> Value {
+    json!({
+        "connections": usage.sockets,
+        "documents_open": usage.documents,
+        "documents_quarantined": usage.quarantined,
+        "document_bytes": usage.document_bytes,
+        "queue_bytes": usage.socket_bytes,
+        "unstored_bytes": usage.staged_bytes,
+    })
 }
 
-fn parse_change(method: &Method, path: &str) -> Result<Change, Refusal> {
-    let unknown = (StatusCode::NOT_FOUND, "there is no such request");
-    let (document, verb) =
-        path.strip_prefix(DOCUMENTS).and_then(|rest| rest.split_once('/')).ok_or(unknown)?;
-    let change = match verb {
-        "delete" => Change::Delete,
-        "undelete" => Change::Undelete,
-        _ => return Err(unknown),
-    };
-    if method != Method::POST {
-        return Err((StatusCode::METHOD_NOT_ALLOWED, "use POST"));
-    }
-    let document = document.parse().map_err(|_| (StatusCode::BAD_REQUEST, "this is no id of a document"))?;
-    Ok(change(document))
+fn totals_json(counts: &Counts) -> Value {
+    json!({
+        "received_messages": counts.received_messages,
+        "received_bytes": counts.received_bytes,
+        "sent_messages": counts.sent_messages,
+        "sent_bytes": counts.sent_bytes,
+        "changes": counts.changes,
+        "refused_changes": counts.refused_changes,
+        "refused_messages": counts.refused_messages,
+        "commits": counts.commits,
+        "failed_commits": counts.failed_commits,
+        "committed_bytes": counts.committed_bytes,
+        "snapshots": counts.snapshots,
+        "loads": counts.loads,
+        "evictions": counts.evictions,
+        "quarantines": counts.quarantines,
+        "deletions": counts.deletions,
+        "pauses": counts.pauses,
+        "closed_connections": counts.closes,
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use hyper::header::{HeaderName, HeaderValue};
+fn limits_json(settings: &Settings) -> Value {
+    let limits = settings.limits;
+    let bounded = |limit: usize| (limit < usize::MAX).then_some(limit);
+    json!({
+        "memory_bytes": settings.memory_bytes,
+        "message_bytes": settings.max_frame_bytes,
+        "connections": settings.max_sockets,
+        "connections_per_identity": bounded(limits.max_sockets_per_identity),
+        "connections_per_address": bounded(limits.max_connections_per_address),
+        "messages_per_s": limits.messages_per_second,
+        "bytes_per_s": limits.bytes_per_second,
+        "document_bytes": bounded(limits.max_document_bytes),
+        "stored_bytes_per_identity": limits.max_stored_bytes_per_identity,
+        "undelete_s": settings.undelete_time.as_secs(),
+        "delete_idle_s": settings.idle_time.map(|time| time.as_secs()),
+    })
+}
 
-    use super::*;
-
-    const ID: &str = "4VNSEjuC2AHmKGKEK27f1aBErpCV";
-
-    fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
-        let pair = |(name, value): &(&str, &str)| {
-            let name: HeaderName = name.parse().expect("a name");
-            (name, HeaderValue::from_str(value).expect("a value"))
-        };
-        pairs.iter().map(pair).collect()
-    }
-
-    fn ends(peer: &str, local: &str) -> Ends {
-        let parse = |text: &str| text.parse().expect("an address");
-        Ends { peer: parse(peer), local: parse(local) }
-    }
-
-    #[test]
-    fn requests_come_from_this_machine_and_no_page() {
-        let here = ends("127.0.0.1", "127.0.0.1");
-        for (ends, host) in [
-            (here, "127.0.0.1:3030"),
-            (here, "127.0.0.1"),
-            (ends("::1", "::1"), "[::1]:3030"),
-            (ends("::1", "::1"), "[::1]"),
-            (ends("::ffff:127.0.0.1", "::ffff:127.0.0.1"), "127.0.0.1:80"),
-            (ends("192.0.2.1", "192.0.2.1"), "192.0.2.1:3030"),
-        ] {
-            assert_eq!(check_origin(&headers(&[("host", host)]), ends), Ok(()), "{ends:?} {host}");
-        }
-        let far = ends("192.0.2.7", "192.0.2.1");
-        for (ends, pairs) in [
-            (far, &[("host", "192.0.2.1:3030")][..]),
-            (here, &[][..]),
-            (here, &[("host", "example.org:3030")]),
-            (here, &[("host", "localhost:3030")]),
-            (here, &[("host", "192.0.2.1:3030")]),
-            (here, &[("host", "127.0.0.1.example.org")]),
-            (here, &[("host", "127.0.0.1:3030"), ("origin", "http://127.0.0.1:3030")]),
-            (here, &[("host", "127.0.0.1:3030"), ("origin", "null")]),
-            (here, &[("host", "127.0.0.1:3030"), ("sec-fetch-site", "none")]),
-        ] {
-            let refused = check_origin(&headers(pairs), ends);
-            assert_eq!(
-                refused.map_err(|(status, _)| status),
-                Err(StatusCode::FORBIDDEN),
-                "{ends:?} {pairs:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn requests_need_the_token() {
-        let digest = Authentication::digest("secret");
-        let check = |pairs| check_token(&headers(pairs), &digest).map_err(|(status, _)| status);
-        assert_eq!(check(&[("authorization", "Bearer secret")]), Ok(()));
-        for pairs in [
-            &[][..],
-            &[("authorization", "Bearer Secret")],
-            &[("authorization", "secret")],
-            &[("authorization", "Bearer ")],
-        ] {
-            assert_eq!(check(pairs), Err(StatusCode::UNAUTHORIZED), "{pairs:?}");
-        }
-    }
-
-    #[test]
-    fn paths_name_a_document_and_a_change() {
-        let parse = |method, path: &str| parse_change(&method, path).map_err(|(status, _)| status);
-        let id: DocumentId = ID.parse().expect("an id");
-        let path = |verb: &str| format!("/admin/documents/{ID}/{verb}");
-        assert_eq!(parse(Method::POST, &path("delete")), Ok(Change::Delete(id.clone())));
-        assert_eq!(parse(Method::POST, &path("undelete")), Ok(Change::Undelete(id)));
-        assert_eq!(parse(Method::GET, &path("delete")), Err(StatusCode::METHOD_NOT_ALLOWED));
-        assert_eq!(parse(Method::POST, "/admin/documents/zzz/delete"), Err(StatusCode::BAD_REQUEST));
-        for path in
-            ["/admin/", "/admin/documents/", "/admin/documents/delete", &path("purge"), &path("delete/")]
-        {
-            assert_eq!(parse(Method::POST, path), Err(StatusCode::NOT_FOUND), "{path}");
-        }
-    }
+fn connection_json(socket: &SocketView, address: Option<&str>, agent: Option<&str>) -> Value {
+    json!({
+        "connection": socket.socket.0,
+        "identity": socket.identity,
+        "peer": socket.peer,
+        "address": address,
+        "agent": agent,
+        "age_s": socket.age.as_secs(),
+        "documents": socket.documents,
+        "received_messages": socket.received_messages,
+        "received_bytes": socket.received_bytes,
+        "sent_bytes": socket.sent_bytes,
+        "received_bytes_per_s": socket.received_bytes_per_second,
+        "sent_bytes_per_s": socket.sent_bytes_per_second,
+        "queue_bytes": socket.queue_bytes,
+        "inbox_bytes": socket.inbox_bytes,
+        "is_paused": socket.is_paused,
+    })
 }

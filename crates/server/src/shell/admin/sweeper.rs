@@ -119,8 +119,6 @@ impl Sweeper {
         &self,
         operation: impl FnOnce(&Store) -> Result<R, IoFailure> + Send + 'static,
     ) -> Result<R, IoFailure> {
-        let store = Arc::clone(&self.store);
-        let done = tokio::task::spawn_blocking(move || operation(&store)).await;
-        done.unwrap_or_else(|error| Err(IoFailure::NotDone(error.to_string())))
+        Arc::clone(&self.store).run_blocking(operation).await
     }
 }

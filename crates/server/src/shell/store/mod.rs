@@ -4,12 +4,13 @@ mod blob_tables;
 mod blobs;
 mod byte_counts;
 mod chunk_tables;
+mod listing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hashmill_repo::DocumentId;
 use redb::{
@@ -23,6 +24,8 @@ use crate::storage::{
     ChunkKey, ChunkKind, Command, CommandOutcome, DocumentState, Owner, StoredChunk, StoredDocument,
     Tombstone, TombstoneChange, name_of_bytes,
 };
+
+pub(super) use listing::{EntrySize, StoredSizes};
 
 use blob_tables::BlobTables;
 use byte_counts::OWNED_BYTES;
@@ -142,6 +145,15 @@ impl Store {
         &self.storage_id
     }
 
+    /// Runs an operation on a thread that may wait.
+    pub(super) async fn run_blocking<R: Send + 'static>(
+        self: Arc<Self>,
+        operation: impl FnOnce(&Store) -> Result<R, IoFailure> + Send + 'static,
+    ) -> Result<R, IoFailure> {
+        let done = tokio::task::spawn_blocking(move || operation(&self)).await;
+        done.unwrap_or_else(|error| Err(IoFailure::NotDone(error.to_string())))
+    }
+
     /// All chunks of a document, unless it is deleted. Entries of other kinds are left out.
     pub(super) fn load(&self, document: &DocumentId) -> Result<StoredDocument, IoFailure> {
         let text = document.to_string();
@@ -234,7 +246,7 @@ impl Store {
     }
 
     /// The owner of a document.
-    fn owner(&self, document: &str) -> Result<Option<Owner>, IoFailure> {
+    pub(super) fn owner(&self, document: &str) -> Result<Option<Owner>, IoFailure> {
         self.with_database(|database| {
             let transaction = database.begin_read()?;
             let (owners, owned_bytes) =

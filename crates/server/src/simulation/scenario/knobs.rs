@@ -34,6 +34,8 @@ pub(in crate::simulation) struct Knobs {
     pub(in crate::simulation) drains: usize,
     /// Deletions, and as many returns of deleted documents.
     pub(in crate::simulation) deletions: usize,
+    /// Interventions and inspections of the operator.
+    pub(in crate::simulation) interventions: usize,
     /// A client ends, and starts again from its storage.
     pub(in crate::simulation) client_restarts: usize,
     /// Of all writes.
@@ -93,6 +95,7 @@ impl Knobs {
             broadcasts,
             drains,
             deletions: 0,
+            interventions: 0,
             client_restarts,
             failed_writes,
             unknown_writes,
@@ -116,6 +119,7 @@ impl Knobs {
         knobs.has_remote_rights = rng.below(4) == 1;
         knobs.failed_answers = [0, 20][rng.below(2)];
         knobs.answer_ms = [2, 50, 1000][rng.below(3)];
+        knobs.interventions = if rng.below(2) == 0 { 0 } else { 1 + rng.below(10) };
         knobs
     }
 }

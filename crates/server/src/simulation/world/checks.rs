@@ -210,7 +210,11 @@ impl World {
         let is_sound = connection.is_some_and(|connection| connection.client.is_some());
         let is_expected = matches!(
             reason,
-            CloseReason::Replaced | CloseReason::Slow | CloseReason::Draining | CloseReason::Unauthorized
+            CloseReason::Replaced
+                | CloseReason::Slow
+                | CloseReason::Draining
+                | CloseReason::Unauthorized
+                | CloseReason::Operator
         );
         if is_sound && !is_expected {
             return Err(Violation::new("form", format!("{socket:?}: closed, {reason:?}")));

@@ -292,6 +292,7 @@ impl World {
             knobs.deletions,
             knobs.deletions,
             knobs.deletions.div_ceil(4),
+            knobs.interventions,
         ];
         let drawn = rng.below(100.max(rates.iter().sum::<usize>() * 3 / 2));
         let mut sum = 0;
@@ -348,7 +349,8 @@ impl World {
                 self.note(|| format!("operation {number}: client {client} saves"));
                 self.clients[client].save(&mut rng);
             }
-            Some(kind @ 10..) if self.core.is_some() => {
+            Some(13) if self.core.is_some() => self.intervene(&mut rng)?,
+            Some(kind @ 10..=12) if self.core.is_some() => {
                 let id = self.ids[rng.below(self.ids.len())].clone();
                 let delete = match rng.below(3) {
                     0 => Command::DeleteUnused { at: 1, used_until: 1 },
@@ -432,6 +434,7 @@ impl World {
                 self.schedule(delay, Happening::OwnerLoaded(self.start, owner));
             }
             Action::Answer(id, outcome) => self.note_answer(id, outcome)?,
+            Action::Inspected(id, _) => self.note_inspection(id)?,
             Action::Load(request, document) => {
                 let delay = self.disk_delay();
                 self.schedule(delay, Happening::Loaded(self.start, request, document));

@@ -6,8 +6,8 @@ use hashmill_repo::DocumentId;
 use hashmill_testkit::Rng;
 
 use super::World;
-use crate::event::Event;
-use crate::ids::CommandId;
+use crate::event::{Event, Intervention};
+use crate::ids::{CommandId, SocketId};
 use crate::simulation::violation::Violation;
 use crate::storage::{Command, CommandOutcome};
 
@@ -19,6 +19,8 @@ const LAST_OPERATION: usize = usize::MAX;
 pub(super) struct Operator {
     last: u64,
     waiting: BTreeMap<CommandId, (DocumentId, Command)>,
+    /// Interventions and inspections.
+    interventions: BTreeSet<CommandId>,
     /// Commands about documents that clients had open.
     about_used: BTreeSet<CommandId>,
     /// Documents with a deletion that was accepted, and not refused or taken back since.
@@ -39,6 +41,7 @@ impl Operator {
     /// The server has ended: commands without an answer may have been carried out.
     pub(super) fn lose_answers(&mut self) {
         self.about_used.clear();
+        self.interventions.clear();
         for (document, _) in std::mem::take(&mut self.waiting).into_values() {
             self.closed.remove(&document);
             self.deleted.remove(&document);
@@ -70,6 +73,34 @@ impl World {
         self.step(Event::CommandReceived(id, document.clone(), command))
     }
 
+    /// Intervenes in a document or a socket, or asks for details of a document. All promises hold as before.
+    pub(super) fn intervene(&mut self, rng: &mut Rng) -> Result<(), Violation> {
+        self.operator.last += 1;
+        let id = CommandId(self.operator.last);
+        self.operator.interventions.insert(id);
+        let document = self.ids[rng.below(self.ids.len())].clone();
+        let sockets: Vec<SocketId> = self.connections.keys().copied().collect();
+        let intervention = match rng.below(6) {
+            0 => Intervention::EndQuarantine(document),
+            1 if !sockets.is_empty() => Intervention::CloseSocket(sockets[rng.below(sockets.len())]),
+            1 | 2 => Intervention::Evict(document),
+            3 => Intervention::Compact(document),
+            _ => {
+                self.note(|| format!("the operator inspects {document:.4}"));
+                return self.step(Event::InspectionReceived(id, document, 3));
+            }
+        };
+        self.note(|| format!("the operator: {intervention:?}"));
+        self.step(Event::InterventionReceived(id, intervention))
+    }
+
+    pub(super) fn note_inspection(&mut self, id: CommandId) -> Result<(), Violation> {
+        match self.operator.interventions.remove(&id) {
+            true => Ok(()),
+            false => Err(Violation::new("form", format!("{id:?} has no second answer"))),
+        }
+    }
+
     /// Deletes some documents, and brings the others back, so that no answer is missing.
     pub(super) fn decide_about_all(
         &mut self,
@@ -85,6 +116,9 @@ impl World {
 
     /// Checks that the effect of an answered command is stored.
     pub(super) fn note_answer(&mut self, id: CommandId, outcome: CommandOutcome) -> Result<(), Violation> {
+        if self.operator.interventions.remove(&id) {
+            return Ok(());
+        }
         let Some((document, command)) = self.operator.waiting.remove(&id) else {
             return Err(Violation::new("form", format!("{id:?} has no second answer")));
         };
@@ -147,7 +181,8 @@ impl World {
     pub(super) fn check_answered(&self) -> Result<(), Violation> {
         match self.operator.waiting.values().next() {
             Some(waiting) => Err(Violation::new("convergence", format!("no answer to {waiting:?}"))),
-            None => Ok(()),
+            None if self.operator.interventions.is_empty() => Ok(()),
+            None => Err(Violation::new("convergence", "no answer to an intervention")),
         }
     }
 

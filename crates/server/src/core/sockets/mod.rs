@@ -1,6 +1,9 @@
 //! Table of sockets, their peers and their queues.
 
+mod rate;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +13,8 @@ use super::rules::AnsweredRight;
 use crate::access::Access;
 use crate::identity::Identity;
 use crate::ids::SocketId;
+
+use rate::RateMeter;
 
 /// An open socket.
 #[derive(Debug)]
@@ -44,12 +49,20 @@ pub(super) struct Socket {
     /// When it is read again, if it is not read.
     resumes_at: Option<Duration>,
     join_deadline: Duration,
+    pub(super) opened_at: Duration,
+    pub(super) received_messages: u64,
+    pub(super) received: RateMeter,
+    pub(super) sent: RateMeter,
 }
 
 impl Socket {
     /// Bytes that the client has not read yet.
     pub(super) fn outgoing_bytes(&self) -> usize {
         self.queued_bytes + self.pending_bytes
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.resumes_at.is_some()
     }
 
     pub(super) fn access_to(&self, document: &DocumentId) -> Access {
@@ -85,7 +98,14 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    pub(super) fn open(&mut self, id: SocketId, identity: Arc<Identity>, join_deadline: Duration) {
+    pub(super) fn open(
+        &mut self,
+        id: SocketId,
+        identity: Arc<Identity>,
+        now: Duration,
+        join_timeout: Duration,
+    ) {
+        let join_deadline = now + join_timeout;
         self.unjoined.insert((join_deadline, id));
         *self.by_identity.entry(identity.name.clone()).or_default() += 1;
         let socket = Socket {
@@ -105,6 +125,10 @@ impl Sockets {
             paid_at: Duration::ZERO,
             resumes_at: None,
             join_deadline,
+            opened_at: now,
+            received_messages: 0,
+            received: RateMeter::default(),
+            sent: RateMeter::default(),
         };
         self.all.insert(id, socket);
     }
@@ -119,6 +143,12 @@ impl Sockets {
 
     pub(super) fn ids(&self) -> Vec<SocketId> {
         self.all.keys().copied().collect()
+    }
+
+    /// Sockets after another one, in the order of their numbers.
+    pub(super) fn after(&self, id: Option<SocketId>) -> impl Iterator<Item = (SocketId, &Socket)> {
+        let start = id.map_or(Bound::Unbounded, Bound::Excluded);
+        self.all.range((start, Bound::Unbounded)).map(|(id, socket)| (*id, socket))
     }
 
     pub(super) fn len(&self) -> usize {
