@@ -99,7 +99,7 @@ fn known_mistakes_are_found() {
         (Defect::DeletesUsed, &["deletion"], 200),
         (Defect::AnswersEarly, &["deletion"], 100),
         (Defect::IgnoresTombstones, &["deletion"], 100),
-        (Defect::PurgesEarly, &["deletion", "promise", "panic"], 1000),
+        (Defect::PurgesEarly, &["deletion", "promise", "panic"], 600),
         (Defect::OpenUntilAnswered, &["rights"], 100),
         (Defect::NoRenewal, &["rights", "convergence"], 100),
         (Defect::NoPause, &["rate"], 100),

@@ -358,6 +358,10 @@ impl World {
                 };
                 let commands = [delete, Command::Undelete, Command::Purge { deleted_until: 1 }];
                 self.command(&id, commands[kind - 10])?;
+                // At once, while changes from before the deletion are being stored.
+                if kind == 10 && rng.below(2) == 0 {
+                    self.command(&id, Command::Purge { deleted_until: 1 })?;
+                }
             }
             _ => {
                 self.probes.count("edits");
