@@ -3,7 +3,6 @@
 mod blobs;
 mod deletion;
 mod faults;
-mod kills;
 mod limits;
 mod operator;
 mod rights;

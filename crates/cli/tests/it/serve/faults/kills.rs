@@ -2,7 +2,7 @@
 //!
 //! The clients type as fast as they get confirmations, so the kill hits appends under way. More than ten seconds at full size.
 
-use super::{Server, Socket};
+use crate::serve::{Server, Socket};
 use crate::world::World;
 use hashmill_doc::{ChangeHash, Document, ROOT, Transactable as _};
 use hashmill_repo::{Client, DocumentId, PeerId, SyncStatus};
