@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use hashmill_repo::DocumentId;
 
-use super::details::DocumentDetails;
 use super::open::{DocumentLimits, Input, OpenDocument, Output};
 use crate::fact::Fact;
 use crate::ids::SocketId;
@@ -86,7 +85,7 @@ pub(crate) fn stored_details(
     chunks: Vec<StoredChunk>,
     limits: DocumentLimits,
     max_changes: usize,
-) -> DocumentDetails {
+) -> super::DocumentDetails {
     read_all(id.clone(), chunks, limits).document.details(max_changes)
 }
 
