@@ -5,6 +5,7 @@
 //! | bytes that become a file | [`write`](fn@write) |
 //! | output that becomes a file when it is complete | [`Replacement::begin`], [`Replacement::finish`] |
 //! | the same, where a pipe or a device may be named | [`Replacement::begin_or_stream`] |
+//! | the same, with secrets in it | [`Replacement::begin_private`] |
 //! | a file to copy, permissions included | [`copy`] |
 //! | a folder that is replaced as a whole | [`replace_folder`] |
 //! | a journal or another helper file beside a user's file | [`beside`], [`open_own`] |

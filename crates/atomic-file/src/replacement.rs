@@ -61,6 +61,18 @@ impl Replacement {
     /// [`Error::Refused`] if the target is no regular file, or is reached by a planted link; errors of the
     /// system.
     pub fn begin(target: &Path) -> Result<Replacement, Error> {
+        Replacement::begin_as(target, false)
+    }
+
+    /// As [`Replacement::begin`]; but a file that did not exist is readable by its owner alone.
+    ///
+    /// # Errors
+    /// As [`Replacement::begin`].
+    pub fn begin_private(target: &Path) -> Result<Replacement, Error> {
+        Replacement::begin_as(target, true)
+    }
+
+    fn begin_as(target: &Path, private: bool) -> Result<Replacement, Error> {
         let target = resolve(target)?;
         if target.file_name().is_none() {
             return Err(io::Error::from(ErrorKind::InvalidInput).into());
@@ -73,7 +85,7 @@ impl Replacement {
             Err(error) => return Err(error.into()),
         };
         // A file that only some may read must not be readable by others while it is written.
-        let private = before.is_some();
+        let private = private || before.is_some();
         let (state, file) = match os::create_nameless(folder_of(&target), private) {
             Ok(file) => (State::Nameless, file),
             Err(_) => {
@@ -116,6 +128,14 @@ impl Replacement {
     /// Errors of the system.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.file().metadata()
+    }
+
+    /// The new file, for a writer that needs a file of its own. It must have written everything before [`Replacement::finish`].
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn try_clone(&self) -> io::Result<File> {
+        self.file().try_clone()
     }
 
     /// Did a file exist when the replacement began?
