@@ -29,7 +29,7 @@ pub use memory::pages::{
 };
 pub use memory::secret::SecretBytes;
 pub use memory::size::memory_size;
-pub use memory::{free_kib, peak_bytes, resident_bytes, unswapped_budget};
+pub use memory::{free_kib, limit_kib, peak_bytes, resident_bytes, unswapped_budget};
 pub use os::{cpu_time, forbid_dumps, page_size, take_lowest_priority};
 pub use processors::thread_placement::place_threads;
 pub use processors::{Processor, bind, pin, processors, threads, vectors};

@@ -28,6 +28,17 @@ pub fn unswapped_budget(keep_free: u64) -> Option<u64> {
     unswapped_budget_below(Path::new("/"), keep_free)
 }
 
+/// KiB of memory that this process may use at most: that of the machine, or the limit of one of its control groups. `None` if unknown.
+#[must_use]
+pub fn limit_kib() -> Option<u64> {
+    limit_kib_below(Path::new("/"))
+}
+
+/// As [`limit_kib`], with the system's files below `root`.
+fn limit_kib_below(root: &Path) -> Option<u64> {
+    least_kib(root, |meminfo| number(meminfo, "MemTotal"), CgroupLayout::most)
+}
+
 /// Resident bytes of this process.
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {
@@ -59,11 +70,20 @@ fn unswapped_budget_below(root: &Path, keep_free: u64) -> Option<u64> {
 /// KiB that the control groups of this process leave, or the system by its `meminfo`, whichever is less. `None`
 /// if the system does not report its own amount: a group may have a limit beyond the memory of the machine.
 fn free_kib_with(root: &Path, of_system: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+    least_kib(root, of_system, CgroupLayout::left)
+}
+
+/// The least amount of the system and of the control groups of this process. `None` if that of the system is unknown.
+fn least_kib(
+    root: &Path,
+    of_system: impl Fn(&str) -> Option<u64>,
+    of_group: fn(&CgroupLayout, &Path) -> Option<u64>,
+) -> Option<u64> {
     let system = of_system(&read_to_string(root.join("proc/meminfo")).ok()?)?;
     // Without it the topmost groups still count: in a container they are those of this process. The amount of the
     // system is a bound in any case, where `None` would be none.
     let own = read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    let groups = CGROUP_LAYOUTS.iter().flat_map(|layout| layout.groups(root, &own));
+    let groups = CGROUP_LAYOUTS.iter().flat_map(|layout| layout.groups(root, &own, of_group));
     Some(groups.fold(system, u64::min))
 }
 
@@ -98,21 +118,26 @@ const CGROUP_LAYOUTS: [CgroupLayout; 2] = [
 ];
 
 impl CgroupLayout {
-    /// The memory that the limits of this process's group and its ancestors leave. A container sees its own
-    /// group as the topmost.
-    fn groups(&self, root: &Path, own: &str) -> Vec<u64> {
+    /// The amounts of this process's group and its ancestors. A container sees its own group as the topmost.
+    fn groups(&self, root: &Path, own: &str, of_group: fn(&CgroupLayout, &Path) -> Option<u64>) -> Vec<u64> {
         // A process without a line for this layout is in its topmost group at most.
         let own = own.lines().find_map(|line| self.path_in(line)).unwrap_or_default();
         let below: Vec<&str> = own.split('/').filter(|name| !name.is_empty() && *name != "..").collect();
         let top = root.join(self.folder);
         let group = |count| below[..count].iter().fold(top.clone(), |path: PathBuf, name| path.join(name));
-        (0..=below.len()).filter_map(|count| self.left(&group(count))).collect()
+        (0..=below.len()).filter_map(|count| of_group(self, &group(count))).collect()
     }
 
     /// The path of the group in a line such as `4:cpu,memory:/a`, if the line belongs to this layout.
     fn path_in<'a>(&self, line: &'a str) -> Option<&'a str> {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         controllers.split(',').any(|name| name == self.controllers).then_some(path)
+    }
+
+    /// KiB of a group's limit, if it has one that can be read.
+    fn most(&self, group: &Path) -> Option<u64> {
+        let most = read_to_string(group.join(self.most)).ok()?.trim().parse::<u64>().ok()?;
+        Some(most / 1024)
     }
 
     /// KiB that a group's limit leaves, if it has one that can be read.
@@ -172,6 +197,17 @@ mod tests {
         assert_eq!(free(&[&[SYSTEM], &before[..]].concat()), Some(300), "the first version");
         let top = [("sys/fs/cgroup/memory.max", "4096\n"), ("sys/fs/cgroup/memory.current", "8192\n")];
         assert_eq!(free(&[&[SYSTEM], &top[..]].concat()), Some(0), "a container");
+    }
+
+    #[test]
+    fn the_limit_is_that_of_the_machine_or_of_a_group() {
+        let limit = |files: &[(&str, &str)]| limit_kib_below(machine(files).path());
+        assert_eq!(limit(&[]), None);
+        assert_eq!(limit(&[SYSTEM]), Some(900));
+        let group = |most| [SYSTEM, ("proc/self/cgroup", "0::/a\n"), ("sys/fs/cgroup/a/memory.max", most)];
+        assert_eq!(limit(&group("max\n")), Some(900));
+        assert_eq!(limit(&group("409600\n")), Some(400));
+        assert_eq!(limit(&group("4096000\n")), Some(900));
     }
 
     /// A limit alone says nothing about the memory of the machine.
