@@ -99,6 +99,21 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
+    /// Unused documents were not deleted, or the contents of deleted ones not removed, or the time was not recorded. It is tried again.
+    CleanupFailed {
+        /// The reason.
+        reason: String,
+    },
+    /// The clock of the machine is behind the time when the storage was used last.
+    ClockBehind {
+        /// By how much.
+        seconds: u64,
+    },
+    /// The stored bytes of an identity are counted as less than 0.
+    CountWrong {
+        /// The name of the identity.
+        owner: String,
+    },
     /// A client was not let in.
     ClientRefused {
         /// The address of the client.
@@ -169,6 +184,9 @@ impl Fact {
             Self::CommandFailed { .. } => "command-failed",
             Self::BlobDamaged { .. } => "blob-damaged",
             Self::BlobFailed { .. } => "blob-failed",
+            Self::CleanupFailed { .. } => "cleanup-failed",
+            Self::ClockBehind { .. } => "clock-behind",
+            Self::CountWrong { .. } => "count-wrong",
             Self::ClientRefused { .. } => "client-refused",
             Self::ProxyUnclear { .. } => "proxy-unclear",
             Self::RightsUnknown { .. } => "rights-unknown",
@@ -199,6 +217,9 @@ impl Fact {
             | Self::Recovered
             | Self::BlobDamaged { .. }
             | Self::BlobFailed { .. }
+            | Self::CleanupFailed { .. }
+            | Self::ClockBehind { .. }
+            | Self::CountWrong { .. }
             | Self::ClientRefused { .. }
             | Self::ProxyUnclear { .. }
             | Self::KeysUnreachable { .. }
@@ -242,6 +263,24 @@ impl fmt::Display for Fact {
                 write!(f, "blob {blob} is damaged on the disk until it is put again: {reason}")
             }
             Self::BlobFailed { reason } => write!(f, "a request for a blob failed: {reason}"),
+            Self::CleanupFailed { reason } => {
+                write!(
+                    f,
+                    "deleted and unused documents could not be looked at, which is tried again: {reason}"
+                )
+            }
+            Self::ClockBehind { seconds } => {
+                write!(
+                    f,
+                    "the clock of this machine is {seconds} seconds behind the last use of the storage: set it, since tokens expire by it"
+                )
+            }
+            Self::CountWrong { owner } => {
+                write!(
+                    f,
+                    "the stored bytes of {owner:?} are counted wrong: correct them by `hashmill serve check`"
+                )
+            }
             Self::ClientRefused { address, reason } => {
                 write!(f, "the client at {address} was refused: {reason}")
             }

@@ -34,5 +34,5 @@ pub use identity::{Identity, ParseRuleError, Rule};
 pub use ids::{BatchId, CommandId, RequestId, SocketId, WorkId};
 pub use storage::{
     BlobHash, BlobReference, ChunkKey, ChunkKind, Command, CommandOutcome, DocumentState, Owner,
-    ParseBlobHashError, StoredChunk, StoredDocument, Tombstone, TombstoneChange,
+    ParseBlobHashError, StorageClock, StoredChunk, StoredDocument, Tombstone, TombstoneChange,
 };

@@ -17,15 +17,16 @@ pub(crate) use commands::doc::{
     MergeArgs, NewArgs, PatchArgs, PutArgs, RescueArgs, ShowArgs, SpliceArgs, SquashArgs, SyncArgs, UndoArgs,
     ViewArgs,
 };
+#[cfg(feature = "serve")]
+pub(crate) use commands::{
+    BackUpStorageArgs, CheckStorageArgs, DeleteDocumentArgs, DoctorArgs, ExportStorageArgs,
+    ImportStorageArgs, InitArgs, ListDocumentsArgs, LogFormat, RestoreStorageArgs, ServeArgs, ServeCommand,
+    ShowDocumentArgs, StorageFlag, TokenArgs, UndeleteDocumentArgs,
+};
 pub(crate) use commands::{
     BenchArgs, CalibrateArgs, Command, CompareArgs, CsvColumn, EngineFlags, EnginesFlags, FileFlags,
     HashArgs, InfoArgs, InputFlags, KdfArgs, Kib, LimitFlags, NeedsRehashArgs, PasswordCommand, PolicyFlags,
     StoredFlags, SumArgs, TuneArgs, UpgradeArgs, VerifyArgs,
-};
-#[cfg(feature = "serve")]
-pub(crate) use commands::{
-    CheckStorageArgs, DeleteDocumentArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, ListDocumentsArgs,
-    LogFormat, ServeArgs, ServeCommand, ShowDocumentArgs, StorageFlag, TokenArgs, UndeleteDocumentArgs,
 };
 #[cfg(feature = "generate")]
 pub(crate) use parser::definition;

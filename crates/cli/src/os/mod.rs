@@ -2,11 +2,15 @@
 
 mod prompt;
 mod signals;
+#[cfg(feature = "serve")]
+mod storage;
 mod streams;
 mod temp_cleanup;
 
 pub(crate) use prompt::read_hidden;
 pub(crate) use signals::{SignalBlock, deliver_signal, exit_by_sigpipe};
+#[cfg(feature = "serve")]
+pub(crate) use storage::{free_bytes, max_open_files, mode_of, mount_of};
 pub(crate) use streams::{Output, duplicate, output_descriptor, stdin};
 pub(crate) use temp_cleanup::TempFileGuard;
 

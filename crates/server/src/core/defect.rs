@@ -33,6 +33,12 @@ pub(crate) enum Defect {
     PurgesEarly,
     /// A compaction deletes chunks that its snapshot does not cover.
     DeletesUnread,
+    /// Deleted documents are judged by the clock of the machine, which may jump.
+    #[cfg(test)]
+    TrustsMachineClock,
+    /// A backup is restored while a server uses the storage.
+    #[cfg(test)]
+    RestoresInUse,
 }
 
 impl Core {

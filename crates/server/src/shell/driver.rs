@@ -16,7 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 
 use super::metrics::{ShellCounts, write_metrics};
-use super::store::Store;
+use super::store::{OwnerCounts, Store};
 use crate::config::Config;
 use crate::core::Core;
 use crate::document::{DocumentDetails, DocumentJob};
@@ -87,6 +87,8 @@ enum Input {
     /// A request for details of a document, with up to a number of changes.
     Inspection(DocumentId, usize, oneshot::Sender<Option<DocumentDetails>>),
     Look(Look),
+    /// Differences to correct counts of stored bytes by, and where the outcome goes.
+    Adjust(BTreeMap<String, i64>, oneshot::Sender<Result<(), IoFailure>>),
 }
 
 enum StoreJob {
@@ -94,6 +96,7 @@ enum StoreJob {
     Put(RequestId, StoredChunk),
     Delete(RequestId, Vec<ChunkKey>),
     Execute(RequestId, DocumentId, Command),
+    Adjust(BTreeMap<String, i64>, oneshot::Sender<Result<(), IoFailure>>),
 }
 
 enum WorkerJob {
@@ -287,6 +290,16 @@ impl Handle {
         received.await.ok()
     }
 
+    /// Corrects counts of stored bytes by these differences, in order with other writes. `None` if the core has ended.
+    pub(super) async fn adjust_counts(
+        &self,
+        differences: BTreeMap<String, i64>,
+    ) -> Option<Result<(), IoFailure>> {
+        let (answer, received) = oneshot::channel();
+        self.send(Input::Adjust(differences, answer));
+        received.await.ok()
+    }
+
     pub(super) fn change_rights(&self, socket: SocketId, identity: Arc<Identity>) {
         self.send(Input::Event(Event::RightsChanged(socket, identity)));
     }
@@ -392,6 +405,10 @@ impl CoreThread {
                     look(&View { core: &self.core, sockets: &self.sockets });
                     continue;
                 }
+                Ok(Input::Adjust(differences, answer)) => {
+                    drop(self.writes.send(StoreJob::Adjust(differences, answer)));
+                    continue;
+                }
                 Ok(Input::Report(fact)) => {
                     report(&fact);
                     continue;
@@ -484,30 +501,37 @@ impl CoreThread {
 /// Writes in order, each durable before its outcome is reported. Counts of owners come first.
 fn run_writes(jobs: &Receiver<StoreJob>, store: &Store, inputs: &Sender<Input>, counts: &ShellCounts) {
     while let Ok(job) = jobs.recv() {
-        let (event, owners) = match job {
+        let (event, OwnerCounts { changed, negative }) = match job {
             StoreJob::Append(batch, chunks, owners) => {
                 let start = Instant::now();
                 let (result, owners) = split(store.put(&chunks, &owners).map(|owners| ((), owners)));
                 counts.note_commit(start.elapsed());
-                (Event::Appended(batch, result), owners)
+                (Some(Event::Appended(batch, result)), owners)
             }
             StoreJob::Put(request, chunk) => {
                 let result = store.put(&[chunk], &BTreeMap::new());
                 let (result, owners) = split(result.map(|owners| ((), owners)));
-                (Event::Completed(request, result), owners)
+                (Some(Event::Completed(request, result)), owners)
             }
             StoreJob::Delete(request, keys) => {
                 let (result, owners) = split(store.delete(&keys).map(|owners| ((), owners)));
-                (Event::Completed(request, result), owners)
+                (Some(Event::Completed(request, result)), owners)
             }
             StoreJob::Execute(request, document, command) => {
                 let (result, owners) = split(store.execute(&document, command));
-                (Event::Executed(request, result), owners)
+                (Some(Event::Executed(request, result)), owners)
+            }
+            StoreJob::Adjust(differences, answer) => {
+                let (result, owners) = split(store.adjust_counts(&differences).map(|owners| ((), owners)));
+                // The request may have ended.
+                let _ = answer.send(result);
+                (None, owners)
             }
         };
-        let counted = (!owners.is_empty()).then_some(Event::BytesCounted(owners));
-        for event in counted.into_iter().chain([event]) {
-            if inputs.send(Input::Event(event)).is_err() {
+        let reports = negative.into_iter().map(|owner| Input::Report(Fact::CountWrong { owner }));
+        let counted = (!changed.is_empty()).then_some(Event::BytesCounted(changed));
+        for input in reports.chain(counted.into_iter().chain(event).map(Input::Event)) {
+            if inputs.send(input).is_err() {
                 return;
             }
         }
@@ -515,10 +539,10 @@ fn run_writes(jobs: &Receiver<StoreJob>, store: &Store, inputs: &Sender<Input>, 
 }
 
 /// The outcome of a write, and the counts of owners that it changed.
-fn split<T>(result: Result<(T, Vec<Owner>), IoFailure>) -> (Result<T, IoFailure>, Vec<Owner>) {
+fn split<T>(result: Result<(T, OwnerCounts), IoFailure>) -> (Result<T, IoFailure>, OwnerCounts) {
     match result {
         Ok((outcome, owners)) => (Ok(outcome), owners),
-        Err(failure) => (Err(failure), Vec::new()),
+        Err(failure) => (Err(failure), OwnerCounts::default()),
     }
 }
 

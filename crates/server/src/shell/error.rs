@@ -71,7 +71,7 @@ pub enum RunError {
     NotStored,
     /// All changes are stored, and the latest uses of documents are not.
     #[error(
-        "the latest uses of documents could not be recorded: unused ones may be deleted somewhat early: {0}"
+        "the latest uses of documents and the time could not be recorded: unused documents may be deleted somewhat early: {0}"
     )]
     UsesNotRecorded(String),
     /// The files of blobs cannot be used.

@@ -26,14 +26,19 @@ use tokio::sync::watch;
 
 use crate::access::Access;
 use crate::config::Config;
+use crate::event::IoFailure;
 use crate::fact::Fact;
+use crate::storage::{StorageClock, seconds_behind};
 use hashmill_repo::StorageId;
 
 pub use admin::{
     AdminSettings, DeletedDocument, DocumentSizes, execute, list_deleted, list_documents, show_document,
 };
 pub use error::{OpenError, RunError};
-pub use transfer::{TransferCounts, TransferError, TransferFact, check, export, import};
+pub use transfer::{
+    BACKUP_MAGIC, RestoreOptions, StorageSummary, TransferCounts, TransferError, TransferFact, WrongCount,
+    back_up, check, export, import, inspect, read_backup, restore,
+};
 pub use transport::{
     Authorities, Certificate, CertificateError, ClientError, ForwardedError, NetworkError, ServiceUrl,
     ServiceUrlError, TrustedProxies,
@@ -43,7 +48,7 @@ use admin::{Admin, Feed, Rates, Sources};
 use auth::{Authentication, Gate, RightsService};
 use blobs::Blobs;
 use driver::Driver;
-use store::Store;
+use store::{RunningClock, Store};
 use transport::{HttpClient, Tls, watch_expiry};
 
 /// Time for storing what was received, after a request to stop.
@@ -70,7 +75,7 @@ pub struct Settings {
     pub authorities: Authorities,
     /// The most that any client may do.
     pub max_access: Access,
-    /// The time in seconds since 1970, for tokens.
+    /// The time in seconds since 1970, for tokens and new storages.
     pub unix_time: fn() -> u64,
     /// Maximum size of a message of a client.
     pub max_frame_bytes: usize,
@@ -88,7 +93,7 @@ pub struct Settings {
     pub has_metrics: bool,
     /// Requests of the operator.
     pub admin: AdminSettings,
-    /// A deleted document can be brought back for this time. Then its contents are removed.
+    /// A deleted document can be brought back for this time, while a server runs. Then its contents are removed.
     pub undelete_time: Duration,
     /// Blobs beside documents. `None`: there are none.
     pub blobs: Option<BlobSettings>,
@@ -147,6 +152,9 @@ pub struct Server {
     admin: Option<(TcpListener, SocketAddr)>,
     settings: Settings,
     store: Arc<Store>,
+    clock: StorageClock,
+    /// The clock of the machine is far behind by this.
+    seconds_behind: Option<u64>,
     stop: watch::Sender<bool>,
     authentication: watch::Sender<Arc<Authentication>>,
     certificates: Option<watch::Sender<Certificate>>,
@@ -192,9 +200,14 @@ impl Server {
     pub fn open(settings: Settings) -> Result<Server, OpenError> {
         let new_storage_id = StorageId::from_random_bytes(settings.new_storage_id);
         let mut store = Store::open(&settings.folder, new_storage_id.as_str())?;
-        store.record_uses_from_now_on(settings.idle_time.is_some()).map_err(|failure| {
-            OpenError::Storage { path: settings.folder.clone(), reason: failure.reason().to_owned() }
-        })?;
+        let failed = |failure: IoFailure| OpenError::Storage {
+            path: settings.folder.clone(),
+            reason: failure.reason().to_owned(),
+        };
+        store.record_uses_from_now_on(settings.idle_time.is_some()).map_err(failed)?;
+        let unix_time = (settings.unix_time)();
+        let clock = store.clock(unix_time).map_err(failed)?;
+        let seconds_behind = seconds_behind(store.recorded_unix_time().map_err(failed)?, unix_time);
         let runtime =
             tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(OpenError::Threads)?;
         let (listener, address) = runtime.block_on(listen(&settings.listen))?;
@@ -213,13 +226,16 @@ impl Server {
         let client = needs_client.then(|| HttpClient::new(&settings.authorities)).transpose()?;
         let (stop, _) = watch::channel(false);
         let (authentication, _) = watch::channel(Arc::new(settings.authentication.clone()));
+        let store = Arc::new(store);
         Ok(Server {
             runtime,
             listener,
             address,
             admin,
             settings,
-            store: Arc::new(store),
+            store,
+            clock,
+            seconds_behind,
             stop,
             authentication,
             certificates,
@@ -267,6 +283,8 @@ impl Server {
             admin: admin_listener,
             settings,
             store,
+            clock,
+            seconds_behind,
             stop,
             authentication,
             certificates,
@@ -288,6 +306,10 @@ impl Server {
             published.publish(fact);
             report(fact);
         };
+        if let Some(seconds) = seconds_behind {
+            report(&Fact::ClockBehind { seconds });
+        }
+        let clock = RunningClock::start(clock);
         let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
         let result = runtime.block_on(async {
             let mut issuer = None;
@@ -304,7 +326,7 @@ impl Server {
             }
             let (rights, max_access) = (authentication.subscribe(), settings.max_access);
             let gate = Gate::new(rights, issuer, callback, max_access, settings.unix_time);
-            let sweeper = admin::Sweeper::new(driver.handle(), Arc::clone(&store), &settings);
+            let sweeper = admin::Sweeper::new(driver.handle(), Arc::clone(&store), &settings, clock);
             let blobs = Blobs::open(driver.handle(), gate.clone(), &store, &settings);
             let blobs = blobs.map_err(RunError::Blobs)?;
             let mut http = http::Http::new(driver.handle(), gate, blobs.clone(), &settings);
@@ -360,7 +382,9 @@ impl Server {
         runtime.shutdown_timeout(Duration::from_secs(1));
         if result.is_ok() {
             driver.join();
-            let recorded = store.record_uses((settings.unix_time)());
+            let recorded = store
+                .record_uses(clock.now())
+                .and_then(|()| store.record_clock(clock.now(), (settings.unix_time)()));
             recorded.map_err(|failure| RunError::UsesNotRecorded(failure.reason().to_owned()))?;
         }
         result

@@ -1,6 +1,7 @@
 //! Simulated storage: writes that fail, have an unknown outcome, or are lost or torn by a crash.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 use hashmill_testkit::Rng;
@@ -10,8 +11,8 @@ use super::scenario::Knobs;
 use super::violation::Violation;
 use crate::event::IoFailure;
 use crate::storage::{
-    ChunkKey, Command, CommandOutcome, DocumentState, Owner, StoredChunk, StoredDocument, Tombstone,
-    TombstoneChange,
+    ChunkKey, Command, CommandOutcome, DocumentState, Owner, StorageClock, StoredChunk, StoredDocument,
+    Tombstone, TombstoneChange,
 };
 
 /// A write under way.
@@ -26,14 +27,42 @@ pub(super) enum Write {
 /// The storage: what survives a crash now.
 #[derive(Default)]
 pub(super) struct Disk {
-    stored: BTreeMap<ChunkKey, Vec<u8>>,
-    tombstones: BTreeMap<DocumentId, Tombstone>,
-    owners: BTreeMap<DocumentId, String>,
+    contents: Contents,
+    /// The time of the world.
+    pub(super) now: Duration,
+    undelete_time: Duration,
     /// All writes fail.
     pub(super) is_out: bool,
 }
 
+/// All that is stored at one moment. A backup of it is a copy.
+#[derive(Clone, Default)]
+pub(super) struct Contents {
+    stored: BTreeMap<ChunkKey, Vec<u8>>,
+    tombstones: BTreeMap<DocumentId, Tombstone>,
+    /// When documents were deleted, by the time of the world.
+    deleted_at: BTreeMap<DocumentId, Duration>,
+    owners: BTreeMap<DocumentId, String>,
+    /// The record of the storage's clock.
+    clock: Option<u64>,
+}
+
+impl Contents {
+    pub(super) fn tombstone(&self, document: &DocumentId) -> Option<Tombstone> {
+        self.tombstones.get(document).copied()
+    }
+
+    pub(super) fn chunks(&self) -> impl Iterator<Item = StoredChunk> {
+        self.stored.iter().map(|(key, bytes)| StoredChunk { key: key.clone(), bytes: bytes.clone() })
+    }
+}
+
 impl Disk {
+    /// An empty storage. A deleted document must not be purged before this time has passed.
+    pub(super) fn new(undelete_time: Duration) -> Disk {
+        Disk { undelete_time, ..Disk::default() }
+    }
+
     /// Carries out a write, or part of it. Returns the outcome that the server hears.
     pub(super) fn finish(
         &mut self,
@@ -61,45 +90,73 @@ impl Disk {
                 chunks.into_iter().try_for_each(|chunk| self.put(chunk, promise))?;
             }
             Write::Delete(keys) => keys.iter().try_for_each(|key| self.delete(key, promise))?,
-            Write::Execute(document, command) => return Ok(self.execute(&document, command, promise)),
+            Write::Execute(document, command) => return self.execute(&document, command, promise),
         }
         Ok(CommandOutcome::Done)
     }
 
-    fn execute(&mut self, document: &DocumentId, command: Command, promise: &mut Promise) -> CommandOutcome {
-        let tombstone = self.tombstones.get(document).copied();
+    fn execute(
+        &mut self,
+        document: &DocumentId,
+        command: Command,
+        promise: &mut Promise,
+    ) -> Result<CommandOutcome, Violation> {
+        let tombstone = self.contents.tombstones.get(document).copied();
         // Every document is old enough for the rule about unused ones.
         let state = DocumentState { tombstone, has_chunks: self.has_chunks(document), used_at: Some(0) };
         let (outcome, change) = command.decide(state);
         match change {
             TombstoneChange::Nothing => {}
-            TombstoneChange::Insert(tombstone) => drop(self.tombstones.insert(document.clone(), tombstone)),
-            TombstoneChange::Remove => drop(self.tombstones.remove(document)),
+            TombstoneChange::Insert(tombstone) => {
+                self.contents.tombstones.insert(document.clone(), tombstone);
+                self.contents.deleted_at.insert(document.clone(), self.now);
+            }
+            TombstoneChange::Remove => drop(self.contents.tombstones.remove(document)),
             TombstoneChange::RemoveChunks(tombstone) => {
-                self.stored.retain(|key, _| key.document != *document);
-                self.owners.remove(document);
-                self.tombstones.insert(document.clone(), tombstone);
+                let deleted_at = self.contents.deleted_at.get(document).copied().unwrap_or_default();
+                // The clock of the storage has whole seconds.
+                if self.now + Duration::from_secs(1) < deleted_at + self.undelete_time {
+                    let detail = format!("{document}: deleted at {deleted_at:?}, purged at {:?}", self.now);
+                    return Err(Violation::new("deletion", detail));
+                }
+                self.contents.stored.retain(|key, _| key.document != *document);
+                self.contents.owners.remove(document);
+                self.contents.tombstones.insert(document.clone(), tombstone);
                 promise.note_purged(document);
             }
         }
-        outcome
+        Ok(outcome)
+    }
+
+    /// Records the clock of the storage.
+    pub(super) fn record_clock(&mut self, now: u64) {
+        if !self.is_out {
+            self.contents.clock = Some(now);
+        }
+    }
+
+    /// The clock of the storage for a server that starts now.
+    pub(super) fn clock(&self, unix_time: u64) -> StorageClock {
+        let latest = self.contents.tombstones.values().map(|tombstone| tombstone.deleted_at).max();
+        StorageClock::resume(self.contents.clock, latest, unix_time)
     }
 
     fn add_owner(&mut self, document: DocumentId, name: String) {
-        self.owners.entry(document).or_insert(name);
+        self.contents.owners.entry(document).or_insert(name);
     }
 
     /// The owner of a document.
     pub(super) fn owner(&self, document: &DocumentId) -> Option<Owner> {
-        let name = self.owners.get(document)?;
+        let name = self.contents.owners.get(document)?;
         self.owned_bytes().into_iter().find(|owner| owner.name == *name)
     }
 
     /// Bytes of all chunks of each owner.
     pub(super) fn owned_bytes(&self) -> Vec<Owner> {
-        let mut counts: BTreeMap<&str, u64> = self.owners.values().map(|name| (name.as_str(), 0)).collect();
-        for (key, bytes) in &self.stored {
-            if let Some(name) = self.owners.get(&key.document) {
+        let mut counts: BTreeMap<&str, u64> =
+            self.contents.owners.values().map(|name| (name.as_str(), 0)).collect();
+        for (key, bytes) in &self.contents.stored {
+            if let Some(name) = self.contents.owners.get(&key.document) {
                 *counts.entry(name).or_default() += bytes.len() as u64;
             }
         }
@@ -107,11 +164,21 @@ impl Disk {
     }
 
     pub(super) fn has_chunks(&self, document: &DocumentId) -> bool {
-        self.stored.keys().any(|key| key.document == *document)
+        self.contents.stored.keys().any(|key| key.document == *document)
     }
 
     pub(super) fn tombstone(&self, document: &DocumentId) -> Option<Tombstone> {
-        self.tombstones.get(document).copied()
+        self.contents.tombstone(document)
+    }
+
+    /// A backup, as of one moment.
+    pub(super) fn back_up(&self) -> Contents {
+        self.contents.clone()
+    }
+
+    /// Replaces all that is stored.
+    pub(super) fn restore(&mut self, contents: Contents) {
+        self.contents = contents;
     }
 
     fn put(&mut self, chunk: StoredChunk, promise: &mut Promise) -> Result<(), Violation> {
@@ -120,14 +187,14 @@ impl Disk {
         }
         promise.note_stored(&chunk);
         let StoredChunk { key, bytes } = chunk;
-        match self.stored.insert(key.clone(), bytes) {
+        match self.contents.stored.insert(key.clone(), bytes) {
             Some(bytes) => promise.note_deleted(&StoredChunk { key, bytes }),
             None => Ok(()),
         }
     }
 
     fn delete(&mut self, key: &ChunkKey, promise: &mut Promise) -> Result<(), Violation> {
-        match self.stored.remove(key) {
+        match self.contents.stored.remove(key) {
             Some(bytes) => promise.note_deleted(&StoredChunk { key: key.clone(), bytes }),
             None => Ok(()),
         }
@@ -153,7 +220,7 @@ impl Disk {
                     match draw {
                         0 => self.put(chunk, promise)?,
                         // A chunk of the same name is complete already.
-                        1 if tears && !self.stored.contains_key(&chunk.key) => {
+                        1 if tears && !self.contents.stored.contains_key(&chunk.key) => {
                             chunk.bytes.truncate(rng.below(chunk.bytes.len()));
                             self.put(chunk, promise)?;
                         }
@@ -168,7 +235,7 @@ impl Disk {
             }
             Write::Execute(document, command) => {
                 if rng.below(2) == 0 {
-                    self.execute(&document, command, promise);
+                    self.execute(&document, command, promise)?;
                 }
             }
         }
@@ -185,7 +252,7 @@ impl Disk {
         if rng.below(100) < knobs.failed_loads {
             return Err(IoFailure::NotDone("read error".to_owned()));
         }
-        let of_document = self.stored.iter().filter(|(key, _)| key.document == *document);
+        let of_document = self.contents.stored.iter().filter(|(key, _)| key.document == *document);
         let mut chunks: Vec<StoredChunk> =
             of_document.map(|(key, bytes)| StoredChunk { key: key.clone(), bytes: bytes.clone() }).collect();
         if !chunks.is_empty() && rng.below(100) < knobs.damaged_loads {
@@ -198,7 +265,7 @@ impl Disk {
         }
         Ok(StoredDocument {
             chunks,
-            is_deleted: self.tombstones.contains_key(document),
+            is_deleted: self.contents.tombstones.contains_key(document),
             owner: self.owner(document),
         })
     }

@@ -104,6 +104,8 @@ fn known_mistakes_are_found() {
         (Defect::NoRenewal, &["rights", "convergence"], 100),
         (Defect::NoPause, &["rate"], 100),
         (Defect::NoRelease, &["convergence"], 200),
+        (Defect::TrustsMachineClock, &["deletion"], 600),
+        (Defect::RestoresInUse, &["promise", "panic", "convergence", "quota", "deletion"], 200),
     ] {
         let found =
             (0..most_seeds).find_map(|seed| Some((seed, run(&Scenario::new(seed), Some(defect)).1.err()?)));

@@ -14,6 +14,9 @@ pub(super) struct Promise {
     documents: BTreeMap<DocumentId, Changes>,
 }
 
+/// Changes that were confirmed to clients, by document.
+pub(super) type ConfirmedChanges = BTreeMap<DocumentId, BTreeSet<ChangeHash>>;
+
 #[derive(Default)]
 struct Changes {
     /// All changes that clients created, with their dependencies.
@@ -81,6 +84,34 @@ impl Promise {
         let changes = self.documents.entry(document.clone()).or_default();
         changes.stored.clear();
         changes.confirmed.clear();
+    }
+
+    /// Changes that were confirmed until now: a backup that begins now has them.
+    pub(super) fn confirmed(&self) -> ConfirmedChanges {
+        self.documents
+            .iter()
+            .map(|(document, changes)| (document.clone(), changes.confirmed.clone()))
+            .collect()
+    }
+
+    /// Notes that the storage was restored from a backup, and checks that it has all that was confirmed before. What was confirmed
+    /// later and is not in it is not promised any more.
+    pub(super) fn note_restored(
+        &mut self,
+        chunks: impl Iterator<Item = StoredChunk>,
+        confirmed: &ConfirmedChanges,
+    ) -> Result<(), Violation> {
+        self.documents.values_mut().for_each(|changes| changes.stored.clear());
+        chunks.for_each(|chunk| self.note_stored(&chunk));
+        for (document, changes) in &mut self.documents {
+            let stored = &changes.stored;
+            changes.confirmed.retain(|hash| stored.contains_key(hash));
+            let before = confirmed.get(document).into_iter().flatten();
+            if let Some(hash) = before.into_iter().find(|hash| !stored.contains_key(hash)) {
+                return Err(Violation::new("promise", format!("{document}: the backup lacks {hash}")));
+            }
+        }
+        Ok(())
     }
 
     /// Notes that a chunk is gone, and checks that its changes were not confirmed, or are stored elsewhere.

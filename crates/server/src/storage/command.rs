@@ -1,6 +1,6 @@
 //! Commands of the operator about single documents, and tombstones of deleted documents.
 
-/// A command about a document. Times are in seconds since 1970.
+/// A command about a document. Times are of the [`StorageClock`](super::StorageClock).
 ///
 /// Each command can be repeated: if its effect is there already, it is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +47,7 @@ pub enum CommandOutcome {
 /// The record of a deleted document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tombstone {
-    /// The time of the deletion, in seconds since 1970.
+    /// The time of the deletion, by the clock of the storage.
     pub deleted_at: u64,
     /// The chunks of the document are gone.
     pub is_purged: bool,
@@ -60,7 +60,7 @@ pub struct DocumentState {
     pub tombstone: Option<Tombstone>,
     /// Are there chunks?
     pub has_chunks: bool,
-    /// The latest use that was recorded, in seconds since 1970.
+    /// The latest use that was recorded, by the clock of the storage.
     pub used_at: Option<u64>,
 }
 

@@ -4,6 +4,7 @@ mod blob;
 #[cfg(feature = "shell")]
 mod blob_rules;
 mod chunk;
+mod clock;
 mod command;
 
 pub use blob::{BlobHash, BlobReference, ParseBlobHashError};
@@ -14,4 +15,7 @@ pub(crate) use blob_rules::{
 #[cfg(feature = "shell")]
 pub(crate) use chunk::name_of_bytes;
 pub use chunk::{ChunkKey, ChunkKind, Owner, StoredChunk, StoredDocument};
+pub use clock::StorageClock;
+#[cfg(feature = "shell")]
+pub(crate) use clock::seconds_behind;
 pub use command::{Command, CommandOutcome, DocumentState, Tombstone, TombstoneChange};

@@ -72,8 +72,7 @@ fn local_address(listening: SocketAddr) -> SocketAddr {
 
 pub(super) fn delete(flags: &DeleteDocumentArgs) -> Result<()> {
     let document = parse_document(&flags.document)?;
-    let at = date::now_seconds();
-    match execute(&document, &flags.storage, Command::Delete { at })? {
+    match execute(&document, &flags.storage, |at| Command::Delete { at })? {
         CommandOutcome::Done => output::print(&format!("deleted {document}\n")),
         _ => bail!("{document}: there is no such document"),
     }
@@ -81,7 +80,7 @@ pub(super) fn delete(flags: &DeleteDocumentArgs) -> Result<()> {
 
 pub(super) fn undelete(flags: &UndeleteDocumentArgs) -> Result<()> {
     let document = parse_document(&flags.document)?;
-    match execute(&document, &flags.storage, Command::Undelete)? {
+    match execute(&document, &flags.storage, |_| Command::Undelete)? {
         CommandOutcome::Done => output::print(&format!("brought {document} back\n")),
         CommandOutcome::Purged => {
             bail!("{document}: it was deleted so long ago that its contents were removed")
@@ -97,10 +96,15 @@ pub(super) fn parse_document(text: &str) -> Result<DocumentId> {
 }
 
 /// Carries out a command in the storage, or asks the server that uses it.
-fn execute(document: &DocumentId, storage: &StorageFlag, command: Command) -> Result<CommandOutcome> {
+fn execute(
+    document: &DocumentId,
+    storage: &StorageFlag,
+    command: fn(u64) -> Command,
+) -> Result<CommandOutcome> {
     let folder = storage_folder(storage);
-    match shell::execute(&folder, document, command) {
-        Err(TransferError::Open(OpenError::InUse(_))) => ask_server(&folder, document, command),
+    match shell::execute(&folder, document, date::now_seconds(), command) {
+        // The server has the time of its storage.
+        Err(TransferError::Open(OpenError::InUse(_))) => ask_server(&folder, document, command(0)),
         outcome => Ok(outcome?),
     }
 }
@@ -150,6 +154,34 @@ impl RunningServer {
                 let error = serde_json::from_str::<Answer>(&text).ok().and_then(|answer| answer.error);
                 Err(self.refusal(status, error))
             }
+        }
+    }
+
+    /// Passes a backup of its storage to `read`, as it comes.
+    pub(super) fn read_backup<T>(&self, read: impl FnOnce(&mut dyn Read) -> Result<T>) -> Result<T> {
+        let (status, mut body) = self.request("GET", "/admin/backup").with_context(|| self.name())?;
+        if status != 200 {
+            let answer = read_answer(body).with_context(|| self.name())?;
+            return Err(self.refusal(status, answer.error));
+        }
+        read(&mut body)
+    }
+
+    /// The number of documents in quarantine. `None`: the server has no metrics.
+    pub(super) fn count_quarantined(&self) -> Result<Option<u64>> {
+        let (status, body) = self.request("GET", "/metrics").with_context(|| self.name())?;
+        let mut text = String::new();
+        body.take(MAX_BYTES * 16).read_to_string(&mut text).with_context(|| self.name())?;
+        let value = text.lines().find_map(|line| line.strip_prefix("hashmill_documents_quarantined "));
+        Ok(value.filter(|_| status == 200).and_then(|value| value.parse().ok()))
+    }
+
+    /// Corrects wrong counts of stored bytes.
+    pub(super) fn correct_counts(&self) -> Result<()> {
+        let (status, answer) = self.post("/admin/counts/correct")?;
+        match answer.outcome.as_deref() {
+            Some("done") => Ok(()),
+            _ => Err(self.refusal(status, answer.error)),
         }
     }
 

@@ -1,7 +1,9 @@
 //! `hashmill serve`: a sync server for automerge-repo's clients.
 
 mod admin;
+mod backup;
 mod certificate;
+mod doctor;
 mod fact_log;
 mod listing;
 mod rights;
@@ -37,6 +39,9 @@ pub(crate) fn run(flags: &ServeArgs) -> Result<()> {
         Some(ServeCommand::Import(import)) => transfer::import(import),
         Some(ServeCommand::Export(export)) => transfer::export(export),
         Some(ServeCommand::Check(check)) => transfer::check(check),
+        Some(ServeCommand::Backup(backup)) => backup::back_up(backup),
+        Some(ServeCommand::Restore(restore)) => backup::restore(restore),
+        Some(ServeCommand::Doctor(doctor)) => doctor::examine(doctor),
         Some(ServeCommand::Delete(delete)) => admin::delete(delete),
         Some(ServeCommand::Undelete(undelete)) => admin::undelete(undelete),
         Some(ServeCommand::List(list)) => listing::list(list),

@@ -38,8 +38,9 @@ pub(crate) use password::{
 };
 #[cfg(feature = "serve")]
 pub(crate) use serve::{
-    CheckStorageArgs, DeleteDocumentArgs, ExportStorageArgs, ImportStorageArgs, InitArgs, ListDocumentsArgs,
-    LogFormat, ServeArgs, ServeCommand, ShowDocumentArgs, StorageFlag, TokenArgs, UndeleteDocumentArgs,
+    BackUpStorageArgs, CheckStorageArgs, DeleteDocumentArgs, DoctorArgs, ExportStorageArgs,
+    ImportStorageArgs, InitArgs, ListDocumentsArgs, LogFormat, RestoreStorageArgs, ServeArgs, ServeCommand,
+    ShowDocumentArgs, StorageFlag, TokenArgs, UndeleteDocumentArgs,
 };
 pub(crate) use sum::SumArgs;
 pub(crate) use tune::TuneArgs;

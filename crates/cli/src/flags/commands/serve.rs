@@ -70,6 +70,9 @@ pub(crate) enum ServeCommand {
     Import(ImportStorageArgs),
     Export(ExportStorageArgs),
     Check(CheckStorageArgs),
+    Backup(BackUpStorageArgs),
+    Restore(RestoreStorageArgs),
+    Doctor(DoctorArgs),
     Delete(DeleteDocumentArgs),
     Undelete(UndeleteDocumentArgs),
     List(ListDocumentsArgs),
@@ -140,17 +143,115 @@ pub(crate) struct ExportStorageArgs {
     pub(crate) storage: StorageFlag,
 }
 
-/// Read all documents of the storage, and name what is damaged
+/// Read all documents of the storage or of a backup, and name what is damaged
 ///
-/// The server is stopped meanwhile. Exit codes: 0 all is readable, 1 something is damaged or failed, 2 the command line cannot be used.
+/// A server that uses the storage goes on meanwhile. Counts of stored bytes that are wrong are corrected. Exit codes: 0 all is sound, 1
+/// something is damaged, was wrong or failed, 2 the command line cannot be used.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   hashmill serve check
-  hashmill serve check --data /var/lib/hashmill")]
+  hashmill serve check --data /var/lib/hashmill
+  hashmill serve check /backup/hashmill.backup")]
 pub(crate) struct CheckStorageArgs {
+    /// The backup to check, in place of the storage
+    #[arg(value_name = "BACKUP", conflicts_with = "data")]
+    pub(crate) backup: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) storage: StorageFlag,
+}
+
+/// Write everything that the storage has into one file
+///
+/// A server that uses the storage goes on meanwhile: the backup has all that was confirmed to clients before it began. It has documents,
+/// deleted ones, owners and the id of the storage, and digests of all of it. The file appears when it is complete, checked and on the
+/// disk; its owner alone can read it. Exit codes: 0 it is there, 1 something failed, 2 the command line cannot be used.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve backup /backup/hashmill.backup
+  hashmill serve backup /backup --data /var/lib/hashmill")]
+pub(crate) struct BackUpStorageArgs {
+    /// The file, where an earlier backup is replaced; or a directory, which gets a file named after the time
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) storage: StorageFlag,
+}
+
+/// Restore the storage from a backup
+///
+/// The directory is new or empty. The whole backup is checked before anything changes. The storage keeps its id, so that clients
+/// continue where they were, and send what the backup does not have. Exit codes: 0 all is restored, 1 the backup is damaged or
+/// something failed, 2 the command line cannot be used.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve restore /backup/hashmill.backup
+  hashmill serve restore /backup/hashmill.backup --data copy --new-storage-id")]
+pub(crate) struct RestoreStorageArgs {
+    /// The backup
+    #[arg(value_name = "BACKUP")]
+    pub(crate) from: PathBuf,
+
+    /// Replace the storage that is there
+    ///
+    /// No server uses it meanwhile. It is replaced at once when everything is restored.
+    #[arg(long)]
+    pub(crate) replace: bool,
+
+    /// Give the storage a new id
+    ///
+    /// For a copy that is served beside the original: clients take servers with one id for one storage.
+    #[arg(long)]
+    pub(crate) new_storage_id: bool,
+
+    /// Restore all sound parts of a damaged backup
+    ///
+    /// What is damaged is named and left out. The exit code is 1.
+    #[arg(long)]
+    pub(crate) salvage: bool,
+
+    #[command(flatten)]
+    pub(crate) storage: StorageFlag,
+}
+
+/// Say what would hurt a server with these settings in production
+///
+/// One line for each, with the remedy: access for everyone, a disk without room, too few open files, damaged documents, and others. The
+/// settings are those that the server is started with. Exit codes: 0 nothing was found, 1 something was found or failed, 2 the command
+/// line or a setting is wrong.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  hashmill serve doctor --settings hashmill-serve.toml
+  hashmill serve doctor --data /var/lib/hashmill --json")]
+pub(crate) struct DoctorArgs {
+    /// Settings file of the server
+    #[arg(long, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
+
+    /// Address of the server, as for `hashmill serve`
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+
+    /// Directory of the storage, as for `hashmill serve`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// The server is started with --open-to-all
+    #[arg(long)]
+    pub(crate) open_to_all: bool,
+
+    /// Do not read all documents
+    #[arg(long)]
+    pub(crate) skip_documents: bool,
+
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Delete a document

@@ -4,13 +4,13 @@ mod blobs;
 mod deletion;
 mod faults;
 mod limits;
+mod operation;
 mod operator;
 mod rights;
 mod starts;
 #[cfg(target_os = "linux")]
 mod storms;
 mod sync;
-mod transfer;
 mod transport;
 
 use crate::world::{Done, World, finish, hashmill};
@@ -77,6 +77,13 @@ impl Server {
     fn end(mut self) -> String {
         self.child.kill().expect("it runs");
         finish(self.child).err
+    }
+
+    /// Ends it at once, and returns the id of its storage.
+    fn kill_for_id(self) -> String {
+        let storage_id = self.storage_id.clone();
+        self.kill();
+        storage_id
     }
 
     /// Asks it to stop, and waits for its end.

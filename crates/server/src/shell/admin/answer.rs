@@ -73,7 +73,12 @@ pub(super) fn file_response(kind: &'static str, text: &'static str) -> Response<
 
 /// Events as they come, in the format of server-sent events.
 pub(super) fn events_response(events: Receiver<Bytes>) -> Response<ResponseBody> {
-    response(StatusCode::OK, "text/event-stream", DATA_POLICY, boxed(EventStream(events)))
+    response(StatusCode::OK, "text/event-stream", DATA_POLICY, boxed(Pieces(events)))
+}
+
+/// A file that is made while it is sent.
+pub(super) fn pieces_response(pieces: Receiver<Bytes>) -> Response<ResponseBody> {
+    response(StatusCode::OK, "application/octet-stream", DATA_POLICY, boxed(Pieces(pieces)))
 }
 
 pub(super) fn redirect(location: &'static str) -> Response<ResponseBody> {
@@ -105,10 +110,10 @@ fn response(
     response
 }
 
-/// Events in a queue as the body of a response, which ends with the queue.
-struct EventStream(Receiver<Bytes>);
+/// Pieces in a queue as the body of a response, which ends with the queue.
+struct Pieces(Receiver<Bytes>);
 
-impl Body for EventStream {
+impl Body for Pieces {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -116,6 +121,6 @@ impl Body for EventStream {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event))))
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
     }
 }

@@ -1,6 +1,7 @@
 //! The operator's interface: requests over HTTP to a running server, its dashboard, and commands to a storage that no server uses.
 
 mod answer;
+mod backup_stream;
 mod catalogue;
 mod events;
 mod guard;

@@ -1,11 +1,13 @@
 //! Commands to a storage that no server uses, and lists of its documents.
 
 use std::path::Path;
+use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 use serde_json::{Value, json};
 
 use super::catalogue::read_stored;
+use crate::event::IoFailure;
 use crate::shell::transfer::{TransferError, open_existing, storage_error};
 use crate::storage::{Command, CommandOutcome, Tombstone};
 
@@ -35,15 +37,20 @@ pub struct DeletedDocument {
     pub tombstone: Tombstone,
 }
 
-/// Carries out a command about a document of the storage in `folder`. A storage that a server uses is an error: see
-/// [`AdminSettings`](crate::shell::AdminSettings).
+/// Carries out a command about a document of the storage in `folder`: the one that `command` makes of the time of the storage. A
+/// storage that a server uses is an error: see [`AdminSettings`](crate::shell::AdminSettings).
 pub fn execute(
     folder: &Path,
     document: &DocumentId,
-    command: Command,
+    unix_time: u64,
+    command: impl FnOnce(u64) -> Command,
 ) -> Result<CommandOutcome, TransferError> {
     let store = open_existing(folder)?;
-    let (outcome, _) = store.execute(document, command).map_err(|failure| storage_error(folder, &failure))?;
+    let failed = |failure: IoFailure| storage_error(folder, &failure);
+    let now = store.clock(unix_time).map_err(failed)?.after(Duration::ZERO);
+    // So that the next server does not start from another time.
+    store.record_clock(now, unix_time).map_err(failed)?;
+    let (outcome, _) = store.execute(document, command(now)).map_err(failed)?;
     Ok(outcome)
 }
 

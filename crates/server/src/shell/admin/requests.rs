@@ -2,16 +2,21 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hashmill_repo::DocumentId;
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-use super::answer::{Refusal, ResponseBody, events_response, file_response, json_response, redirect};
+use super::answer::{
+    Refusal, ResponseBody, events_response, file_response, json_response, pieces_response, redirect,
+};
+use super::backup_stream;
 use super::catalogue::Catalogue;
 use super::events::Feed;
 use super::guard::{Ends, Guard};
@@ -19,11 +24,12 @@ use super::rates::Rates;
 use super::routes::{self, Change, Operation};
 use super::sweeper::Sweeper;
 use crate::core::{Counts, SocketView, Usage};
-use crate::event::Intervention;
+use crate::event::{Intervention, IoFailure};
 use crate::ids::SocketId;
 use crate::shell::Settings;
 use crate::shell::driver::Handle;
-use crate::shell::store::Store;
+use crate::shell::store::{RunningClock, Store};
+use crate::shell::transfer::BackupKey;
 use crate::storage::{Command, CommandOutcome};
 
 /// Maximum time for a command, after which the operator is told to ask again.
@@ -53,6 +59,8 @@ struct ServerFacts {
 pub(in crate::shell) struct Admin {
     guard: Guard,
     core: Handle,
+    store: Arc<Store>,
+    clock: RunningClock,
     unix_time: fn() -> u64,
     sweeper: Arc<Notify>,
     stop: watch::Sender<bool>,
@@ -60,6 +68,7 @@ pub(in crate::shell) struct Admin {
     rates: Rates,
     catalogue: Arc<Catalogue>,
     facts: ServerFacts,
+    backups: AtomicU64,
 }
 
 /// A request, without its body.
@@ -105,14 +114,17 @@ impl Admin {
         };
         Admin {
             guard,
-            catalogue: Arc::new(Catalogue::new(core.clone(), store, settings.undelete_time)),
+            catalogue: Arc::new(Catalogue::new(core.clone(), Arc::clone(&store), settings.undelete_time)),
             core,
+            store,
+            clock: sweeper.clock(),
             unix_time: settings.unix_time,
             sweeper: sweeper.waker(),
             stop,
             feed,
             rates,
             facts,
+            backups: AtomicU64::new(0),
         }
     }
 
@@ -146,6 +158,11 @@ impl Admin {
             let events = self.feed.start(Arc::clone(&self.catalogue), document, permit, abort);
             return Ok(events_response(events));
         }
+        if operation == Operation::Backup {
+            let store = Arc::clone(&self.store);
+            let pieces = backup_stream::start(store, self.backup_key(), (self.unix_time)()).await;
+            return pieces.map(pieces_response).map_err(|failure| storage_fails(&failure));
+        }
         if operation == Operation::OpenApi {
             return Ok(file_response("application/json", OPENAPI));
         }
@@ -171,14 +188,15 @@ impl Admin {
                 self.stop.send_replace(true);
                 return Ok((StatusCode::ACCEPTED, json!({ "outcome": "done" })));
             }
+            Operation::CorrectCounts => self.correct_counts().await?,
             // They have answers of other kinds.
-            Operation::Events { .. } | Operation::OpenApi => return Err(ends()),
+            Operation::Events { .. } | Operation::Backup | Operation::OpenApi => return Err(ends()),
         };
         Ok((StatusCode::OK, value))
     }
 
     async fn change(&self, document: DocumentId, change: Change) -> Result<(StatusCode, Value), Refusal> {
-        let delete = Command::Delete { at: (self.unix_time)() };
+        let delete = Command::Delete { at: self.clock.now() };
         let outcome = match change {
             Change::Delete => self.execute(document.clone(), delete).await?,
             Change::Undelete => self.execute(document.clone(), Command::Undelete).await?,
@@ -219,6 +237,26 @@ impl Admin {
             Ok(outcome) => outcome.ok_or_else(ends),
             Err(_) => Err(Refusal::unavailable("busy", "the server is busy: ask again later")),
         }
+    }
+
+    async fn correct_counts(&self) -> Result<Value, Refusal> {
+        let differences = Arc::clone(&self.store).run_blocking(Store::count_differences).await;
+        let differences = differences.map_err(|failure| storage_fails(&failure))?;
+        let count = differences.len();
+        let done = self.core.adjust_counts(differences).await.ok_or_else(ends)?;
+        done.map_err(|failure| storage_fails(&failure))?;
+        Ok(json!({ "outcome": "done", "corrected": count }))
+    }
+
+    /// Bytes that no writer of documents can know: they follow from the tokens of the operator.
+    fn backup_key(&self) -> BackupKey {
+        let number = self.backups.fetch_add(1, Ordering::Relaxed);
+        let mut hash = Sha256::new_with_prefix("hashmill backup");
+        self.guard.tokens.iter().for_each(|token| hash.update(token));
+        hash.update((self.unix_time)().to_le_bytes());
+        hash.update(number.to_le_bytes());
+        let digest = hash.finalize();
+        std::array::from_fn(|index| digest[index])
     }
 
     async fn describe_server(&self) -> Result<Value, Refusal> {
@@ -266,6 +304,10 @@ impl Admin {
             .collect();
         Ok(json!({ "connections": rows, "next": next }))
     }
+}
+
+fn storage_fails(failure: &IoFailure) -> Refusal {
+    Refusal::unavailable("failed", failure.reason())
 }
 
 fn ends() -> Refusal {

@@ -19,12 +19,23 @@ pub(super) enum Operation {
     Server,
     Stop,
     Documents(DocumentQuery),
-    Document { document: DocumentId, changes: usize },
+    Document {
+        document: DocumentId,
+        changes: usize,
+    },
     Change(DocumentId, Change),
-    Connections { after: Option<SocketId>, limit: usize },
+    Connections {
+        after: Option<SocketId>,
+        limit: usize,
+    },
     CloseConnection(SocketId),
     Rates,
-    Events { document: Option<DocumentId> },
+    Events {
+        document: Option<DocumentId>,
+    },
+    Backup,
+    /// Corrects wrong counts of the stored bytes of owners.
+    CorrectCounts,
     OpenApi,
 }
 
@@ -68,7 +79,7 @@ pub(super) enum Order {
 }
 
 /// Methods and paths, as in the OpenAPI document.
-pub(super) const ROUTES: [(&str, &str); 14] = [
+pub(super) const ROUTES: [(&str, &str); 16] = [
     ("get", "/admin/server"),
     ("post", "/admin/server/stop"),
     ("get", "/admin/documents"),
@@ -82,6 +93,8 @@ pub(super) const ROUTES: [(&str, &str); 14] = [
     ("post", "/admin/connections/{connection}/close"),
     ("get", "/admin/rates"),
     ("get", "/admin/events"),
+    ("get", "/admin/backup"),
+    ("post", "/admin/counts/correct"),
     ("get", "/admin/openapi.json"),
 ];
 
@@ -123,6 +136,8 @@ pub(super) fn parse(method: &Method, path: &str, query: Option<&str>) -> Result<
         "/admin/events" => Operation::Events {
             document: parameters.take("document").map(|text| parse_document(&text)).transpose()?,
         },
+        "/admin/backup" => Operation::Backup,
+        "/admin/counts/correct" => Operation::CorrectCounts,
         "/admin/openapi.json" => Operation::OpenApi,
         _ => Operation::Change(parse_document(id)?, Change::from_path(path)?),
     };

@@ -1,6 +1,8 @@
 //! Tables of blobs in a transaction that writes: which there are, and which references and claims need them.
 
-use redb::{ReadableTable, Table, TableDefinition, WriteTransaction};
+use std::collections::BTreeMap;
+
+use redb::{ReadTransaction, ReadableTable, Table, TableDefinition, WriteTransaction};
 
 use super::byte_counts::ByteChanges;
 use crate::access::Access;
@@ -54,6 +56,11 @@ impl<'t> BlobTables<'t> {
         Ok(self.blobs.get(blob)?.map(|len| len.value()))
     }
 
+    /// Length of a blob for counts of bytes. One without a record counts as 0.
+    fn counted_len(&self, blob: &[u8; 32]) -> Result<i64, redb::Error> {
+        Ok(self.len_of(blob)?.unwrap_or(0).cast_signed())
+    }
+
     /// Adds or renews a claim.
     pub(super) fn claim(
         &mut self,
@@ -64,7 +71,7 @@ impl<'t> BlobTables<'t> {
     ) -> Result<(), redb::Error> {
         let is_new = self.claims.insert((blob, name), at)?.is_none();
         if is_new {
-            changed.add(name, i128::from(self.len_of(blob)?.unwrap_or(0)));
+            changed.add(name, self.counted_len(blob)?);
         }
         Ok(())
     }
@@ -78,7 +85,7 @@ impl<'t> BlobTables<'t> {
     ) -> Result<(), redb::Error> {
         let was_there = self.claims.remove((blob, name))?.is_some();
         if was_there {
-            changed.add(name, -i128::from(self.len_of(blob)?.unwrap_or(0)));
+            changed.add(name, -self.counted_len(blob)?);
             self.released.insert(blob, ())?;
         }
         Ok(())
@@ -95,7 +102,7 @@ impl<'t> BlobTables<'t> {
         if self.references.get((document, blob))?.is_none() {
             self.references.insert((document, blob), name)?;
             self.referrers.insert((blob, document), ())?;
-            changed.add(name, i128::from(self.len_of(blob)?.unwrap_or(0)));
+            changed.add(name, self.counted_len(blob)?);
         }
         self.end_claim(blob, name, changed)
     }
@@ -110,7 +117,7 @@ impl<'t> BlobTables<'t> {
         let name = self.references.remove((document, blob))?.map(|name| name.value().to_owned());
         let Some(name) = name else { return Ok(false) };
         self.referrers.remove((blob, document))?;
-        changed.add(&name, -i128::from(self.len_of(blob)?.unwrap_or(0)));
+        changed.add(&name, -self.counted_len(blob)?);
         self.released.insert(blob, ())?;
         Ok(true)
     }
@@ -161,6 +168,36 @@ impl<'t> BlobTables<'t> {
         }
         Ok((removed, has_more))
     }
+}
+
+/// Bytes of the claims and references of each identity, as they are counted.
+pub(super) fn sums(transaction: &ReadTransaction) -> Result<BTreeMap<String, i64>, redb::Error> {
+    let (blobs, claims) = (transaction.open_table(BLOBS)?, transaction.open_table(CLAIMS)?);
+    let references = transaction.open_table(REFERENCES)?;
+    let len_of =
+        |blob: &[u8; 32]| Ok::<_, redb::Error>(blobs.get(blob)?.map_or(0, |len| len.value().cast_signed()));
+    let mut sums: BTreeMap<String, i64> = BTreeMap::new();
+    for claim in claims.iter()? {
+        let (key, _) = claim?;
+        let (blob, name) = key.value();
+        *sums.entry(name.to_owned()).or_default() += len_of(blob)?;
+    }
+    for reference in references.iter()? {
+        let (key, name) = reference?;
+        *sums.entry(name.value().to_owned()).or_default() += len_of(key.value().1)?;
+    }
+    Ok(sums)
+}
+
+/// Number and bytes of all blobs.
+pub(super) fn count_blobs(transaction: &ReadTransaction) -> Result<(u64, u64), redb::Error> {
+    let (mut count, mut bytes) = (0, 0);
+    let blobs = transaction.open_table(BLOBS)?;
+    for blob in blobs.iter()? {
+        count += 1;
+        bytes += blob?.1.value();
+    }
+    Ok((count, bytes))
 }
 
 /// The first entry of a blob in a table by blob and text.

@@ -4,7 +4,7 @@ use hashmill_repo::DocumentId;
 use redb::{ReadableDatabase as _, ReadableTable, ReadableTableMetadata as _, WriteTransaction};
 
 use super::blob_tables::{BLOBS, BlobTables, CLAIMS, Digest, REFERENCES, REFERRERS, UPLOADS, is_readable};
-use super::byte_counts::{ByteChanges, OWNED_BYTES};
+use super::byte_counts::{ByteChanges, OWNED_BYTES, counted_bytes};
 use super::chunk_tables::CHUNKS;
 use super::{Store, TOMBSTONES};
 use crate::event::IoFailure;
@@ -31,7 +31,7 @@ impl Store {
                 let mut owned_bytes = transaction.open_table(OWNED_BYTES)?;
                 let mut changed = ByteChanges::default();
                 let is_paid = is_paid_by(&tables.claims, &tables.references, &tables.referrers, blob, name)?;
-                let stored = owned_bytes.get(name)?.map_or(0, |bytes| bytes.value());
+                let stored = counted_bytes(&owned_bytes, name)?;
                 let is_over = !is_paid && max_bytes.is_some_and(|max| stored.saturating_add(len) > max);
                 if is_over {
                     None
@@ -39,7 +39,7 @@ impl Store {
                     tables.blobs.insert(&blob.0, len)?;
                     tables.claim(&blob.0, name, at, &mut changed)?;
                     transaction.open_table(UPLOADS)?.remove((name, &blob.0))?;
-                    Some(changed.write(&mut owned_bytes)?)
+                    Some(changed.write(&mut owned_bytes)?.changed)
                 }
             };
             match counts {
@@ -85,7 +85,7 @@ impl Store {
     ) -> Result<u64, IoFailure> {
         self.with_database(|database| {
             let transaction = database.begin_read()?;
-            let stored = transaction.open_table(OWNED_BYTES)?.get(name)?.map_or(0, |bytes| bytes.value());
+            let stored = counted_bytes(&transaction.open_table(OWNED_BYTES)?, name)?;
             let left = max_bytes.saturating_sub(stored);
             let Some(blob) = blob else { return Ok(left) };
             let is_paid = is_paid_by(
@@ -125,7 +125,7 @@ impl Store {
                 let mut tables = BlobTables::open(&transaction)?;
                 let mut owned_bytes = transaction.open_table(OWNED_BYTES)?;
                 let state = reference_state(&transaction, &tables, &text, blob, identity)?;
-                let stored = owned_bytes.get(name)?.map_or(0, |bytes| bytes.value());
+                let stored = counted_bytes(&owned_bytes, name)?;
                 let left_bytes = max_bytes.map(|max| max.saturating_sub(stored));
                 let state = ReferenceState { access: identity.access_to(document), left_bytes, ..state };
                 let mut changed = ByteChanges::default();
@@ -151,7 +151,7 @@ impl Store {
                         }
                     }
                 };
-                (outcome, changed.write(&mut owned_bytes)?)
+                (outcome, changed.write(&mut owned_bytes)?.changed)
             };
             if done.0 == ReferenceOutcome::Done {
                 transaction.commit()?;
@@ -224,7 +224,7 @@ impl Store {
                         tables.end_claim(blob, name, &mut changed)?;
                     }
                 }
-                changed.write(&mut transaction.open_table(OWNED_BYTES)?)?
+                changed.write(&mut transaction.open_table(OWNED_BYTES)?)?.changed
             };
             transaction.commit()?;
             Ok((counts, over.len() == max))

@@ -6,8 +6,7 @@ use hashmill_repo::DocumentId;
 use redb::{ReadableTable as _, Table, TableDefinition, WriteTransaction};
 
 use super::blob_tables::BlobTables;
-use super::byte_counts::{ByteChanges, OWNED_BYTES};
-use crate::storage::Owner;
+use super::byte_counts::{ByteChanges, OWNED_BYTES, OwnerCounts};
 
 pub(super) type Key = (&'static str, &'static str, &'static str);
 /// Chunks by document, kind and name, as automerge-repo names them.
@@ -57,23 +56,29 @@ impl<'t> ChunkTables<'t> {
         Ok(())
     }
 
+    /// Makes an identity the owner of a document. Chunks that are there already are not counted for it.
+    pub(super) fn set_owner(&mut self, document: &str, name: &str) -> Result<(), redb::Error> {
+        self.owners.insert(document, name)?;
+        Ok(())
+    }
+
     pub(super) fn insert(&mut self, key: (&str, &str, &str), bytes: &[u8]) -> Result<(), redb::Error> {
         let before = self.chunks.insert(key, bytes)?.map_or(0, |before| before.value().len());
-        self.count(key.0, bytes.len() as i128 - before as i128)
+        self.count(key.0, bytes.len() as i64 - before as i64)
     }
 
     pub(super) fn remove(&mut self, key: (&str, &str, &str)) -> Result<(), redb::Error> {
         let before = self.chunks.remove(key)?.map_or(0, |before| before.value().len());
-        self.count(key.0, -(before as i128))
+        self.count(key.0, -(before as i64))
     }
 
     /// Removes all entries of a document, its owner, and its references to blobs.
     pub(super) fn remove_document(&mut self, document: &str) -> Result<(), redb::Error> {
-        let mut bytes: i128 = 0;
+        let mut bytes: i64 = 0;
         // The smallest text that is larger.
         let end = format!("{document}\0");
         self.chunks.retain_in((document, "", "")..(end.as_str(), "", ""), |_, value| {
-            bytes += value.len() as i128;
+            bytes += value.len() as i64;
             false
         })?;
         self.count(document, -bytes)?;
@@ -81,15 +86,22 @@ impl<'t> ChunkTables<'t> {
         BlobTables::open(self.transaction)?.remove_references(document, &mut self.changed)
     }
 
-    fn count(&mut self, document: &str, difference: i128) -> Result<(), redb::Error> {
+    fn count(&mut self, document: &str, difference: i64) -> Result<(), redb::Error> {
         if let Some(owner) = self.owners.get(document)? {
             self.changed.add(owner.value(), difference);
         }
         Ok(())
     }
 
+    /// Corrects counts by these differences.
+    pub(super) fn adjust(&mut self, differences: &BTreeMap<String, i64>) {
+        for (name, difference) in differences {
+            self.changed.add(name, *difference);
+        }
+    }
+
     /// Writes the changed counts, and returns them.
-    pub(super) fn finish(mut self) -> Result<Vec<Owner>, redb::Error> {
+    pub(super) fn finish(mut self) -> Result<OwnerCounts, redb::Error> {
         self.changed.write(&mut self.owned_bytes)
     }
 }

@@ -1,10 +1,15 @@
 //! Storage in one directory: a redb database with automerge-repo's keys.
 
+mod advice;
 mod blob_tables;
 mod blobs;
 mod byte_counts;
 mod chunk_tables;
+mod clock;
 mod listing;
+mod new_storage;
+mod opening;
+mod snapshot;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,25 +19,29 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hashmill_repo::DocumentId;
 use redb::{
-    Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _, Table,
-    TableDefinition,
+    Database, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _, Table, TableDefinition,
 };
 
 use super::error::OpenError;
 use crate::event::IoFailure;
 use crate::storage::{
-    ChunkKey, ChunkKind, Command, CommandOutcome, DocumentState, Owner, StoredChunk, StoredDocument,
-    Tombstone, TombstoneChange, name_of_bytes,
+    ChunkKey, ChunkKind, Command, CommandOutcome, DocumentState, Owner, StorageClock, StoredChunk,
+    StoredDocument, Tombstone, TombstoneChange, name_of_bytes,
 };
 
+pub(super) use byte_counts::OwnerCounts;
+pub(super) use clock::RunningClock;
 pub(super) use listing::{EntrySize, StoredSizes};
+pub(super) use new_storage::{NewStorage, StorageFacts};
+pub(super) use opening::storage_error;
+pub(super) use snapshot::{DocumentRecord, Snapshot, StorageRecord, VisitError};
 
 use blob_tables::BlobTables;
-use byte_counts::OWNED_BYTES;
 use chunk_tables::{CHUNKS, ChunkTables, OWNERS};
+use opening::{create_storage, has_storage, open_database, open_error};
 
 /// The database in the directory.
-const FILE: &str = "hashmill.redb";
+pub(super) const FILE: &str = "hashmill.redb";
 /// A file of automerge-repo's server: the key `storage-adapter-id`.
 const FOREIGN_FILE: &str = "st/orage-adapter-id";
 /// Version of the format: tables, keys and values.
@@ -44,14 +53,19 @@ const CACHE_BYTES: usize = 64 << 20;
 
 /// Tombstones of deleted documents: time of the deletion, and whether the chunks are gone.
 const TOMBSTONES: TableDefinition<'_, &str, (u64, bool)> = TableDefinition::new("tombstones");
-/// The latest recorded use of a document, in seconds since 1970.
+/// The latest recorded use of a document, by the clock of the storage.
 const USES: TableDefinition<'_, &str, u64> = TableDefinition::new("uses");
 /// Facts about the storage, by name.
 const FACTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("facts");
 const FORMAT_FACT: &str = "format";
 const STORAGE_ID_FACT: &str = "storage-adapter-id";
+/// The last record of the storage's clock.
+const CLOCK_FACT: &str = "clock";
+/// The clock of the machine at that time, in seconds since 1970.
+const UNIX_TIME_FACT: &str = "unix-time";
 
 /// An entry of the storage: a chunk, or what another program stored under the same kind of key.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
     pub(super) document: String,
     pub(super) kind: String,
@@ -80,31 +94,24 @@ pub(super) struct Store {
 
 impl Store {
     /// Is there a storage in a directory?
-    pub(super) fn exists(folder: &Path) -> bool {
-        folder.join(FILE).exists()
+    pub(super) fn exists(folder: &Path) -> Result<bool, OpenError> {
+        has_storage(folder)
     }
 
     /// Opens the storage of a directory, or creates it with an id.
     pub(super) fn open(folder: &Path, new_storage_id: &str) -> Result<Store, OpenError> {
-        let failed = |path: &Path, reason: String| OpenError::Storage { path: path.to_owned(), reason };
-        let io_failed = |error: io::Error| failed(folder, error.to_string());
-        fs::create_dir_all(folder).map_err(io_failed)?;
+        fs::create_dir_all(folder).map_err(|error| storage_error(folder, &error.into()))?;
         let path = folder.join(FILE);
-        if !path.exists() && folder.join(FOREIGN_FILE).exists() {
-            return Err(OpenError::Foreign(folder.to_owned()));
-        }
-        let is_new = !path.exists();
-        let database = create(&path).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
-                OpenError::InUse(folder.to_owned())
+        if !has_storage(folder)? {
+            if folder.join(FOREIGN_FILE).exists() {
+                return Err(OpenError::Foreign(folder.to_owned()));
             }
-            error => failed(&path, error.to_string()),
-        })?;
-        if is_new {
-            sync_folder(folder).map_err(io_failed)?;
+            create_storage(folder, new_storage_id)?;
         }
+        let database = open_database(&path).map_err(|error| open_error(folder, path.clone(), error))?;
         let storage_id = read_facts(&database, new_storage_id);
-        let storage_id = storage_id.map_err(|error| failed(&path, error.to_string()))?;
+        let storage_id = storage_id
+            .map_err(|error| OpenError::Storage { path: path.clone(), reason: error.to_string() })?;
         let storage_id = storage_id.map_err(|found| OpenError::Version {
             folder: folder.to_owned(),
             found,
@@ -141,6 +148,13 @@ impl Store {
         })
     }
 
+    /// Loses the file, so that everything fails.
+    #[cfg(test)]
+    pub(super) fn lose_file(&self) {
+        *self.database.write().unwrap_or_else(PoisonError::into_inner) = None;
+        fs::remove_file(&self.path).expect("it exists");
+    }
+
     pub(super) fn storage_id(&self) -> &str {
         &self.storage_id
     }
@@ -169,12 +183,34 @@ impl Store {
         Ok(StoredDocument { chunks, is_deleted: false, owner })
     }
 
+    /// All that is durable now, while writes go on.
+    pub(super) fn snapshot(&self) -> Result<Snapshot, IoFailure> {
+        self.with_database(|database| Ok(Snapshot::new(database.begin_read()?)))
+    }
+
+    /// Differences from the counts of stored bytes to the right ones, by owner. A count and its right value change together, so that a
+    /// difference stays right during writes.
+    pub(super) fn count_differences(&self) -> Result<BTreeMap<String, i64>, IoFailure> {
+        let sums = self.with_database(|database| Snapshot::new(database.begin_read()?).sums_and_counts())?;
+        let differences = sums.into_iter().map(|(name, (sum, count))| (name, sum.saturating_sub(count)));
+        Ok(differences.filter(|(_, difference)| *difference != 0).collect())
+    }
+
+    /// Corrects counts of stored bytes by these differences.
+    pub(super) fn adjust_counts(
+        &self,
+        differences: &BTreeMap<String, i64>,
+    ) -> Result<OwnerCounts, IoFailure> {
+        self.write(|tables| {
+            tables.adjust(differences);
+            Ok(())
+        })
+    }
+
     /// Bytes of all documents of an identity.
     pub(super) fn load_owner(&self, name: String) -> Result<Owner, IoFailure> {
-        let stored_bytes = self.with_database(|database| {
-            let owned_bytes = database.begin_read()?.open_table(OWNED_BYTES)?;
-            Ok(owned_bytes.get(name.as_str())?.map_or(0, |bytes| bytes.value()))
-        })?;
+        let stored_bytes =
+            self.with_database(|database| Snapshot::new(database.begin_read()?).stored_bytes(&name))?;
         Ok(Owner { name, stored_bytes })
     }
 
@@ -183,6 +219,54 @@ impl Store {
         if let Some(used) = &self.used {
             used.lock().unwrap_or_else(PoisonError::into_inner).insert(document.to_owned());
         }
+    }
+
+    /// The clock of the storage as it was recorded last.
+    pub(super) fn clock(&self, unix_time: u64) -> Result<StorageClock, IoFailure> {
+        self.with_database(|database| {
+            let transaction = database.begin_read()?;
+            let recorded = transaction.open_table(FACTS)?.get(CLOCK_FACT)?;
+            if let Some(recorded) = recorded {
+                // Another text was written by a later version, whose times may mean something else.
+                let text = String::from_utf8_lossy(recorded.value()).into_owned();
+                let time = text.parse().map_err(|_| {
+                    redb::Error::Corrupted(format!(
+                        "the clock of the storage is {text:?}, which is no number"
+                    ))
+                })?;
+                return Ok(StorageClock::resume(Some(time), None, unix_time));
+            }
+            let mut latest = None;
+            for entry in transaction.open_table(TOMBSTONES)?.iter()? {
+                latest = latest.max(Some(to_tombstone(entry?.1.value()).deleted_at));
+            }
+            for entry in transaction.open_table(USES)?.iter()? {
+                latest = latest.max(Some(entry?.1.value()));
+            }
+            Ok(StorageClock::resume(None, latest, unix_time))
+        })
+    }
+
+    /// The clock of the machine as it was recorded last, in seconds since 1970.
+    pub(super) fn recorded_unix_time(&self) -> Result<Option<u64>, IoFailure> {
+        self.with_database(|database| {
+            let recorded = database.begin_read()?.open_table(FACTS)?.get(UNIX_TIME_FACT)?;
+            Ok(recorded.and_then(|time| String::from_utf8_lossy(time.value()).parse().ok()))
+        })
+    }
+
+    /// Records the clock of the storage, and that of the machine.
+    pub(super) fn record_clock(&self, now: u64, unix_time: u64) -> Result<(), IoFailure> {
+        self.with_database(|database| {
+            let transaction = database.begin_write()?;
+            {
+                let mut facts = transaction.open_table(FACTS)?;
+                facts.insert(CLOCK_FACT, now.to_string().as_bytes())?;
+                facts.insert(UNIX_TIME_FACT, unix_time.to_string().as_bytes())?;
+            }
+            transaction.commit()?;
+            Ok(())
+        })
     }
 
     /// Records the uses since the last call with this time.
@@ -249,12 +333,9 @@ impl Store {
     pub(super) fn owner(&self, document: &str) -> Result<Option<Owner>, IoFailure> {
         self.with_database(|database| {
             let transaction = database.begin_read()?;
-            let (owners, owned_bytes) =
-                (transaction.open_table(OWNERS)?, transaction.open_table(OWNED_BYTES)?);
-            let Some(name) = owners.get(document)?.map(|name| name.value().to_owned()) else {
-                return Ok(None);
-            };
-            let stored_bytes = owned_bytes.get(name.as_str())?.map_or(0, |bytes| bytes.value());
+            let name = transaction.open_table(OWNERS)?.get(document)?.map(|name| name.value().to_owned());
+            let Some(name) = name else { return Ok(None) };
+            let stored_bytes = Snapshot::new(transaction).stored_bytes(&name)?;
             Ok(Some(Owner { name, stored_bytes }))
         })
     }
@@ -284,7 +365,7 @@ impl Store {
         &self,
         document: &DocumentId,
         command: Command,
-    ) -> Result<(CommandOutcome, Vec<Owner>), IoFailure> {
+    ) -> Result<(CommandOutcome, OwnerCounts), IoFailure> {
         let document = document.to_string();
         let document = document.as_str();
         self.with_database(|database| {
@@ -353,7 +434,7 @@ impl Store {
     }
 
     /// Adds entries durably, all or none. Where the key has other bytes, the new ones get a name of their own.
-    pub(super) fn add(&self, entries: &[Entry]) -> Result<Vec<Owner>, IoFailure> {
+    pub(super) fn add(&self, entries: &[Entry]) -> Result<OwnerCounts, IoFailure> {
         self.write(|tables| {
             for Entry { document, kind, name, bytes } in entries {
                 let is_taken = tables.differs((document, kind, name), bytes)?;
@@ -372,7 +453,7 @@ impl Store {
         &self,
         chunks: &[StoredChunk],
         owners: &BTreeMap<DocumentId, String>,
-    ) -> Result<Vec<Owner>, IoFailure> {
+    ) -> Result<OwnerCounts, IoFailure> {
         self.write(|tables| {
             tables.add_owners(owners)?;
             for StoredChunk { key, bytes } in chunks {
@@ -385,7 +466,7 @@ impl Store {
     }
 
     /// Deletes chunks durably, all or none. Returns changed counts of owners.
-    pub(super) fn delete(&self, keys: &[ChunkKey]) -> Result<Vec<Owner>, IoFailure> {
+    pub(super) fn delete(&self, keys: &[ChunkKey]) -> Result<OwnerCounts, IoFailure> {
         self.write(|tables| {
             for key in keys {
                 tables.remove((&key.document.to_string(), key.kind.as_str(), &key.name))?;
@@ -397,7 +478,7 @@ impl Store {
     fn write(
         &self,
         change: impl Fn(&mut ChunkTables<'_>) -> Result<(), redb::Error>,
-    ) -> Result<Vec<Owner>, IoFailure> {
+    ) -> Result<OwnerCounts, IoFailure> {
         self.with_database(|database| {
             let transaction = database.begin_write()?;
             let mut tables = ChunkTables::open(&transaction)?;
@@ -419,7 +500,8 @@ impl Store {
         if self.database.read().unwrap_or_else(PoisonError::into_inner).is_none() {
             let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
             if database.is_none() {
-                *database = Some(create(&self.path).map_err(|error| unknown(error.into()))?);
+                let opened = open_database(&self.path);
+                *database = Some(opened.map_err(|error| IoFailure::Unknown(error.to_string()))?);
             }
         }
         let result = match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
@@ -435,10 +517,6 @@ impl Store {
 
 fn to_tombstone((deleted_at, is_purged): (u64, bool)) -> Tombstone {
     Tombstone { deleted_at, is_purged }
-}
-
-fn create(path: &Path) -> Result<Database, DatabaseError> {
-    Database::builder().set_cache_size(CACHE_BYTES).create(path)
 }
 
 /// Reads the id of the storage, and writes the facts of a new one. `Ok(Err)` has the version of another format.
@@ -519,7 +597,7 @@ mod tests {
     }
 
     /// A random write. Returns the counts that it changed.
-    fn write(store: &Store, rng: &mut Rng) -> Vec<Owner> {
+    fn write(store: &Store, rng: &mut Rng) -> OwnerCounts {
         let number = rng.below(4);
         let counts = match rng.below(6) {
             0..3 => {
@@ -545,7 +623,7 @@ mod tests {
             let mut latest = BTreeMap::new();
             for _ in 0..60 {
                 let counts = write(&store, &mut rng);
-                latest.extend(counts.into_iter().map(|owner| (owner.name, owner.stored_bytes)));
+                latest.extend(counts.changed.into_iter().map(|owner| (owner.name, owner.stored_bytes)));
                 let mut expected = BTreeMap::from([("ann".to_owned(), 0), ("ben".to_owned(), 0)]);
                 for number in 0..4 {
                     let text = id(number).to_string();

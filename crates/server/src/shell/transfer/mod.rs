@@ -1,18 +1,25 @@
-//! Import from and export to the directory format of automerge-repo, and a check of all documents. The server does not run
-//! meanwhile: the storage is used by one process at a time.
+//! Import from and export to the directory format of automerge-repo, backups, and a check of all documents.
 
+mod backup;
 mod blobs;
+mod check;
 mod directory;
 
+use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use hashmill_repo::{DocumentId, StorageId};
 
 use super::error::OpenError;
-use super::store::{Entry, Store};
-use crate::document::{DocumentLimits, unreadable_chunks};
+use super::store::{Entry, Store, VisitError};
 use crate::event::IoFailure;
+
+pub use backup::{BACKUP_MAGIC, RestoreOptions, back_up, read_backup, restore};
+pub(super) use backup::{BackupKey, write_snapshot};
+pub use check::{StorageSummary, WrongCount};
+
+use check::{Checker, report_damaged};
 
 /// Entries are stored together up to this size: each commit waits for the disk.
 const BATCH_BYTES: usize = 32 << 20;
@@ -31,6 +38,10 @@ pub struct TransferCounts {
     pub blobs: u64,
     /// Bytes of these.
     pub blob_bytes: u64,
+    /// Blobs that the storage has, and that are not in a backup.
+    pub left_out_blobs: u64,
+    /// Bytes of these.
+    pub left_out_blob_bytes: u64,
     /// Chunks that cannot be read, and documents consist of the others. They are copied, except for empty files. And blobs with other
     /// bytes than their names say, which are not copied.
     pub damaged: u64,
@@ -98,6 +109,42 @@ pub enum TransferError {
     /// The target of an export has entries.
     #[error("{0}: it is not empty: name a new directory")]
     NotEmpty(PathBuf),
+    /// The target of a restored backup has entries.
+    #[error(
+        "{0}: it is not empty: name a new directory, or add --replace to replace the storage that is there"
+    )]
+    Occupied(PathBuf),
+    /// The target of a restored backup has blobs.
+    #[error(
+        "{0}: a backup has no blobs, and these would be removed: export the storage if they are needed, and move this directory away"
+    )]
+    HasBlobs(PathBuf),
+    /// A file is not a backup.
+    #[error("it is no backup of hashmill serve")]
+    NoBackup,
+    /// The key of a backup is lost.
+    #[error("its start is damaged, without which nothing in it can be checked: use another backup")]
+    BackupHeader,
+    /// A later version of this program wrote the backup.
+    #[error("a later version of this program wrote it: use that one")]
+    BackupVersion,
+    /// A backup does not say which storage it is of.
+    #[error("what it says about its storage is damaged: use another backup")]
+    BackupFacts,
+    /// The server ended a backup.
+    #[error("the backup is not complete: {0}")]
+    BackupFailed(String),
+    /// A backup has damaged parts, and is to be restored as a whole.
+    #[error(
+        "damaged parts: {0}. Nothing was changed: use another backup, or add --salvage to restore all other parts"
+    )]
+    DamagedBackup(u64),
+    /// A backup changed while it was restored.
+    #[error("it changed while it was read: nothing was changed")]
+    BackupChanged,
+    /// A backup cannot be read or written.
+    #[error(transparent)]
+    BackupFile(io::Error),
     /// Two ids differ in case only.
     #[error(
         "{0}: the file system does not distinguish upper and lower case, which document ids do: use another one"
@@ -211,21 +258,53 @@ pub fn export(
     Ok(counts)
 }
 
-/// Reads all documents of the storage in `folder`, and reports what is damaged.
-pub fn check(folder: &Path, report: &mut dyn FnMut(&TransferFact)) -> Result<TransferCounts, TransferError> {
+/// Reads the storage in `folder` to its end, and reports damage. Reads the documents in it, too, if `reads_documents`.
+pub fn inspect(
+    folder: &Path,
+    reads_documents: bool,
+    report: &mut dyn FnMut(&TransferFact),
+) -> Result<StorageSummary, TransferError> {
+    inspect_store(&open_existing(folder)?, folder, reads_documents, report)
+}
+
+/// As [`inspect`]. Wrong counts of the bytes of owners are corrected.
+pub fn check(folder: &Path, report: &mut dyn FnMut(&TransferFact)) -> Result<StorageSummary, TransferError> {
     let store = open_existing(folder)?;
-    let mut counts = TransferCounts::default();
-    each_document(&store, folder, |document, entries| {
-        counts.add_document(&entries);
-        counts.damaged += report_damaged(document, entries, report);
-        Ok(())
-    })?;
-    blobs::check(&store, folder, &mut counts, report)?;
-    Ok(counts)
+    let mut summary = inspect_store(&store, folder, true, report)?;
+    blobs::check(&store, folder, &mut summary.counts, report)?;
+    (summary.counts.left_out_blobs, summary.counts.left_out_blob_bytes) = (0, 0);
+    if !summary.wrong_counts.is_empty() {
+        let correct = || store.adjust_counts(&store.count_differences()?);
+        correct().map_err(|failure| storage_error(folder, &failure))?;
+    }
+    Ok(summary)
+}
+
+fn inspect_store(
+    store: &Store,
+    folder: &Path,
+    reads_documents: bool,
+    report: &mut dyn FnMut(&TransferFact),
+) -> Result<StorageSummary, TransferError> {
+    let failed = |failure: IoFailure| storage_error(folder, &failure);
+    let mut checker = Checker::new(reads_documents);
+    let visited = store.snapshot().map_err(failed)?.visit(&mut |record| {
+        checker.add(record, report);
+        Ok::<(), Infallible>(())
+    });
+    match visited {
+        Ok(()) => {}
+        Err(VisitError::Storage(failure)) => return Err(failed(failure)),
+        Err(VisitError::Visitor(never)) => match never {},
+    }
+    checker.finish(report).ok_or_else(|| TransferError::Storage {
+        folder: folder.to_owned(),
+        reason: "the facts about it are damaged".to_owned(),
+    })
 }
 
 pub(super) fn open_existing(folder: &Path) -> Result<Store, TransferError> {
-    if !Store::exists(folder) {
+    if !Store::exists(folder)? {
         return Err(TransferError::NoStorage(folder.to_owned()));
     }
     // The storage has its id.
@@ -251,16 +330,12 @@ fn each_document(
     Ok(())
 }
 
-/// Reports damaged chunks of a document, and returns their number.
-fn report_damaged(document: &DocumentId, entries: Vec<Entry>, report: &mut dyn FnMut(&TransferFact)) -> u64 {
-    let chunks = entries.into_iter().filter_map(Entry::into_chunk).collect();
-    let unreadable = unreadable_chunks(document, chunks, DocumentLimits::default());
-    for (key, reason) in &unreadable {
-        report(&TransferFact::Damaged { chunk: key.to_string(), reason: reason.clone() });
-    }
-    unreadable.len() as u64
-}
-
 pub(super) fn storage_error(folder: &Path, error: &IoFailure) -> TransferError {
     TransferError::Storage { folder: folder.to_owned(), reason: error.reason().to_owned() }
+}
+
+/// Adds the path to an error of the system.
+fn file_error(path: &Path) -> impl Fn(io::Error) -> TransferError + use<> {
+    let path = path.to_owned();
+    move |reason| TransferError::File { path: path.clone(), reason }
 }

@@ -36,6 +36,12 @@ pub(in crate::simulation) struct Knobs {
     pub(in crate::simulation) deletions: usize,
     /// Interventions and inspections of the operator.
     pub(in crate::simulation) interventions: usize,
+    /// Jumps of the machine's clock, by years.
+    pub(in crate::simulation) clock_jumps: usize,
+    /// Time for which a deleted document can be brought back.
+    pub(in crate::simulation) undelete_seconds: u64,
+    /// Backups of the storage, and as many restorations of the latest one.
+    pub(in crate::simulation) backups: usize,
     /// A client ends, and starts again from its storage.
     pub(in crate::simulation) client_restarts: usize,
     /// Of all writes.
@@ -96,6 +102,9 @@ impl Knobs {
             drains,
             deletions: 0,
             interventions: 0,
+            clock_jumps: 0,
+            undelete_seconds: 0,
+            backups: 0,
             client_restarts,
             failed_writes,
             unknown_writes,
@@ -120,6 +129,9 @@ impl Knobs {
         knobs.failed_answers = [0, 20][rng.below(2)];
         knobs.answer_ms = [2, 50, 1000][rng.below(3)];
         knobs.interventions = if rng.below(2) == 0 { 0 } else { 1 + rng.below(10) };
+        knobs.clock_jumps = if rng.below(2) == 0 { 0 } else { 1 + rng.below(6) };
+        knobs.undelete_seconds = [0, 0, 0, 3][rng.below(4)];
+        knobs.backups = if rng.below(2) == 0 { 0 } else { 1 + rng.below(4) };
         knobs
     }
 }

@@ -24,14 +24,20 @@ use crate::document::DocumentJob;
 use crate::event::{Action, Event, RightsAnswer};
 use crate::fact::Fact;
 use crate::ids::{BatchId, RequestId, SocketId, WorkId};
-use crate::storage::{Command, Owner};
+use crate::storage::{Command, Owner, StorageClock};
 
 use connections::Connection;
-use operator::Operator;
+use operator::{Backup, Operator};
 use rights::Question;
 
 /// Maximum time for storing what was received before the server ends.
 const DRAIN_MS: usize = 20_000;
+
+/// The clock of the machine at the start of a world, and how far it jumps.
+const FIRST_UNIX_TIME: u64 = 1_800_000_000;
+const CLOCK_JUMP_SECONDS: u64 = 300_000_000;
+/// The clock of the storage is recorded after this number of operations.
+const CLOCK_OPERATIONS: usize = 8;
 
 /// What happens at some time.
 #[derive(Debug)]
@@ -76,11 +82,17 @@ pub(super) struct World {
     core: Option<Core>,
     writes: BTreeMap<WriteId, Write>,
     disk: Disk,
+    /// The clock of the storage, from the start of the server on.
+    clock: StorageClock,
+    started_at: Duration,
+    /// The clock of the machine is this, and the time of the world.
+    unix_time_at_zero: u64,
     ids: Vec<DocumentId>,
     clients: Vec<SimulatedClient>,
     connections: BTreeMap<SocketId, Connection>,
     promise: Promise,
     operator: Operator,
+    backup: Option<Backup>,
     exchanges: Exchanges,
     /// Frames of clients, which hostile clients change.
     recorded_frames: Vec<Vec<u8>>,
@@ -104,6 +116,7 @@ impl World {
         let clients =
             generations.map(|(number, generation)| SimulatedClient::new(number, *generation, &ids)).collect();
         let core = Some(Core::new(knobs.config.clone()).with_defect(defect));
+        let undelete_time = Duration::from_secs(knobs.undelete_seconds);
         World {
             scenario: scenario.clone(),
             knobs,
@@ -115,12 +128,16 @@ impl World {
             start: 0,
             core,
             writes: BTreeMap::new(),
-            disk: Disk::default(),
+            disk: Disk::new(undelete_time),
+            clock: StorageClock::resume(None, None, FIRST_UNIX_TIME),
+            started_at: Duration::ZERO,
+            unix_time_at_zero: FIRST_UNIX_TIME,
             ids,
             clients,
             connections: BTreeMap::new(),
             promise: Promise::default(),
             operator: Operator::default(),
+            backup: None,
             exchanges: Exchanges::default(),
             recorded_frames: Vec::new(),
             longest_frame: 0,
@@ -175,6 +192,7 @@ impl World {
     fn advance(&mut self) -> Result<bool, Violation> {
         let Some(((at, _), happening)) = self.happenings.pop_first() else { return Ok(false) };
         self.now = self.now.max(at);
+        self.disk.now = self.now;
         self.events += 1;
         match happening {
             Happening::Operation => self.operate()?,
@@ -273,6 +291,9 @@ impl World {
         self.operations += 1;
         let pause = rng.below(self.knobs.pause_ms + 1);
         self.schedule(pause, Happening::Operation);
+        if self.core.is_some() && number.is_multiple_of(CLOCK_OPERATIONS) {
+            self.disk.record_clock(self.storage_time());
+        }
         if !self.scenario.has_operation(number) {
             return Ok(());
         }
@@ -291,8 +312,11 @@ impl World {
             knobs.client_restarts * 2,
             knobs.deletions,
             knobs.deletions,
-            knobs.deletions.div_ceil(4),
+            knobs.deletions.div_ceil(2),
             knobs.interventions,
+            knobs.backups,
+            knobs.backups,
+            knobs.clock_jumps,
         ];
         let drawn = rng.below(100.max(rates.iter().sum::<usize>() * 3 / 2));
         let mut sum = 0;
@@ -350,17 +374,28 @@ impl World {
                 self.clients[client].save(&mut rng);
             }
             Some(13) if self.core.is_some() => self.intervene(&mut rng)?,
+            Some(14) => self.back_up(),
+            Some(15) => self.restore_backup(rng.below(1000))?,
+            Some(16) => {
+                self.probes.count("clock jumps");
+                let jumps =
+                    [0, 1, 2].map(|steps| FIRST_UNIX_TIME + steps * CLOCK_JUMP_SECONDS - CLOCK_JUMP_SECONDS);
+                self.unix_time_at_zero = jumps[rng.below(3)];
+                self.note(|| format!("operation {number}: the clock of the machine jumps"));
+            }
             Some(kind @ 10..=12) if self.core.is_some() => {
                 let id = self.ids[rng.below(self.ids.len())].clone();
+                let at = self.storage_time();
                 let delete = match rng.below(3) {
-                    0 => Command::DeleteUnused { at: 1, used_until: 1 },
-                    _ => Command::Delete { at: 1 },
+                    0 => Command::DeleteUnused { at, used_until: 1 },
+                    _ => Command::Delete { at },
                 };
-                let commands = [delete, Command::Undelete, Command::Purge { deleted_until: 1 }];
+                let deleted_until = at.saturating_sub(self.knobs.undelete_seconds);
+                let commands = [delete, Command::Undelete, Command::Purge { deleted_until }];
                 self.command(&id, commands[kind - 10])?;
                 // At once, while changes from before the deletion are being stored.
                 if kind == 10 && rng.below(2) == 0 {
-                    self.command(&id, Command::Purge { deleted_until: 1 })?;
+                    self.command(&id, Command::Purge { deleted_until })?;
                 }
             }
             _ => {
@@ -471,6 +506,19 @@ impl World {
         Ok(())
     }
 
+    /// The clock of the machine.
+    fn unix_time(&self) -> u64 {
+        self.unix_time_at_zero + self.now.as_secs()
+    }
+
+    /// The clock of the storage, as a running server has it.
+    fn storage_time(&self) -> u64 {
+        match self.defect {
+            Some(Defect::TrustsMachineClock) => self.unix_time(),
+            _ => self.clock.after(self.now - self.started_at),
+        }
+    }
+
     fn disk_delay(&mut self) -> usize {
         self.streams.disk.below(self.knobs.disk_ms + 1)
     }
@@ -508,6 +556,7 @@ impl World {
     fn start_server(&mut self) {
         if self.core.is_none() {
             self.note(|| "the server starts".to_owned());
+            (self.clock, self.started_at) = (self.disk.clock(self.unix_time()), self.now);
             self.core = Some(Core::new(self.knobs.config.clone()).with_defect(self.defect));
         }
     }

@@ -6,8 +6,11 @@ use hashmill_repo::DocumentId;
 use hashmill_testkit::Rng;
 
 use super::World;
+use crate::core::defect::Defect;
 use crate::event::{Event, Intervention};
 use crate::ids::{CommandId, SocketId};
+use crate::simulation::disk::Contents;
+use crate::simulation::promise::ConfirmedChanges;
 use crate::simulation::violation::Violation;
 use crate::storage::{Command, CommandOutcome};
 
@@ -29,6 +32,13 @@ pub(super) struct Operator {
     deleted: BTreeSet<DocumentId>,
 }
 
+/// A backup of the storage, and what was confirmed before it began.
+#[derive(Clone)]
+pub(super) struct Backup {
+    contents: Contents,
+    confirmed: ConfirmedChanges,
+}
+
 impl Operator {
     pub(super) fn is_closed(&self, document: &DocumentId) -> bool {
         self.closed.contains(document)
@@ -36,6 +46,12 @@ impl Operator {
 
     pub(super) fn is_deleted(&self, document: &DocumentId) -> bool {
         self.deleted.contains(document)
+    }
+
+    /// The storage has other tombstones, and no command waits.
+    fn note_tombstones(&mut self, deleted: impl Iterator<Item = DocumentId>) {
+        self.deleted = deleted.collect();
+        self.closed = self.deleted.clone();
     }
 
     /// The server has ended: commands without an answer may have been carried out.
@@ -101,6 +117,29 @@ impl World {
         }
     }
 
+    /// Takes a backup of the storage, beside a running server or without one.
+    pub(super) fn back_up(&mut self) {
+        self.probes.count("backups");
+        self.note(|| "the operator takes a backup".to_owned());
+        self.backup = Some(Backup { contents: self.disk.back_up(), confirmed: self.promise.confirmed() });
+    }
+
+    /// Ends the server, and starts it again later on the storage of the latest backup. Clients keep all that they have.
+    pub(super) fn restore_backup(&mut self, pause_ms: usize) -> Result<(), Violation> {
+        let Some(Backup { contents, confirmed }) = self.backup.clone() else { return Ok(()) };
+        self.probes.count("restored backups");
+        self.note(|| "the operator restores the backup".to_owned());
+        if self.defect != Some(Defect::RestoresInUse) {
+            self.crash_for(pause_ms)?;
+            let deleted = self.ids.iter().filter(|id| contents.tombstone(id).is_some());
+            self.operator.note_tombstones(deleted.cloned());
+        }
+        self.ids.iter().for_each(|id| self.exchanges.forget(id));
+        self.promise.note_restored(contents.chunks(), &confirmed)?;
+        self.disk.restore(contents);
+        Ok(())
+    }
+
     /// Deletes some documents, and brings the others back, so that no answer is missing.
     pub(super) fn decide_about_all(
         &mut self,
@@ -108,7 +147,8 @@ impl World {
     ) -> Result<(), Violation> {
         let mut rng = self.streams.operation(LAST_OPERATION);
         for id in self.ids.clone() {
-            let command = if is_deleted(&mut rng) { Command::Delete { at: 1 } } else { Command::Undelete };
+            let at = self.storage_time();
+            let command = if is_deleted(&mut rng) { Command::Delete { at } } else { Command::Undelete };
             self.command(&id, command)?;
         }
         Ok(())
