@@ -69,6 +69,8 @@ pub(super) type AskRights = Box<dyn Fn(SocketId, RequestId, DocumentId) + Send>;
 pub(super) struct Outgoing {
     pub(super) frames: UnboundedReceiver<Vec<u8>>,
     pub(super) close: watch::Receiver<Option<CloseReason>>,
+    /// Kept while the socket is open.
+    pub(super) open: watch::Receiver<()>,
 }
 
 /// An input of the core's thread.
@@ -128,6 +130,8 @@ pub(super) struct Handle {
     health: Arc<Health>,
     counts: Arc<ShellCounts>,
     last_socket: Arc<AtomicU64>,
+    /// Each open socket has a receiver.
+    open_sockets: Arc<watch::Sender<()>>,
 }
 
 impl Driver {
@@ -171,7 +175,9 @@ impl Driver {
             let _ended = SetOnDrop(ended_sender);
             core.run(&received, &report);
         })?;
-        Ok(Driver { handle: Handle { inputs, health, counts, last_socket: Arc::default() }, ended, threads })
+        let open_sockets = Arc::new(watch::channel(()).0);
+        let handle = Handle { inputs, health, counts, last_socket: Arc::default(), open_sockets };
+        Ok(Driver { handle, ended, threads })
     }
 
     /// Waits for the threads that use the storage, after the core has ended: it is then closed.
@@ -189,6 +195,11 @@ impl Driver {
     /// Becomes true when the core's thread has ended.
     pub(super) fn ended(&self) -> watch::Receiver<bool> {
         self.ended.clone()
+    }
+
+    /// Waits until no socket is open.
+    pub(super) async fn sockets_closed(&self) {
+        self.handle.open_sockets.closed().await;
     }
 
     /// Is all that was received stored, after a request to stop?
@@ -209,7 +220,10 @@ impl Handle {
         let (frames, received_frames) = unbounded_channel();
         let (close, received_close) = watch::channel(None);
         self.send(Input::Opened(socket, identity, SocketQueue { origin, frames, close, ask }));
-        (socket, Outgoing { frames: received_frames, close: received_close })
+        (
+            socket,
+            Outgoing { frames: received_frames, close: received_close, open: self.open_sockets.subscribe() },
+        )
     }
 
     pub(super) fn receive(&self, socket: SocketId, frame: Vec<u8>, permit: OwnedSemaphorePermit) {

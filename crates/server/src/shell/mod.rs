@@ -54,6 +54,9 @@ use transport::{HttpClient, Tls, watch_expiry};
 /// Time for storing what was received, after a request to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Time for the closing handshakes of sockets after that.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Settings of a server.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -373,12 +376,15 @@ impl Server {
             blobs.iter().for_each(Blobs::end_uploads);
             driver.handle().drain();
             match tokio::time::timeout(DRAIN_TIMEOUT, ended.wait_for(|ended| *ended)).await {
-                Ok(_) if driver.has_drained() => Ok(()),
+                Ok(_) if driver.has_drained() => {
+                    // Clients are told to come back. One that does not answer may not be reached.
+                    let _ = tokio::time::timeout(CLOSE_TIMEOUT, driver.sockets_closed()).await;
+                    Ok(())
+                }
                 Ok(_) => Err(RunError::Internal),
                 Err(_) => Err(RunError::NotStored),
             }
         });
-        // Sockets have a moment for their closing handshakes.
         runtime.shutdown_timeout(Duration::from_secs(1));
         if result.is_ok() {
             driver.join();

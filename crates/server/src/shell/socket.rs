@@ -60,7 +60,8 @@ where
     let (sink, frames) = socket.split();
     let Client { admission, token, origin, gate } = client;
     let ask = gate.asker(&admission);
-    let (id, Outgoing { frames: outgoing, close }) = core.open(Arc::clone(&admission.identity), origin, ask);
+    let (id, Outgoing { frames: outgoing, close, open: _open }) =
+        core.open(Arc::clone(&admission.identity), origin, ask);
     tokio::select! {
         () = read(frames, id, core) => {}
         () = write(sink, id, outgoing, close.clone(), core) => {}

@@ -63,13 +63,14 @@ fn an_end_by_a_signal_keeps_what_was_confirmed() {
         });
         assert!(code.is_none_or(|code| code == CloseCode::Away), "{round}: {code:?}");
         assert_eq!(read_to_close(&mut quiet, |_| {}), Some(CloseCode::Away), "{round}");
-        let told = ann.conversation(&id).expect("it was added").their_heads().unwrap_or_default().to_vec();
+        let their_heads =
+            ann.conversation(&id).expect("it was added").their_heads().unwrap_or_default().to_vec();
         let server = Server::start(&world);
         let mut reader = client("reader", &id);
         wait_for(&mut server.connect(), &mut reader, &id, SyncStatus::InSync);
         let stored = reader.document(&id).expect("it was added");
         assert!(stored.get_missing_deps(&confirmed).is_empty(), "{round}: before the signal");
-        assert!(stored.get_missing_deps(&told).is_empty(), "{round}: confirmed after it");
+        assert!(stored.get_missing_deps(&their_heads).is_empty(), "{round}: confirmed after it");
         ann.connect();
         wait_for(&mut server.connect(), &mut ann, &id, SyncStatus::InSync);
         server.kill();
