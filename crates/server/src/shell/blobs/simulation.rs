@@ -575,7 +575,7 @@ fn run(seed: u64, defect: Option<Defect>) -> BTreeMap<&'static str, u64> {
 #[test]
 fn blobs_survive_crashes_and_go_when_nothing_needs_them() {
     let mut events: BTreeMap<&str, u64> = BTreeMap::new();
-    for seed in 0..hashmill_testkit::size::of(40, 20_000) {
+    for seed in 0..hashmill_testkit::size::of(40, 5_000) {
         for (event, count) in run(seed, None) {
             *events.entry(event).or_default() += count;
         }
