@@ -31,6 +31,8 @@ pub(super) struct Disk {
     /// The time of the world.
     pub(super) now: Duration,
     undelete_time: Duration,
+    /// When the operator gave a deletion with this time, by the clock of the storage.
+    deletions: BTreeMap<(DocumentId, u64), Duration>,
     /// All writes fail.
     pub(super) is_out: bool,
 }
@@ -109,7 +111,10 @@ impl Disk {
             TombstoneChange::Nothing => {}
             TombstoneChange::Insert(tombstone) => {
                 self.contents.tombstones.insert(document.clone(), tombstone);
-                self.contents.deleted_at.insert(document.clone(), self.now);
+                // The period begins with the command, which may have been tried again.
+                let key = (document.clone(), tombstone.deleted_at);
+                let given_at = self.deletions.get(&key).copied().unwrap_or(self.now);
+                self.contents.deleted_at.insert(document.clone(), given_at);
             }
             TombstoneChange::Remove => drop(self.contents.tombstones.remove(document)),
             TombstoneChange::RemoveChunks(tombstone) => {
@@ -126,6 +131,11 @@ impl Disk {
             }
         }
         Ok(outcome)
+    }
+
+    /// Notes a deletion that the operator gives.
+    pub(super) fn note_deletion(&mut self, document: &DocumentId, at: u64, now: Duration) {
+        self.deletions.entry((document.clone(), at)).or_insert(now);
     }
 
     /// Records the clock of the storage.

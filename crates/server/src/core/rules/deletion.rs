@@ -61,6 +61,8 @@ impl Core {
             entry.push(Input::Access { socket: *id, access: Access::Denied, has_lost_messages: false });
         }
         for (id, len) in lost {
+            // It has asked since it was announced.
+            announced.remove(&id);
             if let Some(socket) = self.sockets.get_mut(id) {
                 socket.inbox_bytes = socket.inbox_bytes.saturating_sub(len);
                 socket.lost.insert(document.clone());

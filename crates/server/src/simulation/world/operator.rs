@@ -69,6 +69,9 @@ impl World {
     /// Gives the server a command.
     pub(super) fn command(&mut self, document: &DocumentId, command: Command) -> Result<(), Violation> {
         self.note(|| format!("the operator: {} {document:.4}", command.name()));
+        if let Command::Delete { at } | Command::DeleteUnused { at, .. } = command {
+            self.disk.note_deletion(document, at, self.now);
+        }
         self.operator.last += 1;
         let id = CommandId(self.operator.last);
         self.operator.waiting.insert(id, (document.clone(), command));
