@@ -38,6 +38,24 @@ pub enum OpenError {
         /// The reason.
         reason: String,
     },
+    /// The shared journal cannot be used.
+    #[cfg(feature = "cluster")]
+    #[error("journal {place}: {reason}")]
+    Journal {
+        /// Its address.
+        place: String,
+        /// The reason, and the remedy.
+        reason: String,
+    },
+    /// The place of shared snapshots cannot be used.
+    #[cfg(feature = "cluster")]
+    #[error("snapshots {place}: {reason}")]
+    Snapshots {
+        /// The place.
+        place: String,
+        /// The reason.
+        reason: String,
+    },
     /// The address cannot be used.
     #[error("{}", listen_error(*address, reason))]
     Listen {

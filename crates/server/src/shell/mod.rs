@@ -42,8 +42,12 @@ pub use transport::{
 use admin::{Admin, Feed, Rates, Sources};
 use auth::{Authentication, Gate, RightsService};
 use blobs::Blobs;
-use driver::Driver;
+use driver::{Driver, Storage};
 use store::Store;
+#[cfg(feature = "cluster")]
+use store::shared::SharedStorage;
+#[cfg(feature = "cluster")]
+pub use store::shared::{SharedSettings, SnapshotPlace};
 use transport::{HttpClient, Tls, watch_expiry};
 
 /// Time for storing what was received, after a request to stop.
@@ -56,6 +60,9 @@ pub struct Settings {
     pub listen: Vec<SocketAddr>,
     /// The directory of the storage, which is created.
     pub folder: PathBuf,
+    /// A storage that several servers share, in place of the directory.
+    #[cfg(feature = "cluster")]
+    pub shared: Option<SharedSettings>,
     /// The id of this server among peers.
     pub peer_id: String,
     /// Random bytes for the id of a new storage.
@@ -146,12 +153,55 @@ pub struct Server {
     /// The listener for requests of the operator alone, and its address.
     admin: Option<(TcpListener, SocketAddr)>,
     settings: Settings,
-    store: Arc<Store>,
+    store: OpenStorage,
     stop: watch::Sender<bool>,
     authentication: watch::Sender<Arc<Authentication>>,
     certificates: Option<watch::Sender<Certificate>>,
     tls: Option<Tls>,
     client: Option<HttpClient>,
+}
+
+/// An open storage.
+enum OpenStorage {
+    Local(Arc<Store>),
+    #[cfg(feature = "cluster")]
+    Shared(Box<SharedStorage>),
+}
+
+impl OpenStorage {
+    fn open(settings: &Settings, runtime: &Runtime) -> Result<OpenStorage, OpenError> {
+        let new_storage_id = StorageId::from_random_bytes(settings.new_storage_id);
+        #[cfg(feature = "cluster")]
+        if let Some(shared) = &settings.shared {
+            let failed = |reason: String| OpenError::Storage { path: settings.folder.clone(), reason };
+            if settings.blobs.is_some() {
+                return Err(failed("a storage that servers share has no blobs".to_owned()));
+            }
+            if Store::exists(&settings.folder) {
+                return Err(failed(
+                    "it has the storage of a single server: choose another directory for a server with a journal".to_owned(),
+                ));
+            }
+            std::fs::create_dir_all(&settings.folder).map_err(|error| failed(error.to_string()))?;
+            let open = SharedStorage::open(shared, new_storage_id.as_str());
+            return Ok(OpenStorage::Shared(Box::new(runtime.block_on(open)?)));
+        }
+        #[cfg(not(feature = "cluster"))]
+        let _ = runtime;
+        let mut store = Store::open(&settings.folder, new_storage_id.as_str())?;
+        store.record_uses_from_now_on(settings.idle_time.is_some()).map_err(|failure| {
+            OpenError::Storage { path: settings.folder.clone(), reason: failure.reason().to_owned() }
+        })?;
+        Ok(OpenStorage::Local(Arc::new(store)))
+    }
+
+    fn storage_id(&self) -> &str {
+        match self {
+            Self::Local(store) => store.storage_id(),
+            #[cfg(feature = "cluster")]
+            Self::Shared(storage) => storage.storage_id(),
+        }
+    }
 }
 
 /// Asks a server to stop.
@@ -190,13 +240,9 @@ impl StopHandle {
 impl Server {
     /// Opens the storage, then the address: a client that connects is answered.
     pub fn open(settings: Settings) -> Result<Server, OpenError> {
-        let new_storage_id = StorageId::from_random_bytes(settings.new_storage_id);
-        let mut store = Store::open(&settings.folder, new_storage_id.as_str())?;
-        store.record_uses_from_now_on(settings.idle_time.is_some()).map_err(|failure| {
-            OpenError::Storage { path: settings.folder.clone(), reason: failure.reason().to_owned() }
-        })?;
         let runtime =
             tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(OpenError::Threads)?;
+        let store = OpenStorage::open(&settings, &runtime)?;
         let (listener, address) = runtime.block_on(listen(&settings.listen))?;
         let certificates = settings.certificate.clone().map(|certificate| watch::channel(certificate).0);
         let tls = certificates.as_ref().map(|sender| Tls::new(sender.subscribe())).transpose()?;
@@ -219,7 +265,7 @@ impl Server {
             address,
             admin,
             settings,
-            store: Arc::new(store),
+            store,
             stop,
             authentication,
             certificates,
@@ -273,7 +319,8 @@ impl Server {
             tls,
             client,
         } = self;
-        let mut config = Config::new(&settings.peer_id, store.storage_id());
+        let storage_id = store.storage_id().to_owned();
+        let mut config = Config::new(&settings.peer_id, &storage_id);
         config.memory_bytes = settings.memory_bytes;
         let limits = settings.limits;
         config.max_sockets_per_identity = limits.max_sockets_per_identity;
@@ -282,13 +329,25 @@ impl Server {
         config.max_document_bytes = limits.max_document_bytes;
         config.max_stored_bytes_per_identity = limits.max_stored_bytes_per_identity;
         config.max_inbox_bytes = config.max_inbox_bytes.min(settings.max_frame_bytes);
+        // `None`: other servers use the storage, too.
+        let local = match &store {
+            OpenStorage::Local(store) => Some(Arc::clone(store)),
+            #[cfg(feature = "cluster")]
+            OpenStorage::Shared(_) => None,
+        };
+        config.has_other_nodes = local.is_none();
+        let storage = match store {
+            OpenStorage::Local(store) => Storage::Local(store),
+            #[cfg(feature = "cluster")]
+            OpenStorage::Shared(storage) => Storage::Shared(runtime.handle().clone(), storage),
+        };
         let feed = Feed::new(settings.unix_time);
         let published = feed.clone();
         let report = move |fact: &Fact| {
             published.publish(fact);
             report(fact);
         };
-        let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
+        let driver = Driver::start(config, storage, report).map_err(RunError::Threads)?;
         let result = runtime.block_on(async {
             let mut issuer = None;
             if let Some((url, client)) = settings.key_url.clone().zip(client.clone()) {
@@ -304,8 +363,11 @@ impl Server {
             }
             let (rights, max_access) = (authentication.subscribe(), settings.max_access);
             let gate = Gate::new(rights, issuer, callback, max_access, settings.unix_time);
-            let sweeper = admin::Sweeper::new(driver.handle(), Arc::clone(&store), &settings);
-            let blobs = Blobs::open(driver.handle(), gate.clone(), &store, &settings);
+            let sweeper = admin::Sweeper::new(driver.handle(), local.clone(), &settings);
+            let blobs = match &local {
+                Some(store) => Blobs::open(driver.handle(), gate.clone(), store, &settings),
+                None => Ok(None),
+            };
             let blobs = blobs.map_err(RunError::Blobs)?;
             let mut http = http::Http::new(driver.handle(), gate, blobs.clone(), &settings);
             let mut admin_http = None;
@@ -313,7 +375,8 @@ impl Server {
                 let rates = Rates::default();
                 let sources = Sources {
                     core: driver.handle(),
-                    store: Arc::clone(&store),
+                    storage_id,
+                    store: local.clone(),
                     sweeper: &sweeper,
                     feed: feed.clone(),
                     rates: rates.clone(),
@@ -329,9 +392,14 @@ impl Server {
                     http = http.with_admin(admin);
                 }
             }
+            // Clients and the operator wait until the server knows all that is stored.
+            let (mut ready, mut admin_ready) = (driver.ready(), driver.ready());
             let accept_admin = async {
                 match admin_http {
-                    Some((http, listener)) => http.accept(listener, None).await,
+                    Some((http, listener)) => {
+                        let _ = admin_ready.wait_for(|ready| *ready).await;
+                        http.accept(listener, None).await;
+                    }
                     None => std::future::pending().await,
                 }
             };
@@ -342,8 +410,12 @@ impl Server {
             }
             let mut stops = stop.subscribe();
             let mut ended = driver.ended();
+            let http = async {
+                let _ = ready.wait_for(|ready| *ready).await;
+                http.accept(listener, tls).await;
+            };
             tokio::select! {
-                () = http.accept(listener, tls) => {}
+                () = http => {}
                 () = accept_admin => {}
                 _ = stops.wait_for(|stops| *stops) => {}
                 _ = ended.wait_for(|ended| *ended) => return Err(RunError::Internal),
@@ -360,7 +432,7 @@ impl Server {
         runtime.shutdown_timeout(Duration::from_secs(1));
         if result.is_ok() {
             driver.join();
-            let recorded = store.record_uses((settings.unix_time)());
+            let recorded = local.map_or(Ok(()), |store| store.record_uses((settings.unix_time)()));
             recorded.map_err(|failure| RunError::UsesNotRecorded(failure.reason().to_owned()))?;
         }
         result

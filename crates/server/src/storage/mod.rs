@@ -4,6 +4,8 @@ mod blob;
 #[cfg(feature = "shell")]
 mod blob_rules;
 mod chunk;
+#[cfg(any(test, feature = "cluster"))]
+pub(crate) mod cluster;
 mod command;
 
 pub use blob::{BlobHash, BlobReference, ParseBlobHashError};

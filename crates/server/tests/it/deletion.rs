@@ -176,6 +176,32 @@ fn rights_that_change_during_a_deletion_act_when_it_ends() {
     assert_eq!(ben.document(&id()).expect("it was added").stats().changes, 3);
 }
 
+#[test]
+fn announced_clients_with_messages_are_answered_when_a_tombstone_is_read() {
+    let mut server = Server::new();
+    let owner = server.open(1);
+    server.settle(owner, &mut client("owner", 2));
+    server.command(DELETE);
+    let mut server = server.restarted();
+    server.holds_loads = true;
+    let mut identity = Identity::new("announced", Access::Denied);
+    identity.rules.insert(id(), "announce".parse().expect("a right"));
+    let [first, second] = [2, 3].map(|socket| server.open_with(socket, identity.clone()));
+    let (mut ann, mut ben) = (client("ann", 0), client("ben", 0));
+    ben.remove(&id());
+    server.settle(first, &mut ann);
+    server.settle(second, &mut ben);
+    assert!(!is_unavailable(&ann), "the tombstone was not read");
+    server.finish_loads();
+    assert_eq!(server.kinds(second), [""; 0], "it has not asked");
+    server.settle(first, &mut ann);
+    assert!(is_unavailable(&ann));
+    server.command(Command::Undelete);
+    assert_eq!(server.kinds(second), ["sync"]);
+    server.settle(first, &mut ann);
+    assert_eq!(ann.document(&id()).expect("it was added").stats().changes, 2);
+}
+
 /// A storage that fails for long does not lose the document: what was received before is stored when it works.
 #[test]
 fn a_document_is_deleted_after_an_outage_of_the_storage() {

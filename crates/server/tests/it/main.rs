@@ -38,6 +38,9 @@ struct Server {
     /// Commands wait here while `holds_commands` is set.
     commands: Vec<(RequestId, DocumentId, Command)>,
     holds_commands: bool,
+    /// Loads wait here while `holds_loads` is set.
+    loads: Vec<(RequestId, DocumentId)>,
+    holds_loads: bool,
     sent: Vec<(SocketId, Vec<u8>)>,
     closed: Vec<(SocketId, CloseReason)>,
     facts: Vec<Fact>,
@@ -72,6 +75,8 @@ impl Server {
             inspections: Vec::new(),
             commands: Vec::new(),
             holds_commands: false,
+            loads: Vec::new(),
+            holds_loads: false,
             sent: Vec::new(),
             closed: Vec::new(),
             facts: Vec::new(),
@@ -115,16 +120,9 @@ impl Server {
                 self.stored.extend(chunks.into_iter().map(|chunk| (chunk.key, chunk.bytes)));
                 return Some(Event::Appended(batch, Ok(())));
             }
+            Action::Load(request, document) if self.holds_loads => self.loads.push((request, document)),
             Action::Load(request, document) => {
-                let those = self.stored.iter().filter(|(key, _)| key.document == document);
-                let chunks = those
-                    .map(|(key, bytes)| StoredChunk { key: key.clone(), bytes: bytes.clone() })
-                    .collect();
-                let is_deleted = self.tombstones.contains_key(&document);
-                return Some(Event::Loaded(
-                    request,
-                    Ok(StoredDocument { chunks, is_deleted, owner: self.owner(&document) }),
-                ));
+                return Some(Event::Loaded(request, Ok(self.read(&document))));
             }
             Action::PutSnapshot { request, chunk } => {
                 self.stored.insert(chunk.key, chunk.bytes);
@@ -157,12 +155,31 @@ impl Server {
             Action::AskRights { request, socket, document } => {
                 self.questions.push((request, socket, document));
             }
-            Action::WakeAt(_) => {}
+            Action::WakeAt(_) | Action::Relay(..) => {}
             Action::PauseReads(socket) => drop(self.paused.insert(socket)),
             Action::ResumeReads(socket) => drop(self.paused.remove(&socket)),
             Action::Report(fact) => self.facts.push(fact),
         }
         None
+    }
+
+    fn read(&self, document: &DocumentId) -> StoredDocument {
+        let those = self.stored.iter().filter(|(key, _)| key.document == *document);
+        StoredDocument {
+            chunks: those
+                .map(|(key, bytes)| StoredChunk { key: key.clone(), bytes: bytes.clone() })
+                .collect(),
+            is_deleted: self.tombstones.contains_key(document),
+            owner: self.owner(document),
+        }
+    }
+
+    /// Carries out the loads that were held back.
+    fn finish_loads(&mut self) {
+        self.holds_loads = false;
+        for (request, document) in std::mem::take(&mut self.loads) {
+            self.step(Event::Loaded(request, Ok(self.read(&document))));
+        }
     }
 
     fn owner(&self, document: &DocumentId) -> Option<Owner> {

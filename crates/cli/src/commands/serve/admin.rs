@@ -100,8 +100,18 @@ pub(super) fn parse_document(text: &str) -> Result<DocumentId> {
 fn execute(document: &DocumentId, storage: &StorageFlag, command: Command) -> Result<CommandOutcome> {
     let folder = storage_folder(storage);
     match shell::execute(&folder, document, command) {
-        Err(TransferError::Open(OpenError::InUse(_))) => ask_server(&folder, document, command),
+        Err(error) if is_served(&folder, &error) => ask_server(&folder, document, command),
         outcome => Ok(outcome?),
+    }
+}
+
+/// Does the failure to open a storage say that a server uses it?
+pub(super) fn is_served(folder: &Path, error: &TransferError) -> bool {
+    match error {
+        TransferError::Open(OpenError::InUse(_)) => true,
+        // A server whose storage is shared has its access there, and nothing else.
+        TransferError::NoStorage(_) => folder.join(ACCESS_FILE).exists(),
+        _ => false,
     }
 }
 

@@ -61,6 +61,8 @@ impl Core {
             entry.push(Input::Access { socket: *id, access: Access::Denied, has_lost_messages: false });
         }
         for (id, len) in lost {
+            // It has asked since it was announced.
+            announced.remove(&id);
             if let Some(socket) = self.sockets.get_mut(id) {
                 socket.inbox_bytes = socket.inbox_bytes.saturating_sub(len);
                 socket.lost.insert(document.clone());
@@ -147,9 +149,6 @@ impl Core {
     /// Brings a deleted document back that is in memory without its contents.
     pub(in crate::core) fn restore(&mut self, document: &DocumentId, stored: StoredDocument) {
         let Some(entry) = self.documents.get_mut(document) else { return };
-        if !entry.is_deleted || stored.is_deleted {
-            return;
-        }
         entry.is_deleted = false;
         entry.ledger = Ledger::default();
         self.note_owner(document, &stored);

@@ -74,7 +74,9 @@ pub(in crate::shell) struct AdminRequest<'r> {
 /// Parts of a server that requests of the operator use.
 pub(in crate::shell) struct Sources<'s> {
     pub(in crate::shell) core: Handle,
-    pub(in crate::shell) store: Arc<Store>,
+    pub(in crate::shell) storage_id: String,
+    /// `None`: the storage is shared.
+    pub(in crate::shell) store: Option<Arc<Store>>,
     pub(in crate::shell) sweeper: &'s Sweeper,
     pub(in crate::shell) feed: Feed,
     pub(in crate::shell) rates: Rates,
@@ -90,9 +92,9 @@ pub(in crate::shell) fn has_path(path: &str) -> bool {
 
 impl Admin {
     pub(in crate::shell) fn new(settings: &Settings, sources: Sources<'_>) -> Admin {
-        let Sources { core, store, sweeper, feed, rates, stop, address } = sources;
+        let Sources { core, storage_id, store, sweeper, feed, rates, stop, address } = sources;
         let facts = ServerFacts {
-            storage_id: store.storage_id().to_owned(),
+            storage_id,
             peer_id: settings.peer_id.clone(),
             address,
             started_at: (settings.unix_time)(),

@@ -23,7 +23,8 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// Deletes and purges documents.
 pub(in crate::shell) struct Sweeper {
     core: Handle,
-    store: Arc<Store>,
+    /// `None`: deleted documents of a shared storage are kept.
+    store: Option<Arc<Store>>,
     undelete_seconds: u64,
     idle_seconds: Option<u64>,
     unix_time: fn() -> u64,
@@ -31,7 +32,7 @@ pub(in crate::shell) struct Sweeper {
 }
 
 impl Sweeper {
-    pub(in crate::shell) fn new(core: Handle, store: Arc<Store>, settings: &Settings) -> Sweeper {
+    pub(in crate::shell) fn new(core: Handle, store: Option<Arc<Store>>, settings: &Settings) -> Sweeper {
         let undelete_seconds = settings.undelete_time.as_secs();
         let idle_seconds = settings.idle_time.map(|time| time.as_secs());
         Sweeper {
@@ -51,6 +52,9 @@ impl Sweeper {
 
     /// Works without end.
     pub(in crate::shell) async fn run(self) {
+        if self.store.is_none() {
+            return;
+        }
         let start = Instant::now();
         loop {
             // A storage that fails is reported where changes are stored. The next round tries again.
@@ -86,8 +90,8 @@ impl Sweeper {
                     }
                     None => used_at.is_none(),
                 };
-                if is_used {
-                    self.store.note_use(&text);
+                if is_used && let Some(store) = &self.store {
+                    store.note_use(&text);
                 }
             }
         }
@@ -119,6 +123,9 @@ impl Sweeper {
         &self,
         operation: impl FnOnce(&Store) -> Result<R, IoFailure> + Send + 'static,
     ) -> Result<R, IoFailure> {
-        Arc::clone(&self.store).run_blocking(operation).await
+        match self.store.clone() {
+            Some(store) => store.run_blocking(operation).await,
+            None => Err(IoFailure::NotDone("the storage is shared".to_owned())),
+        }
     }
 }

@@ -5,6 +5,8 @@ mod blobs;
 mod byte_counts;
 mod chunk_tables;
 mod listing;
+#[cfg(feature = "cluster")]
+pub(super) mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
