@@ -104,6 +104,11 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
+    /// A backup could not be read from the storage, or its client did not read it in time. The client gets an incomplete one.
+    BackupFailed {
+        /// The reason.
+        reason: String,
+    },
     /// The clock of the machine is behind the time when the storage was used last.
     ClockBehind {
         /// By how much.
@@ -185,6 +190,7 @@ impl Fact {
             Self::BlobDamaged { .. } => "blob-damaged",
             Self::BlobFailed { .. } => "blob-failed",
             Self::CleanupFailed { .. } => "cleanup-failed",
+            Self::BackupFailed { .. } => "backup-failed",
             Self::ClockBehind { .. } => "clock-behind",
             Self::CountWrong { .. } => "count-wrong",
             Self::ClientRefused { .. } => "client-refused",
@@ -218,6 +224,7 @@ impl Fact {
             | Self::BlobDamaged { .. }
             | Self::BlobFailed { .. }
             | Self::CleanupFailed { .. }
+            | Self::BackupFailed { .. }
             | Self::ClockBehind { .. }
             | Self::CountWrong { .. }
             | Self::ClientRefused { .. }
@@ -269,6 +276,7 @@ impl fmt::Display for Fact {
                     "deleted and unused documents could not be looked at, which is tried again: {reason}"
                 )
             }
+            Self::BackupFailed { reason } => write!(f, "a backup could not be completed: {reason}"),
             Self::ClockBehind { seconds } => {
                 write!(
                     f,

@@ -18,6 +18,10 @@ use std::path::{Path, PathBuf};
 const BUFFER_BYTES: usize = 1 << 20;
 
 pub(super) fn back_up(flags: &BackUpStorageArgs) -> Result<()> {
+    if flags.to.as_os_str() == "-" {
+        let reason = "a backup is read again before it gets its name: name a file or a directory, not -";
+        bail!(UsageError(reason.to_owned()));
+    }
     let folder = storage_folder(&flags.storage);
     let now = date::now_seconds();
     let path = target_path(&flags.to, now);

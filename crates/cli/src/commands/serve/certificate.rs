@@ -85,6 +85,11 @@ impl CertificateSource {
         }
     }
 
+    /// The file of the private key.
+    pub(super) fn key_path(&self) -> &Path {
+        &self.key
+    }
+
     /// A warning, if other users of the machine may read the key.
     pub(super) fn warning(&self) -> Option<String> {
         let metadata = fs::metadata(&self.key).ok()?;

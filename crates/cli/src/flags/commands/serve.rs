@@ -162,11 +162,12 @@ pub(crate) struct CheckStorageArgs {
     pub(crate) storage: StorageFlag,
 }
 
-/// Write everything that the storage has into one file
+/// Write the storage into one file, without its blobs
 ///
 /// A server that uses the storage goes on meanwhile: the backup has all that was confirmed to clients before it began. It has documents,
-/// deleted ones, owners and the id of the storage, and digests of all of it. The file appears when it is complete, checked and on the
-/// disk; its owner alone can read it. Exit codes: 0 it is there, 1 something failed, 2 the command line cannot be used.
+/// deleted ones, owners and the id of the storage, and digests of all of it; blobs are copied by `hashmill serve export` alone. The file
+/// appears when it is complete, checked and on the disk; its owner alone can read it. Exit codes: 0 it is there, 1 something failed, 2 the
+/// command line cannot be used.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

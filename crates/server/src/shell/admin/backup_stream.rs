@@ -10,7 +10,9 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout;
 
 use crate::event::IoFailure;
-use crate::shell::store::Store;
+use crate::fact::Fact;
+use crate::shell::driver::Handle as CoreHandle;
+use crate::shell::store::{Store, VisitError};
 use crate::shell::transfer::{BackupKey, write_snapshot};
 
 /// Size of the pieces of a backup, and number of those that wait to be sent.
@@ -24,17 +26,30 @@ pub(super) async fn start(
     store: Arc<Store>,
     key: BackupKey,
     created_at: u64,
+    core: CoreHandle,
 ) -> Result<Receiver<Bytes>, IoFailure> {
     let (sender, pieces) = channel(WAITING_PIECES);
     let taken = tokio::task::spawn_blocking(move || store.snapshot()).await;
     let snapshot = taken.unwrap_or_else(|error| Err(IoFailure::NotDone(error.to_string())))?;
     let runtime = Handle::current();
-    // It ends with the connection, whose end it notices with the next piece. The reader of an incomplete backup does so by its end.
+    // It ends with the connection, whose end it notices with the next piece. The reader of an incomplete backup notices that by its end.
     tokio::task::spawn_blocking(move || {
         let mut writer = PieceWriter { piece: Vec::with_capacity(PIECE_BYTES), sender, runtime };
-        let _ = write_snapshot(&snapshot, key, created_at, &mut writer);
+        let written = write_snapshot(&snapshot, key, created_at, &mut writer);
+        if let Some(reason) = written.err().and_then(failure_reason) {
+            core.report(Fact::BackupFailed { reason });
+        }
     });
     Ok(pieces)
+}
+
+/// The reason that the operator gets. `None`: the client closed the connection.
+fn failure_reason(error: VisitError<io::Error>) -> Option<String> {
+    match error {
+        VisitError::Storage(failure) => Some(failure.reason().to_owned()),
+        VisitError::Visitor(error) if error.kind() == io::ErrorKind::BrokenPipe => None,
+        VisitError::Visitor(error) => Some(format!("its client does not read it: {error}")),
+    }
 }
 
 /// Writes pieces to the connection.
@@ -62,5 +77,18 @@ impl Write for PieceWriter {
             Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
             Err(_) => Err(io::ErrorKind::TimedOut.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_reported_unless_the_client_has_gone() {
+        let failure = IoFailure::NotDone("no sector".to_owned());
+        assert_eq!(failure_reason(VisitError::Storage(failure)).as_deref(), Some("no sector"));
+        assert_eq!(failure_reason(VisitError::Visitor(io::ErrorKind::BrokenPipe.into())), None);
+        assert!(failure_reason(VisitError::Visitor(io::ErrorKind::TimedOut.into())).is_some());
     }
 }

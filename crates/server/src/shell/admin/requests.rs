@@ -160,7 +160,8 @@ impl Admin {
         }
         if operation == Operation::Backup {
             let store = Arc::clone(&self.store);
-            let pieces = backup_stream::start(store, self.backup_key(), (self.unix_time)()).await;
+            let pieces =
+                backup_stream::start(store, self.backup_key(), (self.unix_time)(), self.core.clone()).await;
             return pieces.map(pieces_response).map_err(|failure| storage_fails(&failure));
         }
         if operation == Operation::OpenApi {

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hashmill_repo::DocumentId;
 use redb::{
-    Database, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _, Table, TableDefinition,
+    Database, ReadableDatabase as _, ReadableTable, ReadableTableMetadata as _, Table, TableDefinition,
 };
 
 use super::error::OpenError;
@@ -225,16 +225,9 @@ impl Store {
     pub(super) fn clock(&self, unix_time: u64) -> Result<StorageClock, IoFailure> {
         self.with_database(|database| {
             let transaction = database.begin_read()?;
-            let recorded = transaction.open_table(FACTS)?.get(CLOCK_FACT)?;
-            if let Some(recorded) = recorded {
-                // Another text was written by a later version, whose times may mean something else.
-                let text = String::from_utf8_lossy(recorded.value()).into_owned();
-                let time = text.parse().map_err(|_| {
-                    redb::Error::Corrupted(format!(
-                        "the clock of the storage is {text:?}, which is no number"
-                    ))
-                })?;
-                return Ok(StorageClock::resume(Some(time), None, unix_time));
+            let recorded = read_number(&transaction.open_table(FACTS)?, CLOCK_FACT)?;
+            if recorded.is_some() {
+                return Ok(StorageClock::resume(recorded, None, unix_time));
             }
             let mut latest = None;
             for entry in transaction.open_table(TOMBSTONES)?.iter()? {
@@ -249,10 +242,7 @@ impl Store {
 
     /// The clock of the machine as it was recorded last, in seconds since 1970.
     pub(super) fn recorded_unix_time(&self) -> Result<Option<u64>, IoFailure> {
-        self.with_database(|database| {
-            let recorded = database.begin_read()?.open_table(FACTS)?.get(UNIX_TIME_FACT)?;
-            Ok(recorded.and_then(|time| String::from_utf8_lossy(time.value()).parse().ok()))
-        })
+        self.with_database(|database| read_number(&database.begin_read()?.open_table(FACTS)?, UNIX_TIME_FACT))
     }
 
     /// Records the clock of the storage, and that of the machine.
@@ -513,6 +503,19 @@ impl Store {
             unknown(error)
         })
     }
+}
+
+/// Reads a fact that is a number. Another text was written by a later version, whose times may mean something else.
+fn read_number(
+    facts: &impl ReadableTable<&'static str, &'static [u8]>,
+    name: &str,
+) -> Result<Option<u64>, redb::Error> {
+    let Some(value) = facts.get(name)? else { return Ok(None) };
+    let text = String::from_utf8_lossy(value.value());
+    let number = text.parse().map_err(|_| {
+        redb::Error::Corrupted(format!("the fact {name:?} of the storage is {text:?}, which is no number"))
+    })?;
+    Ok(Some(number))
 }
 
 fn to_tombstone((deleted_at, is_purged): (u64, bool)) -> Tombstone {

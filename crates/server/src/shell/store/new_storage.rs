@@ -34,7 +34,10 @@ impl StorageFacts {
     pub(in crate::shell) fn read(facts: &BTreeMap<String, Vec<u8>>) -> Option<StorageFacts> {
         let text = |name| String::from_utf8(facts.get(name)?.clone()).ok();
         let format: u64 = text(FORMAT_FACT)?.parse().ok()?;
-        let recorded_at = text(UNIX_TIME_FACT).and_then(|time| time.parse().ok());
+        let recorded_at = match facts.get(UNIX_TIME_FACT) {
+            Some(_) => Some(text(UNIX_TIME_FACT)?.parse().ok()?),
+            None => None,
+        };
         Some(StorageFacts {
             storage_id: text(STORAGE_ID_FACT)?,
             is_known_format: format <= FORMAT,

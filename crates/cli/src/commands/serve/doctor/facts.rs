@@ -6,7 +6,7 @@ use crate::os;
 use crate::output::display_path;
 use anyhow::{Context as _, Result};
 use hashmill_machine::date;
-use hashmill_server::shell::{self, OpenError, TransferError};
+use hashmill_server::shell::{self, Certificate, OpenError, TransferError};
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -26,6 +26,8 @@ pub(super) struct DoctorFacts {
     pub(super) is_local: bool,
     pub(super) has_tokens: bool,
     pub(super) has_tls: bool,
+    /// The certificate of the settings is valid until this time.
+    pub(super) certificate_ends_at: Option<u64>,
     pub(super) has_metrics: bool,
     /// The directory of the storage.
     pub(super) folder: String,
@@ -91,12 +93,13 @@ pub(super) fn collect(
         is_local,
         has_tokens: rights.has_tokens(),
         has_tls: certificate.is_some(),
+        certificate_ends_at: settings.certificate.as_ref().map(Certificate::expires_at),
         has_metrics: settings.has_metrics,
         folder: display_path(folder).into_owned(),
         mount: None,
         preload: env::var("LD_PRELOAD").unwrap_or_default(),
         free_bytes: None,
-        storage_bytes: fs::metadata(folder.join(STORAGE_FILE)).map(|about| about.len()).ok(),
+        storage_bytes: None,
         max_open_files: os::max_open_files(),
         max_connections: settings.max_sockets as u64,
         memory_limit_bytes: hashmill_machine::limit_kib().map(|kib| kib.saturating_mul(1024)),
@@ -116,6 +119,9 @@ pub(super) fn collect(
     for path in secret_files.into_iter().flatten() {
         add_file(&mut facts, path);
     }
+    if let Some(certificate) = certificate {
+        add_file(&mut facts, certificate.key_path());
+    }
     if let Some(path) = &rights.jwt_secret {
         add_secret(&mut facts, path)?;
     }
@@ -130,7 +136,12 @@ pub(super) fn collect(
 }
 
 fn add_disk(facts: &mut DoctorFacts, folder: &Path) {
-    // It is created by the first start.
+    match fs::metadata(folder.join(STORAGE_FILE)) {
+        Ok(metadata) => facts.storage_bytes = Some(metadata.len()),
+        // It is created by the first start.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => facts.unknown.push(format!("the size of the storage: {error}")),
+    }
     let nearest = folder.ancestors().find(|there| there.exists() && !there.as_os_str().is_empty());
     let nearest = nearest.unwrap_or(Path::new("."));
     match os::mount_of(nearest) {

@@ -5,6 +5,8 @@ use hashmill_machine::{date, memory_size};
 
 /// Descriptors of a server beside those of connections: the storage, threads, files of tokens, the listening socket.
 const OWN_FILES: u64 = 64;
+/// A certificate that ends earlier should be renewed now: issuers' tools do so a month before.
+const LEAST_CERTIFICATE_SECONDS: u64 = 14 * 86_400;
 /// Less free space than this is too little.
 const LEAST_FREE_BYTES: u64 = 1 << 30;
 /// Differences of clocks that a server lives with.
@@ -30,9 +32,10 @@ pub(super) struct Finding {
 type Rule = fn(&DoctorFacts) -> Vec<String>;
 
 /// The rules, in the order of their findings.
-const RULES: [(&str, Rule); 15] = [
+const RULES: [(&str, Rule); 16] = [
     ("open-to-all", find_open_access),
     ("no-tls", find_missing_tls),
+    ("certificate", find_ending_certificate),
     ("metrics-open", find_open_metrics),
     ("volatile-storage", find_volatile_storage),
     ("network-storage", find_network_storage),
@@ -78,6 +81,15 @@ fn find_missing_tls(facts: &DoctorFacts) -> Vec<String> {
              tls-key, or put a proxy with TLS before it and listen on 127.0.0.1"
         )
     })
+}
+
+fn find_ending_certificate(facts: &DoctorFacts) -> Vec<String> {
+    let is_near = |ends_at: &u64| *ends_at < facts.unix_time.saturating_add(LEAST_CERTIFICATE_SECONDS);
+    let found = facts.certificate_ends_at.filter(is_near).map(|ends_at| {
+        let tense = if ends_at <= facts.unix_time { "ended" } else { "ends" };
+        format!("the certificate of tls-cert {tense} on {}: renew it", date::utc(ends_at))
+    });
+    Vec::from_iter(found)
 }
 
 fn find_open_metrics(facts: &DoctorFacts) -> Vec<String> {
@@ -216,13 +228,13 @@ fn find_readable_files(facts: &DoctorFacts) -> Vec<String> {
 }
 
 fn find_damage(facts: &DoctorFacts) -> Vec<String> {
-    let mut found = one(facts.damaged.is_some_and(|damaged| damaged > 0), || {
+    let damaged = facts.damaged.filter(|damaged| *damaged > 0).map(|damaged| {
         format!(
-            "damaged parts of documents: {}: `hashmill serve check` names them; restore them from a backup, or sync a client that has \
-             them",
-            facts.damaged.unwrap_or(0)
+            "damaged parts of documents: {damaged}: `hashmill serve check` names them; restore them from a backup, or sync a client \
+             that has them"
         )
     });
+    let mut found = Vec::from_iter(damaged);
     found.extend(one(facts.wrong_counts > 0, || {
         format!(
             "owners whose stored bytes are counted wrong: {}: `hashmill serve check` corrects them",
@@ -233,12 +245,10 @@ fn find_damage(facts: &DoctorFacts) -> Vec<String> {
 }
 
 fn find_quarantine(facts: &DoctorFacts) -> Vec<String> {
-    one(facts.quarantined.is_some_and(|quarantined| quarantined > 0), || {
-        format!(
-            "documents that take no changes now: {}: the messages of the server have the reasons",
-            facts.quarantined.unwrap_or(0)
-        )
-    })
+    let found = facts.quarantined.filter(|count| *count > 0).map(|count| {
+        format!("documents that take no changes now: {count}: the messages of the server have the reasons")
+    });
+    Vec::from_iter(found)
 }
 
 fn find_missing_undelete(facts: &DoctorFacts) -> Vec<String> {
@@ -259,6 +269,7 @@ mod tests {
             is_local: true,
             has_tokens: false,
             has_tls: false,
+            certificate_ends_at: None,
             has_metrics: true,
             folder: "/var/lib/hashmill".to_owned(),
             mount: Some(MountFacts { kind: "ext4".to_owned(), options: vec!["rw".to_owned()] }),
@@ -369,6 +380,18 @@ mod tests {
         expect(at(1_800_000_000 - 366 * 86_400), &[]);
         expect(at(1_800_000_000 - 367 * 86_400), &["clock"]);
         expect(|facts| facts.recorded_at = None, &[]);
+    }
+
+    #[test]
+    fn certificates_are_renewed_in_time() {
+        let ending_in = |seconds: i64| {
+            move |facts: &mut DoctorFacts| {
+                facts.certificate_ends_at = facts.unix_time.checked_add_signed(seconds);
+            }
+        };
+        expect(ending_in(14 * 86_400), &[]);
+        expect(ending_in(14 * 86_400 - 1), &["certificate"]);
+        expect(ending_in(-1), &["certificate"]);
     }
 
     #[test]

@@ -193,6 +193,8 @@ fn files_that_cannot_be_used_are_refused() {
     let absent = "none: no storage of hashmill serve is there";
     world.serve(&["backup", "x.backup", "--data", "none"]).failure(1, &[absent]);
     assert!(!world.path("x.backup").exists());
+    let dash = "a backup is read again before it gets its name: name a file or a directory, not -";
+    world.serve(&["backup", "-", "--data", "store"]).failure(2, &[dash]);
     let (server, _) = server_with_edit(&world);
     world
         .serve(&["backup", "notes", "--data", "store"])
