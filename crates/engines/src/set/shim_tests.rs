@@ -207,7 +207,7 @@ fn no_account_exceeds_its_budget_while_all_engines_run_at_once() {
     let round = |number: usize, seed: u64| {
         let mut rng = Rng::new(seed);
         // Batches end, and so leave memory to searches that lack it.
-        while done[number].load(Ordering::Relaxed) < hashmill_testkit::size::of(10, 100) {
+        while done[number].load(Ordering::Relaxed) < hashmill_testkit::size::of(10, 40) {
             match WORKS[number].run(&cards, &budget, &mut rng) {
                 Ok(()) => {
                     done[number].fetch_add(1, Ordering::Relaxed);

@@ -22,8 +22,12 @@ mod tests {
     const SCREEN: usize = 24;
 
     /// Commands whose `-h` needs more than one screen.
-    const LONGER: [(&str, usize); 3] =
-        [("hashmill sum", 40), ("hashmill doc", 40), ("hashmill password upgrade", 30)];
+    const LONGER: [(&str, usize); 4] = [
+        ("hashmill sum", 40),
+        ("hashmill doc", 40),
+        ("hashmill password upgrade", 30),
+        ("hashmill serve", 30),
+    ];
 
     /// Every command by its path, except those of the lab.
     fn all(mut command: Command) -> Vec<(String, Command)> {
