@@ -19,7 +19,7 @@ const MIN_TESTS: [(&str, usize); 14] = [
     ("devices", 320),
     ("sweeps", 180),
     ("storms", 1),
-    ("serve", 30),
+    ("serve", 240),
 ];
 
 /// Minimum number of tests of a step that runs tests.

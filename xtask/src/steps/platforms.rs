@@ -162,7 +162,7 @@ pub(super) const STEPS: &[Step] = &[
                 "--features",
                 "hashmill-hash/default,hashmill-doc/general",
             ];
-            let test = test(&I686, &ENGINES, &features);
+            let test = test(&I686, &ENGINES, &[&features, &LESS_OPTIMISED[..]].concat());
             Ok(vec![setting.tests(test, Selection::default().without(&[LARGEST]))])
         },
     },

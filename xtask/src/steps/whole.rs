@@ -62,10 +62,9 @@ pub(super) const STEPS: &[Step] = &[
         needs: &[],
         runner: None,
         commands: |setting| {
-            let mut commands = tests(setting, &["crates/server"])?;
-            let program = Selection::by_packages(&["crates/cli"]);
-            commands.push(selected(setting, program.with_names(&["serve::"]))?);
-            Ok(commands)
+            let server = Selection::by_packages(&["crates/server"]).without(&SIMULATIONS);
+            let program = Selection::by_packages(&["crates/cli"]).with_names(&["serve::"]);
+            Ok(vec![selected(setting, server)?, selected(setting, program)?])
         },
     },
     Step {
@@ -115,6 +114,14 @@ pub(super) const SLOW: &[Step] = &[Step {
         Ok(vec![selected(setting, storms)?.with("HASHMILL_TESTS", "full")])
     },
 }];
+
+/// Simulations of the server's core, which `core` and `sweeps` run. They have no sockets and no storage of a machine.
+const SIMULATIONS: [&str; 4] = [
+    "no_world_breaks_an_invariant",
+    "worlds_repeat_themselves",
+    "known_mistakes_are_found",
+    "violations_are_reduced",
+];
 
 /// Names of the program's tests that graphics devices concern. `core` runs the others, which do not depend on devices.
 const WITH_DEVICES: [&str; 6] = ["engines", "flags", "help", "info", "lab", "tune"];
