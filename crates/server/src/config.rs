@@ -56,6 +56,8 @@ pub struct Config {
     pub supply_timeout: Duration,
     /// A document whose changes are refused takes no changes for this time.
     pub quarantine_time: Duration,
+    /// Other servers use the same storage.
+    pub has_other_nodes: bool,
     /// A client is disconnected after this number of consecutive messages without progress or with errors.
     pub max_idle_messages: u32,
 }
@@ -88,6 +90,7 @@ impl Config {
             rights_retry: Duration::from_secs(10),
             supply_timeout: Duration::from_secs(10),
             quarantine_time: Duration::from_secs(300),
+            has_other_nodes: false,
             max_idle_messages: 32,
         }
     }

@@ -50,6 +50,14 @@ pub enum Event {
     Executed(RequestId, Result<CommandOutcome, IoFailure>),
     /// Outcome of [`Action::RunWork`].
     WorkDone(WorkId, WorkOutput),
+    /// Other nodes stored these chunks.
+    ChunksStored(Vec<StoredChunk>),
+    /// Other nodes changed what is stored of a document: if it is in memory, it is to be read again.
+    DocumentOutdated(DocumentId),
+    /// Other nodes changed what is stored of any documents.
+    AllOutdated,
+    /// A message between users from another node: the bytes of [`Action::Relay`].
+    Relayed(Vec<u8>),
     /// The time of the last request for a wake-up has come. Late and additional calls are harmless.
     TimerFired,
     /// The server shall end: store what was received, and close all sockets.
@@ -177,6 +185,8 @@ pub enum Action {
     RunWork(WorkId, DocumentJob),
     /// Asks for [`Event::TimerFired`] at this time at the latest. Replaces earlier requests.
     WakeAt(Duration),
+    /// A message between users for the clients of other nodes. Only with [`crate::Config::has_other_nodes`].
+    Relay(DocumentId, Vec<u8>),
     /// Tells the operator.
     Report(Fact),
 }

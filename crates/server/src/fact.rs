@@ -40,6 +40,15 @@ pub enum Fact {
         /// The reason.
         reason: String,
     },
+    /// A record of the journal cannot be read. The journal is kept from there on.
+    RecordUnreadable {
+        /// The shard.
+        shard: u16,
+        /// The position.
+        sequence: u64,
+        /// The reason.
+        reason: String,
+    },
     /// The storage has failed for long: changes of clients are refused until it works again.
     Degraded,
     /// The storage works again: changes are taken.
@@ -178,6 +187,7 @@ impl Fact {
             Self::ChangeRefused { .. } => "change-refused",
             Self::MessageRefused { .. } => "message-refused",
             Self::AppendFailed { .. } => "append-failed",
+            Self::RecordUnreadable { .. } => "record-unreadable",
             Self::Degraded => "degraded",
             Self::Recovered => "recovered",
             Self::LoadFailed { .. } => "load-failed",
@@ -219,6 +229,7 @@ impl Fact {
             | Self::CommandFailed { document, .. } => Some(document),
             Self::RightsUnknown { document, .. } => document.as_ref(),
             Self::AppendFailed { .. }
+            | Self::RecordUnreadable { .. }
             | Self::Degraded
             | Self::Recovered
             | Self::BlobDamaged { .. }
@@ -249,6 +260,10 @@ impl fmt::Display for Fact {
                 write!(f, "{document}: a sync message was refused: the client {reason}")
             }
             Self::AppendFailed { reason } => write!(f, "changes could not be stored: {reason}"),
+            Self::RecordUnreadable { shard, sequence, reason } => write!(
+                f,
+                "record {sequence} of shard {shard} of the journal cannot be read, and the journal is kept from there on: {reason}"
+            ),
             Self::Degraded => f.write_str("the storage fails: changes of clients are refused until it works"),
             Self::Recovered => f.write_str("the storage works again: changes of clients are taken"),
             Self::LoadFailed { document, reason } => write!(f, "{document} could not be loaded: {reason}"),

@@ -12,12 +12,14 @@ pub(super) const LIBFUZZER: &str = "hashmill-fuzz/libfuzzer";
 
 /// Features of core that belong to other kinds: graphics devices, documents without their shortcuts (`i686`), and the sync server's
 /// sockets and storage.
-const NOT_CORE: [&str; 7] = [
+const NOT_CORE: [&str; 9] = [
+    "hashmill-cli/cluster",
     "hashmill-cli/gpu",
     "hashmill-cli/serve",
     "hashmill-engines/gpu",
     "hashmill-workloads/gpu",
     "hashmill-doc/general",
+    "hashmill-server/cluster",
     "hashmill-server/shell",
     LIBFUZZER,
 ];

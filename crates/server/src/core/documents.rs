@@ -7,7 +7,7 @@ use hashmill_repo::DocumentId;
 
 use super::commits::{Hold, PendingFrame};
 use super::defect::Defect;
-use super::entry::{Entry, Residence, Urgency};
+use super::entry::{Entry, LAST_REREAD, Residence, Urgency};
 use super::{Core, Draining};
 use crate::access::Access;
 use crate::document::{DocumentJob, DocumentLimits, Input, Opened, Output, Record, WorkOutput, WorkResult};
@@ -70,7 +70,7 @@ impl Core {
         let ignores_tombstones = self.has(Defect::IgnoresTombstones);
         let Some(entry) = self.documents.get_mut(&document) else { return };
         if !matches!(entry.residence, Residence::Loading) {
-            return self.restore(&document, stored);
+            return self.read_again(&document, stored);
         }
         entry.residence = Residence::Busy;
         let chunks = if ignores_tombstones { stored.chunks } else { self.admit_stored(&document, stored) };
@@ -108,7 +108,7 @@ impl Core {
             WorkResult::Opened(Opened { document: open, read, facts }) => {
                 read.into_iter().for_each(|(key, len)| entry.ledger.add(key, len));
                 entry.residence = Residence::Idle(open);
-                facts.into_iter().for_each(|fact| self.report(fact));
+                self.report_facts(document, facts);
                 // Measures its memory.
                 self.documents.get_mut(document).into_iter().for_each(|entry| entry.push(Input::Resume));
             }
@@ -121,6 +121,21 @@ impl Core {
             }
         }
         self.schedule(document);
+    }
+
+    /// Reports facts. If parts of a document could not be read, it is read again later: they may come from other nodes again, and later
+    /// parts may wait for them.
+    fn report_facts(&mut self, document: &DocumentId, facts: Vec<Fact>) {
+        let is_incomplete = facts.iter().any(|fact| matches!(fact, Fact::ChunkUnreadable { .. }));
+        if is_incomplete
+            && self.config.has_other_nodes
+            && let Some(entry) = self.documents.get_mut(document)
+            && !self.failed_loads.iter().any(|(_, waiting)| waiting == document)
+        {
+            self.failed_loads.insert((self.now + entry.reread_pause, document.clone()));
+            entry.reread_pause = (entry.reread_pause * 2).min(LAST_REREAD);
+        }
+        facts.into_iter().for_each(|fact| self.report(fact));
     }
 
     /// Processes the inbox of a document, now or with others.
@@ -156,7 +171,9 @@ impl Core {
         // What comes while a batch is appended is processed together when the next one starts.
         let is_unsaved = self.commit.hold_of(document) != Hold::Nothing;
         let is_full = self.commit.staged_bytes() >= self.config.staged_bytes && !self.commit.is_degraded();
-        if self.commit.is_busy() && (is_unsaved || is_full) {
+        // What other nodes stored is read when nothing of this node is about to be stored.
+        let is_unready = is_unsaved && entry.has_merge();
+        if is_unready || self.commit.is_busy() && (is_unsaved || is_full) {
             self.waiting.insert(document.clone());
             return;
         }
@@ -203,7 +220,7 @@ impl Core {
         }
         let inspected = details.into_iter().map(|(id, details)| Action::Inspected(id, Some(details)));
         self.actions.extend(inspected);
-        facts.into_iter().for_each(|fact| self.report(fact));
+        self.report_facts(document, facts);
         self.note_wait(document, is_awaited);
         if let Some(reason) = quarantine {
             self.quarantine(document, reason);
@@ -317,12 +334,10 @@ impl Core {
             entry.idle_until = None;
             // Otherwise its time starts again when it is at rest.
             if entry.is_at_rest() && is_stored {
-                let (is_deleted, is_absent) = (entry.is_deleted, entry.ledger.is_empty());
+                let is_absent = entry.ledger.is_empty();
                 self.set_memory(&document, 0);
                 self.documents.remove(&document);
-                if is_deleted {
-                    self.cancel_loads(&document);
-                }
+                self.cancel_loads(&document);
                 if is_absent {
                     // Nothing of it is to be protected, and clients can name any number of such documents.
                     self.quarantines.remove(&document);

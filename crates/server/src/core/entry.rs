@@ -3,10 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use hashmill_doc::ChangeHash;
+
 use super::ledger::Ledger;
 use crate::document::{Input, OpenDocument};
 use crate::ids::{CommandId, SocketId};
-use crate::storage::ChunkKey;
+use crate::storage::{ChunkKey, StoredChunk};
+
+/// Pause before a document is read again after parts of it could not be read, and the maximum after doubling.
+const FIRST_REREAD: Duration = Duration::from_secs(2);
+pub(super) const LAST_REREAD: Duration = Duration::from_secs(600);
 
 /// Residence of a document.
 #[derive(Debug)]
@@ -90,6 +96,8 @@ pub(super) struct Entry {
     /// Number of its changes.
     pub(super) changes: u64,
     pub(super) presence: BTreeMap<SocketId, Presence>,
+    /// The pause before it is read again after parts of it could not be read. Only with other nodes.
+    pub(super) reread_pause: Duration,
 }
 
 impl Entry {
@@ -113,19 +121,23 @@ impl Entry {
             heads: 0,
             changes: 0,
             presence: BTreeMap::new(),
+            reread_pause: FIRST_REREAD,
         }
     }
 
     pub(super) fn push(&mut self, input: Input) {
-        let urgency = match &input {
+        self.urgency = self.urgency.max(self.urgency_of(&input));
+        self.inbox_bytes += input.len();
+        self.inbox.push_back(input);
+    }
+
+    fn urgency_of(&self, input: &Input) -> Urgency {
+        match input {
             Input::Durable(_) => Urgency::Later,
             Input::Sync { socket, data, .. } if self.is_acknowledgement(*socket, data) => Urgency::Later,
             Input::Sync { .. } | Input::Resume => Urgency::Soon,
             _ => Urgency::Now,
-        };
-        self.urgency = self.urgency.max(urgency);
-        self.inbox_bytes += input.len();
-        self.inbox.push_back(input);
+        }
     }
 
     /// Removes all inputs. Returns them with the bytes of their sync messages.
@@ -136,6 +148,36 @@ impl Entry {
 
     fn is_acknowledgement(&self, socket: SocketId, data: &[u8]) -> bool {
         matches!(&self.residence, Residence::Idle(open) if open.is_acknowledgement(socket, data))
+    }
+
+    /// Notes that all that was processed is stored, up to these heads.
+    pub(super) fn push_durable(&mut self, heads: Vec<ChangeHash>) {
+        self.insert_after(|input| matches!(input, Input::Durable(_)), Input::Durable(heads));
+    }
+
+    /// Lets the document return to what is stored. What waits in the inbox is refused.
+    pub(super) fn push_degrade(&mut self) {
+        // Before chunks of other nodes, also if a deletion follows these: they are read when nothing is left that is not stored.
+        let is_earlier =
+            |input: &Input| matches!(input, Input::Durable(_) | Input::Degrade | Input::Recover(_));
+        self.insert_after(is_earlier, Input::Degrade);
+    }
+
+    /// Adds chunks of other nodes. They come before messages of clients: what is read counts as stored.
+    pub(super) fn push_merge(&mut self, chunks: Vec<StoredChunk>) {
+        self.insert_after(|input| !input.is_about_clients(), Input::Merge(chunks));
+    }
+
+    fn insert_after(&mut self, is_earlier: impl Fn(&Input) -> bool, input: Input) {
+        self.urgency = self.urgency.max(self.urgency_of(&input));
+        self.inbox_bytes += input.len();
+        let last = self.inbox.iter().rposition(is_earlier);
+        self.inbox.insert(last.map_or(0, |last| last + 1), input);
+    }
+
+    /// Are there chunks of other nodes in its inbox?
+    pub(super) fn has_merge(&self) -> bool {
+        self.inbox.iter().any(|input| matches!(input, Input::Merge(_)))
     }
 
     /// Has it no clients, and nothing to do?

@@ -141,15 +141,35 @@ impl Core {
         entry.active_at = self.now;
         let presence = entry.presence.entry(id).or_insert(Presence { messages: 0, last_at: self.now });
         (presence.messages, presence.last_at) = (presence.messages + 1, self.now);
-        let others: Vec<SocketId> = entry.sockets.iter().copied().filter(|other| *other != id).collect();
+        if self.config.has_other_nodes {
+            let frame = Message::Ephemeral(body.clone()).encode();
+            self.actions.push(Action::Relay(document.clone(), frame));
+        }
+        self.relay_to_clients(&document, body, Some(id));
+    }
+
+    /// Passes a message between users on to all clients that take part in the document, but to its author.
+    pub(super) fn relay_to_clients(
+        &mut self,
+        document: &DocumentId,
+        body: &EphemeralBody<'_>,
+        author: Option<SocketId>,
+    ) {
+        let Some(entry) = self.documents.get(document) else { return };
+        let others: Vec<SocketId> =
+            entry.sockets.iter().copied().filter(|other| Some(*other) != author).collect();
         for other in others {
             let Some(socket) = self.sockets.get(other) else { continue };
             // A client that does not read gets the next one instead.
             let is_full = socket.outgoing_bytes() >= self.config.queue_bytes;
-            if socket.access_to(&document) == Access::Denied || is_full {
+            if socket.access_to(document) == Access::Denied || is_full {
                 continue;
             }
             let Some(target) = &socket.peer else { continue };
+            // The author may have come from the other node.
+            if author.is_none() && *target == body.sender {
+                continue;
+            }
             let copy = EphemeralBody { target: Cow::Borrowed(target.as_str()), ..body.clone() };
             let frame = Message::Ephemeral(copy).encode();
             self.send(other, frame);

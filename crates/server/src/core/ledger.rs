@@ -22,6 +22,10 @@ impl Ledger {
         self.chunks.remove(key);
     }
 
+    pub(super) fn has(&self, key: &ChunkKey) -> bool {
+        self.chunks.contains_key(key)
+    }
+
     /// Has the document no readable chunks?
     pub(super) fn is_empty(&self) -> bool {
         self.chunks.is_empty()

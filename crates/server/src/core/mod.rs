@@ -208,6 +208,10 @@ impl Core {
             Event::InspectionReceived(id, document, max_changes) => self.inspect(id, &document, max_changes),
             Event::Executed(request, result) => self.finish_command(request, result),
             Event::WorkDone(work, output) => self.finish_work(work, output),
+            Event::ChunksStored(chunks) => self.merge_chunks(chunks),
+            Event::DocumentOutdated(document) => self.load_outdated(&document),
+            Event::AllOutdated => self.load_all_outdated(),
+            Event::Relayed(frame) => self.relay_from_node(&frame),
             Event::TimerFired => self.wake_at = self.wake_at.filter(|at| *at > self.now),
             Event::DrainRequested if self.draining == Draining::No => {
                 self.draining = Draining::Requested;

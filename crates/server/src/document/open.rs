@@ -103,6 +103,8 @@ pub(crate) enum Input {
     Degrade,
     /// The storage works again, and these changes are stored, too.
     Recover(Vec<StoredChunk>),
+    /// Other nodes stored these chunks. All changes of this node are stored.
+    Merge(Vec<StoredChunk>),
     /// Clients have waited for long for another one that is sending the document: answer them.
     EndWait,
     /// The document is in quarantine: take no changes.
@@ -124,8 +126,30 @@ impl Input {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Sync { data, .. } => data.len(),
-            Self::Restore(chunks) => chunks.iter().map(|chunk| chunk.bytes.len()).sum(),
+            Self::Restore(chunks) | Self::Merge(chunks) => chunks.iter().map(|chunk| chunk.bytes.len()).sum(),
             _ => 0,
+        }
+    }
+
+    /// Is it about clients, and not about what is stored?
+    pub(crate) fn is_about_clients(&self) -> bool {
+        match self {
+            Self::Sync { .. }
+            | Self::Access { .. }
+            | Self::Announce { .. }
+            | Self::Leave(_)
+            | Self::Resume
+            | Self::EndWait
+            | Self::Inspect(..)
+            | Self::Quarantine
+            | Self::Release => true,
+            Self::Durable(_)
+            | Self::Degrade
+            | Self::Recover(_)
+            | Self::Merge(_)
+            | Self::Delete
+            | Self::Restore(_)
+            | Self::Snapshot => false,
         }
     }
 }
@@ -339,6 +363,13 @@ impl OpenDocument {
                 let chunks = if self.is_deleted { Vec::new() } else { chunks };
                 output.read.extend(self.read_chunks(chunks, &mut output.facts));
                 self.start_over();
+            }
+            // All that other nodes stored is read when the document is brought back.
+            Input::Merge(_) if self.is_deleted => {}
+            Input::Merge(chunks) => {
+                // What is not stored would count as stored afterwards.
+                assert_eq!(self.doc.get_heads(), self.durable_heads, "{}: changes are not stored", self.id);
+                output.read.extend(self.read_chunks(chunks, &mut output.facts));
             }
             Input::EndWait => self.is_wait_over = true,
             Input::Quarantine => {

@@ -1,6 +1,6 @@
 //! Threads around the core: events to it, its actions to sockets and to the storage.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,6 +16,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 
 use super::metrics::{ShellCounts, write_metrics};
+#[cfg(feature = "cluster")]
+use super::store::shared::{NetworkEvent, SharedNode, SharedStorage};
 use super::store::{OwnerCounts, Store};
 use crate::config::Config;
 use crate::core::Core;
@@ -28,6 +30,10 @@ use crate::storage::{ChunkKey, Command, CommandOutcome, Owner, StoredChunk};
 
 /// Maximum number of threads for loads and large work.
 const MAX_WORKERS: usize = 4;
+
+/// Interval for looking at the connection to a shared journal.
+#[cfg(feature = "cluster")]
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Address and program of a socket's client.
 #[derive(Clone, Debug)]
@@ -91,6 +97,15 @@ enum Input {
     Look(Look),
     /// Differences to correct counts of stored bytes by, and where the outcome goes.
     Adjust(BTreeMap<String, i64>, oneshot::Sender<Result<(), IoFailure>>),
+    #[cfg(feature = "cluster")]
+    Network(NetworkEvent),
+}
+
+#[cfg(feature = "cluster")]
+impl From<NetworkEvent> for Input {
+    fn from(event: NetworkEvent) -> Input {
+        Input::Network(event)
+    }
 }
 
 enum StoreJob {
@@ -111,6 +126,8 @@ enum WorkerJob {
 #[derive(Default)]
 struct Health {
     is_degraded: AtomicBool,
+    /// A shared journal is not reached, or was not read to where it ended at the start.
+    is_apart: AtomicBool,
     is_draining: AtomicBool,
     has_drained: AtomicBool,
 }
@@ -119,6 +136,7 @@ struct Health {
 pub(super) struct Driver {
     handle: Handle,
     ended: watch::Receiver<bool>,
+    ready: watch::Receiver<bool>,
     /// The threads that use the storage.
     threads: Vec<JoinHandle<()>>,
 }
@@ -138,23 +156,38 @@ impl Driver {
     /// Starts the threads.
     pub(super) fn start(
         config: Config,
-        store: &Arc<Store>,
+        storage: Storage,
         report: impl Fn(&Fact) + Send + 'static,
     ) -> io::Result<Driver> {
         let (inputs, received) = channel();
         let (ended_sender, ended) = watch::channel(false);
+        let (ready_sender, ready) = watch::channel(false);
         let health = Arc::new(Health::default());
         let (writes, write_queue) = channel();
         let (works, work_queue) = channel();
         let counts = Arc::new(ShellCounts::default());
-        let writer = (Arc::clone(store), inputs.clone(), Arc::clone(&counts));
-        let run_writes = move || run_writes(&write_queue, &writer.0, &writer.1, &writer.2);
-        let mut threads = vec![spawn("store", run_writes)?];
+        let mut threads = Vec::new();
+        #[cfg(feature = "cluster")]
+        let mut shared = None;
+        let store = match storage {
+            Storage::Local(store) => {
+                let writer = (Arc::clone(&store), inputs.clone(), Arc::clone(&counts));
+                let run_writes = move || run_writes(&write_queue, &writer.0, &writer.1, &writer.2);
+                threads.push(spawn("store", run_writes)?);
+                Some(store)
+            }
+            #[cfg(feature = "cluster")]
+            Storage::Shared(runtime, storage) => {
+                health.is_apart.store(true, Ordering::Release);
+                shared = Some(SharedNode::start(runtime, *storage, inputs.clone()));
+                None
+            }
+        };
         let work_queue = Arc::new(Mutex::new(work_queue));
         let workers = thread::available_parallelism().map_or(1, |count| count.get().min(MAX_WORKERS));
         for _ in 0..workers {
-            let (queue, store, inputs) = (Arc::clone(&work_queue), Arc::clone(store), inputs.clone());
-            threads.push(spawn("work", move || run_works(&queue, &store, &inputs))?);
+            let (queue, store, inputs) = (Arc::clone(&work_queue), store.clone(), inputs.clone());
+            threads.push(spawn("work", move || run_works(&queue, store.as_deref(), &inputs))?);
         }
         let mut core = CoreThread {
             core: Core::new(config),
@@ -169,6 +202,9 @@ impl Driver {
             counts: Arc::clone(&counts),
             start: Instant::now(),
             wake_at: None,
+            ready: ready_sender,
+            #[cfg(feature = "cluster")]
+            shared,
         };
         spawn("core", move || {
             // Dropped also by a panic.
@@ -177,7 +213,7 @@ impl Driver {
         })?;
         let open_sockets = Arc::new(watch::channel(()).0);
         let handle = Handle { inputs, health, counts, last_socket: Arc::default(), open_sockets };
-        Ok(Driver { handle, ended, threads })
+        Ok(Driver { handle, ended, ready, threads })
     }
 
     /// Waits for the threads that use the storage, after the core has ended: it is then closed.
@@ -200,6 +236,11 @@ impl Driver {
     /// Waits until no socket is open.
     pub(super) async fn sockets_closed(&self) {
         self.handle.open_sockets.closed().await;
+    }
+
+    /// Becomes true when clients can be served.
+    pub(super) fn ready(&self) -> watch::Receiver<bool> {
+        self.ready.clone()
     }
 
     /// Is all that was received stored, after a request to stop?
@@ -342,8 +383,13 @@ impl Handle {
 
     /// Are changes of clients stored?
     pub(super) fn is_ready(&self) -> bool {
-        let Health { is_degraded, is_draining, .. } = &*self.health;
-        !is_degraded.load(Ordering::Acquire) && !is_draining.load(Ordering::Acquire)
+        let Health { is_degraded, is_apart, is_draining, .. } = &*self.health;
+        ![is_degraded, is_apart, is_draining].into_iter().any(|flag| flag.load(Ordering::Acquire))
+    }
+
+    /// Is a shared journal not reached, or not yet read?
+    pub(super) fn is_apart(&self) -> bool {
+        self.health.is_apart.load(Ordering::Acquire)
     }
 
     fn send(&self, input: Input) {
@@ -368,31 +414,54 @@ struct CoreThread {
     counts: Arc<ShellCounts>,
     start: Instant,
     wake_at: Option<Duration>,
+    ready: watch::Sender<bool>,
+    #[cfg(feature = "cluster")]
+    shared: Option<SharedNode<Input>>,
+}
+
+/// Where a server stores changes.
+pub(super) enum Storage {
+    Local(Arc<Store>),
+    /// With the threads for the network.
+    #[cfg(feature = "cluster")]
+    Shared(tokio::runtime::Handle, Box<SharedStorage>),
 }
 
 impl CoreThread {
     fn run(&mut self, inputs: &Receiver<Input>, report: &impl Fn(&Fact)) {
         let mut actions = Vec::new();
+        let mut events = VecDeque::new();
         loop {
+            self.note_readiness();
             let now = self.start.elapsed();
-            let input = match self.wake_at {
+            let input = match self.next_wake() {
                 None => inputs.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(at) => inputs.recv_timeout(at.saturating_sub(now)),
             };
-            let (event, permit) = match input {
+            let mut permit = None;
+            let event = match input {
                 Ok(Input::Opened(socket, identity, queue)) => {
                     self.sockets.insert(socket, queue);
-                    (Event::SocketOpened(socket, identity), None)
+                    Event::SocketOpened(socket, identity)
                 }
-                Ok(Input::Frame(socket, frame, permit)) => {
-                    (Event::FrameReceived(socket, frame), Some((socket, permit)))
+                Ok(Input::Frame(socket, frame, of_frame)) => {
+                    permit = Some((socket, of_frame));
+                    Event::FrameReceived(socket, frame)
                 }
                 Ok(Input::Event(event)) => {
                     if let Event::SocketClosed(socket) = &event {
                         self.sockets.remove(socket);
                         self.paused.remove(socket);
                     }
-                    (event, None)
+                    event
+                }
+                #[cfg(feature = "cluster")]
+                Ok(Input::Network(event)) => {
+                    if let Some(shared) = &mut self.shared {
+                        shared.receive(self.start.elapsed(), event, &mut events, report);
+                    }
+                    let Some(event) = events.pop_front() else { continue };
+                    event
                 }
                 Ok(Input::Metrics(answer)) => {
                     let text = write_metrics(&self.core.usage(), &self.core.counts(), &self.counts);
@@ -403,17 +472,17 @@ impl CoreThread {
                 Ok(Input::Command(document, command, answer)) => {
                     let id = self.next_command();
                     self.answers.insert(id, answer);
-                    (Event::CommandReceived(id, document, command), None)
+                    Event::CommandReceived(id, document, command)
                 }
                 Ok(Input::Intervention(intervention, answer)) => {
                     let id = self.next_command();
                     self.answers.insert(id, answer);
-                    (Event::InterventionReceived(id, intervention), None)
+                    Event::InterventionReceived(id, intervention)
                 }
                 Ok(Input::Inspection(document, max_changes, answer)) => {
                     let id = self.next_command();
                     self.details.insert(id, answer);
-                    (Event::InspectionReceived(id, document, max_changes), None)
+                    Event::InspectionReceived(id, document, max_changes)
                 }
                 Ok(Input::Look(look)) => {
                     look(&View { core: &self.core, sockets: &self.sockets });
@@ -429,13 +498,20 @@ impl CoreThread {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     self.wake_at = self.wake_at.filter(|at| *at > self.start.elapsed());
-                    (Event::TimerFired, None)
+                    #[cfg(feature = "cluster")]
+                    if let Some(shared) = &mut self.shared {
+                        shared.fire_timer(self.start.elapsed(), &mut events, report);
+                    }
+                    Event::TimerFired
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            self.core.step(self.start.elapsed(), event, &mut actions);
-            for action in actions.drain(..) {
-                self.carry_out(action, report);
+            events.push_front(event);
+            while let Some(event) = events.pop_front() {
+                self.core.step(self.start.elapsed(), event, &mut actions);
+                for action in actions.drain(..) {
+                    self.carry_out(action, &mut events, report);
+                }
             }
             // Kept while the socket is paused, and given back otherwise.
             if let Some((socket, permit)) = permit
@@ -455,7 +531,43 @@ impl CoreThread {
         CommandId(self.last_command)
     }
 
-    fn carry_out(&mut self, action: Action, report: &impl Fn(&Fact)) {
+    #[cfg(not(feature = "cluster"))]
+    fn next_wake(&self) -> Option<Duration> {
+        self.wake_at
+    }
+
+    #[cfg(feature = "cluster")]
+    fn next_wake(&self) -> Option<Duration> {
+        let shared = self.shared.as_ref();
+        // The connection to the journal is looked at regularly.
+        let look_at = shared.map(|_| self.start.elapsed() + LOOK_INTERVAL);
+        [self.wake_at, shared.and_then(SharedNode::wake_at), look_at].into_iter().flatten().min()
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    fn note_readiness(&self) {
+        self.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
+    }
+
+    #[cfg(feature = "cluster")]
+    fn note_readiness(&self) {
+        let is_caught_up = self.shared.as_ref().is_none_or(SharedNode::is_caught_up);
+        let is_reached = self.shared.as_ref().is_none_or(SharedNode::is_reached);
+        self.health.is_apart.store(!is_caught_up || !is_reached, Ordering::Release);
+        self.ready.send_if_modified(|ready| is_caught_up && !std::mem::replace(ready, true));
+    }
+
+    fn carry_out(&mut self, action: Action, events: &mut VecDeque<Event>, report: &impl Fn(&Fact)) {
+        #[cfg(feature = "cluster")]
+        let action = match &mut self.shared {
+            Some(shared) => match shared.carry_out(self.start.elapsed(), action, events, report) {
+                Some(action) => action,
+                None => return,
+            },
+            None => action,
+        };
+        #[cfg(not(feature = "cluster"))]
+        let _ = events;
         // A thread that has ended gives no answer, which the core takes for a slow one. A socket that has ended reports it.
         match action {
             Action::Send(socket, frame) => {
@@ -501,6 +613,8 @@ impl CoreThread {
             Action::LoadOwner(name) => drop(self.works.send(WorkerJob::LoadOwner(name))),
             Action::Load(request, document) => drop(self.works.send(WorkerJob::Load(request, document))),
             Action::RunWork(work, job) => drop(self.works.send(WorkerJob::Work(work, job))),
+            // There are no other nodes.
+            Action::Relay(..) => {}
             Action::WakeAt(at) => self.wake_at = Some(at),
             Action::Report(fact) => {
                 report(&fact);
@@ -560,16 +674,17 @@ fn split<T>(result: Result<(T, OwnerCounts), IoFailure>) -> (Result<T, IoFailure
     }
 }
 
-fn run_works(jobs: &Mutex<Receiver<WorkerJob>>, store: &Store, inputs: &Sender<Input>) {
+/// `store` is `None` where the core's node loads documents itself.
+fn run_works(jobs: &Mutex<Receiver<WorkerJob>>, store: Option<&Store>, inputs: &Sender<Input>) {
     loop {
         // The lock is held while waiting: the other threads wait for it instead of for a job.
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
         // A panic costs this document alone: it stays with the job. The panic's message goes to the operator.
         let done = catch_unwind(AssertUnwindSafe(|| match job {
-            WorkerJob::Load(request, document) => Some(Event::Loaded(request, store.load(&document))),
+            WorkerJob::Load(request, document) => Some(Event::Loaded(request, store?.load(&document))),
             // The core asks again with the next message that needs the count.
-            WorkerJob::LoadOwner(name) => store.load_owner(name).ok().map(Event::OwnerLoaded),
+            WorkerJob::LoadOwner(name) => store?.load_owner(name).ok().map(Event::OwnerLoaded),
             WorkerJob::Work(work, job) => Some(Event::WorkDone(work, job.run())),
         }));
         if let Ok(Some(event)) = done

@@ -25,6 +25,12 @@ pub enum OpenError {
         /// The version of this program.
         known: u64,
     },
+    /// The servers of this directory share their storage.
+    #[error(
+        "{0}: servers share the storage of this directory: set `journal` to start one; commands for the storage of a single server need \
+         another directory"
+    )]
+    Shared(PathBuf),
     /// The directory belongs to another program.
     #[error(
         "{0}: files of automerge-repo's server are there: import them into another directory with hashmill serve import"
@@ -35,6 +41,28 @@ pub enum OpenError {
     Storage {
         /// The directory or file.
         path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// A setting is for the storage of a single server.
+    #[cfg(feature = "cluster")]
+    #[error("a storage that servers share has no {0}: turn it off, or start a single server")]
+    NotShared(&'static str),
+    /// The shared journal cannot be used.
+    #[cfg(feature = "cluster")]
+    #[error("journal {place}: {reason}")]
+    Journal {
+        /// Its address.
+        place: String,
+        /// The reason, and the remedy.
+        reason: String,
+    },
+    /// The place of shared snapshots cannot be used.
+    #[cfg(feature = "cluster")]
+    #[error("snapshots {place}: {reason}")]
+    Snapshots {
+        /// The place.
+        place: String,
         /// The reason.
         reason: String,
     },

@@ -47,7 +47,11 @@ pub use transport::{
 use admin::{Admin, Feed, Rates, Sources};
 use auth::{Authentication, Gate, RightsService};
 use blobs::Blobs;
-use driver::Driver;
+use driver::{Driver, Storage};
+#[cfg(feature = "cluster")]
+use store::shared::SharedStorage;
+#[cfg(feature = "cluster")]
+pub use store::shared::{SharedSettings, SnapshotPlace};
 use store::{RunningClock, Store};
 use transport::{HttpClient, Tls, watch_expiry};
 
@@ -64,6 +68,9 @@ pub struct Settings {
     pub listen: Vec<SocketAddr>,
     /// The directory of the storage, which is created.
     pub folder: PathBuf,
+    /// A storage that several servers share, in place of the directory.
+    #[cfg(feature = "cluster")]
+    pub shared: Option<SharedSettings>,
     /// The id of this server among peers.
     pub peer_id: String,
     /// Random bytes for the id of a new storage.
@@ -154,15 +161,78 @@ pub struct Server {
     /// The listener for requests of the operator alone, and its address.
     admin: Option<(TcpListener, SocketAddr)>,
     settings: Settings,
-    store: Arc<Store>,
-    clock: StorageClock,
-    /// The clock of the machine is far behind by this.
-    seconds_behind: Option<u64>,
+    store: OpenStorage,
     stop: watch::Sender<bool>,
     authentication: watch::Sender<Arc<Authentication>>,
     certificates: Option<watch::Sender<Certificate>>,
     tls: Option<Tls>,
     client: Option<HttpClient>,
+}
+
+/// An open storage.
+struct OpenStorage {
+    kind: StorageKind,
+    clock: StorageClock,
+    /// The clock of the machine is far behind by this.
+    seconds_behind: Option<u64>,
+}
+
+enum StorageKind {
+    Local(Arc<Store>),
+    #[cfg(feature = "cluster")]
+    Shared(Box<SharedStorage>),
+}
+
+impl OpenStorage {
+    fn open(settings: &Settings, runtime: &Runtime) -> Result<OpenStorage, OpenError> {
+        let new_storage_id = StorageId::from_random_bytes(settings.new_storage_id);
+        #[cfg(feature = "cluster")]
+        if let Some(shared) = &settings.shared {
+            refuse_unshared(settings)?;
+            // Deletions have the time of the machine. Nothing is judged by it: their contents stay.
+            let clock = StorageClock::resume(None, None, (settings.unix_time)());
+            let open = SharedStorage::open(shared, &settings.folder, new_storage_id.as_str());
+            return Ok(OpenStorage {
+                kind: StorageKind::Shared(Box::new(runtime.block_on(open)?)),
+                clock,
+                seconds_behind: None,
+            });
+        }
+        #[cfg(not(feature = "cluster"))]
+        let _ = runtime;
+        let mut store = Store::open(&settings.folder, new_storage_id.as_str())?;
+        let failed = |failure: IoFailure| OpenError::Storage {
+            path: settings.folder.clone(),
+            reason: failure.reason().to_owned(),
+        };
+        store.record_uses_from_now_on(settings.idle_time.is_some()).map_err(failed)?;
+        let unix_time = (settings.unix_time)();
+        let clock = store.clock(unix_time).map_err(failed)?;
+        let seconds_behind = seconds_behind(store.recorded_unix_time().map_err(failed)?, unix_time);
+        Ok(OpenStorage { kind: StorageKind::Local(Arc::new(store)), clock, seconds_behind })
+    }
+
+    fn storage_id(&self) -> &str {
+        match &self.kind {
+            StorageKind::Local(store) => store.storage_id(),
+            #[cfg(feature = "cluster")]
+            StorageKind::Shared(storage) => storage.storage_id(),
+        }
+    }
+}
+
+/// Refuses settings that a shared storage does not carry out.
+#[cfg(feature = "cluster")]
+fn refuse_unshared(settings: &Settings) -> Result<(), OpenError> {
+    let refused = [
+        (settings.blobs.is_some(), "blobs"),
+        (settings.idle_time.is_some(), "deletion of unused documents"),
+        (settings.limits.max_stored_bytes_per_identity.is_some(), "quotas"),
+    ];
+    match refused.into_iter().find(|(is_set, _)| *is_set) {
+        Some((_, what)) => Err(OpenError::NotShared(what)),
+        None => Ok(()),
+    }
 }
 
 /// Asks a server to stop.
@@ -201,18 +271,9 @@ impl StopHandle {
 impl Server {
     /// Opens the storage, then the address: a client that connects is answered.
     pub fn open(settings: Settings) -> Result<Server, OpenError> {
-        let new_storage_id = StorageId::from_random_bytes(settings.new_storage_id);
-        let mut store = Store::open(&settings.folder, new_storage_id.as_str())?;
-        let failed = |failure: IoFailure| OpenError::Storage {
-            path: settings.folder.clone(),
-            reason: failure.reason().to_owned(),
-        };
-        store.record_uses_from_now_on(settings.idle_time.is_some()).map_err(failed)?;
-        let unix_time = (settings.unix_time)();
-        let clock = store.clock(unix_time).map_err(failed)?;
-        let seconds_behind = seconds_behind(store.recorded_unix_time().map_err(failed)?, unix_time);
         let runtime =
             tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(OpenError::Threads)?;
+        let store = OpenStorage::open(&settings, &runtime)?;
         let (listener, address) = runtime.block_on(listen(&settings.listen))?;
         let certificates = settings.certificate.clone().map(|certificate| watch::channel(certificate).0);
         let tls = certificates.as_ref().map(|sender| Tls::new(sender.subscribe())).transpose()?;
@@ -229,7 +290,6 @@ impl Server {
         let client = needs_client.then(|| HttpClient::new(&settings.authorities)).transpose()?;
         let (stop, _) = watch::channel(false);
         let (authentication, _) = watch::channel(Arc::new(settings.authentication.clone()));
-        let store = Arc::new(store);
         Ok(Server {
             runtime,
             listener,
@@ -237,8 +297,6 @@ impl Server {
             admin,
             settings,
             store,
-            clock,
-            seconds_behind,
             stop,
             authentication,
             certificates,
@@ -286,15 +344,14 @@ impl Server {
             admin: admin_listener,
             settings,
             store,
-            clock,
-            seconds_behind,
             stop,
             authentication,
             certificates,
             tls,
             client,
         } = self;
-        let mut config = Config::new(&settings.peer_id, store.storage_id());
+        let storage_id = store.storage_id().to_owned();
+        let mut config = Config::new(&settings.peer_id, &storage_id);
         config.memory_bytes = settings.memory_bytes;
         let limits = settings.limits;
         config.max_sockets_per_identity = limits.max_sockets_per_identity;
@@ -303,6 +360,19 @@ impl Server {
         config.max_document_bytes = limits.max_document_bytes;
         config.max_stored_bytes_per_identity = limits.max_stored_bytes_per_identity;
         config.max_inbox_bytes = config.max_inbox_bytes.min(settings.max_frame_bytes);
+        let OpenStorage { kind, clock, seconds_behind } = store;
+        // `None`: other servers use the storage, too.
+        let local = match &kind {
+            StorageKind::Local(store) => Some(Arc::clone(store)),
+            #[cfg(feature = "cluster")]
+            StorageKind::Shared(_) => None,
+        };
+        config.has_other_nodes = local.is_none();
+        let storage = match kind {
+            StorageKind::Local(store) => Storage::Local(store),
+            #[cfg(feature = "cluster")]
+            StorageKind::Shared(storage) => Storage::Shared(runtime.handle().clone(), storage),
+        };
         let feed = Feed::new(settings.unix_time);
         let published = feed.clone();
         let report = move |fact: &Fact| {
@@ -313,7 +383,7 @@ impl Server {
             report(&Fact::ClockBehind { seconds });
         }
         let clock = RunningClock::start(clock);
-        let driver = Driver::start(config, &store, report).map_err(RunError::Threads)?;
+        let driver = Driver::start(config, storage, report).map_err(RunError::Threads)?;
         let result = runtime.block_on(async {
             let mut issuer = None;
             if let Some((url, client)) = settings.key_url.clone().zip(client.clone()) {
@@ -329,8 +399,11 @@ impl Server {
             }
             let (rights, max_access) = (authentication.subscribe(), settings.max_access);
             let gate = Gate::new(rights, issuer, callback, max_access, settings.unix_time);
-            let sweeper = admin::Sweeper::new(driver.handle(), Arc::clone(&store), &settings, clock);
-            let blobs = Blobs::open(driver.handle(), gate.clone(), &store, &settings);
+            let sweeper = admin::Sweeper::new(driver.handle(), local.clone(), &settings, clock);
+            let blobs = match &local {
+                Some(store) => Blobs::open(driver.handle(), gate.clone(), store, &settings),
+                None => Ok(None),
+            };
             let blobs = blobs.map_err(RunError::Blobs)?;
             let mut http = http::Http::new(driver.handle(), gate, blobs.clone(), &settings);
             let mut admin_http = None;
@@ -338,7 +411,8 @@ impl Server {
                 let rates = Rates::default();
                 let sources = Sources {
                     core: driver.handle(),
-                    store: Arc::clone(&store),
+                    storage_id,
+                    store: local.clone(),
                     sweeper: &sweeper,
                     feed: feed.clone(),
                     rates: rates.clone(),
@@ -354,9 +428,14 @@ impl Server {
                     http = http.with_admin(admin);
                 }
             }
+            // Clients and the operator wait until the server knows all that is stored.
+            let (mut ready, mut admin_ready) = (driver.ready(), driver.ready());
             let accept_admin = async {
                 match admin_http {
-                    Some((http, listener)) => http.accept(listener, None).await,
+                    Some((http, listener)) => {
+                        let _ = admin_ready.wait_for(|ready| *ready).await;
+                        http.accept(listener, None).await;
+                    }
                     None => std::future::pending().await,
                 }
             };
@@ -367,8 +446,12 @@ impl Server {
             }
             let mut stops = stop.subscribe();
             let mut ended = driver.ended();
+            let http = async {
+                let _ = ready.wait_for(|ready| *ready).await;
+                http.accept(listener, tls).await;
+            };
             tokio::select! {
-                () = http.accept(listener, tls) => {}
+                () = http => {}
                 () = accept_admin => {}
                 _ = stops.wait_for(|stops| *stops) => {}
                 _ = ended.wait_for(|ended| *ended) => return Err(RunError::Internal),
@@ -388,9 +471,10 @@ impl Server {
         runtime.shutdown_timeout(Duration::from_secs(1));
         if result.is_ok() {
             driver.join();
-            let recorded = store
-                .record_uses(clock.now())
-                .and_then(|()| store.record_clock(clock.now(), (settings.unix_time)()));
+            let recorded = local.map_or(Ok(()), |store| {
+                store.record_uses(clock.now())?;
+                store.record_clock(clock.now(), (settings.unix_time)())
+            });
             recorded.map_err(|failure| RunError::UsesNotRecorded(failure.reason().to_owned()))?;
         }
         result

@@ -3,6 +3,7 @@
 //! A failure names a scenario with few operations: `run(&scenario, None)` repeats it.
 
 mod client;
+mod cluster;
 mod disk;
 mod exchange;
 mod hostile;

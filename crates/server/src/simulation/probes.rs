@@ -103,6 +103,10 @@ impl Probes {
             Event::InspectionReceived(..) => "inspections",
             Event::Executed(..) => "commands carried out",
             Event::WorkDone(..) => "jobs",
+            // There are no other nodes.
+            Event::ChunksStored(_) | Event::DocumentOutdated(_) | Event::AllOutdated | Event::Relayed(_) => {
+                return;
+            }
             Event::TimerFired => "timers",
             Event::DrainRequested => "drains",
         });

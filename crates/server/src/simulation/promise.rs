@@ -25,6 +25,8 @@ struct Changes {
     stored: BTreeMap<ChangeHash, usize>,
     /// Changes that were confirmed to clients, with all ancestors.
     confirmed: BTreeSet<ChangeHash>,
+    /// The document is to be purged: nothing is promised any more.
+    is_void: bool,
 }
 
 impl Promise {
@@ -52,7 +54,7 @@ impl Promise {
         let changes = self.documents.entry(document.clone()).or_default();
         let mut waiting: Vec<ChangeHash> = hashes.into_iter().collect();
         while let Some(hash) = waiting.pop() {
-            if !changes.confirmed.insert(hash) {
+            if changes.is_void || !changes.confirmed.insert(hash) {
                 continue;
             }
             if !changes.stored.contains_key(&hash) {
@@ -77,6 +79,16 @@ impl Promise {
     pub(super) fn note_stored(&mut self, chunk: &StoredChunk) {
         let changes = self.documents.entry(chunk.key.document.clone()).or_default();
         hashes(&chunk.bytes).for_each(|hash| *changes.stored.entry(hash).or_default() += 1);
+    }
+
+    /// Is nothing promised about a document?
+    pub(super) fn is_void(&self, document: &DocumentId) -> bool {
+        self.documents.get(document).is_some_and(|changes| changes.is_void)
+    }
+
+    /// Notes that a document may be purged from now on, on any node.
+    pub(super) fn note_purge_requested(&mut self, document: &DocumentId) {
+        self.documents.entry(document.clone()).or_default().is_void = true;
     }
 
     /// Notes that a deleted document is gone for good, with all that was promised.
@@ -122,7 +134,7 @@ impl Promise {
             *count -= 1;
             if *count == 0 {
                 changes.stored.remove(&hash);
-                if changes.confirmed.contains(&hash) {
+                if changes.confirmed.contains(&hash) && !changes.is_void {
                     return Err(Violation::new("promise", format!("{}: lost {hash}", chunk.key)));
                 }
             }
@@ -132,7 +144,7 @@ impl Promise {
 }
 
 /// The changes in a chunk, also in one that is damaged at its end.
-fn hashes(bytes: &[u8]) -> impl Iterator<Item = ChangeHash> {
+pub(super) fn hashes(bytes: &[u8]) -> impl Iterator<Item = ChangeHash> {
     let parts = examine(bytes, &Limits::default()).into_iter();
     parts.filter_map(|part| part.changes.ok()).flatten().map(|change| change.hash())
 }

@@ -5,6 +5,8 @@ mod blob;
 mod blob_rules;
 mod chunk;
 mod clock;
+#[cfg(any(test, feature = "cluster"))]
+pub(crate) mod cluster;
 mod command;
 
 pub use blob::{BlobHash, BlobReference, ParseBlobHashError};

@@ -155,7 +155,7 @@ impl Server {
             Action::AskRights { request, socket, document } => {
                 self.questions.push((request, socket, document));
             }
-            Action::WakeAt(_) => {}
+            Action::WakeAt(_) | Action::Relay(..) => {}
             Action::PauseReads(socket) => drop(self.paused.insert(socket)),
             Action::ResumeReads(socket) => drop(self.paused.remove(&socket)),
             Action::Report(fact) => self.facts.push(fact),

@@ -281,7 +281,7 @@ fn a_denied_document_is_looked_for_like_an_absent_one() {
                         kinds.push(crate::kind(&Message::decode(&frame).expect("a message")));
                     }
                     Action::Load(..) => kinds.push("load"),
-                    Action::WakeAt(_) => {}
+                    Action::WakeAt(_) | Action::Relay(..) => {}
                     other => panic!("{other:?}"),
                 }
             }

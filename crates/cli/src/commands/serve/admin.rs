@@ -104,9 +104,15 @@ fn execute(
     let folder = storage_folder(storage);
     match shell::execute(&folder, document, date::now_seconds(), command) {
         // The server has the time of its storage.
-        Err(TransferError::Open(OpenError::InUse(_))) => ask_server(&folder, document, command(0)),
+        Err(error) if is_served(&error) => ask_server(&folder, document, command(0)),
         outcome => Ok(outcome?),
     }
+}
+
+/// Does the failure to open a storage say that a server uses it?
+pub(super) fn is_served(error: &TransferError) -> bool {
+    // A server whose storage is shared has its address in the directory, and nothing else.
+    matches!(error, TransferError::Open(OpenError::InUse(_) | OpenError::Shared(_)))
 }
 
 fn ask_server(folder: &Path, document: &DocumentId, command: Command) -> Result<CommandOutcome> {

@@ -1,12 +1,12 @@
 //! Lists and details of stored documents: from a running server that uses the storage, or from the storage itself.
 
-use super::admin::{RunningServer, parse_document};
+use super::admin::{RunningServer, is_served, parse_document};
 use super::settings::storage_folder;
 use crate::flags::{ListDocumentsArgs, ShowDocumentArgs};
 use crate::output;
 use anyhow::{Context as _, Result, bail};
 use hashmill_machine::date;
-use hashmill_server::shell::{self, OpenError, TransferError};
+use hashmill_server::shell;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
@@ -69,7 +69,7 @@ fn list_stored(flags: &ListDocumentsArgs, folder: &Path) -> Result<()> {
         result.is_ok()
     });
     match listed {
-        Err(TransferError::Open(OpenError::InUse(_))) => pages_of_server(folder, "stored", &mut print),
+        Err(error) if is_served(&error) => pages_of_server(folder, "stored", &mut print),
         listed => Ok(listed?).and(result),
     }
 }
@@ -89,7 +89,7 @@ fn list_deleted(flags: &ListDocumentsArgs, folder: &Path) -> Result<()> {
         result.is_ok()
     });
     match listed {
-        Err(TransferError::Open(OpenError::InUse(_))) => pages_of_server(folder, "deleted", &mut print),
+        Err(error) if is_served(&error) => pages_of_server(folder, "deleted", &mut print),
         listed => Ok(listed?).and(result),
     }
 }
@@ -132,7 +132,7 @@ pub(super) fn show(flags: &ShowDocumentArgs) -> Result<()> {
     let document = parse_document(&flags.document)?;
     let folder = storage_folder(&flags.storage);
     let text = match shell::show_document(&folder, &document, CHANGES) {
-        Err(TransferError::Open(OpenError::InUse(_))) => {
+        Err(error) if is_served(&error) => {
             let server = RunningServer::of_storage(&folder)?;
             server.get(&format!("/admin/documents/{document}?changes={CHANGES}"))?
         }

@@ -8,6 +8,7 @@ mod fact_log;
 mod listing;
 mod rights;
 mod settings;
+mod shared;
 mod toml_file;
 mod transfer;
 

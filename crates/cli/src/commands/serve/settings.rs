@@ -2,6 +2,7 @@
 
 use super::certificate::CertificateSource;
 use super::rights::{IdentityTable, RightsSource, check_private};
+use super::shared::SharedFile;
 use super::toml_file::parse_toml;
 use crate::flags::{LogFormat, ServeArgs, StorageFlag, UsageError};
 use crate::output::display_path;
@@ -57,6 +58,19 @@ pub(super) const TEMPLATE: &str = "\
 # Take no changes.
 # read-only = false
 
+# Many servers with one storage: NATS JetStream as the journal of changes, a directory that all of them reach for snapshots. The
+# directory of `data` then has the access of the operator's commands alone. A program that was built with the feature `cluster` has this.
+# journal = \"\"
+# snapshots = \"\"
+
+# File of credentials for NATS. First part of the names of its streams. Number of streams, which cannot be changed later. Number of
+# servers of NATS that store each change. Do they all have `sync_interval: always`? That is needed with fewer than three replicas.
+# journal-credentials = \"\"
+# journal-name = \"hashmill\"
+# journal-shards = 4
+# journal-replicas = 1
+# journal-synced = false
+
 # The id of this server among peers. Random for each start unless it is set.
 # peer-id = \"storage-server-1\"
 
@@ -83,7 +97,7 @@ pub(super) const TEMPLATE: &str = "\
 # undelete-days = 30
 
 # Blobs beside documents, by HTTP: their largest size in MiB; days after which one goes that no document refers to, and an upload that
-# is not continued; unfinished uploads of an identity.
+# is not continued; unfinished uploads of an identity. Servers that share a storage have none.
 # blobs = true
 # max-blob-mib = 1024
 # unused-blob-days = 7
@@ -148,7 +162,7 @@ pub(super) const TEMPLATE: &str = "\
 /// A settings file.
 #[derive(Deserialize, Default, Debug)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct SettingsFile {
+pub(super) struct SettingsFile {
     listen: Option<String>,
     data: Option<PathBuf>,
     tls_cert: Option<PathBuf>,
@@ -157,6 +171,13 @@ struct SettingsFile {
     trusted_proxies: Vec<String>,
     open_to_all: Option<bool>,
     read_only: Option<bool>,
+    pub(super) journal: Option<String>,
+    pub(super) snapshots: Option<String>,
+    pub(super) journal_credentials: Option<PathBuf>,
+    pub(super) journal_name: Option<String>,
+    pub(super) journal_shards: Option<u16>,
+    pub(super) journal_replicas: Option<usize>,
+    pub(super) journal_synced: Option<bool>,
     peer_id: Option<String>,
     memory_mib: Option<usize>,
     max_message_mib: Option<usize>,
@@ -166,13 +187,13 @@ struct SettingsFile {
     max_messages_per_second: Option<u64>,
     max_kib_per_second: Option<u64>,
     max_document_mib: Option<usize>,
-    max_stored_mib_per_identity: Option<u64>,
-    undelete_days: Option<u64>,
-    blobs: Option<bool>,
+    pub(super) max_stored_mib_per_identity: Option<u64>,
+    pub(super) undelete_days: Option<u64>,
+    pub(super) blobs: Option<bool>,
     max_blob_mib: Option<u64>,
     unused_blob_days: Option<u64>,
     max_uploads_per_identity: Option<usize>,
-    delete_idle_days: Option<u64>,
+    pub(super) delete_idle_days: Option<u64>,
     admin_listen: Option<String>,
     admin_token_file: Option<PathBuf>,
     admin_hosts: Option<Vec<String>>,
@@ -213,12 +234,30 @@ pub(super) fn resolve(flags: &ServeArgs) -> Result<Resolved> {
     Ok(resolved)
 }
 
+fn shared_part(file: &SettingsFile) -> SharedFile {
+    SharedFile {
+        journal: file.journal.clone(),
+        snapshots: file.snapshots.clone(),
+        journal_credentials: file.journal_credentials.clone(),
+        journal_name: file.journal_name.clone(),
+        journal_shards: file.journal_shards,
+        journal_replicas: file.journal_replicas,
+        journal_synced: file.journal_synced,
+        max_stored_mib_per_identity: file.max_stored_mib_per_identity,
+        delete_idle_days: file.delete_idle_days,
+        blobs: file.blobs,
+        undelete_days: file.undelete_days,
+    }
+}
+
 fn resolve_with(
     flags: &ServeArgs,
     file: SettingsFile,
     port: Option<OsString>,
     folder: Option<OsString>,
 ) -> Result<Resolved> {
+    let shared = super::shared::resolve(&shared_part(&file))?;
+    let is_shared = shared.is_some();
     let port = match port {
         Some(port) if !port.is_empty() => {
             let parsed = port.to_str().and_then(|port| port.parse::<u16>().ok());
@@ -277,6 +316,8 @@ fn resolve_with(
     let settings = Settings {
         listen: addresses,
         folder,
+        #[cfg(feature = "cluster")]
+        shared,
         peer_id,
         new_storage_id: random_bytes()?,
         authentication: rights.read()?,
@@ -301,7 +342,7 @@ fn resolve_with(
         },
         admin: admin_settings(file.admin_listen, file.admin_token_file, file.admin_hosts)?,
         undelete_time: Duration::from_secs(file.undelete_days.unwrap_or(30).saturating_mul(DAY_SECONDS)),
-        blobs: file.blobs.unwrap_or(true).then(|| BlobSettings {
+        blobs: file.blobs.unwrap_or(!is_shared).then(|| BlobSettings {
             max_bytes: file.max_blob_mib.unwrap_or(1024).saturating_mul(MIB as u64),
             claim_time: Duration::from_secs(file.unused_blob_days.unwrap_or(7).saturating_mul(DAY_SECONDS)),
             max_uploads_per_identity: file.max_uploads_per_identity.unwrap_or(16).max(1),
@@ -453,7 +494,7 @@ mod tests {
         };
         let lines = TEMPLATE.lines().filter(is_setting).map(|line| format!("{}\n", &line[2..]));
         let all: String = lines.collect();
-        assert_eq!(all.lines().count(), 36, "{all}");
+        assert_eq!(all.lines().count(), 43, "{all}");
         let [written, default] =
             [&all, ""].map(|file| resolved(&no_flags(), file, None, None).expect("sound"));
         assert_eq!(shown(written), shown(default));

@@ -45,7 +45,10 @@ impl Server {
     }
 
     fn start_at(world: &World, command: &mut Command, address: &str, args: &[&str]) -> Server {
-        command.args(["--listen", address, "--data", "store"]).args(args);
+        if !args.contains(&"--data") {
+            command.args(["--data", "store"]);
+        }
+        command.args(["--listen", address]).args(args);
         command.env_remove("PORT").env_remove("DATA_DIR");
         let mut child = world.start(command);
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));

@@ -48,6 +48,32 @@ fn directories_of_other_programs_and_versions_are_refused() {
     assert_eq!((done.code(), done.err.lines().count()), (1, 1), "{done:?}");
 }
 
+/// Directories of servers that share a storage, and of their snapshots, look empty or like one of another program.
+#[test]
+fn directories_of_a_shared_storage_are_refused() {
+    let world = World::new();
+    world.write("node/hashmill-shared", "");
+    Server::start(&world).kill();
+    world.serve(&["backup", "backup", "--data", "store"]).quiet_success();
+    world.serve(&["export", "whole", "--data", "store"]).quiet_success();
+    for args in [
+        &["--listen", "127.0.0.1:0", "--data", "node"][..],
+        &["import", "node", "--data", "other"],
+        &["import", "whole", "--data", "node"],
+        &["export", "copy", "--data", "node"],
+        &["check", "--data", "node"],
+        &["backup", "copy", "--data", "node"],
+        &["restore", "backup", "--data", "node", "--replace"],
+        &["doctor", "--data", "node"],
+    ] {
+        let done = world.serve(args);
+        assert_eq!((done.code(), done.err.lines().count()), (1, 1), "{args:?} {done:?}");
+        assert!(done.err.contains("node: servers share the storage of this directory"), "{args:?} {done:?}");
+    }
+    assert!(!world.path("other").exists() && !world.path("copy").exists(), "nothing was created");
+    assert_eq!(fs::read_dir(world.path("node")).expect("a folder").count(), 1);
+}
+
 #[test]
 fn other_machines_need_plain_words() {
     let world = World::new();

@@ -10,6 +10,7 @@ use hashmill_repo::DocumentId;
 
 use super::Core;
 use super::defect::Defect;
+use super::entry::Entry;
 use crate::document::Input;
 use crate::event::{Action, IoFailure};
 use crate::fact::Fact;
@@ -63,7 +64,7 @@ impl Core {
         }
         for (document, heads) in &documents {
             if let Some(entry) = self.documents.get_mut(document) {
-                entry.push(Input::Durable(heads.clone()));
+                entry.push_durable(heads.clone());
             }
         }
         // All before any new frame, so that messages keep their order.
@@ -100,7 +101,7 @@ impl Core {
         }
         self.valid_since = self.next_number();
         self.report(Fact::Degraded);
-        self.documents.values_mut().for_each(|entry| entry.push(Input::Degrade));
+        self.documents.values_mut().for_each(Entry::push_degrade);
         self.process_all();
     }
 

@@ -149,9 +149,6 @@ impl Core {
     /// Brings a deleted document back that is in memory without its contents.
     pub(in crate::core) fn restore(&mut self, document: &DocumentId, stored: StoredDocument) {
         let Some(entry) = self.documents.get_mut(document) else { return };
-        if !entry.is_deleted || stored.is_deleted {
-            return;
-        }
         entry.is_deleted = false;
         entry.ledger = Ledger::default();
         self.note_owner(document, &stored);

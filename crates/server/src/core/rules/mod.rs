@@ -3,6 +3,7 @@
 mod commands;
 mod deletion;
 mod interventions;
+mod nodes;
 mod quarantine;
 mod questions;
 mod quota;

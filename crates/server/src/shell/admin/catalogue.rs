@@ -57,7 +57,8 @@ type Cached<T> = Mutex<Option<(Instant, Arc<Vec<T>>)>>;
 /// Reader of documents.
 pub(super) struct Catalogue {
     core: Handle,
-    store: Arc<Store>,
+    /// `None`: the storage is shared, and only documents in memory can be listed.
+    store: Option<Arc<Store>>,
     undelete_seconds: u64,
     readers: Semaphore,
     open: Cached<DocumentView>,
@@ -65,7 +66,7 @@ pub(super) struct Catalogue {
 }
 
 impl Catalogue {
-    pub(super) fn new(core: Handle, store: Arc<Store>, undelete_time: Duration) -> Catalogue {
+    pub(super) fn new(core: Handle, store: Option<Arc<Store>>, undelete_time: Duration) -> Catalogue {
         Catalogue {
             core,
             store,
@@ -302,7 +303,11 @@ impl Catalogue {
         operation: impl FnOnce(&Store) -> Result<R, IoFailure> + Send + 'static,
     ) -> Result<R, Refusal> {
         let Ok(Ok(_permit)) = timeout(TIMEOUT, self.readers.acquire()).await else { return Err(busy()) };
-        let done = Arc::clone(&self.store).run_blocking(operation).await;
+        let Some(store) = self.store.clone() else {
+            let reason = "servers share the storage: only open documents can be listed and shown";
+            return Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, "storage-shared", reason));
+        };
+        let done = store.run_blocking(operation).await;
         done.map_err(|failure| Refusal::unavailable("storage-failed", failure.reason()))
     }
 }

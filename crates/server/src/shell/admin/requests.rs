@@ -59,7 +59,8 @@ struct ServerFacts {
 pub(in crate::shell) struct Admin {
     guard: Guard,
     core: Handle,
-    store: Arc<Store>,
+    /// `None`: the storage is shared.
+    store: Option<Arc<Store>>,
     clock: RunningClock,
     unix_time: fn() -> u64,
     sweeper: Arc<Notify>,
@@ -83,7 +84,9 @@ pub(in crate::shell) struct AdminRequest<'r> {
 /// Parts of a server that requests of the operator use.
 pub(in crate::shell) struct Sources<'s> {
     pub(in crate::shell) core: Handle,
-    pub(in crate::shell) store: Arc<Store>,
+    pub(in crate::shell) storage_id: String,
+    /// `None`: the storage is shared.
+    pub(in crate::shell) store: Option<Arc<Store>>,
     pub(in crate::shell) sweeper: &'s Sweeper,
     pub(in crate::shell) feed: Feed,
     pub(in crate::shell) rates: Rates,
@@ -99,9 +102,9 @@ pub(in crate::shell) fn has_path(path: &str) -> bool {
 
 impl Admin {
     pub(in crate::shell) fn new(settings: &Settings, sources: Sources<'_>) -> Admin {
-        let Sources { core, store, sweeper, feed, rates, stop, address } = sources;
+        let Sources { core, storage_id, store, sweeper, feed, rates, stop, address } = sources;
         let facts = ServerFacts {
-            storage_id: store.storage_id().to_owned(),
+            storage_id,
             peer_id: settings.peer_id.clone(),
             address,
             started_at: (settings.unix_time)(),
@@ -114,7 +117,7 @@ impl Admin {
         };
         Admin {
             guard,
-            catalogue: Arc::new(Catalogue::new(core.clone(), Arc::clone(&store), settings.undelete_time)),
+            catalogue: Arc::new(Catalogue::new(core.clone(), store.clone(), settings.undelete_time)),
             core,
             store,
             clock: sweeper.clock(),
@@ -159,7 +162,9 @@ impl Admin {
             return Ok(events_response(events));
         }
         if operation == Operation::Backup {
-            let store = Arc::clone(&self.store);
+            let reason = "servers share the storage: copy the snapshots and the files of the journal, while all servers and nats-server \
+                          are stopped";
+            let store = self.single_store(reason)?;
             let pieces =
                 backup_stream::start(store, self.backup_key(), (self.unix_time)(), self.core.clone()).await;
             return pieces.map(pieces_response).map_err(|failure| storage_fails(&failure));
@@ -240,8 +245,15 @@ impl Admin {
         }
     }
 
+    /// The storage, unless it is shared.
+    fn single_store(&self, reason: &str) -> Result<Arc<Store>, Refusal> {
+        let shared = || Refusal::new(StatusCode::NOT_IMPLEMENTED, "storage-shared", reason);
+        self.store.clone().ok_or_else(shared)
+    }
+
     async fn correct_counts(&self) -> Result<Value, Refusal> {
-        let differences = Arc::clone(&self.store).run_blocking(Store::count_differences).await;
+        let store = self.single_store("servers share the storage, and count no bytes of owners")?;
+        let differences = store.run_blocking(Store::count_differences).await;
         let differences = differences.map_err(|failure| storage_fails(&failure))?;
         let count = differences.len();
         let done = self.core.adjust_counts(differences).await.ok_or_else(ends)?;
@@ -265,7 +277,7 @@ impl Admin {
         let (usage, counts) = view.ok_or_else(ends)?;
         let facts = &self.facts;
         let now = (self.unix_time)();
-        let state = match (self.core.is_ready(), usage.is_degraded) {
+        let state = match (self.core.is_ready(), usage.is_degraded || self.core.is_apart()) {
             (true, _) => "ready",
             (false, true) => "storage-failing",
             (false, false) => "stopping",

@@ -26,7 +26,8 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// Deletes and purges documents.
 pub(in crate::shell) struct Sweeper {
     core: Handle,
-    store: Arc<Store>,
+    /// `None`: deleted documents of a shared storage are kept.
+    store: Option<Arc<Store>>,
     undelete_seconds: u64,
     idle_seconds: Option<u64>,
     clock: RunningClock,
@@ -37,7 +38,7 @@ pub(in crate::shell) struct Sweeper {
 impl Sweeper {
     pub(in crate::shell) fn new(
         core: Handle,
-        store: Arc<Store>,
+        store: Option<Arc<Store>>,
         settings: &Settings,
         clock: RunningClock,
     ) -> Sweeper {
@@ -58,6 +59,9 @@ impl Sweeper {
 
     /// Works without end. Failures are reported, and the next round tries again.
     pub(in crate::shell) async fn run(self) {
+        if self.store.is_none() {
+            return;
+        }
         loop {
             // Clients that come back after the server stood still for long have some time to open their documents.
             if self.clock.running_time() >= INTERVAL {
@@ -110,8 +114,8 @@ impl Sweeper {
                     }
                     None => used_at.is_none(),
                 };
-                if is_used {
-                    self.store.note_use(&text);
+                if is_used && let Some(store) = &self.store {
+                    store.note_use(&text);
                 }
             }
         }
@@ -144,7 +148,10 @@ impl Sweeper {
         &self,
         operation: impl FnOnce(&Store) -> Result<R, IoFailure> + Send + 'static,
     ) -> Result<R, IoFailure> {
-        Arc::clone(&self.store).run_blocking(operation).await
+        match self.store.clone() {
+            Some(store) => store.run_blocking(operation).await,
+            None => Err(IoFailure::NotDone("the storage is shared".to_owned())),
+        }
     }
 }
 
@@ -156,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::shell::driver::Driver;
+    use crate::shell::driver::{Driver, Storage};
     use crate::storage::StorageClock;
 
     #[test]
@@ -165,13 +172,14 @@ mod tests {
         let store = Arc::new(Store::open(folder.path(), "storage").expect("a new storage"));
         let (facts, received) = channel();
         let config = Config::new("srv", store.storage_id());
-        let driver = Driver::start(config, &store, move |fact: &Fact| drop(facts.send(fact.clone())));
+        let storage = Storage::Local(Arc::clone(&store));
+        let driver = Driver::start(config, storage, move |fact: &Fact| drop(facts.send(fact.clone())));
         let core = driver.expect("threads").handle();
         store.lose_file();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads");
         let sweeper = Sweeper {
             core,
-            store,
+            store: Some(store),
             undelete_seconds: 0,
             idle_seconds: None,
             clock: RunningClock::start(StorageClock::resume(Some(5), None, 0)),

@@ -9,6 +9,8 @@ mod clock;
 mod listing;
 mod new_storage;
 mod opening;
+#[cfg(feature = "cluster")]
+pub(super) mod shared;
 mod snapshot;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +35,9 @@ pub(super) use byte_counts::OwnerCounts;
 pub(super) use clock::RunningClock;
 pub(super) use listing::{EntrySize, StoredSizes};
 pub(super) use new_storage::{NewStorage, StorageFacts};
-pub(super) use opening::storage_error;
+#[cfg(feature = "cluster")]
+pub(super) use opening::has_single_storage;
+pub(super) use opening::{refuse_shared, storage_error};
 pub(super) use snapshot::{DocumentRecord, Snapshot, StorageRecord, VisitError};
 
 use blob_tables::BlobTables;
@@ -42,6 +46,8 @@ use opening::{create_storage, has_storage, open_database, open_error};
 
 /// The database in the directory.
 pub(super) const FILE: &str = "hashmill.redb";
+/// The file in directories of servers that share a storage, and in that of their snapshots.
+pub(super) const SHARED_MARK: &str = "hashmill-shared";
 /// A file of automerge-repo's server: the key `storage-adapter-id`.
 const FOREIGN_FILE: &str = "st/orage-adapter-id";
 /// Version of the format: tables, keys and values.

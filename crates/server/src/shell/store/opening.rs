@@ -12,7 +12,7 @@ use redb::{Database, DatabaseError};
 
 use super::advice::io_advice;
 use super::new_storage::NewStorage;
-use super::{CACHE_BYTES, FILE, FORMAT, FORMAT_FACT, STORAGE_ID_FACT};
+use super::{CACHE_BYTES, FILE, FORMAT, FORMAT_FACT, SHARED_MARK, STORAGE_ID_FACT};
 use crate::shell::error::OpenError;
 
 /// Reason why the file of a storage cannot be opened.
@@ -40,13 +40,31 @@ pub(super) fn open_database(path: &Path) -> Result<Database, OpenDatabaseError> 
     database.map_err(OpenDatabaseError::Database)
 }
 
-/// Is there a storage in a directory?
+/// Is there a storage in a directory? One of servers that share a storage is an error.
 pub(super) fn has_storage(folder: &Path) -> Result<bool, OpenError> {
-    let path = folder.join(FILE);
-    match fs::symlink_metadata(&path) {
+    refuse_shared(folder)?;
+    has_entry(&folder.join(FILE))
+}
+
+/// Refuses a directory of servers that share a storage, and that of their snapshots.
+pub(in crate::shell) fn refuse_shared(folder: &Path) -> Result<(), OpenError> {
+    if has_entry(&folder.join(SHARED_MARK))? {
+        return Err(OpenError::Shared(folder.to_owned()));
+    }
+    Ok(())
+}
+
+/// Is there a storage of a single server in a directory that may be one of a shared storage?
+#[cfg(feature = "cluster")]
+pub(in crate::shell) fn has_single_storage(folder: &Path) -> Result<bool, OpenError> {
+    has_entry(&folder.join(FILE))
+}
+
+fn has_entry(path: &Path) -> Result<bool, OpenError> {
+    match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
-        Err(error) => Err(storage_error(&path, &FileError::Io(error))),
+        Err(error) => Err(storage_error(path, &FileError::Io(error))),
     }
 }
 

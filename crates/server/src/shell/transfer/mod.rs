@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use hashmill_repo::{DocumentId, StorageId};
 
 use super::error::OpenError;
-use super::store::{Entry, Store, VisitError};
+use super::store::{Entry, Store, VisitError, refuse_shared};
 use crate::event::IoFailure;
 
 pub use backup::{BACKUP_MAGIC, RestoreOptions, back_up, read_backup, restore};
@@ -178,6 +178,8 @@ pub fn import(
     new_storage_id: [u8; 16],
     report: &mut dyn FnMut(&TransferFact),
 ) -> Result<TransferCounts, TransferError> {
+    // Their snapshots lack the latest changes, and have documents that are deleted.
+    refuse_shared(from)?;
     let imported_id = directory::read_storage_id(from)?;
     let new_id = match &imported_id {
         Some(id) => id.clone(),

@@ -485,6 +485,7 @@ impl World {
                 let delay = self.streams.work.below(self.knobs.work_ms + 1);
                 self.schedule(delay, Happening::Worked(self.start, work, Box::new(job)));
             }
+            Action::Relay(..) => return Err(Violation::new("form", "a message for other nodes")),
             Action::WakeAt(at) => {
                 // Timers are late, and come twice.
                 let late = Duration::from_millis(self.streams.timers.below(20) as u64);

@@ -6,7 +6,7 @@ use crate::os;
 use crate::output::display_path;
 use anyhow::{Context as _, Result};
 use hashmill_machine::date;
-use hashmill_server::shell::{self, Certificate, OpenError, TransferError};
+use hashmill_server::shell::{self, Certificate, OpenError, Settings, TransferError};
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -29,8 +29,10 @@ pub(super) struct DoctorFacts {
     /// The certificate of the settings is valid until this time.
     pub(super) certificate_ends_at: Option<u64>,
     pub(super) has_metrics: bool,
-    /// The directory of the storage.
+    /// The directory of the storage, or of the snapshots of one that servers share.
     pub(super) folder: String,
+    /// Servers share the storage.
+    pub(super) is_shared: bool,
     pub(super) mount: Option<MountFacts>,
     /// `LD_PRELOAD` of this process.
     pub(super) preload: String,
@@ -86,6 +88,7 @@ pub(super) fn collect(
 ) -> Result<DoctorFacts> {
     let Resolved { settings, rights, certificate, .. } = resolved;
     let folder = settings.folder.as_path();
+    let shared = shared_files(settings);
     let is_local = settings.listen.iter().all(|address| address.ip().is_loopback());
     let listen = settings.listen.first().map(ToString::to_string).unwrap_or_default();
     let mut facts = DoctorFacts {
@@ -95,7 +98,8 @@ pub(super) fn collect(
         has_tls: certificate.is_some(),
         certificate_ends_at: settings.certificate.as_ref().map(Certificate::expires_at),
         has_metrics: settings.has_metrics,
-        folder: display_path(folder).into_owned(),
+        folder: display_path(shared.snapshots.unwrap_or(folder)).into_owned(),
+        is_shared: shared.snapshots.is_some(),
         mount: None,
         preload: env::var("LD_PRELOAD").unwrap_or_default(),
         free_bytes: None,
@@ -114,9 +118,9 @@ pub(super) fn collect(
         undelete_days: settings.undelete_time.as_secs() / DAY_SECONDS,
         unknown: Vec::new(),
     };
-    add_disk(&mut facts, folder);
-    let secret_files = [&rights.jwt_secret, &rights.tokens, &rights.jwt_keys];
-    for path in secret_files.into_iter().flatten() {
+    add_disk(&mut facts, shared.snapshots.unwrap_or(folder));
+    let secret_files = [&rights.jwt_secret, &rights.tokens, &rights.jwt_keys].map(Option::as_deref);
+    for path in secret_files.into_iter().chain([shared.credentials]).flatten() {
         add_file(&mut facts, path);
     }
     if let Some(certificate) = certificate {
@@ -131,8 +135,39 @@ pub(super) fn collect(
     for path in [folder.to_owned(), folder.join(STORAGE_FILE)] {
         add_file(&mut facts, &path);
     }
-    add_storage(&mut facts, folder, reads_documents)?;
+    match shared.snapshots {
+        Some(snapshots) => {
+            add_file(&mut facts, snapshots);
+            let unknown = "damaged documents, the journal: a storage that servers share is not examined";
+            facts.unknown.push(unknown.to_owned());
+        }
+        None => add_storage(&mut facts, folder, reads_documents)?,
+    }
     Ok(facts)
+}
+
+/// Files of a storage that servers share.
+#[derive(Default)]
+struct SharedFiles<'s> {
+    snapshots: Option<&'s Path>,
+    credentials: Option<&'s Path>,
+}
+
+#[cfg(not(feature = "cluster"))]
+fn shared_files(_: &Settings) -> SharedFiles<'_> {
+    SharedFiles::default()
+}
+
+#[cfg(feature = "cluster")]
+fn shared_files(settings: &Settings) -> SharedFiles<'_> {
+    use hashmill_server::shell::SnapshotPlace;
+
+    let Some(shared) = &settings.shared else { return SharedFiles::default() };
+    let snapshots = match &shared.snapshots {
+        SnapshotPlace::Folder(folder) => Some(folder.as_path()),
+        _ => None,
+    };
+    SharedFiles { snapshots, credentials: shared.credentials.as_deref() }
 }
 
 fn add_disk(facts: &mut DoctorFacts, folder: &Path) {

@@ -116,6 +116,8 @@ fn find_volatile_storage(facts: &DoctorFacts) -> Vec<String> {
 fn find_network_storage(facts: &DoctorFacts) -> Vec<String> {
     let folder = &facts.folder;
     match &facts.mount {
+        // Snapshots of several machines are there.
+        _ if facts.is_shared => Vec::new(),
         Some(MountFacts { kind, .. }) if NETWORK.contains(&kind.as_str()) || kind.starts_with("fuse.") => {
             vec![format!(
                 "{folder} is on {kind}, where locks and stored changes may be lost with the network: name a directory on a local disk"
@@ -272,6 +274,7 @@ mod tests {
             certificate_ends_at: None,
             has_metrics: true,
             folder: "/var/lib/hashmill".to_owned(),
+            is_shared: false,
             mount: Some(MountFacts { kind: "ext4".to_owned(), options: vec!["rw".to_owned()] }),
             preload: String::new(),
             free_bytes: Some(10 << 30),
@@ -354,6 +357,7 @@ mod tests {
         for kind in ["nfs4", "cifs", "9p", "fuse.sshfs"] {
             expect(|facts| facts.mount = mount(kind, "x"), &["network-storage"]);
         }
+        expect(|facts| (facts.is_shared, facts.mount) = (true, mount("nfs4", "x")), &[]);
         for option in ["nobarrier", "barrier=0"] {
             expect(|facts| facts.mount = mount("ext4", option), &["no-fsync"]);
         }

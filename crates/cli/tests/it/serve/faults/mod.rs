@@ -1,8 +1,10 @@
-//! Faults: full disks, cut networks, clocks that are set, and a server that is killed.
+//! Faults: full disks, cut networks, clocks that are set, and servers that are killed, alone or beside others.
 
 #[cfg(target_os = "linux")]
 mod clock;
 mod kills;
+#[cfg(feature = "cluster")]
+mod nodes;
 #[cfg(target_os = "linux")]
 mod partitions;
 mod storage;

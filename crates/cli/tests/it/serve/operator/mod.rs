@@ -16,10 +16,10 @@ use std::net::TcpStream;
 use std::process::Command;
 
 /// A status and a body.
-type Answer = (u16, Value);
+pub(super) type Answer = (u16, Value);
 
 /// The operator of a server.
-struct Operator {
+pub(super) struct Operator {
     address: String,
     token: String,
 }
@@ -27,17 +27,22 @@ struct Operator {
 impl Operator {
     /// With the token of this start.
     fn new(world: &World) -> Operator {
-        let access = fs::read(world.path("store/admin.json")).expect("a file");
+        Operator::of_folder(world, "store")
+    }
+
+    /// Of the server with a folder of the world.
+    pub(super) fn of_folder(world: &World, folder: &str) -> Operator {
+        let access = fs::read(world.path(folder).join("admin.json")).expect("a file");
         let access: Value = serde_json::from_slice(&access).expect("JSON");
         let text = |name: &str| access[name].as_str().expect("a text").to_owned();
         Operator { address: text("address"), token: text("token") }
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub(super) fn get(&self, path: &str) -> Answer {
         self.request("GET", path)
     }
 
-    fn post(&self, path: &str) -> Answer {
+    pub(super) fn post(&self, path: &str) -> Answer {
         self.request("POST", path)
     }
 
