@@ -12,7 +12,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::thread;
 
 const NODES: usize = 3;
@@ -42,7 +42,7 @@ impl Journal {
             hashmill_testkit::skip("servers with one journal", "no nats-server here; .ci/install tools");
             return None;
         };
-        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+        let port = free_port();
         let interval = if is_synced { "always" } else { "2m" };
         let config = format!(
             "listen: \"127.0.0.1:{port}\"\njetstream {{ store_dir: \"{}\", sync_interval: {interval} }}\n",
@@ -77,6 +77,19 @@ impl Journal {
             folder.display()
         );
         world.write("settings.toml", text);
+    }
+}
+
+/// A port that no test uses. It is none of those that the system gives to clients: a client that connects to one of them while nothing
+/// listens there can get it as its own port, is then connected to itself, and keeps it from the journal.
+fn free_port() -> u16 {
+    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    loop {
+        let next = u32::from(TAKEN.fetch_add(1, Ordering::Relaxed));
+        let port = 20_000 + ((std::process::id() * 16 + next) % 10_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
     }
 }
 
