@@ -87,11 +87,13 @@ fn run(seed: u64, defect: Option<Defect>) -> (World, Result<(), Violation>) {
 #[test]
 #[expect(clippy::print_stdout, reason = "a record has the numbers")]
 fn no_world_of_several_nodes_breaks_an_invariant() {
-    let worlds = size::of(100, 5000);
+    let worlds = size::of(100, 1000);
     let (mut probes, mut events) = (Probes::default(), 0);
     let mut violations = Vec::new();
-    // A client that got a document unasked, and sent a message before the tombstone was read, was not told of the deletion.
-    let found = [344].into_iter().filter(|seed| *seed >= worlds);
+    // Worlds with faults that were repaired: records trimmed before a node read them; a client that got a document unasked, and sent a
+    // message before the tombstone was read, was not told of the deletion; the first records of an empty journal trimmed; an object of a
+    // large part whose record was never written.
+    let found = [114, 344, 1338, 2456].into_iter().filter(|seed| *seed >= worlds);
     for seed in (0..worlds).chain(found) {
         let (world, result) = run(seed, None);
         if let Err(violation) = result {
