@@ -304,10 +304,12 @@ impl Replica {
         let Some(purpose) = self.objects.remove(&id) else { return };
         let listed = |outcome| match outcome {
             ObjectOutcome::Listed(keys) => Listing::new(keys),
-            ObjectOutcome::Got(_) | ObjectOutcome::Done => Listing::default(),
+            ObjectOutcome::Got(_) | ObjectOutcome::Done => {
+                Err(IoFailure::Unknown("the object store answered no list".to_owned()))
+            }
         };
         match purpose {
-            ObjectPurpose::LoadList(request) => self.continue_load(request, result.map(listed)),
+            ObjectPurpose::LoadList(request) => self.continue_load(request, result.and_then(listed)),
             ObjectPurpose::LoadChunk(request, key) => self.take_chunk(request, key, result),
             ObjectPurpose::LargeChunk => self.finish_large_chunk(result.map(drop)),
             ObjectPurpose::Snapshot(request, key) => match result {
@@ -339,10 +341,12 @@ impl Replica {
                 };
                 self.outputs.push(Output::ToCore(event));
             }
-            ObjectPurpose::ExecutionList(request) => self.continue_execution(request, result.map(listed)),
+            ObjectPurpose::ExecutionList(request) => {
+                self.continue_execution(request, result.and_then(listed))
+            }
             ObjectPurpose::ExecutionDeletion(request) => self.finish_removal(request, result.map(drop)),
             ObjectPurpose::TrimList(shard, attempt, document) => {
-                self.survey_document(shard, attempt, &document, result.map(listed));
+                self.survey_document(shard, attempt, &document, result.and_then(listed));
             }
             ObjectPurpose::TrimPut(shard, attempt, key) => {
                 self.finish_trim_put(shard, attempt, key.as_ref(), &result.map(drop));

@@ -3,6 +3,7 @@
 use hashmill_repo::DocumentId;
 
 use super::record::RecordCommand;
+use crate::event::IoFailure;
 use crate::storage::{ChunkKey, ChunkKind, DocumentState, Tombstone, TombstoneChange};
 
 const OWNER: &str = "hashmill-owner";
@@ -84,6 +85,9 @@ impl ObjectKey {
 
     fn to_owner(&self) -> Option<(u64, String)> {
         let (sequence, hex) = self.name.split_once('-').filter(|_| self.kind == OWNER)?;
+        if hex.len() % 2 != 0 {
+            return None;
+        }
         let bytes: Option<Vec<u8>> = hex
             .as_bytes()
             .chunks(2)
@@ -115,7 +119,9 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    pub(crate) fn new(keys: Vec<ObjectKey>) -> Listing {
+    /// Objects of other programs are left out. One of ours whose name cannot be read is an error: without it, a deleted document would be
+    /// there again.
+    pub(crate) fn new(keys: Vec<ObjectKey>) -> Result<Listing, IoFailure> {
         let mut listing = Listing::default();
         for key in keys {
             if let Some(chunk) = key.to_chunk() {
@@ -125,9 +131,14 @@ impl Listing {
             } else if let Some(owner) = key.to_owner() {
                 let earlier = listing.owner.take().into_iter().chain([owner]).min();
                 listing.owner = earlier;
+            } else if [OWNER, TOMBSTONE].contains(&key.kind.as_str()) {
+                let ObjectKey { document, kind, name } = key;
+                return Err(IoFailure::NotDone(format!(
+                    "the object {kind}/{name} of {document} cannot be read"
+                )));
             }
         }
-        listing
+        Ok(listing)
     }
 }
 
@@ -151,16 +162,21 @@ mod tests {
         }
         let chunk = ChunkKey { document: id(), kind: ChunkKind::Snapshot, name: "x".to_owned() };
         keys.push(ObjectKey::of_chunk(&chunk));
-        let listing = Listing::new(keys);
+        let listing = Listing::new(keys).expect("all names can be read");
         assert_eq!(listing.version, versions[2]);
         assert_eq!(listing.owner, Some((7, "bén-1".to_owned())));
         assert_eq!(listing.chunks, [chunk]);
     }
 
     #[test]
-    fn foreign_objects_are_left_out() {
+    fn foreign_objects_are_left_out_and_unreadable_ones_are_errors() {
+        let listing = |kind: &str, name: &str| {
+            Listing::new(vec![ObjectKey { document: id(), kind: kind.to_owned(), name: name.to_owned() }])
+        };
+        let foreign = listing("sync-state", "x").expect("it is not ours");
+        assert!(foreign.chunks.is_empty() && foreign.owner.is_none());
+        assert_eq!(foreign.version, TombstoneVersion::default());
         for (kind, name) in [
-            ("sync-state", "x"),
             (OWNER, "x"),
             (OWNER, "1-f"),
             (OWNER, "1-ff"),
@@ -168,13 +184,8 @@ mod tests {
             (TOMBSTONE, "x-none"),
             (TOMBSTONE, "1-deleted-"),
         ] {
-            let key = ObjectKey { document: id(), kind: kind.to_owned(), name: name.to_owned() };
-            let listing = Listing::new(vec![key]);
-            let is_empty = listing.chunks.is_empty()
-                && listing.owner.is_none()
-                && listing.version == TombstoneVersion::default();
-            // A name of an owner may be any text, but no half digits or bytes that are no text.
-            assert!(is_empty || (kind, name) == (OWNER, "1-f"), "{kind}/{name}: {listing:?}");
+            let failure = listing(kind, name).expect_err(name);
+            assert!(failure.reason().contains(&format!("{kind}/{name}")), "{failure:?}");
         }
     }
 

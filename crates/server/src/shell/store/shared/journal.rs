@@ -28,8 +28,8 @@ use crate::storage::cluster::Bounds;
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a file of credentials.
 const MAX_CREDENTIALS_BYTES: u64 = 64 << 10;
-/// Delay before records are asked for again.
-const RETRY: Duration = Duration::from_millis(300);
+/// Delay before records, or messages between users, are asked for again.
+pub(super) const RETRY: Duration = Duration::from_millis(300);
 /// Maximum size of a shard. A fuller one takes no records: its trims fail.
 const MAX_SHARD_BYTES: i64 = 256 << 20;
 /// Facts that are stored with a stream.

@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use tokio::runtime::Handle;
 
 use super::SharedStorage;
-use super::journal::Journal;
+use super::journal::{Journal, RETRY};
 use super::objects::{ObjectRequest, Objects};
 use crate::storage::cluster::{Input, NodeId, ObjectId, Output};
 
@@ -103,13 +103,18 @@ impl<T: From<NetworkEvent> + Send + 'static> Network<T> {
         let (client, subject) = (self.journal.client.clone(), self.journal.relay_subject());
         let (node, events) = (self.node, self.events.clone());
         self.runtime.spawn(async move {
-            let Ok(mut messages) = client.subscribe(subject).await else { return };
-            while let Some(message) = messages.next().await {
-                if let Some((from, frame)) = message.payload.split_first_chunk::<16>()
-                    && *from != node.0
-                {
-                    send(&events, NetworkEvent::Relayed(frame.to_vec()));
+            // The client subscribes again after each lost connection; this is for a subscription that fails or ends otherwise.
+            loop {
+                if let Ok(mut messages) = client.subscribe(subject.clone()).await {
+                    while let Some(message) = messages.next().await {
+                        if let Some((from, frame)) = message.payload.split_first_chunk::<16>()
+                            && *from != node.0
+                        {
+                            send(&events, NetworkEvent::Relayed(frame.to_vec()));
+                        }
+                    }
                 }
+                tokio::time::sleep(RETRY).await;
             }
         });
     }
