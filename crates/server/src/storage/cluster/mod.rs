@@ -342,7 +342,7 @@ impl Replica {
                 self.outputs.push(Output::ToCore(event));
             }
             ObjectPurpose::ExecutionList(request) => {
-                self.continue_execution(request, result.and_then(listed))
+                self.continue_execution(request, result.and_then(listed));
             }
             ObjectPurpose::ExecutionDeletion(request) => self.finish_removal(request, result.map(drop)),
             ObjectPurpose::TrimList(shard, attempt, document) => {
